@@ -1,0 +1,166 @@
+"""Data to try things on: simulated clusters, the paper's Wine table, and ways to hide entries."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils import check_random_state
+
+Table = npt.NDArray[np.float64]
+Labels = npt.NDArray[np.intp]
+Seed = int | np.random.RandomState | None
+
+#: Rows of scikit-learn's Wine table kept by the paper's authors: 40 of each cultivar, without outliers.
+_WINE_ROWS = (
+    "0 2 5-12 15-17 19 20 22 23 26 28 29 31 32 34-37 40 42 44 46-49 51 53-58 "
+    "64 65 67 72 75 77 79-82 84-91 93 94 97 100-104 106-109 111 113 114 116 117 119 120 125 126 128 "
+    "131 132 135 136 138-145 147-151 153-157 160-177"
+)
+
+
+def make_clusters(
+    n_clusters: int = 3,
+    size: int | list[int] = 200,
+    n_features: int = 50,
+    *,
+    noise: float = 0.1,
+    distribution: str = "normal",
+    centers: npt.ArrayLike | None = None,
+    shrink: float = 1.0,
+    random_state: Seed = None,
+) -> tuple[Table, Labels, Table]:
+    """Clusters x = c_k + n, the centres uniform in the unit cube, as in the paper's simulations.
+
+    Parameters
+    ----------
+    n_clusters, size, n_features : K; M, one number or one for each cluster; P.
+    noise : standard deviation of the noise if ``distribution="normal"`` (the paper's Dataset-1 has variance 0.1:
+        ``noise=0.1**0.5``); the width epsilon of the cube if ``distribution="uniform"``.
+    centers : K x P, to use instead of random ones.
+    shrink : factor on the distances between centres (the paper's Dataset-2 halves them).
+
+    Returns
+    -------
+    X : table, N x P.
+    y : cluster of each row.
+    centers : K x P.
+    """
+    rng = check_random_state(random_state)
+    means = rng.uniform(size=(n_clusters, n_features)) if centers is None else np.asarray(centers, dtype=float)
+    means = means.mean(axis=0) + shrink * (means - means.mean(axis=0))
+    y = np.repeat(np.arange(len(means)), size)
+    shape = (len(y), means.shape[1])
+    if distribution == "normal":
+        deviations = rng.normal(scale=noise, size=shape)
+    elif distribution == "uniform":
+        deviations = rng.uniform(-noise / 2, noise / 2, size=shape)
+    else:
+        raise ValueError(f"unknown distribution {distribution!r}: use 'normal' or 'uniform'")
+    return means[y] + deviations, y, means
+
+
+def load_wine_subset() -> tuple[Table, Labels]:
+    """The paper's Wine table: 120 of 178 wines, 40 of each cultivar, 13 features scaled to [0, 1] over all 178.
+
+    Returns
+    -------
+    X : 120 x 13.
+    y : cultivar of each row.
+    """
+    from sklearn.datasets import load_wine
+
+    table, cultivar = load_wine(return_X_y=True)
+    scaled = (table - table.min(axis=0)) / np.ptp(table, axis=0)
+    rows = _ranges(_WINE_ROWS)
+    return scaled[rows], cultivar[rows].astype(np.intp)
+
+
+def _ranges(text: str) -> list[int]:
+    """The numbers of "1 3-5" : 1, 3, 4, 5."""
+    rows: list[int] = []
+    for part in text.split():
+        first, _, last = part.partition("-")
+        rows.extend(range(int(first), int(last or first) + 1))
+    return rows
+
+
+def hide_entries(
+    X: Any, fraction: float = 0.3, *, mechanism: str = "mcar", random_state: Seed = None
+) -> npt.NDArray[Any]:
+    """A copy of a table in which entries are replaced by NaN.
+
+    Parameters
+    ----------
+    X : table of numbers; NaN it holds already stay.
+    fraction : of the entries to hide, from 0 up to (not including) 1.
+    mechanism : how they are chosen.
+
+        ``"mcar"``    completely at random, each on its own (the paper's assumption);
+        ``"mar"``     at random given what is seen: a row is hidden the more, the larger its first feature, which is
+                      itself never hidden;
+        ``"mnar"``    the larger an entry within its column, the likelier it is hidden;
+        ``"block"``   for each row a run of neighbouring columns (a sensor that dropped out);
+        ``"columns"`` at random, at a rate of its own for each column, from nothing to twice the fraction.
+
+    Returns
+    -------
+    array, float or complex
+    """
+    if not 0 <= fraction < 1:
+        raise ValueError(f"fraction must be in [0, 1), got {fraction!r}")
+    if mechanism not in _MECHANISMS:
+        raise ValueError(f"unknown mechanism {mechanism!r}: use one of {', '.join(map(repr, _MECHANISMS))}")
+    table = np.array(X, dtype=np.result_type(np.asarray(X).dtype, np.float32), copy=True)
+    if table.ndim != 2:
+        raise ValueError(f"expected a 2-D table, got {table.ndim} dimension(s)")
+    table[_MECHANISMS[mechanism](np.abs(table), fraction, check_random_state(random_state))] = np.nan
+    return table
+
+
+def _hide_mcar(table: Table, fraction: float, rng: np.random.RandomState) -> npt.NDArray[np.bool_]:
+    return rng.uniform(size=table.shape) < fraction
+
+
+def _hide_mar(table: Table, fraction: float, rng: np.random.RandomState) -> npt.NDArray[np.bool_]:
+    n, p = table.shape
+    if p < 2:
+        raise ValueError("mechanism 'mar' needs at least two columns: the first one, always seen, decides")
+    rate = 2 * fraction * _ranks(table[:, :1]) * p / (p - 1)
+    hidden = np.asarray(rng.uniform(size=(n, p)) < np.minimum(rate, 1))
+    hidden[:, 0] = False
+    return hidden
+
+
+def _hide_mnar(table: Table, fraction: float, rng: np.random.RandomState) -> npt.NDArray[np.bool_]:
+    # With u uniform in (0, 1), P(u < r^((1-f)/f)) averages to f over ranks r, and rises with the rank.
+    return rng.uniform(size=table.shape) < _ranks(table) ** ((1 - fraction) / max(fraction, 1e-12))
+
+
+def _hide_block(table: Table, fraction: float, rng: np.random.RandomState) -> npt.NDArray[np.bool_]:
+    n, p = table.shape
+    # A run of random length with mean fraction * p, wrapped around so that every column is hidden alike.
+    length = np.asarray(rng.binomial(p, fraction, size=n))
+    begin = np.asarray(rng.randint(p, size=n))
+    return np.asarray((np.arange(p) - begin[:, None]) % p < length[:, None])
+
+
+def _hide_columns(table: Table, fraction: float, rng: np.random.RandomState) -> npt.NDArray[np.bool_]:
+    rates = np.linspace(max(0.0, 2 * fraction - 1), min(1.0, 2 * fraction), table.shape[1])
+    return rng.uniform(size=table.shape) < rng.permutation(rates)
+
+
+def _ranks(table: Table) -> Table:
+    """Rank of each entry within its column, scaled into (0, 1)."""
+    order = table.argsort(axis=0).argsort(axis=0)
+    return (order + 0.5) / len(table)
+
+
+_MECHANISMS = {
+    "mcar": _hide_mcar,
+    "mar": _hide_mar,
+    "mnar": _hide_mnar,
+    "block": _hide_block,
+    "columns": _hide_columns,
+}

@@ -1,0 +1,144 @@
+"""``fuse``: one fusion problem, from a table to a solution."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy.typing as npt
+
+from fusewise.fidelity import Fidelity
+from fusewise.fusion.loop import Callback, Descent, Progress, choose_solver, descend
+from fusewise.fusion.problem import Problem
+from fusewise.fusion.setup import default_overlap, pose
+from fusewise.fusion.solution import Solution, conclude, warn_if_unfinished
+from fusewise.fusion.starts import Init, start
+from fusewise.observations.entries import Values
+from fusewise.penalties import Penalty
+
+#: Iterations at each lam on the way to the first one asked for: groups need to form there, not to settle.
+ITERATIONS_ON_THE_WAY = 3
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How to descend; the same for every point of a path.
+
+    Parameters
+    ----------
+    init : "partial", "zero", "mean", or an array of centres.
+    min_overlap : fewest common entries for a partial distance to count; None: half the expected number, from 1 to 4.
+    continuation : come to the first lam from far below, doubling it, so that groups form before they can be merged.
+        It applies to the quadratic fidelity; an array of centres is started from as it is.
+    solver : "exact" minimises each majoriser (quadratic fidelity), "average" takes averaging steps (any), "auto".
+    max_iter, tol : at most so many iterations, until the relative gradient (KKT residual) is below `tol`.
+    min_cluster_size : smaller groups are outliers, labelled -1.
+    verbose : 1 prints a line per problem to stderr, 2 one per iteration.
+    callback : called with a ``Progress`` after each iteration.
+    """
+
+    init: Init = "partial"
+    min_overlap: int | None = None
+    continuation: bool = True
+    solver: str = "auto"
+    max_iter: int = 500
+    tol: float = 1e-6
+    min_cluster_size: int = 1
+    verbose: int = 0
+    callback: Callback | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        for name, least in (("max_iter", 1), ("min_cluster_size", 1), ("tol", 0)):
+            if not getattr(self, name) >= least:
+                raise ValueError(f"{name} must be at least {least}, got {getattr(self, name)!r}")
+        if self.min_overlap is not None and self.min_overlap < 1:
+            raise ValueError(f"min_overlap must be at least 1, got {self.min_overlap!r}")
+
+    def tell(self, progress: Progress) -> None:
+        """Pass on what happened in an iteration."""
+        if self.verbose > 1:
+            print(f"  {progress}", file=sys.stderr)
+        if self.callback is not None:
+            self.callback(progress)
+
+
+def fuse(
+    X: Any,
+    *,
+    lam: float = 1.0,
+    penalty: str | Penalty = "h1",
+    fidelity: str | Fidelity = "quadratic",
+    mask: npt.ArrayLike | None = None,
+    n_neighbors: int | None = None,
+    **settings: Any,
+) -> Solution:
+    """minimise  sum_i f_i(u_i) + lam sum_i sum_j c_ij phi(||u_i - u_j||)  over one centre u_i for each row of X.
+
+    Parameters
+    ----------
+    X : table with holes: anything ``as_entries`` reads (NaN, frames, scipy.sparse, complex).
+    lam : weight of the fusion term; a constrained fidelity does not depend on it.
+    penalty, fidelity : names or objects, e.g. ``H1(0.15)``, ``Box(epsilon=0.2)``.
+    mask : booleans, True where observed.
+    n_neighbors : fuse along a graph of so many nearest neighbours (by partial distance); None: all pairs.
+    **settings : see ``Settings``: init, min_overlap, continuation, solver, max_iter, tol, min_cluster_size, verbose.
+
+    Returns
+    -------
+    Solution
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fusewise import fuse
+    >>> from fusewise.penalties import H1
+    >>> X = np.array([[0.0, 0.1], [0.1, np.nan], [np.nan, 0.0], [5.0, 5.1], [5.1, np.nan], [np.nan, 5.0]])
+    >>> fuse(X, lam=1.0, penalty=H1(0.5)).labels
+    array([0, 0, 0, 1, 1, 1])
+    """
+    how = Settings(**settings)
+    posed = pose(X, mask, lam, penalty, fidelity, n_neighbors)
+    problem = posed.problem
+    solver = choose_solver(problem, how.solver)
+    centers = first_centers(problem, solver, how)
+    descent = descend_from(problem, centers, solver, how)
+    warn_if_unfinished(descent, how.tol)
+    return conclude(posed, problem, descent, how.min_cluster_size)
+
+
+def first_centers(problem: Problem, solver: str, how: Settings) -> Values:
+    """Starting centres, brought up from small lam where continuation is wanted.
+
+    Started cold at a large lam, the first weights (partial distances are rough) pull clusters into each other and the
+    non-convex problem never lets them go. So lam begins where it moves no point by more than a few percent, and is
+    doubled until it reaches the lam asked for.
+    """
+    overlap = how.min_overlap or default_overlap(problem.observations)
+    if not (how.continuation and isinstance(how.init, str)) or problem.fidelity.constrained or problem.lam == 0:
+        return start(problem, how.init, solver=solver, min_overlap=overlap)
+    lam = min(problem.lam, lam_without_effect(problem))
+    centers = start(problem.at(lam, problem.penalty), how.init, solver=solver, min_overlap=overlap)
+    while lam < problem.lam:
+        rung = problem.at(lam, problem.penalty)
+        centers = descend(rung, centers, solver=solver, max_iter=ITERATIONS_ON_THE_WAY, tol=how.tol).centers
+        lam *= 2
+    return centers
+
+
+def lam_without_effect(problem: Problem) -> float:
+    """A lam at which a point whose neighbours all sit on it is pulled at a twentieth of the strength of its data."""
+    strongest = float(problem.penalty.weight(problem.penalty.resolution)) * problem.pairs.largest_degree
+    return 0.05 / strongest
+
+
+def descend_from(problem: Problem, centers: Values, solver: str, how: Settings) -> Descent:
+    """Descend, and say so if asked."""
+    descent = descend(problem, centers, solver=solver, max_iter=how.max_iter, tol=how.tol, callback=how.tell)
+    if how.verbose:
+        print(
+            f"lam {problem.lam:.4g}, {problem.penalty}: {descent.status} after {descent.n_iter} iterations, "
+            f"objective {descent.history[-1]:.6g}, relative gradient {descent.stationarity:.1e}",
+            file=sys.stderr,
+        )
+    return descent

@@ -1,0 +1,143 @@
+"""The one loop: weigh the pairs at the current centres, lower the majoriser, repeat. The objective never rises."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from fusewise.fusion.problem import Problem
+from fusewise.fusion.steps import average, solve_quadratic
+from fusewise.observations.entries import Values
+from fusewise.pairs import Weighted
+
+#: Averaging steps between two weighings: a step costs one matrix product, a weighing two and the penalty.
+AVERAGING_STEPS = 8
+
+#: Iterations in a row without progress after which only rounding is left.
+STALLED_FOR = 5
+
+#: Leaps begin once the relative gradient is below this: far from a minimum they could cross into another's basin.
+LEAP_BELOW = 1e-2
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What a callback is told after each iteration."""
+
+    iteration: int
+    max_iter: int
+    objective: float
+    stationarity: float
+
+
+Callback = Callable[[Progress], None]
+
+
+@dataclass(frozen=True, eq=False)
+class Descent:
+    """Where the loop ended.
+
+    Attributes
+    ----------
+    centers : N x P.
+    weighted : the pairs weighed there.
+    history : the objective at the start and after every iteration.
+    stationarity : relative gradient (or KKT residual) at the end.
+    status : "converged", "max_iter" or "interrupted".
+    """
+
+    centers: Values
+    weighted: Weighted
+    history: tuple[float, ...]
+    stationarity: float
+    status: str
+
+    @property
+    def n_iter(self) -> int:
+        """Iterations made."""
+        return len(self.history) - 1
+
+
+def descend(
+    problem: Problem, centers: Values, *, solver: str, max_iter: int, tol: float, callback: Callback | None = None
+) -> Descent:
+    """Run the loop until the relative gradient is below `tol`, or nothing is left to gain but rounding.
+
+    Ctrl-C ends it with the best centres so far (which, as the objective never rises, are the last ones).
+    """
+    weighted = problem.weigh(centers)
+    history = [problem.objective(centers, weighted)]
+    stationarity = problem.stationarity(centers, weighted)
+    status, stalled, stride, gain, best = "max_iter", 0, 1.0, np.inf, np.inf
+    try:
+        for iteration in range(1, max_iter + 1):
+            if stationarity <= tol or stalled >= STALLED_FOR:
+                status = "converged"
+                break
+            best = min(best, stationarity)
+            reach = stride if stationarity < LEAP_BELOW and gain > 0 else 0.0
+            centers, weighted, stride = _iterate(problem, centers, weighted, history[-1], gain, solver, reach)
+            history.append(problem.objective(centers, weighted))
+            stationarity = problem.stationarity(centers, weighted)
+            gain = history[-2] - history[-1]
+            # Near a minimum the objective no longer shows progress that the gradient still does.
+            moving = gain > problem.rounding * abs(history[-1]) or stationarity < 0.9 * best
+            stalled = 0 if moving else stalled + 1
+            if callback is not None:
+                callback(Progress(iteration, max_iter, history[-1], stationarity))
+    except KeyboardInterrupt:
+        status = "interrupted"
+    return Descent(centers, weighted, tuple(history), stationarity, status)
+
+
+def _iterate(
+    problem: Problem, centers: Values, weighted: Weighted, objective: float, gain: float, solver: str, stride: float
+) -> tuple[Values, Weighted, float]:
+    """One iteration: the boldest of three moves that does not raise the objective, and the stride for the next.
+
+    A leap past the minimum of the majoriser (if it gains at least a quarter of what the last iteration did), that
+    minimum, and the plain averaging step, which never fails but for rounding.
+    """
+    lowered = lower_majoriser(problem, weighted, centers, solver)
+    # A leap must earn its keep: a rise within rounding is forgiven to the other two, not to it.
+    slack = problem.rounding * abs(objective)
+    moves: list[tuple[Callable[[], Values], float, float]] = [
+        (lambda: _leap(problem, centers, lowered, stride), objective - gain / 4, 2 * stride),
+        (lambda: lowered, objective + slack, 1.0),
+        (lambda: average(problem, weighted, centers), objective + slack, 1.0),
+    ]
+    for move, limit, following in moves if stride else moves[1:]:
+        moved = move()
+        reweighed = problem.weigh(moved)
+        if problem.objective(moved, reweighed) <= limit:
+            return moved, reweighed, following
+    return centers, weighted, 1.0
+
+
+def _leap(problem: Problem, centers: Values, lowered: Values, stride: float) -> Values:
+    """Go on past the minimum of the majoriser by `stride` times the way there, back into the constraint if need be."""
+    ahead = lowered + stride * (lowered - centers)
+    if problem.fidelity.constrained:
+        return problem.fidelity.prox(problem.observations, ahead, np.ones(len(ahead)))
+    return ahead
+
+
+def lower_majoriser(problem: Problem, weighted: Weighted, centers: Values, solver: str, effort: float = 1) -> Values:
+    """Bring the majoriser down: nearly to its minimum for `effort` well above 1."""
+    if solver == "exact":
+        return solve_quadratic(problem, weighted, centers, shrink=10 ** (-1 - effort), max_steps=int(50 * effort))
+    return average(problem, weighted, centers, int(AVERAGING_STEPS * effort))
+
+
+def choose_solver(problem: Problem, solver: str) -> str:
+    """Choose "exact" for the quadratic fidelity and "average" for constraints, unless told otherwise."""
+    known = ("auto", "exact", "average")
+    if solver not in known:
+        raise ValueError(f"unknown solver {solver!r}: use one of {', '.join(map(repr, known))}")
+    if solver == "exact" and problem.fidelity.constrained:
+        raise ValueError("solver='exact' solves the quadratic fidelity only; a constraint needs solver='average'")
+    if solver == "auto":
+        return "average" if problem.fidelity.constrained else "exact"
+    return solver

@@ -1,0 +1,118 @@
+"""What a fusion problem's solution holds."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from fusewise.fidelity import Fidelity
+from fusewise.fusion.loop import Descent
+from fusewise.fusion.problem import Problem
+from fusewise.fusion.setup import Posed
+from fusewise.labels import Labels, fused_groups
+from fusewise.observations import Entries
+from fusewise.observations.entries import Values
+from fusewise.penalties import Penalty
+
+if TYPE_CHECKING:
+    from fusewise.exact import Certificate
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """Fused centres and what is known of them.
+
+    Attributes
+    ----------
+    centers : N x P, the u_i. A row with nothing observed gets the mean of the others.
+    labels : group of each point, largest first; -1 for outliers and for rows with nothing observed.
+    lam, penalty, fidelity : the problem that was solved.
+    history : the objective at the start and after each iteration; it never rises.
+    stationarity : relative gradient, or KKT residual, at the end.
+    status : "converged", "max_iter" or "interrupted".
+    """
+
+    centers: Values = field(repr=False)
+    labels: Labels = field(repr=False)
+    lam: float
+    penalty: Penalty
+    fidelity: Fidelity
+    history: tuple[float, ...] = field(repr=False)
+    stationarity: float
+    status: str
+    observations: Entries = field(repr=False)
+
+    @property
+    def objective(self) -> float:
+        """The objective at the end."""
+        return self.history[-1]
+
+    @property
+    def n_iter(self) -> int:
+        """Iterations made."""
+        return len(self.history) - 1
+
+    @property
+    def converged(self) -> bool:
+        """Whether the iterations ended because nothing was left to gain."""
+        return self.status == "converged"
+
+    @property
+    def n_clusters(self) -> int:
+        """Number of groups."""
+        return int(self.labels.max(initial=-1)) + 1
+
+    def certificate(self, epsilon: float | None = None, *, time_limit: float = 10.0) -> Certificate:
+        """How near these labels come to the optimum of the paper's constrained l0 problem.
+
+        Parameters
+        ----------
+        epsilon : width of the boxes; None takes that of the ``Box`` fidelity.
+        time_limit : seconds the exact solver may take before a cheaper bound is used.
+        """
+        from fusewise.exact import certify
+
+        width = getattr(self.fidelity, "epsilon", None) if epsilon is None else epsilon
+        if width is None:
+            raise ValueError("give epsilon: the l0 problem confines each point to a box, and this fidelity has none")
+        return certify(self.observations.fill(np.nan), self.labels, float(width), time_limit=time_limit)
+
+
+def conclude(posed: Posed, problem: Problem, descent: Descent, min_cluster_size: int) -> Solution:
+    """The solution of `problem` (some point of the path of `posed`) for all rows of the table, with labels."""
+    labels = np.full(len(posed.blank), -1, dtype=np.intp)
+    pull = None if problem.fidelity.constrained else 2 * problem.lam * descent.weighted.degree
+    labels[~posed.blank] = fused_groups(descent.centers, problem.penalty, pull=pull, min_size=min_cluster_size)
+    return Solution(
+        centers=posed.whole(descent.centers),
+        labels=labels,
+        lam=problem.lam,
+        penalty=problem.penalty,
+        fidelity=problem.fidelity,
+        history=descent.history,
+        stationarity=descent.stationarity,
+        status=descent.status,
+        observations=posed.table,
+    )
+
+
+def warn_if_unfinished(descent: Descent, tol: float) -> None:
+    """Say that, and what to do about it."""
+    if descent.status == "max_iter":
+        warnings.warn(
+            f"not converged after {descent.n_iter} iterations: relative gradient {descent.stationarity:.1e}, "
+            f"tol {tol:.1e}. Raise max_iter, raise tol, or warm-start from smaller lam (fusion_path).",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
+    elif descent.status == "interrupted":
+        warnings.warn(
+            f"interrupted after {descent.n_iter} iterations: this is the best so far (relative gradient "
+            f"{descent.stationarity:.1e}). Pass its centers as init to go on.",
+            ConvergenceWarning,
+            stacklevel=3,
+        )

@@ -1,0 +1,125 @@
+"""Entries of a table, some of them hidden."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Values = npt.NDArray[Any]  # float32, float64, complex64 or complex128
+Mask = npt.NDArray[np.bool_]
+Real = npt.NDArray[np.floating[Any]]
+
+
+@dataclass(frozen=True, eq=False)
+class Entries:
+    """x_i seen on the index set I_i: A_i = S_i selects the observed entries of a row.
+
+    This is the observation model of the paper, and the pattern for every other one. What fusion needs of a model is
+    the quadratic ||A_i u - b_i||² of each point, through four operations on all centres at once (N x P):
+
+    ``misfit(U)``       sum_i ||A_i u_i - b_i||²
+    ``normal(U)``       A_i' A_i u_i
+    ``target``          A_i' b_i
+    ``solve(V, t)``     argmin_u ||A_i u - b_i||² + t_i ||u - v_i||²
+
+    Parameters
+    ----------
+    values : N x P array, real or complex, zero where hidden.
+    mask : N x P booleans, True where observed.
+    feature_names : names of the columns, where the table had them.
+    """
+
+    values: Values
+    mask: Mask
+    feature_names: tuple[str, ...] | None = field(default=None)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(N, P)."""
+        n, p = self.values.shape
+        return n, p
+
+    @property
+    def target(self) -> Values:
+        """A_i' b_i: the observed values, zero where hidden."""
+        return self.values
+
+    @cached_property
+    def seen(self) -> Real:
+        """The mask as numbers of the values' precision."""
+        return self.mask.astype(self.values.real.dtype)
+
+    @cached_property
+    def row_counts(self) -> npt.NDArray[np.intp]:
+        """Observed entries in each row."""
+        return np.asarray(self.mask.sum(axis=1))
+
+    @cached_property
+    def column_counts(self) -> npt.NDArray[np.intp]:
+        """Observed entries in each column."""
+        return np.asarray(self.mask.sum(axis=0))
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether nothing is hidden."""
+        return bool(self.mask.all())
+
+    @property
+    def observed_fraction(self) -> float:
+        """p0: observed entries over all entries."""
+        return float(self.mask.mean())
+
+    @cached_property
+    def column_means(self) -> Values:
+        """Mean of the observed entries of each column (0 where there is none)."""
+        return np.asarray(self.values.sum(axis=0) / np.maximum(self.column_counts, 1))
+
+    @cached_property
+    def centred(self) -> Values:
+        """S_i (x_i - mean): deviations from the column means, zero where hidden."""
+        return np.where(self.mask, self.values - self.column_means, 0)
+
+    @cached_property
+    def spread(self) -> float:
+        """Root-mean-square distance of a whole row from the mean row: the unit in which lengths are judged."""
+        variances = np.square(np.abs(self.centred)).sum(axis=0) / np.maximum(self.column_counts, 1)
+        return float(np.sqrt(variances.sum()))
+
+    def fill(self, values: npt.ArrayLike) -> Values:
+        """S_i x_i + (I - S_i) m: the table with its holes filled from `values` (a row, or a whole table)."""
+        return np.where(self.mask, self.values, np.asarray(values, dtype=self.values.dtype))
+
+    def take(self, rows: npt.NDArray[Any]) -> Entries:
+        """Some of the rows."""
+        return Entries(self.values[rows], self.mask[rows], self.feature_names)
+
+    def residual(self, centers: Values) -> Values:
+        """S_i (u_i - x_i), zero where hidden."""
+        return np.where(self.mask, centers - self.values, 0)
+
+    def misfit(self, centers: Values) -> float:
+        """sum_i ||S_i (u_i - x_i)||²."""
+        return float(np.square(np.abs(self.residual(centers)), dtype=float).sum())
+
+    def normal(self, centers: Values) -> Values:
+        """S_i u_i."""
+        return centers * self.seen
+
+    def solve(self, anchors: Values, pull: Real) -> Values:
+        """argmin_u ||S_i(u - x_i)||² + t_i ||u - v_i||²: a weighted mean where observed, the anchor where hidden."""
+        pull = pull[:, None]
+        return np.where(self.mask, (self.values + pull * anchors) / (1 + pull), anchors)
+
+    @property
+    def separable(self) -> bool:
+        """Whether A_i' A_i is diagonal, so that columns can be solved for one by one."""
+        return True
+
+    @property
+    def curvature(self) -> Real:
+        """The diagonal of A_i' A_i, for preconditioning."""
+        return self.seen

@@ -1,0 +1,130 @@
+"""From whatever holds a table to ``Entries``, with errors that say what is wrong and where."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+from sklearn.utils import check_array
+from sklearn.utils.validation import _get_feature_names
+
+from fusewise.observations.entries import Entries, Mask, Values
+
+FLOATS = (np.float64, np.float32)
+COMPLEX = (np.complex128, np.complex64)
+
+
+def as_entries(X: Any, mask: npt.ArrayLike | None = None, *, min_rows: int = 2) -> Entries:
+    """Read a table with holes.
+
+    Parameters
+    ----------
+    X : array, nested list, pandas or polars frame: NaN (or null) is a hole. scipy.sparse: the stored entries are
+        observed, explicit zeros among them, and nothing else is. float32, float64, complex64 and complex128 are
+        kept; other numbers become float64. An ``Entries`` passes through.
+    mask : booleans of the same shape, True where observed; what it hides, and NaN, are holes.
+    min_rows : fewest rows accepted.
+
+    Returns
+    -------
+    Entries
+    """
+    if isinstance(X, Entries) and mask is None:
+        return X
+    names = _get_feature_names(X)
+    if sparse.issparse(X):
+        values, observed = _from_sparse(X, mask, min_rows)
+    else:
+        values = _as_numbers(X, min_rows)
+        observed = ~np.isnan(values)
+        if mask is not None:
+            observed &= _as_mask(mask, values.shape)
+    _refuse_infinite(values, observed, names)
+    values = np.where(observed, values, 0)
+    return Entries(values, observed, None if names is None else tuple(map(str, names)))
+
+
+def _as_numbers(X: Any, min_rows: int) -> Values:
+    """A 2-D array of real or complex floats."""
+    if np.iscomplexobj(X):
+        X = np.asarray(X)
+        if X.ndim != 2:
+            raise ValueError(
+                f"Expected 2D array, got {X.ndim}D array instead: one row per point, one column per feature"
+            )
+        _check_size(X.shape, min_rows)
+        kept: Values = X if X.dtype in COMPLEX else X.astype(np.complex128)
+        return kept
+    try:
+        array = check_array(X, dtype=FLOATS, ensure_all_finite=False, ensure_min_samples=min_rows)
+    except ValueError as error:
+        where = _first_non_number(X)
+        if where is None:
+            raise
+        raise ValueError(f"{where}: the table must be numeric; encode or drop that column") from error
+    return np.asarray(array)
+
+
+def _from_sparse(X: Any, mask: npt.ArrayLike | None, min_rows: int) -> tuple[Values, Mask]:
+    """Dense values and mask from the stored entries."""
+    if mask is not None:
+        raise ValueError("a sparse table has its own mask (what is stored is observed): pass X alone")
+    _check_size(X.shape, min_rows)
+    rows = sparse.csr_matrix(X, copy=True)
+    rows.sum_duplicates()
+    if rows.dtype not in FLOATS + COMPLEX:
+        rows = rows.astype(np.float64)
+    observed = np.zeros(rows.shape, dtype=bool)
+    values = np.zeros(rows.shape, dtype=rows.dtype)
+    index = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr)), rows.indices
+    values[index] = rows.data
+    observed[index] = ~np.isnan(rows.data)
+    return values, observed
+
+
+def _as_mask(mask: npt.ArrayLike, shape: tuple[int, ...]) -> Mask:
+    mask = np.asarray(mask)
+    if mask.shape != shape:
+        raise ValueError(f"mask has shape {mask.shape}, but the table has shape {shape}: one True or False per entry")
+    if mask.dtype != bool and not np.isin(mask, (0, 1)).all():
+        raise ValueError("mask must hold only True (observed) and False (hidden)")
+    return mask.astype(bool)
+
+
+def _check_size(shape: tuple[int, ...], min_rows: int) -> None:
+    """Too few rows or columns, in scikit-learn's words."""
+    if shape[0] < min_rows:
+        raise ValueError(
+            f"Found array with {shape[0]} sample(s) (shape={shape}) while a minimum of {min_rows} is required."
+        )
+    if shape[1] < 1:
+        raise ValueError(f"Found array with 0 feature(s) (shape={shape}) while a minimum of 1 is required.")
+
+
+def _refuse_infinite(values: Values, observed: Mask, names: npt.NDArray[Any] | None) -> None:
+    infinite = np.argwhere(np.isinf(values) & observed)
+    if len(infinite):
+        row, column = infinite[0]
+        name = f" ({names[column]!r})" if names is not None else ""
+        more = f", and {len(infinite) - 1} more" if len(infinite) > 1 else ""
+        raise ValueError(
+            f"Input X contains infinity: at row {row}, column {column}{name}{more}. "
+            "Mark unknown entries as NaN, or hide them with mask."
+        )
+
+
+def _first_non_number(X: Any) -> str | None:
+    """Where the first entry stands that is neither a number nor missing; None if that is not what is wrong."""
+    names = _get_feature_names(X)
+    table = np.asarray(X, dtype=object)
+    if table.ndim != 2:
+        return None
+    for (row, column), entry in np.ndenumerate(table):
+        try:
+            float(np.nan if entry is None else entry)
+        except (TypeError, ValueError):
+            name = f" ({names[column]!r})" if names is not None else ""
+            return f"could not convert {entry!r} to a number, at row {row}, column {column}{name}"
+    return None

@@ -1,0 +1,91 @@
+"""Distances between rows by matrix products, a block of rows at a time: never an N x N x P array."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+
+from fusewise.observations import Entries
+from fusewise.observations.entries import Real, Values
+
+Index = npt.NDArray[np.intp]
+
+#: Entries in one block of pairs: small enough for a processor's cache, large enough for its matrix products.
+BLOCK_ENTRIES = 2**19
+
+
+def real_view(centers: Values) -> Real:
+    """Rows of complex numbers as rows of twice as many reals, at the same distances from each other."""
+    return np.ascontiguousarray(centers).view(centers.real.dtype)
+
+
+def row_blocks(n_rows: int, row_length: int, block_entries: int = BLOCK_ENTRIES) -> Iterator[slice]:
+    """Slices that cut `n_rows` rows of `row_length` entries into blocks of about `block_entries`."""
+    step = max(1, block_entries // max(row_length, 1))
+    for start in range(0, n_rows, step):
+        yield slice(start, min(start + step, n_rows))
+
+
+def squared_distances(rows: Values, others: Values | None = None) -> Real:
+    """||a_i - b_j||² for all rows a_i, b_j."""
+    a = real_view(rows)
+    b = a if others is None else real_view(others)
+    s = a @ b.T
+    s *= -2
+    s += np.square(a).sum(axis=1)[:, None]
+    s += np.square(b).sum(axis=1)
+    np.maximum(s, 0, out=s)
+    if others is None:
+        np.fill_diagonal(s, 0)
+    return s
+
+
+def partial_squared_distances(entries: Entries, rows: slice | Index = slice(None), *, min_overlap: int = 1) -> Real:
+    """(P / |w|) ||S_w (x_i - x_j)||², w = I_i ∩ I_j; infinite where |w| < min_overlap.
+
+    Three matrix products: with V the values (zero where hidden) and M the mask,
+    ||S_w (x_i - x_j)||² = (|V|² M' + M |V|²' - 2 Re V V^H)_ij and |w| = (M M')_ij.
+    P counts the columns with any observed entry.
+
+    Parameters
+    ----------
+    entries : the table.
+    rows : which rows i (all j are always given).
+    min_overlap : fewest common entries for a distance to count.
+    """
+    # Distances do not see a shift of the columns, but rounding does: hence the centring.
+    values, squares, seen = real_view(entries.centred), np.square(np.abs(entries.centred)), entries.seen
+    common = seen[rows] @ seen.T
+    s = values[rows] @ values.T
+    s *= -2
+    s += squares[rows] @ seen.T
+    s += seen[rows] @ squares.T
+    np.maximum(s, 0, out=s)
+    s *= np.count_nonzero(entries.column_counts) / np.maximum(common, 1)
+    s[common < min_overlap] = np.inf
+    return s
+
+
+def squared_distances_between(rows: Values, first: Index, second: Index) -> Real:
+    """||a_i - a_j||² for given pairs (i, j)."""
+    points = real_view(rows)
+    s = np.empty(len(first), dtype=points.dtype)
+    for some in row_blocks(len(s), points.shape[1]):
+        difference = points[first[some]] - points[second[some]]
+        s[some] = np.einsum("ij,ij->i", difference, difference)
+    return s
+
+
+def partial_squared_distances_between(entries: Entries, first: Index, second: Index, *, min_overlap: int = 1) -> Real:
+    """Partial squared distances, as ``partial_squared_distances``, for given pairs (i, j)."""
+    s = np.empty(len(first), dtype=entries.seen.dtype)
+    n_features = np.count_nonzero(entries.column_counts)
+    for some in row_blocks(len(s), entries.shape[1]):
+        i, j = first[some], second[some]
+        common = entries.mask[i] & entries.mask[j]
+        squares = np.square(np.abs(np.where(common, entries.values[i] - entries.values[j], 0))).sum(axis=1)
+        counts = common.sum(axis=1)
+        s[some] = np.where(counts >= min_overlap, squares * (n_features / np.maximum(counts, 1)), np.inf)
+    return s

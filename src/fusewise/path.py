@@ -1,0 +1,134 @@
+"""``fusion_path``: the same problem along lam and sigma, each point started from the one before it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fusewise.fidelity import Fidelity
+from fusewise.fusion.fuse import Settings, descend_from, first_centers
+from fusewise.fusion.loop import choose_solver
+from fusewise.fusion.setup import check_lam, pose
+from fusewise.fusion.solution import Solution, conclude, warn_if_unfinished
+from fusewise.labels import Labels
+from fusewise.observations.entries import Values
+from fusewise.penalties import Penalty, as_penalty
+
+
+@dataclass(frozen=True, eq=False)
+class FusionPath:
+    """Solutions along a path, in order.
+
+    Attributes
+    ----------
+    solutions : one ``Solution`` per point; fewer than asked for if the path was interrupted.
+    """
+
+    solutions: tuple[Solution, ...]
+
+    @property
+    def lams(self) -> npt.NDArray[np.float64]:
+        """lam at each point."""
+        return np.array([solution.lam for solution in self.solutions])
+
+    @property
+    def sigmas(self) -> npt.NDArray[np.float64]:
+        """Scale of the penalty at each point (NaN where it has none)."""
+        return np.array([getattr(s.penalty, "sigma", None) or np.nan for s in self.solutions])
+
+    @property
+    def labels(self) -> list[Labels]:
+        """Labels at each point."""
+        return [solution.labels for solution in self.solutions]
+
+    @property
+    def n_clusters(self) -> npt.NDArray[np.intp]:
+        """Number of groups at each point."""
+        return np.array([solution.n_clusters for solution in self.solutions], dtype=np.intp)
+
+    @property
+    def converged(self) -> npt.NDArray[np.bool_]:
+        """Whether each point converged."""
+        return np.array([solution.converged for solution in self.solutions])
+
+    def centers(self, k: int) -> Values:
+        """The u_i at point k, N x P."""
+        return self.solutions[k].centers
+
+    def __len__(self) -> int:
+        return len(self.solutions)
+
+    def __iter__(self) -> Iterator[Solution]:
+        return iter(self.solutions)
+
+    def __getitem__(self, k: int) -> Solution:
+        return self.solutions[k]
+
+
+def fusion_path(
+    X: Any,
+    *,
+    lams: float | Sequence[float] | npt.NDArray[Any] = 1.0,
+    sigmas: float | Sequence[float] | npt.NDArray[Any] | None = None,
+    penalty: str | Penalty = "h1",
+    fidelity: str | Fidelity = "quadratic",
+    mask: npt.ArrayLike | None = None,
+    n_neighbors: int | None = None,
+    **settings: Any,
+) -> FusionPath:
+    """Solve a sequence of fusion problems, each started from the solution of the one before.
+
+    Parameters
+    ----------
+    X, penalty, fidelity, mask, n_neighbors, **settings : as ``fuse``.
+    lams : weights of the fusion term, in the order to follow (rising lams fuse more and more).
+    sigmas : scales of the penalty, in the order to follow; None keeps that of `penalty`. If both lams and sigmas have
+        several values they go together, point by point.
+
+    Returns
+    -------
+    FusionPath
+
+    Notes
+    -----
+    The way matters: started cold at a large lam, nearly everything merges. So the first lam is itself approached from
+    far below, unless ``continuation=False``.
+    """
+    how = Settings(**settings)
+    schedule = _schedule(lams, sigmas, as_penalty(penalty))
+    posed = pose(X, mask, schedule[0][0], schedule[0][1], fidelity, n_neighbors)
+    problem = posed.problem
+    solver = choose_solver(problem, how.solver)
+    centers = first_centers(problem, solver, how)
+    solutions: list[Solution] = []
+    for lam, scaled in schedule:
+        problem = problem.at(lam, scaled)
+        descent = descend_from(problem, centers, solver, how)
+        centers = descent.centers
+        solutions.append(conclude(posed, problem, descent, how.min_cluster_size))
+        warn_if_unfinished(descent, how.tol)
+        if descent.status == "interrupted":
+            break
+    return FusionPath(tuple(solutions))
+
+
+def _schedule(lams: Any, sigmas: Any, penalty: Penalty) -> list[tuple[float, Penalty]]:
+    """Pairs (lam, penalty) in the order of the path."""
+    lam_list = np.atleast_1d(np.asarray(lams, dtype=float))
+    if lam_list.ndim != 1 or not len(lam_list):
+        raise ValueError(f"lams must be a number or a non-empty sequence of numbers, got {lams!r}")
+    for lam in lam_list:
+        check_lam(float(lam))
+    if sigmas is None:
+        return [(float(lam), penalty) for lam in lam_list]
+    if "sigma" not in penalty.get_params():
+        raise ValueError(f"sigmas were given, but {type(penalty).__name__} has no scale sigma")
+    scales = [penalty.replace(sigma=float(sigma)) for sigma in np.atleast_1d(np.asarray(sigmas, dtype=float))]
+    if len(lam_list) > 1 and len(scales) > 1 and len(lam_list) != len(scales):
+        raise ValueError(f"lams and sigmas go together: got {len(lam_list)} lams and {len(scales)} sigmas")
+    length = max(len(lam_list), len(scales))
+    return [(float(lam_list[k % len(lam_list)]), scales[k % len(scales)]) for k in range(length)]

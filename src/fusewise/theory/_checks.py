@@ -1,0 +1,49 @@
+"""Argument checks shared by the theory: every refusal names the argument, its value and the range."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Floats: TypeAlias = NDArray[np.float64]
+
+SQRT_6_5 = float(np.sqrt(6 / 5))
+
+
+def real(name: str, value: ArrayLike, low: float, high: float, *, open_high: bool = False) -> Floats:
+    """Return ``value`` as floats, all of them in [low, high] (or [low, high) when ``open_high``)."""
+    array = np.asarray(value, dtype=np.float64)
+    below_high = array < high if open_high else array <= high
+    inside = (array >= low) & below_high
+    if not np.all(inside):
+        bad = float(array[~inside].flat[0])
+        bracket = ")" if open_high else "]"
+        raise ValueError(f"{name} = {bad:g} is out of range: it must lie in [{low:g}, {high:g}{bracket}")
+    return array
+
+
+def whole(name: str, value: ArrayLike, low: int) -> Floats:
+    """Return ``value`` as floats, all of them whole numbers >= low (floats, so that products do not overflow)."""
+    array = np.asarray(value, dtype=np.float64)
+    good = np.isfinite(array) & (array >= low) & (array == np.floor(array))
+    if not np.all(good):
+        bad = float(array[~good].flat[0])
+        raise ValueError(f"{name} = {bad:g} is out of range: it must be a whole number >= {low}")
+    return array
+
+
+def between_one_and(name: str, value: ArrayLike, high: ArrayLike) -> Floats:
+    """Return ``value`` as floats within [1, high], as a coherence must be (high = P, may broadcast)."""
+    array, top = np.broadcast_arrays(np.asarray(value, dtype=np.float64), np.asarray(high, dtype=np.float64))
+    inside = (array >= 1) & (array <= top)
+    if not np.all(inside):
+        bad, bound = float(array[~inside].flat[0]), float(top[~inside].flat[0])
+        raise ValueError(f"{name} = {bad:g} is out of range: a coherence lies in [1, P] = [1, {bound:g}]")
+    return np.asarray(value, dtype=np.float64)
+
+
+def unwrap(array: Floats) -> Floats:
+    """Return a plain float for a 0-d result and the array otherwise."""
+    return array[()]

@@ -1,0 +1,122 @@
+"""The geometry read off data, with and without holes, and from models and plans."""
+
+import time
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from fusewise import theory
+from fusewise.theory import ClusterGeometry
+
+
+def square_clusters(rng=None, M=30, P=20, gap=3.0):
+    """Two clusters whose geometry is known: all corners of [-1/2, 1/2]^P rounded to two points, plus the interior."""
+    rng = rng or np.random.default_rng(0)
+    noise = rng.uniform(-0.5, 0.5, (2 * M, P))
+    noise[0], noise[1], noise[M], noise[M + 1] = 0.5, -0.5, 0.5, -0.5
+    labels = np.repeat([0, 1], M)
+    return noise + gap * labels[:, None], labels
+
+
+def test_coherence_of_known_vectors():
+    assert theory.coherence(np.ones(7)) == pytest.approx(1)
+    assert theory.coherence([0, 0, 5.0, 0]) == pytest.approx(4)
+    assert theory.coherence([[1e200, 1e200], [3e-200, 0]]) == pytest.approx([1, 2])
+    assert np.isnan(theory.coherence(np.zeros(3)))
+
+
+def test_from_complete_data_is_exact():
+    X, labels = square_clusters()
+    g = ClusterGeometry.from_data(X, labels)
+    gaps = X[labels == 0][:, None] - X[labels == 1][None]
+    assert g.epsilon == pytest.approx(1.0)
+    assert g.delta == pytest.approx(np.linalg.norm(gaps, axis=2).min())
+    assert g.mu0 == pytest.approx(theory.coherence(gaps).max())
+    assert g.measured_separating == (np.abs(gaps) > 1).sum(axis=2).min() == 20
+    assert (g.c, g.mu_centers) == (pytest.approx(3 * np.sqrt(20)), pytest.approx(1))
+    assert g.kappa == pytest.approx(np.sqrt(20) / g.delta)
+    assert g.kappa_prime == pytest.approx(1 / 3)
+    assert (g.sizes, g.n_clusters, g.observed, g.n_points) == ((30, 30), 2, 1.0, 60)
+
+
+def test_from_data_with_holes_errs_in_the_documented_directions():
+    X, labels = square_clusters(M=60)
+    full = ClusterGeometry.from_data(X, labels)
+    holed = np.where(np.random.default_rng(1).random(X.shape) < 0.7, X, np.nan)
+    g = ClusterGeometry.from_data(holed, labels)
+    assert 0.9 * full.epsilon < g.epsilon <= full.epsilon
+    assert 0.6 * full.delta < g.delta <= 1.05 * full.delta
+    assert g.observed == pytest.approx(0.7, abs=0.03)
+    assert g.c == pytest.approx(full.c, rel=0.1)
+    assert g.separating > 0
+
+
+def test_measured_count_beats_the_count_implied_by_kappa_and_mu0():
+    rng = np.random.default_rng(4)
+    for _ in range(20):
+        X, labels = square_clusters(rng, M=8, P=15, gap=rng.uniform(1.2, 3))
+        g = ClusterGeometry.from_data(X, labels)
+        if g.kappa < 1:
+            assert g.measured_separating >= theory.separating_features(15, g.kappa, g.mu0)
+
+
+def test_outliers_are_left_out_and_names_are_free():
+    X, labels = square_clusters()
+    outlier = np.vstack([X, np.full(20, 1e6)])
+    assert ClusterGeometry.from_data(outlier, [*labels, -1]) == ClusterGeometry.from_data(X, labels)
+    named = np.where(labels == 0, "ham", "eggs")
+    assert ClusterGeometry.from_data(X, named).delta == ClusterGeometry.from_data(X, labels).delta
+
+
+def test_one_cluster_has_nothing_to_confuse():
+    X, _ = square_clusters()
+    g = ClusterGeometry.from_data(X, np.zeros(len(X)))
+    assert theory.success_probability(g, 0.01) == 1
+    assert "one cluster" in theory.describe_promise(g)[-1]
+
+
+def test_from_model():
+    X, labels = square_clusters()
+    holed = np.where(np.random.default_rng(1).random(X.shape) < 0.7, X, np.nan)
+    wanted = ClusterGeometry.from_data(holed, labels)
+    seen = SimpleNamespace(values=np.nan_to_num(holed), mask=~np.isnan(holed))
+    assert ClusterGeometry.from_model(SimpleNamespace(labels_=labels, observations_=seen)) == wanted
+    assert ClusterGeometry.from_model(SimpleNamespace(labels_=labels), holed) == wanted
+    with pytest.raises(ValueError, match="pass the one it was fitted to as X"):
+        ClusterGeometry.from_model(SimpleNamespace(labels_=labels))
+    with pytest.raises(ValueError, match="fit the model first"):
+        ClusterGeometry.from_model(SimpleNamespace())
+
+
+def test_from_parameters():
+    g = ClusterGeometry.from_parameters(n_clusters=3, size=200, n_features=50, kappa=0.4, mu0=2)
+    assert (g.kappa, g.kappa_prime) == (pytest.approx(0.4), pytest.approx(0.4))
+    assert g.sizes == (200, 200, 200)
+    uneven = ClusterGeometry.from_parameters(
+        n_clusters=2, size=[5, 9], n_features=50, kappa=1.1, mu0=2, kappa_prime=1.05
+    )
+    assert (uneven.kappa_prime, uneven.separating) == (pytest.approx(1.05), 0)
+    with pytest.raises(ValueError, match="mu0 = 70 is out of range"):
+        ClusterGeometry.from_parameters(n_clusters=3, size=200, n_features=50, kappa=0.4, mu0=70)
+    with pytest.raises(ValueError, match="must agree"):
+        ClusterGeometry.from_parameters(n_clusters=3, size=[1, 2], n_features=50, kappa=0.4, mu0=2)
+
+
+def test_too_few_common_entries_and_bad_tables_are_refused():
+    X = np.array([[1.0, np.nan], [np.nan, 2.0]])
+    with pytest.raises(ValueError, match="smaller min_common"):
+        ClusterGeometry.from_data(X, [0, 1])
+    with pytest.raises(ValueError, match="infinite"):
+        ClusterGeometry.from_data([[np.inf], [0]], [0, 1])
+    with pytest.raises(ValueError, match="all -1"):
+        ClusterGeometry.from_data([[1.0], [0]], [-1, -1])
+
+
+def test_two_thousand_rows_are_quick():
+    rng = np.random.default_rng(0)
+    labels = np.repeat(np.arange(4), 500)
+    X = rng.normal(size=(4, 20))[labels] + rng.uniform(-0.2, 0.2, (2000, 20))
+    start = time.perf_counter()
+    ClusterGeometry.from_data(np.where(rng.random(X.shape) < 0.5, X, np.nan), labels)
+    assert time.perf_counter() - start < 10

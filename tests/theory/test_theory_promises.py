@@ -1,0 +1,93 @@
+"""Success probability, its inverse, and the sentences."""
+
+import numpy as np
+import pytest
+
+from fusewise import theory
+from fusewise.theory import ClusterGeometry
+
+
+def plan(**changes):
+    values = {"n_clusters": 3, "size": 200, "n_features": 50, "kappa": 0.4, "mu0": 2.0} | changes
+    return ClusterGeometry.from_parameters(**values)
+
+
+def test_probability_is_one_minus_the_bounds():
+    g, p0 = plan(), np.array([0.1, 0.3, 0.5, 0.9])
+    paper = 1 - theory.eta0(theory.beta0(p0, 50, 0.4, 2.0), 200, 3)
+    assert theory.success_probability(g, p0, bound="paper") == pytest.approx(np.clip(paper, 0, 1), abs=1e-12)
+    ours = 1 - theory.sharp_failure(p0, g.separating, g.sizes)
+    assert theory.success_probability(g, p0) == pytest.approx(ours, abs=1e-12)
+    assert isinstance(float(theory.success_probability(g, 0.5)), float)
+    assert theory.success_probability(plan(observed=0.5)) == theory.success_probability(g, 0.5)
+
+
+@pytest.mark.parametrize("bound", ["sharp", "paper"])
+def test_required_sampling_inverts(bound):
+    for target in (0.5, 0.95, 0.999):
+        p0 = theory.required_sampling(plan(), target, bound=bound)
+        assert theory.success_probability(plan(), p0, bound=bound) >= target
+        assert theory.success_probability(plan(), p0 - 1e-6, bound=bound) < target
+
+
+def test_complete_data_is_certain_below_one_and_silent_above():
+    for bound in ("sharp", "paper"):
+        assert theory.success_probability(plan(kappa=0.999), 1.0, bound=bound) == 1
+        assert theory.success_probability(plan(kappa=1.0), [0.5, 1.0], bound=bound).tolist() == [0, 0]
+        assert np.isnan(theory.required_sampling(plan(kappa=1.05), bound=bound))
+    assert "kappa = 1.05 >= 1" in theory.why_no_guarantee(plan(kappa=1.05))
+    assert theory.why_no_guarantee(plan()) == ""
+
+
+def test_uniform_clusters_reach_beyond_kappa_one():
+    g = plan(kappa=1.3, kappa_prime=0.9, n_features=500)
+    assert theory.success_probability(g, 1.0, bound="paper") == 0
+    eta = theory.eta1(theory.beta1(500, 0.9), 200, 3)
+    assert theory.success_probability(g, 1.0, bound="paper", uniform=True) == pytest.approx(1 - min(eta, 1))
+    assert theory.success_probability(g, 0.9, bound="paper", uniform=True) == 0  # the paper has no such theorem
+    assert theory.success_probability(g, 0.9, uniform=True) > 0.99
+    beyond = plan(kappa=1.6, kappa_prime=1.3, n_features=500)
+    assert theory.success_probability(beyond, 1.0, bound="paper", uniform=True) == 0
+    assert theory.success_probability(beyond, 1.0, uniform=True) > 0.99
+
+
+def test_counting_features_promises_where_kappa_cannot():
+    """kappa > 1, yet every pair across differs by more than epsilon in some features: ours speaks, the paper cannot."""
+    rng = np.random.default_rng(0)
+    labels = np.repeat([0, 1], 20)
+    X = rng.uniform(-0.5, 0.5, (40, 60))
+    X[:, :12] += 2.2 * labels[:, None]
+    g = ClusterGeometry.from_data(X, labels)
+    assert g.kappa > 1
+    assert g.separating >= 12
+    assert theory.success_probability(g, 0.9, bound="paper") == 0
+    assert theory.success_probability(g, 0.9) > 0.99
+
+
+def test_unequal_sizes_are_served_by_ours_and_refused_by_the_paper():
+    g = plan(size=[50, 20, 5])
+    assert theory.success_probability(g, 0.7) > 0.99
+    with pytest.raises(ValueError, match="equal size"):
+        theory.success_probability(g, 0.7, bound="paper")
+    assert np.isnan(theory.promise(g, 0.7).paper_probability)
+
+
+def test_bad_arguments_are_named():
+    with pytest.raises(ValueError, match="p0 = 2 is out of range"):
+        theory.success_probability(plan(), 2)
+    with pytest.raises(ValueError, match=r"target = 1\.5 is out of range"):
+        theory.required_sampling(plan(), 1.5)
+    with pytest.raises(ValueError, match="'sharp' or 'paper'"):
+        theory.success_probability(plan(), 0.5, bound="best")
+
+
+def test_sentences_carry_their_numbers():
+    text = " ".join(theory.describe_promise(plan(), 0.5))
+    for piece in ("3 clusters of 200 points each", "50 features", "kappa = 0.4", "mu0 = 2", "23 of the 50", "99.9%"):
+        assert piece in text
+    assert "independent" in text
+    silent = str(theory.promise(plan(kappa=1.2), 0.5))
+    assert "No guarantee: kappa = 1.2 >= 1" in silent
+    assert "may still work" in silent
+    assert "certain" in str(theory.promise(plan(), 1.0))
+    assert theory.promise(plan(), 0.5).numbers["separating"] == 23
