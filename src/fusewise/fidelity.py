@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import chi2, norm
+from scipy.special import gammaincinv, ndtri
 
 from fusewise._parameters import Parameterised, by_name
 from fusewise.observations import Entries
@@ -89,7 +89,7 @@ class Box(Fidelity):
         if self.epsilon is not None:
             return self
         share = 0.5 ** (1 / max(observations.mask.sum(), 1))
-        return Box(2 * noise() * float(norm.isf((1 - share) / 2)))
+        return Box(2 * noise() * float(-ndtri((1 - share) / 2)))
 
     @property
     def _half_width(self) -> float:
@@ -129,7 +129,7 @@ class Ball(Fidelity):
         """See the class."""
         if self.radius is not None:
             return self
-        return Ball(noise() * np.sqrt(chi2.ppf(0.95, observations.row_counts)))
+        return Ball(noise() * np.sqrt(2 * gammaincinv(observations.row_counts / 2, 0.95)))
 
     def _radii(self, observations: Entries) -> Real:
         if self.radius is None:

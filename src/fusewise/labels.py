@@ -42,13 +42,13 @@ def fused_groups(centers: Values, penalty: Penalty, *, pull: Real | None = None,
     min_size : smaller groups are outliers, labelled -1.
     """
     if len(centers) < 2:
-        return _by_size(np.zeros(len(centers), dtype=np.intp), min_size)
+        return number_by_size(np.zeros(len(centers), dtype=np.intp), min_size)
     tree = linkage(real_view(centers), method="single")
     groups = fcluster(tree, fusion_scale(tree[:, 2], penalty), criterion="distance")
     if pull is not None:
         held = np.flatnonzero(pull < 1)
         groups[held] = groups.max() + 1 + np.arange(len(held))
-    return _by_size(groups, min_size)
+    return number_by_size(groups, min_size)
 
 
 def fusion_scale(heights: Real, penalty: Penalty) -> float:
@@ -61,7 +61,7 @@ def fusion_scale(heights: Real, penalty: Penalty) -> float:
     return float(np.sqrt(steps[widest] * steps[widest + 1])) if ratios[widest] >= CLEAR_GAP else low
 
 
-def _by_size(groups: npt.NDArray[Any], min_size: int) -> Labels:
+def number_by_size(groups: npt.NDArray[Any], min_size: int = 1) -> Labels:
     """Number the groups 0, 1, ... by falling size (first seen first among equals), too small ones -1."""
     _, first, members, sizes = np.unique(groups, return_index=True, return_inverse=True, return_counts=True)
     order = np.lexsort((first, -sizes))

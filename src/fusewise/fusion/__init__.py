@@ -2,7 +2,6 @@
 
 from fusewise.fusion.fuse import Settings, fuse
 from fusewise.fusion.loop import Progress
-from fusewise.fusion.setup import DataWarning
 from fusewise.fusion.solution import Solution
 
-__all__ = ["DataWarning", "Progress", "Settings", "Solution", "fuse"]
+__all__ = ["Progress", "Settings", "Solution", "fuse"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from numbers import Real as RealNumber
 from typing import Any
@@ -12,14 +11,12 @@ import numpy.typing as npt
 
 from fusewise.fidelity import Fidelity, as_fidelity
 from fusewise.fusion.problem import Problem
-from fusewise.observations import Entries, as_entries
-from fusewise.observations.entries import Mask, Values
+from fusewise.observations import Entries, as_entries, warn_of_blanks
+from fusewise.observations.entries import Mask, Real, Values
 from fusewise.pairs import CompletePairs, NeighborPairs, Pairs, partial_squared_distances
+from fusewise.pairs.distances import row_blocks
 from fusewise.penalties import Penalty, as_penalty
-
-
-class DataWarning(UserWarning):
-    """The table holds rows or columns that tell nothing."""
+from fusewise.subspace import choose_rank, fit_subspace
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,54 +76,30 @@ def check_lam(lam: Any) -> None:
         raise ValueError(f"lam must be a non-negative finite number, got {lam!r}")
 
 
-def warn_of_blanks(table: Entries) -> None:
-    """Say which rows and columns tell nothing."""
-    rows = np.flatnonzero(table.row_counts == 0)
-    if len(rows):
-        warnings.warn(
-            f"{_some('row', rows)} no observed entry: labelled -1 (they could belong anywhere)",
-            DataWarning,
-            stacklevel=3,
-        )
-    columns = np.flatnonzero(table.column_counts == 0)
-    if len(columns):
-        warnings.warn(
-            f"{_some('column', columns, table.feature_names)} no observed entry: ignored, and its centres are 0",
-            DataWarning,
-            stacklevel=3,
-        )
-    constant = np.flatnonzero((table.column_counts > 0) & (np.abs(table.centred).max(axis=0, initial=0) == 0))
-    if len(constant):
-        warnings.warn(
-            f"{_some('column', constant, table.feature_names)} the same value in every observed entry: "
-            "tells no clusters apart",
-            DataWarning,
-            stacklevel=3,
-        )
-
-
-def _some(kind: str, indices: npt.NDArray[np.intp], names: tuple[str, ...] | None = None) -> str:
-    """'row 3 has', 'columns 1 ('a'), 5 ('b') and 7 more have'."""
-    shown = [f"{i} ({names[i]!r})" if names else str(i) for i in indices[:5]]
-    more = f" and {len(indices) - 5} more" if len(indices) > 5 else ""
-    return f"{kind}{'s' if len(indices) > 1 else ''} {', '.join(shown)}{more} {'have' if len(indices) > 1 else 'has'}"
-
-
 def noise_level(entries: Entries) -> float:
-    """Standard deviation of the noise, as nearest neighbours show it.
+    """Standard deviation of the noise: what a low-rank fit leaves of the entries.
 
-    Two points of one cluster differ by noise alone, so their squared distance is about 2 P s²; the median over the
-    points of the distance to their nearest neighbour gives s, a little too small where P is small.
+    K centres lie in a subspace of K - 1 dimensions, so what sticks out of the best-predicting subspace is noise. With
+    too few features for a subspace, nearest neighbours stand in: two points of one cluster differ by noise alone, so
+    their squared distance is about 2 P s² (a little less, for the nearest of many).
     """
-    n, p = entries.shape
+    p = entries.shape[1]
+    if p < 4:
+        nearest = nearest_distances(entries)
+        return float(np.median(nearest) / np.sqrt(2 * p)) if len(nearest) else 0.0
+    rank = choose_rank(entries.values, entries.mask, max_rank=p // 2, random_state=0)
+    return float(np.sqrt(fit_subspace(entries.values, entries.mask, rank, tol=1e-4).noise))
+
+
+def nearest_distances(entries: Entries) -> Real:
+    """Partial distance of each point to its nearest neighbour, for the points that have any."""
+    n = entries.shape[0]
     nearest = np.empty(n)
-    for i in range(0, n, 512):
-        rows = slice(i, min(i + 512, n))
+    for rows in row_blocks(n, n):
         s = partial_squared_distances(entries, rows, min_overlap=default_overlap(entries))
         np.fill_diagonal(s[:, rows], np.inf)
         nearest[rows] = s.min(axis=1)
-    known = nearest[np.isfinite(nearest)]
-    return float(np.sqrt(np.median(known) / (2 * p))) if len(known) else 0.0
+    return np.sqrt(nearest[np.isfinite(nearest)])
 
 
 def default_overlap(entries: Entries) -> int:

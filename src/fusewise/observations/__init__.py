@@ -1,6 +1,7 @@
 """What was measured of each point: entries of a table, or anything that gives quadratics in the centres."""
 
+from fusewise.observations.blanks import DataWarning, warn_of_blanks
 from fusewise.observations.entries import Entries
-from fusewise.observations.reading import as_entries
+from fusewise.observations.reading import as_entries, is_complex
 
-__all__ = ["Entries", "as_entries"]
+__all__ = ["DataWarning", "Entries", "as_entries", "is_complex", "warn_of_blanks"]

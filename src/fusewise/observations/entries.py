@@ -76,7 +76,8 @@ class Entries:
     @cached_property
     def column_means(self) -> Values:
         """Mean of the observed entries of each column (0 where there is none)."""
-        return np.asarray(self.values.sum(axis=0) / np.maximum(self.column_counts, 1))
+        means = self.values.sum(axis=0) / np.maximum(self.column_counts, 1)
+        return np.asarray(means, dtype=self.values.dtype)
 
     @cached_property
     def centred(self) -> Values:

@@ -48,7 +48,7 @@ def as_entries(X: Any, mask: npt.ArrayLike | None = None, *, min_rows: int = 2) 
 
 def _as_numbers(X: Any, min_rows: int) -> Values:
     """A 2-D array of real or complex floats."""
-    if np.iscomplexobj(X):
+    if is_complex(X):
         X = np.asarray(X)
         if X.ndim != 2:
             raise ValueError(
@@ -65,6 +65,14 @@ def _as_numbers(X: Any, min_rows: int) -> Values:
             raise
         raise ValueError(f"{where}: the table must be numeric; encode or drop that column") from error
     return np.asarray(array)
+
+
+def is_complex(X: Any) -> bool:
+    """Whether an array, or what converts to one, holds complex numbers (frames are taken to be real)."""
+    if hasattr(X, "columns"):
+        return False
+    dtype = getattr(X, "dtype", None)
+    return (np.asarray(X).dtype if dtype is None else np.dtype(dtype)).kind == "c"
 
 
 def _from_sparse(X: Any, mask: npt.ArrayLike | None, min_rows: int) -> tuple[Values, Mask]:

@@ -1,8 +1,20 @@
 """Which pairs of points may fuse, and how strongly: the second term of the objective."""
 
 from fusewise.pairs.complete import CompletePairs
-from fusewise.pairs.distances import partial_squared_distances, squared_distances
+from fusewise.pairs.distances import (
+    partial_squared_distances,
+    partial_squared_distances_to,
+    squared_distances,
+)
 from fusewise.pairs.neighbors import NeighborPairs
 from fusewise.pairs.weights import Pairs, Weighted
 
-__all__ = ["CompletePairs", "NeighborPairs", "Pairs", "Weighted", "partial_squared_distances", "squared_distances"]
+__all__ = [
+    "CompletePairs",
+    "NeighborPairs",
+    "Pairs",
+    "Weighted",
+    "partial_squared_distances",
+    "partial_squared_distances_to",
+    "squared_distances",
+]

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
+from functools import cache
+from typing import Any, TypeVar
 
 import numpy as np
+from threadpoolctl import ThreadpoolController
 
 from fusewise.observations import Entries
 from fusewise.observations.entries import Real, Values
-from fusewise.pairs.distances import partial_squared_distances, real_view, row_blocks
+from fusewise.pairs.distances import partial_squared_distances, real_view
 from fusewise.pairs.weights import Weighted
 from fusewise.penalties import Penalty
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+#: Side of a square block of pairs: a few such blocks fit a processor's cache.
+BLOCK_SIDE = 192
 
 
 @dataclass(frozen=True)
@@ -33,21 +42,19 @@ class CompletePairs:
         # One product gives the squared distances: (-2 u_i, |u_i|², 1) . (u_j, 1, |u_j|²).
         ones = np.ones_like(norms)
         left = np.column_stack([-2 * points, norms, ones])
-        right = np.column_stack([points, ones, norms]).T.copy()
+        right = np.column_stack([points, ones, norms])
 
-        def block(rows: slice) -> tuple[Real, Real]:
-            s: Real = left[rows] @ right[:, rows.start :]
-            np.maximum(s, 0, out=s)
-            np.fill_diagonal(s, 0)
-            return penalty.value_and_weight(s)
+        def block(rows: slice, columns: slice) -> tuple[Real, Real]:
+            s: Real = left[rows] @ right[columns].T
+            return penalty.value_and_weight(np.maximum(s, 0, out=s))
 
         return self._weigh(block, points.dtype)
 
     def weigh_partial(self, entries: Entries, penalty: Penalty, min_overlap: int) -> Weighted:
         """Weigh every pair by its partial distance; a pair with too few common entries gets no weight."""
 
-        def block(rows: slice) -> tuple[Real, Real]:
-            s = partial_squared_distances(entries, rows, min_overlap=min_overlap)[:, rows.start :]
+        def block(rows: slice, columns: slice) -> tuple[Real, Real]:
+            s = partial_squared_distances(entries, rows, columns, min_overlap=min_overlap)
             unknown = np.isinf(s)
             s[unknown] = 0
             value, weight = penalty.value_and_weight(s)
@@ -56,16 +63,51 @@ class CompletePairs:
 
         return self._weigh(block, entries.seen.dtype)
 
-    def _weigh(self, block: Callable[[slice], tuple[Real, Real]], dtype: np.dtype[Any]) -> Weighted:
-        """Fill the weights a block row of the upper triangle at a time; the lower one is its mirror image."""
-        n = self.n_points
-        weights = np.empty((n, n), dtype=dtype)
+    def _weigh(self, block: Callable[[slice, slice], tuple[Real, Real]], dtype: np.dtype[Any]) -> Weighted:
+        """Fill the weights a block of the upper triangle at a time; the lower one is its mirror image."""
+        weights = np.empty((self.n_points, self.n_points), dtype=dtype)
+        degree = np.zeros(self.n_points, dtype=dtype)
+
+        def fill(place: tuple[slice, slice]) -> tuple[float, Real, Real]:
+            value, weight = block(*place)
+            if place[0] == place[1]:  # each pair once, and no point with itself
+                value, weight = np.triu(value, 1), np.triu(weight, 1)
+            along, down = weight.sum(axis=1), weight.sum(axis=0)
+            if place[0] == place[1]:
+                weight += weight.T
+            weights[place] = weight
+            weights[place[::-1]] = weight.T
+            return float(value.sum(dtype=float)), along, down
+
         energy = 0.0
-        for rows in row_blocks(n, n):
-            value, weight = block(rows)
-            width = rows.stop - rows.start
-            np.fill_diagonal(weight, 0)
-            energy += 2 * float(value.sum(dtype=float)) - float(value[:, :width].sum(dtype=float))
-            weights[rows, rows.start :] = weight
-            weights[rows.stop :, rows] = weight[:, width:].T
-        return Weighted(energy, weights, weights.sum(axis=1))
+        places = list(_upper_blocks(self.n_points))
+        for (rows, columns), (part, along, down) in zip(places, in_threads(fill, places), strict=True):
+            energy += 2 * part
+            degree[rows] += along
+            degree[columns] += down
+        return Weighted(energy, weights, degree)
+
+
+def _upper_blocks(n: int) -> Iterator[tuple[slice, slice]]:
+    """Blocks (rows, columns) that cover the upper triangle of an n x n array."""
+    sides = [slice(start, min(start + BLOCK_SIDE, n)) for start in range(0, n, BLOCK_SIDE)]
+    for i, rows in enumerate(sides):
+        for columns in sides[i:]:
+            yield rows, columns
+
+
+def in_threads(work: Callable[[T], R], items: list[T]) -> Iterator[R]:
+    """``map(work, items)``, on as many threads as a matrix product may use."""
+    blas = _blas()
+    n_threads = min(max((library["num_threads"] for library in blas.info()), default=1), len(items))
+    if n_threads <= 1:
+        yield from map(work, items)
+        return
+    with blas.limit(limits=1), ThreadPoolExecutor(n_threads) as pool:
+        yield from pool.map(work, items)
+
+
+@cache
+def _blas() -> ThreadpoolController:
+    """The libraries that multiply matrices, found once: looking for them takes milliseconds."""
+    return ThreadpoolController().select(user_api="blas")

@@ -42,7 +42,9 @@ def squared_distances(rows: Values, others: Values | None = None) -> Real:
     return s
 
 
-def partial_squared_distances(entries: Entries, rows: slice | Index = slice(None), *, min_overlap: int = 1) -> Real:
+def partial_squared_distances(
+    entries: Entries, rows: slice | Index = slice(None), others: slice | Index = slice(None), *, min_overlap: int = 1
+) -> Real:
     """(P / |w|) ||S_w (x_i - x_j)||², w = I_i ∩ I_j; infinite where |w| < min_overlap.
 
     Three matrix products: with V the values (zero where hidden) and M the mask,
@@ -52,16 +54,17 @@ def partial_squared_distances(entries: Entries, rows: slice | Index = slice(None
     Parameters
     ----------
     entries : the table.
-    rows : which rows i (all j are always given).
+    rows, others : which rows i and j.
     min_overlap : fewest common entries for a distance to count.
     """
     # Distances do not see a shift of the columns, but rounding does: hence the centring.
-    values, squares, seen = real_view(entries.centred), np.square(np.abs(entries.centred)), entries.seen
-    common = seen[rows] @ seen.T
-    s = values[rows] @ values.T
+    a, b = entries.centred[rows], entries.centred[others]
+    seen_a, seen_b = entries.seen[rows], entries.seen[others]
+    common = seen_a @ seen_b.T
+    s = real_view(a) @ real_view(b).T
     s *= -2
-    s += squares[rows] @ seen.T
-    s += seen[rows] @ squares.T
+    s += np.square(np.abs(a)) @ seen_b.T
+    s += seen_a @ np.square(np.abs(b)).T
     np.maximum(s, 0, out=s)
     s *= np.count_nonzero(entries.column_counts) / np.maximum(common, 1)
     s[common < min_overlap] = np.inf
@@ -89,3 +92,20 @@ def partial_squared_distances_between(entries: Entries, first: Index, second: In
         counts = common.sum(axis=1)
         s[some] = np.where(counts >= min_overlap, squares * (n_features / np.maximum(counts, 1)), np.inf)
     return s
+
+
+def partial_squared_distances_to(entries: Entries, points: Values) -> Real:
+    """(P / |I_i|) ||S_i (x_i - c_k)||² for whole points c_k; NaN for a row with nothing observed.
+
+    Each row's distances depend on that row alone, so new rows are treated alike in any company.
+    """
+    shift = points.mean(axis=0) if len(points) else np.zeros(points.shape[1], points.dtype)
+    values = real_view(np.where(entries.mask, entries.values - shift, 0))
+    moved = points - shift
+    s = values @ real_view(moved).T
+    s *= -2
+    s += np.square(values).sum(axis=1)[:, None]
+    s += entries.seen @ np.square(np.abs(moved)).T
+    np.maximum(s, 0, out=s)
+    counts = entries.row_counts[:, None]
+    return np.where(counts > 0, s * (entries.shape[1] / np.maximum(counts, 1)), np.nan)

@@ -1,0 +1,98 @@
+"""Which points can share a centre: the data checked, and the graph of feasible pairs."""
+
+from __future__ import annotations
+
+import math
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fusewise.observations import as_entries, is_complex, warn_of_blanks
+
+Bools = NDArray[np.bool_]
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+# A difference of two doubles written in decimal is off by an ulp or two of the larger one: 0.3 - 0.1 is
+# not 0.2. Four ulps of the column's largest magnitude forgive that and nothing a user could mean.
+_ULPS = 4.0 * float(np.finfo(np.float64).eps)
+_BLOCK_BYTES = 1 << 25
+
+
+def check_epsilon(epsilon: Any) -> float:
+    """Return epsilon as a float, or say why it is not a box width: it must be finite and at least 0."""
+    if isinstance(epsilon, bool) or not isinstance(epsilon, Real):
+        raise TypeError(f"epsilon must be a number, got {epsilon!r}")
+    value = float(epsilon)
+    if not math.isfinite(value) or value < 0:
+        raise ValueError(f"epsilon must be finite and >= 0, got {value!r}")
+    return value
+
+
+def check_data(X: Any, mask: Any = None) -> Floats:
+    """Return X as an N x P array of doubles with NaN where nothing was observed.
+
+    Parameters
+    ----------
+    X : array-like, frame or sparse matrix of shape (N, P)
+        Real data; NaN (null, or not stored) marks a missing entry.
+    mask : array-like of shape (N, P), optional
+        True where an entry was observed. A NaN under True counts as missing; values under False are ignored.
+    """
+    if is_complex(X):
+        raise TypeError(
+            "X is complex. The exact solver needs real data: complex boxes are discs, and discs that meet in "
+            "pairs need not meet all together, so feasible pairs do not make a feasible group"
+        )
+    return np.asarray(as_entries(X, mask, min_rows=1).fill(np.nan), dtype=np.float64)
+
+
+def observed_rows(data: Floats) -> Ints:
+    """Indices of the rows with at least one observed entry; warns about the others, which get the label -1."""
+    warn_of_blanks(as_entries(data, min_rows=1), columns=False)
+    return np.flatnonzero(~np.isnan(data).all(axis=1))
+
+
+def tolerances(data: Floats, epsilon: float) -> Floats:
+    """tau_p = 4 ulp * (max_i |x_ip| + epsilon): what rounding may add to a difference in feature p."""
+    magnitude = np.max(np.abs(np.where(np.isnan(data), 0.0, data)), axis=0, initial=0.0)
+    return np.asarray(_ULPS * (magnitude + epsilon), dtype=np.float64)
+
+
+def feasible_pairs(data: Floats, epsilon: float) -> Bools:
+    """a_ij = [ |x_ip - x_jp| <= epsilon + tau_p for every feature p observed in both ], a_ii = False.
+
+    Two boxes of width epsilon meet exactly when their midpoints are at most epsilon apart in every feature
+    both constrain; a pair with no common feature always can. tau_p (see `tolerances`) absorbs rounding. Works
+    feature by feature on blocks of rows: never more than N x N booleans and one block of differences.
+    """
+    n_points, n_features = data.shape
+    limits = epsilon + tolerances(data, epsilon)
+    feasible = np.ones((n_points, n_points), dtype=np.bool_)
+    rows = max(1, _BLOCK_BYTES // (8 * max(1, n_points)))
+    with np.errstate(over="ignore", invalid="ignore"):
+        for start in range(0, n_points, rows):
+            block = feasible[start : start + rows]
+            for p in range(n_features):
+                column = data[:, p]
+                # NaN compares False, so a feature missing on either side forbids nothing.
+                block &= ~(np.abs(column[start : start + rows, None] - column[None, :]) > limits[p])
+    np.fill_diagonal(feasible, False)
+    return feasible
+
+
+def midranges(data: Floats, labels: Ints) -> Floats:
+    """c_kp = (max + min)/2 of the entries observed in group k; NaN where group k observed nothing of p.
+
+    The boxes of a feasible group meet in a box, and this is its midpoint.
+    """
+    n_groups = int(labels.max(initial=-1)) + 1
+    low = np.full((n_groups, data.shape[1]), np.inf)
+    high = np.full((n_groups, data.shape[1]), -np.inf)
+    inside = labels >= 0
+    np.minimum.at(low, labels[inside], np.where(np.isnan(data), np.inf, data)[inside])
+    np.maximum.at(high, labels[inside], np.where(np.isnan(data), -np.inf, data)[inside])
+    with np.errstate(invalid="ignore"):  # inf - inf, where nobody observed the feature, is the NaN we want
+        return np.asarray(low / 2 + high / 2, dtype=np.float64)

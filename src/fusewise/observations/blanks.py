@@ -1,0 +1,49 @@
+"""Rows and columns that tell nothing."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import numpy.typing as npt
+
+from fusewise.observations.entries import Entries
+
+
+class DataWarning(UserWarning):
+    """The table holds rows or columns that tell nothing."""
+
+
+def warn_of_blanks(table: Entries, *, columns: bool = True) -> None:
+    """Say which rows (and columns) tell nothing."""
+    rows = np.flatnonzero(table.row_counts == 0)
+    if len(rows):
+        warnings.warn(
+            f"{_some('row', rows)} no observed entry: labelled -1 (they could belong anywhere)",
+            DataWarning,
+            stacklevel=3,
+        )
+    if not columns:
+        return
+    empty = np.flatnonzero(table.column_counts == 0)
+    if len(empty):
+        warnings.warn(
+            f"{_some('column', empty, table.feature_names)} no observed entry: ignored, and its centres are 0",
+            DataWarning,
+            stacklevel=3,
+        )
+    constant = np.flatnonzero((table.column_counts > 0) & (np.abs(table.centred).max(axis=0, initial=0) == 0))
+    if len(constant):
+        warnings.warn(
+            f"{_some('column', constant, table.feature_names)} the same value in every observed entry: "
+            "tells no clusters apart",
+            DataWarning,
+            stacklevel=3,
+        )
+
+
+def _some(kind: str, indices: npt.NDArray[np.intp], names: tuple[str, ...] | None = None) -> str:
+    """'row 3 has', 'columns 1 ('a'), 5 ('b') and 7 more have'."""
+    shown = [f"{i} ({names[i]!r})" if names else str(i) for i in indices[:5]]
+    more = f" and {len(indices) - 5} more" if len(indices) > 5 else ""
+    return f"{kind}{'s' if len(indices) > 1 else ''} {', '.join(shown)}{more} {'have' if len(indices) > 1 else 'has'}"

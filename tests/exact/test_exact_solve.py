@@ -1,0 +1,253 @@
+"""solve_l0 against brute force, at size, and when stopped early."""
+
+import builtins
+import math
+from functools import cache
+
+import numpy as np
+import pytest
+from exact_helpers import brute_force, objective_of, path_graph, planted, random_graph, realise
+
+from fusewise.exact import programme as programme_module
+from fusewise.exact import search as search_module
+from fusewise.exact import solve_l0
+from fusewise.exact.feasibility import feasible_pairs
+from fusewise.exact.highs import Programme
+
+
+def small_instance(k):
+    """300 kinds of trouble: random graphs, paths and cycles, ties on a grid, epsilon = 0, values epsilon apart."""
+    rng = np.random.default_rng(k)
+    n = int(rng.integers(2, 10))
+    kind = k % 5
+    if kind == 0:
+        return realise(random_graph(rng, n, rng.uniform(0.2, 0.95))), 1.0
+    if kind == 1:
+        graph = path_graph(n)
+        extra = random_graph(rng, n, 0.15)
+        order = rng.permutation(n)
+        return realise((graph | extra)[np.ix_(order, order)]), 1.0
+    if kind == 2:
+        X = rng.integers(0, 4, (n, 3)) / 10.0  # tenths: every difference is a near-tie with epsilon
+        epsilon = float(rng.choice([0.1, 0.2, 0.3]))
+    elif kind == 3:
+        X = rng.integers(0, 2, (n, 4)).astype(float)
+        epsilon = 0.0
+    else:
+        X = rng.normal(size=(n, 2)) + 2.0 * rng.integers(0, 2, (n, 1))
+        epsilon = float(rng.uniform(0.5, 2.5))
+    X[rng.random(X.shape) < 0.35] = np.nan
+    X[np.isnan(X).all(axis=1), 0] = 0.0
+    return X, epsilon
+
+
+@pytest.mark.parametrize("start", range(0, 300, 50))
+def test_equals_brute_force(start):
+    for k in range(start, start + 50):
+        X, epsilon = small_instance(k)
+        adjacent = feasible_pairs(X, epsilon)
+        solution = solve_l0(X, epsilon)
+        expected = brute_force(adjacent)
+        assert (solution.status, solution.objective, solution.bound) == ("optimal", expected, expected), k
+        assert objective_of(solution.labels) == expected, k
+        assert within_boxes(X, solution, epsilon), k
+
+
+def within_boxes(X, solution, epsilon):
+    with np.errstate(invalid="ignore"):
+        return not (np.abs(X - solution.centers) > epsilon / 2 + 1e-12).any()
+
+
+@pytest.mark.parametrize("limit", [0, 10**6])
+def test_both_programmes_equal_brute_force(monkeypatch, limit):
+    # limit 0 sends every irreducible piece to the programme over edges. No reduction may settle it before.
+    monkeypatch.setattr(search_module, "_CLIQUE_LIMIT", limit)
+    monkeypatch.setattr(search_module.Search, "_shrink", lambda self, piece: setattr(piece, "irreducible", True))
+    programmes = 0
+    for k in range(40):
+        adjacent = random_graph(np.random.default_rng(1000 + k), 9, 0.6)
+        solution = solve_l0(realise(adjacent), 1.0)
+        assert solution.objective == solution.bound == brute_force(adjacent), k
+        programmes += solution.reductions.n_programmes
+    assert programmes > 10
+
+
+def test_both_programmes_agree_on_a_larger_graph(monkeypatch):
+    X = realise(random_graph(np.random.default_rng(5), 20, 0.5))
+    over_cliques = solve_l0(X, 1.0)
+    monkeypatch.setattr(search_module, "_CLIQUE_LIMIT", 0)
+    over_edges = solve_l0(X, 1.0)
+    assert over_cliques.status == over_edges.status == "optimal"
+    assert over_cliques.objective == over_edges.objective
+
+
+@pytest.mark.parametrize(("n_features", "seed"), [(50, 0), (20, 1), (10, 2)])
+def test_two_hundred_points_are_proven_optimal(n_features, seed):
+    X, truth = planted(200, 4, n_features, kappa=0.9, p0=0.5, seed=seed)
+    X[np.isnan(X).all(axis=1), 0] = 0.0
+    solution = solve_l0(X, 1.0, time_limit=60)
+    assert solution.status == "optimal"
+    assert solution.gap == 0
+    assert objective_of(solution.labels) == solution.objective == solution.bound
+    assert within_boxes(X, solution, 1.0)
+    if n_features == 50:  # where the theory promises it, the truth is the optimum
+        assert objective_of(truth) == solution.objective
+        assert all(len(set(truth[solution.labels == k])) == 1 for k in range(solution.n_clusters))
+
+
+def test_noiseless_clusters_with_missing_entries():
+    rng = np.random.default_rng(0)
+    truth = np.arange(60) % 3
+    X = rng.normal(size=(3, 30))[truth]
+    X[rng.random(X.shape) < 0.5] = np.nan
+    solution = solve_l0(X, 0.0)
+    assert solution.status == "optimal"
+    assert solution.objective == objective_of(truth)
+    seen = ~np.isnan(X)
+    np.testing.assert_array_equal(solution.centers[seen], X[seen])
+
+
+def test_values_epsilon_apart_can_share_a_centre():
+    assert 0.3 - 0.1 != 0.2
+    assert solve_l0([[0.1], [0.3]], 0.2).objective == 0
+    assert solve_l0([[0.1], [0.3]], 0.1999).objective == 2
+    assert solve_l0([[0.1 + 0.2], [0.3]], 0).objective == 0
+    assert solve_l0([[1.0], [1.0 + 1e-9]], 0).objective == 2
+
+
+def hard_graph():
+    return realise(random_graph(np.random.default_rng(7), 32, 0.5))
+
+
+@cache
+def optimum_of_hard_graph():
+    return solve_l0(hard_graph(), 1.0)
+
+
+def test_time_limit_returns_a_valid_incumbent_and_bound():
+    X = hard_graph()
+    best = optimum_of_hard_graph()
+    assert best.status == "optimal"
+    for limit in (1e-9, 0.05, 0.2):
+        stopped = solve_l0(X, 1.0, time_limit=limit)
+        assert stopped.bound <= best.objective <= stopped.objective == objective_of(stopped.labels)
+        assert within_boxes(X, stopped, 1.0)
+        assert stopped.gap == pytest.approx((stopped.objective - stopped.bound) / stopped.objective)
+        assert stopped.status in ("time limit", "optimal")
+    assert solve_l0(X, 1.0, time_limit=1e-9).status == "time limit"
+
+
+def test_gap_stops_early():
+    X = hard_graph()
+    loose = solve_l0(X, 1.0, gap=0.5)
+    assert loose.status == "within gap"
+    assert 0 < loose.gap <= 0.5
+
+
+@pytest.mark.parametrize("step", ["search", "merge_cores", "enumerate_cliques", "solve_columns", "drop_edges"])
+def test_interruption_keeps_the_incumbent(monkeypatch, step):
+    X = hard_graph()
+    best = optimum_of_hard_graph()
+
+    def interrupt(*args, **kwargs):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(search_module, step, interrupt)
+    solution = solve_l0(X, 1.0)
+    assert solution.status == "interrupted"
+    assert solution.bound <= best.objective <= solution.objective == objective_of(solution.labels)
+    assert solution.objective < 32 * 31
+    assert within_boxes(X, solution, 1.0)
+
+
+def test_interruption_inside_the_branch_and_bound(monkeypatch):
+    X = hard_graph()
+    monkeypatch.setattr(search_module, "_CLIQUE_LIMIT", 0)
+    wait = []
+
+    def interrupt(self):
+        wait.append(1)
+        raise KeyboardInterrupt
+
+    # Without cuts the relaxation proves nothing, so the branch and bound is reached.
+    monkeypatch.setattr(programme_module, "_cut", lambda *args: None)
+    monkeypatch.setattr(Programme, "_run_stoppable", interrupt)
+    solution = solve_l0(X, 1.0)
+    assert wait
+    assert solution.status == "interrupted"
+    assert solution.bound <= solution.objective == objective_of(solution.labels)
+
+
+def test_missing_solver_names_the_extra(monkeypatch):
+    genuine = builtins.__import__
+
+    def without(name, *args, **kwargs):
+        if name == "highspy":
+            raise ImportError(name)
+        return genuine(name, *args, **kwargs)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    with pytest.raises(ImportError, match=r"fusewise\[exact\]"):
+        solve_l0(hard_graph(), 1.0)
+    assert solve_l0([[0.0], [0.0], [5.0]], 1.0).objective == 4  # nothing left for a programme
+
+
+def test_rows_with_nothing_observed_are_left_out():
+    X = np.array([[0.0, 1.0], [np.nan, np.nan], [0.1, np.nan]])
+    with pytest.warns(UserWarning, match="row 1"):
+        solution = solve_l0(X, 0.5)
+    assert solution.labels.tolist() == [0, -1, 0]
+    assert solution.objective == 0
+    assert np.isnan(solution.centers[1]).all()
+    with pytest.warns(UserWarning, match="no observed entry"):
+        assert solve_l0(np.full((2, 2), np.nan), 1.0).labels.tolist() == [-1, -1]
+
+
+def test_one_row_and_centres():
+    single = solve_l0([[3.0, np.nan]], 1.0)
+    assert (single.labels.tolist(), single.objective, single.status) == ([0], 0, "optimal")
+    np.testing.assert_array_equal(single.cluster_centers, [[3.0, np.nan]])
+    pair = solve_l0([[0.0, 7.0, np.nan], [1.0, np.nan, np.nan]], 1.0)
+    np.testing.assert_array_equal(pair.cluster_centers, [[0.5, 7.0, np.nan]])
+
+
+def test_mask_hides_entries():
+    X = np.array([[0.0, 0.0], [0.0, 9.0]])
+    assert solve_l0(X, 1.0).objective == 2
+    assert solve_l0(X, 1.0, mask=[[True, True], [True, False]]).objective == 0
+
+
+def test_result_does_not_depend_on_the_order_of_the_rows():
+    X, _ = planted(40, 3, 8, 0.9, 0.5, 3)
+    X[np.isnan(X).all(axis=1), 0] = 0.0
+    order = np.random.default_rng(0).permutation(40)
+    assert solve_l0(X, 1.0).objective == solve_l0(X[order], 1.0).objective
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        (([[0.0]], -1.0), ValueError, "epsilon must be finite and >= 0, got -1.0"),
+        (([[0.0]], math.nan), ValueError, "epsilon"),
+        (([[0.0]], math.inf), ValueError, "epsilon"),
+        (([[0.0]], "wide"), TypeError, "epsilon must be a number"),
+        (([[0.0, 1.0], [2.0, math.inf]], 1.0), ValueError, "row 1, column 1"),
+        (([[0.0, 1.0]], 1.0, [True]), ValueError, r"mask has shape \(1,\), but the table has shape \(1, 2\)"),
+        (([[0.0, 1.0]], 1.0, [[2, 1]]), ValueError, "mask must hold"),
+        (([["a", "b"]], 1.0), ValueError, "could not convert 'a' to a number, at row 0, column 0"),
+        (([[1j]], 1.0), TypeError, "complex"),
+        ((np.zeros((0, 3)), 1.0), ValueError, r"0 sample\(s\)"),
+        ((np.zeros((3, 0)), 1.0), ValueError, r"0 feature\(s\)"),
+        (([1.0, 2.0], 1.0), ValueError, "Expected 2D array"),
+    ],
+)
+def test_bad_input_is_named(arguments, error, message):
+    with pytest.raises(error, match=message):
+        solve_l0(*arguments)
+
+
+def test_bad_limits_are_named():
+    with pytest.raises(ValueError, match="time_limit"):
+        solve_l0([[0.0]], 1.0, time_limit=0)
+    with pytest.raises(ValueError, match="gap"):
+        solve_l0([[0.0]], 1.0, gap=1.0)

@@ -1,0 +1,199 @@
+"""The estimators, as a scikit-learn user meets them."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.metrics import adjusted_rand_score
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from fusewise import DataWarning, FusionClustering, FusionImputer, fuse
+from fusewise.datasets import hide_entries, make_clusters
+from fusewise.fidelity import Ball, Box
+from fusewise.penalties import H1, Lp
+
+
+@pytest.fixture(scope="module")
+def clusters():
+    """Three clear clusters of unequal size with 20% of the entries hidden."""
+    X, y, _ = make_clusters(3, [40, 30, 20], 10, noise=0.08, random_state=0)
+    return hide_entries(X, 0.2, random_state=0), y
+
+
+@pytest.fixture(scope="module")
+def fitted(clusters):
+    return FusionClustering().fit(clusters[0])
+
+
+def test_finds_the_clusters(clusters, fitted):
+    X, y = clusters
+    assert adjusted_rand_score(y, fitted.labels_) == 1.0
+    assert fitted.n_clusters_ == 3
+    assert np.bincount(fitted.labels_).tolist() == [40, 30, 20]  # the largest first
+    assert fitted.cluster_centers_.shape == (3, 10)
+    assert fitted.fused_.shape == X.shape
+
+
+def test_told_the_number(clusters):
+    X, y = clusters
+    for k in (1, 2, 3, 5):
+        assert FusionClustering(n_clusters=k).fit(X).n_clusters_ == k
+    assert adjusted_rand_score(y, FusionClustering(n_clusters=3).fit_predict(X)) == 1.0
+
+
+def test_paper_algorithm_is_fuse(clusters):
+    """FusionClustering(rank=None, n_neighbors=None, init="partial", penalty=H1(s), lam=l) solves just that problem."""
+    X, _ = clusters
+    model = FusionClustering(rank=None, n_neighbors=None, init="partial", penalty=H1(0.3), lam=0.5).fit(X)
+    solution = fuse(X, lam=0.5, penalty=H1(0.3))
+    np.testing.assert_allclose(model.fused_, solution.centers)
+    assert model.objective_ == pytest.approx(solution.objective)
+    assert model.lam_ == 0.5
+    assert model.penalty_ == H1(0.3)
+
+
+@pytest.mark.parametrize("fidelity", ["box", "ball", Box(0.2), Ball(0.14)])
+def test_constrained_forms(fidelity):
+    X, y, _ = make_clusters(3, 30, 10, noise=0.03, random_state=0)
+    model = FusionClustering(fidelity=fidelity).fit(hide_entries(X, 0.2, random_state=0))
+    assert model.fidelity_.violation(model.observations_, model.fused_) <= 1e-9
+    assert adjusted_rand_score(y, model.labels_) > 0.9
+
+
+def test_predict_agrees_with_labels(clusters, fitted):
+    assert np.mean(fitted.predict(clusters[0]) == fitted.labels_) >= 0.99
+
+
+def test_predict_new_rows_with_holes(fitted):
+    X, y, _ = make_clusters(3, [40, 30, 20], 10, noise=0.08, random_state=0)
+    holes = hide_entries(X, 0.4, random_state=7)
+    assert adjusted_rand_score(y, fitted.predict(holes)) > 0.95
+
+
+def test_transform_is_the_distance_to_centres(clusters, fitted):
+    X, _ = clusters
+    distances = fitted.transform(X)
+    row, k = 5, 1
+    seen = ~np.isnan(X[row])
+    gap = (X[row] - fitted.cluster_centers_[k])[seen]
+    assert distances[row, k] == pytest.approx(np.sqrt(gap @ gap * 10 / seen.sum()))
+
+
+def test_blank_rows_are_labelled_minus_one(clusters):
+    X = np.vstack([clusters[0], np.full((2, 10), np.nan)])
+    with pytest.warns(DataWarning, match="rows 90, 91 have no observed entry"):
+        model = FusionClustering().fit(X)
+    assert (model.labels_[-2:] == -1).all()
+    assert (model.labels_[:-2] >= 0).all()
+    with pytest.warns(DataWarning, match="rows 90, 91"):
+        assert (model.predict(X)[-2:] == -1).all()
+    with pytest.warns(DataWarning):
+        told = FusionClustering(n_clusters=3).fit(X)
+    assert (told.labels_[-2:] == -1).all()
+
+
+def test_tables_of_every_kind_agree(clusters, fitted):
+    X, _ = clusters
+    names = [f"gene {i}" for i in range(10)]
+    frames = [pd.DataFrame(X, columns=names), pl.DataFrame(X, schema=names).fill_nan(None)]
+    seen = ~np.isnan(X)
+    stored = sparse.csr_matrix((X[seen], np.nonzero(seen)), shape=X.shape)
+    for table in (*frames, stored):
+        model = FusionClustering().fit(table)
+        np.testing.assert_array_equal(model.labels_, fitted.labels_)
+        np.testing.assert_array_equal(model.predict(table), fitted.predict(X))
+    assert list(FusionClustering().fit(frames[0]).feature_names_in_) == names
+
+
+def test_complex_tables():
+    real, y, _ = make_clusters(3, 20, 6, noise=0.05, random_state=0)
+    imaginary, _, _ = make_clusters(3, 20, 6, noise=0.05, random_state=1)
+    X = hide_entries(real + 1j * imaginary, 0.2, random_state=0)
+    model = FusionClustering().fit(X)
+    assert np.iscomplexobj(model.cluster_centers_)
+    assert adjusted_rand_score(y, model.labels_) == 1.0
+    assert adjusted_rand_score(y, model.predict(X)) == 1.0
+
+
+def test_float32_stays(clusters):
+    assert FusionClustering().fit(clusters[0].astype(np.float32)).fused_.dtype == np.float32
+
+
+def test_nested_parameters():
+    model = FusionClustering(penalty=H1(0.2), fidelity=Box(0.5))
+    assert model.get_params()["penalty__sigma"] == 0.2
+    model.set_params(penalty__sigma=0.4, fidelity__epsilon=0.1)
+    assert model.penalty == H1(0.4)
+    assert model.fidelity == Box(0.1)
+    assert FusionClustering(penalty="h1").set_params(penalty__sigma=0.4).penalty == H1(0.4)
+    with pytest.raises(ValueError, match="0 < p < 1"):
+        FusionClustering(penalty=Lp(0.5)).set_params(penalty__p=2)
+    assert clone(model).penalty == H1(0.4)
+
+
+def test_grid_search(clusters):
+    search = GridSearchCV(FusionClustering(penalty=H1(), lam=0.5), {"penalty__sigma": [0.01, 0.3]}, cv=2).fit(clusters[0])
+    # At a hundredth of the distance between neighbours nothing fuses, so nothing is predicted.
+    assert search.best_params_ == {"penalty__sigma": 0.3}
+
+
+def test_pipeline_and_pickle(clusters):
+    X, y = clusters
+    pipeline = make_pipeline(StandardScaler(), FusionClustering()).fit(X)
+    assert adjusted_rand_score(y, pipeline[-1].labels_) == 1.0
+    again = pickle.loads(pickle.dumps(pipeline))
+    np.testing.assert_array_equal(again.predict(X), pipeline.predict(X))
+
+
+def test_pandas_output(clusters):
+    table = pd.DataFrame(clusters[0], columns=list("abcdefghij"), index=np.arange(90) + 5)
+    filled = FusionImputer().set_output(transform="pandas").fit_transform(table)
+    assert list(filled.columns) == list("abcdefghij")
+    assert list(filled.index) == list(table.index)
+    distances = FusionClustering().set_output(transform="pandas").fit_transform(table)
+    assert list(distances.columns) == [f"fusionclustering{k}" for k in range(3)]
+
+
+def test_imputer_beats_the_mean():
+    truth, _, _ = make_clusters(3, 40, 10, noise=0.08, random_state=0)
+    X = hide_entries(truth, 0.3, random_state=0)
+    holes = np.isnan(X)
+    filled = FusionImputer().fit_transform(X)
+    np.testing.assert_array_equal(filled[~holes], X[~holes])
+    error = np.sqrt(np.mean((filled - truth)[holes] ** 2))
+    by_mean = np.sqrt(np.mean((np.nanmean(X, axis=0) - truth)[holes] ** 2))
+    # The noise is 0.08: no method can do better; column means cannot tell clusters apart.
+    assert error < 0.1 < by_mean
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"penalty": "l2"}, "'l0', 'l1', 'lp', 'h1'"),
+        ({"penalty": "l0"}, "solve_l0"),
+        ({"fidelity": "huber"}, "'quadratic', 'box', 'ball'"),
+        ({"init": "random", "lam": 1.0}, "'partial', 'zero', 'mean'"),
+        ({"lam": "large"}, "unknown lam 'large'"),
+        ({"lam": -1.0}, "non-negative"),
+        ({"device": "abacus"}, "unknown device 'abacus'"),
+        ({"n_clusters": 0}, "at least 1"),
+        ({"n_clusters": 100}, "100"),
+        ({"max_iter": 0}, "max_iter"),
+        ({"min_cluster_size": "big"}, "min_cluster_size"),
+    ],
+)
+def test_bad_parameters(clusters, parameters, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        FusionClustering(**parameters).fit(clusters[0])
+
+
+def test_reproducible(clusters, fitted):
+    again = FusionClustering(random_state=3).fit(clusters[0])
+    twice = FusionClustering(random_state=3).fit(clusters[0])
+    np.testing.assert_array_equal(again.fused_, twice.fused_)

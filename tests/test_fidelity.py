@@ -1,0 +1,202 @@
+"""Every prox minimises what it says, real and complex, with holes."""
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+from sklearn.base import clone
+
+from fusewise.fidelity import FIDELITIES, Ball, Box, Quadratic, as_fidelity
+from fusewise.observations import Entries, as_entries
+
+N, P = 7, 4
+
+
+def table(rng, kind):
+    X = rng.normal(size=(N, P)) + (1j * rng.normal(size=(N, P)) if kind == "complex" else 0)
+    X[rng.uniform(size=X.shape) < 0.4] = np.nan
+    return as_entries(X)
+
+
+def draw(rng, kind, scale=2.0):
+    return scale * (rng.normal(size=(N, P)) + (1j * rng.normal(size=(N, P)) if kind == "complex" else 0))
+
+
+def feasible(fidelity, entries: Entries, u, slack=1e-12):
+    """The constraint as it is written, entry by entry."""
+    for i in range(N):
+        offset = [abs(u[i, p] - entries.values[i, p]) for p in range(P) if entries.mask[i, p]]
+        if isinstance(fidelity, Box) and max(offset, default=0) > fidelity.epsilon / 2 + slack:
+            return False
+        if isinstance(fidelity, Ball):
+            radius = np.broadcast_to(fidelity.radius, N)[i]
+            if np.sqrt(sum(o * o for o in offset)) > radius + slack:
+                return False
+    return True
+
+
+def cost(fidelity, entries: Entries, u, v, t):
+    """f(u) + sum_i t_i ||u_i - v_i||², by a loop over the entries."""
+    total = sum(t[i] * abs(u[i, p] - v[i, p]) ** 2 for i in range(N) for p in range(P))
+    if isinstance(fidelity, Quadratic):
+        total += sum(
+            abs(u[i, p] - entries.values[i, p]) ** 2 for i in range(N) for p in range(P) if entries.mask[i, p]
+        )
+    return total
+
+
+FIDELITY_EXAMPLES = [Quadratic(), Box(0.5), Box(0.0), Ball(0.7), Ball(np.linspace(0, 2, N))]
+every_fidelity = pytest.mark.parametrize("fidelity", FIDELITY_EXAMPLES, ids=lambda f: type(f).__name__)
+both_kinds = pytest.mark.parametrize("kind", ["real", "complex"])
+
+
+@every_fidelity
+@both_kinds
+def test_no_feasible_perturbation_beats_the_prox(fidelity, kind):
+    rng = np.random.default_rng(0)
+    entries, anchors, pull = table(rng, kind), draw(rng, kind), rng.uniform(0.1, 3, N)
+    best = fidelity.prox(entries, anchors, pull)
+    assert best.dtype == entries.values.dtype
+    assert feasible(fidelity, entries, best)
+    least = cost(fidelity, entries, best, anchors, pull)
+    # The problem is convex: moves towards feasible points are feasible, and suffice.
+    for size in (1e-4, 1e-2, 0.3, 1.0):
+        for _ in range(20):
+            other = fidelity.prox(entries, best + draw(rng, kind), pull)
+            moved = best + size * (other - best)
+            assert feasible(fidelity, entries, moved)
+            assert cost(fidelity, entries, moved, anchors, pull) >= least - 1e-12 * least
+
+
+@both_kinds
+def test_quadratic_prox_is_the_weighted_mean(kind):
+    rng = np.random.default_rng(1)
+    entries, anchors, pull = table(rng, kind), draw(rng, kind), rng.uniform(0.1, 3, N)
+    moved = Quadratic().prox(entries, anchors, pull)
+    for i in range(N):
+        for p in range(P):
+            x, v, t = entries.values[i, p], anchors[i, p], pull[i]
+            assert moved[i, p] == pytest.approx((x + t * v) / (1 + t) if entries.mask[i, p] else v)
+
+
+def test_quadratic_value_is_the_sum_over_observed_entries():
+    entries = as_entries([[1.0, np.nan], [np.nan, 5.0]])
+    assert Quadratic().value(entries, np.array([[3.0, 9.0], [9.0, 4.0]])) == 4 + 1
+    assert Box(1.0).value(entries, np.zeros((2, 2))) == 0
+
+
+def test_real_box_clips():
+    rng = np.random.default_rng(2)
+    entries, anchors = table(rng, "real"), draw(rng, "real")
+    clipped = np.clip(anchors, entries.values - 0.25, entries.values + 0.25)
+    np.testing.assert_allclose(
+        Box(0.5).prox(entries, anchors, np.ones(N)), np.where(entries.mask, clipped, anchors), atol=1e-14
+    )
+
+
+@pytest.mark.parametrize("fidelity", [Ball(0.7), Box(0.5)], ids=["ball", "box"])
+def test_prox_agrees_with_a_general_optimiser(fidelity):
+    rng = np.random.default_rng(3)
+    entries, anchors = table(rng, "real"), draw(rng, "real")
+    moved = fidelity.prox(entries, anchors, np.ones(N))
+    for i in range(3):
+        seen, x, v = entries.mask[i], entries.values[i], anchors[i]
+
+        def room(u, seen=seen, x=x):
+            offset = (u - x)[seen]
+            return 0.7**2 - offset @ offset if isinstance(fidelity, Ball) else 0.25 - np.abs(offset)
+
+        found = minimize(
+            lambda u, v=v: np.sum((u - v) ** 2), x, method="SLSQP",
+            constraints={"type": "ineq", "fun": room}, options={"ftol": 1e-14, "maxiter": 500},
+        )  # fmt: skip
+        np.testing.assert_allclose(moved[i], found.x, atol=1e-5)
+
+
+@every_fidelity
+@both_kinds
+def test_constraints_do_not_see_the_pull_and_keep_what_is_inside(fidelity, kind):
+    rng = np.random.default_rng(4)
+    entries, anchors = table(rng, kind), draw(rng, kind)
+    once = fidelity.prox(entries, anchors, np.full(N, 0.3))
+    if fidelity.constrained:
+        np.testing.assert_array_equal(once, fidelity.prox(entries, anchors, np.full(N, 7.0)))
+        np.testing.assert_allclose(fidelity.prox(entries, once, np.ones(N)), once, atol=1e-14)
+        assert fidelity.violation(entries, once) <= 1e-14
+        assert fidelity.violation(entries, once + 10 * entries.mask) > 1
+    np.testing.assert_array_equal(once[~entries.mask], anchors[~entries.mask])
+
+
+def test_violation_is_the_excess():
+    entries = as_entries([[0.0, np.nan], [0.0, 0.0]])
+    centers = np.array([[1.0, 99.0], [3.0, 4.0]])
+    assert Box(1.0).violation(entries, centers) == pytest.approx(4 - 0.5)
+    assert Ball(1.5).violation(entries, centers) == pytest.approx(5 - 1.5)
+    assert Ball(np.array([0.0, 9.0])).violation(entries, centers) == pytest.approx(1)
+
+
+def test_float32_is_kept():
+    rng = np.random.default_rng(5)
+    entries = as_entries(table(rng, "real").fill(np.nan).astype(np.float32))
+    for fidelity in FIDELITY_EXAMPLES:
+        moved = fidelity.prox(entries, draw(rng, "real").astype(np.float32), np.ones(N, dtype=np.float32))
+        assert moved.dtype == np.float32
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Box(-0.1), "epsilon must be non-negative and finite, got -0.1"),
+        (lambda: Box(np.inf), "epsilon must be non-negative and finite"),
+        (lambda: Box("wide"), "epsilon must be non-negative and finite, got 'wide'"),
+        (lambda: Ball(-1), "radius must be non-negative and finite, got -1"),
+        (lambda: Ball(np.array([1.0, -1.0])), "radius must be non-negative"),
+        (lambda: Ball(np.array([1.0, np.nan])), "radius must be non-negative"),
+    ],
+)
+def test_bad_parameters(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+def test_radii_of_the_wrong_number():
+    entries = as_entries(np.zeros((5, 2)))
+    with pytest.raises(ValueError, match=r"radius has shape \(3,\).*5 points"):
+        Ball(np.ones(3)).prox(entries, np.zeros((5, 2)), np.ones(5))
+
+
+def test_unresolved_parameters_are_not_guessed():
+    entries = as_entries(np.zeros((2, 2)))
+    for fidelity, name in ((Box(), "epsilon"), (Ball(), "radius")):
+        with pytest.raises(ValueError, match=f"give {name}"):
+            fidelity.prox(entries, np.zeros((2, 2)), np.ones(2))
+
+
+def test_resolved_parameters_hold_the_noise():
+    rng = np.random.default_rng(6)
+    noise = 0.3 * rng.normal(size=(500, 20))
+    noise[rng.uniform(size=noise.shape) < 0.3] = np.nan
+    entries = as_entries(noise)
+    ball = Ball().resolve(entries, lambda: 0.3)
+    lengths = np.sqrt(np.nansum(noise**2, axis=1))
+    assert np.mean(lengths <= ball.radius) == pytest.approx(0.95, abs=0.03)
+    # Half the tables of that size lie wholly within the box.
+    width = Box().resolve(entries, lambda: 0.3).epsilon
+    n_seen = entries.mask.sum()
+    largest = [0.3 * np.abs(rng.normal(size=n_seen)).max() for _ in range(300)]
+    assert np.mean(np.array(largest) <= width / 2) == pytest.approx(0.5, abs=0.1)
+    assert Box(1.0).resolve(entries, lambda: 9.0) == Box(1.0)
+
+
+def test_names_and_parameters():
+    for name, kind in FIDELITIES.items():
+        assert type(as_fidelity(name)) is kind
+    with pytest.raises(ValueError, match="unknown fidelity 'huber'") as caught:
+        as_fidelity("huber")
+    assert all(repr(name) in str(caught.value) for name in FIDELITIES)
+    radii = np.array([1.0, 2.0])
+    assert Ball(radii) == Ball(radii.copy()) == clone(Ball(radii))
+    assert Ball(radii) != Ball(1.0) != Box(1.0)
+    assert Box(1.0).set_params(epsilon=2.0) == Box(2.0)
+    assert hash(Ball(2.0)) == hash(Ball(2.0))
+    with pytest.raises(ValueError, match="epsilon"):
+        Box(1.0).set_params(epsilon=-2.0)
