@@ -100,7 +100,7 @@ def hide_entries(
         ``"mcar"``    completely at random, each on its own (the paper's assumption);
         ``"mar"``     at random given what is seen: a row is hidden the more, the larger its first feature, which is
                       itself never hidden;
-        ``"mnar"``    the larger an entry within its column, the likelier it is hidden;
+        ``"mnar"``    the larger an entry (a complex one by its modulus) within its column, the likelier it is hidden;
         ``"block"``   for each row a run of neighbouring columns (a sensor that dropped out);
         ``"columns"`` at random, at a rate of its own for each column, from nothing to twice the fraction.
 
@@ -115,7 +115,8 @@ def hide_entries(
     table = np.array(X, dtype=np.result_type(np.asarray(X).dtype, np.float32), copy=True)
     if table.ndim != 2:
         raise ValueError(f"expected a 2-D table, got {table.ndim} dimension(s)")
-    table[_MECHANISMS[mechanism](np.abs(table), fraction, check_random_state(random_state))] = np.nan
+    sizes = np.abs(table) if np.iscomplexobj(table) else table
+    table[_MECHANISMS[mechanism](sizes, fraction, check_random_state(random_state))] = np.nan
     return table
 
 

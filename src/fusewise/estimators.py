@@ -200,7 +200,7 @@ class FusionClustering(ClusterMixin, ClassNamePrefixFeaturesOutMixin, Transforme
 
     def _settings(self) -> dict[str, Any]:
         """Settings of the fusion, with "auto" replaced."""
-        automatic = {"init": "partial", "n_neighbors": None, "min_cluster_size": 2}
+        automatic = {"init": "partial", "rank": None, "n_neighbors": None, "min_cluster_size": 2}
         chosen = {k: v if isinstance(p := getattr(self, k), str) and p == "auto" else p for k, v in automatic.items()}
         return {
             **chosen,
@@ -216,7 +216,7 @@ class FusionClustering(ClusterMixin, ClassNamePrefixFeaturesOutMixin, Transforme
         if as_fidelity(self.fidelity).constrained:
             path = fusion_path(entries, lams=1.0, penalty=penalty, **settings)
         else:
-            posed = pose(entries, None, 1.0, penalty, self.fidelity, settings["n_neighbors"])
+            posed = pose(entries, None, 1.0, penalty, self.fidelity, settings["rank"], settings["n_neighbors"])
             path = fusion_path(
                 entries, lams=lam_schedule(lam_without_effect(posed.problem)), penalty=penalty, **settings
             )

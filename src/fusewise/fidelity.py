@@ -18,7 +18,7 @@ import numpy.typing as npt
 from scipy.special import gammaincinv, ndtri
 
 from fusewise._parameters import Parameterised, by_name
-from fusewise.observations import Entries
+from fusewise.observations import Entries, Observations
 from fusewise.observations.entries import Real, Values
 
 
@@ -28,20 +28,24 @@ class Fidelity(Parameterised):
     #: Whether f is a constraint (0 inside, infinite outside); lam then plays no part.
     constrained: ClassVar[bool] = True
 
-    def value(self, observations: Entries, centers: Values) -> float:
+    def value(self, observations: Observations, centers: Values) -> float:
         """sum_i f_i(u_i)."""
         return 0.0
 
-    def prox(self, observations: Entries, anchors: Values, pull: Real) -> Values:
+    def prox(self, observations: Observations, anchors: Values, pull: Real) -> Values:
         """argmin_u f_i(u) + t_i ||u - v_i||², for every i."""
         raise NotImplementedError
 
-    def violation(self, observations: Entries, centers: Values) -> float:
+    def violation(self, observations: Observations, centers: Values) -> float:
         """By how much the worst centre breaks the constraint (0 where there is none)."""
         return 0.0
 
-    def resolve(self, observations: Entries, noise: Callable[[], float]) -> Fidelity:
+    def resolve(self, observations: Observations, noise: Callable[[], float]) -> Fidelity:
         """Itself, with parameters left to the library chosen from the noise's standard deviation."""
+        return self
+
+    def take(self, observations: Observations, rows: npt.NDArray[np.intp]) -> Fidelity:
+        """Itself, for some of the rows of these observations."""
         return self
 
 
@@ -50,11 +54,11 @@ class Quadratic(Fidelity):
 
     constrained = False
 
-    def value(self, observations: Entries, centers: Values) -> float:
+    def value(self, observations: Observations, centers: Values) -> float:
         """The sum of squares."""
         return observations.misfit(centers)
 
-    def prox(self, observations: Entries, anchors: Values, pull: Real) -> Values:
+    def prox(self, observations: Observations, anchors: Values, pull: Real) -> Values:
         """A weighted mean of observation and anchor."""
         return observations.solve(anchors, pull)
 
@@ -75,20 +79,21 @@ class Box(Fidelity):
         """epsilon >= 0 where given."""
         _check_non_negative("epsilon", self.epsilon)
 
-    def prox(self, observations: Entries, anchors: Values, pull: Real) -> Values:
+    def prox(self, observations: Observations, anchors: Values, pull: Real) -> Values:
         """Clip to the box."""
-        offset = observations.residual(anchors)
-        return _shorten(observations, anchors, offset, np.abs(offset), np.asarray(self._half_width))
+        entries = _entries(observations)
+        offset = entries.residual(anchors)
+        return _shorten(entries, anchors, offset, np.abs(offset), np.asarray(self._half_width))
 
-    def violation(self, observations: Entries, centers: Values) -> float:
+    def violation(self, observations: Observations, centers: Values) -> float:
         """max_ip |S_i (u_i - x_i)|_p - epsilon/2, or 0."""
-        return max(0.0, float(np.abs(observations.residual(centers)).max()) - self._half_width)
+        return max(0.0, float(np.abs(_entries(observations).residual(centers)).max()) - self._half_width)
 
-    def resolve(self, observations: Entries, noise: Callable[[], float]) -> Box:
+    def resolve(self, observations: Observations, noise: Callable[[], float]) -> Box:
         """The median of the largest deviation among all observed entries, for Gaussian noise."""
         if self.epsilon is not None:
             return self
-        share = 0.5 ** (1 / max(observations.mask.sum(), 1))
+        share = 0.5 ** (1 / max(_entries(observations).mask.sum(), 1))
         return Box(2 * noise() * float(-ndtri((1 - share) / 2)))
 
     @property
@@ -114,24 +119,29 @@ class Ball(Fidelity):
         """radius >= 0 where given."""
         _check_non_negative("radius", self.radius)
 
-    def prox(self, observations: Entries, anchors: Values, pull: Real) -> Values:
+    def prox(self, observations: Observations, anchors: Values, pull: Real) -> Values:
         """Shrink the observed part of the offset towards x_i."""
-        offset = observations.residual(anchors)
+        entries = _entries(observations)
+        offset = entries.residual(anchors)
         length = np.linalg.norm(offset, axis=1, keepdims=True)
-        return _shorten(observations, anchors, offset, length, self._radii(observations)[:, None])
+        return _shorten(entries, anchors, offset, length, self._radii(observations)[:, None])
 
-    def violation(self, observations: Entries, centers: Values) -> float:
+    def violation(self, observations: Observations, centers: Values) -> float:
         """max_i ||S_i (u_i - x_i)|| - radius_i, or 0."""
-        lengths = np.linalg.norm(observations.residual(centers), axis=1)
+        lengths = np.linalg.norm(_entries(observations).residual(centers), axis=1)
         return max(0.0, float((lengths - self._radii(observations)).max()))
 
-    def resolve(self, observations: Entries, noise: Callable[[], float]) -> Ball:
+    def resolve(self, observations: Observations, noise: Callable[[], float]) -> Ball:
         """See the class."""
         if self.radius is not None:
             return self
-        return Ball(noise() * np.sqrt(2 * gammaincinv(observations.row_counts / 2, 0.95)))
+        return Ball(noise() * np.sqrt(2 * gammaincinv(_entries(observations).row_counts / 2, 0.95)))
 
-    def _radii(self, observations: Entries) -> Real:
+    def take(self, observations: Observations, rows: npt.NDArray[np.intp]) -> Ball:
+        """The radii of these rows."""
+        return self if self.radius is None else Ball(self._radii(observations)[rows])
+
+    def _radii(self, observations: Observations) -> Real:
         if self.radius is None:
             raise ValueError("Ball(radius=None) must be resolved on data before it is used: give radius")
         radii = np.asarray(self.radius, dtype=float)
@@ -141,7 +151,7 @@ class Ball(Fidelity):
         return np.broadcast_to(radii, observations.shape[:1])
 
     def __hash__(self) -> int:
-        return hash((type(self), np.asarray(self.radius, dtype=object).tobytes()))
+        return hash((type(self), None if self.radius is None else np.asarray(self.radius, dtype=float).tobytes()))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Ball) and np.array_equal(
@@ -149,9 +159,16 @@ class Ball(Fidelity):
         )
 
 
+def _entries(observations: Observations) -> Entries:
+    if not isinstance(observations, Entries):
+        raise TypeError("Box and Ball confine a centre to the observed entries: they need rank=None")
+    return observations
+
+
 def _shorten(observations: Entries, anchors: Values, offset: Values, length: Real, limit: Real) -> Values:
     """x + offset * min(1, limit / length) where observed, the anchor where hidden."""
-    factor = np.minimum(limit / np.maximum(length, np.finfo(length.dtype).tiny), 1)
+    outside = length > limit
+    factor = np.where(outside, limit / np.where(outside, length, 1), 1)
     moved = observations.values + offset * factor.astype(length.dtype)
     return np.where(observations.mask, moved, anchors)
 

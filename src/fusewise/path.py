@@ -77,6 +77,7 @@ def fusion_path(
     penalty: str | Penalty = "h1",
     fidelity: str | Fidelity = "quadratic",
     mask: npt.ArrayLike | None = None,
+    rank: int | None = None,
     n_neighbors: int | None = None,
     **settings: Any,
 ) -> FusionPath:
@@ -84,7 +85,7 @@ def fusion_path(
 
     Parameters
     ----------
-    X, penalty, fidelity, mask, n_neighbors, **settings : as ``fuse``.
+    X, penalty, fidelity, mask, rank, n_neighbors, **settings : as ``fuse``.
     lams : weights of the fusion term, in the order to follow (rising lams fuse more and more).
     sigmas : scales of the penalty, in the order to follow; None keeps that of `penalty`. If both lams and sigmas have
         several values they go together, point by point.
@@ -100,10 +101,10 @@ def fusion_path(
     """
     how = Settings(**settings)
     schedule = _schedule(lams, sigmas, as_penalty(penalty))
-    posed = pose(X, mask, schedule[0][0], schedule[0][1], fidelity, n_neighbors)
+    posed = pose(X, mask, schedule[0][0], schedule[0][1], fidelity, rank, n_neighbors)
     problem = posed.problem
     solver = choose_solver(problem, how.solver)
-    centers = first_centers(problem, solver, how)
+    centers = first_centers(posed, solver, how)
     solutions: list[Solution] = []
     for lam, scaled in schedule:
         problem = problem.at(lam, scaled)
@@ -128,6 +129,8 @@ def _schedule(lams: Any, sigmas: Any, penalty: Penalty) -> list[tuple[float, Pen
     if "sigma" not in penalty.get_params():
         raise ValueError(f"sigmas were given, but {type(penalty).__name__} has no scale sigma")
     scales = [penalty.replace(sigma=float(sigma)) for sigma in np.atleast_1d(np.asarray(sigmas, dtype=float))]
+    if not scales:
+        raise ValueError("sigmas must be a number or a non-empty sequence of numbers")
     if len(lam_list) > 1 and len(scales) > 1 and len(lam_list) != len(scales):
         raise ValueError(f"lams and sigmas go together: got {len(lam_list)} lams and {len(scales)} sigmas")
     length = max(len(lam_list), len(scales))

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from fusewise.fidelity import Fidelity
 from fusewise.fusion.loop import Callback, Descent, Progress, choose_solver, descend
 from fusewise.fusion.problem import Problem
-from fusewise.fusion.setup import default_overlap, pose
+from fusewise.fusion.setup import Posed, default_overlap, pose
 from fusewise.fusion.solution import Solution, conclude, warn_if_unfinished
 from fusewise.fusion.starts import Init, start
 from fusewise.observations.entries import Values
@@ -27,7 +27,7 @@ class Settings:
 
     Parameters
     ----------
-    init : "partial", "zero", "mean", or an array of centres.
+    init : "partial", "zero", "mean", "subspace" (with a rank), or an array of centres.
     min_overlap : fewest common entries for a partial distance to count; None: half the expected number, from 1 to 4.
     continuation : come to the first lam from far below, doubling it, so that groups form before they can be merged.
         It applies to the quadratic fidelity; an array of centres is started from as it is.
@@ -70,6 +70,7 @@ def fuse(
     penalty: str | Penalty = "h1",
     fidelity: str | Fidelity = "quadratic",
     mask: npt.ArrayLike | None = None,
+    rank: int | None = None,
     n_neighbors: int | None = None,
     **settings: Any,
 ) -> Solution:
@@ -81,6 +82,7 @@ def fuse(
     lam : weight of the fusion term; a constrained fidelity does not depend on it.
     penalty, fidelity : names or objects, e.g. ``H1(0.15)``, ``Box(epsilon=0.2)``.
     mask : booleans, True where observed.
+    rank : fuse the coordinates of the rows in a subspace of so many dimensions; None: the ambient space.
     n_neighbors : fuse along a graph of so many nearest neighbours (by partial distance); None: all pairs.
     **settings : see ``Settings``: init, min_overlap, continuation, solver, max_iter, tol, min_cluster_size, verbose.
 
@@ -98,27 +100,28 @@ def fuse(
     array([0, 0, 0, 1, 1, 1])
     """
     how = Settings(**settings)
-    posed = pose(X, mask, lam, penalty, fidelity, n_neighbors)
+    posed = pose(X, mask, lam, penalty, fidelity, rank, n_neighbors)
     problem = posed.problem
     solver = choose_solver(problem, how.solver)
-    centers = first_centers(problem, solver, how)
+    centers = first_centers(posed, solver, how)
     descent = descend_from(problem, centers, solver, how)
     warn_if_unfinished(descent, how.tol)
     return conclude(posed, problem, descent, how.min_cluster_size)
 
 
-def first_centers(problem: Problem, solver: str, how: Settings) -> Values:
+def first_centers(posed: Posed, solver: str, how: Settings) -> Values:
     """Starting centres, brought up from small lam where continuation is wanted.
 
     Started cold at a large lam, the first weights (partial distances are rough) pull clusters into each other and the
     non-convex problem never lets them go. So lam begins where it moves no point by more than a few percent, and is
     doubled until it reaches the lam asked for.
     """
-    overlap = how.min_overlap or default_overlap(problem.observations)
+    problem = posed.problem
+    overlap = how.min_overlap or default_overlap(posed.entries)
     if not (how.continuation and isinstance(how.init, str)) or problem.fidelity.constrained or problem.lam == 0:
-        return start(problem, how.init, solver=solver, min_overlap=overlap)
+        return start(posed, problem, how.init, solver=solver, min_overlap=overlap)
     lam = min(problem.lam, lam_without_effect(problem))
-    centers = start(problem.at(lam, problem.penalty), how.init, solver=solver, min_overlap=overlap)
+    centers = start(posed, problem.at(lam, problem.penalty), how.init, solver=solver, min_overlap=overlap)
     while lam < problem.lam:
         rung = problem.at(lam, problem.penalty)
         centers = descend(rung, centers, solver=solver, max_iter=ITERATIONS_ON_THE_WAY, tol=how.tol).centers

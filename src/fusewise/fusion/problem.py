@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from fusewise.fidelity import Fidelity
-from fusewise.observations import Entries
+from fusewise.observations import Observations
 from fusewise.observations.entries import Values
 from fusewise.pairs import Pairs, Weighted
 from fusewise.penalties import Penalty
@@ -21,7 +21,7 @@ class Problem:
     For a constraint f, lam only scales the objective.
     """
 
-    observations: Entries
+    observations: Observations
     pairs: Pairs
     penalty: Penalty
     fidelity: Fidelity
@@ -63,7 +63,7 @@ class Problem:
     @cached_property
     def rounding(self) -> float:
         """Relative rise of the objective that rounding can explain."""
-        return 100 * float(np.finfo(self.observations.seen.dtype).eps)
+        return 100 * float(np.finfo(self.observations.target.dtype).eps)
 
 
 def _ratio(part: Values, whole: Values) -> float:

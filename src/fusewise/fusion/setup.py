@@ -11,31 +11,43 @@ import numpy.typing as npt
 
 from fusewise.fidelity import Fidelity, as_fidelity
 from fusewise.fusion.problem import Problem
-from fusewise.observations import Entries, as_entries, warn_of_blanks
+from fusewise.observations import Entries, Observations, Quadratics, as_entries, warn_of_blanks
 from fusewise.observations.entries import Mask, Real, Values
 from fusewise.pairs import CompletePairs, NeighborPairs, Pairs, partial_squared_distances
 from fusewise.pairs.distances import row_blocks
 from fusewise.penalties import Penalty, as_penalty
-from fusewise.subspace import choose_rank, fit_subspace
+from fusewise.subspace import Subspace, choose_rank, fit_subspace, information, reconstruct
 
 
 @dataclass(frozen=True, eq=False)
 class Posed:
-    """A problem on the rows with something observed, and the whole table it came from.
+    """A problem on the rows with something observed, and the way back to the table it came from.
 
     Attributes
     ----------
     table : all rows.
     blank : True for rows with nothing observed.
-    problem : the others.
+    entries : the other rows.
+    subspace : where the centres live, or None for the ambient space.
+    problem : the problem, on `entries`, in the coordinates of `subspace`.
     """
 
     table: Entries
     blank: Mask
+    entries: Entries
+    subspace: Subspace | None
     problem: Problem
 
+    def coordinates(self, rows: Values) -> Values:
+        """Whole rows in the coordinates of the problem: Q' (x - mean)."""
+        if self.subspace is None:
+            return rows
+        return np.asarray((rows - self.subspace.mean) @ self.subspace.basis.conj())
+
     def whole(self, centers: Values) -> Values:
-        """Centres for all rows; a row with nothing observed gets the mean of the others."""
+        """Centres in the ambient space for all rows; a row with nothing observed gets the mean of the others."""
+        if self.subspace is not None:
+            centers = reconstruct(self.subspace, centers).astype(self.table.values.dtype)
         if not self.blank.any():
             return centers
         full = np.empty((len(self.blank), centers.shape[1]), dtype=centers.dtype)
@@ -50,6 +62,7 @@ def pose(
     lam: float,
     penalty: str | Penalty,
     fidelity: str | Fidelity,
+    rank: int | None,
     n_neighbors: int | None,
 ) -> Posed:
     """Read a table and state the fusion problem on it."""
@@ -64,10 +77,34 @@ def pose(
         raise ValueError(
             f"only {len(blank) - blank.sum()} of {len(blank)} rows have an observed entry: nothing to fuse"
         )
-    seen = table.take(np.flatnonzero(~blank)) if blank.any() else table
-    fidelity = fidelity.resolve(seen, lambda: noise_level(seen))
-    pairs: Pairs = CompletePairs(seen.shape[0]) if n_neighbors is None else NeighborPairs.nearest(seen, n_neighbors)
-    return Posed(table, blank, Problem(seen, pairs, penalty, fidelity, float(lam)))
+    entries = table
+    if blank.any():
+        kept = np.flatnonzero(~blank)
+        entries, fidelity = table.take(kept), fidelity.take(table, kept)
+    fidelity = fidelity.resolve(entries, lambda: noise_level(entries))
+    if rank is not None and fidelity.constrained:
+        raise ValueError(f"{type(fidelity).__name__} confines a centre to the observed entries: it needs rank=None")
+    subspace = None if rank is None else _fit(entries, rank)
+    observations: Observations = entries if subspace is None else through(subspace, entries)
+    n = entries.shape[0]
+    pairs: Pairs = CompletePairs(n) if n_neighbors is None else NeighborPairs.nearest(entries, n_neighbors)
+    return Posed(table, blank, entries, subspace, Problem(observations, pairs, penalty, fidelity, float(lam)))
+
+
+def _fit(entries: Entries, rank: int) -> Subspace:
+    if not 1 <= rank <= min(entries.shape):
+        raise ValueError(
+            f"rank must be from 1 to {min(entries.shape)} for a table of shape {entries.shape}, got {rank!r}"
+        )
+    return fit_subspace(entries.values, entries.mask, rank)
+
+
+def through(subspace: Subspace, entries: Entries) -> Quadratics:
+    """Entries seen through a subspace: ||S_i (mean + Q v - x_i)||² as quadratics in the coordinates v."""
+    precision, vector = information(subspace, entries.values, entries.mask)
+    deviations = np.where(entries.mask, entries.values - subspace.mean, 0)
+    energy = np.square(np.abs(deviations)).sum(axis=1)
+    return Quadratics(precision * subspace.noise, vector * subspace.noise, energy)
 
 
 def check_lam(lam: Any) -> None:

@@ -9,38 +9,48 @@ import numpy.typing as npt
 
 from fusewise.fusion.loop import lower_majoriser
 from fusewise.fusion.problem import Problem
+from fusewise.fusion.setup import Posed
 from fusewise.observations.entries import Values
+from fusewise.subspace import coordinates
 
-STARTS = ("partial", "zero", "mean")
+STARTS = ("partial", "zero", "mean", "subspace")
 
 Init = str | npt.NDArray[Any]
 
 
-def start(problem: Problem, init: Init, *, solver: str, min_overlap: int) -> Values:
-    """Starting centres.
+def start(posed: Posed, problem: Problem, init: Init, *, solver: str, min_overlap: int) -> Values:
+    """Starting centres, in the coordinates of the problem.
 
     ``"partial"``   weights from partial distances, then the minimum of the majoriser they give;
     ``"zero"``      u_i = S_i x_i, holes filled with zero;
     ``"mean"``      holes filled with the mean of the observed entries of the column;
+    ``"subspace"``  the likeliest coordinates of each row (needs a rank);
     an array        as it is (moved into the constraint if there is one).
     """
-    observations = problem.observations
-    if isinstance(init, str):
-        if init not in STARTS:
-            raise ValueError(
-                f"unknown init {init!r}: use one of {', '.join(map(repr, STARTS))}, or an array of centres"
-            )
-        centers = observations.fill(0 if init == "zero" else observations.column_means)
-        if init == "partial":
-            weighted = problem.pairs.weigh_partial(observations, problem.penalty, min_overlap)
-            # The first weights come from no centres, so the majoriser is to be minimised, not merely lowered.
-            centers = lower_majoriser(problem, weighted, centers, solver, effort=5)
-        return centers
-    centers = np.array(init, dtype=np.result_type(observations.values.dtype, np.asarray(init).dtype))
-    if centers.shape != observations.shape:
-        raise ValueError(f"init has shape {centers.shape}, but the table has shape {observations.shape}")
-    if not np.isfinite(centers).all():
+    if not isinstance(init, str):
+        return _from_array(posed, problem, np.asarray(init))
+    if init not in STARTS:
+        raise ValueError(f"unknown init {init!r}: use one of {', '.join(map(repr, STARTS))}, or an array of centres")
+    entries = posed.entries
+    if init == "subspace":
+        if posed.subspace is None:
+            raise ValueError("init='subspace' starts from coordinates in a subspace: give a rank")
+        return coordinates(posed.subspace, entries.values, entries.mask)[0]
+    centers = posed.coordinates(entries.fill(0 if init == "zero" else entries.column_means))
+    if init == "partial":
+        weighted = problem.pairs.weigh_partial(entries, problem.penalty, min_overlap)
+        # The first weights come from no centres, so the majoriser is to be minimised, not merely lowered.
+        centers = lower_majoriser(problem, weighted, centers, solver, effort=5)
+    return centers
+
+
+def _from_array(posed: Posed, problem: Problem, init: npt.NDArray[Any]) -> Values:
+    """Centres given for all rows of the table."""
+    if init.shape != posed.table.shape:
+        raise ValueError(f"init has shape {init.shape}, but the table has shape {posed.table.shape}")
+    if not np.isfinite(init).all():
         raise ValueError("init must be finite: one whole centre for every point")
+    centers = posed.coordinates(init[~posed.blank].astype(np.result_type(posed.table.values.dtype, init.dtype)))
     if problem.fidelity.constrained:
-        centers = problem.fidelity.prox(observations, centers, np.ones(len(centers)))
+        centers = problem.fidelity.prox(problem.observations, centers, np.ones(len(centers)))
     return centers

@@ -65,10 +65,9 @@ def _conjugate_gradients(
     def inner(a: Values, b: Values) -> Real:
         return np.asarray(np.sum(a.conj() * b, axis=axis).real)
 
-    diagonal = observations.curvature + coupling * weighted.degree[:, None]
-    diagonal = np.where(diagonal > 0, diagonal, 1)
+    precondition = observations.preconditioner(coupling * weighted.degree)
     residual = observations.target - system(centers)
-    scaled = residual / diagonal
+    scaled = precondition(residual)
     direction, energy = scaled, inner(residual, scaled)
     goal = shrink**2 * energy
     centers = centers.copy()
@@ -79,7 +78,7 @@ def _conjugate_gradients(
         step = _safe_ratio(energy, inner(direction, pushed))
         centers += step * direction
         residual -= step * pushed
-        scaled = residual / diagonal
+        scaled = precondition(residual)
         following = inner(residual, scaled)
         direction = scaled + _safe_ratio(following, energy) * direction
         energy = following

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -16,15 +17,7 @@ Real = npt.NDArray[np.floating[Any]]
 
 @dataclass(frozen=True, eq=False)
 class Entries:
-    """x_i seen on the index set I_i: A_i = S_i selects the observed entries of a row.
-
-    This is the observation model of the paper, and the pattern for every other one. What fusion needs of a model is
-    the quadratic ||A_i u - b_i||² of each point, through four operations on all centres at once (N x P):
-
-    ``misfit(U)``       sum_i ||A_i u_i - b_i||²
-    ``normal(U)``       A_i' A_i u_i
-    ``target``          A_i' b_i
-    ``solve(V, t)``     argmin_u ||A_i u - b_i||² + t_i ||u - v_i||²
+    """x_i seen on the index set I_i: A_i = S_i selects the observed entries of a row. The paper's observation model.
 
     Parameters
     ----------
@@ -36,6 +29,8 @@ class Entries:
     values: Values
     mask: Mask
     feature_names: tuple[str, ...] | None = field(default=None)
+
+    separable = True
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -115,12 +110,8 @@ class Entries:
         pull = pull[:, None]
         return np.where(self.mask, (self.values + pull * anchors) / (1 + pull), anchors)
 
-    @property
-    def separable(self) -> bool:
-        """Whether A_i' A_i is diagonal, so that columns can be solved for one by one."""
-        return True
-
-    @property
-    def curvature(self) -> Real:
-        """The diagonal of A_i' A_i, for preconditioning."""
-        return self.seen
+    def preconditioner(self, pull: Real) -> Callable[[Values], Values]:
+        """(S_i + t_i I)^-1, as a function of the right-hand sides."""
+        system = self.seen + pull[:, None]
+        system[system <= 0] = 1
+        return lambda right: right / system
