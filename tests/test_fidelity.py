@@ -38,9 +38,7 @@ def cost(fidelity, entries: Entries, u, v, t):
     """f(u) + sum_i t_i ||u_i - v_i||², by a loop over the entries."""
     total = sum(t[i] * abs(u[i, p] - v[i, p]) ** 2 for i in range(N) for p in range(P))
     if isinstance(fidelity, Quadratic):
-        total += sum(
-            abs(u[i, p] - entries.values[i, p]) ** 2 for i in range(N) for p in range(P) if entries.mask[i, p]
-        )
+        total += sum(abs(u[i, p] - entries.values[i, p]) ** 2 for i in range(N) for p in range(P) if entries.mask[i, p])
     return total
 
 
@@ -197,6 +195,7 @@ def test_names_and_parameters():
     assert Ball(radii) == Ball(radii.copy()) == clone(Ball(radii))
     assert Ball(radii) != Ball(1.0) != Box(1.0)
     assert Box(1.0).set_params(epsilon=2.0) == Box(2.0)
-    assert hash(Ball(2.0)) == hash(Ball(2.0))
+    assert hash(Ball(radii)) == hash(Ball(radii.copy()))
+    assert hash(Ball()) == hash(Ball())
     with pytest.raises(ValueError, match="epsilon"):
         Box(1.0).set_params(epsilon=-2.0)

@@ -27,8 +27,8 @@ Labels = npt.NDArray[np.intp]
 #: A gap must span this factor to count as one: a factor 2 on either side of the cut.
 CLEAR_GAP = 4.0
 
-#: Reach of a penalty that does not saturate, in units of its resolution.
-WIDE = 1000.0
+#: Reach of a penalty that does not saturate, in units of its resolution: its kink fuses to within that, or not at all.
+WIDE = 100.0
 
 
 def fused_groups(centers: Values, penalty: Penalty, *, pull: Real | None = None, min_size: int = 1) -> Labels:

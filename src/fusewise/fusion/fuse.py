@@ -124,7 +124,10 @@ def first_centers(posed: Posed, solver: str, how: Settings) -> Values:
     centers = start(posed, problem.at(lam, problem.penalty), how.init, solver=solver, min_overlap=overlap)
     while lam < problem.lam:
         rung = problem.at(lam, problem.penalty)
-        centers = descend(rung, centers, solver=solver, max_iter=ITERATIONS_ON_THE_WAY, tol=how.tol).centers
+        descent = descend(rung, centers, solver=solver, max_iter=ITERATIONS_ON_THE_WAY, tol=how.tol)
+        if descent.status == "interrupted":
+            raise KeyboardInterrupt  # there is no solution yet at the lam asked for
+        centers = descent.centers
         lam *= 2
     return centers
 

@@ -16,10 +16,16 @@ from fusewise.pairs import Weighted
 AVERAGING_STEPS = 8
 
 #: Iterations in a row without progress after which only rounding is left.
-STALLED_FOR = 5
+STALLED_FOR = 10
+
+#: A descent that only rounding stops counts as converged within this factor of the tolerance.
+ROUNDING_LEAVE = 100
 
 #: Leaps begin once the relative gradient is below this: far from a minimum they could cross into another's basin.
 LEAP_BELOW = 1e-2
+
+#: Under a constraint, a point leaps if its pairs pull at least this share of the strongest pull.
+BOUND_SHARE = 1e-2
 
 
 @dataclass(frozen=True)
@@ -45,7 +51,7 @@ class Descent:
     weighted : the pairs weighed there.
     history : the objective at the start and after every iteration.
     stationarity : relative gradient (or KKT residual) at the end.
-    status : "converged", "max_iter" or "interrupted".
+    status : "converged", "stalled" (nothing left to gain, short of the tolerance), "max_iter" or "interrupted".
     """
 
     centers: Values
@@ -74,16 +80,18 @@ def descend(
     try:
         for iteration in range(1, max_iter + 1):
             if stationarity <= tol or stalled >= STALLED_FOR:
-                status = "converged"
+                status = "converged" if stationarity <= tol * ROUNDING_LEAVE else "stalled"
                 break
-            best = min(best, stationarity)
-            reach = stride if stationarity < LEAP_BELOW and gain > 0 else 0.0
-            centers, weighted, stride = _iterate(problem, centers, weighted, history[-1], gain, solver, reach)
+            # A leap is judged by the objective, so it is not tried where rounding hides what it gains.
+            slack = problem.rounding(centers, weighted)
+            reach = stride if stationarity < LEAP_BELOW and gain > 10 * slack else 0.0
+            centers, weighted, stride = _iterate(problem, centers, weighted, history[-1], gain, slack, solver, reach)
             history.append(problem.objective(centers, weighted))
             stationarity = problem.stationarity(centers, weighted)
             gain = history[-2] - history[-1]
             # Near a minimum the objective no longer shows progress that the gradient still does.
-            moving = gain > problem.rounding * abs(history[-1]) or stationarity < 0.9 * best
+            moving = gain > slack or stationarity < 0.9 * best
+            best = min(best, stationarity) if moving else best
             stalled = 0 if moving else stalled + 1
             if callback is not None:
                 callback(Progress(iteration, max_iter, history[-1], stationarity))
@@ -93,7 +101,14 @@ def descend(
 
 
 def _iterate(
-    problem: Problem, centers: Values, weighted: Weighted, objective: float, gain: float, solver: str, stride: float
+    problem: Problem,
+    centers: Values,
+    weighted: Weighted,
+    objective: float,
+    gain: float,
+    slack: float,
+    solver: str,
+    stride: float,
 ) -> tuple[Values, Weighted, float]:
     """One iteration: the boldest of three moves that does not raise the objective, and the stride for the next.
 
@@ -101,10 +116,9 @@ def _iterate(
     minimum, and the plain averaging step, which never fails but for rounding.
     """
     lowered = lower_majoriser(problem, weighted, centers, solver)
-    # A leap must earn its keep: a rise within rounding is forgiven to the other two, not to it.
-    slack = problem.rounding * abs(objective)
+    # A rise within rounding is forgiven to the two safe moves; a leap must earn its keep.
     moves: list[tuple[Callable[[], Values], float, float]] = [
-        (lambda: _leap(problem, centers, lowered, stride), objective - gain / 4, 2 * stride),
+        (lambda: _leap(problem, weighted, centers, lowered, stride), objective - gain / 4, 2 * stride),
         (lambda: lowered, objective + slack, 1.0),
         (lambda: average(problem, weighted, centers), objective + slack, 1.0),
     ]
@@ -116,19 +130,29 @@ def _iterate(
     return centers, weighted, 1.0
 
 
-def _leap(problem: Problem, centers: Values, lowered: Values, stride: float) -> Values:
-    """Go on past the minimum of the majoriser by `stride` times the way there, back into the constraint if need be."""
-    ahead = lowered + stride * (lowered - centers)
+def _leap(problem: Problem, weighted: Weighted, centers: Values, lowered: Values, stride: float) -> Values:
+    """Go on past the minimum of the majoriser by `stride` times the way there, back into the constraint if need be.
+
+    A point that its pairs hardly pull stays: its hidden entries are all but free, the objective does not feel where
+    they go, and leap upon leap would carry them away.
+    """
+    strength = (
+        weighted.degree / weighted.degree.max() if problem.fidelity.constrained else 2 * problem.lam * weighted.degree
+    )
+    bound = strength >= (BOUND_SHARE if problem.fidelity.constrained else 1.0)
+    ahead = lowered + np.where(bound[:, None], stride * (lowered - centers), 0)
     if problem.fidelity.constrained:
-        return problem.fidelity.prox(problem.observations, ahead, np.ones(len(ahead)))
-    return ahead
+        ahead = problem.fidelity.prox(problem.observations, ahead, np.ones(len(ahead)))
+    return problem.observations.confine(ahead)
 
 
 def lower_majoriser(problem: Problem, weighted: Weighted, centers: Values, solver: str, effort: float = 1) -> Values:
     """Bring the majoriser down: nearly to its minimum for `effort` well above 1."""
     if solver == "exact":
-        return solve_quadratic(problem, weighted, centers, shrink=10 ** (-1 - effort), max_steps=int(50 * effort))
-    return average(problem, weighted, centers, int(AVERAGING_STEPS * effort))
+        lowered = solve_quadratic(problem, weighted, centers, shrink=10 ** (-1 - effort), max_steps=int(50 * effort))
+    else:
+        lowered = average(problem, weighted, centers, int(AVERAGING_STEPS * effort))
+    return problem.observations.confine(lowered)
 
 
 def choose_solver(problem: Problem, solver: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 
@@ -60,10 +59,14 @@ class Problem:
         feasible = self.fidelity.prox(self.observations, moved, pull[:, 0])
         return _ratio(pull * (centers - feasible), 0.5 * pull * data)
 
-    @cached_property
-    def rounding(self) -> float:
-        """Relative rise of the objective that rounding can explain."""
-        return 100 * float(np.finfo(self.observations.target.dtype).eps)
+    def rounding(self, centers: Values, weighted: Weighted) -> float:
+        """How much of a rise of the objective rounding can explain.
+
+        A squared distance is known to about eps (|u_i|² + |u_j|²), and the objective feels it with weight lam w_ij.
+        """
+        norms = np.square(np.abs(centers - centers.mean(axis=0))).sum(axis=1)
+        felt = 4 * self.lam * float(np.dot(weighted.degree, norms))
+        return 10 * float(np.finfo(centers.dtype).eps) * (abs(self.objective(centers, weighted)) + felt)
 
 
 def _ratio(part: Values, whole: Values) -> float:

@@ -33,7 +33,7 @@ class Solution:
     lam, penalty, fidelity : the problem that was solved.
     history : the objective at the start and after each iteration; it never rises.
     stationarity : relative gradient, or KKT residual, at the end.
-    status : "converged", "max_iter" or "interrupted".
+    status : "converged", "stalled" (nothing left to gain, short of the tolerance), "max_iter" or "interrupted".
     """
 
     centers: Values = field(repr=False)
@@ -106,6 +106,13 @@ def warn_if_unfinished(descent: Descent, tol: float) -> None:
         warnings.warn(
             f"not converged after {descent.n_iter} iterations: relative gradient {descent.stationarity:.1e}, "
             f"tol {tol:.1e}. Raise max_iter, raise tol, or warm-start from smaller lam (fusion_path).",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
+    elif descent.status == "stalled":
+        warnings.warn(
+            f"stalled after {descent.n_iter} iterations: relative gradient {descent.stationarity:.1e}, tol {tol:.1e}, "
+            "and the objective falls no further. Raise tol, or the smoothing of the penalty if it has one.",
             ConvergenceWarning,
             stacklevel=3,
         )

@@ -110,6 +110,26 @@ class Entries:
         pull = pull[:, None]
         return np.where(self.mask, (self.values + pull * anchors) / (1 + pull), anchors)
 
+    @cached_property
+    def _range(self) -> tuple[Values, Values]:
+        """Least and largest observed entry of each column (real and imaginary parts apart), 0 where there is none."""
+        view = np.ascontiguousarray(self.values).view(self.seen.dtype)
+        seen = np.repeat(self.mask, view.shape[1] // self.shape[1], axis=1)
+        low = np.where(seen, view, np.inf).min(axis=0, initial=np.inf)
+        high = np.where(seen, view, -np.inf).max(axis=0, initial=-np.inf)
+        empty = low > high
+        return np.where(empty, 0, low), np.where(empty, 0, high)
+
+    def confine(self, centers: Values) -> Values:
+        """Centres clipped to the range of the observed entries of each column.
+
+        The range is convex and holds every observation, so clipping brings no centre further from its data and no two
+        centres further apart: the objective cannot rise. What it stops is the drift of entries nothing holds.
+        """
+        low, high = self._range
+        parts = np.ascontiguousarray(centers).view(centers.real.dtype)
+        return np.asarray(np.clip(parts, low, high)).view(centers.dtype)
+
     def preconditioner(self, pull: Real) -> Callable[[Values], Values]:
         """(S_i + t_i I)^-1, as a function of the right-hand sides."""
         system = self.seen + pull[:, None]

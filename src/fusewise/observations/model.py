@@ -48,6 +48,10 @@ class Observations(Protocol):
         """argmin_u ||A_i u - b_i||² + t_i ||u - v_i||²."""
         ...
 
+    def confine(self, centers: Values) -> Values:
+        """Centres brought back to where some minimum must lie, without raising any objective."""
+        ...
+
     def preconditioner(self, pull: Real) -> Callable[[Values], Values]:
         """(A_i' A_i + t_i I)^-1, as a function of the right-hand sides."""
         ...

@@ -78,6 +78,10 @@ class Quadratics:
         """argmin_u ||A_i u - b_i||² + t_i ||u - v_i||² = v_i + (G_i + t_i I)^+ (h_i - G_i v_i)."""
         return anchors + self.preconditioner(pull)(self.target - self.normal(anchors))
 
+    def confine(self, centers: Values) -> Values:
+        """Centres as they are: no range is known to hold them."""
+        return centers
+
     def preconditioner(self, pull: Real) -> Callable[[Values], Values]:
         """(G_i + t_i I)^-1, as a function of the right-hand sides."""
         # Without a pull, what a point has not seen is free: a touch of one keeps the system regular.

@@ -6,6 +6,7 @@ from fusewise.pairs.distances import (
     partial_squared_distances_to,
     squared_distances,
 )
+from fusewise.pairs.expected import nearest_expected
 from fusewise.pairs.neighbors import NeighborPairs
 from fusewise.pairs.weights import Pairs, Weighted
 
@@ -14,6 +15,7 @@ __all__ = [
     "NeighborPairs",
     "Pairs",
     "Weighted",
+    "nearest_expected",
     "partial_squared_distances",
     "partial_squared_distances_to",
     "squared_distances",

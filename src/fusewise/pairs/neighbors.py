@@ -62,9 +62,14 @@ class NeighborPairs:
         return cls.from_graph(sparse.csr_matrix((np.ones(len(ends[0]), entries.seen.dtype), ends), shape=(n, n)))
 
     @property
+    def affinities(self) -> Any:
+        """The c_ij as a symmetric sparse matrix."""
+        return self._matrix(self.affinity)
+
+    @property
     def largest_degree(self) -> float:
         """max_i sum_j c_ij."""
-        return float(np.asarray(self._matrix(self.affinity).sum(axis=1)).max(initial=0))
+        return float(np.asarray(self.affinities.sum(axis=1)).max(initial=0))
 
     def weigh(self, centers: Values, penalty: Penalty) -> Weighted:
         """Weigh every edge by the distance of its centres."""

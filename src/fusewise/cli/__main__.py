@@ -1,0 +1,5 @@
+"""``python -m fusewise.cli``."""
+
+from fusewise.cli import main
+
+main()

@@ -1,0 +1,241 @@
+"""What each column is: numbers, booleans, categories, a label, row names, or of no use, and why."""
+
+from __future__ import annotations
+
+import datetime
+import difflib
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from fusewise.cli.errors import InputError
+from fusewise.cli.reading import Cells, Dialect, Table
+
+Kind = Literal["number", "boolean", "category"]
+
+#: A text column with more categories than this tells no clusters apart, and would outnumber the other features.
+MOST_CATEGORIES = 20
+
+ROW_NAMES = re.compile(r"|index|unnamed: 0|rows?|samples?|(row|sample|subject|patient|record|case)?[ _.-]?(id|name)s?")
+LABELS = re.compile(r"labels?|class(es)?|target|species|clusters?|cultivar|diagnosis|truth|ground[ _-]?truth")
+FRACTION = re.compile(r"[-+]?\d*[.,]\d*[1-9]\d*")
+DATE = re.compile(r"\d{1,4}([-/.])\d{1,2}\1\d{1,4}([ T].*)?")
+BOOLEANS = ({"false", "true"}, {"no", "yes"}, {"n", "y"}, {"f", "t"})
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """A column that can be used.
+
+    Attributes
+    ----------
+    values : numbers, or codes of the categories; NaN where missing.
+    categories : in the user's spelling; empty for numbers.
+    """
+
+    name: str
+    kind: Kind
+    values: npt.NDArray[np.float64]
+    categories: tuple[Any, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Roles:
+    """The columns of a table, sorted by what they are good for.
+
+    Attributes
+    ----------
+    used : to cluster by.
+    unused : name -> why not.
+    names : name of each row, or its number from 1.
+    names_column, labels_column : which columns hold the names and the known classes, None where there is none.
+    labels_asked : whether the user named the column of classes.
+    """
+
+    used: list[Column]
+    unused: dict[str, str]
+    names: Cells
+    names_column: str | None = None
+    labels_column: str | None = None
+    labels_asked: bool = field(default=False)
+
+
+def sort_columns(
+    table: Table, *, drop: Iterable[str] = (), names: str | None = None, labels: str | None = None
+) -> Roles:
+    """Decide what each column is; at least one must be of use."""
+    dropped = [find_column(table, name, "--drop") for name in drop]
+    left = [name for name in table.columns if name not in dropped]
+    names_column = _names_column(table, left, names)
+    labels_column = _labels_column(table, [name for name in left if name != names_column], labels)
+    unused = dict.fromkeys(dropped, "dropped, as asked")
+    used = []
+    for name in left:
+        if name in (names_column, labels_column):
+            continue
+        column = understand(name, table.columns[name], table.dialect)
+        if isinstance(column, str):
+            unused[name] = column
+        else:
+            used.append(column)
+    if not used:
+        _refuse_unusable(table, unused)
+    numbers = np.arange(1, table.n_rows + 1).astype(object)
+    rows = numbers if names_column is None else _filled_names(table.columns[names_column], numbers)
+    return Roles(used, unused, rows, names_column, labels_column, labels is not None)
+
+
+def find_column(table: Table, name: str, option: str) -> str:
+    """The column a user means, or an error that says which there are."""
+    if name in table.columns:
+        return name
+    close = difflib.get_close_matches(name, table.columns, n=1)
+    known = list(table.columns)
+    shown = ", ".join(known[:12]) + (f", ... ({len(known)} in all)" if len(known) > 12 else "")
+    meant = f" (did you mean {close[0]!r}?)" if close else ""
+    raise InputError(f"{option} {name!r}: the table has no such column{meant}; it has {shown}")
+
+
+def understand(name: str, cells: Cells, dialect: Dialect) -> Column | str:
+    """What a column holds, or why it is of no use."""
+    seen = [cell for cell in cells if cell is not None]
+    if not seen:
+        return "every entry is missing"
+    if _is_boolean(seen):
+        return _categories(name, "boolean", cells, key=lambda cell: str(cell).lower())
+    values = as_numbers(cells, dialect)
+    if values is not None:
+        return _numbers(name, values)
+    if _share(seen, _is_date) > 0.8:
+        return "dates: turn them into numbers (such as days) to use them"
+    if not all(isinstance(cell, str | int | float) for cell in seen):
+        return f"holds {type(seen[0]).__name__} values, not numbers"
+    if _share(seen, lambda cell: _is_number(cell, dialect)) >= 0.5:
+        row, odd = next((i, c) for i, c in enumerate(cells) if c is not None and not _is_number(c, dialect))
+        return f"mostly numbers, but row {row + 1} holds {odd!r}: mend it, or leave it empty"
+    distinct = len(set(map(str, seen)))
+    if distinct == 1:
+        return f"constant: {seen[0]!r} wherever observed"
+    if distinct == len(seen):
+        return "an identifier: text that differs in every row"
+    if distinct > min(MOST_CATEGORIES, len(seen) // 2):
+        return f"text with {distinct} distinct values in {len(seen)} rows: too many for categories"
+    return _categories(name, "category", cells, key=str)
+
+
+def as_numbers(cells: Cells, dialect: Dialect) -> npt.NDArray[np.float64] | None:
+    """Cells as floats, NaN where missing; None where one of them is no number."""
+    try:
+        return cells.astype(np.float64)
+    except (TypeError, ValueError):
+        if dialect.decimal == ".":
+            return None
+    try:
+        return np.array([np.nan if cell is None else _to_float(cell, dialect) for cell in cells])
+    except (TypeError, ValueError):
+        return None
+
+
+def _to_float(cell: Any, dialect: Dialect) -> float:
+    if isinstance(cell, str) and dialect.decimal == "," and "." not in cell:
+        cell = cell.replace(",", ".")
+    return float(cell)
+
+
+def _numbers(name: str, values: npt.NDArray[np.float64]) -> Column | str:
+    infinite = np.flatnonzero(np.isinf(values))
+    if len(infinite):
+        more = f" (and {len(infinite) - 1} more)" if len(infinite) > 1 else ""
+        raise InputError(f"column {name!r}, row {infinite[0] + 1}{more}: infinite; leave an unknown entry empty")
+    seen = values[~np.isnan(values)]
+    if not len(seen):
+        return "every entry is missing"
+    if np.ptp(seen) == 0:
+        return f"constant: {seen[0]:g} wherever observed"
+    if _is_id(name, seen):
+        return "an identifier: whole numbers, different in every row"
+    return Column(name, "number", values)
+
+
+def _is_id(name: str, seen: npt.NDArray[np.float64]) -> bool:
+    called = ROW_NAMES.fullmatch(name.lower()) is not None
+    return called and len(np.unique(seen)) == len(seen) and bool((seen == np.floor(seen)).all())
+
+
+def _is_number(cell: Any, dialect: Dialect) -> bool:
+    try:
+        _to_float(cell, dialect)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def _is_boolean(seen: list[Any]) -> bool:
+    words = {str(cell).lower() for cell in seen if isinstance(cell, str | bool | np.bool_)}
+    return all(isinstance(cell, str | bool | np.bool_) for cell in seen) and words in BOOLEANS
+
+
+def _is_date(cell: Any) -> bool:
+    if isinstance(cell, str):
+        return DATE.fullmatch(cell) is not None
+    return isinstance(cell, datetime.date | datetime.time | datetime.timedelta | np.datetime64 | np.timedelta64)
+
+
+def _share(cells: list[Any], test: Callable[[Any], bool]) -> float:
+    return sum(map(test, cells)) / len(cells)
+
+
+def _categories(name: str, kind: Kind, cells: Cells, key: Callable[[Any], str]) -> Column:
+    """Codes of the categories, in alphabetical order (for booleans: no, then yes)."""
+    spelling: dict[str, Any] = {}
+    for cell in cells:
+        if cell is not None:
+            spelling.setdefault(key(cell), cell)
+    order = {word: code for code, word in enumerate(sorted(spelling))}
+    codes = np.array([np.nan if cell is None else order[key(cell)] for cell in cells])
+    return Column(name, kind, codes, tuple(spelling[word] for word in order))
+
+
+def _names_column(table: Table, left: list[str], asked: str | None) -> str | None:
+    if asked is not None:
+        return find_column(table, asked, "--names")
+    for name in left:
+        cells = table.columns[name]
+        # Fractions are measurements, whatever the column is called.
+        named = not any(cell is None or FRACTION.fullmatch(str(cell)) for cell in cells)
+        if ROW_NAMES.fullmatch(name.lower()) and named and len(set(map(str, cells))) == len(cells):
+            return name
+    # Whatever it is called, text that differs in every row names the rows if it comes first.
+    return left[0] if left and _is_text_id(table.columns[left[0]]) else None
+
+
+def _is_text_id(cells: Cells) -> bool:
+    words = {cell for cell in cells if isinstance(cell, str) and not _is_number(cell, Dialect(decimal=","))}
+    return len(words) == len(cells)
+
+
+def _labels_column(table: Table, left: list[str], asked: str | None) -> str | None:
+    if asked is not None:
+        if asked.lower() == "none" and asked not in table.columns:
+            return None
+        return find_column(table, asked, "--labels")
+    for name in left:
+        distinct = len({*map(str, table.columns[name]), "None"}) - 1
+        if LABELS.fullmatch(name.lower()) and 2 <= distinct <= table.n_rows / 2:
+            return name
+    return None
+
+
+def _filled_names(cells: Cells, numbers: Cells) -> Cells:
+    return np.where([cell is None for cell in cells], numbers, cells)
+
+
+def _refuse_unusable(table: Table, unused: dict[str, str]) -> None:
+    if all(cell is None for cells in table.columns.values() for cell in cells):
+        raise InputError(f"every entry of {str(table.path)!r} is missing")
+    reasons = [f"\n  {name}: {reason}" for name, reason in list(unused.items())[:12]]
+    raise InputError(f"no column of {str(table.path)!r} can be used to cluster by" + "".join(reasons))

@@ -1,0 +1,235 @@
+"""From a file to its cells: CSV, TSV, Parquet, Feather/Arrow, Excel.
+
+Cells of a text file stay as they are written, so that what was observed is handed back to the last digit.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fusewise.cli.errors import InputError
+
+Cells = npt.NDArray[np.object_]
+
+#: What stands for a missing entry, in any mixture of capitals, spaces around it ignored.
+MISSING = frozenset({"", "na", "nan", "null", "none", "?", "-", "n/a"})
+
+READABLE = "a table: CSV, TSV, Parquet, Feather/Arrow or Excel"
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How a text file separates its fields and writes its decimals."""
+
+    separator: str = ","
+    decimal: str = "."
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """A table as it was found.
+
+    Attributes
+    ----------
+    path : the file.
+    columns : names of the columns -> cells, None where missing.
+    written : the same cells as they stand in the file, to be handed back unchanged.
+    dialect : how the file writes numbers; its results are written the same way.
+    notes : what was assumed in reading it.
+    """
+
+    path: Path
+    columns: dict[str, Cells]
+    written: dict[str, Cells]
+    dialect: Dialect = Dialect()
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows below the header."""
+        return len(next(iter(self.columns.values())))
+
+
+def read_table(path: Path) -> Table:
+    """Read a table, whatever its kind; anything else is refused with its reason."""
+    if not path.exists():
+        raise InputError(f"there is no file {str(path)!r}")
+    if path.is_dir():
+        raise InputError(f"{str(path)!r} is a folder: give {READABLE}")
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise InputError(f"cannot read {str(path)!r}: {error.strerror}") from error
+    if not data.strip():
+        raise InputError(f"{str(path)!r} is empty: nothing to read")
+    reader = BINARY.get(path.suffix.lower())
+    table = _from_text(path, data) if reader is None else _from_binary(path, data, *reader)
+    if table.n_rows == 0:
+        raise InputError(f"{str(path)!r} has a header ({_some(list(table.columns))}) and no rows below it")
+    return table
+
+
+def _from_text(path: Path, data: bytes) -> Table:
+    """CSV, TSV or semicolons."""
+    text = _decode(path, data)
+    separator = _separator(path, text)
+    dialect = Dialect(separator, "," if separator == ";" else ".")
+    header, rows, notes = _split(path, text, separator)
+    _refuse_duplicates(path, header)
+    written = _by_column(header, rows)
+    columns = {name: _none_where_missing(cells) for name, cells in written.items()}
+    return Table(path, columns, written, dialect, notes)
+
+
+def _decode(path: Path, data: bytes) -> str:
+    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        return data.decode("utf-16", errors="replace")
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        text = data.decode("latin-1")  # what spreadsheets of Western Europe write; never fails
+    if re.search(r"[\x00-\x08\x0e-\x1f]", text):
+        raise InputError(f"{str(path)!r} is not a text table (it holds binary data): give {READABLE}")
+    kind = {"{": "JSON", "[": "JSON", "<": "HTML or XML"}.get(text.lstrip()[:1])
+    if kind:
+        raise InputError(f"{str(path)!r} looks like {kind}, not a table: give {READABLE}")
+    return text
+
+
+def _separator(path: Path, text: str) -> str:
+    if path.suffix.lower() in (".tsv", ".tab"):
+        return "\t"
+    first = re.sub(r'"[^"]*"', "", text.lstrip("\r\n").splitlines()[0])
+    return max(",;\t", key=first.count)
+
+
+def _split(path: Path, text: str, separator: str) -> tuple[list[str], list[list[str]], list[str]]:
+    """Header, rows, and what was assumed; every row must have as many fields as the header."""
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, skipinitialspace=True)
+    try:
+        numbered = [(reader.line_num, row) for row in reader if row]
+    except csv.Error as error:
+        raise InputError(f"{str(path)!r}, line {reader.line_num}: {error}") from error
+    header, notes = [name.strip() for name in numbered[0][1]], []
+    body = numbered[1:]
+    if body and all(len(row) == len(header) + 1 for _, row in body):
+        header = ["", *header]  # R's write.table leaves out the name of the column of row names
+    elif _is_data(header):
+        body, header = numbered, [f"column{k + 1}" for k in range(len(header))]
+        notes.append("the first line holds numbers, so there is no header: columns are named column1, column2, ...")
+    for line, row in body:
+        if len(row) != len(header):
+            raise InputError(
+                f"{str(path)!r}, line {line}: {_fields(len(row))} where the header has {len(header)} "
+                f"(separator {separator!r})"
+            )
+    return header, [row for _, row in body], notes
+
+
+def _is_data(header: list[str]) -> bool:
+    """Numbers only, and not just whole ones, which could be years or codes."""
+    numbers = [re.fullmatch(r"[-+]?\d+([.,]\d+)?([eE][-+]?\d+)?", name) for name in header]
+    return all(numbers) and any(number and number[1] for number in numbers)
+
+
+def _by_column(header: list[str], rows: list[list[str]]) -> dict[str, Cells]:
+    if not rows:
+        return {name: np.empty(0, dtype=object) for name in header}
+    return {name: _objects(cells) for name, cells in zip(header, zip(*rows, strict=True), strict=True)}
+
+
+def _objects(cells: Any) -> Cells:
+    array = np.empty(len(cells), dtype=object)
+    array[:] = cells
+    return array
+
+
+def _none_where_missing(cells: Cells) -> Cells:
+    cleaned = [cell.strip() if isinstance(cell, str) else cell for cell in cells]
+    return _objects([None if isinstance(cell, str) and cell.lower() in MISSING else cell for cell in cleaned])
+
+
+def _from_binary(path: Path, data: bytes, kind: str, read: Callable[[io.BytesIO], Any]) -> Table:
+    """Parquet, Feather or Excel, through pandas."""
+    try:
+        frame = read(io.BytesIO(data))
+    except ImportError as error:
+        needed = "openpyxl" if "openpyxl" in str(error) else "pandas"
+        raise InputError(f'reading {kind} needs {needed}: pip install "fusewise[cli]"') from error
+    except Exception as error:  # each library has errors of its own for a damaged file
+        raise InputError(f"{str(path)!r} is not a readable {kind} file (truncated or damaged?): {error}") from error
+    if frame.shape[1] == 0:
+        raise InputError(f"{str(path)!r} has no columns")
+    names = [str(name).strip() for name in frame.columns]
+    _refuse_duplicates(path, names)
+    columns = {}
+    for k, name in enumerate(names):
+        cells = frame.iloc[:, k].astype(object)
+        columns[name] = _none_where_missing(_objects(cells.where(cells.notna(), None).tolist()))
+    return Table(path, columns, dict(columns))
+
+
+def _parquet(data: io.BytesIO) -> Any:
+    import pandas as pd
+
+    return _with_index(pd.read_parquet(data))
+
+
+def _feather(data: io.BytesIO) -> Any:
+    import pandas as pd
+
+    return _with_index(pd.read_feather(data))
+
+
+def _excel(data: io.BytesIO) -> Any:
+    import pandas as pd
+
+    sheet = pd.read_excel(data, header=None, dtype=object)  # with a header, pandas would rename duplicate names
+    if sheet.empty:
+        return sheet
+    return sheet.iloc[1:].set_axis(["" if pd.isna(name) else name for name in sheet.iloc[0]], axis=1)
+
+
+def _with_index(frame: Any) -> Any:
+    """An index that means something becomes a column of row names."""
+    import pandas as pd
+
+    return frame if isinstance(frame.index, pd.RangeIndex) else frame.reset_index()
+
+
+BINARY: dict[str, tuple[str, Callable[[io.BytesIO], Any]]] = {
+    ".parquet": ("Parquet", _parquet),
+    ".pq": ("Parquet", _parquet),
+    ".feather": ("Feather", _feather),
+    ".arrow": ("Arrow", _feather),
+    ".ipc": ("Arrow", _feather),
+    ".xlsx": ("Excel", _excel),
+    ".xlsm": ("Excel", _excel),
+}
+
+
+def _refuse_duplicates(path: Path, names: list[str]) -> None:
+    twice = sorted({name for name in names if names.count(name) > 1}) if len(set(names)) < len(names) else []
+    if twice:
+        where = ", ".join(str(k + 1) for k, name in enumerate(names) if name == twice[0])
+        raise InputError(
+            f"{str(path)!r} has duplicate column names: {_some(twice)} ({twice[0]!r} is columns {where}); rename them"
+        )
+
+
+def _some(names: list[str], most: int = 8) -> str:
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(map(repr, names[:most])) + more
+
+
+def _fields(count: int) -> str:
+    return "1 field" if count == 1 else f"{count} fields"

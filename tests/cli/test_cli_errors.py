@@ -1,0 +1,153 @@
+"""The user's mistakes: exit code 2, a message that says what and where, and nothing half-written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from fusewise.cli import fit as fit_module
+
+GOOD = "a,b\n1,2\n2,1\n8,9\n9,8\n"
+
+FILES = {
+    "empty": (b"", "is empty"),
+    "blank": (b" \n\n", "is empty"),
+    "binary": (b"\x00\x01\x02PNG\xff", "binary data"),
+    "json": (b'{"a": [1, 2]}', "looks like JSON"),
+    "html": (b"<html></html>", "looks like HTML"),
+    "header": (b"a,b\n", "no rows below it"),
+    "long row": (b"a,b\n1,2\n3,4,5\n", "line 3: 3 fields where the header has 2"),
+    "short row": (b"a,b,c\n1,2,3\n\n4\n", "line 4: 1 field where the header has 3"),
+    "duplicates": (b"a,b,a\n1,2,3\n4,5,6\n", "duplicate column names: 'a' ('a' is columns 1, 3)"),
+    "one row": (b"a,b\n1,2\n", "one row"),
+    "text only": (b"x,when\nfoo,2020-01-01\nbar,2020-01-02\n", "when: dates"),
+    "all missing": (b"a,b\n,NA\n?,-\n", "every entry of"),
+    "infinite": (b"a,b\n1,2\n3,-inf\n4,inf\n", "column 'b', row 2 (and 1 more): infinite"),
+}
+
+
+def left_over(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.rglob("*"))
+
+
+@pytest.mark.parametrize("kind", FILES)
+def test_files_that_are_no_table(run, tmp_path, kind):
+    content, message = FILES[kind]
+    (tmp_path / "t.csv").write_bytes(content)
+    ran = run("fit", "t.csv", "--out", "deep/out")
+    assert ran.code == 2
+    assert ran.err.startswith("fusewise: ")
+    assert message in ran.err
+    assert "t.csv" in ran.err or kind == "infinite"
+    assert "Traceback" not in ran.err
+    assert left_over(tmp_path) == ["t.csv"]
+
+
+def test_missing_file_and_folder(run, tmp_path):
+    assert (ran := run("fit", "no.csv")).code == 2
+    assert "there is no file 'no.csv'" in ran.err
+    assert (ran := run("fit", tmp_path)).code == 2
+    assert "is a folder" in ran.err
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".feather", ".xlsx"])
+def test_damaged_binary_files(run, tmp_path, suffix):
+    if suffix == ".xlsx":
+        pytest.importorskip("openpyxl")
+    whole = tmp_path / "whole.parquet"
+    pd.DataFrame({"a": range(1000)}).to_parquet(whole)
+    (tmp_path / f"cut{suffix}").write_bytes(whole.read_bytes()[:-200])
+    ran = run("fit", f"cut{suffix}")
+    assert ran.code == 2
+    assert "is not a readable" in ran.err
+
+
+@pytest.mark.parametrize(("options", "message"), [
+    ("--drop bb", "--drop 'bb': the table has no such column"),
+    ("--labels klass", "--labels 'klass': the table has no such column; it has a, b"),
+    ("--names nobody", "--names 'nobody'"),
+    ("--drop a --drop b", "no column of"),
+    ("--fidelity box --epsilon -1", "--epsilon must be a non-negative number, got -1"),
+    ("--epsilon 1", "--epsilon needs --fidelity box or ball"),
+    ("--lam -2", "--lam must be a non-negative number, got -2"),
+    ("--lam nan", "--lam must be a non-negative number"),
+    ("--sigma 0", "--sigma must be"),
+    ("--penalty l1 --sigma 1", "has no scale"),
+    ("--penalty l7", "unknown --penalty 'l7': use one of l1, lp, h1, mcp, scad, truncated_l2, geman_mcclure"),
+    ("--penalty l0", "unknown --penalty 'l0'"),
+    ("--fidelity cube", "unknown --fidelity 'cube': use one of quadratic, box, ball"),
+    ("--n-clusters 5", "--n-clusters 5 is more than the 4 rows"),
+    ("--n-clusters 0", "--n-clusters must be at least 1"),
+    ("--rank -1", "--rank must be a positive whole number"),
+    ("--neighbors few", "--neighbors must be a positive whole number"),
+])  # fmt: skip
+def test_options_out_of_range(run, tmp_path, options, message):
+    (tmp_path / "t.csv").write_text(GOOD)
+    ran = run("fit", "t.csv", *options.split())
+    assert ran.code == 2
+    assert message in ran.err
+    assert left_over(tmp_path) == ["t.csv"]
+
+
+def test_results_are_replaced_only_by_force(run, tmp_path):
+    (tmp_path / "t.csv").write_text(GOOD)
+    (tmp_path / "out").mkdir()
+    kept = tmp_path / "out/notes.txt"
+    kept.write_text("mine")
+    assert run("fit", "t.csv", "--out", "out").code == 0
+    (tmp_path / "out/labels.csv").write_text("old")
+    ran = run("fit", "t.csv", "--out", "out")
+    assert ran.code == 2
+    assert "already holds labels.csv, completed.csv, centers.csv" in ran.err
+    assert (tmp_path / "out/labels.csv").read_text() == "old"
+    assert run("fit", "t.csv", "--out", "out", "--force").code == 0
+    assert (tmp_path / "out/labels.csv").read_text().startswith("row,label\n")
+    assert kept.read_text() == "mine"
+    assert left_over(tmp_path) == ["centers.csv", "completed.csv", "labels.csv", "notes.txt", "out", "t.csv"]
+
+
+def test_the_table_itself_is_never_replaced(run, tmp_path):
+    (tmp_path / "completed.csv").write_text(GOOD)
+    ran = run("fit", "completed.csv", "--out", ".", "--force")
+    assert ran.code == 2
+    assert "would replace the table itself" in ran.err
+    assert (tmp_path / "completed.csv").read_text() == GOOD
+
+
+@pytest.mark.parametrize("out", ["file", "file/deeper"])
+def test_a_file_where_the_folder_should_be(run, tmp_path, out):
+    (tmp_path / "t.csv").write_text(GOOD)
+    (tmp_path / "file").write_text("mine")
+    ran = run("fit", "t.csv", "--out", out)
+    assert ran.code == 2
+    assert "'file' is a file, not a folder" in ran.err
+    assert left_over(tmp_path) == ["file", "t.csv"]
+
+
+@pytest.mark.parametrize("existing", [False, True])
+def test_a_full_disk_leaves_nothing(run, tmp_path, monkeypatch, existing):
+    (tmp_path / "t.csv").write_text(GOOD)
+    if existing:
+        assert run("fit", "t.csv", "--out", "out/deep").code == 0
+    write = fit_module.write_csv
+
+    def fail_at_the_second(path, columns, dialect):
+        if path.name == "completed.csv":
+            raise OSError(28, "No space left on device")
+        write(path, columns, dialect)
+
+    before = left_over(tmp_path)
+    monkeypatch.setattr(fit_module, "write_csv", fail_at_the_second)
+    ran = run("fit", "t.csv", "--out", "out/deep", "--force")
+    assert ran.code == 2
+    assert "cannot write to 'out/deep': No space left on device" in ran.err
+    assert left_over(tmp_path) == before
+
+
+def test_only_one_row_with_anything_observed(run, tmp_path):
+    (tmp_path / "t.csv").write_text("id,a,b\nx,1,2\ny,,\nz,,\n")
+    ran = run("fit", "t.csv")
+    assert ran.code == 2
+    assert left_over(tmp_path) == ["t.csv"]

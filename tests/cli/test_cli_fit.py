@@ -1,0 +1,145 @@
+"""``fusewise fit``: what it writes is right, in the user's units, and complete."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from cli_helpers import CENTERS, SIZE, STEADY, UNITS, read, write
+from sklearn.metrics import adjusted_rand_score
+
+from fusewise import FusionClustering
+from fusewise.penalties import H1
+
+
+def test_writes_labels_completed_and_centers(run, table, numbers):
+    ran = run("fit", table, "--out", "out", *STEADY)
+    assert ran.code == 0, ran.err
+    labels = read(Path("out/labels.csv"))
+    assert labels["row"] == [str(i + 1) for i in range(3 * SIZE)]
+    assert adjusted_rand_score(numbers[1], labels["label"]) == 1
+    centers = read(Path("out/centers.csv"))
+    assert centers["size"] == ["12", "12", "12"]
+    found = np.array([centers[name] for name in "abcd"], dtype=float).T
+    order = np.argsort(found[:, 0])
+    # Means of 12 points with a fifth of the entries hidden: within 4 standard errors.
+    np.testing.assert_array_less(np.abs(found[order] - CENTERS), 4 * UNITS / np.sqrt(0.6 * SIZE) * np.ones((3, 1)))
+
+
+@pytest.mark.parametrize("options", [[], ["--no-standardize"]])
+def test_observed_entries_come_back_as_written_and_holes_are_filled_from_the_cluster(run, table, numbers, options):
+    X, y = numbers
+    assert run("fit", table, "--out", "out", *STEADY, *options).code == 0
+    before, after = read(table), read(Path("out/completed.csv"))
+    assert list(after) == list(before)
+    filled = np.array([after[name] for name in "abcd"], dtype=float).T
+    seen = ~np.isnan(X)
+    assert all(b == a for name in "abcd" for b, a in zip(before[name], after[name], strict=True) if b)
+    if not options:
+        away = np.abs(filled - CENTERS[y]) / UNITS
+        assert away[~seen].max() < 2  # a row's own noise has standard deviation 1; its centre is nearer than that
+
+
+def test_the_standardised_fit_is_the_library_s(run, table, numbers):
+    X = numbers[0]
+    run("fit", table, "--out", "out", *STEADY)
+    model = FusionClustering(H1(0.5), n_clusters=3).fit((X - np.nanmean(X, axis=0)) / np.nanstd(X, axis=0))
+    assert read(Path("out/labels.csv"))["label"] == [str(label) for label in model.labels_]
+
+
+def test_options_reach_the_model(run, table, monkeypatch):
+    made = []
+    fit = FusionClustering.fit
+    monkeypatch.setattr(FusionClustering, "fit", lambda self, X, y=None: (made.append(self), fit(self, X, y))[1])
+    options = "--penalty mcp --sigma 2 --fidelity box --epsilon 0.5 --neighbors 5 --rank none --seed 3 --max-iter 200"
+    assert run("fit", table, *options.split(), "--lam", "1").code == 0
+    got = made[0].get_params()
+    assert (type(got["penalty"]).__name__, got["penalty__sigma"], got["fidelity__epsilon"]) == ("MCP", 2.0, 0.5)
+    assert (got["n_neighbors"], got["rank"], got["random_state"], got["max_iter"], got["lam"]) == (5, None, 3, 200, 1.0)
+
+
+def test_mixed_columns_are_recognised_and_said(run, mixed):
+    ran = run("fit", mixed, "--out", "out", *STEADY, "--json")
+    assert ran.code == 0, ran.err
+    columns = ran.json["columns"]
+    assert (columns["names"], columns["labels"]) == ("sample", "species")
+    assert columns["numbers"] == ["a", "b", "c", "d"]
+    assert [(c["name"], c["kind"], c["categories"]) for c in columns["encoded"]] == [
+        ("colour", "category", ["blue", "green", "red"]),
+        ("wet", "boolean", ["no", "Yes"]),
+    ]
+    reasons = {c["name"]: c["reason"] for c in columns["unused"]}
+    assert reasons["day"].startswith("dates")
+    assert reasons["remark"] == "text with 30 distinct values in 36 rows: too many for categories"
+    assert reasons["place"] == "constant: 'here' wherever observed"
+    assert reasons["blank"] == "every entry is missing"
+    assert "row 4 holds '<1'" in reasons["assay"]
+    assert ran.json["encoded_features"] == 4 + 3 + 1
+    assert ran.json["ari"] == 1
+
+
+def test_categories_are_completed_by_the_likeliest_and_unused_columns_pass_through(run, mixed, numbers):
+    run("fit", mixed, "--out", "out", *STEADY)
+    before, after = read(mixed), read(Path("out/completed.csv"))
+    assert after["colour"] == [("red", "green", "blue")[k] for k in numbers[1]]
+    assert after["wet"] == [("Yes", "no", "no")[k] for k in numbers[1]]
+    for name in ("sample", "species", "day", "remark", "place", "blank", "assay"):
+        assert after[name] == before[name]
+    assert read(Path("out/labels.csv"))["sample"] == before["sample"]
+    assert {"colour=red", "colour=green", "colour=blue", "wet=Yes"} <= set(read(Path("out/centers.csv")))
+
+
+def test_the_label_column_never_influences_the_fit(run, mixed):
+    run("fit", mixed, "--out", "with", *STEADY)
+    header, *rows = mixed.read_text().splitlines()
+    k = header.split(",").index("species")
+    shuffled = [",".join([*(f := row.split(","))[:k], "XYZ"[i % 3], *f[k + 1 :]]) for i, row in enumerate(rows)]
+    mixed.write_text("\n".join([header, *shuffled]))
+    ran = run("fit", mixed, "--out", "other", "--json", *STEADY)
+    assert Path("with/labels.csv").read_text() == Path("other/labels.csv").read_text()
+    assert ran.json["ari"] < 0.2
+
+
+def test_labels_none_makes_the_class_a_feature(run, mixed):
+    encoded = run("fit", mixed, "--labels", "none", "--json").json["columns"]["encoded"]
+    assert "species" in [column["name"] for column in encoded]
+
+
+def test_dropped_columns_are_not_used(run, table):
+    ran = run("fit", table, "--drop", "a", "--drop", "c", "--json")
+    assert ran.json["columns"]["numbers"] == ["b", "d"]
+    assert list(read(Path("table_fusewise/completed.csv"))) == ["a", "b", "c", "d"]
+
+
+def test_rows_with_nothing_observed_are_named_and_labelled_minus_one(run, tmp_path, numbers):
+    rows = [[f"s{i}", *row] for i, row in enumerate(numbers[0])]
+    rows[5][1:] = [float("nan")] * 4
+    ran = run("fit", write(tmp_path / "t.csv", ["id", *"abcd"], rows), "--out", "out", "--json")
+    assert read(Path("out/labels.csv"))["label"][5] == "-1"
+    assert "(s5)" in ran.json["notes"][0]
+
+
+def test_confidence_is_written_where_the_model_has_it(run, table, monkeypatch):
+    monkeypatch.setattr(FusionClustering, "confidence_", np.full(3 * SIZE, 0.75), raising=False)
+    run("fit", table, "--out", "out")
+    assert read(Path("out/labels.csv"))["confidence"] == ["0.75"] * (3 * SIZE)
+
+
+def test_summary_says_what_matters(run, mixed):
+    out = run("fit", mixed, *STEADY, "--out", "out").out
+    for words in ("36 rows × 6 features", "species", "to score against, never to fit", "adjusted Rand index 1.000",
+                  "missing together", "not used", "converged", "out/labels.csv"):  # fmt: skip
+        assert words in " ".join(out.split()), words
+
+
+def test_quiet_says_nothing_and_verbose_more(run, table):
+    quiet = run("fit", table, "--out", "one", "--quiet")
+    assert (quiet.code, quiet.out, quiet.err) == (0, "", "")
+    assert Path("one/labels.csv").exists()
+    assert "lam" in run("fit", table, "--out", "two", "--verbose").err
+
+
+def test_what_was_asked_for_and_not_got_is_noted(run, table):
+    ran = run("fit", table, "--n-clusters", "9", "--lam", "1000", "--json")
+    assert any("9 clusters were asked for" in note for note in ran.json["notes"])

@@ -1,0 +1,142 @@
+"""The objective never rises, every iterate is feasible, and the solvers solve what they say."""
+
+import itertools
+
+import numpy as np
+import pytest
+from fusion_naive import EXAMPLES, draw, objective, violation
+
+from fusewise.fidelity import Ball, Box, Quadratic
+from fusewise.fusion import loop
+from fusewise.fusion.loop import choose_solver, descend
+from fusewise.fusion.setup import pose
+from fusewise.fusion.starts import start as start_of
+from fusewise.fusion.steps import average, solve_quadratic
+from fusewise.penalties import H1, Lp
+
+MISSING = (0.0, 0.3, 0.7)
+STARTS = ("partial", "zero", "mean")
+KINDS = ("real", "complex")
+WAYS = [(Quadratic(), "exact"), (Quadratic(), "average"), (Box(0.5), "average"), (Ball(0.4), "average")]
+every_way = pytest.mark.parametrize(
+    ("fidelity", "solver"), WAYS, ids=[f"{type(f).__name__}-{solver}" for f, solver in WAYS]
+)
+every_penalty = pytest.mark.parametrize("penalty", EXAMPLES, ids=lambda p: type(p).__name__)
+
+
+def posed(X, lam, penalty, fidelity, n_neighbors=None):
+    return pose(X, None, lam, penalty, fidelity, None, n_neighbors)
+
+
+def start(posed, init, solver="average"):
+    return start_of(posed, posed.problem, init, solver=solver, min_overlap=1)
+
+
+@every_way
+@every_penalty
+def test_the_objective_never_rises(penalty, fidelity, solver):
+    for missing, kind, init in itertools.product(MISSING, KINDS, STARTS):
+        X = draw(kind, missing, n=12)
+        problem = (whole := posed(X, 0.05, penalty, fidelity)).problem
+        first = start(whole, init, solver)
+        descent = descend(problem, first, solver=solver, max_iter=12, tol=0)
+        history = np.array(descent.history)
+        where = f"{missing:.0%} missing, {kind}, from {init}"
+        assert np.all(np.diff(history) <= 1e-12 * np.abs(history[:-1])), where
+        assert history[0] == pytest.approx(objective(X, first, 0.05, penalty, fidelity), rel=1e-9), where
+        last = objective(X, descent.centers, 0.05, penalty, fidelity)
+        assert history[-1] == pytest.approx(last, rel=1e-9), where
+        if init != "partial":  # which may already be the minimum
+            assert last < history[0], where
+
+
+@every_penalty
+def test_the_plain_step_never_raises_it_without_any_check(penalty):
+    """Majorise-minimise by itself, before the loop's safeguard: `average` with one step, and the exact solve."""
+    for missing, kind in itertools.product(MISSING, KINDS):
+        X = draw(kind, missing, n=12)
+        for fidelity, lam in itertools.product((Quadratic(), Box(0.5), Ball(0.4)), (0.01, 1.0)):
+            problem = (whole := posed(X, lam, penalty, fidelity)).problem
+            U = start(whole, "mean")
+            for _ in range(4):
+                before = objective(X, U, lam, penalty, fidelity)
+                weighted = problem.weigh(U)
+                moves = [average(problem, weighted, U)]
+                if not fidelity.constrained:
+                    moves.append(solve_quadratic(problem, weighted, U))
+                for moved in moves:
+                    assert objective(X, moved, lam, penalty, fidelity) <= before * (1 + 1e-12)
+                U = moves[-1]
+
+
+def test_a_bad_move_is_refused(monkeypatch):
+    """Whatever the fast solver proposes, the loop falls back on the plain averaging step."""
+    monkeypatch.setattr(loop, "lower_majoriser", lambda problem, weighted, centers, solver: 3 * centers + 1)
+    X = draw("real", 0.3)
+    problem = (whole := posed(X, 0.3, H1(1.0), Quadratic())).problem
+    descent = descend(problem, start(whole, "mean"), solver="exact", max_iter=30, tol=0)
+    assert np.all(np.diff(descent.history) <= 1e-12 * descent.history[0])
+    assert objective(X, descent.centers, 0.3, H1(1.0), Quadratic()) < 0.9 * descent.history[0]
+
+
+@pytest.mark.parametrize("fidelity", [Box(0.5), Ball(0.4), Ball(np.linspace(0.1, 1, 18))], ids=["box", "ball", "balls"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_iterate_is_feasible(fidelity, kind):
+    for missing, penalty, init in itertools.product(MISSING, (H1(0.7), Lp(0.5)), STARTS):
+        X = draw(kind, missing)
+        problem = (whole := posed(X, 1.0, penalty, fidelity)).problem
+        first = start(whole, init)
+        assert violation(X, first, fidelity) <= 1e-9
+        for iterations in (1, 2, 3, 5, 20, 60):
+            centers = descend(problem, first, solver="average", max_iter=iterations, tol=0).centers
+            assert violation(X, centers, fidelity) <= 1e-9
+
+
+@pytest.mark.parametrize("missing", MISSING)
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("n_neighbors", [None, 4])
+def test_the_exact_solve_is_a_dense_solve_of_each_feature(missing, kind, n_neighbors):
+    X = draw(kind, missing)
+    lam = 0.3
+    problem = (whole := posed(X, lam, H1(2.0), Quadratic(), n_neighbors)).problem
+    U = start(whole, "mean")
+    weighted = problem.weigh(U)
+    weights = weighted.matrix if n_neighbors is None else weighted.matrix.toarray()
+    laplacian = np.diag(weights.sum(axis=1)) - weights
+    solved = solve_quadratic(problem, weighted, U, shrink=1e-13, max_steps=500)
+    for p in range(X.shape[1]):
+        seen = ~np.isnan(X[:, p])
+        expected = np.linalg.solve(np.diag(seen.astype(float)) + 2 * lam * laplacian, np.where(seen, X[:, p], 0))
+        np.testing.assert_allclose(solved[:, p], expected, atol=1e-9)
+
+
+def test_a_point_without_weights_keeps_to_its_data():
+    X = np.array([[0.0, 0.0], [0.1, 0.1], [99.0, np.nan]])
+    problem = posed(X, 1.0, H1(0.5), Quadratic()).problem
+    U = np.array([[0.0, 0.0], [0.1, 0.0], [98.0, 7.0]])
+    for moved in (average(problem, problem.weigh(U), U), solve_quadratic(problem, problem.weigh(U), U, shrink=1e-12)):
+        np.testing.assert_allclose(moved[2], [99.0, 7.0], atol=1e-9)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("missing", [0.0, 0.3])
+def test_both_solvers_reach_the_same_minimum(kind, missing):
+    X = draw(kind, missing)
+    problem = (whole := posed(X, 0.3, H1(1.0), Quadratic())).problem
+    first = start(whole, "mean")
+    ends = [descend(problem, first, solver=solver, max_iter=2000, tol=1e-8) for solver in ("exact", "average")]
+    objectives = [objective(X, end.centers, 0.3, H1(1.0), Quadratic()) for end in ends]
+    assert objectives[0] == pytest.approx(objectives[1], rel=1e-8)
+    np.testing.assert_allclose(ends[0].centers, ends[1].centers, atol=1e-4)
+
+
+def test_the_choice_of_solver():
+    X = draw()
+    quadratic, box = (posed(X, 1.0, H1(1.0), fidelity).problem for fidelity in (Quadratic(), Box(0.1)))
+    assert choose_solver(quadratic, "auto") == "exact"
+    assert choose_solver(box, "auto") == "average"
+    assert choose_solver(quadratic, "average") == "average"
+    with pytest.raises(ValueError, match="solver='average'"):
+        choose_solver(box, "exact")
+    with pytest.raises(ValueError, match=r"unknown solver 'newton'.*'auto', 'exact', 'average'"):
+        choose_solver(quadratic, "newton")

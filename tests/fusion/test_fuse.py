@@ -1,0 +1,248 @@
+"""``fuse`` from the outside: what it returns, warns of and refuses."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from fusion_naive import draw, objective
+from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
+
+from fusewise.datasets import hide_entries, make_clusters
+from fusewise.fidelity import Ball, Box, Quadratic
+from fusewise.fusion import fuse, loop
+from fusewise.fusion.setup import noise_level
+from fusewise.observations import DataWarning, as_entries
+from fusewise.penalties import H1, L0
+
+OPTIONS = {"lam": 1.0, "penalty": H1(0.7)}
+
+
+def test_three_clusters_are_found_and_named_by_size():
+    X, truth, _ = make_clusters(3, [12, 18, 12], 50, noise=0.1, random_state=0)
+    solution = fuse(hide_entries(X, 0.3, random_state=0), lam=3.0, penalty=H1(0.5))
+    assert solution.n_clusters == 3
+    sizes = np.bincount(solution.labels)
+    assert sizes.tolist() == [18, 12, 12]
+    for k in range(3):
+        assert len(set(solution.labels[truth == k])) == 1
+    assert (solution.labels[truth == 1] == 0).all()
+
+
+def test_what_a_solution_holds():
+    X = draw("complex", 0.3)
+    solution = fuse(X, **OPTIONS)
+    assert solution.converged
+    assert solution.status == "converged"
+    assert solution.centers.shape == X.shape
+    assert solution.n_iter == len(solution.history) - 1
+    assert solution.objective == pytest.approx(objective(X, solution.centers, 1.0, H1(0.7), Quadratic()), rel=1e-9)
+    assert (solution.lam, solution.penalty, solution.fidelity) == (1.0, H1(0.7), Quadratic())
+    np.testing.assert_array_equal(solution.observations.mask, ~np.isnan(X))
+
+
+def test_all_the_ways_to_give_a_table_agree():
+    X = draw("real", 0.3)
+    expected = fuse(X, **OPTIONS).centers
+    rows, columns = np.nonzero(~np.isnan(X))
+    stored = sparse.coo_matrix((X[rows, columns], (rows, columns)), shape=X.shape)
+    for table, mask in (
+        (pd.DataFrame(X), None), (stored, None), (np.where(np.isnan(X), 7.0, X), ~np.isnan(X)), (X.tolist(), None)
+    ):  # fmt: skip
+        np.testing.assert_allclose(fuse(table, mask=mask, **OPTIONS).centers, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.3])
+def test_lam_zero_returns_the_data(missing):
+    X = draw("real", missing)
+    solution = fuse(X, lam=0, penalty=H1(1.0))
+    np.testing.assert_allclose(solution.centers[~np.isnan(X)], X[~np.isnan(X)], atol=1e-12)
+    assert solution.converged
+    assert solution.n_clusters == len(X)
+
+
+def test_a_constraint_does_not_depend_on_lam():
+    X = draw("real", 0.3)
+    few, many = (fuse(X, lam=lam, penalty=H1(1.0), fidelity=Box(0.4), tol=1e-9) for lam in (0.5, 50.0))
+    np.testing.assert_allclose(few.centers, many.centers, atol=1e-6)
+
+
+def test_large_lam_merges_everything_to_the_mean():
+    """With a penalty that reaches across the table and a huge lam, one centre: the mean of each column."""
+    X = draw("real", 0.3)
+    solution = fuse(X, lam=1e5, penalty=H1(50.0))
+    assert solution.n_clusters == 1
+    np.testing.assert_allclose(solution.centers, np.tile(np.nanmean(X, axis=0), (len(X), 1)), atol=0.02)
+
+
+def test_neighbours_only():
+    X = draw("real", 0.2)
+    solution = fuse(X, n_neighbors=4, **OPTIONS)
+    truth = np.arange(18) % 3
+    for k in range(3):
+        assert len(set(solution.labels[truth == k])) == 1
+    # A graph of all neighbours is the problem of all pairs.
+    np.testing.assert_allclose(
+        fuse(X, n_neighbors=17, tol=1e-9, **OPTIONS).centers, fuse(X, tol=1e-9, **OPTIONS).centers, atol=1e-5
+    )
+
+
+class TestWarnings:
+    def test_too_few_iterations(self):
+        with pytest.warns(ConvergenceWarning, match=r"not converged after 1 iter.*Raise max_iter.*fusion_path"):
+            solution = fuse(draw("real", 0.3), max_iter=1, tol=1e-12, continuation=False, **OPTIONS)
+        assert not solution.converged
+        assert solution.status == "max_iter"
+        assert solution.n_iter == 1
+
+    def test_no_warning_where_nothing_is_wrong(self):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            fuse(draw("real", 0.3), **OPTIONS)
+
+    @pytest.mark.parametrize("fidelity", [Quadratic(), Box(0.4)], ids=["quadratic", "box"])
+    def test_interrupted(self, fidelity):
+        X = draw("real", 0.5)
+        seen = []
+
+        def stop(progress):
+            seen.append(progress)
+            if progress.iteration == 3:
+                raise KeyboardInterrupt
+
+        with pytest.warns(ConvergenceWarning, match="interrupted after 3 iterations: this is the best so far"):
+            solution = fuse(X, fidelity=fidelity, callback=stop, tol=0, continuation=False, init="zero", **OPTIONS)
+        assert solution.status == "interrupted"
+        assert [progress.iteration for progress in seen] == [1, 2, 3]
+        assert solution.n_iter == 3
+        reached = objective(X, solution.centers, 1.0, H1(0.7), fidelity)
+        assert reached == pytest.approx(seen[-1].objective, rel=1e-9)
+        assert reached <= min(progress.objective for progress in seen) * (1 + 1e-12)
+        assert len(solution.labels) == len(X)
+
+    def test_interrupted_before_there_is_a_solution(self, monkeypatch):
+        def interrupt(*args, **kwargs):
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(loop, "lower_majoriser", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            fuse(draw("real", 0.3), **OPTIONS)
+
+    def test_rows_with_nothing(self):
+        X = draw("real", 0.2)
+        whole = fuse(X, **OPTIONS)
+        blank = np.insert(X, [3, 10], np.nan, axis=0)
+        with pytest.warns(DataWarning, match="rows 3, 11 have no observed entry: labelled -1"):
+            solution = fuse(blank, **OPTIONS)
+        assert solution.labels[[3, 11]].tolist() == [-1, -1]
+        others = np.delete(np.arange(20), [3, 11])
+        np.testing.assert_array_equal(solution.labels[others], whole.labels)
+        np.testing.assert_array_equal(solution.centers[others], whole.centers)
+        np.testing.assert_allclose(solution.centers[3], whole.centers.mean(axis=0))
+
+    def test_columns_with_nothing(self):
+        X = draw("real", 0.2)
+        blank = np.insert(X, 2, np.nan, axis=1)
+        with pytest.warns(DataWarning, match=r"column 2 \('c'\) has no observed entry"):
+            solution = fuse(pd.DataFrame(blank, columns=list("abcde")), **OPTIONS)
+        np.testing.assert_array_equal(solution.labels, fuse(X, **OPTIONS).labels)
+        assert np.isfinite(solution.centers).all()
+
+    def test_constant_columns(self):
+        X = np.insert(draw("real", 0.2), 1, 5.0, axis=1)
+        with pytest.warns(DataWarning, match=r"column 1 \('b'\) has the same value in every observed entry"):
+            fuse(pd.DataFrame(X, columns=list("abcde")), **OPTIONS)
+
+
+class TestRefusals:
+    @pytest.mark.parametrize("lam", [-1.0, np.nan, np.inf, "auto", None])
+    def test_lam(self, lam):
+        with pytest.raises(ValueError, match="lam must be a non-negative finite number"):
+            fuse(draw(), lam=lam, penalty=H1(1.0))
+
+    @pytest.mark.parametrize(
+        ("options", "message"),
+        [
+            ({"penalty": "huber"}, r"unknown penalty 'huber': use one of 'l0', 'l1'"),
+            ({"fidelity": "huber"}, r"unknown fidelity 'huber': use one of 'quadratic', 'box', 'ball'"),
+            ({"solver": "newton"}, r"unknown solver 'newton'"),
+            ({"init": "random"}, r"unknown init 'random'"),
+            ({"max_iter": 0}, "max_iter must be at least 1, got 0"),
+            ({"tol": -1}, "tol must be at least 0, got -1"),
+            ({"min_cluster_size": 0}, "min_cluster_size must be at least 1"),
+            ({"min_overlap": 0}, "min_overlap must be at least 1"),
+            ({"n_neighbors": 0}, "n_neighbors must be at least 1"),
+            ({"solver": "exact", "fidelity": Box(1.0)}, "a constraint needs solver='average'"),
+            ({"fidelity": Ball(np.ones(3))}, r"radius has shape \(3,\)"),
+        ],
+    )
+    def test_options(self, options, message):
+        with pytest.raises(ValueError, match=message):
+            fuse(draw(), **{**OPTIONS, **options})
+
+    def test_an_option_that_does_not_exist(self):
+        with pytest.raises(TypeError, match="max_iterations"):
+            fuse(draw(), max_iterations=3)
+
+    def test_l0(self):
+        with pytest.raises(TypeError, match="solve_l0"):
+            fuse(draw(), lam=1.0, penalty=L0())
+
+    def test_hardly_any_row_with_anything(self):
+        X = np.full((4, 3), np.nan)
+        X[1] = 1.0
+        with (
+            pytest.warns(DataWarning),
+            pytest.raises(ValueError, match="only 1 of 4 rows have an observed entry: nothing to fuse"),
+        ):
+            fuse(X, **OPTIONS)
+
+
+def test_small_groups_are_outliers():
+    X, _, _ = make_clusters(4, [12, 18, 12, 1], 50, noise=0.1, random_state=0)
+    options = {"lam": 3.0, "penalty": H1(0.5)}
+    assert fuse(X, **options).labels[-1] == 3
+    few = fuse(X, min_cluster_size=2, **options)
+    assert few.labels[-1] == -1
+    assert (few.labels[:-1] >= 0).all()
+    assert few.n_clusters == 3
+
+
+def test_ball_with_radii_survives_a_blank_row():
+    """One radius for each row of the table, one of which has nothing observed."""
+    X = np.insert(draw("real", 0.2), 4, np.nan, axis=0)
+    with pytest.warns(DataWarning):
+        solution = fuse(X, penalty=H1(1.0), fidelity=Ball(np.full(len(X), 0.3)))
+    assert solution.labels[4] == -1
+    others = np.delete(np.arange(len(X)), 4)
+    same = fuse(X[others], penalty=H1(1.0), fidelity=Ball(0.3))
+    np.testing.assert_allclose(solution.centers[others], same.centers, atol=1e-9)
+
+
+@pytest.mark.parametrize("kind", ["real", "complex"])
+def test_a_subspace_keeps_distances_so_its_objective_is_that_of_the_centres(kind):
+    X = draw(kind, 0.3)
+    solution = fuse(X, rank=2, **OPTIONS)
+    assert np.linalg.matrix_rank(solution.centers - solution.centers.mean(axis=0), tol=1e-9) <= 2
+    assert solution.objective == pytest.approx(objective(X, solution.centers, 1.0, H1(0.7), Quadratic()), rel=1e-6)
+    assert np.all(np.diff(solution.history) <= 1e-12 * solution.history[0])
+
+
+def test_verbose_prints_to_stderr(capsys):
+    fuse(draw(), verbose=2, **OPTIONS)
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "converged after" in err
+    assert "iteration=1" in err
+
+
+@pytest.mark.parametrize("fidelity", ["box", "ball"])
+def test_open_parameters_are_chosen_from_the_noise(fidelity):
+    rng = np.random.default_rng(0)
+    y = np.arange(60) % 2
+    X = 5 * rng.normal(size=(2, 30))[y] + 0.2 * rng.normal(size=(60, 30))
+    assert noise_level(as_entries(X)) == pytest.approx(0.2, rel=0.15)
+    solution = fuse(X, penalty=H1(2.0), fidelity=fidelity)
+    assert solution.n_clusters == 2
+    assert solution.fidelity.violation(solution.observations, solution.centers) <= 1e-9

@@ -1,0 +1,77 @@
+"""The observation model: its four operations against loops over the entries."""
+
+import numpy as np
+import pytest
+
+from fusewise.observations import as_entries
+
+N, P = 6, 5
+
+
+@pytest.fixture(params=["real", "complex"])
+def entries(request):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(N, P)) + (1j * rng.normal(size=(N, P)) if request.param == "complex" else 0)
+    X[rng.uniform(size=X.shape) < 0.4] = np.nan
+    X[:, 4] = np.nan  # a column nobody saw
+    return as_entries(X)
+
+
+@pytest.fixture
+def centers(entries):
+    rng = np.random.default_rng(1)
+    return (rng.normal(size=(N, P)) + 1j * rng.normal(size=(N, P))).astype(entries.values.dtype)
+
+
+def seen(entries):
+    return [(i, p) for i in range(N) for p in range(P) if entries.mask[i, p]]
+
+
+@pytest.mark.filterwarnings("ignore:Casting complex values")
+def test_misfit(entries, centers):
+    expected = sum(abs(centers[i, p] - entries.values[i, p]) ** 2 for i, p in seen(entries))
+    assert entries.misfit(centers) == pytest.approx(expected)
+
+
+@pytest.mark.filterwarnings("ignore:Casting complex values")
+def test_normal_and_target_give_the_gradient_of_the_misfit(entries, centers):
+    gradient = 2 * (entries.normal(centers) - entries.target)
+    h = 1e-6
+    for unit in (1, 1j) if np.iscomplexobj(centers) else (1,):
+        for i, p in ((0, 0), (2, 3), (5, 1), (1, 4)):
+            step = np.zeros_like(centers)
+            step[i, p] = h * unit
+            slope = (entries.misfit(centers + step) - entries.misfit(centers - step)) / (2 * h)
+            assert (gradient[i, p] * np.conj(unit)).real == pytest.approx(slope, abs=1e-7)
+
+
+@pytest.mark.filterwarnings("ignore:Casting complex values")
+def test_solve_has_no_gradient(entries, centers):
+    pull = np.linspace(0.1, 2, N)
+    u = entries.solve(centers, pull)
+    gradient = 2 * (entries.normal(u) - entries.target) + 2 * pull[:, None] * (u - centers)
+    np.testing.assert_allclose(gradient, 0, atol=1e-13)
+
+
+def test_statistics_of_the_columns(entries):
+    X = entries.fill(np.nan)
+    for p in range(4):
+        column = [X[i, p] for i in range(N) if entries.mask[i, p]]
+        assert entries.column_means[p] == pytest.approx(np.mean(column))
+        assert entries.column_counts[p] == len(column)
+    assert entries.column_means[4] == 0
+    assert entries.spread == pytest.approx(np.sqrt(sum(np.nanvar(X[:, p]) for p in range(4))))
+    assert entries.observed_fraction == len(seen(entries)) / (N * P)
+    assert not entries.is_complete
+    np.testing.assert_array_equal(entries.row_counts, (~np.isnan(X)).sum(axis=1))
+    np.testing.assert_allclose(entries.centred.sum(axis=0), 0, atol=1e-12)
+    assert np.all(entries.centred[~entries.mask] == 0)
+
+
+def test_fill_and_take():
+    entries = as_entries([[1.0, np.nan], [np.nan, 4.0], [5.0, 6.0]])
+    np.testing.assert_array_equal(entries.fill([7.0, 8.0]), [[1, 8], [7, 4], [5, 6]])
+    some = entries.take(np.array([2, 0]))
+    np.testing.assert_array_equal(some.fill(0), [[5, 6], [1, 0]])
+    assert some.shape == (2, 2)
+    assert as_entries(np.ones((2, 2))).is_complete

@@ -1,0 +1,193 @@
+"""Reading tables: every kind of input, and every way it can be wrong."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from scipy import sparse
+
+from fusewise.observations import Entries, as_entries
+
+NAN = np.nan
+
+
+def assert_same(entries: Entries, expected) -> None:
+    """The values where there are any, and holes (zero inside) at NaN."""
+    expected = np.asarray(expected)
+    np.testing.assert_array_equal(entries.mask, ~np.isnan(expected))
+    np.testing.assert_array_equal(entries.values, np.where(np.isnan(expected), 0, expected))
+
+
+class TestArrays:
+    def test_nan_is_a_hole(self):
+        assert_same(as_entries([[1.0, NAN], [NAN, 4.0]]), [[1.0, NAN], [NAN, 4.0]])
+
+    def test_mask_and_nan_both_hide(self):
+        entries = as_entries([[1.0, NAN], [3.0, 4.0]], mask=[[True, True], [False, True]])
+        assert_same(entries, [[1.0, NAN], [NAN, 4.0]])
+
+    def test_mask_of_zeros_and_ones(self):
+        assert_same(as_entries([[1.0, 2.0], [3.0, 4.0]], mask=np.array([[1, 0], [0, 1]])), [[1.0, NAN], [NAN, 4.0]])
+
+    def test_what_the_mask_hides_may_be_infinite(self):
+        assert_same(as_entries([[1.0, np.inf], [3.0, 4.0]], mask=[[1, 0], [1, 1]]), [[1.0, NAN], [3.0, 4.0]])
+
+    @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex64, np.complex128])
+    def test_precision_is_kept(self, dtype):
+        X = np.array([[1.5, NAN], [2.5, -3.0]], dtype=dtype)
+        entries = as_entries(X)
+        assert entries.values.dtype == dtype
+        assert entries.seen.dtype == np.zeros(1, dtype).real.dtype
+        assert_same(entries, X)
+
+    @pytest.mark.parametrize("dtype", [np.int64, np.uint8, bool, np.float16])
+    def test_other_numbers_become_float64(self, dtype):
+        entries = as_entries(np.array([[1, 0], [1, 1]], dtype=dtype))
+        assert entries.values.dtype == np.float64
+        assert_same(entries, [[1.0, 0.0], [1.0, 1.0]])
+
+    def test_complex_with_nan_in_one_part_is_a_hole(self):
+        entries = as_entries(np.array([[1 + 2j, complex(NAN, 1)], [complex(1, NAN), 0]]))
+        np.testing.assert_array_equal(entries.mask, [[True, False], [False, True]])
+        assert entries.values[0, 0] == 1 + 2j
+        assert entries.values[0, 1] == 0
+
+    def test_numbers_among_objects(self):
+        assert_same(as_entries(np.array([[1, None], ["2.5", 4]], dtype=object)), [[1.0, NAN], [2.5, 4.0]])
+
+    def test_entries_pass_through(self):
+        entries = as_entries([[1.0, 2.0], [3.0, 4.0]])
+        assert as_entries(entries) is entries
+
+    def test_the_table_is_not_changed(self):
+        X = np.array([[1.0, NAN], [NAN, 4.0]])
+        before = X.copy()
+        as_entries(X, mask=np.ones((2, 2), dtype=bool))
+        np.testing.assert_array_equal(X, before)
+
+
+class TestFrames:
+    def test_pandas(self):
+        frame = pd.DataFrame({"a": [1.0, NAN], "b": pd.array([3, pd.NA], dtype="Int64"), "c": [5, 6]})
+        entries = as_entries(frame)
+        assert_same(entries, [[1.0, 3.0, 5.0], [NAN, NAN, 6.0]])
+        assert entries.feature_names == ("a", "b", "c")
+
+    def test_pandas_without_names_of_columns(self):
+        assert as_entries(pd.DataFrame([[1.0, 2.0], [3.0, 4.0]])).feature_names is None
+
+    def test_polars(self):
+        frame = pl.DataFrame({"a": [1.0, None], "b": [3, None], "c": [NAN, 6.0]})
+        entries = as_entries(frame)
+        assert_same(entries, [[1.0, 3.0, NAN], [NAN, NAN, 6.0]])
+        assert entries.feature_names == ("a", "b", "c")
+
+    def test_mask_with_a_frame(self):
+        entries = as_entries(pd.DataFrame({"a": [1.0, 2.0]}), mask=pd.DataFrame({"a": [True, False]}))
+        assert_same(entries, [[1.0], [NAN]])
+
+
+class TestSparse:
+    # A stored zero at (0, 1), a stored NaN at (1, 0), nothing stored at (0, 2) and (1, 1).
+    DATA = (np.array([5.0, 0.0, NAN, 7.0]), (np.array([0, 0, 1, 1]), np.array([0, 1, 0, 2])))
+
+    @pytest.mark.parametrize(
+        "make",
+        [sparse.csr_matrix, sparse.csc_matrix, sparse.coo_matrix, sparse.csr_array, sparse.csc_array, sparse.coo_array],
+    )
+    def test_stored_entries_are_observed(self, make):
+        assert_same(as_entries(make(self.DATA, shape=(2, 3))), [[5.0, 0.0, NAN], [NAN, NAN, 7.0]])
+
+    def test_duplicates_add_up(self):
+        # What scipy.sparse itself means by an entry stored twice.
+        doubled = sparse.coo_matrix(([1.0, 2.0, 4.0], ([0, 0, 1], [1, 1, 0])), shape=(2, 2))
+        assert_same(as_entries(doubled), [[NAN, 3.0], [4.0, NAN]])
+
+    @pytest.mark.parametrize(
+        ("stored", "kept"), [(np.float32, np.float32), (np.complex64, np.complex64), (np.int64, np.float64)]
+    )
+    def test_precision(self, stored, kept):
+        assert as_entries(sparse.csr_matrix(np.array([[1, 0], [0, 2]], dtype=stored))).values.dtype == kept
+
+    def test_the_matrix_is_not_changed(self):
+        doubled = sparse.csr_matrix(
+            (np.array([1.0, 2.0]), np.array([1, 1]), np.array([0, 2, 2])), shape=(2, 2)
+        )  # not in canonical form
+        as_entries(doubled)
+        assert doubled.nnz == 2
+
+    def test_a_mask_beside_it_is_refused(self):
+        with pytest.raises(ValueError, match="sparse table has its own mask"):
+            as_entries(sparse.csr_matrix(np.eye(2)), mask=np.ones((2, 2), dtype=bool))
+
+    def test_infinite(self):
+        with pytest.raises(ValueError, match="infinity: at row 1, column 0"):
+            as_entries(sparse.csr_matrix(np.array([[0.0, 1.0], [-np.inf, 0.0]])))
+
+    def test_too_small(self):
+        with pytest.raises(ValueError, match=r"1 sample.*minimum of 2"):
+            as_entries(sparse.csr_matrix(np.ones((1, 3))))
+        with pytest.raises(ValueError, match=r"0 feature"):
+            as_entries(sparse.csr_matrix((3, 0)))
+
+
+class TestBadInput:
+    def test_text(self):
+        with pytest.raises(ValueError, match=r"could not convert 'red'.*row 1, column 0.*must be numeric"):
+            as_entries([[1.0, 2.0], ["red", 4.0]])
+
+    def test_text_in_a_named_column(self):
+        for make in (pd.DataFrame, pl.DataFrame):
+            frame = make({"size": [1.0, 2.0, 3.0], "colour": ["1.5", "red", "blue"]})
+            with pytest.raises(ValueError, match=r"'red'.*row 1, column 1 \('colour'\).*encode or drop"):
+                as_entries(frame)
+
+    def test_text_in_a_table_of_text(self):
+        with pytest.raises(ValueError, match=r"'x'.*row 0, column 1"):
+            as_entries(np.array([["1", "x"], ["2", "3"]]))
+
+    def test_infinite(self):
+        X = np.zeros((3, 4))
+        X[1, 2], X[2, 0] = np.inf, -np.inf
+        with pytest.raises(ValueError, match=r"infinity: at row 1, column 2, and 1 more"):
+            as_entries(X)
+        with pytest.raises(ValueError, match=r"row 1, column 2 \('c'\)"):
+            as_entries(pd.DataFrame(X, columns=list("abcd")))
+
+    def test_infinite_complex(self):
+        with pytest.raises(ValueError, match="row 0, column 1"):
+            as_entries(np.array([[1j, complex(0, np.inf)], [0, 0]]))
+
+    @pytest.mark.parametrize("shape", [(0, 3), (1, 3)])
+    @pytest.mark.parametrize("dtype", [float, complex])
+    def test_too_few_rows(self, shape, dtype):
+        with pytest.raises(ValueError, match=rf"{shape[0]} sample.*minimum of 2"):
+            as_entries(np.zeros(shape, dtype=dtype))
+
+    @pytest.mark.parametrize("dtype", [float, complex])
+    def test_no_columns(self, dtype):
+        with pytest.raises(ValueError, match="0 feature"):
+            as_entries(np.zeros((3, 0), dtype=dtype))
+
+    def test_empty_list(self):
+        with pytest.raises(ValueError, match=r"2D array|0 sample|minimum of"):
+            as_entries([])
+
+    @pytest.mark.parametrize("dtype", [float, complex])
+    def test_one_dimension(self, dtype):
+        with pytest.raises(ValueError, match="Expected 2D array, got 1D array instead"):
+            as_entries(np.zeros(3, dtype=dtype))
+
+    def test_three_dimensions(self):
+        for dtype in (float, complex):
+            with pytest.raises(ValueError, match=r"3D array|dim 3"):
+                as_entries(np.zeros((2, 2, 2), dtype=dtype))
+
+    def test_mask_of_another_shape(self):
+        with pytest.raises(ValueError, match=r"mask has shape \(2, 3\), but the table has shape \(3, 2\)"):
+            as_entries(np.zeros((3, 2)), mask=np.ones((2, 3), dtype=bool))
+
+    @pytest.mark.parametrize("mask", [[[0.5, 1.0], [1.0, 1.0]], [[2, 1], [1, 1]], [[NAN, 1.0], [1.0, 1.0]]])
+    def test_mask_of_other_numbers(self, mask):
+        with pytest.raises(ValueError, match="only True"):
+            as_entries(np.zeros((2, 2)), mask=mask)

@@ -1,0 +1,112 @@
+"""Distances by matrix products against distances by loops."""
+
+import numpy as np
+import pytest
+
+from fusewise.observations import as_entries
+from fusewise.pairs import distances
+from fusewise.pairs.distances import (
+    partial_squared_distances,
+    partial_squared_distances_between,
+    row_blocks,
+    squared_distances,
+    squared_distances_between,
+)
+
+KINDS = pytest.mark.parametrize("kind", ["real", "complex"])
+
+
+def draw(n, p, kind, seed=0):
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(n, p)) + (1j * rng.normal(size=(n, p)) if kind == "complex" else 0)
+
+
+def with_holes(kind, n=12, p=5, hidden=0.3):
+    X = draw(n, p, kind) + 100  # far from the origin, where products of raw values would round badly
+    X[np.random.default_rng(9).uniform(size=X.shape) < hidden] = np.nan
+    X[0, :3], X[1, 3:] = np.nan, np.nan  # rows 0 and 1 have nothing in common
+    X[0, 3:], X[1, :3] = 101, 102
+    return X
+
+
+def naive_partial(X, min_overlap):
+    """The definition, with P the columns that have any observed entry."""
+    n = len(X)
+    p = sum(not np.isnan(X[:, q]).all() for q in range(X.shape[1]))
+    s = np.full((n, n), np.inf)
+    for i in range(n):
+        for j in range(n):
+            common = [q for q in range(X.shape[1]) if not (np.isnan(X[i, q]) or np.isnan(X[j, q]))]
+            if len(common) >= min_overlap:
+                s[i, j] = p / max(len(common), 1) * sum(abs(X[i, q] - X[j, q]) ** 2 for q in common)
+    return s
+
+
+@KINDS
+def test_squared_distances(kind):
+    A, B = draw(7, 4, kind), draw(5, 4, kind, seed=1)
+    expected = [[sum(abs(a - b) ** 2) for b in B] for a in A]
+    np.testing.assert_allclose(squared_distances(A, B), expected, rtol=1e-12)
+    among = squared_distances(A)
+    np.testing.assert_allclose(among, [[sum(abs(a - b) ** 2) for b in A] for a in A], rtol=1e-12, atol=1e-13)
+    assert np.all(np.diagonal(among) == 0)
+
+
+@KINDS
+@pytest.mark.parametrize("min_overlap", [1, 2, 3])
+def test_partial_distances(kind, min_overlap):
+    X = with_holes(kind)
+    X[:, 2] = np.nan  # a column nobody saw does not count in P
+    expected = naive_partial(X, min_overlap)
+    assert np.isinf(expected[0, 1])
+    assert np.isfinite(expected).any()
+    entries = as_entries(X)
+    np.testing.assert_allclose(
+        partial_squared_distances(entries, min_overlap=min_overlap), expected, rtol=1e-10, atol=1e-10
+    )
+    np.testing.assert_allclose(
+        partial_squared_distances(entries, slice(3, 8), min_overlap=min_overlap), expected[3:8], rtol=1e-10, atol=1e-10
+    )
+    np.testing.assert_allclose(
+        partial_squared_distances(entries, slice(3, 8), slice(1, 4), min_overlap=min_overlap),
+        expected[3:8, 1:4],
+        rtol=1e-10,
+        atol=1e-10,
+    )
+    some = np.array([4, 0, 7])
+    np.testing.assert_allclose(
+        partial_squared_distances(entries, some, min_overlap=min_overlap), expected[some], rtol=1e-10, atol=1e-10
+    )
+    first, second = np.triu_indices(len(X), k=1)
+    np.testing.assert_allclose(
+        partial_squared_distances_between(entries, first, second, min_overlap=min_overlap),
+        expected[first, second],
+        rtol=1e-10,
+    )
+
+
+@KINDS
+def test_complete_rows_have_their_true_distances(kind):
+    X = draw(9, 4, kind)
+    np.testing.assert_allclose(partial_squared_distances(as_entries(X)), squared_distances(X), rtol=1e-10, atol=1e-12)
+
+
+@KINDS
+def test_given_pairs_in_many_blocks(kind, monkeypatch):
+    X = draw(11, 3, kind)
+    first, second = np.triu_indices(11, k=1)
+    monkeypatch.setattr(distances.row_blocks, "__defaults__", (7,))
+    expected = [sum(abs(X[i] - X[j]) ** 2) for i, j in zip(first, second, strict=True)]
+    np.testing.assert_allclose(squared_distances_between(X, first, second), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize(("n", "length", "size"), [(10, 3, 9), (10, 3, 1), (7, 100, 350), (0, 5, 10), (4, 0, 10)])
+def test_blocks_cover_every_row_once(n, length, size):
+    rows = [i for block in row_blocks(n, length, size) for i in range(block.start, block.stop)]
+    assert rows == list(range(n))
+
+
+def test_float32_stays_float32():
+    X = with_holes("real").astype(np.float32)
+    assert partial_squared_distances(as_entries(X)).dtype == np.float32
+    assert squared_distances(np.zeros((2, 2), np.complex64)).dtype == np.float32

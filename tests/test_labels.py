@@ -1,0 +1,98 @@
+"""From fused centres to labels: the rule, and that its cut may be moved by a factor 2 either way."""
+
+import numpy as np
+import pytest
+from scipy.sparse.csgraph import connected_components
+from scipy.spatial.distance import pdist, squareform
+
+from fusewise.datasets import hide_entries, load_wine_subset, make_clusters
+from fusewise.fidelity import Box
+from fusewise.fusion import fuse
+from fusewise.labels import fused_groups, fusion_scale, group_means
+from fusewise.pairs.distances import real_view
+from fusewise.penalties import H1, MCP, GemanMcClure, Lp
+
+
+def cut(centers, distance):
+    """Groups of centres chained together by steps of at most `distance`, as sets of rows."""
+    near = squareform(pdist(real_view(centers))) <= distance
+    _, members = connected_components(near)
+    return as_sets(members)
+
+
+def as_sets(labels):
+    return {frozenset(np.flatnonzero(labels == k).tolist()) for k in set(labels.tolist())}
+
+
+def scale_of(centers, penalty):
+    """The library's cut: merges of a single linkage are the edges of a minimum spanning tree."""
+    from scipy.sparse.csgraph import minimum_spanning_tree
+
+    heights = minimum_spanning_tree(squareform(pdist(real_view(centers)))).data
+    merged = len(centers) - 1 - len(heights)  # coincident centres leave no edge
+    return fusion_scale(np.concatenate([np.zeros(merged), heights]), penalty)
+
+
+def fused_solutions():
+    X, _, _ = make_clusters(3, 15, 50, noise=0.1, random_state=0)
+    hidden = hide_entries(X, 0.3, random_state=0)
+    wine, _ = load_wine_subset()
+    yield "h1", fuse(hidden, lam=3.0, penalty=H1(0.5))
+    yield "h1, smaller lam", fuse(hidden, lam=1.0, penalty=H1(0.5))
+    yield "geman-mcclure", fuse(hidden, lam=0.3, penalty=GemanMcClure(0.3))
+    yield "mcp", fuse(hidden, lam=1.0, penalty=MCP(1.5))
+    yield "lp", fuse(X, lam=0.3, penalty=Lp(0.1))
+    boxed, _, _ = make_clusters(3, 15, 50, noise=0.4, distribution="uniform", random_state=0)
+    yield "box", fuse(hide_entries(boxed, 0.3, random_state=0), penalty=H1(0.5), fidelity=Box(0.4), tol=1e-4)
+    yield "complex", fuse(hidden * (1 + 1j), lam=3.0, penalty=H1(0.7))
+    yield "wine", fuse(hide_entries(wine, 0.3, random_state=0), lam=0.3, penalty=H1(0.153), min_overlap=4)
+
+
+@pytest.mark.parametrize(("name", "solution"), list(fused_solutions()), ids=lambda x: x if isinstance(x, str) else "")
+def test_the_cut_may_be_moved_by_a_factor_2(name, solution):
+    assert 1 < solution.n_clusters < len(solution.labels) / 3, "the example must have fused"
+    scale = scale_of(solution.centers, solution.penalty)
+    groups = as_sets(solution.labels)
+    for factor in (0.5, 1.0, 2.0):
+        assert cut(solution.centers, factor * scale) == groups
+
+
+def test_unfused_centres_stay_apart():
+    X, _, _ = make_clusters(3, 10, 10, noise=0.3, random_state=0)
+    assert len(set(fused_groups(X, H1(0.1)).tolist())) == 30
+    assert fuse(X, lam=1e-6, penalty=H1(0.1)).n_clusters == 30
+
+
+def test_coincident_centres_are_one_whatever_the_scale():
+    centers = np.repeat([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]], [2, 4, 3], axis=0)
+    for sigma in (1e-3, 0.3, 0.9):
+        assert fused_groups(centers, H1(sigma)).tolist() == [2, 2, 0, 0, 0, 0, 1, 1, 1]
+
+
+def test_larger_groups_come_first_and_ties_in_order_of_appearance():
+    centers = np.array([[5.0], [0.0], [9.0], [0.0], [5.0], [7.0], [7.0], [7.0]])
+    assert fused_groups(centers, H1(0.5)).tolist() == [1, 2, 3, 2, 1, 0, 0, 0]
+
+
+def test_small_groups_are_outliers():
+    centers = np.array([[5.0], [0.0], [9.0], [0.0], [5.0], [7.0], [7.0], [7.0]])
+    assert fused_groups(centers, H1(0.5), min_size=2).tolist() == [1, 2, -1, 2, 1, 0, 0, 0]
+    assert fused_groups(centers, H1(0.5), min_size=3).tolist() == [-1, -1, -1, -1, -1, 0, 0, 0]
+    assert fused_groups(centers, H1(0.5), min_size=9).tolist() == [-1] * 8
+
+
+def test_a_point_held_by_its_data_stays_alone():
+    centers = np.zeros((4, 1))
+    assert fused_groups(centers, H1(0.5), pull=np.array([3.0, 3.0, 0.5, 3.0])).tolist() == [0, 0, 1, 0]
+
+
+def test_a_single_point():
+    assert fused_groups(np.zeros((1, 3)), H1(0.5)).tolist() == [0]
+    assert fused_groups(np.zeros((1, 3)), H1(0.5), min_size=2).tolist() == [-1]
+
+
+def test_group_means():
+    table = np.array([[0.0, 1.0], [2.0, 3.0], [100.0, 100.0], [5.0, 5.0]])
+    np.testing.assert_array_equal(group_means(table, np.array([0, 0, -1, 1])), [[1, 2], [5, 5]])
+    assert group_means(table, np.full(4, -1)).shape == (0, 2)
+    assert group_means(1j * table, np.zeros(4, dtype=int)).dtype == complex
