@@ -151,12 +151,12 @@ def _find(root: Any, node: int) -> int:
 def _push(keys: Any, ends: Any, size: int, key: float, a: int, b: int) -> int:
     """Put a pair on the heap; its new size."""
     place = size
-    while place > 0 and keys[(place - 1) // 2] > key:
+    while place > 0 and keys[(place - 1) // 2, 0] > key:
         above = (place - 1) // 2
-        keys[place] = keys[above]
+        keys[place, 0] = keys[above, 0]
         ends[place, 0], ends[place, 1] = ends[above, 0], ends[above, 1]
         place = above
-    keys[place] = key
+    keys[place, 0] = key
     ends[place, 0], ends[place, 1] = a, b
     return size + 1
 
@@ -165,18 +165,18 @@ def _push(keys: Any, ends: Any, size: int, key: float, a: int, b: int) -> int:
 def _drop(keys: Any, ends: Any, size: int) -> int:
     """Take the least pair off the heap; its new size."""
     size -= 1
-    key, a, b = keys[size], ends[size, 0], ends[size, 1]
+    key, a, b = keys[size, 0], ends[size, 0], ends[size, 1]
     place = 0
     while 2 * place + 1 < size:
         below = 2 * place + 1
-        if below + 1 < size and keys[below + 1] < keys[below]:
+        if below + 1 < size and keys[below + 1, 0] < keys[below, 0]:
             below += 1
-        if keys[below] >= key:
+        if keys[below, 0] >= key:
             break
-        keys[place] = keys[below]
+        keys[place, 0] = keys[below, 0]
         ends[place, 0], ends[place, 1] = ends[below, 0], ends[below, 1]
         place = below
-    keys[place] = key
+    keys[place, 0] = key
     ends[place, 0], ends[place, 1] = a, b
     return size
 
@@ -200,71 +200,97 @@ def _fuse_greedily(gram: Any, target: Any, indptr: Any, indices: Any, affinity: 
     """
     n = len(indptr) - 1
     total = 2 * n - 1
-    root = np.arange(total)
-    explained = np.zeros(total)
-    start, stop = np.zeros(total, np.int64), np.zeros(total, np.int64)
+    root, shared, seen = np.arange(total), np.zeros(total), np.full(total, -1, np.int64)
+    explained, start, stop = np.zeros(total), np.zeros(total, np.int64), np.zeros(total, np.int64)
+    used, size = len(indices), 0
+    pool, ties = np.empty((used + 1, 1), np.int64), np.empty((used + 1, 1))
+    keys, ends = np.empty((used + 1, 1)), np.empty((used + 1, 2), np.int64)
     for i in range(n):
         explained[i] = _explained(gram, target, i, -1)
         start[i], stop[i] = indptr[i], indptr[i + 1]
-    used, size = len(indices), 0
-    pool, pool_affinity = np.empty((used + 1, 1), np.int64), np.empty((used + 1, 1))
-    keys, ends = np.empty((used + 1, 1)), np.empty((used + 1, 2), np.int64)
     for i in range(n):
         for e in range(indptr[i], indptr[i + 1]):
-            j = indices[e]
-            pool[e, 0], pool_affinity[e, 0] = j, affinity[e]
-            if j > i:
-                rise = explained[i] + explained[j] - _explained(gram, target, i, j)
-                size = _push(keys[:, 0], ends, size, max(rise, 0.0) / affinity[e], i, j)
+            pool[e, 0], ties[e, 0] = indices[e], affinity[e]
+            if indices[e] > i:
+                price = _rise(gram, target, explained, i, indices[e]) / affinity[e]
+                size = _push(keys, ends, size, price, i, indices[e])
     joins, heights = np.zeros((n - 1, 2), np.int64), np.zeros(n - 1)
-    shared, seen = np.zeros(total), np.full(total, -1, np.int64)
     for node in range(n, total):
         while size > 0 and (root[ends[0, 0]] != ends[0, 0] or root[ends[0, 1]] != ends[0, 1]):
-            size = _drop(keys[:, 0], ends, size)
-        if size == 0:  # parts without an edge between them: from here on every pair is one
+            size = _drop(keys, ends, size)
+        if size == 0:
             room = (total - node + 1) ** 2
             keys, ends = _grown(keys, room), _grown(ends, room)
-            pool, pool_affinity = _grown(pool, used + room), _grown(pool_affinity, used + room)
-            for i in range(node):
-                if root[i] == i:
-                    start[i] = used
-                    for j in range(node):
-                        if root[j] == j and j != i:
-                            pool[used, 0], pool_affinity[used, 0] = j, 1.0
-                            used += 1
-                            if j > i:
-                                rise = explained[i] + explained[j] - _explained(gram, target, i, j)
-                                size = _push(keys[:, 0], ends, size, max(rise, 0.0), i, j)
-                    stop[i] = used
+            pool, ties = _grown(pool, used + room), _grown(ties, used + room)
+            used, size = _tie_parts(gram, target, explained, root[:node], pool, ties, start, stop, used, keys, ends)
         left, right = ends[0, 0], ends[0, 1]
         joins[node - n, 0], joins[node - n, 1], heights[node - n] = left, right, keys[0, 0]
-        size = _drop(keys[:, 0], ends, size)
-        for i in range(gram.shape[1]):
-            target[node, i] = target[left, i] + target[right, i]
-            for j in range(gram.shape[1]):
-                gram[node, i, j] = gram[left, i, j] + gram[right, i, j]
+        size = _drop(keys, ends, size)
+        gram[node], target[node] = gram[left] + gram[right], target[left] + target[right]
         explained[node] = _explained(gram, target, node, -1)
         root[left], root[right] = node, node
         room = stop[left] - start[left] + stop[right] - start[right]
-        pool, pool_affinity = _grown(pool, used + room), _grown(pool_affinity, used + room)
+        pool, ties = _grown(pool, used + room), _grown(ties, used + room)
         keys, ends = _grown(keys, size + room), _grown(ends, size + room)
         start[node] = used
-        for side in range(2):
-            part = left if side == 0 else right
-            for e in range(start[part], stop[part]):
-                other = _find(root, pool[e, 0])
-                if other == node:
-                    continue
-                if seen[other] != node:
-                    seen[other] = node
-                    shared[other] = 0.0
-                    pool[used, 0] = other
-                    used += 1
-                shared[other] += pool_affinity[e, 0]
+        for part in (left, right):
+            used = _gather(node, start[part], stop[part], root, pool, ties, shared, seen, used)
         stop[node] = used
-        for e in range(start[node], stop[node]):
+        for e in range(start[node], used):
             other = pool[e, 0]
-            pool_affinity[e, 0] = shared[other]
-            rise = explained[node] + explained[other] - _explained(gram, target, node, other)
-            size = _push(keys[:, 0], ends, size, max(rise, 0.0) / shared[other], node, other)
+            ties[e, 0] = shared[other]
+            price = _rise(gram, target, explained, node, other) / shared[other]
+            size = _push(keys, ends, size, price, node, other)
     return joins, heights
+
+
+@numba.njit(cache=True)
+def _rise(gram: Any, target: Any, explained: Any, a: int, b: int) -> Any:
+    """By how much the fidelity rises if nodes a and b share a centre."""
+    return max(explained[a] + explained[b] - _explained(gram, target, a, b), 0.0)
+
+
+@numba.njit(cache=True)
+def _gather(node: int, begin: int, end: int, root: Any, pool: Any, ties: Any, shared: Any, seen: Any, used: int) -> int:
+    """Add the neighbours of one part of `node` to its own, affinities summed; the end of the pool."""
+    for e in range(begin, end):
+        other = _find(root, pool[e, 0])
+        if other == node:
+            continue
+        if seen[other] != node:
+            seen[other] = node
+            shared[other] = 0.0
+            pool[used, 0] = other
+            used += 1
+        shared[other] += ties[e, 0]
+    return used
+
+
+@numba.njit(cache=True)
+def _tie_parts(
+    gram: Any,
+    target: Any,
+    explained: Any,
+    root: Any,
+    pool: Any,
+    ties: Any,
+    start: Any,
+    stop: Any,
+    used: int,
+    keys: Any,
+    ends: Any,
+) -> tuple[int, int]:
+    """No edge is left between the living nodes: from here on every pair is one. The ends of the pool and the heap."""
+    size = 0
+    for i in range(len(root)):
+        if root[i] != i:
+            continue
+        start[i] = used
+        for j in range(len(root)):
+            if root[j] == j and j != i:
+                pool[used, 0], ties[used, 0] = j, 1.0
+                used += 1
+                if j > i:
+                    size = _push(keys, ends, size, _rise(gram, target, explained, i, j), i, j)
+        stop[i] = used
+    return used, size
