@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PAGES = [page for page in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))] if "```python" in page.read_text()]
+PAGES = [
+    page for page in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))] if "```python" in page.read_text()
+]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -19,7 +21,10 @@ def test_page(page):
         exec(compile(block, str(page), "exec"), names)
 
 
-@pytest.mark.parametrize("name", ["fusewise.estimators", "fusewise.fusion.fuse", "fusewise.exact.solve"])
+@pytest.mark.parametrize(
+    "name",
+    ["fusewise.estimators.clustering", "fusewise.estimators.imputer", "fusewise.fusion.fuse", "fusewise.exact.solve"],
+)
 def test_docstring_examples(name):
     result = doctest.testmod(importlib.import_module(name))
     assert result.attempted > 0

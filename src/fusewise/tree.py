@@ -82,6 +82,8 @@ class MergeTree:
         groups = [2 * self.n_points - 2]
         found = [list(groups)]
         for node in range(2 * self.n_points - 2, self.n_points - 1, -1):
+            if len(found) >= max_groups:
+                break
             if node not in groups:
                 continue
             parts = [child for child in self.children(node) if self.sizes[child] >= min_size]
@@ -91,8 +93,6 @@ class MergeTree:
             groups.extend(parts)
             if len(groups) > len(found):
                 found.append(list(groups))
-            if len(found) >= max_groups:
-                break
         return found
 
 

@@ -1,4 +1,4 @@
-"""Choosing what was left open: the scale of the penalty, the path of lam, and the point to take from it."""
+"""The paper's path with what was left open chosen by simple rules: sigma, the lams, and the point to take."""
 
 from __future__ import annotations
 

@@ -1,0 +1,6 @@
+"""scikit-learn's face of fusion: ``FusionClustering`` and ``FusionImputer``."""
+
+from fusewise.estimators.clustering import FusionClustering
+from fusewise.estimators.imputer import FusionImputer
+
+__all__ = ["FusionClustering", "FusionImputer"]

@@ -1,0 +1,72 @@
+"""Parameters and input common to the estimators."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator
+from sklearn.utils import Tags
+from sklearn.utils.validation import validate_data
+
+from fusewise.fidelity import Fidelity, as_fidelity
+from fusewise.observations import Entries, as_entries, is_complex
+from fusewise.penalties import Penalty, as_penalty
+
+
+class FusionEstimator(BaseEstimator):  # type: ignore[misc]
+    """Parameters and input common to both estimators."""
+
+    def __init__(
+        self,
+        penalty: str | Penalty = "h1",
+        fidelity: str | Fidelity = "quadratic",
+        lam: float | str = "auto",
+        init: str | npt.NDArray[Any] = "auto",
+        rank: int | str | None = "auto",
+        n_neighbors: int | str | None = "auto",
+        n_clusters: int | None = None,
+        min_cluster_size: int | str = "auto",
+        max_iter: int = 500,
+        tol: float = 1e-6,
+        device: str = "cpu",
+        random_state: int | np.random.RandomState | None = None,
+        verbose: int = 0,
+    ):
+        self.penalty = penalty
+        self.fidelity = fidelity
+        self.lam = lam
+        self.init = init
+        self.rank = rank
+        self.n_neighbors = n_neighbors
+        self.n_clusters = n_clusters
+        self.min_cluster_size = min_cluster_size
+        self.max_iter = max_iter
+        self.tol = tol
+        self.device = device
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters; ``penalty__sigma`` and its like also where the penalty or fidelity was given by name."""
+        for name, make in (("penalty", as_penalty), ("fidelity", as_fidelity)):
+            nested = any(key.startswith(f"{name}__") for key in params)
+            if nested and isinstance(params.get(name, getattr(self, name)), str):
+                params = {name: make(params.get(name, getattr(self, name))), **params}
+        super().set_params(**params)
+        return self
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
+        return tags
+
+    def _read(self, X: Any, y: Any, *, reset: bool) -> Entries:
+        """The table, after scikit-learn's bookkeeping of columns. Complex tables are welcome; a complex y is not."""
+        if y is not None and is_complex(y):
+            raise ValueError("Complex data not supported in y (which is ignored here; leave it out)")
+        entries = as_entries(X, min_rows=2 if reset else 1)
+        validate_data(self, X, skip_check_array=True, reset=reset)
+        return entries

@@ -1,0 +1,243 @@
+"""``FusionClustering``: scikit-learn's face of fusion."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from fusewise.estimators.base import FusionEstimator
+from fusewise.fidelity import Quadratic, as_fidelity
+from fusewise.fusion import Solution, fuse
+from fusewise.fusion.fuse import lam_without_effect
+from fusewise.fusion.setup import noise_level, pose
+from fusewise.labels import group_means
+from fusewise.observations import Entries, warn_of_blanks
+from fusewise.observations.entries import Real
+from fusewise.pairs import partial_squared_distances_to
+from fusewise.path import FusionPath, fusion_path
+from fusewise.penalties import H1, L0, Penalty, as_penalty
+from fusewise.selection import Choice, choose, choose_sigma, cut_to, lam_schedule, longest_plateau
+
+
+class FusionClustering(ClusterMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, FusionEstimator):  # type: ignore[misc]
+    """Clustering of data with missing entries, by fusion of centres.
+
+    Every point i gets a centre u_i of its own, and
+
+        sum_i f_i(u_i) + lam sum_i sum_j c_ij phi(||u_i - u_j||)
+
+    is minimised; a saturating penalty phi makes the centres of like points fuse, and the fused groups are the
+    clusters. Nothing is imputed first, and the number of clusters comes out.
+
+    **By default** nothing need be said: the rows are placed in a low-dimensional subspace of the standardised table,
+    each with the uncertainty its holes leave; l0 fusion along a graph of neighbours gives a tree of nested partitions,
+    and the one that best explains the observed entries is taken (see ``fusewise.selection.choose``).
+    **The paper's plain algorithm** is ``FusionClustering(rank=None, n_neighbors=None, init="partial",
+    penalty=H1(sigma), lam=lam)``. Any of lam, sigma, a constrained fidelity, a start, ``rank=None`` or
+    ``n_neighbors=None`` selects it; what is then left open follows simple rules, given below.
+
+    Parameters
+    ----------
+    penalty : name, or object with its parameters such as ``H1(sigma)``; in the plain algorithm, sigma where not given
+        is half the median distance to the nearest neighbour.
+    fidelity : "quadratic", "box", "ball", or ``Box(epsilon)``, ``Ball(radius)``.
+    lam : weight of the fusion term; "auto" in the plain algorithm follows lam over a path and takes the partition that
+        persists longest.
+    init : "partial", "zero", "mean", "subspace", or an array of centres; "auto" is "partial" in the plain algorithm.
+    rank : dimensions of the subspace; None is the ambient space, as in the paper.
+    n_neighbors : neighbours of each point in the graph; None is all pairs, as in the paper.
+    n_clusters : how many clusters to return; None lets the data say.
+    min_cluster_size : "auto" is 1.5% of the rows and at least 3; in the plain algorithm 2, and smaller groups are
+        outliers.
+    max_iter, tol : of the plain algorithm, for each lam: at most so many iterations, until the relative gradient is
+        below tol.
+    device : "cpu".
+    random_state : seeds the draws with which partitions of incomplete tables are compared.
+    verbose : 1 prints a line per step, 2 one per iteration.
+
+    Attributes
+    ----------
+    labels_ : cluster of each row, the largest first; -1 for outliers and for rows with nothing observed.
+    n_clusters_ : number of clusters.
+    cluster_centers_ : K x P.
+    fused_ : N x P, the u_i; each fused point has the centre of its cluster.
+    probabilities_, confidence_ : N x K, the probability of each cluster for each row, and the largest of them (0 for a
+        row with nothing observed). None in the plain algorithm.
+    lam_, penalty_, fidelity_, rank_ : what was used.
+    noise_ : standard deviation of the noise about the subspace, in units of the columns' own by default.
+    path_ : what the result was taken from, with the criterion along it: a ``Choice``, a ``FusionPath``, or None where
+        lam was given.
+    objective_, n_iter_, converged_ : of the solution taken (by default minus the criterion, and the number of
+        partitions compared).
+    observations_ : the table as it was read.
+    n_features_in_, feature_names_in_ : of the table.
+
+    Examples
+    --------
+    >>> from fusewise import FusionClustering
+    >>> from fusewise.datasets import hide_entries, make_clusters
+    >>> X, y, _ = make_clusters(3, 30, 10, noise=0.1, random_state=0)
+    >>> model = FusionClustering().fit(hide_entries(X, 0.3, random_state=0))
+    >>> model.n_clusters_
+    3
+    """
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Cluster the rows of X (NaN, null or not stored: a hole). y is ignored."""
+        self._check_parameters()
+        entries = self._read(X, y, reset=True)
+        seen = entries.take(np.flatnonzero(entries.row_counts > 0))
+        if self.n_clusters is not None and self.n_clusters > seen.shape[0]:
+            raise ValueError(f"n_clusters={self.n_clusters}, but only {seen.shape[0]} rows have an observed entry")
+        self.observations_ = entries
+        self.path_: Choice | FusionPath | None = None
+        self.probabilities_: Real | None = None
+        self.confidence_: Real | None = None
+        self.rank_: int | None = self._number("rank")
+        if self._is_plain():
+            self._fit_plain(entries, seen)
+        else:
+            self._fit_automatic(entries, seen)
+        return self
+
+    def predict(self, X: Any) -> npt.NDArray[np.intp]:
+        """The cluster of each row, as at the fit; -1 for an outlier, and for a row with nothing observed."""
+        check_is_fitted(self)
+        entries = self._read(X, None, reset=False)
+        warn_of_blanks(entries, columns=False)
+        if isinstance(self.path_, Choice):
+            labels, _ = self._classify(entries)
+        elif self.n_clusters_:
+            distances = partial_squared_distances_to(entries, self.cluster_centers_)
+            labels = np.argmin(np.where(np.isnan(distances), np.inf, distances), axis=1)
+        else:
+            labels = np.full(entries.shape[0], -1, dtype=np.intp)
+        return np.where(entries.row_counts > 0, labels, -1)
+
+    def transform(self, X: Any) -> npt.NDArray[Any]:
+        """Distances to the cluster centres, scaled up from the observed entries to all; NaN where nothing is seen."""
+        check_is_fitted(self)
+        return np.sqrt(partial_squared_distances_to(self._read(X, None, reset=False), self.cluster_centers_))
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Minus the mean squared distance of an observed entry from the nearest centre: larger is better."""
+        check_is_fitted(self)
+        entries = self._read(X, y, reset=False)
+        if not self.n_clusters_:
+            return -np.inf
+        squares = partial_squared_distances_to(entries, self.cluster_centers_).min(axis=1) / entries.shape[1]
+        seen = entries.row_counts > 0
+        return -float(np.average(squares[seen], weights=entries.row_counts[seen]))
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.n_clusters_)
+
+    def _check_parameters(self) -> None:
+        for name in ("lam", "rank", "n_neighbors", "min_cluster_size"):
+            value = getattr(self, name)
+            if isinstance(value, str) and value != "auto":
+                raise ValueError(f"unknown {name} {value!r}: use a number or 'auto'")
+        if self.device not in ("cpu", "auto"):
+            raise ValueError(f"unknown device {self.device!r}: use 'cpu' or 'auto'")
+        for name in ("n_clusters", "rank", "n_neighbors", "min_cluster_size", "max_iter"):
+            value = getattr(self, name)
+            if not (value is None or isinstance(value, str)) and value < 1:
+                raise ValueError(f"{name} must be at least 1, got {value!r}")
+
+    def _is_plain(self) -> bool:
+        """Whether the paper's plain algorithm was asked for, by any of its parameters."""
+        untouched = as_penalty(self.penalty) == H1() and as_fidelity(self.fidelity) == Quadratic()
+        automatic = all(isinstance(p, str) and p == "auto" for p in (self.lam, self.init))
+        return not (untouched and automatic and self.rank is not None and self.n_neighbors is not None)
+
+    def _number(self, name: str) -> int | None:
+        """A parameter that is a number, or None where it was left open."""
+        value = getattr(self, name)
+        return None if isinstance(value, str) else value
+
+    def _fit_automatic(self, entries: Entries, seen: Entries) -> None:
+        warn_of_blanks(entries)
+        if seen.shape[0] < 2:
+            raise ValueError(f"only {seen.shape[0]} of {entries.shape[0]} rows have an observed entry: nothing to fuse")
+        self.path_ = choice = choose(
+            seen,
+            n_clusters=self.n_clusters,
+            rank=self._number("rank"),
+            n_neighbors=self._number("n_neighbors"),
+            min_size=self._number("min_cluster_size"),
+            random_state=check_random_state(self.random_state).randint(2**31 - 1),
+        )
+        counts = np.bincount(choice.classify(choice.evidence).labels, minlength=choice.mixture.n_components)
+        self._order = np.argsort(np.argsort(-counts, kind="stable"), kind="stable")
+        labels, probabilities = self._classify(entries)
+        self.labels_ = np.where(entries.row_counts > 0, labels, -1)
+        self.probabilities_ = probabilities
+        self.confidence_ = np.where(entries.row_counts > 0, probabilities.max(axis=1), 0.0)
+        self.n_clusters_ = choice.mixture.n_components
+        centers = choice.ambient(choice.mixture.means).astype(entries.values.dtype)
+        self.cluster_centers_ = centers[np.argsort(self._order)]
+        self.fused_ = self._centers_of(choice, entries, probabilities.mean(axis=0))
+        self.lam_, self.penalty_, self.fidelity_ = choice.lam, L0(), Quadratic()
+        self.rank_, self.noise_ = choice.subspace.rank, float(np.sqrt(choice.subspace.noise))
+        self.objective_, self.n_iter_, self.converged_ = -choice.criteria[choice.chosen], len(choice.criteria), True
+
+    def _classify(self, entries: Entries) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.floating[Any]]]:
+        """Labels (outliers -1) and probabilities under the mixture that was chosen, clusters in order of size."""
+        assert isinstance(self.path_, Choice)
+        found = self.path_.classify(self.path_.evidence_of(entries))
+        return np.where(found.outlying, -1, self._order[found.labels]), found.posterior[:, np.argsort(self._order)]
+
+    def _centers_of(self, choice: Choice, entries: Entries, shares: Real) -> npt.NDArray[Any]:
+        """Each row's centre: that of its cluster, its own likeliest place for an outlier, the mean for a blank row."""
+        alone = choice.ambient(choice.evidence_of(entries).places).astype(self.cluster_centers_.dtype)
+        centers = np.where((self.labels_ >= 0)[:, None], self.cluster_centers_[self.labels_], alone)
+        centers[entries.row_counts == 0] = shares @ self.cluster_centers_
+        return centers
+
+    def _fit_plain(self, entries: Entries, seen: Entries) -> None:
+        penalty = as_penalty(self.penalty)
+        if getattr(penalty, "sigma", 1.0) is None:
+            penalty = penalty.replace(sigma=choose_sigma(seen))
+        if isinstance(self.lam, str):
+            self._fit_path(entries, penalty)
+        else:
+            self._take(fuse(entries, lam=self.lam, penalty=penalty, **self._settings()))
+        self.noise_ = noise_level(seen)
+
+    def _settings(self) -> dict[str, Any]:
+        """Settings of the plain algorithm, with "auto" replaced."""
+        automatic = {"init": "partial", "rank": None, "n_neighbors": None, "min_cluster_size": 2}
+        chosen = {k: v if isinstance(p := getattr(self, k), str) and p == "auto" else p for k, v in automatic.items()}
+        return {**chosen, **{k: getattr(self, k) for k in ("fidelity", "max_iter", "tol", "verbose")}}
+
+    def _fit_path(self, entries: Entries, penalty: Penalty) -> None:
+        """Follow lam and take a point of the path."""
+        settings = self._settings()
+        if as_fidelity(self.fidelity).constrained:
+            path = fusion_path(entries, lams=1.0, penalty=penalty, **settings)
+        else:
+            posed = pose(entries, None, 1.0, penalty, self.fidelity, settings["rank"], settings["n_neighbors"])
+            lams = lam_schedule(lam_without_effect(posed.problem))
+            path = fusion_path(entries, lams=lams, penalty=penalty, **settings)
+        if self.n_clusters is None:
+            k, labels = longest_plateau(path), None
+        else:
+            k, labels = cut_to(path, self.n_clusters)
+        self._take(path[k], labels)
+        self.path_ = path
+
+    def _take(self, solution: Solution, labels: npt.NDArray[np.intp] | None = None) -> None:
+        """Keep a solution as the result, with labels of its own or those given."""
+        self.labels_ = solution.labels if labels is None else labels
+        self.fused_ = solution.centers
+        self.n_clusters_ = int(self.labels_.max(initial=-1)) + 1
+        self.cluster_centers_ = group_means(self.fused_, self.labels_)
+        self.lam_, self.penalty_, self.fidelity_ = solution.lam, solution.penalty, solution.fidelity
+        self.objective_, self.converged_ = solution.objective, solution.converged
+        self.n_iter_ = max(1, solution.n_iter)

@@ -1,0 +1,276 @@
+"""The default: a subspace, a graph, the merge tree of l0 fusion, and the partition that explains the table best."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import fdtrc
+
+from fusewise.mixture import TAIL, Evidence, Mixture, fit_groups
+from fusewise.observations import Entries, Quadratics
+from fusewise.observations.entries import Real, Values
+from fusewise.pairs import nearest_expected
+from fusewise.selection.criterion import conditional, criterion
+from fusewise.subspace import Subspace, fit_subspace
+from fusewise.tree import MergeTree, fusion_tree
+
+Labels = npt.NDArray[np.intp]
+
+#: Dimensions of the subspace to begin with; more where more than that many clusters are found.
+RANK = 6
+#: Neighbours of each point.
+NEIGHBORS = 15
+#: A cluster has at least this share of the rows, and at least three.
+SMALLEST_SHARE = 0.015
+#: At most so many clusters are considered, and no more than one for every four rows.
+MOST_CLUSTERS = 25
+#: The search ends when the criterion has not risen for so many numbers of clusters.
+PATIENCE = 8
+#: Spread within a cluster assumed while fusing, as a part of the variance along an axis of the subspace.
+WITHIN = 0.1
+#: A row is an outlier if its own cluster puts less than this probability so far out.
+OUTLIER_LEVEL = 1e-3
+
+
+@dataclass(frozen=True, eq=False)
+class Classified:
+    """Rows as a mixture sees them.
+
+    Attributes
+    ----------
+    labels : the likeliest cluster of each row.
+    posterior : N x K, the probability of each cluster for each row.
+    outlying : whether a row is further from its cluster than all but one in a thousand of a Student's cluster are.
+    """
+
+    labels: Labels
+    posterior: Real
+    outlying: npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """A partition, what it was chosen from, and why.
+
+    Attributes
+    ----------
+    scale : of each column; the subspace is that of the table divided by it.
+    subspace, evidence, tree : the steps on the way.
+    partitions, mixtures, criteria : the candidates along the tree, one for each number of clusters from 1 up.
+    chosen : which of them was taken.
+    mixture : its components, after the last step of assignment.
+    """
+
+    scale: Real
+    subspace: Subspace
+    evidence: Evidence
+    tree: MergeTree
+    partitions: tuple[Labels, ...]
+    mixtures: tuple[Mixture, ...]
+    criteria: tuple[float, ...]
+    chosen: int
+    mixture: Mixture
+
+    @property
+    def lam(self) -> float:
+        """The lam of l0 fusion at which the chosen partition is the current one: the last join before it."""
+        heights = self.tree.linkage[:, 2]
+        return float(heights[max(len(heights) - self.mixture.n_components, 0)])
+
+    def classify(self, evidence: Evidence) -> Classified:
+        """The likeliest cluster of each row, its probabilities, and whether it is too far out for any."""
+        densities, distances = self.mixture.log_densities(evidence)
+        posterior = np.exp(densities - np.logaddexp.reduce(densities, axis=1)[:, None])
+        labels = posterior.argmax(axis=1)
+        d = np.maximum(evidence.dimensions, 1)
+        nearest = distances[np.arange(len(labels)), labels]
+        return Classified(labels, posterior, fdtrc(d, TAIL, nearest / d) < OUTLIER_LEVEL)
+
+    def completed(self, evidence: Evidence, posterior: Real) -> Values:
+        """E[row | its entries], in the units of the table: each cluster's guess, weighed by its probability."""
+        v = np.zeros(evidence.shape)
+        for k in range(self.mixture.n_components):
+            v += posterior[:, k : k + 1] * conditional(evidence, self.mixture, k)[0]
+        return self.ambient(v)
+
+    def ambient(self, places: Real) -> Values:
+        """Coordinates as rows of the table, in its units."""
+        r = self.subspace.rank
+        whole = places[:, :r] + 1j * places[:, r:] if places.shape[1] > r else places
+        return np.asarray((self.subspace.mean + whole @ self.subspace.basis.T) * self.scale)
+
+    def evidence_of(self, entries: Entries) -> Evidence:
+        """The evidence of other rows, seen through the same subspace."""
+        return Evidence.of(self.subspace, _scaled(entries, self.scale))
+
+
+def choose(
+    entries: Entries,
+    *,
+    n_clusters: int | None = None,
+    rank: int | None = None,
+    n_neighbors: int | None = None,
+    min_size: float | None = None,
+    random_state: int = 0,
+) -> Choice:
+    """Cluster a table without being told anything (or only some of it).
+
+    Columns are brought to unit variance; rows are placed in a subspace, with the uncertainty their holes leave; near
+    ones are joined by a graph; l0 fusion along the graph gives a tree of nested partitions; each partition is
+    described by a Student mixture on the observed entries, and the one with the best `criterion` is taken. K centres
+    span K - 1 dimensions, so if more clusters are found than the subspace has room for, it is enlarged, once, and all
+    is done again. Last, every row goes to its likeliest cluster, and the mixture is fitted once more.
+
+    Parameters
+    ----------
+    entries : table, every row with something observed.
+    n_clusters, rank, n_neighbors : numbers to use instead of choosing them.
+    min_size : smallest cluster considered; None: 1.5% of the rows, at least 3.
+    random_state : seeds the draws of the criterion.
+    """
+    n, p = entries.shape
+    scale = _column_scale(entries)
+    table = _scaled(entries, scale)
+    dimensions = min(rank or RANK, p, n - 1)
+    choice = _choose_in(table, scale, dimensions, n_clusters, n_neighbors, min_size, random_state)
+    needed = min(choice.mixtures[choice.chosen].n_components - 1, p, n - 1)
+    if rank is None and needed > dimensions:
+        choice = _choose_in(table, scale, needed, n_clusters, n_neighbors, min_size, random_state)
+    return choice
+
+
+def _choose_in(
+    table: Entries,
+    scale: Real,
+    rank: int,
+    n_clusters: int | None,
+    n_neighbors: int | None,
+    min_size: float | None,
+    random_state: int,
+) -> Choice:
+    """The same in a subspace of given rank."""
+    n = table.shape[0]
+    subspace = _subspace(table, rank)
+    evidence = Evidence.of(subspace, table)
+    places, covariances = _places(subspace, evidence)
+    spread = np.diag(_prior(subspace, evidence))
+    tree = _grow(evidence, places, covariances, spread, min(n_neighbors or NEIGHBORS, n - 1))
+    smallest = max(3.0, SMALLEST_SHARE * n) if min_size is None else float(min_size)
+    partitions = _partitions(tree, places, smallest, n_clusters)
+    rng = np.random.default_rng(random_state)
+    mixtures: list[Mixture] = []
+    criteria: list[float] = []
+    for labels in partitions:
+        mixture = _describe(evidence, labels, places, covariances, spread)
+        mixtures.append(mixture)
+        criteria.append(criterion(evidence, mixture, complete=table.is_complete, rng=rng))
+        if n_clusters is None and len(criteria) - 1 - int(np.argmax(criteria)) >= PATIENCE:
+            break
+    chosen = int(np.argmax(criteria)) if n_clusters is None else len(criteria) - 1
+    mixture = _assign(evidence, mixtures[chosen], places, covariances, spread)
+    candidates = tuple(partitions[: len(criteria)]), tuple(mixtures), tuple(criteria)
+    return Choice(scale, subspace, evidence, tree, *candidates, chosen, mixture)
+
+
+def _column_scale(entries: Entries) -> Real:
+    """Standard deviation of each column, 1 where it is constant."""
+    squares = np.square(np.abs(entries.centred)).sum(axis=0) / np.maximum(entries.column_counts, 1)
+    return np.where(squares > 0, np.sqrt(squares), 1).astype(float)
+
+
+def _scaled(entries: Entries, scale: Real) -> Entries:
+    """Columns divided by their scale (in double precision: tables may be singles, likelihoods should not)."""
+    wide = np.complex128 if np.iscomplexobj(entries.values) else np.float64
+    return Entries((entries.values / scale).astype(wide), entries.mask)
+
+
+def _subspace(table: Entries, rank: int) -> Subspace:
+    """A subspace of the given rank; where that is the whole space, all of it, turned to the principal axes."""
+    p = table.shape[1]
+    if rank < p:
+        return fit_subspace(table.values, table.mask, rank)
+    inner = fit_subspace(table.values, table.mask, max(p - 1, 1))
+    covariance = (inner.basis * inner.variances) @ inner.basis.conj().T + inner.noise * np.eye(p)
+    variances, basis = np.linalg.eigh(covariance)
+    variances = np.maximum(variances[::-1], 1e-9)
+    # An entry is its coordinates here, but for a noise too small to matter.
+    return Subspace(inner.mean, np.ascontiguousarray(basis[:, ::-1]), variances, 0.01 * float(variances.min()))
+
+
+def _prior(subspace: Subspace, evidence: Evidence) -> Real:
+    """Variance of each real coordinate."""
+    if evidence.shape[1] == subspace.rank:
+        return subspace.variances
+    return np.concatenate([subspace.variances, subspace.variances]) / 2
+
+
+def _places(subspace: Subspace, evidence: Evidence) -> tuple[Real, Real]:
+    """Posterior mean and covariance of each row's coordinates: S_i = (A_i + D^-1)^-1, v_i = S_i b_i."""
+    root = np.sqrt(_prior(subspace, evidence))  # kept on both sides: a variance of zero is a coordinate of zero
+    system = root[:, None] * evidence.precision * root + np.eye(len(root))
+    covariances = root[:, None] * np.linalg.inv(system) * root
+    return np.einsum("ikl,il->ik", covariances, evidence.vector), covariances
+
+
+def _grow(evidence: Evidence, places: Real, covariances: Real, spread: Real, n_neighbors: int) -> MergeTree:
+    """The merge tree on the graph of nearest neighbours, rows far from everything weighing less (Student's weights)."""
+    n, r = evidence.shape
+    pairs = nearest_expected(places, covariances, n_neighbors)
+    gram, target, _ = evidence.marginal(WITHIN * np.trace(spread) / r * np.eye(r))
+    one = fit_groups(
+        evidence, np.zeros(n, np.intp), _within(places, covariances, np.zeros(n, np.intp)), spread, "scale"
+    )
+    weights = (TAIL + evidence.dimensions) / (TAIL + one.log_densities(evidence)[1][:, 0])
+    fidelity = Quadratics(gram * weights[:, None, None], target * weights[:, None], np.zeros(n))
+    return fusion_tree(fidelity, pairs)
+
+
+def _partitions(tree: MergeTree, places: Real, smallest: float, n_clusters: int | None) -> list[Labels]:
+    """Candidates along the tree, shed parts joined to the nearest group; the last has `n_clusters` groups if given."""
+    most = min(MOST_CLUSTERS, max(1, tree.n_points // 4)) if n_clusters is None else n_clusters
+    found = tree.partitions(smallest, most)
+    if n_clusters is not None and len(found) < n_clusters:
+        found = tree.partitions(1, n_clusters)  # so many clusters can only be had with small ones
+    return [_labels(tree, nodes, places) for nodes in found]
+
+
+def _labels(tree: MergeTree, nodes: list[int], places: Real) -> Labels:
+    labels = np.full(tree.n_points, -1, dtype=np.intp)
+    for k, node in enumerate(nodes):
+        labels[tree.members(node)] = k
+    shed = np.flatnonzero(labels < 0)
+    if len(shed):
+        centres = np.array([places[labels == k].mean(axis=0) for k in range(len(nodes))])
+        labels[shed] = np.square(places[shed, None] - centres).sum(axis=2).argmin(axis=1)
+    return labels
+
+
+def _within(places: Real, covariances: Real, labels: Labels) -> Real:
+    """Spread of the rows about the means of their groups, their uncertainty added."""
+    means = np.array([places[labels == k].mean(axis=0) for k in range(labels.max() + 1)])
+    deviations = places - means[labels]
+    return np.asarray((deviations.T @ deviations + covariances.sum(axis=0)) / len(places))
+
+
+def _describe(
+    evidence: Evidence, labels: Labels, places: Real, covariances: Real, spread: Real, family: str | None = None
+) -> Mixture:
+    """The mixture of a partition, of the family that explains it better."""
+    n, r = evidence.shape
+    n_groups = int(labels.max()) + 1
+    # K groups that fill the space between them have about this spread each.
+    prior = spread / n_groups ** (2 / r)
+    families = [family] if family else ["scale", "full"] if n_groups > 1 else ["scale"]
+    within = _within(places, covariances, labels)
+    fits = [fit_groups(evidence, labels, within, prior, name) for name in families]
+    return max(fits, key=lambda fit: fit.fit - 0.5 * fit.complexity * np.log(n))
+
+
+def _assign(evidence: Evidence, mixture: Mixture, places: Real, covariances: Real, spread: Real) -> Mixture:
+    """Every row to its likeliest component, and the mixture fitted once more (unless that would empty a component)."""
+    labels = mixture.log_densities(evidence)[0].argmax(axis=1)
+    if len(np.unique(labels)) < mixture.n_components:
+        return mixture
+    return _describe(evidence, labels, places, covariances, spread, mixture.family)
