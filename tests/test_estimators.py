@@ -138,7 +138,8 @@ def test_nested_parameters():
 
 
 def test_grid_search(clusters):
-    search = GridSearchCV(FusionClustering(penalty=H1(), lam=0.5), {"penalty__sigma": [0.01, 0.3]}, cv=2).fit(clusters[0])
+    grid = {"penalty__sigma": [0.01, 0.3]}
+    search = GridSearchCV(FusionClustering(penalty=H1(), lam=0.5), grid, cv=2).fit(clusters[0])
     # At a hundredth of the distance between neighbours nothing fuses, so nothing is predicted.
     assert search.best_params_ == {"penalty__sigma": 0.3}
 

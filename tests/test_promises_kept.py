@@ -43,7 +43,7 @@ def test_theorem(n_clusters, size, n_features, epsilon, p0):
 
 def test_fast_method_is_certified_optimal():
     """On an easy problem the relaxation finds the very optimum of the l0 problem, and the certificate says so."""
-    whole, holes, y, centers = draw(3, 15, 64, 0.4, 0.6, seed=0)
+    _, holes, y, centers = draw(3, 15, 64, 0.4, 0.6, seed=0)
     sigma = 0.15 * np.linalg.norm(centers[0] - centers[1])
     solution = fuse(holes, fidelity=Box(0.4), penalty=H1(sigma))
     assert adjusted_rand_score(y, solution.labels) == 1.0

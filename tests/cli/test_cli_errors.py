@@ -103,7 +103,7 @@ def test_results_are_replaced_only_by_force(run, tmp_path):
     assert "already holds labels.csv, completed.csv, centers.csv" in ran.err
     assert (tmp_path / "out/labels.csv").read_text() == "old"
     assert run("fit", "t.csv", "--out", "out", "--force").code == 0
-    assert (tmp_path / "out/labels.csv").read_text().startswith("row,label\n")
+    assert (tmp_path / "out/labels.csv").read_text().startswith("row,label,confidence\n")
     assert kept.read_text() == "mine"
     assert left_over(tmp_path) == ["centers.csv", "completed.csv", "labels.csv", "notes.txt", "out", "t.csv"]
 

@@ -120,10 +120,11 @@ def test_rows_with_nothing_observed_are_named_and_labelled_minus_one(run, tmp_pa
     assert "(s5)" in ran.json["notes"][0]
 
 
-def test_confidence_is_written_where_the_model_has_it(run, table, monkeypatch):
-    monkeypatch.setattr(FusionClustering, "confidence_", np.full(3 * SIZE, 0.75), raising=False)
-    run("fit", table, "--out", "out")
-    assert read(Path("out/labels.csv"))["confidence"] == ["0.75"] * (3 * SIZE)
+def test_confidence_is_written_where_the_model_has_it(run, table):
+    run("fit", table, "--out", "default")
+    assert all(0 < float(value) <= 1 for value in read(Path("default/labels.csv"))["confidence"])
+    run("fit", table, "--lam", "1", "--out", "plain")
+    assert "confidence" not in read(Path("plain/labels.csv"))
 
 
 def test_summary_says_what_matters(run, mixed):
@@ -137,7 +138,7 @@ def test_quiet_says_nothing_and_verbose_more(run, table):
     quiet = run("fit", table, "--out", "one", "--quiet")
     assert (quiet.code, quiet.out, quiet.err) == (0, "", "")
     assert Path("one/labels.csv").exists()
-    assert "lam" in run("fit", table, "--out", "two", "--verbose").err
+    assert "clusters: criterion" in run("fit", table, "--out", "two", "--verbose").err
 
 
 def test_what_was_asked_for_and_not_got_is_noted(run, table):

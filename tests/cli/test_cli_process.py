@@ -61,12 +61,12 @@ def test_only_binary_tables_need_pandas(run, tmp_path, table, monkeypatch):
 
 @pytest.mark.skipif(os.name == "nt", reason="signals differ")
 def test_ctrl_c_exits_with_130_and_writes_nothing(tmp_path):
-    X = np.random.default_rng(0).normal(size=(700, 10))
+    X = np.random.default_rng(0).normal(size=(4000, 10))
     X[::3, 1] = np.nan
     write(tmp_path / "t.csv", [f"f{j}" for j in range(10)], X)
     command = [sys.executable, "-m", "fusewise.cli", "fit", "t.csv", "--verbose"]
     with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
-        process.stderr.readline()  # the first strength is done, the fit is under way
+        process.stderr.readline()  # the merge tree is done, the comparison is under way
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=60)
     assert process.returncode == 130

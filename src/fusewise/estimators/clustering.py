@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -172,6 +174,7 @@ class FusionClustering(ClusterMixin, ClassNamePrefixFeaturesOutMixin, Transforme
             n_neighbors=self._number("n_neighbors"),
             min_size=self._number("min_cluster_size"),
             random_state=check_random_state(self.random_state).randint(2**31 - 1),
+            tell=partial(print, file=sys.stderr) if self.verbose else lambda line: None,
         )
         counts = np.bincount(choice.classify(choice.evidence).labels, minlength=choice.mixture.n_components)
         self._order = np.argsort(np.argsort(-counts, kind="stable"), kind="stable")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -114,6 +115,7 @@ def choose(
     n_neighbors: int | None = None,
     min_size: float | None = None,
     random_state: int = 0,
+    tell: Callable[[str], None] = lambda line: None,
 ) -> Choice:
     """Cluster a table without being told anything (or only some of it).
 
@@ -129,15 +131,16 @@ def choose(
     n_clusters, rank, n_neighbors : numbers to use instead of choosing them.
     min_size : smallest cluster considered; None: 1.5% of the rows, at least 3.
     random_state : seeds the draws of the criterion.
+    tell : called with a line about each step.
     """
     n, p = entries.shape
     scale = _column_scale(entries)
     table = _scaled(entries, scale)
     dimensions = min(rank or RANK, p, n - 1)
-    choice = _choose_in(table, scale, dimensions, n_clusters, n_neighbors, min_size, random_state)
+    choice = _choose_in(table, scale, dimensions, n_clusters, n_neighbors, min_size, random_state, tell)
     needed = min(choice.mixtures[choice.chosen].n_components - 1, p, n - 1)
     if rank is None and needed > dimensions:
-        choice = _choose_in(table, scale, needed, n_clusters, n_neighbors, min_size, random_state)
+        choice = _choose_in(table, scale, needed, n_clusters, n_neighbors, min_size, random_state, tell)
     return choice
 
 
@@ -149,6 +152,7 @@ def _choose_in(
     n_neighbors: int | None,
     min_size: float | None,
     random_state: int,
+    tell: Callable[[str], None],
 ) -> Choice:
     """The same in a subspace of given rank."""
     n = table.shape[0]
@@ -157,6 +161,7 @@ def _choose_in(
     places, covariances = _places(subspace, evidence)
     spread = np.diag(_prior(subspace, evidence))
     tree = _grow(evidence, places, covariances, spread, min(n_neighbors or NEIGHBORS, n - 1))
+    tell(f"{n} rows in {rank} dimensions: merge tree done, comparing partitions")
     smallest = max(3.0, SMALLEST_SHARE * n) if min_size is None else float(min_size)
     partitions = _partitions(tree, places, smallest, n_clusters)
     rng = np.random.default_rng(random_state)
@@ -166,6 +171,7 @@ def _choose_in(
         mixture = _describe(evidence, labels, places, covariances, spread)
         mixtures.append(mixture)
         criteria.append(criterion(evidence, mixture, complete=table.is_complete, rng=rng))
+        tell(f"  {mixture.n_components} clusters: criterion {criteria[-1]:.1f} ({mixture.family})")
         if n_clusters is None and len(criteria) - 1 - int(np.argmax(criteria)) >= PATIENCE:
             break
     chosen = int(np.argmax(criteria)) if n_clusters is None else len(criteria) - 1

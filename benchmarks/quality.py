@@ -1,0 +1,171 @@
+"""How well the defaults cluster, beside an oracle or a peer in the same run.
+
+    python benchmarks/quality.py                 # everything (about 20 minutes on 2 cores)
+    python benchmarks/quality.py dataset1 wine   # some of it
+    python benchmarks/quality.py --runs 3        # fewer repetitions
+
+Nothing is set but ``random_state``. The oracle of the simulated sets is the Bayes classifier that knows the true centres
+and the noise; the peers of the others are told the number of clusters.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+import warnings
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from sklearn.cluster import KMeans
+from sklearn.impute import KNNImputer
+from sklearn.metrics import adjusted_rand_score
+
+from fusewise import FusionClustering, FusionImputer
+from fusewise.datasets import hide_entries, load_wine_subset, make_clusters
+
+Row = tuple[str, str, str, str]
+
+
+def fit(X: np.ndarray, seed: int) -> FusionClustering:
+    """The product as it comes."""
+    return FusionClustering(random_state=seed).fit(X)
+
+
+def bayes(X: np.ndarray, centers: np.ndarray) -> np.ndarray:
+    """Nearest true centre on the observed entries: no classifier does better on spherical clusters of equal size."""
+    gaps = np.square(np.nan_to_num(X[:, None] - centers[None], nan=0.0)).sum(axis=2)
+    return gaps.argmin(axis=1)
+
+
+def knn_kmeans(X: np.ndarray, k: int) -> np.ndarray:
+    """The default people reach for, told K."""
+    filled = KNNImputer(keep_empty_features=True).fit_transform(X)
+    return KMeans(k, n_init=10, random_state=0).fit_predict(filled)
+
+
+def dataset(runs: int, shrink: float) -> Iterator[Row]:
+    """The paper's Dataset-1 (shrink 1) and Dataset-2 (halved distances)."""
+    for p0 in (1.0, 0.8, 0.6, 0.5, 0.4, 0.3, 0.2):
+        ours, oracle, found = [], [], []
+        for seed in range(runs):
+            X, y, centers = make_clusters(3, 200, 50, noise=0.1**0.5, shrink=shrink, random_state=seed)
+            X = hide_entries(X, 1 - p0, random_state=seed)
+            model = fit(X, seed)
+            ours.append(adjusted_rand_score(y, model.labels_))
+            oracle.append(adjusted_rand_score(y, bayes(X, centers)))
+            found.append(model.n_clusters_)
+        exact = np.mean(np.array(found) == 3)
+        note = f"3 clusters in {exact:.0%} of runs, at most {max(found)}"
+        yield f"p0 = {p0}", f"{np.mean(ours):.3f}", f"{np.mean(oracle):.3f}", note
+
+
+def wine(runs: int) -> Iterator[Row]:
+    """The paper's Wine subset."""
+    X, y = load_wine_subset()
+    for fraction in (0.1, 0.3, 0.5, 0.6):
+        ours, peer = [], []
+        for seed in range(runs):
+            holes = hide_entries(X, fraction, random_state=seed)
+            ours.append(adjusted_rand_score(y, fit(holes, seed).labels_))
+            peer.append(adjusted_rand_score(y, knn_kmeans(holes, 3)))
+        yield f"{fraction:.0%} hidden", f"{np.mean(ours):.3f}", f"{np.mean(peer):.3f}", f"worst {min(ours):.3f}"
+
+
+def nothing(runs: int) -> Iterator[Row]:
+    """One Gaussian blob, and a uniform cube: there is nothing to find."""
+    for name, draw in (("Gaussian", np.random.Generator.standard_normal), ("uniform", np.random.Generator.random)):
+        for p in (2, 10, 50):
+            for fraction in (0.0, 0.4):
+                found = [
+                    fit(hide_entries(draw(np.random.default_rng(seed), (300, p)), fraction, random_state=seed), seed)
+                    for seed in range(10 * runs)
+                ]
+                one = np.mean([model.n_clusters_ == 1 for model in found])
+                yield f"{name}, P = {p}, {fraction:.0%} hidden", f"{one:.2f}", "1.00", f"{10 * runs} runs of 300 rows"
+
+
+def outliers(runs: int) -> Iterator[Row]:
+    """5% uniform noise, clusters of 1000 and 20, duplicated rows."""
+    for name, make in (("5% noise", _noisy), ("1000 : 20", _unequal), ("duplicates", _duplicated)):
+        ours, peer, flagged = [], [], []
+        for seed in range(runs):
+            X, y = make(seed)
+            labels = fit(X, seed).labels_
+            ours.append(adjusted_rand_score(y[y >= 0], labels[y >= 0]))
+            peer.append(adjusted_rand_score(y[y >= 0], knn_kmeans(X, y.max() + 1)[y >= 0]))
+            flagged.append(np.mean(labels[y < 0] < 0) if (y < 0).any() else np.nan)
+        note = f"noise found: {np.nanmean(flagged):.0%}" if not np.isnan(flagged).all() else ""
+        yield name, f"{np.mean(ours):.3f}", f"{np.mean(peer):.3f}", note
+
+
+def _noisy(seed: int) -> tuple[np.ndarray, np.ndarray]:
+    X, y, _ = make_clusters(4, 125, 8, noise=0.1, random_state=seed)
+    noise = np.random.default_rng(seed).uniform(-1, 2, (25, 8))
+    return hide_entries(np.vstack([X, noise]), 0.2, random_state=seed), np.append(y, np.full(25, -1))
+
+
+def _unequal(seed: int) -> tuple[np.ndarray, np.ndarray]:
+    X, y, _ = make_clusters(2, [1000, 20], 8, noise=0.12, random_state=seed)
+    return hide_entries(X, 0.2, random_state=seed), y
+
+
+def _duplicated(seed: int) -> tuple[np.ndarray, np.ndarray]:
+    X, y, _ = make_clusters(3, 60, 8, noise=0.12, random_state=seed)
+    X = hide_entries(X, 0.2, random_state=seed)
+    return np.vstack([X, X[:90], X[:90]]), np.concatenate([y, y[:90], y[:90]])
+
+
+def mechanisms(runs: int) -> Iterator[Row]:
+    """Missing not completely at random: 30% hidden in five ways."""
+    for mechanism in ("mcar", "mar", "mnar", "block", "columns"):
+        ours, peer = [], []
+        for seed in range(runs):
+            X, y, _ = make_clusters(4, 100, 12, noise=0.25, random_state=seed)
+            X = hide_entries(X, 0.3, mechanism=mechanism, random_state=seed)
+            ours.append(adjusted_rand_score(y, fit(X, seed).labels_))
+            peer.append(adjusted_rand_score(y, knn_kmeans(X, 4)))
+        yield mechanism, f"{np.mean(ours):.3f}", f"{np.mean(peer):.3f}", ""
+
+
+def imputation(runs: int) -> Iterator[Row]:
+    """Root-mean-square error of filled holes, in units of the noise (1 is the best there is); peer: KNNImputer."""
+    for fraction in (0.1, 0.3, 0.5):
+        ours, peer = [], []
+        for seed in range(runs):
+            truth, _, _ = make_clusters(4, 100, 12, noise=0.15, random_state=seed)
+            X = hide_entries(truth, fraction, random_state=seed)
+            holes = np.isnan(X)
+            for errors, imputer in ((ours, FusionImputer(random_state=seed)), (peer, KNNImputer())):
+                filled = imputer.fit_transform(X)
+                errors.append(np.sqrt(np.mean((filled - truth)[holes] ** 2)) / 0.15)
+        yield f"{fraction:.0%} hidden", f"{np.mean(ours):.3f}", f"{np.mean(peer):.3f}", "error / noise"
+
+
+STUDIES: dict[str, tuple[str, str, Callable[[int], Iterator[Row]]]] = {
+    "dataset1": ("Dataset-1, ARI", "Bayes", lambda runs: dataset(runs, 1.0)),
+    "dataset2": ("Dataset-2, ARI", "Bayes", lambda runs: dataset(runs, 0.5)),
+    "wine": ("Wine subset, ARI", "KNN + k-means, told K", wine),
+    "nothing": ("Nothing to find: share of runs with one cluster", "ideal", nothing),
+    "outliers": ("Outliers and odd sizes, ARI on the clusters", "KNN + k-means, told K", outliers),
+    "mechanisms": ("30% missing, not at random, ARI", "KNN + k-means, told K", mechanisms),
+    "imputation": ("Filled holes", "KNNImputer", imputation),
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("studies", nargs="*", default=list(STUDIES), help=f"of {', '.join(STUDIES)}")
+    parser.add_argument("--runs", type=int, default=10)
+    args = parser.parse_args()
+    warnings.simplefilter("ignore")
+    for name in args.studies:
+        title, beside, study = STUDIES[name]
+        start = time.perf_counter()
+        print(f"\n### {title}\n\n| case | Fusewise | {beside} | |\n|---|---|---|---|")
+        for row in study(args.runs):
+            print("| " + " | ".join(row) + " |", flush=True)
+        print(f"\n({time.perf_counter() - start:.0f} s)")
+
+
+if __name__ == "__main__":
+    main()
