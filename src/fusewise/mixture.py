@@ -8,7 +8,7 @@ several sizes; and ``"full"``, each its own, drawn towards the common one by r +
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -26,8 +26,10 @@ Labels = npt.NDArray[np.intp]
 #: Degrees of freedom of the components: heavy tails, with a finite variance.
 TAIL = 5.0
 
-#: Rounds of EM in which centres, spreads and row weights settle while the labels are held.
-ROUNDS = 6
+#: At most so many rounds of EM, in which centres, spreads and row weights settle while the labels are held; they end
+#: when the fit gains less than so many nats. Partitions can only be compared by fits that have settled.
+ROUNDS = 20
+GAIN = 0.2
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,11 +158,12 @@ def fit_groups(evidence: Evidence, labels: Labels, spread: Real, prior: Real, fa
     family : "scale" or "full".
     """
     n, r = evidence.shape
-    sizes = np.bincount(labels)
+    sizes = np.bincount(labels).astype(float)
     parts = [evidence.take(np.flatnonzero(labels == k)) for k in range(len(sizes))]
-    weights = [np.ones(size) for size in sizes]
+    weights = [np.ones(part.shape[0]) for part in parts]
     means, spreads = np.zeros((len(sizes), r)), np.broadcast_to(spread, (len(sizes), r, r))
-    for last in [False] * (ROUNDS - 1) + [True]:
+    before = -np.inf
+    for _ in range(ROUNDS):
         fit, scatters = float(sizes @ np.log(sizes / n)), []
         for k, part in enumerate(parts):
             gram, target, constant = part.marginal(spreads[k])
@@ -168,10 +171,38 @@ def fit_groups(evidence: Evidence, labels: Labels, spread: Real, prior: Real, fa
             density, distance = _student(part, gram, target, constant, means[k])
             fit += float(density.sum())
             weights[k] = (TAIL + part.dimensions) / (TAIL + distance)
-            scatters.append(_scatter(gram, target, weights[k], means[k], spreads[k]))
-        if not last:
-            spreads, spread = _spreads(np.array(scatters), sizes, spread, prior, family)
+            scatters.append(_scatter(gram, target, np.ones(len(gram)), weights[k], means[k], spreads[k]))
+        if fit - before < GAIN:
+            break
+        before = fit
+        spreads, spread = _spreads(np.array(scatters), sizes, spread, prior, family)
     return Mixture(means, spreads, sizes / n, family, fit, _complexity(sizes, r, family))
+
+
+def soften(evidence: Evidence, mixture: Mixture, prior: Real, rounds: int) -> Mixture:
+    """A few rounds of EM on the observed entries in which rows may be shared between components.
+
+    Few: EM run to its end is free to leave the partition it came from, and does so on tables whose clusters are no
+    Student's.
+    """
+    means, spreads, shares = mixture.means.copy(), mixture.spreads, mixture.shares
+    for _ in range(rounds):
+        current = replace(mixture, means=means, spreads=spreads, shares=shares)
+        densities, distances = current.log_densities(evidence)
+        posterior = np.exp(densities - np.logaddexp.reduce(densities, axis=1)[:, None])
+        sizes = posterior.sum(axis=0)
+        if sizes.min() < 1:
+            return current
+        scatters = np.empty_like(spreads)
+        means = means.copy()
+        for k in range(mixture.n_components):
+            gram, target, _ = evidence.marginal(spreads[k])
+            weights = (TAIL + evidence.dimensions) / (TAIL + distances[:, k])
+            means[k] = _weighted_mean(gram, target, posterior[:, k] * weights)
+            scatters[k] = _scatter(gram, target, posterior[:, k], weights, means[k], spreads[k])
+        spreads, _ = _spreads(scatters, sizes, scatters.sum(axis=0) / sizes.sum(), prior, mixture.family)
+        shares = sizes / sizes.sum()
+    return replace(mixture, means=means, spreads=spreads, shares=shares)
 
 
 def _weighted_mean(gram: Real, target: Real, weights: Real) -> Real:
@@ -182,14 +213,14 @@ def _weighted_mean(gram: Real, target: Real, weights: Real) -> Real:
     return np.asarray(np.linalg.solve(system + ridge * np.eye(r), weights @ target))
 
 
-def _scatter(gram: Real, target: Real, weights: Real, mean: Real, spread: Real) -> Real:
-    """sum_i E[w_i (v_i - mu)(v_i - mu)'] given the rows: how far they are known to be, and how far they may be."""
+def _scatter(gram: Real, target: Real, shares: Real, weights: Real, mean: Real, spread: Real) -> Real:
+    """sum_i p_i E[w_i (v_i - mu)(v_i - mu)'] given the rows: how far they are known to be, and how far they may be."""
     known = (target - gram @ mean) @ spread
-    unknown = len(gram) * spread - spread @ gram.sum(axis=0) @ spread
-    return np.asarray(unknown + (known * weights[:, None]).T @ known)
+    unknown = shares.sum() * spread - spread @ np.tensordot(shares, gram, 1) @ spread
+    return np.asarray(unknown + (known * (shares * weights)[:, None]).T @ known)
 
 
-def _spreads(scatters: Real, sizes: Any, shape: Real, prior: Real, family: str) -> tuple[Real, Real]:
+def _spreads(scatters: Real, sizes: Real, shape: Real, prior: Real, family: str) -> tuple[Real, Real]:
     """Spreads of the groups, and the common one."""
     r, n = len(prior), sizes.sum()
     pseudo = r + 2.0
@@ -201,7 +232,7 @@ def _spreads(scatters: Real, sizes: Any, shape: Real, prior: Real, family: str) 
     return (scatters + pseudo * common) / (sizes + pseudo)[:, None, None], common
 
 
-def _complexity(sizes: Any, r: int, family: str) -> float:
+def _complexity(sizes: Real, r: int, family: str) -> float:
     """Free parameters; a spread drawn towards the common one counts for the part that is its own."""
     n_groups, shape = len(sizes), r * (r + 1) / 2
     own = 1.0 if family == "scale" else float(np.mean(sizes / (sizes + r + 2.0))) * shape

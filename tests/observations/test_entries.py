@@ -75,3 +75,44 @@ def test_fill_and_take():
     np.testing.assert_array_equal(some.fill(0), [[5, 6], [1, 0]])
     assert some.shape == (2, 2)
     assert as_entries(np.ones((2, 2))).is_complete
+
+
+@pytest.mark.filterwarnings("ignore:Casting complex values")
+class TestConfine:
+    """Centres are clipped to the range of each column (real and imaginary parts apart)."""
+
+    def test_clipped_entry_by_entry(self, entries, centers):
+        found = entries.confine(3 * centers)
+        assert found.dtype == centers.dtype
+        for p in range(4):
+            column = entries.values[entries.mask[:, p], p]
+            for part in (np.real, np.imag):
+                expected = np.clip(part(3 * centers[:, p]), part(column).min(), part(column).max())
+                np.testing.assert_array_equal(part(found[:, p]), expected)
+
+    def test_a_column_nobody_saw_is_put_to_zero(self, entries, centers):
+        np.testing.assert_array_equal(entries.confine(centers)[:, 4], 0)
+
+    @pytest.mark.parametrize("seed", range(5))
+    def test_never_further_from_the_data_nor_from_each_other(self, entries, seed):
+        # Hence no objective of the kind sum_i f(|u_i - x_i|) + lam sum_ij phi(|u_i - u_j|) rises.
+        rng = np.random.default_rng(seed)
+        centers = (2 * rng.normal(size=(N, P)) + 2j * rng.normal(size=(N, P))).astype(entries.values.dtype)
+        confined = entries.confine(centers)
+        assert np.all(np.abs(entries.residual(confined)) <= np.abs(entries.residual(centers)) + 1e-15)
+        between = np.linalg.norm(centers[:, None] - centers, axis=2)
+        assert np.all(np.linalg.norm(confined[:, None] - confined, axis=2) <= between + 1e-15)
+        assert entries.misfit(confined) < entries.misfit(centers)
+
+    def test_twice_is_once(self, entries, centers):
+        once = entries.confine(3 * centers)
+        np.testing.assert_array_equal(entries.confine(once), once)
+
+    def test_the_data_and_their_means_stay(self, entries):
+        filled = entries.fill(entries.column_means)
+        np.testing.assert_array_equal(entries.confine(filled), filled)
+
+    @pytest.mark.parametrize("dtype", [np.float32, np.complex64])
+    def test_precision_is_kept(self, entries, dtype):
+        single = as_entries(entries.fill(np.nan).astype(dtype))
+        assert single.confine(np.ones((N, P), dtype)).dtype == dtype

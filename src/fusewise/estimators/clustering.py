@@ -9,7 +9,6 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from fusewise.estimators.base import FusionEstimator
@@ -59,7 +58,7 @@ class FusionClustering(ClusterMixin, ClassNamePrefixFeaturesOutMixin, Transforme
     max_iter, tol : of the plain algorithm, for each lam: at most so many iterations, until the relative gradient is
         below tol.
     device : "cpu".
-    random_state : seeds the draws with which partitions of incomplete tables are compared.
+    random_state : accepted for the convention's sake: every result is deterministic.
     verbose : 1 prints a line per step, 2 one per iteration.
 
     Attributes
@@ -173,7 +172,6 @@ class FusionClustering(ClusterMixin, ClassNamePrefixFeaturesOutMixin, Transforme
             rank=self._number("rank"),
             n_neighbors=self._number("n_neighbors"),
             min_size=self._number("min_cluster_size"),
-            random_state=check_random_state(self.random_state).randint(2**31 - 1),
             tell=partial(print, file=sys.stderr) if self.verbose else lambda line: None,
         )
         counts = np.bincount(choice.classify(choice.evidence).labels, minlength=choice.mixture.n_components)

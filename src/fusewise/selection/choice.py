@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import fdtrc
 
-from fusewise.mixture import TAIL, Evidence, Mixture, fit_groups
+from fusewise.mixture import TAIL, Evidence, Mixture, fit_groups, soften
 from fusewise.observations import Entries, Quadratics
 from fusewise.observations.entries import Real, Values
 from fusewise.pairs import nearest_expected
@@ -19,8 +19,8 @@ from fusewise.tree import MergeTree, fusion_tree
 
 Labels = npt.NDArray[np.intp]
 
-#: Dimensions of the subspace to begin with; more where more than that many clusters are found.
-RANK = 6
+#: Dimensions of the subspace to begin with, and the most where many clusters are found.
+RANK, LARGEST_RANK = 6, 12
 #: Neighbours of each point.
 NEIGHBORS = 15
 #: A cluster has at least this share of the rows, and at least three.
@@ -31,8 +31,10 @@ MOST_CLUSTERS = 25
 PATIENCE = 8
 #: Spread within a cluster assumed while fusing, as a part of the variance along an axis of the subspace.
 WITHIN = 0.1
+#: Rounds of EM after the choice.
+SOFT_ROUNDS = 4
 #: A row is an outlier if its own cluster puts less than this probability so far out.
-OUTLIER_LEVEL = 1e-3
+OUTLIER_LEVEL = 0.01
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +45,7 @@ class Classified:
     ----------
     labels : the likeliest cluster of each row.
     posterior : N x K, the probability of each cluster for each row.
-    outlying : whether a row is further from its cluster than all but one in a thousand of a Student's cluster are.
+    outlying : whether a row is further from its cluster than all but one in a hundred of a Student's cluster are.
     """
 
     labels: Labels
@@ -114,7 +116,6 @@ def choose(
     rank: int | None = None,
     n_neighbors: int | None = None,
     min_size: float | None = None,
-    random_state: int = 0,
     tell: Callable[[str], None] = lambda line: None,
 ) -> Choice:
     """Cluster a table without being told anything (or only some of it).
@@ -130,17 +131,16 @@ def choose(
     entries : table, every row with something observed.
     n_clusters, rank, n_neighbors : numbers to use instead of choosing them.
     min_size : smallest cluster considered; None: 1.5% of the rows, at least 3.
-    random_state : seeds the draws of the criterion.
     tell : called with a line about each step.
     """
     n, p = entries.shape
     scale = _column_scale(entries)
     table = _scaled(entries, scale)
     dimensions = min(rank or RANK, p, n - 1)
-    choice = _choose_in(table, scale, dimensions, n_clusters, n_neighbors, min_size, random_state, tell)
-    needed = min(choice.mixtures[choice.chosen].n_components - 1, p, n - 1)
+    choice = _choose_in(table, scale, dimensions, n_clusters, n_neighbors, min_size, tell)
+    needed = min(choice.mixtures[choice.chosen].n_components - 1, LARGEST_RANK, p, n - 1)
     if rank is None and needed > dimensions:
-        choice = _choose_in(table, scale, needed, n_clusters, n_neighbors, min_size, random_state, tell)
+        choice = _choose_in(table, scale, needed, n_clusters, n_neighbors, min_size, tell)
     return choice
 
 
@@ -151,7 +151,6 @@ def _choose_in(
     n_clusters: int | None,
     n_neighbors: int | None,
     min_size: float | None,
-    random_state: int,
     tell: Callable[[str], None],
 ) -> Choice:
     """The same in a subspace of given rank."""
@@ -164,13 +163,12 @@ def _choose_in(
     tell(f"{n} rows in {rank} dimensions: merge tree done, comparing partitions")
     smallest = max(3.0, SMALLEST_SHARE * n) if min_size is None else float(min_size)
     partitions = _partitions(tree, places, smallest, n_clusters)
-    rng = np.random.default_rng(random_state)
     mixtures: list[Mixture] = []
     criteria: list[float] = []
     for labels in partitions:
         mixture = _describe(evidence, labels, places, covariances, spread)
         mixtures.append(mixture)
-        criteria.append(criterion(evidence, mixture, complete=table.is_complete, rng=rng))
+        criteria.append(criterion(evidence, mixture, complete=table.is_complete))
         tell(f"  {mixture.n_components} clusters: criterion {criteria[-1]:.1f} ({mixture.family})")
         if n_clusters is None and len(criteria) - 1 - int(np.argmax(criteria)) >= PATIENCE:
             break
@@ -275,8 +273,10 @@ def _describe(
 
 
 def _assign(evidence: Evidence, mixture: Mixture, places: Real, covariances: Real, spread: Real) -> Mixture:
-    """Every row to its likeliest component, and the mixture fitted once more (unless that would empty a component)."""
+    """Every row to its likeliest component (unless that would empty one), and a few rounds in which rows are shared."""
     labels = mixture.log_densities(evidence)[0].argmax(axis=1)
-    if len(np.unique(labels)) < mixture.n_components:
+    if len(np.unique(labels)) == mixture.n_components:
+        mixture = _describe(evidence, labels, places, covariances, spread, mixture.family)
+    if mixture.n_components == 1:
         return mixture
-    return _describe(evidence, labels, places, covariances, spread, mixture.family)
+    return soften(evidence, mixture, spread / mixture.n_components ** (2 / evidence.shape[1]), SOFT_ROUNDS)

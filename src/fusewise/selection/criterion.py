@@ -15,18 +15,21 @@ from fusewise.mixture import TAIL, Evidence, Mixture
 from fusewise.observations.entries import Real
 
 
-def criterion(evidence: Evidence, mixture: Mixture, *, complete: bool, rng: np.random.Generator) -> float:
-    """log-likelihood - entropy - (complexity / 2) log N, larger is better.
+def criterion(evidence: Evidence, mixture: Mixture, *, complete: bool) -> float:
+    """log-likelihood - entropy - (complexity / 2) log N - (K - 1) log N, larger is better.
+
+    The last term pays for the cuts: each was chosen among the N - 1 joins of the tree, which takes log N nats to say.
+    Without it a uniform density, which a cut neither helps nor hurts, would be cut by chance.
 
     Parameters
     ----------
     evidence, mixture : the rows, and the components fitted to a partition of them.
     complete : whether no entry is hidden; then the classification likelihood says it all.
-    rng : draws the coordinates of incomplete rows.
     """
-    penalty = 0.5 * mixture.complexity * float(np.log(evidence.shape[0]))
+    penalty = (0.5 * mixture.complexity + mixture.n_components - 1) * float(np.log(evidence.shape[0]))
     if complete or mixture.n_components == 1:
         return mixture.fit - penalty
+    rng = np.random.default_rng(0)  # the same draws for every partition, so that chance does not decide between them
     densities, _ = mixture.log_densities(evidence)
     total = np.logaddexp.reduce(densities, axis=1)
     posterior = np.exp(densities - total[:, None])

@@ -1,0 +1,109 @@
+"""Neighbours of uncertain points: the expected weight against Monte Carlo, the graph against scikit-learn's."""
+
+import numpy as np
+import pytest
+from sklearn.neighbors import NearestNeighbors
+
+from fusewise.pairs import expected, nearest_expected
+
+N, R = 60, 3
+
+
+def edges(pairs):
+    return set(zip(pairs.first.tolist(), pairs.second.tolist(), strict=True))
+
+
+def nearest_edges(X, k):
+    ends = NearestNeighbors(n_neighbors=k).fit(X).kneighbors(return_distance=False)
+    return {(min(i, j), max(i, j)) for i, row in enumerate(ends.tolist()) for j in row}
+
+
+def covariances(rng, n, r, scale=1.0):
+    factors = scale * rng.normal(size=(n, r, r))
+    return factors @ factors.transpose(0, 2, 1)
+
+
+@pytest.mark.parametrize("r", [1, 2, 4])
+def test_the_weight_is_an_expectation(r):
+    # Against the mean over 200 000 draws, within five of its standard errors.
+    rng = np.random.default_rng(r)
+    places, spreads, variance = rng.normal(size=(4, r)), covariances(rng, 4, r, 0.7), 1.7
+    everyone = np.broadcast_to(np.arange(4), (4, 4))
+    weights = np.exp(expected._log_expected_weights(places, spreads, everyone, variance))
+    draws = [rng.multivariate_normal(places[i], spreads[i], size=200_000) for i in range(4)]
+    for i in range(4):
+        for j in range(i):
+            sample = np.exp(-np.square(draws[i] - draws[j]).sum(axis=1) / (2 * variance))
+            error = sample.std() / np.sqrt(len(sample))
+            assert weights[i, j] == pytest.approx(sample.mean(), abs=5 * error)
+            assert weights[j, i] == pytest.approx(weights[i, j])
+    assert np.all(np.diag(weights) == 0)
+
+
+def test_a_known_place_has_the_plain_weight():
+    # H1's weight is exp(-s / 2 sigma²), up to a constant factor.
+    rng = np.random.default_rng(0)
+    places = rng.normal(size=(6, R))
+    everyone = np.broadcast_to(np.arange(6), (6, 6))
+    weights = expected._log_expected_weights(places, np.zeros((6, R, R)), everyone, 0.8)
+    squares = np.square(places[:, None] - places).sum(axis=2)
+    off = ~np.eye(6, dtype=bool)
+    np.testing.assert_allclose(weights[off], -squares[off] / 1.6, rtol=1e-12)
+
+
+@pytest.mark.parametrize("k", [1, 5, 12])
+@pytest.mark.parametrize("exhaustive", [1500, 10])
+def test_known_places_give_the_graph_of_nearest_neighbours(k, exhaustive, monkeypatch):
+    monkeypatch.setattr(expected, "EXHAUSTIVE", exhaustive)
+    X = np.random.default_rng(1).normal(size=(N, R))
+    pairs = nearest_expected(X, np.zeros((N, R, R)), k)
+    assert edges(pairs) == nearest_edges(X, k)
+    assert set(pairs.affinity) == {1.0}
+
+
+def test_equal_uncertainty_changes_nothing():
+    X = np.random.default_rng(2).normal(size=(N, R))
+    same = np.broadcast_to(0.3 * np.eye(R), (N, R, R))
+    assert edges(nearest_expected(X, same, 6)) == nearest_edges(X, 6)
+
+
+def test_nobody_is_near_a_place_nobody_knows():
+    # It has the k neighbours it chose itself, and the others have theirs as if it were not there.
+    X = np.random.default_rng(3).normal(size=(N, R))
+    spreads = np.zeros((N, R, R))
+    X[0], spreads[0] = X[1:].mean(axis=0), 1e6 * np.eye(R)
+    found = edges(nearest_expected(X, spreads, 5))
+    assert sum(i == 0 for i, _ in found) == 5
+    assert {(i - 1, j - 1) for i, j in found if i > 0} == nearest_edges(X[1:], 5)
+
+
+def test_uncertain_in_one_direction_only():
+    # Far along a direction it does not know, the first point is still nearer to the second than the third is.
+    places = np.array([[9.0, 0.0], [0.0, 0.0], [0.0, 9.0]] + [[50.0 + k, 50.0] for k in range(4)])
+    spreads = np.zeros((7, 2, 2))
+    spreads[0, 0, 0] = 100.0
+    everyone = np.broadcast_to(np.arange(7), (7, 7))
+    weights = expected._log_expected_weights(places, spreads, everyone, 1.0)
+    assert weights[1, 0] > weights[1, 2]
+
+
+@pytest.mark.parametrize("factor", [1e-6, 1e6])
+def test_the_unit_of_length_does_not_matter(factor):
+    rng = np.random.default_rng(4)
+    X, spreads = rng.normal(size=(N, R)), covariances(rng, N, R, 0.5)
+    assert edges(nearest_expected(factor * X, factor**2 * spreads, 7)) == edges(nearest_expected(X, spreads, 7))
+
+
+def test_as_many_neighbours_as_there_are_others():
+    rng = np.random.default_rng(5)
+    X, spreads = rng.normal(size=(7, 2)), covariances(rng, 7, 2)
+    assert len(edges(nearest_expected(X, spreads, 50))) == 21
+    assert edges(nearest_expected(X[:2], spreads[:2], 1)) == {(0, 1)}
+
+
+def test_points_on_top_of_each_other():
+    X = np.zeros((12, 2))
+    pairs = nearest_expected(X, np.zeros((12, 2, 2)), 3)
+    degrees = np.bincount(np.concatenate([pairs.first, pairs.second]), minlength=12)
+    assert degrees.min() >= 3
+    assert np.all(pairs.first < pairs.second)

@@ -1,0 +1,239 @@
+"""The merge tree, against a greedy written with numpy.linalg.solve that recomputes every rise at every step."""
+
+import itertools
+
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.cluster.hierarchy import dendrogram, fcluster, is_valid_linkage
+from scipy.spatial.distance import pdist, squareform
+
+from fusewise.observations import Quadratics
+from fusewise.pairs import NeighborPairs
+from fusewise.tree import RIDGE, MergeTree, fusion_tree
+
+
+def quadratics(rng, n, r, rows=None):
+    """||A_i u - b_i||² with random A_i (rows x r): fewer rows than r leave directions unseen."""
+    A = rng.normal(size=(n, r + 1 if rows is None else rows, r))
+    b = rng.normal(size=A.shape[:2])
+    return Quadratics(
+        np.einsum("imk,iml->ikl", A, A), np.einsum("imk,im->ik", A, b), np.square(b).sum(axis=1, keepdims=False)
+    )
+
+
+def points(X):
+    return Quadratics(np.broadcast_to(np.eye(X.shape[1]), (len(X), X.shape[1], X.shape[1])), X, (X**2).sum(axis=1))
+
+
+def graph(rng, n, density):
+    upper = np.triu(rng.uniform(0.5, 2, size=(n, n)) * (rng.uniform(size=(n, n)) < density), 1)
+    return NeighborPairs.from_graph(sparse.csr_matrix(upper))
+
+
+def complete(n):
+    return NeighborPairs.from_graph(sparse.csr_matrix(np.ones((n, n))))
+
+
+def naive(observations, pairs):
+    """Sets joined, in order, and the running maximum of their prices."""
+    n, r = observations.shape
+    ridge = RIDGE * np.trace(observations.gram.sum(axis=0)) / (n * r)
+    gram = [g + ridge * np.eye(r) for g in observations.gram]
+    affinity = pairs.affinities.toarray()
+    groups = [frozenset([i]) for i in range(n)]
+
+    def explained(members):
+        G, h = sum(gram[i] for i in members), sum(observations.target[i] for i in members)
+        return h @ np.linalg.solve(G, h)
+
+    joined, heights, loose = [], [], None
+    while len(groups) > 1:
+        tie = {(a, b): affinity[np.ix_(list(a), list(b))].sum() for a, b in itertools.combinations(groups, 2)}
+        if loose is None and not any(tie.values()):
+            loose = list(groups)  # parts that no edge joins: one edge between every two of them
+        if loose is not None:
+            parts = {a: sum(part <= a for part in loose) for a in groups}
+            tie = {(a, b): parts[a] * parts[b] for a, b in itertools.combinations(groups, 2)}
+        price = {(a, b): (explained(a) + explained(b) - explained(a | b)) / c for (a, b), c in tie.items() if c > 0}
+        a, b = min(price, key=price.get)
+        groups = [g for g in groups if g not in (a, b)] + [a | b]
+        joined.append(a | b)
+        heights.append(price[a, b])
+    return joined, np.maximum.accumulate(heights)
+
+
+def joined_sets(tree):
+    """Members of each join, followed through the linkage itself."""
+    sets = [frozenset([i]) for i in range(tree.n_points)]
+    for left, right in tree.linkage[:, :2].astype(int):
+        sets.append(sets[left] | sets[right])
+    return sets[tree.n_points :]
+
+
+CASES = [(2, 1, 1.0), (2, 3, 0.0), (3, 2, 1.0), (9, 2, 1.0), (12, 3, 0.4), (12, 1, 0.15), (11, 2, 0.0), (14, 2, 0.1)]
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(("n", "r", "density"), CASES)
+def test_it_is_the_greedy(n, r, density, seed):
+    rng = np.random.default_rng([seed, n, r])
+    observations, pairs = quadratics(rng, n, r), graph(rng, n, density)
+    joined, heights = naive(observations, pairs)
+    tree = fusion_tree(observations, pairs)
+    assert joined_sets(tree) == joined
+    np.testing.assert_allclose(tree.linkage[:, 2], heights, rtol=1e-8, atol=1e-10)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_it_is_the_greedy_where_points_have_not_seen_every_direction(seed):
+    # One measurement each in the plane: two points alone can always agree, up to the ridge.
+    rng = np.random.default_rng(seed)
+    observations, pairs = quadratics(rng, 10, 2, rows=1), graph(rng, 10, 0.5)
+    joined, heights = naive(observations, pairs)
+    tree = fusion_tree(observations, pairs)
+    # What is free comes first, in an order that rounding decides; what costs something is the same.
+    costly = heights > 1e-4
+    assert 0 < costly.sum() < 9
+    assert [s for s, c in zip(joined_sets(tree), costly, strict=True) if c] == [
+        s for s, c in zip(joined, costly, strict=True) if c
+    ]
+    np.testing.assert_allclose(tree.linkage[costly, 2], heights[costly], rtol=1e-6)
+
+
+@pytest.mark.parametrize("density", [0.0, 0.05, 0.3, 1.0])
+def test_scipy_takes_the_linkage(density):
+    rng = np.random.default_rng(0)
+    n = 40
+    tree = fusion_tree(quadratics(rng, n, 2), graph(rng, n, density))
+    assert is_valid_linkage(tree.linkage)
+    assert np.all(np.diff(tree.linkage[:, 2]) >= 0)
+    assert [len(s) for s in joined_sets(tree)] == tree.linkage[:, 3].astype(int).tolist()
+    assert tree.linkage[-1, 3] == n
+    assert sorted(dendrogram(tree.linkage, no_plot=True)["leaves"]) == list(range(n))
+    for k in (2, 5):
+        labels = fcluster(tree.linkage, k, criterion="maxclust")
+        ours = tree.partitions(1, k)[-1]
+        assert {frozenset(np.flatnonzero(labels == c)) for c in set(labels)} == {
+            frozenset(tree.members(node)) for node in ours
+        }
+
+
+def test_members_and_sizes_of_every_node():
+    rng = np.random.default_rng(1)
+    tree = fusion_tree(quadratics(rng, 30, 2), graph(rng, 30, 0.2))
+    expected = [frozenset([i]) for i in range(30)] + joined_sets(tree)
+    for node, members in enumerate(expected):
+        assert frozenset(tree.members(node)) == members
+        assert len(tree.members(node)) == tree.sizes[node] == len(members)
+        if node >= 30:
+            left, right = tree.children(node)
+            assert expected[left] | expected[right] == members
+            assert not expected[left] & expected[right]
+
+
+def test_the_first_to_join_are_the_nearest_pair():
+    X = np.random.default_rng(2).normal(size=(50, 3))
+    tree = fusion_tree(points(X), complete(50))
+    distances = squareform(pdist(X)) + np.diag(np.full(50, np.inf))
+    assert set(tree.linkage[0, :2]) == set(np.unravel_index(distances.argmin(), distances.shape))
+    assert tree.linkage[0, 2] == pytest.approx(distances.min() ** 2 / 2, rel=1e-4)
+
+
+@pytest.mark.parametrize(("a", "b"), [(1, 1), (3, 1), (4, 7)])
+def test_the_rise_is_that_of_ward(a, b):
+    rng = np.random.default_rng(a + b)
+    X, Y = rng.normal(size=(a, 3)), rng.normal(size=(b, 3)) + 2
+    groups = points(np.vstack([X, Y])).merge(np.repeat([0, 1], [a, b]), 2)
+    (join,) = fusion_tree(groups, complete(2)).linkage
+    ward = a * b / (a + b) * np.square(X.mean(axis=0) - Y.mean(axis=0)).sum()
+    assert join[2] == pytest.approx(ward, rel=1e-4)
+
+
+def test_affinities_only_set_the_unit_of_lam():
+    rng = np.random.default_rng(3)
+    observations, pairs = quadratics(rng, 25, 2), graph(rng, 25, 0.6)
+    tenfold = NeighborPairs(25, pairs.first, pairs.second, 10 * pairs.affinity)
+    one, ten = fusion_tree(observations, pairs).linkage, fusion_tree(observations, tenfold).linkage
+    np.testing.assert_array_equal(ten[:, [0, 1, 3]], one[:, [0, 1, 3]])
+    np.testing.assert_allclose(10 * ten[:, 2], one[:, 2], rtol=1e-10)
+
+
+def test_points_that_no_edge_joins_fuse_as_if_every_two_were_joined():
+    rng = np.random.default_rng(4)
+    observations = quadratics(rng, 20, 2)
+    none = NeighborPairs.from_graph(sparse.csr_matrix((20, 20)))
+    np.testing.assert_allclose(
+        fusion_tree(observations, none).linkage, fusion_tree(observations, complete(20)).linkage
+    )
+
+
+def test_parts_that_no_edge_joins_fuse_last():
+    # Two parts on top of each other: only within them are there edges.
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(20, 2))
+    part = np.arange(20) % 2
+    pairs = NeighborPairs.from_graph(sparse.csr_matrix((part[:, None] == part).astype(float)))
+    tree = fusion_tree(points(X), pairs)
+    groups = {frozenset(tree.members(node)) for node in tree.partitions(1, 2)[1]}
+    assert groups == {frozenset(np.flatnonzero(part == k)) for k in (0, 1)}
+
+
+def test_where_points_come_from_does_not_matter():
+    # Of distances only: turning and shifting all points leaves the tree.
+    rng = np.random.default_rng(6)
+    X = rng.normal(size=(30, 3))
+    turn = np.linalg.qr(rng.normal(size=(3, 3)))[0]
+    pairs = graph(rng, 30, 0.3)
+    one, other = fusion_tree(points(X), pairs).linkage, fusion_tree(points(X @ turn + 1), pairs).linkage
+    np.testing.assert_array_equal(one[:, [0, 1, 3]], other[:, [0, 1, 3]])
+    np.testing.assert_allclose(one[:, 2], other[:, 2], rtol=1e-3, atol=1e-4)
+
+
+class TestPartitions:
+    @pytest.mark.parametrize("min_size", [1, 2, 5, 11])
+    @pytest.mark.parametrize("max_groups", [1, 4, 60])
+    def test_nested_large_enough_and_none_left_out(self, min_size, max_groups):
+        rng = np.random.default_rng(0)
+        tree = fusion_tree(quadratics(rng, 60, 2), graph(rng, 60, 0.15))
+        found = tree.partitions(min_size, max_groups)
+        assert [len(groups) for groups in found] == list(range(1, len(found) + 1))
+        assert len(found) <= max_groups
+        for groups in found:
+            members = [set(tree.members(node)) for node in groups]
+            assert sum(map(len, members)) == len(set().union(*members))
+            assert min(map(len, members)) >= min_size
+        for coarse, fine in itertools.pairwise(found):
+            for node in fine:
+                assert sum(set(tree.members(node)) <= set(tree.members(other)) for other in coarse) == 1
+
+    def test_down_to_single_points(self):
+        rng = np.random.default_rng(1)
+        tree = fusion_tree(quadratics(rng, 15, 2), complete(15))
+        found = tree.partitions(1, 15)
+        assert len(found) == 15
+        assert sorted(found[-1]) == list(range(15))
+
+    @staticmethod
+    def tree(*joins):
+        """Joins at lam 1, 2, ..."""
+        n = len(joins) + 1
+        sizes = [1] * n
+        for left, right in joins:
+            sizes.append(sizes[left] + sizes[right])
+        rows = [[*map(float, join), k + 1.0, float(sizes[n + k])] for k, join in enumerate(joins)]
+        return MergeTree(np.array(rows))
+
+    def test_a_point_that_joins_last_is_shed(self):
+        tree = self.tree((0, 1), (2, 3), (5, 6), (7, 4))
+        assert [sorted(groups) for groups in tree.partitions(2, 9)] == [[8], [5, 6]]
+
+    def test_what_would_crumble_is_kept_whole(self):
+        # Pairs 01, 23, 45; 01 with 23; all. At a size of 3 the pair 45 is shed, and 0123 is not taken apart.
+        tree = self.tree((0, 1), (2, 3), (4, 5), (6, 7), (9, 8))
+        assert tree.partitions(3, 9) == [[10]]
+        assert [sorted(groups) for groups in tree.partitions(2, 9)] == [[10], [8, 9], [6, 7, 8]]
+
+    def test_the_join_with_the_largest_lam_is_undone_first(self):
+        tree = self.tree((0, 1), (2, 3), (4, 5), (6, 7), (9, 8))
+        assert [sorted(groups) for groups in tree.partitions(1, 4)] == [[10], [8, 9], [6, 7, 8], [4, 5, 6, 7]]
