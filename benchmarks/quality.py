@@ -4,8 +4,8 @@
     python benchmarks/quality.py dataset1 wine   # some of it
     python benchmarks/quality.py --runs 3        # fewer repetitions
 
-Nothing is set but ``random_state``. The oracle of the simulated sets is the Bayes classifier that knows the true centres
-and the noise; the peers of the others are told the number of clusters.
+Nothing is set but ``random_state``. The oracle of the simulated sets is the Bayes classifier that knows the true
+centres and the noise; the peers of the others are told the number of clusters.
 """
 
 from __future__ import annotations

@@ -59,10 +59,14 @@ def report(
     holes = np.isnan(table)
     error = np.sqrt(np.mean((filled - truth)[holes] ** 2))
     by_mean = np.sqrt(np.mean((np.nanmean(table, axis=0) - truth)[holes] ** 2))
-    facts = Table(title=f"Wine: {len(table)} rows, 13 features, {holes.mean():.0%} of the entries hidden", show_header=False)
+    facts = Table(
+        title=f"Wine: {len(table)} rows, 13 features, {holes.mean():.0%} of the entries hidden", show_header=False
+    )
     facts.add_row("clusters found (nobody said how many)", str(model.n_clusters_))
     facts.add_row("outliers", str(np.count_nonzero(model.labels_ < 0)))
-    facts.add_row("agreement with the cultivars (adjusted Rand index)", f"{adjusted_rand_score(cultivar, model.labels_):.3f}")
+    facts.add_row(
+        "agreement with the cultivars (adjusted Rand index)", f"{adjusted_rand_score(cultivar, model.labels_):.3f}"
+    )
     facts.add_row("error of the filled holes (in standard deviations)", f"{error:.3f}")
     facts.add_row("  the same, filled with column means", f"{by_mean:.3f}")
     facts.add_row("time to cluster", f"{seconds:.2f} s")

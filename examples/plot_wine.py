@@ -31,7 +31,9 @@ def main() -> None:
     figure, axes = plt.subplots(1, 3, figsize=(10, 3.6), sharex=True, sharey=True, layout="constrained")
     for axis, fraction in zip(axes, (0.0, 0.3, 0.5), strict=True):
         # The published settings: sigma 0.153, lam up to 0.65, warm-started from below.
-        path = fusion_path(hide_entries(X, fraction, random_state=0), lams=np.linspace(0.13, 0.65, 5), penalty=H1(0.153))
+        path = fusion_path(
+            hide_entries(X, fraction, random_state=0), lams=np.linspace(0.13, 0.65, 5), penalty=H1(0.153)
+        )
         found = path[-1]
         draw(axis, plane.transform(X), plane.transform(found.centers), COLOURS[cultivar])
         score = adjusted_rand_score(cultivar, found.labels)
