@@ -102,7 +102,8 @@ def fusion_tree(observations: Quadratics, pairs: NeighborPairs) -> MergeTree:
     Parameters
     ----------
     observations : f_i(u) = u' G_i u - 2 h_i' u + e_i, real.
-    pairs : who may fuse with whom. Parts of the graph that no edge joins fuse last, by the rise of the fidelity alone.
+    pairs : who may fuse with whom. Parts of the graph that no edge joins fuse last, as if one edge of affinity 1 joined
+        every two of them.
     """
     n, r = observations.shape
     matrix = pairs.affinities

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import fdtrc
 
-from fusewise.mixture import TAIL, Evidence, Mixture, fit_groups, soften
+from fusewise.evidence import Evidence, Index
+from fusewise.mixture import TAIL, Mixture, fit_groups, soften
 from fusewise.observations import Entries, Quadratics
 from fusewise.observations.entries import Real, Values
 from fusewise.pairs import nearest_expected
-from fusewise.selection.criterion import conditional, criterion
-from fusewise.subspace import Subspace, fit_subspace
+from fusewise.selection.axes import fit_axes, prior_variances, scaled, varying_columns
+from fusewise.selection.criterion import criterion
+from fusewise.subspace import Subspace
 from fusewise.tree import MergeTree, fusion_tree
 
 Labels = npt.NDArray[np.intp]
@@ -59,14 +62,17 @@ class Choice:
 
     Attributes
     ----------
-    scale : of each column; the subspace is that of the table divided by it.
+    columns, scale, middle : which columns vary; the standard deviation of each (1 for the others), and its mean. The
+        subspace is that of the varying columns divided by their scale.
     subspace, evidence, tree : the steps on the way.
     partitions, mixtures, criteria : the candidates along the tree, one for each number of clusters from 1 up.
     chosen : which of them was taken.
     mixture : its components, after the last step of assignment.
     """
 
+    columns: Index
     scale: Real
+    middle: Values
     subspace: Subspace
     evidence: Evidence
     tree: MergeTree
@@ -95,18 +101,20 @@ class Choice:
         """E[row | its entries], in the units of the table: each cluster's guess, weighed by its probability."""
         v = np.zeros(evidence.shape)
         for k in range(self.mixture.n_components):
-            v += posterior[:, k : k + 1] * conditional(evidence, self.mixture, k)[0]
+            v += posterior[:, k : k + 1] * self.mixture.conditional(evidence, k)[0]
         return self.ambient(v)
 
     def ambient(self, places: Real) -> Values:
         """Coordinates as rows of the table, in its units."""
         r = self.subspace.rank
         whole = places[:, :r] + 1j * places[:, r:] if places.shape[1] > r else places
-        return np.asarray((self.subspace.mean + whole @ self.subspace.basis.T) * self.scale)
+        rows = np.repeat(self.middle[None], len(places), axis=0)
+        rows[:, self.columns] = (self.subspace.mean + whole @ self.subspace.basis.T) * self.scale[self.columns]
+        return rows
 
     def evidence_of(self, entries: Entries) -> Evidence:
         """The evidence of other rows, seen through the same subspace."""
-        return Evidence.of(self.subspace, _scaled(entries, self.scale))
+        return Evidence.of(self.subspace, scaled(entries, self.columns, self.scale))
 
 
 def choose(
@@ -133,34 +141,37 @@ def choose(
     min_size : smallest cluster considered; None: 1.5% of the rows, at least 3.
     tell : called with a line about each step.
     """
-    n, p = entries.shape
-    scale = _column_scale(entries)
-    table = _scaled(entries, scale)
+    columns, scale = varying_columns(entries)
+    table = scaled(entries, columns, scale)
+    n, p = table.shape
     dimensions = min(rank or RANK, p, n - 1)
-    choice = _choose_in(table, scale, dimensions, n_clusters, n_neighbors, min_size, tell)
+
+    def attempt(dimensions: int) -> Choice:
+        found = _choose_in(table, dimensions, n_clusters, n_neighbors, min_size, tell)
+        return Choice(columns, scale, entries.column_means, *found)
+
+    choice = attempt(dimensions)
     needed = min(choice.mixtures[choice.chosen].n_components - 1, LARGEST_RANK, p, n - 1)
-    if rank is None and needed > dimensions:
-        choice = _choose_in(table, scale, needed, n_clusters, n_neighbors, min_size, tell)
-    return choice
+    return attempt(needed) if rank is None and needed > dimensions else choice
 
 
 def _choose_in(
     table: Entries,
-    scale: Real,
     rank: int,
     n_clusters: int | None,
     n_neighbors: int | None,
     min_size: float | None,
     tell: Callable[[str], None],
-) -> Choice:
-    """The same in a subspace of given rank."""
+) -> tuple[Any, ...]:
+    """The same in a subspace of given rank: all of a ``Choice`` but the columns."""
     n = table.shape[0]
-    subspace = _subspace(table, rank)
+    subspace = fit_axes(table, rank)
     evidence = Evidence.of(subspace, table)
-    places, covariances = _places(subspace, evidence)
-    spread = np.diag(_prior(subspace, evidence))
+    prior = prior_variances(subspace, evidence)
+    places, covariances = evidence.posterior(prior)
+    spread = np.diag(prior)
     tree = _grow(evidence, places, covariances, spread, min(n_neighbors or NEIGHBORS, n - 1))
-    tell(f"{n} rows in {rank} dimensions: merge tree done, comparing partitions")
+    tell(f"{n} rows in {subspace.rank} dimensions: merge tree done, comparing partitions")
     smallest = max(3.0, SMALLEST_SHARE * n) if min_size is None else float(min_size)
     partitions = _partitions(tree, places, smallest, n_clusters)
     mixtures: list[Mixture] = []
@@ -175,59 +186,20 @@ def _choose_in(
     chosen = int(np.argmax(criteria)) if n_clusters is None else len(criteria) - 1
     mixture = _assign(evidence, mixtures[chosen], places, covariances, spread)
     candidates = tuple(partitions[: len(criteria)]), tuple(mixtures), tuple(criteria)
-    return Choice(scale, subspace, evidence, tree, *candidates, chosen, mixture)
-
-
-def _column_scale(entries: Entries) -> Real:
-    """Standard deviation of each column, 1 where it is constant."""
-    squares = np.square(np.abs(entries.centred)).sum(axis=0) / np.maximum(entries.column_counts, 1)
-    return np.where(squares > 0, np.sqrt(squares), 1).astype(float)
-
-
-def _scaled(entries: Entries, scale: Real) -> Entries:
-    """Columns divided by their scale (in double precision: tables may be singles, likelihoods should not)."""
-    wide = np.complex128 if np.iscomplexobj(entries.values) else np.float64
-    return Entries((entries.values / scale).astype(wide), entries.mask)
-
-
-def _subspace(table: Entries, rank: int) -> Subspace:
-    """A subspace of the given rank; where that is the whole space, all of it, turned to the principal axes."""
-    p = table.shape[1]
-    if rank < p:
-        return fit_subspace(table.values, table.mask, rank)
-    inner = fit_subspace(table.values, table.mask, max(p - 1, 1))
-    covariance = (inner.basis * inner.variances) @ inner.basis.conj().T + inner.noise * np.eye(p)
-    variances, basis = np.linalg.eigh(covariance)
-    variances = np.maximum(variances[::-1], 1e-9)
-    # An entry is its coordinates here, but for a noise too small to matter.
-    return Subspace(inner.mean, np.ascontiguousarray(basis[:, ::-1]), variances, 0.01 * float(variances.min()))
-
-
-def _prior(subspace: Subspace, evidence: Evidence) -> Real:
-    """Variance of each real coordinate."""
-    if evidence.shape[1] == subspace.rank:
-        return subspace.variances
-    return np.concatenate([subspace.variances, subspace.variances]) / 2
-
-
-def _places(subspace: Subspace, evidence: Evidence) -> tuple[Real, Real]:
-    """Posterior mean and covariance of each row's coordinates: S_i = (A_i + D^-1)^-1, v_i = S_i b_i."""
-    root = np.sqrt(_prior(subspace, evidence))  # kept on both sides: a variance of zero is a coordinate of zero
-    system = root[:, None] * evidence.precision * root + np.eye(len(root))
-    covariances = root[:, None] * np.linalg.inv(system) * root
-    return np.einsum("ikl,il->ik", covariances, evidence.vector), covariances
+    return subspace, evidence, tree, *candidates, chosen, mixture
 
 
 def _grow(evidence: Evidence, places: Real, covariances: Real, spread: Real, n_neighbors: int) -> MergeTree:
     """The merge tree on the graph of nearest neighbours, rows far from everything weighing less (Student's weights)."""
     n, r = evidence.shape
     pairs = nearest_expected(places, covariances, n_neighbors)
-    gram, target, _ = evidence.marginal(WITHIN * np.trace(spread) / r * np.eye(r))
+    cells = evidence.together
+    gram, target, _ = evidence.marginal(cells, WITHIN * np.trace(spread) / r * np.eye(r)[None])
     one = fit_groups(
         evidence, np.zeros(n, np.intp), _within(places, covariances, np.zeros(n, np.intp)), spread, "scale"
     )
     weights = (TAIL + evidence.dimensions) / (TAIL + one.log_densities(evidence)[1][:, 0])
-    fidelity = Quadratics(gram * weights[:, None, None], target * weights[:, None], np.zeros(n))
+    fidelity = Quadratics(gram[cells.of] * weights[:, None, None], target * weights[:, None], np.zeros(n))
     return fusion_tree(fidelity, pairs)
 
 

@@ -11,8 +11,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from fusewise.mixture import TAIL, Evidence, Mixture
+from fusewise.evidence import Evidence, regular
+from fusewise.mixture import TAIL, Mixture
 from fusewise.observations.entries import Real
+
+#: Draws of each row's coordinates over which the entropy is averaged.
+DRAWS = 4
 
 
 def criterion(evidence: Evidence, mixture: Mixture, *, complete: bool) -> float:
@@ -37,36 +41,35 @@ def criterion(evidence: Evidence, mixture: Mixture, *, complete: bool) -> float:
 
 
 def _entropy_if_complete(evidence: Evidence, mixture: Mixture, posterior: Real, rng: np.random.Generator) -> float:
-    """sum_i H(label | v_i), v_i drawn given the observed entries of row i."""
-    drawn = _draw(evidence, mixture, posterior, rng)
-    r = evidence.shape[1]
-    scores = np.empty_like(posterior)
+    """sum_i E[H(label | v_i)], v_i drawn given the observed entries of row i."""
+    conditionals = [mixture.conditional(evidence, k) for k in range(mixture.n_components)]
+    roots = [_roots(covariance) for _, covariance in conditionals]
+    cells, total = evidence.together.of, 0.0
+    for _ in range(DRAWS):
+        labels = (posterior.cumsum(axis=1) > rng.random((len(posterior), 1))).argmax(axis=1)
+        normal = rng.standard_normal(evidence.shape)
+        drawn = np.empty_like(normal)
+        for k, (mean, _) in enumerate(conditionals):
+            rows = labels == k
+            drawn[rows] = mean[rows] + np.einsum("ikl,il->ik", roots[k][cells[rows]], normal[rows])
+        total += _entropy(mixture, drawn)
+    return total / DRAWS
+
+
+def _roots(covariances: Real) -> Real:
+    """Square roots U D^1/2 of positive semi-definite matrices."""
+    values, vectors = np.linalg.eigh(covariances)
+    return np.asarray(vectors * np.sqrt(np.maximum(values, 0))[:, None, :])
+
+
+def _entropy(mixture: Mixture, places: Real) -> float:
+    """sum_i H(label | v_i) at known coordinates."""
+    r = places.shape[1]
+    scores = np.empty((len(places), mixture.n_components))
     for k in range(mixture.n_components):
-        spread = mixture.spreads[k]
-        factor = np.linalg.cholesky(spread + 1e-10 * np.trace(spread) * np.eye(r))
-        distance = np.square(np.linalg.solve(factor, (drawn - mixture.means[k]).T)).sum(axis=0)
+        factor = np.linalg.cholesky(regular(mixture.spreads[k]))
+        distance = np.square(np.linalg.solve(factor, (places - mixture.means[k]).T)).sum(axis=0)
         size = np.log(np.diag(factor)).sum()
         scores[:, k] = np.log(mixture.shares[k]) - size - (TAIL + r) / 2 * np.log1p(distance / TAIL)
     certain = np.exp(scores - np.logaddexp.reduce(scores, axis=1)[:, None])
     return -float(np.sum(certain * np.log(np.maximum(certain, np.finfo(float).tiny))))
-
-
-def _draw(evidence: Evidence, mixture: Mixture, posterior: Real, rng: np.random.Generator) -> Real:
-    """A label from its posterior, then coordinates given that label and the entries observed."""
-    n, r = evidence.shape
-    labels = (posterior.cumsum(axis=1) > rng.random((n, 1))).argmax(axis=1)
-    drawn = np.empty((n, r))
-    for k in np.unique(labels):
-        rows = np.flatnonzero(labels == k)
-        mean, covariance = conditional(evidence.take(rows), mixture, k)
-        values, vectors = np.linalg.eigh(covariance)
-        normal = np.sqrt(np.maximum(values, 0)) * rng.standard_normal((len(rows), r))
-        drawn[rows] = mean + np.einsum("ikl,il->ik", vectors, normal)
-    return drawn
-
-
-def conditional(evidence: Evidence, mixture: Mixture, k: int) -> tuple[Real, Real]:
-    """Mean and covariance of the coordinates of each row, given its entries and that it belongs to component k."""
-    spread, mean = mixture.spreads[k], mixture.means[k]
-    gram, target, _ = evidence.marginal(spread)
-    return mean + (target - gram @ mean) @ spread, spread - spread @ gram @ spread
