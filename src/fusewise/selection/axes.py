@@ -42,9 +42,9 @@ def fit_axes(table: Entries, rank: int) -> Subspace:
     """
     p = table.shape[1]
     if rank < p:
-        fitted = fitplace(table.values, table.mask, rank)
+        fitted = fit_subspace(table.values, table.mask, rank)
     else:
-        inner = fitplace(table.values, table.mask, max(p - 1, 1))
+        inner = fit_subspace(table.values, table.mask, max(p - 1, 1))
         covariance = (inner.basis * inner.variances) @ inner.basis.conj().T + inner.noise * np.eye(p)
         variances, basis = np.linalg.eigh(covariance)
         fitted = replace(inner, basis=np.ascontiguousarray(basis[:, ::-1]), variances=np.maximum(variances[::-1], 0))
