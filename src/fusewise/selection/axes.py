@@ -10,7 +10,7 @@ import numpy.typing as npt
 from fusewise.evidence import Evidence, Index
 from fusewise.observations import Entries
 from fusewise.observations.entries import Real
-from fusewise.subspace import Subspace
+from fusewise.subspace import Subspace, fit_subspace
 
 #: Least noise, as a part of the mean variance along an axis.
 NOISE_FLOOR = 1e-6
