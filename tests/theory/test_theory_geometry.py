@@ -120,3 +120,8 @@ def test_two_thousand_rows_are_quick():
     start = time.perf_counter()
     ClusterGeometry.from_data(np.where(rng.random(X.shape) < 0.5, X, np.nan), labels)
     assert time.perf_counter() - start < 10
+
+
+def test_planning_needs_a_feature():
+    with pytest.raises(ValueError, match="n_features"):
+        ClusterGeometry.from_parameters(n_clusters=2, size=5, n_features=0, kappa=0.3, mu0=1)

@@ -142,6 +142,7 @@ class ClusterGeometry:
         if len(sizes) != K:
             raise ValueError(f"size has {len(sizes)} entries and n_clusters = {K}: they must agree")
         check.whole("size", sizes, 1)
+        check.whole("n_features", n_features, 1)
         check.real("kappa", kappa, 0, np.inf, open_high=True)
         kappa_prime = kappa if kappa_prime is None else kappa_prime
         check.real("kappa_prime", kappa_prime, 0, np.inf, open_high=True)
