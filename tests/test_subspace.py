@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy import sparse
 
-from fusewise import subspace as module
 from fusewise.subspace import choose_rank, coordinates, fit_subspace, information, reconstruct
+from fusewise.subspace import table as module
 
 
 def simulate(n=400, p=30, rank=3, noise=0.5, hidden=0.3, seed=0, is_complex=False):
@@ -66,7 +66,7 @@ def test_log_likelihood_is_the_marginal_density_of_the_observed_entries(is_compl
 def test_em_meets_tipping_and_bishop_on_complete_data(monkeypatch, is_complex, shape):
     values, _, _ = simulate(*shape, 3, 0.2, 0.0, 2, is_complex)
     closed = fit_subspace(values, None, 3)
-    monkeypatch.setattr(module._Table, "complete", False)
+    monkeypatch.setattr(module.Table, "complete", False)
     em = fit_subspace(values, None, 3, tol=1e-15, max_iter=5000)
     assert_allclose(em.log_likelihood, closed.log_likelihood, rtol=1e-9)
     assert_allclose(em.noise, closed.noise, rtol=1e-4)

@@ -1,0 +1,12 @@
+"""Low-rank coordinates of incomplete points: probabilistic PCA on the observed entries.
+
+``x_i = mean + Q v_i + e_i`` with ``v_i ~ N(0, diag(variances))``, ``e_i ~ N(0, noise I)`` and orthonormal ``Q``.
+K centres lie in a (K-1)-dimensional affine subspace, so fusing the coordinates ``v_i`` instead of the rows
+lowers the within-cluster energy from ``P * noise`` to ``rank * noise`` and keeps the distances between centres.
+"""
+
+from fusewise.subspace.fit import fit_subspace
+from fusewise.subspace.model import Subspace, coordinates, information, reconstruct
+from fusewise.subspace.rank import choose_rank
+
+__all__ = ["Subspace", "choose_rank", "coordinates", "fit_subspace", "information", "reconstruct"]

@@ -1,0 +1,93 @@
+"""The subspace, and what a row with holes says of its coordinates in it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from fusewise.subspace.table import Array, as_table, centered
+
+
+@dataclass(frozen=True)
+class Subspace:
+    """``x = mean + basis @ v + noise``, the coordinates ``v`` in the units of the data.
+
+    ``basis`` has orthonormal columns: distances between coordinates are distances in the ambient space.
+
+    Attributes
+    ----------
+    mean : (P,) array
+    basis : (P, rank) array
+        Orthonormal columns, by falling variance.
+    variances : (rank,) array
+        Prior variance of each coordinate.
+    noise : float
+        Variance of an entry about the subspace.
+    history : tuple of float
+        Log-likelihood of the observed entries at each EM iteration (one value for the closed form).
+    """
+
+    mean: Array
+    basis: Array
+    variances: Array
+    noise: float
+    history: tuple[float, ...] = field(default=(), repr=False)
+
+    @property
+    def rank(self) -> int:
+        """Dimension of the subspace."""
+        return int(self.basis.shape[1])
+
+    @property
+    def log_likelihood(self) -> float:
+        """Log-likelihood of the observed entries of the table the subspace was fitted to."""
+        return self.history[-1] if self.history else float("nan")
+
+
+def posterior(y: Any, pattern: Any, loadings: Array, noise: float) -> tuple[Array, Array, Array]:
+    """``M_i = W_I^H W_I + noise I``: returns ``M_i^-1``, ``m_i = M_i^-1 W_I^H y_i`` and ``log det M_i``."""
+    r = loadings.shape[1]
+    outer = (loadings.conj()[:, :, None] * loadings[:, None, :]).reshape(-1, r * r)
+    system = np.asarray(pattern @ outer).reshape(-1, r, r) + noise * np.eye(r)
+    inverse = np.linalg.inv(system)
+    right = np.asarray(y @ loadings.conj())
+    means = np.einsum("ikl,il->ik", inverse, right)
+    return inverse, means, np.linalg.slogdet(system)[1]
+
+
+def information(subspace: Subspace, values: Any, mask: Any = None) -> tuple[Array, Array]:
+    """``precision_i = Q_I^H Q_I / noise`` and ``vector_i = Q_I^H (x_i - mean)_I / noise``, without the prior.
+
+    What the observed entries of a row say of its coordinates: ``|S_i(Q u + mean - x_i)|^2 / noise`` is
+    ``u^H precision u - 2 Re(vector^H u)`` up to a constant. Shapes (N, r, r) and (N, r).
+    """
+    table = as_table(values, mask)
+    n, r = table.values.shape[0], subspace.rank
+    basis = subspace.basis
+    outer = (basis.conj()[:, :, None] * basis[:, None, :]).reshape(-1, r * r)
+    precision = np.empty((n, r * r), basis.dtype)
+    vector = np.empty((n, r), np.result_type(basis, table.values))
+    for rows, block, pattern in table.blocks(basis.shape[0] + r * r):
+        precision[rows] = pattern @ outer
+        vector[rows] = centered(block, pattern, subspace.mean) @ basis.conj()
+    return precision.reshape(n, r, r) / subspace.noise, vector / subspace.noise
+
+
+def coordinates(subspace: Subspace, values: Any, mask: Any = None) -> tuple[Array, Array]:
+    """``S_i = (Q_I^H Q_I / noise + diag(1/variances))^-1`` and ``v_i = S_i Q_I^H (x_i - mean)_I / noise``.
+
+    Posterior mean (N, r) and covariance (N, r, r) of every row's coordinates; a row with nothing observed has the
+    prior's.
+    """
+    precision, vector = information(subspace, values, mask)
+    scales = np.sqrt(subspace.variances)  # kept on both sides: a variance of zero is a coordinate of zero
+    system = scales[:, None] * precision * scales + np.eye(subspace.rank)
+    covariance = scales[:, None] * np.linalg.inv(system) * scales
+    return np.einsum("ikl,il->ik", covariance, vector), covariance
+
+
+def reconstruct(subspace: Subspace, v: Array) -> Array:
+    """``mean + Q v``: rows of coordinates, in the ambient space."""
+    return np.asarray(subspace.mean + v @ subspace.basis.T)
