@@ -1,0 +1,107 @@
+"""What a dynamic series is usually reconstructed with, on gridded single-coil k-space (plain layout inside).
+
+Every function takes k-space T x ny x nx (centre in the middle, zero where not sampled) and its mask; it returns images.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import fft
+
+from fusewise.mri.fourier import AXES, invert, plain_invert, plain_transform, threads, to_plain
+from fusewise.mri.navigator import Bands, common_locations, signals
+from fusewise.mri.observed import frame_affinities, fuse_frames, grid_entries
+from fusewise.penalties import TruncatedL2
+
+Array = Any
+
+
+def zero_filled(kspace: Array, mask: Array) -> Array:
+    """Zero where nothing was sampled."""
+    return invert(kspace)
+
+
+def temporal_mean(kspace: Array, mask: Array) -> Array:
+    """One image for all frames."""
+    mean = invert(kspace.sum(axis=0) / np.maximum(mask.sum(axis=0), 1))
+    return np.broadcast_to(mean, kspace.shape)
+
+
+def view_sharing(kspace: Array, mask: Array, half_width: int = 4) -> Array:
+    """Each frame's own samples; where it has none, the mean of those within `half_width` frames, or of all."""
+    mean = kspace.sum(axis=0) / np.maximum(mask.sum(axis=0), 1)
+    sums = np.concatenate([np.zeros_like(kspace[:1]), np.cumsum(kspace, axis=0, dtype=np.complex128)])
+    counts = np.concatenate([np.zeros((1, *mask.shape[1:])), np.cumsum(mask, axis=0)])
+    low = np.maximum(np.arange(len(kspace)) - half_width, 0)
+    high = np.minimum(np.arange(len(kspace)) + half_width + 1, len(kspace))
+    near = counts[high] - counts[low]
+    shared = np.where(near > 0, (sums[high] - sums[low]) / np.maximum(near, 1), mean)
+    return invert(np.where(mask, kspace, shared).astype(np.complex64))
+
+
+def storm(kspace: Array, mask: Array, lam: float = 0.05, n_neighbors: int = 6) -> Array:
+    """STORM-type: sum_i ||S_i (u_i - x_i)||² + lam sum_ij w_ij ||u_i - u_j||², weights from the navigator lines.
+
+    It is the core's fusion with a penalty that never saturates, so that the weights stay what they were.
+    """
+    common = common_locations(mask)
+    distances = Bands.of(signals(kspace, mask, common), np.zeros(np.count_nonzero(common))).distances[0]
+    entries = grid_entries(kspace, mask)
+    quadratic = TruncatedL2(1e6)
+    start = entries.fill(entries.column_means)
+    affinities = frame_affinities(distances, n_neighbors)
+    fused = fuse_frames(entries, affinities.astype(np.float32), quadratic, lam * 1e12, start, max_iter=3)
+    return invert(fused.centers.reshape(kspace.shape))
+
+
+def low_rank_plus_sparse(
+    kspace: Array, mask: Array, rank_weight: float = 3e-4, sparse_weight: float = 1.5e-3, n_iter: int = 100
+) -> Array:
+    """L+S (Otazo, Candes and Sodickson 2015) by FISTA: nuclear norm of L, l1 of the temporal Fourier transform of S.
+
+    The thresholds are parts of the largest singular value, and of the largest temporal Fourier coefficient but the
+    constant, of the zero-filled series. They come down to their final values over the first half of the iterations:
+    without that continuation L+S needs twice as many.
+    """
+    samples = to_plain(kspace)
+    mask = fft.ifftshift(mask, axes=AXES)
+    low = plain_invert(samples)
+    sparse = np.zeros_like(low)
+    rank_weight *= float(np.sqrt(np.linalg.eigvalsh(_gram(low))[-1]))
+    sparse_weight *= float(np.abs(_in_time(low)[1:]).max())
+    ahead_low, ahead_sparse, momentum = low, sparse, 1.0
+    for k in range(n_iter):
+        easing = max(1.0, 30.0 ** (1 - 2 * k / n_iter))
+        # L and S meet the data through one operator twice, whose norm is 2: hence the half steps.
+        gradient = 0.5 * plain_invert(mask * plain_transform(ahead_low + ahead_sparse) - samples)
+        next_low = _shrink_singular_values(ahead_low - gradient, 0.5 * easing * rank_weight)
+        spectrum = _in_time(ahead_sparse - gradient)
+        size = np.abs(spectrum)
+        spectrum *= np.maximum(1 - 0.5 * easing * sparse_weight / np.maximum(size, 1e-20), 0)
+        next_sparse = fft.ifft(spectrum, axis=0, norm="ortho", workers=threads())
+        following = (1 + np.sqrt(1 + 4 * momentum**2)) / 2
+        carry = np.float32((momentum - 1) / following)
+        ahead_low = next_low + carry * (next_low - low)
+        ahead_sparse = next_sparse + carry * (next_sparse - sparse)
+        low, sparse, momentum = next_low, next_sparse, following
+    return low + sparse
+
+
+def _gram(images: Array) -> Array:
+    rows = images.reshape(len(images), -1)
+    return rows @ rows.conj().T
+
+
+def _shrink_singular_values(images: Array, threshold: float) -> Array:
+    values, vectors = np.linalg.eigh(_gram(images))
+    sizes = np.sqrt(np.maximum(values, 0))
+    kept = sizes > threshold
+    vectors, factors = vectors[:, kept], 1 - threshold / sizes[kept]
+    rows = images.reshape(len(images), -1)
+    return ((vectors * factors) @ (vectors.conj().T @ rows)).astype(images.dtype).reshape(images.shape)
+
+
+def _in_time(images: Array) -> Array:
+    return fft.fft(images, axis=0, norm="ortho", workers=threads())

@@ -1,0 +1,17 @@
+"""Dynamic MRI: frames that cluster, reconstructed from a few percent of their samples. Not for diagnostic use."""
+
+from fusewise.mri.phantom import Phantom, make_phantom
+from fusewise.mri.phases import frame_labels
+from fusewise.mri.reconstruct import Reconstruction, reconstruct
+from fusewise.mri.sampling import radial_mask, radial_trajectory, sample_grid
+
+__all__ = [
+    "Phantom",
+    "Reconstruction",
+    "frame_labels",
+    "make_phantom",
+    "radial_mask",
+    "radial_trajectory",
+    "reconstruct",
+    "sample_grid",
+]

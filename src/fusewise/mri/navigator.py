@@ -1,0 +1,88 @@
+"""What all frames saw alike, and the kernels it gives: navigator lines, or the commonly sampled centre of k-space.
+
+Samples at the same places in every frame tell how far apart two frames are without any reconstruction. Fine detail
+decorrelates under smaller motion than coarse shape does, so distances are taken band by band of spatial frequency.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from fusewise.mri.fourier import Array
+from fusewise.mri.kernels import PRECISION, gram, h1_kernel, squared_distances
+
+#: Outer radii of the bands, as parts of half the width of k-space; the last band reaches to the corners.
+BORDERS = (0.09, 0.29, 0.49, 0.69, 0.90)
+
+#: How far the samples that judge a band may lie outside it, likewise.
+OVERLAP = 0.045
+
+#: A band judged by fewer samples than this leaves its distances to the next band inwards.
+FEWEST = 16
+
+#: Prior variance of a constant in time, in units of that of the motion: what the subtracted mean may have missed.
+CONSTANT = 1.0
+
+
+def common_locations(mask: Array) -> Array:
+    """Locations (ny x nx) seen in every frame; where there are too few, those seen most often."""
+    always = mask.all(axis=0)
+    if np.count_nonzero(always) >= FEWEST:
+        return np.asarray(always)
+    often = np.asarray(mask.mean(axis=0))
+    enough = np.sort(often.ravel())[-min(4 * FEWEST, often.size)]
+    return np.asarray(often >= max(enough, 1 / len(mask)))
+
+
+def signals(kspace: Array, mask: Array, locations: Array) -> Array:
+    """k-space at some locations in every frame (T x locations), gaps filled linearly in time."""
+    values, seen = kspace[:, locations], mask[:, locations]
+    if seen.all():
+        return np.asarray(values)
+    values = values.copy()
+    times = np.arange(len(values))
+    for column, here in zip(values.T, seen.T, strict=True):
+        if here.any():
+            column[~here] = np.interp(times[~here], times[here], column[here])
+    return np.asarray(values)
+
+
+@dataclass(frozen=True, eq=False)
+class Bands:
+    """Squared distances of the frames in bands of spatial frequency.
+
+    Attributes
+    ----------
+    distances : one T x T array for each band.
+    upto : outer radius of each band but the last, as a part of half the width of k-space.
+    """
+
+    distances: tuple[Array, ...]
+    upto: tuple[float, ...]
+
+    @classmethod
+    def of(cls, values: Array, radii: Array) -> Bands:
+        """From samples at the same places in every frame, T x L, and their radii (1 at the edge of k-space)."""
+        inner = (0.0, *BORDERS)
+        outer = (*BORDERS, np.inf)
+        distances: list[Array] = []
+        upto: list[float] = []
+        for low, high in zip(inner, outer, strict=True):
+            near = (radii >= low - OVERLAP) & (radii < high + OVERLAP)
+            if np.count_nonzero(near) >= FEWEST or not distances:
+                used = near if near.any() else np.ones_like(near)
+                distances.append(squared_distances(gram(np.ascontiguousarray(values[:, used]))))
+                upto.append(high)
+            else:
+                upto[-1] = high
+        return cls(tuple(distances), tuple(upto[:-1]))
+
+    def which(self, radii: Array) -> Array:
+        """The band of each location."""
+        return np.digitize(radii, self.upto)
+
+    def kernel(self, band: int, scale: float) -> Array:
+        """H1 weights of the frames in a band, and a constant."""
+        return h1_kernel(self.distances[band], scale) + PRECISION(CONSTANT)

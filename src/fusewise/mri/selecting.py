@@ -1,0 +1,118 @@
+"""Choosing scale and noise without ground truth: samples left out say which setting foretells them best."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from fusewise.mri.fourier import Array
+from fusewise.mri.interpolate import LocationInverse, group_locations
+from fusewise.mri.navigator import Bands
+
+#: Locations over which a setting is judged: enough for a hundredth of a decibel, few enough for a second.
+JUDGED = 1000
+
+#: Gain in decibels that more noise must bring: it also speeds convergence, which flatters it in a short trial.
+CLEARLY = 0.1
+
+#: The least noise at which kernels by place are tried: below it conjugate gradients only take longer.
+QUIET = 1e-2
+
+SCALES = (0.25, 0.5, 1.0)
+NOISES = (1e-3, 1e-2, 1e-1, 1.0)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A setting, and what the samples left out say of it.
+
+    Attributes
+    ----------
+    scale : sigma² of the H1 weights in units of the median squared distance.
+    noise : lam in units of the variance of the motion.
+    score : energy of the samples left out over that of their prediction's error, in decibels.
+    tried : (scale, noise, score) of every setting tried.
+    """
+
+    scale: float
+    noise: float
+    score: float
+    tried: tuple[tuple[float, float, float], ...] = field(default=(), repr=False)
+
+
+def choose_bands(bands: Bands, values: Array, mask: Array, radii: Array, rng: np.random.Generator) -> Choice:
+    """Scale and noise of the kernels by band: each sample foretold from the others of its location.
+
+    Parameters
+    ----------
+    bands : distances of the frames.
+    values, mask : T x P deviations from the mean frame, zero where hidden, and where they were seen.
+    radii : of the P locations, 1 at the edge of k-space.
+    rng : chooses the locations judged.
+    """
+    counts = mask.sum(axis=0)
+    candidates = np.flatnonzero((counts > 1) & (counts < len(mask)))
+    if not len(candidates):
+        return Choice(SCALES[1], NOISES[1], float("nan"))
+    some = rng.choice(candidates, min(JUDGED, len(candidates)), replace=False)
+    band_of = bands.which(radii[some])
+    energy = float(np.square(np.abs(values[:, some]), dtype=float).sum())
+    parts = [some[band_of == band] for band in range(len(bands.distances))]
+    groups = [group_locations(mask[:, part]) for part in parts]
+    tried = []
+    for scale in SCALES:
+        kernels = [bands.kernel(band, scale) for band in range(len(parts))]
+        for noise in NOISES:
+            error = sum(
+                LocationInverse.under(kernel, group, noise).left_out(values[:, part])
+                for kernel, group, part in zip(kernels, groups, parts, strict=True)
+            )
+            tried.append((scale, noise, decibels(energy, error)))
+    return best(tried)
+
+
+def local_noises(bands: Choice) -> tuple[float, float]:
+    """Noises to try by place: that which the bands found (exactly, without iterating), and five times it."""
+    level = max(bands.noise, QUIET)
+    return level, 5 * level
+
+
+def hold_out(mask: Array, spared: Array, fraction: float, rng: np.random.Generator) -> Array:
+    """A part of the samples, to be foretold: none of those at `spared` locations."""
+    return np.asarray(mask & ~spared & (rng.random(mask.shape, dtype=np.float32) < fraction))
+
+
+def choose_local(predict: Callable[[float, float], float], scales: Iterable[float], noises: Iterable[float]) -> Choice:
+    """Walk up the scales until the score falls, at the first of the noises; then up the noises while they clearly help.
+
+    Parameters
+    ----------
+    predict : score in decibels of a scale and a noise.
+    scales, noises : candidates, rising.
+    """
+    levels = list(noises)
+    tried: list[tuple[float, float, float]] = []
+    for scale in scales:
+        tried.append((scale, levels[0], predict(scale, levels[0])))
+        if tried[-1][2] < best(tried).score:
+            break
+    chosen = best(tried)
+    for noise in levels[1:]:
+        tried.append((chosen.scale, noise, predict(chosen.scale, noise)))
+        if tried[-1][2] < chosen.score + CLEARLY:
+            break
+        chosen = best(tried)
+    return replace(chosen, tried=tuple(tried))
+
+
+def best(tried: list[tuple[float, float, float]]) -> Choice:
+    """The setting with the highest score."""
+    scale, noise, score = max(tried, key=lambda setting: setting[2])
+    return Choice(scale, noise, score, tuple(tried))
+
+
+def decibels(energy: float, error: float) -> float:
+    """10 log10(energy / error)."""
+    return float(10 * np.log10(max(energy, 1e-300) / max(error, 1e-300)))

@@ -1,0 +1,113 @@
+"""Every operator: <A u, b> = <u, A' b>, agreement with the defining sum, and with the grid."""
+
+import numpy as np
+import pytest
+from scipy.sparse.linalg import aslinearoperator
+
+from fusewise.mri.fourier import transform
+from fusewise.mri.operators import Cartesian, Foreign, Nufft
+from fusewise.mri.phantom import coil_maps
+from fusewise.mri.sampling import radial_mask, radial_trajectory
+
+T, NY, NX = 3, 10, 9
+
+
+def random_complex(shape, seed):
+    rng = np.random.default_rng(seed)
+    return rng.standard_normal(shape) + 1j * rng.standard_normal(shape)
+
+
+def maps(n_coils):
+    return random_complex((n_coils, NY, NX), 7)
+
+
+def nufft(double=True, n_coils=3):
+    pytest.importorskip("finufft")
+    return Nufft(radial_trajectory(T, 16, 2, 1), maps(n_coils), double=double)
+
+
+class LikeMriNufft:
+    def __init__(self, mask):
+        self.mask = mask
+
+    def op(self, image):
+        return transform(image) * self.mask
+
+    def adj_op(self, samples):
+        return np.fft.fftshift(np.fft.ifft2(np.fft.ifftshift(samples * self.mask), norm="ortho"))
+
+
+class LikeSigpy:
+    def __init__(self, forward, adjoint):
+        self.forward, self.adjoint = forward, adjoint
+
+    @property
+    def H(self):
+        return LikeSigpy(self.adjoint, self.forward)
+
+    def __call__(self, image):
+        return self.forward(image)
+
+
+def operators():
+    mask = radial_mask(T, (NY, NX), 2, 1)
+    one = [LikeMriNufft(m) for m in mask]
+    dense = [random_complex((6, NY * NX), t) for t in range(T)]
+    return {
+        "cartesian": lambda: Cartesian(mask),
+        "cartesian coils": lambda: Cartesian(mask, maps(3)),
+        "nufft": nufft,
+        "nufft one coil": lambda: nufft(n_coils=1),
+        "like mri-nufft": lambda: Foreign(one, (NY, NX)),
+        "like sigpy": lambda: Foreign([LikeSigpy(a.op, a.adj_op) for a in one], (NY, NX)),
+        "scipy": lambda: Foreign([aslinearoperator(a) for a in dense], (NY, NX)),
+    }
+
+
+@pytest.mark.parametrize("name", operators())
+def test_adjoint(name):
+    operator = operators()[name]()
+    assert operator.shape == (T, NY, NX)
+    u = random_complex(operator.shape, 1)
+    b = random_complex(operator.forward(u).shape, 2)
+    left, right = np.vdot(b, operator.forward(u)), np.vdot(operator.adjoint(b), u)
+    assert left == pytest.approx(right, rel=1e-8)
+
+
+def test_single_precision_adjoint():
+    operator = nufft(double=False)
+    u = random_complex(operator.shape, 1).astype(np.complex64)
+    b = random_complex(operator.forward(u).shape, 2).astype(np.complex64)
+    assert np.vdot(b, operator.forward(u)) == pytest.approx(np.vdot(operator.adjoint(b), u), rel=1e-4)
+
+
+def test_nufft_is_its_defining_sum():
+    operator = nufft()
+    u = random_complex(operator.shape, 3)
+    y, x = np.mgrid[:NY, :NX]
+    y, x = y - NY // 2, x - NX // 2
+    for t, c, s in [(0, 0, 0), (1, 2, 5), (2, 1, 40)]:
+        ky, kx = operator.trajectory[t, s]
+        expected = np.sum(operator.maps[c] * u[t] * np.exp(-2j * np.pi * (ky * y + kx * x))) / np.sqrt(NY * NX)
+        assert operator.forward(u)[t, c, s] == pytest.approx(expected, rel=1e-8)
+
+
+def test_nufft_on_grid_points_is_the_fft():
+    pytest.importorskip("finufft")
+    rows, columns = np.mgrid[:NY, :NX]
+    places = np.stack([(rows - NY // 2) / NY, (columns - NX // 2) / NX], axis=-1).reshape(1, -1, 2)
+    operator = Nufft(places, np.ones((1, NY, NX)), double=True)
+    u = random_complex((1, NY, NX), 4)
+    np.testing.assert_allclose(operator.forward(u)[0, 0].reshape(NY, NX), transform(u[0]), atol=1e-8)
+
+
+def test_full_sampling_with_normalised_maps_is_isometric():
+    unit = coil_maps(4, 12).astype(complex)
+    operator = Cartesian(np.ones((2, 12, 12), bool), unit)
+    u = random_complex((2, 12, 12), 5)
+    np.testing.assert_allclose(operator.adjoint(operator.forward(u)), u, atol=1e-5)
+
+
+def test_unknown_operator_is_refused():
+    with pytest.raises(TypeError, match="adj_op"):
+        Foreign([object()], (2, 2)).forward(np.zeros((1, 2, 2)))

@@ -1,0 +1,191 @@
+"""The whole way: better than what it starts from, seeded, honest about bad input; labels by phase; files."""
+
+import sys
+
+import numpy as np
+import pytest
+
+from fusewise.mri import frame_labels, make_phantom, radial_mask, radial_trajectory, reconstruct, sample_grid
+from fusewise.mri.coils import guess_shape, sensitivity_maps
+from fusewise.mri.fourier import invert, transform
+from fusewise.mri.metrics import ser, ssim
+from fusewise.mri.operators import Nufft
+from fusewise.mri.selecting import choose_local
+
+N, SIZE = 50, 40
+
+
+@pytest.fixture(scope="module")
+def phantom():
+    return make_phantom(N, SIZE, frame_time=0.06)
+
+
+@pytest.fixture(scope="module")
+def scan(phantom):
+    mask = radial_mask(N, (SIZE, SIZE), 4, 3)
+    return sample_grid(phantom.images, mask), mask
+
+
+@pytest.fixture(scope="module")
+def found(scan):
+    return reconstruct(*scan, random_state=0)
+
+
+def test_ser_and_ssim_of_known_errors():
+    x = np.random.default_rng(0).random((2, 12, 12)) + 1
+    assert ser(x, 1.1 * x) == pytest.approx(20)
+    assert ser(x, x) == np.inf
+    assert ssim(x, x) == pytest.approx(1)
+    box = slice(2, 4), slice(5, 9)
+    wrong = x.copy()
+    wrong[:, 2:4, 5:9] *= 2
+    assert ser(x, wrong, box) == pytest.approx(0)
+
+
+def test_far_above_zero_filling_and_the_mean(phantom, scan, found):
+    kspace, _ = scan
+    zero = ser(phantom.images, invert(kspace), phantom.heart)
+    mean = ser(phantom.images, np.broadcast_to(phantom.images.mean(axis=0), phantom.images.shape), phantom.heart)
+    # 10 dB is a tenth of the error energy of the better of the two.
+    assert ser(phantom.images, found.images, phantom.heart) > max(zero, mean) + 10
+
+
+def test_samples_are_kept(scan, found):
+    """Noise-free data: the images' own k-space agrees with what was measured to a few percent."""
+    kspace, mask = scan
+    error = np.linalg.norm((transform(found.images) - kspace)[mask]) / np.linalg.norm(kspace)
+    assert error < 0.05
+
+
+def test_what_was_chosen_is_told(found):
+    assert found.images.shape == (N, SIZE, SIZE)
+    assert found.images.dtype == np.complex64  # double precision would double time and memory, and gain nothing
+    assert found.lam > 0
+    assert found.sigma > 0
+    assert 1 <= found.rank <= N
+    assert found.history[-1] < found.history[0]
+    assert (found.local.scale, found.local.noise, found.local.score) in found.local.tried
+
+
+def test_seeded(scan, found):
+    again = reconstruct(*scan, random_state=0)
+    np.testing.assert_array_equal(again.images, found.images)
+
+
+def test_mask_is_read_off_the_zeros(scan, found):
+    np.testing.assert_array_equal(reconstruct(scan[0], random_state=0).images, found.images)
+
+
+def test_brightness_is_a_unit(scan, found):
+    """Scaling the data by a power of two scales the images, and nothing else."""
+    doubled = reconstruct(4 * scan[0], scan[1], random_state=0)
+    assert ser(4 * found.images, doubled.images) > 60
+    assert doubled.rank == found.rank
+
+
+def test_noise_is_noticed(phantom, scan):
+    noisy = reconstruct(sample_grid(phantom.images, scan[1], noise=0.1), scan[1], random_state=0)
+    clean = reconstruct(*scan, random_state=0)
+    assert noisy.local.noise > clean.local.noise
+
+
+def test_labels_follow_the_phases(found):
+    """Frames of one cluster look alike: their scatter is a small part of the whole."""
+    labels = found.labels
+    assert labels.shape == (N,)
+    assert len(np.unique(labels)) == N // 5
+    flat = np.abs(found.images).reshape(N, -1)
+    within = sum(np.square(flat[labels == k] - flat[labels == k].mean(axis=0)).sum() for k in np.unique(labels))
+    assert within < 0.3 * np.square(flat - flat.mean(axis=0)).sum()
+
+
+def test_a_still_series_is_its_mean():
+    still = np.repeat(make_phantom(1, 24).images, 12, axis=0)
+    mask = radial_mask(12, (24, 24), 6, 3)
+    found = reconstruct(sample_grid(still, mask), mask, random_state=0)
+    # Where no frame looked (the corners of k-space) nothing can be known.
+    seen = transform(still) * mask.any(axis=0)
+    assert ser(invert(seen), found.images) > 40
+
+
+def test_two_still_phases_are_two_clusters():
+    images = np.zeros((20, 8, 8), complex)
+    images[::2, 2, 2], images[1::2, 5, 5] = 1, 1
+    images += 1e-3 * np.random.default_rng(0).standard_normal(images.shape)
+    np.testing.assert_array_equal(frame_labels(images, 2) == frame_labels(images, 2)[0], np.arange(20) % 2 == 0)
+
+
+@pytest.mark.parametrize("given", [True, False])
+def test_radial_with_coils(given):
+    pytest.importorskip("finufft")
+    phantom = make_phantom(30, 32, n_coils=3, frame_time=0.08)
+    trajectory = radial_trajectory(30, 32, 6, 3)
+    kspace = Nufft(trajectory, phantom.maps).forward(phantom.images)
+    maps = phantom.maps if given else None
+    found = reconstruct(kspace, trajectory=trajectory, maps=maps, random_state=0)
+    # Estimated maps leave the phase of the images open, and are crude at 32 pixels.
+    assert found.images.dtype == np.complex64
+    truth, images = (phantom.images, found.images) if given else (np.abs(phantom.images), np.abs(found.images))
+    assert ser(truth, images, phantom.heart) > (20 if given else 10)
+
+
+def test_maps_are_found_up_to_phase():
+    pytest.importorskip("finufft")
+    phantom = make_phantom(30, 32, n_coils=4)
+    trajectory = radial_trajectory(30, 64, 6, 3)
+    kspace = Nufft(trajectory, phantom.maps).forward(phantom.images)
+    maps = sensitivity_maps(kspace, trajectory, (32, 32))
+    body = np.abs(phantom.images).mean(axis=0) > 0.2
+    alignment = np.abs((maps * phantom.maps.conj()).sum(axis=0))[body]
+    assert alignment.mean() > 0.97
+    assert guess_shape(trajectory) == (64, 64)
+
+
+def test_scale_is_walked_up_while_it_helps():
+    asked = []
+
+    def predict(scale, noise):
+        asked.append((scale, noise))
+        return -abs(scale - 0.25) - noise
+
+    choice = choose_local(predict, (0.125, 0.25, 0.5, 1.0), (0.01, 0.05))
+    assert (choice.scale, choice.noise) == (0.25, 0.01)
+    assert asked == [(0.125, 0.01), (0.25, 0.01), (0.5, 0.01), (0.25, 0.05)]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"kspace": np.zeros((4, 4))}, "3 axes"),
+        ({"mask": np.ones((2, 2, 2), bool)}, "shape|broadcast"),
+        ({"device": "cuda"}, "cpu"),
+        ({"maps": np.ones((1, 4, 4))}, "trajectory"),
+        ({"trajectory": np.zeros((3, 5, 2))}, "trajectory must have shape"),
+        ({"trajectory": np.full((5, 8, 2), 3.0)}, "cycles per pixel"),
+        ({"navigator": np.zeros((7, 2))}, "navigator"),
+        ({"mask": np.zeros((5, 8, 8), bool)}, "no samples"),
+    ],
+)
+def test_bad_input_is_named(change, message):
+    given = {"kspace": np.ones((5, 8, 8), complex)} | change
+    with pytest.raises(ValueError, match=message):
+        reconstruct(**given)
+
+
+def test_espirit_maps_by_sigpy():
+    pytest.importorskip("sigpy")
+    pytest.importorskip("finufft")
+    phantom = make_phantom(30, 32, n_coils=4)
+    trajectory = radial_trajectory(30, 64, 6, 3)
+    kspace = Nufft(trajectory, phantom.maps).forward(phantom.images)
+    maps = sensitivity_maps(kspace, trajectory, (32, 32), method="espirit")
+    body = np.abs(phantom.images).mean(axis=0) > 0.2
+    assert np.abs((maps * phantom.maps.conj()).sum(axis=0))[body].mean() > 0.95
+    with pytest.raises(ValueError, match="unknown method"):
+        sensitivity_maps(kspace, trajectory, (32, 32), method="guess")
+
+
+def test_missing_extra_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "finufft", None)
+    with pytest.raises(ImportError, match=r"fusewise\[mri\]"):
+        Nufft(radial_trajectory(1, 8), np.ones((1, 8, 8))).forward(np.ones((1, 8, 8)))
