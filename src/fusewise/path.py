@@ -104,11 +104,11 @@ def fusion_path(
     posed = pose(X, mask, schedule[0][0], schedule[0][1], fidelity, rank, n_neighbors)
     problem = posed.problem
     solver = choose_solver(problem, how.solver)
-    centers = first_centers(posed, solver, how)
+    centers, interrupted = first_centers(posed, solver, how)
     solutions: list[Solution] = []
     for lam, scaled in schedule:
         problem = problem.at(lam, scaled)
-        descent = descend_from(problem, centers, solver, how)
+        descent = descend_from(problem, centers, interrupted, solver, how)
         centers = descent.centers
         solutions.append(conclude(posed, problem, descent, how.min_cluster_size))
         warn_if_unfinished(descent, how.tol)

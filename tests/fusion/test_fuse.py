@@ -121,13 +121,20 @@ class TestWarnings:
         assert reached <= min(progress.objective for progress in seen) * (1 + 1e-12)
         assert len(solution.labels) == len(X)
 
-    def test_interrupted_before_there_is_a_solution(self, monkeypatch):
+    def test_interrupted_on_the_way_to_lam(self, monkeypatch):
+        """What there is by then comes back: whole, finite centres, said to be unfinished."""
+
         def interrupt(*args, **kwargs):
             raise KeyboardInterrupt
 
         monkeypatch.setattr(loop, "lower_majoriser", interrupt)
-        with pytest.raises(KeyboardInterrupt):
-            fuse(draw("real", 0.3), **OPTIONS)
+        X = draw("real", 0.3)
+        with pytest.warns(ConvergenceWarning, match="interrupted after 0 iterations"):
+            solution = fuse(X, **OPTIONS)
+        assert solution.status == "interrupted"
+        assert not solution.converged
+        assert solution.centers.shape == X.shape
+        assert np.isfinite(solution.centers).all()
 
     def test_rows_with_nothing(self):
         X = draw("real", 0.2)

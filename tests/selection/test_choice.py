@@ -2,11 +2,13 @@
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 
 from fusewise.datasets import hide_entries, make_clusters
 from fusewise.observations import as_entries
 from fusewise.selection import choose
+from fusewise.selection.criterion import criterion
 
 
 def clear(hidden=0.0, k=3, size=40, p=10, seed=0):
@@ -306,3 +308,21 @@ class TestChoice:
         assert len(X) == len(hidden)
         completed = choice.completed(choice.evidence, choice.classify(choice.evidence).posterior)
         assert np.sqrt(np.mean((completed - X)[hidden] ** 2)) < 0.09
+
+
+def test_interruption_gives_the_best_so_far(monkeypatch):
+    X, y = clear(0.3)
+    compared = []
+
+    def interrupt_after_four(*args, **kwargs):
+        if len(compared) == 4:
+            raise KeyboardInterrupt
+        compared.append(criterion(*args, **kwargs))
+        return compared[-1]
+
+    monkeypatch.setattr("fusewise.selection.choice.criterion", interrupt_after_four)
+    with pytest.warns(ConvergenceWarning, match="the best of 4 partitions compared"):
+        choice = choose(as_entries(X), rank=6)
+    assert choice.criteria == tuple(compared)
+    assert choice.chosen == int(np.argmax(compared))
+    assert adjusted_rand_score(y, choice.classify(choice.evidence).labels) == 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy.typing as npt
@@ -103,14 +103,13 @@ def fuse(
     posed = pose(X, mask, lam, penalty, fidelity, rank, n_neighbors)
     problem = posed.problem
     solver = choose_solver(problem, how.solver)
-    centers = first_centers(posed, solver, how)
-    descent = descend_from(problem, centers, solver, how)
+    descent = descend_from(problem, *first_centers(posed, solver, how), solver, how)
     warn_if_unfinished(descent, how.tol)
     return conclude(posed, problem, descent, how.min_cluster_size)
 
 
-def first_centers(posed: Posed, solver: str, how: Settings) -> Values:
-    """Starting centres, brought up from small lam where continuation is wanted.
+def first_centers(posed: Posed, solver: str, how: Settings) -> tuple[Values, bool]:
+    """Starting centres, brought up from small lam where continuation is wanted; and whether Ctrl-C cut that short.
 
     Started cold at a large lam, the first weights (partial distances are rough) pull clusters into each other and the
     non-convex problem never lets them go. So lam begins where it moves no point by more than a few percent, and is
@@ -119,17 +118,17 @@ def first_centers(posed: Posed, solver: str, how: Settings) -> Values:
     problem = posed.problem
     overlap = how.min_overlap or default_overlap(posed.entries)
     if not (how.continuation and isinstance(how.init, str)) or problem.fidelity.constrained or problem.lam == 0:
-        return start(posed, problem, how.init, solver=solver, min_overlap=overlap)
+        return start(posed, problem, how.init, solver=solver, min_overlap=overlap), False
     lam = min(problem.lam, lam_without_effect(problem))
     centers = start(posed, problem.at(lam, problem.penalty), how.init, solver=solver, min_overlap=overlap)
     while lam < problem.lam:
         rung = problem.at(lam, problem.penalty)
         descent = descend(rung, centers, solver=solver, max_iter=ITERATIONS_ON_THE_WAY, tol=how.tol)
-        if descent.status == "interrupted":
-            raise KeyboardInterrupt  # there is no solution yet at the lam asked for
         centers = descent.centers
+        if descent.status == "interrupted":
+            return centers, True
         lam *= 2
-    return centers
+    return centers, False
 
 
 def lam_without_effect(problem: Problem) -> float:
@@ -138,9 +137,12 @@ def lam_without_effect(problem: Problem) -> float:
     return 0.05 / strongest
 
 
-def descend_from(problem: Problem, centers: Values, solver: str, how: Settings) -> Descent:
-    """Descend, and say so if asked."""
-    descent = descend(problem, centers, solver=solver, max_iter=how.max_iter, tol=how.tol, callback=how.tell)
+def descend_from(problem: Problem, centers: Values, interrupted: bool, solver: str, how: Settings) -> Descent:
+    """Descend, and say so if asked; where the way to these centres was interrupted, they are what there is."""
+    max_iter = 0 if interrupted else how.max_iter
+    descent = descend(problem, centers, solver=solver, max_iter=max_iter, tol=how.tol, callback=how.tell)
+    if interrupted:
+        descent = replace(descent, status="interrupted")
     if how.verbose:
         print(
             f"lam {problem.lam:.4g}, {problem.penalty}: {descent.status} after {descent.n_iter} iterations, "

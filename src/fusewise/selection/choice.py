@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from scipy.special import fdtrc
+from sklearn.exceptions import ConvergenceWarning
 
 from fusewise.evidence import Evidence, Index
 from fusewise.mixture import TAIL, Mixture, fit_groups, soften
@@ -176,13 +178,18 @@ def _choose_in(
     partitions = _partitions(tree, places, smallest, n_clusters)
     mixtures: list[Mixture] = []
     criteria: list[float] = []
-    for labels in partitions:
-        mixture = _describe(evidence, labels, places, covariances, spread)
-        mixtures.append(mixture)
-        criteria.append(criterion(evidence, mixture, complete=table.is_complete))
-        tell(f"  {mixture.n_components} clusters: criterion {criteria[-1]:.1f} ({mixture.family})")
-        if n_clusters is None and len(criteria) - 1 - int(np.argmax(criteria)) >= PATIENCE:
-            break
+    try:
+        for labels in partitions:
+            mixture = _describe(evidence, labels, places, covariances, spread)
+            mixtures.append(mixture)
+            criteria.append(criterion(evidence, mixture, complete=table.is_complete))
+            tell(f"  {mixture.n_components} clusters: criterion {criteria[-1]:.1f} ({mixture.family})")
+            if n_clusters is None and len(criteria) - 1 - int(np.argmax(criteria)) >= PATIENCE:
+                break
+    except KeyboardInterrupt:
+        if not criteria or n_clusters is not None:
+            raise
+        warnings.warn(f"interrupted: the best of {len(criteria)} partitions compared", ConvergenceWarning, stacklevel=4)
     chosen = int(np.argmax(criteria)) if n_clusters is None else len(criteria) - 1
     mixture = _assign(evidence, mixtures[chosen], places, covariances, spread)
     candidates = tuple(partitions[: len(criteria)]), tuple(mixtures), tuple(criteria)
