@@ -188,7 +188,9 @@ def _grown(array: Any, size: int) -> Any:
     if size <= len(array):
         return array
     larger = np.empty((2 * size, array.shape[1]), array.dtype)
-    larger[: len(array)] = array
+    for i in range(len(array)):
+        for j in range(array.shape[1]):
+            larger[i, j] = array[i, j]
     return larger
 
 
@@ -227,7 +229,7 @@ def _fuse_greedily(gram: Any, target: Any, indptr: Any, indices: Any, affinity: 
         left, right = ends[0, 0], ends[0, 1]
         joins[node - n, 0], joins[node - n, 1], heights[node - n] = left, right, keys[0, 0]
         size = _drop(keys, ends, size)
-        gram[node], target[node] = gram[left] + gram[right], target[left] + target[right]
+        _add(gram, target, node, left, right)
         explained[node] = _explained(gram, target, node, -1)
         root[left], root[right] = node, node
         room = stop[left] - start[left] + stop[right] - start[right]
@@ -243,6 +245,15 @@ def _fuse_greedily(gram: Any, target: Any, indptr: Any, indices: Any, affinity: 
             price = _rise(gram, target, explained, node, other) / shared[other]
             size = _push(keys, ends, size, price, node, other)
     return joins, heights
+
+
+@numba.njit(cache=True)
+def _add(gram: Any, target: Any, node: int, left: int, right: int) -> None:
+    """Quadratics of a common centre add. (Written out: whole-array expressions take Numba seconds to compile.)"""
+    for i in range(gram.shape[1]):
+        target[node, i] = target[left, i] + target[right, i]
+        for j in range(gram.shape[1]):
+            gram[node, i, j] = gram[left, i, j] + gram[right, i, j]
 
 
 @numba.njit(cache=True)
