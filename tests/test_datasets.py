@@ -145,3 +145,13 @@ def test_wine_subset():
     for row, wine in ((0, 0), (40, 64), (119, 177)):
         np.testing.assert_allclose(X[row] * np.ptp(table, axis=0) + table.min(axis=0), table[wine])
         assert y[row] == cultivar[wine]
+
+
+@pytest.mark.parametrize("distribution", ["uniform", "normal"])
+def test_one_seed_for_clusters_and_holes(distribution):
+    """What is hidden has nothing to do with the noise, even where both were drawn with the same seed."""
+    for centers in (None, np.zeros((2, 20))):
+        X, y, means = make_clusters(2, 200, 20, distribution=distribution, centers=centers, random_state=0)
+        hidden = np.isnan(hide_entries(X, 0.5, random_state=0))
+        correlation = np.corrcoef(hidden.ravel(), (X - means[y]).ravel())[0, 1]
+        assert abs(correlation) < 4 / np.sqrt(X.size)  # four standard errors of no correlation

@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
@@ -45,6 +46,28 @@ def test_told_the_number(clusters):
     for k in (1, 2, 3, 5):
         assert FusionClustering(n_clusters=k).fit(X).n_clusters_ == k
     assert adjusted_rand_score(y, FusionClustering(n_clusters=3).fit_predict(X)) == 1.0
+
+
+def test_told_the_number_at_a_given_lam(clusters):
+    X, _ = clusters
+    free = FusionClustering(lam=0.1, penalty=H1(0.1)).fit(X)
+    assert free.n_clusters_ >= 3
+    assert FusionClustering(n_clusters=2, lam=0.1, penalty=H1(0.1)).fit(X).n_clusters_ == 2
+    with pytest.warns(ConvergenceWarning, match="80 clusters were asked for, but only"):
+        FusionClustering(n_clusters=80, lam=0.5, penalty=H1(0.3)).fit(X)
+
+
+def test_interrupted_is_not_converged(clusters, monkeypatch):
+    def interrupt(*args, **kwargs):
+        if calls:
+            raise KeyboardInterrupt
+        calls.append(1)
+        return 0.0
+
+    calls = []
+    monkeypatch.setattr("fusewise.selection.choice.criterion", interrupt)
+    with pytest.warns(ConvergenceWarning, match="interrupted"):
+        assert not FusionClustering().fit(clusters[0]).converged_
 
 
 def test_paper_algorithm_is_fuse(clusters):

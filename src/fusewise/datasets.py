@@ -52,6 +52,10 @@ def make_clusters(
     means = means.mean(axis=0) + shrink * (means - means.mean(axis=0))
     y = np.repeat(np.arange(len(means)), size)
     shape = (len(y), means.shape[1])
+    if centers is not None or distribution == "uniform":
+        # A stream of its own: else hide_entries with the same seed would hide entries by their very noise. (Normal
+        # noise after random centres is out of step with it already.)
+        rng = np.random.RandomState(rng.randint(2**31 - 1))
     if distribution == "normal":
         deviations = rng.normal(scale=noise, size=shape)
     elif distribution == "uniform":

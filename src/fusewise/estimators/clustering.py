@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from functools import partial
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from fusewise.estimators.base import FusionEstimator
@@ -186,7 +188,8 @@ class FusionClustering(ClusterMixin, ClassNamePrefixFeaturesOutMixin, Transforme
         self.fused_ = self._centers_of(choice, entries, probabilities.mean(axis=0))
         self.lam_, self.penalty_, self.fidelity_ = choice.lam, L0(), Quadratic()
         self.rank_, self.noise_ = choice.subspace.rank, float(np.sqrt(choice.subspace.noise))
-        self.objective_, self.n_iter_, self.converged_ = -choice.criteria[choice.chosen], len(choice.criteria), True
+        self.objective_, self.n_iter_ = -choice.criteria[choice.chosen], len(choice.criteria)
+        self.converged_ = not choice.interrupted
 
     def _classify(self, entries: Entries) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.floating[Any]]]:
         """Labels (outliers -1) and probabilities under the mixture that was chosen, clusters in order of size."""
@@ -208,7 +211,8 @@ class FusionClustering(ClusterMixin, ClassNamePrefixFeaturesOutMixin, Transforme
         if isinstance(self.lam, str):
             self._fit_path(entries, penalty)
         else:
-            self._take(fuse(entries, lam=self.lam, penalty=penalty, **self._settings()))
+            solution = fuse(entries, lam=self.lam, penalty=penalty, **self._settings())
+            self._take(solution, self._joined(FusionPath((solution,)))[1])
         self.noise_ = noise_level(seen)
 
     def _settings(self) -> dict[str, Any]:
@@ -226,12 +230,20 @@ class FusionClustering(ClusterMixin, ClassNamePrefixFeaturesOutMixin, Transforme
             posed = pose(entries, None, 1.0, penalty, self.fidelity, settings["rank"], settings["n_neighbors"])
             lams = lam_schedule(lam_without_effect(posed.problem))
             path = fusion_path(entries, lams=lams, penalty=penalty, **settings)
-        if self.n_clusters is None:
-            k, labels = longest_plateau(path), None
-        else:
-            k, labels = cut_to(path, self.n_clusters)
+        k, labels = self._joined(path)
         self._take(path[k], labels)
         self.path_ = path
+
+    def _joined(self, path: FusionPath) -> tuple[int, npt.NDArray[np.intp] | None]:
+        """The point of a path to take, and its groups joined until there are as many as asked for."""
+        if self.n_clusters is None:
+            return longest_plateau(path), None
+        k, labels = cut_to(path, self.n_clusters)
+        found = int(labels.max(initial=-1)) + 1
+        if found < self.n_clusters:
+            message = f"{self.n_clusters} clusters were asked for, but only {found} did not fuse: lower lam or sigma"
+            warnings.warn(message, ConvergenceWarning, stacklevel=4)
+        return k, labels
 
     def _take(self, solution: Solution, labels: npt.NDArray[np.intp] | None = None) -> None:
         """Keep a solution as the result, with labels of its own or those given."""

@@ -70,6 +70,7 @@ class Choice:
     partitions, mixtures, criteria : the candidates along the tree, one for each number of clusters from 1 up.
     chosen : which of them was taken.
     mixture : its components, after the last step of assignment.
+    interrupted : whether Ctrl-C ended the comparison before it was done.
     """
 
     columns: Index
@@ -83,10 +84,11 @@ class Choice:
     criteria: tuple[float, ...]
     chosen: int
     mixture: Mixture
+    interrupted: bool
 
     @property
     def lam(self) -> float:
-        """The lam of l0 fusion at which the chosen partition is the current one: the last join before it."""
+        """The lam of l0 fusion from which the tree has as few groups as were chosen (shed ones counted among them)."""
         heights = self.tree.linkage[:, 2]
         return float(heights[max(len(heights) - self.mixture.n_components, 0)])
 
@@ -178,6 +180,7 @@ def _choose_in(
     partitions = _partitions(tree, places, smallest, n_clusters)
     mixtures: list[Mixture] = []
     criteria: list[float] = []
+    interrupted = False
     try:
         for labels in partitions:
             mixture = _describe(evidence, labels, places, covariances, spread)
@@ -189,11 +192,12 @@ def _choose_in(
     except KeyboardInterrupt:
         if not criteria or n_clusters is not None:
             raise
+        interrupted = True
         warnings.warn(f"interrupted: the best of {len(criteria)} partitions compared", ConvergenceWarning, stacklevel=4)
     chosen = int(np.argmax(criteria)) if n_clusters is None else len(criteria) - 1
     mixture = _assign(evidence, mixtures[chosen], places, covariances, spread)
     candidates = tuple(partitions[: len(criteria)]), tuple(mixtures), tuple(criteria)
-    return subspace, evidence, tree, *candidates, chosen, mixture
+    return subspace, evidence, tree, *candidates, chosen, mixture, interrupted
 
 
 def _grow(evidence: Evidence, places: Real, covariances: Real, spread: Real, n_neighbors: int) -> MergeTree:
@@ -252,10 +256,12 @@ def _describe(
 
 
 def _assign(evidence: Evidence, mixture: Mixture, places: Real, covariances: Real, spread: Real) -> Mixture:
-    """Every row to its likeliest component (unless that would empty one), and a few rounds in which rows are shared."""
+    """Every row to its likeliest component and a few rounds in which rows are shared, unless that empties one."""
     labels = mixture.log_densities(evidence)[0].argmax(axis=1)
     if len(np.unique(labels)) == mixture.n_components:
         mixture = _describe(evidence, labels, places, covariances, spread, mixture.family)
     if mixture.n_components == 1:
         return mixture
-    return soften(evidence, mixture, spread / mixture.n_components ** (2 / evidence.shape[1]), SOFT_ROUNDS)
+    shared = soften(evidence, mixture, spread / mixture.n_components ** (2 / evidence.shape[1]), SOFT_ROUNDS)
+    left = np.unique(shared.log_densities(evidence)[0].argmax(axis=1))
+    return shared if len(left) == shared.n_components else mixture
