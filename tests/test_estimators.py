@@ -65,7 +65,7 @@ def test_interrupted_is_not_converged(clusters, monkeypatch):
         return 0.0
 
     calls = []
-    monkeypatch.setattr("fusewise.selection.choice.criterion", interrupt)
+    monkeypatch.setattr("fusewise.selection.candidates.criterion", interrupt)
     with pytest.warns(ConvergenceWarning, match="interrupted"):
         assert not FusionClustering().fit(clusters[0]).converged_
 

@@ -59,7 +59,7 @@ def seen_law(subspace, entries, i, mu, spread):
 def marginal_densities(evidence, mu, spread):
     """c_i - mu' G_i mu / 2 + h_i' mu."""
     cells = evidence.together
-    gram, target, constant = evidence.marginal(cells, spread[None])
+    gram, target, constant, _ = evidence.marginal(cells, spread[None])
     return constant - 0.5 * np.einsum("k,ikl,l->i", mu, gram[cells.of], mu) + target @ mu
 
 
@@ -114,7 +114,7 @@ class TestEvidence:
         spreads = np.array([spread, 3 * np.eye(len(mu))])
         labels = np.arange(N) % 2
         cells = e.cells(labels, 2)
-        gram, target, constant = e.marginal(cells, spreads)
+        gram, target, constant, _ = e.marginal(cells, spreads)
         found = constant - 0.5 * np.einsum("k,ikl,l->i", mu, gram[cells.of], mu) + target @ mu
         expected = np.array([marginal_densities(e, mu, each) for each in spreads])
         np.testing.assert_allclose(found, expected[labels, np.arange(N)], rtol=1e-10, atol=1e-10)
@@ -187,8 +187,9 @@ class TestDensities:
         for k in range(2):
             spread, centre = mixture.spreads[k], mixture.means[k]
             evidence = Evidence.of(subspace, entries)
-            means, per_cell = mixture.conditional(evidence, k)
-            covariances = per_cell[evidence.together.of]
+            cells = evidence.cells(np.full(N, k), 2)
+            means, roots = mixture.conditional(evidence, cells)
+            covariances = (roots.transpose(0, 2, 1) @ roots)[cells.of]
             for i in range(N):
                 x, mean, covariance, Q = seen_law(subspace, entries, i, centre, spread)
                 gain = np.linalg.solve(covariance, Q @ spread).T if len(x) else np.zeros((len(mu), 0))

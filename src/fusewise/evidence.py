@@ -44,11 +44,13 @@ class Marginal(NamedTuple):
     ----------
     gram : one for each cell, the G = (A^-1 + Sigma)^-1.
     target, constant : one for each row, the h_i = G_i A_i^-1 b_i and the c_i.
+    root : one for each cell, W with W' W = (A + Sigma^-1)^-1, the covariance of v given the entries.
     """
 
     gram: Real
     target: Real
     constant: Real
+    root: Real
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,7 +136,7 @@ class Evidence:
         factors = np.linalg.cholesky(regular(spreads))
         gram, whole, part, log_det = _by_cell(self.precision, factors, cells.pattern, cells.group)
         target, constant = _by_row(whole, part, log_det, cells.of, self.vector, self.constant)
-        return Marginal(gram, target, constant)
+        return Marginal(gram, target, constant, part)
 
 
 def regular(spreads: Real) -> Real:
@@ -152,46 +154,56 @@ def _patterns(mask: Mask) -> tuple[Index, Index]:
     return first, pattern
 
 
-@numba.njit(cache=True)
+@numba.njit(cache=True, nogil=True)
 def _by_cell(precision: Any, factors: Any, patterns: Any, groups: Any) -> Any:
-    """With Sigma = L L' and B = I + L' A L = R R': G = A - A L B^-1 L' A; and R^-1 L', R^-1 L' A, log det R."""
+    """With Sigma = L L' and B = I + L' A L = R R': G = A - A L B^-1 L' A; and R^-1 L', R^-1 L' A, log det R.
+
+    Row by row, so that the innermost loops run along memory.
+    """
     n, r = len(patterns), precision.shape[1]
-    gram, whole, part, log_det = np.empty((n, r, r)), np.empty((n, r, r)), np.empty((n, r, r)), np.zeros(n)
-    product, lower = np.empty((r, r)), np.empty((r, r))
+    gram, whole, part, log_det = np.empty((n, r, r)), np.empty((n, r, r)), np.zeros((n, r, r)), np.zeros(n)
+    lower = np.empty((r, r))
     for c in range(n):
-        a, factor = precision[patterns[c]], factors[groups[c]]
-        for i in range(r):  # A L
+        a, factor, w, p, g = precision[patterns[c]], factors[groups[c]], whole[c], part[c], gram[c]
+        for i in range(r):  # L' A and L'
             for j in range(r):
-                s = 0.0
-                for k in range(j, r):
-                    s += a[i, k] * factor[k, j]
-                product[i, j] = s
+                w[i, j] = 0.0
+                p[i, j] = factor[j, i]
+            for k in range(i, r):
+                f = factor[k, i]
+                for j in range(r):
+                    w[i, j] += f * a[k, j]
         for i in range(r):  # R
             for j in range(i + 1):
                 s = 1.0 if i == j else 0.0
-                for k in range(i, r):
-                    s += factor[k, i] * product[k, j]
+                for k in range(j, r):
+                    s += w[i, k] * factor[k, j]
                 for k in range(j):
                     s -= lower[i, k] * lower[j, k]
                 lower[i, j] = np.sqrt(s) if i == j else s / lower[j, j]
             log_det[c] += np.log(lower[i, i])
-        for j in range(r):  # R^-1 L' A and R^-1 L', column by column
-            for i in range(r):
-                s, t = product[j, i], factor[j, i]
-                for k in range(i):
-                    s -= lower[i, k] * whole[c, k, j]
-                    t -= lower[i, k] * part[c, k, j]
-                whole[c, i, j], part[c, i, j] = s / lower[i, i], t / lower[i, i]
+        for i in range(r):  # R^-1 L' A and R^-1 L', in place
+            for k in range(i):
+                f = lower[i, k]
+                for j in range(r):
+                    w[i, j] -= f * w[k, j]
+                    p[i, j] -= f * p[k, j]
+            f = 1.0 / lower[i, i]
+            for j in range(r):
+                w[i, j] *= f
+                p[i, j] *= f
         for i in range(r):
-            for j in range(i + 1):
-                s = a[i, j]
-                for k in range(r):
-                    s -= whole[c, k, i] * whole[c, k, j]
-                gram[c, i, j], gram[c, j, i] = s, s
+            for j in range(r):
+                g[i, j] = a[i, j]
+        for k in range(r):
+            for i in range(r):
+                f = w[k, i]
+                for j in range(r):
+                    g[i, j] -= f * w[k, j]
     return gram, whole, part, log_det
 
 
-@numba.njit(cache=True)
+@numba.njit(cache=True, nogil=True)
 def _by_row(whole: Any, part: Any, log_det: Any, cells: Any, vector: Any, constant: Any) -> Any:
     """h = b - (R^-1 L' A)' y and c + |y|² / 2 - log det R, with y = R^-1 L' b."""
     n, r = vector.shape

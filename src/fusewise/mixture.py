@@ -9,7 +9,9 @@ several sizes; and ``"full"``, each its own, drawn towards the common one by r +
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
+import numba
 import numpy as np
 from scipy.special import gammaln
 
@@ -20,7 +22,8 @@ from fusewise.observations.entries import Real
 TAIL = 5.0
 
 #: At most so many rounds of EM, in which centres, spreads and row weights settle while the labels are held; they end
-#: when the fit gains less than so many nats. Partitions can only be compared by fits that have settled.
+#: when the fit gains less than so many nats (for every thousand rows, where there are more). Partitions can only be
+#: compared by fits that have settled.
 ROUNDS = 20
 GAIN = 0.2
 
@@ -59,15 +62,17 @@ class Mixture:
             densities[:, k], distances[:, k] = density, distance
         return densities + np.log(self.shares), distances
 
-    def conditional(self, evidence: Evidence, k: int) -> tuple[Real, Real]:
-        """Mean of the coordinates of each row, and their covariance for each cell of ``evidence.together``.
+    def conditional(self, evidence: Evidence, cells: Cells) -> tuple[Real, Real]:
+        """Mean of the coordinates of each row; and, for each cell, W with their covariance W' W.
 
-        Given the row's entries, and that it belongs to component k.
+        Given the row's entries, and that it belongs to the component that is its group.
         """
-        spread, mean, cells = self.spreads[k], self.means[k], evidence.together
-        gram, target, _ = evidence.marginal(cells, self.spreads[k : k + 1])
-        pull = target - (gram @ mean)[cells.of]
-        return mean + pull @ spread, spread - spread @ gram @ spread
+        marginal = evidence.marginal(cells, self.spreads)
+        pull = marginal.target - np.einsum("ckl,cl->ck", marginal.gram, self.means[cells.group])[cells.of]
+        moved = np.empty_like(pull)
+        for k, rows in enumerate(cells.rows):
+            moved[rows] = self.means[k] + pull[rows] @ self.spreads[k]
+        return moved, marginal.root
 
 
 def fit_groups(evidence: Evidence, labels: Index, spread: Real, prior: Real, family: str) -> Mixture:
@@ -91,7 +96,7 @@ def fit_groups(evidence: Evidence, labels: Index, spread: Real, prior: Real, fam
         means = _means(cells, marginal, weights)
         density, distance, pull = _student(evidence, cells, marginal, means)
         fit = float(density.sum() + sizes @ np.log(sizes / n))
-        if fit - before < GAIN:
+        if fit - before < GAIN * max(1.0, n / 1000):
             break
         before = fit
         weights = (TAIL + evidence.dimensions) / (TAIL + distance)
@@ -135,24 +140,19 @@ def _student(evidence: Evidence, cells: Cells, marginal: Marginal, means: Real) 
     distance = np.maximum(np.einsum("ik,ik->i", pull, evidence.places - rows), 0)
     gaussian = marginal.constant + np.einsum("ik,ik->i", marginal.target, rows)
     gaussian -= 0.5 * np.einsum("ck,ck->c", moved, own)[cells.of]
-    d = evidence.dimensions
-    tails = gammaln((TAIL + d) / 2) - gammaln(TAIL / 2) - d / 2 * np.log(TAIL / 2)
-    density = gaussian + 0.5 * distance + tails - (TAIL + d) / 2 * np.log1p(distance / TAIL)
-    return density, distance, pull
+    return gaussian + 0.5 * distance + log_tails(distance, evidence.dimensions), distance, pull
 
 
-def _sums(cells: Cells, marginal: Marginal, weights: Real) -> Real:
-    """sum_i w_i G_i over the rows of each group."""
-    r = marginal.gram.shape[1]
-    total = np.zeros((len(cells.rows), r, r))
-    per_cell = np.bincount(cells.of, weights, minlength=len(cells.group))
-    np.add.at(total, cells.group, per_cell[:, None, None] * marginal.gram)
-    return total
+def log_tails(distance: Real, dimensions: Index) -> Real:
+    """log t_nu - log of the Gaussian's normaliser: what stands for -distance/2 where tails are Student's."""
+    lead = gammaln((TAIL + dimensions) / 2) - gammaln(TAIL / 2) - dimensions / 2 * np.log(TAIL / 2)
+    return np.asarray(lead - (TAIL + dimensions) / 2 * np.log1p(distance / TAIL))
 
 
 def _means(cells: Cells, marginal: Marginal, weights: Real) -> Real:
     """argmax over mu_k of sum_i w_i log p(x_i | mu_k), for each group."""
-    system = _sums(cells, marginal, weights)
+    per_cell = np.bincount(cells.of, weights, minlength=len(cells.group))
+    system = _sums(len(cells.rows), cells.group, per_cell, marginal.gram)
     diagonal = np.einsum("gkk->gk", system)  # a view
     # Relative to each direction's own size: one that is known all but exactly must not hold the others back.
     diagonal *= 1 + 1e-8
@@ -163,10 +163,24 @@ def _means(cells: Cells, marginal: Marginal, weights: Real) -> Real:
 
 def _scatters(cells: Cells, marginal: Marginal, shares: Real, weights: Real, pull: Real, spreads: Real) -> Real:
     """sum_i p_i E[w_i (v_i - mu)(v_i - mu)'] for each group: how far rows are known to be, and may be."""
+    per_cell = np.bincount(cells.of, shares, minlength=len(cells.group))
     known = np.array([(pull[i] * (shares * weights)[i, None]).T @ pull[i] for i in cells.rows])
+    known -= _sums(len(cells.rows), cells.group, per_cell, marginal.gram)
     sizes = np.array([shares[i].sum() for i in cells.rows])
-    unknown = sizes[:, None, None] * spreads
-    return unknown + spreads @ (known - _sums(cells, marginal, shares)) @ spreads
+    return sizes[:, None, None] * spreads + spreads @ known @ spreads
+
+
+@numba.njit(cache=True, nogil=True)
+def _sums(n_groups: int, groups: Any, weights: Any, gram: Any) -> Any:
+    """sum_c w_c G_c over the cells of each group."""
+    r = gram.shape[1]
+    total = np.zeros((n_groups, r, r))
+    for c in range(len(groups)):
+        g, w = groups[c], weights[c]
+        for i in range(r):
+            for j in range(r):
+                total[g, i, j] += w * gram[c, i, j]
+    return total
 
 
 def _spreads(scatters: Real, sizes: Real, shape: Real, prior: Real, family: str) -> tuple[Real, Real]:

@@ -26,13 +26,10 @@ def two(shape, gap=9.0, seed=0):
     return rng.normal(size=shape) + gap * y[:, None], y
 
 
-def labels_of(choice):
-    return choice.classify(choice.evidence).labels
-
-
 def chosen(X, **settings):
-    choice = choose(as_entries(X), **settings)
-    return choice, labels_of(choice)
+    entries = as_entries(X)
+    choice = choose(entries, **settings)
+    return choice, choice.classify(entries).labels
 
 
 class TestFinds:
@@ -175,7 +172,7 @@ class TestPoorTables:
         choice, labels = chosen(X)
         assert choice.mixture.n_components == 1
         assert not labels.any()
-        completed = choice.completed(choice.evidence, np.ones((20, 1)))
+        completed = choice.completed(as_entries(X), np.ones((20, 1)))
         np.testing.assert_allclose(completed, 0.1, rtol=1e-6)
 
     @pytest.mark.parametrize("value", [3.0, 0.1, 1e9])
@@ -211,8 +208,7 @@ class TestPoorTables:
         X = np.random.default_rng(5).normal(size=(3, p))[y]
         choice, labels = chosen(X)
         assert adjusted_rand_score(y, labels) == 1
-        np.testing.assert_allclose(choice.completed(choice.evidence, choice.classify(choice.evidence).posterior), X,
-                                   atol=1e-4)  # fmt: skip
+        np.testing.assert_allclose(choice.completed(as_entries(X), np.eye(3)[labels]), X, atol=0.1)
 
     def test_each_row_twice(self):
         X, y = clear(0.3, size=20)
@@ -248,57 +244,59 @@ class TestChoice:
         assert np.sum(heights > choice.lam) <= choice.mixture.n_components - 1
         assert choice.lam >= 0
 
-    def test_the_posterior_is_one(self, choice):
-        found = choice.classify(choice.evidence)
+    def test_the_posterior_is_one(self, table, choice):
+        found = choice.classify(as_entries(table[0]))
         np.testing.assert_allclose(found.posterior.sum(axis=1), 1)
         np.testing.assert_array_equal(found.labels, found.posterior.argmax(axis=1))
 
-    def test_the_evidence_of_the_table_itself(self, table, choice):
-        again = choice.evidence_of(as_entries(table[0]))
-        one, other = choice.classify(choice.evidence), choice.classify(again)
-        np.testing.assert_array_equal(one.labels, other.labels)
-        np.testing.assert_allclose(one.posterior, other.posterior, atol=1e-9)
-        assert adjusted_rand_score(table[1], other.labels) == 1
+    def test_row_blocks_and_threads_change_nothing(self, table, choice, monkeypatch):
+        entries = as_entries(table[0])
+        whole = choice.classify(entries)
+        filled = choice.completed(entries, whole.posterior)
+        monkeypatch.setattr("fusewise.selection.choice.BLOCK", 7)
+        parts = choice.classify(entries)
+        np.testing.assert_array_equal(parts.labels, whole.labels)
+        np.testing.assert_array_equal(parts.outlying, whole.outlying)
+        np.testing.assert_allclose(parts.posterior, whole.posterior, atol=1e-12)
+        np.testing.assert_allclose(choice.completed(entries, whole.posterior), filled)
+        assert adjusted_rand_score(table[1], whole.labels) == 1
 
     def test_new_rows(self, choice):
         X, y, _ = make_clusters(3, 40, 10, noise=0.06, random_state=0)
-        found = choice.classify(choice.evidence_of(as_entries(X)))
+        found = choice.classify(as_entries(X))
         assert adjusted_rand_score(y, found.labels) == 1
         assert found.outlying.mean() < 0.1
-        far = choice.classify(choice.evidence_of(as_entries(X + 50)))
+        far = choice.classify(as_entries(X + 50))
         assert far.outlying.all()
 
     def test_centres_in_the_units_of_the_table(self, table, choice):
         # Means of the complete rows, to within the noise of 0.06 over 40 rows.
         X, y, _ = make_clusters(3, 40, 10, noise=0.06, random_state=0)
-        centres = choice.ambient(choice.mixture.means)
-        labels = labels_of(choice)
+        centres = choice.centers
+        labels = choice.classify(as_entries(table[0])).labels
         for k in range(3):
             (own,) = set(labels[table[1] == k])
             np.testing.assert_allclose(centres[own], X[y == k].mean(axis=0), atol=0.06)
 
     def test_ambient_there_and_back(self, choice):
         v = np.random.default_rng(0).normal(size=(7, choice.subspace.rank))
-        evidence = choice.evidence_of(as_entries(choice.ambient(v)))
-        np.testing.assert_allclose(evidence.places, v, atol=1e-8)
+        np.testing.assert_allclose(choice.places(as_entries(choice.ambient(v))), v, atol=1e-8)
 
     def test_ambient_there_and_back_complex(self):
         rng = np.random.default_rng(0)
         X = rng.normal(size=(60, 9)) + 1j * rng.normal(size=(60, 9))
         choice = choose(as_entries(X), rank=3)
         v = rng.normal(size=(7, 6))
-        evidence = choice.evidence_of(as_entries(choice.ambient(v)))
-        np.testing.assert_allclose(evidence.places, v, atol=1e-8)
+        np.testing.assert_allclose(choice.places(as_entries(choice.ambient(v))), v, atol=1e-8)
 
     def test_a_row_with_nothing_observed_is_completed_by_the_mean_of_the_centres(self, choice):
         X = np.full((2, 10), np.nan)
-        X[1] = choice.ambient(choice.mixture.means[:1])[0]
-        evidence = choice.evidence_of(as_entries(X))
-        found = choice.classify(evidence)
-        np.testing.assert_allclose(found.posterior[0], choice.mixture.shares)
+        X[1] = choice.centers[0]
+        found = choice.classify(as_entries(X))
+        np.testing.assert_allclose(found.posterior[0], choice.clusters.shares)
         assert not found.outlying[0]
-        completed = choice.completed(evidence, found.posterior)
-        np.testing.assert_allclose(completed[0], choice.mixture.shares @ choice.ambient(choice.mixture.means))
+        completed = choice.completed(as_entries(X), found.posterior)
+        np.testing.assert_allclose(completed[0], choice.clusters.shares @ choice.centers)
         np.testing.assert_allclose(completed[1], X[1], atol=1e-3)
 
     def test_holes_are_filled_to_within_the_noise(self, table, choice):
@@ -306,7 +304,8 @@ class TestChoice:
         X, _, _ = make_clusters(3, 40, 10, noise=0.06, random_state=0)
         hidden = np.isnan(table[0])
         assert len(X) == len(hidden)
-        completed = choice.completed(choice.evidence, choice.classify(choice.evidence).posterior)
+        entries = as_entries(table[0])
+        completed = choice.completed(entries, choice.classify(entries).posterior)
         assert np.sqrt(np.mean((completed - X)[hidden] ** 2)) < 0.09
 
 
@@ -320,9 +319,28 @@ def test_interruption_gives_the_best_so_far(monkeypatch):
         compared.append(criterion(*args, **kwargs))
         return compared[-1]
 
-    monkeypatch.setattr("fusewise.selection.choice.criterion", interrupt_after_four)
+    monkeypatch.setattr("fusewise.selection.candidates.criterion", interrupt_after_four)
     with pytest.warns(ConvergenceWarning, match="the best of 4 partitions compared"):
         choice = choose(as_entries(X), rank=6)
     assert choice.criteria == tuple(compared)
     assert choice.chosen == int(np.argmax(compared))
-    assert adjusted_rand_score(y, choice.classify(choice.evidence).labels) == 1
+    assert adjusted_rand_score(y, choice.classify(as_entries(X)).labels) == 1
+
+
+class TestSample:
+    def test_a_large_table_is_clustered_from_a_sample_of_its_rows(self, monkeypatch):
+        monkeypatch.setattr("fusewise.selection.choice.SAMPLE", 150)
+        X, y = clear(0.3, size=200)
+        choice, labels = chosen(X)
+        assert len(choice.rows) == len(choice.partitions[0]) == choice.tree.n_points == 150
+        assert len(np.unique(choice.rows)) == 150
+        assert adjusted_rand_score(y, labels) > 0.99
+        other, others = chosen(X, seed=1)
+        assert not np.array_equal(other.rows, choice.rows)
+        assert adjusted_rand_score(labels, others) > 0.98
+
+    def test_the_smallest_cluster_is_counted_in_rows_of_the_table(self, monkeypatch):
+        monkeypatch.setattr("fusewise.selection.choice.SAMPLE", 200)
+        X, _ = clear(size=[300, 200, 100], k=3)
+        assert chosen(X, min_size=50)[0].n_clusters == 3
+        assert chosen(X, min_size=150)[0].n_clusters == 2

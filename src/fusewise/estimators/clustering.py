@@ -14,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from fusewise.estimators.base import FusionEstimator
+from fusewise.estimators.showing import ShowingMixin
 from fusewise.fidelity import Quadratic, as_fidelity
 from fusewise.fusion import Solution, fuse
 from fusewise.fusion.fuse import lam_without_effect
@@ -24,10 +25,12 @@ from fusewise.observations.entries import Real
 from fusewise.pairs import partial_squared_distances_to
 from fusewise.path import FusionPath, fusion_path
 from fusewise.penalties import H1, L0, Penalty, as_penalty
-from fusewise.selection import Choice, choose, choose_sigma, cut_to, lam_schedule, longest_plateau
+from fusewise.selection import Choice, Classified, choose, choose_sigma, cut_to, lam_schedule, longest_plateau
 
 
-class FusionClustering(ClusterMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, FusionEstimator):  # type: ignore[misc]
+class FusionClustering(  # type: ignore[misc]
+    ShowingMixin, ClusterMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, FusionEstimator
+):
     """Clustering of data with missing entries, by fusion of centres.
 
     Every point i gets a centre u_i of its own, and
@@ -94,7 +97,8 @@ class FusionClustering(ClusterMixin, ClassNamePrefixFeaturesOutMixin, Transforme
         """Cluster the rows of X (NaN, null or not stored: a hole). y is ignored."""
         self._check_parameters()
         entries = self._read(X, y, reset=True)
-        seen = entries.take(np.flatnonzero(entries.row_counts > 0))
+        some = entries.row_counts > 0
+        seen = entries if some.all() else entries.take(np.flatnonzero(some))
         if self.n_clusters is not None and self.n_clusters > seen.shape[0]:
             raise ValueError(f"n_clusters={self.n_clusters}, but only {seen.shape[0]} rows have an observed entry")
         self.observations_ = entries
@@ -114,7 +118,7 @@ class FusionClustering(ClusterMixin, ClassNamePrefixFeaturesOutMixin, Transforme
         entries = self._read(X, None, reset=False)
         warn_of_blanks(entries, columns=False)
         if isinstance(self.path_, Choice):
-            labels, _ = self._classify(entries)
+            labels, _ = self._in_order(self.path_.classify(entries))
         elif self.n_clusters_:
             distances = partial_squared_distances_to(entries, self.cluster_centers_)
             labels = np.argmin(np.where(np.isnan(distances), np.inf, distances), axis=1)
@@ -176,31 +180,30 @@ class FusionClustering(ClusterMixin, ClassNamePrefixFeaturesOutMixin, Transforme
             min_size=self._number("min_cluster_size"),
             tell=partial(print, file=sys.stderr) if self.verbose else lambda line: None,
         )
-        counts = np.bincount(choice.classify(choice.evidence).labels, minlength=choice.mixture.n_components)
-        self._order = np.argsort(np.argsort(-counts, kind="stable"), kind="stable")
-        labels, probabilities = self._classify(entries)
+        found = choice.classify(entries)
+        seen_labels = found.labels[entries.row_counts > 0]
+        self._order = np.argsort(np.argsort(-np.bincount(seen_labels, minlength=choice.n_clusters), kind="stable"))
+        labels, probabilities = self._in_order(found)
         self.labels_ = np.where(entries.row_counts > 0, labels, -1)
         self.probabilities_ = probabilities
         self.confidence_ = np.where(entries.row_counts > 0, probabilities.max(axis=1), 0.0)
-        self.n_clusters_ = choice.mixture.n_components
-        centers = choice.ambient(choice.mixture.means).astype(entries.values.dtype)
-        self.cluster_centers_ = centers[np.argsort(self._order)]
+        self.n_clusters_ = choice.n_clusters
+        self.cluster_centers_ = choice.centers.astype(entries.values.dtype)[np.argsort(self._order)]
         self.fused_ = self._centers_of(choice, entries, probabilities.mean(axis=0))
         self.lam_, self.penalty_, self.fidelity_ = choice.lam, L0(), Quadratic()
         self.rank_, self.noise_ = choice.subspace.rank, float(np.sqrt(choice.subspace.noise))
         self.objective_, self.n_iter_ = -choice.criteria[choice.chosen], len(choice.criteria)
         self.converged_ = not choice.interrupted
 
-    def _classify(self, entries: Entries) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.floating[Any]]]:
-        """Labels (outliers -1) and probabilities under the mixture that was chosen, clusters in order of size."""
-        assert isinstance(self.path_, Choice)
-        found = self.path_.classify(self.path_.evidence_of(entries))
+    def _in_order(self, found: Classified) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.floating[Any]]]:
+        """Labels (outliers -1) and probabilities, clusters in order of size."""
         return np.where(found.outlying, -1, self._order[found.labels]), found.posterior[:, np.argsort(self._order)]
 
     def _centers_of(self, choice: Choice, entries: Entries, shares: Real) -> npt.NDArray[Any]:
         """Each row's centre: that of its cluster, its own likeliest place for an outlier, the mean for a blank row."""
-        alone = choice.ambient(choice.evidence_of(entries).places).astype(self.cluster_centers_.dtype)
-        centers = np.where((self.labels_ >= 0)[:, None], self.cluster_centers_[self.labels_], alone)
+        centers = self.cluster_centers_[self.labels_]
+        alone = np.flatnonzero((self.labels_ < 0) & (entries.row_counts > 0))
+        centers[alone] = choice.ambient(choice.places(entries.take(alone)))
         centers[entries.row_counts == 0] = shares @ self.cluster_centers_
         return centers
 

@@ -55,7 +55,7 @@ class FusionImputer(OneToOneFeatureMixin, TransformerMixin, FusionEstimator):  #
         entries = self._read(X, None, reset=False)
         model = self.clustering_
         if isinstance(model.path_, Choice):
-            evidence = model.path_.evidence_of(entries)
-            return entries.fill(model.path_.completed(evidence, model.path_.classify(evidence).posterior))
+            choice = model.path_
+            return entries.fill(choice.completed(entries, choice.classify(entries).posterior))
         means = np.append(model.cluster_centers_, model.fused_.mean(axis=0)[None], axis=0)
         return entries.fill(means[model.predict(X)])

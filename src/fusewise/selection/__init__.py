@@ -1,6 +1,6 @@
 """Choosing what was left open: along the paper's path by persistence, along the merge tree by likelihood."""
 
-from fusewise.selection.choice import Choice, choose
+from fusewise.selection.choice import Choice, Classified, choose
 from fusewise.selection.plateau import choose_sigma, cut_to, lam_schedule, longest_plateau
 
-__all__ = ["Choice", "choose", "choose_sigma", "cut_to", "lam_schedule", "longest_plateau"]
+__all__ = ["Choice", "Classified", "choose", "choose_sigma", "cut_to", "lam_schedule", "longest_plateau"]

@@ -9,17 +9,23 @@ import numpy.typing as npt
 
 from fusewise.evidence import Evidence, Index
 from fusewise.observations import Entries
-from fusewise.observations.entries import Real
+from fusewise.observations.entries import Real, Values
 from fusewise.subspace import Subspace, fit_subspace
 
 #: Least noise, as a part of the mean variance along an axis.
 NOISE_FLOOR = 1e-6
+#: Rows taken at a time.
+BLOCK = 65536
 
 
 def varying_columns(entries: Entries) -> tuple[Index, Real]:
     """The columns that vary (all, if none does), and the standard deviation of each column, 1 for the others."""
-    squares = np.square(np.abs(entries.centred)).sum(axis=0) / np.maximum(entries.column_counts, 1)
-    deviations = np.sqrt(squares)
+    squares = np.zeros(entries.shape[1])
+    for begin in range(0, entries.shape[0], BLOCK):
+        rows = slice(begin, begin + BLOCK)
+        deviations = np.where(entries.mask[rows], entries.values[rows] - entries.column_means, 0)
+        squares += np.square(np.abs(deviations), dtype=float).sum(axis=0)
+    deviations = np.sqrt(squares / np.maximum(entries.column_counts, 1))
     # A constant that is no exact binary fraction varies in its last digits: that is rounding, not data.
     rounding = 100 * float(np.finfo(entries.values.dtype).eps) * np.abs(entries.column_means)
     columns = np.flatnonzero(deviations > rounding)
@@ -28,10 +34,12 @@ def varying_columns(entries: Entries) -> tuple[Index, Real]:
     return (columns if len(columns) else np.arange(len(deviations))), scale
 
 
-def scaled(entries: Entries, columns: Index, scale: Real) -> Entries:
-    """Columns divided by their scale (in double precision: tables may be singles, likelihoods should not)."""
+def standardised(entries: Entries, columns: Index, scale: Real, middle: Values) -> Entries:
+    """(x - mean) / scale in some columns (in double precision: tables may be singles, likelihoods should not)."""
     wide = np.complex128 if np.iscomplexobj(entries.values) else np.float64
-    return Entries((entries.values[:, columns] / scale[columns]).astype(wide), entries.mask[:, columns])
+    mask = entries.mask[:, columns]
+    values = (entries.values[:, columns].astype(wide) - middle[columns]) / scale[columns]
+    return Entries(np.where(mask, values, 0), mask)
 
 
 def fit_axes(table: Entries, rank: int) -> Subspace:

@@ -41,25 +41,16 @@ def criterion(evidence: Evidence, mixture: Mixture, *, complete: bool) -> float:
 
 
 def _entropy_if_complete(evidence: Evidence, mixture: Mixture, posterior: Real, rng: np.random.Generator) -> float:
-    """sum_i E[H(label | v_i)], v_i drawn given the observed entries of row i."""
-    conditionals = [mixture.conditional(evidence, k) for k in range(mixture.n_components)]
-    roots = [_roots(covariance) for _, covariance in conditionals]
-    cells, total = evidence.together.of, 0.0
+    """sum_i E[H(label | v_i)], v_i drawn given the observed entries of row i: first its label, then its place."""
+    n, r = evidence.shape
+    total = 0.0
     for _ in range(DRAWS):
-        labels = (posterior.cumsum(axis=1) > rng.random((len(posterior), 1))).argmax(axis=1)
-        normal = rng.standard_normal(evidence.shape)
-        drawn = np.empty_like(normal)
-        for k, (mean, _) in enumerate(conditionals):
-            rows = labels == k
-            drawn[rows] = mean[rows] + np.einsum("ikl,il->ik", roots[k][cells[rows]], normal[rows])
+        labels = (posterior.cumsum(axis=1) > rng.random((n, 1))).argmax(axis=1)
+        cells = evidence.cells(labels, mixture.n_components)
+        means, roots = mixture.conditional(evidence, cells)
+        drawn = means + np.einsum("ilk,il->ik", roots[cells.of], rng.standard_normal((n, r)))
         total += _entropy(mixture, drawn)
     return total / DRAWS
-
-
-def _roots(covariances: Real) -> Real:
-    """Square roots U D^1/2 of positive semi-definite matrices."""
-    values, vectors = np.linalg.eigh(covariances)
-    return np.asarray(vectors * np.sqrt(np.maximum(values, 0))[:, None, :])
 
 
 def _entropy(mixture: Mixture, places: Real) -> float:

@@ -1,0 +1,127 @@
+"""Mixtures whose columns are independent within a component: the latent class model, on the observed entries.
+
+A row of component k has entries x_ij with centre m_kj and variance s_kj, all scaled by one Student's weight per row:
+
+    p(x_i | k) = t_nu(x_i on I_i; m_k, diag(s_k)).
+
+What is not seen drops out of the product, so holes cost nothing but the information they hide. Where the columns of a
+cluster do go their own ways, this says more of a row than a few common axes with one noise can; where they move
+together it says far less. Complex columns are two real ones.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from fusewise.mixture import TAIL, log_tails
+from fusewise.observations import Entries
+from fusewise.observations.entries import Real, Values
+
+#: Pseudo-entries that draw a component's variance to the common one, and its centre to the column's mean.
+VARIANCE_ENTRIES, CENTER_ENTRIES = 4.0, 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnMixture:
+    """Components m_k, s_k with shares pi_k.
+
+    Attributes
+    ----------
+    centers : K x P, real or complex.
+    means, variances : the same as real columns, K x P (2P where the table is complex), and the s_kj.
+    shares : K.
+    log_likelihood : of the observed entries of the table it was fitted to, all components considered.
+    complexity : number of free parameters.
+    """
+
+    centers: Values
+    means: Real
+    variances: Real
+    shares: Real
+    log_likelihood: float
+    complexity: float
+
+    @property
+    def n_components(self) -> int:
+        """K."""
+        return len(self.shares)
+
+    def log_densities(self, table: Entries) -> tuple[Real, Real, Real]:
+        """log pi_k + log p(x_i | k) and the squared distance of row i from m_k, both N x K; and the entries seen, N."""
+        values, seen = _real(table)
+        precision = 1 / self.variances
+        distances = np.square(values) @ precision.T - 2 * values @ (self.means * precision).T
+        distances = np.maximum(distances + seen @ (np.square(self.means) * precision).T, 0)
+        normaliser = -0.5 * seen @ np.log(2 * np.pi * self.variances).T
+        counts = seen.sum(axis=1)
+        densities = normaliser + log_tails(distances, counts[:, None]) + np.log(self.shares)
+        return densities, distances, counts
+
+    def completed(self, table: Entries, posterior: Real) -> Values:
+        """E[row | its entries]: the centres, weighed by their probabilities."""
+        return posterior @ self.centers
+
+
+def fit_columns(table: Entries, posterior: Real, rounds: int) -> ColumnMixture:
+    """A mixture with independent columns, by a few rounds of EM from given probabilities of the components.
+
+    Parameters
+    ----------
+    table : entries, columns on one scale and about the origin.
+    posterior : N x K, the probabilities to begin with.
+    rounds : few, as in ``mixture.soften``.
+    """
+    values, seen = _real(table)
+    squares = np.square(values)
+    counts = np.maximum(seen.sum(axis=0), 1)
+    middle = values.sum(axis=0) / counts
+    whole = np.maximum(squares.sum(axis=0) / counts - np.square(middle), 0)
+    floor = np.maximum(np.square(_resolution(values, seen)) / 12, 1e-6 * whole + 1e-12)
+    n_groups = posterior.shape[1]
+    weights = np.ones_like(posterior)
+    for _ in range(rounds):
+        shares, weighted = posterior.mean(axis=0), posterior * weights
+        mass, sums = weighted.T @ seen, weighted.T @ values
+        means = (sums + CENTER_ENTRIES * middle) / (mass + CENTER_ENTRIES)
+        scatter = np.maximum(weighted.T @ squares - 2 * means * sums + np.square(means) * mass, 0)
+        entries = posterior.T @ seen
+        common = scatter.sum(axis=0) + VARIANCE_ENTRIES * whole / n_groups
+        common /= entries.sum(axis=0) + VARIANCE_ENTRIES
+        variances = (scatter + VARIANCE_ENTRIES * common) / (entries + VARIANCE_ENTRIES)
+        variances = np.maximum(variances, floor)
+        own = float(np.mean(entries / (entries + VARIANCE_ENTRIES))) * (n_groups - 1)
+        complexity = n_groups - 1 + (n_groups + 1 + own) * len(middle)
+        found = ColumnMixture(_centers(means, table), means, variances, shares, -np.inf, complexity)
+        densities, distances, seen_entries = found.log_densities(table)
+        total = np.logaddexp.reduce(densities, axis=1)
+        posterior = np.exp(densities - total[:, None])
+        weights = (TAIL + seen_entries[:, None]) / (TAIL + distances)
+    return ColumnMixture(found.centers, means, variances, shares, float(total.sum()), complexity)
+
+
+def _real(table: Entries) -> tuple[Real, Real]:
+    """Values and mask as real numbers, a complex column as two."""
+    if not np.iscomplexobj(table.values):
+        return table.values, table.seen
+    return np.concatenate([table.values.real, table.values.imag], axis=1), np.tile(table.seen, 2)
+
+
+def _centers(means: Real, table: Entries) -> Values:
+    p = table.shape[1]
+    return means[:, :p] + 1j * means[:, p:] if means.shape[1] > p else means
+
+
+def _resolution(values: Real, seen: Real) -> Real:
+    """The step in which each column was measured: the median gap between neighbouring values.
+
+    A value known to the nearest step d hides a variance of d²/12 (Sheppard). Without this floor, yes-or-no columns on
+    which a cluster agrees would have a variance of zero and decide everything.
+    """
+    steps = np.zeros(values.shape[1])
+    for j in range(values.shape[1]):
+        levels = np.unique(values[seen[:, j] > 0, j])
+        if len(levels) > 1:
+            steps[j] = np.median(np.diff(levels))
+    return steps
