@@ -184,6 +184,37 @@ def test_pandas_output(clusters):
     assert list(distances.columns) == [f"fusionclustering{k}" for k in range(3)]
 
 
+def test_imputer_says_how_far_off_it_is():
+    # Entries hidden from it beforehand: the error it foretells is the error it makes.
+    truth, _, _ = make_clusters(3, 200, 12, noise=0.2, random_state=0)
+    X = hide_entries(truth, 0.3, random_state=1)
+    imputer = FusionImputer().fit(X)
+    foretold = imputer.held_out_error_
+    assert set(foretold) == {"clusters", "subspace", "means"}
+    assert imputer.fill_ == min(("clusters", "subspace"), key=foretold.get)
+    misses = ((imputer.transform(X) - truth) / np.nanstd(X, axis=0))[np.isnan(X)]
+    assert np.sqrt(np.mean(misses**2)) == pytest.approx(foretold[imputer.fill_], rel=0.15)
+    assert foretold["means"] == pytest.approx(1, abs=0.1)
+
+
+def test_imputer_fills_by_the_subspace_where_rows_do_not_cluster():
+    rng = np.random.default_rng(0)
+    truth = rng.normal(size=(150, 2)) @ rng.normal(size=(2, 60)) + 0.5 * rng.normal(size=(150, 60))
+    X = hide_entries(truth, 0.9, random_state=0)
+    imputer = FusionImputer().fit(X)
+    assert imputer.fill_ == "subspace"
+    hidden = np.isnan(X)
+    filled, means = imputer.transform(X), np.broadcast_to(np.nanmean(X, axis=0), X.shape)
+    assert np.mean((filled - truth)[hidden] ** 2) < 0.8 * np.mean((means - truth)[hidden] ** 2)
+    np.testing.assert_array_equal(filled[~hidden], X[~hidden])
+
+
+def test_imputer_of_a_tiny_table_has_nothing_to_hide():
+    imputer = FusionImputer(n_clusters=1).fit(np.array([[1.0, np.nan], [2.0, 3.0], [1.5, 2.0]]))
+    assert imputer.held_out_error_ == {}
+    assert imputer.fill_ == "clusters"
+
+
 def test_imputer_beats_the_mean():
     truth, _, _ = make_clusters(3, 40, 10, noise=0.08, random_state=0)
     X = hide_entries(truth, 0.3, random_state=0)

@@ -167,7 +167,7 @@ def _scatters(cells: Cells, marginal: Marginal, shares: Real, weights: Real, pul
     known = np.array([(pull[i] * (shares * weights)[i, None]).T @ pull[i] for i in cells.rows])
     known -= _sums(len(cells.rows), cells.group, per_cell, marginal.gram)
     sizes = np.array([shares[i].sum() for i in cells.rows])
-    return sizes[:, None, None] * spreads + spreads @ known @ spreads
+    return np.asarray(sizes[:, None, None] * spreads + spreads @ known @ spreads)
 
 
 @numba.njit(cache=True, nogil=True)

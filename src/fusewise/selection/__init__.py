@@ -2,5 +2,6 @@
 
 from fusewise.selection.choice import Choice, Classified, choose
 from fusewise.selection.plateau import choose_sigma, cut_to, lam_schedule, longest_plateau
+from fusewise.selection.smooth import Smooth
 
-__all__ = ["Choice", "Classified", "choose", "choose_sigma", "cut_to", "lam_schedule", "longest_plateau"]
+__all__ = ["Choice", "Classified", "Smooth", "choose", "choose_sigma", "cut_to", "lam_schedule", "longest_plateau"]

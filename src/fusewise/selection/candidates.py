@@ -59,7 +59,7 @@ class Rows:
 
     def prior(self, n_groups: int) -> Real:
         """K groups that fill the space between them have about this spread each."""
-        return np.diag(self.variances) / n_groups ** (2 / len(self.variances))
+        return np.asarray(np.diag(self.variances) / n_groups ** (2 / len(self.variances)))
 
 
 def grow(rows: Rows, n_neighbors: int) -> MergeTree:

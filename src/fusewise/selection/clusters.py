@@ -1,11 +1,12 @@
-"""The clusters that were chosen, as what they say of any row: two models of what a cluster is, and which one is kept."""
+"""The clusters that were chosen: two models of what a cluster says of a row, and which of them is kept."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
 from fusewise.columnwise import fit_columns
 from fusewise.evidence import Evidence
@@ -13,6 +14,8 @@ from fusewise.mixture import Mixture
 from fusewise.observations import Entries
 from fusewise.observations.entries import Real, Values
 from fusewise.subspace import Subspace, reconstruct
+
+Count = npt.NDArray[Any]  # whole numbers
 
 #: Rounds of EM in which rows may be shared between clusters, after the choice.
 SOFT_ROUNDS = 4
@@ -33,7 +36,7 @@ class Clusters(Protocol):
     def centers(self) -> Values:
         """K x P."""
 
-    def log_densities(self, table: Entries) -> tuple[Real, Real, Real]:
+    def log_densities(self, table: Entries) -> tuple[Real, Real, Count]:
         """log pi_k + log p(x_i | k); squared distance of row i from centre k (N x K both); dimensions it has seen."""
 
     def completed(self, table: Entries, posterior: Real) -> Values:
@@ -62,7 +65,7 @@ class AlongAxes:
         """K x P."""
         return ambient(self.subspace, self.mixture.means)
 
-    def log_densities(self, table: Entries) -> tuple[Real, Real, Real]:
+    def log_densities(self, table: Entries) -> tuple[Real, Real, Count]:
         """log pi_k + log p(x_i | k); squared distance of row i from centre k (N x K both); dimensions it has seen."""
         evidence = Evidence.of(self.subspace, table)
         return *self.mixture.log_densities(evidence), evidence.dimensions

@@ -1,0 +1,110 @@
+"""A subspace whose loadings are no surer than their columns allow: variational Bayes.
+
+    x_ij = m_j + w_j' v_i + e_ij,   v_i ~ N(0, I),   w_jk ~ N(0, a_k),   m_j ~ N(m, b),   e_ij ~ N(0, noise).
+
+A column seen in three rows cannot have six loadings of its own: it is drawn to what columns are like in general, by as
+much as they are alike. Axes the table does not support go out (a_k falls to zero). Made for filling very empty tables
+(Ilin and Raiko, 2010); for clustering, where a rare axis may be what tells clusters apart, ``fit_subspace`` is better.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fusewise.observations import Entries
+from fusewise.observations.entries import Real
+from fusewise.subspace.fit import fit_subspace, normalized
+from fusewise.subspace.model import Subspace
+
+#: Rows taken at a time.
+BLOCK = 8192
+#: Least variance of a loading, and least noise, relative to the variance of the entries.
+FLOOR = 1e-10
+
+
+def fit_shrunk_subspace(entries: Entries, rank: int, *, max_iter: int = 200, tol: float = 1e-5) -> Subspace:
+    """Alternate between q(v_i), q(w_j), q(m_j) and the variances a, b, noise until the noise settles.
+
+    Each round ends by giving the coordinates' mean and covariance back to the loadings, and by turning the axes to
+    the principal ones of the loadings (parameter expansion), which leaves the model as it is and saves many rounds.
+
+    Parameters
+    ----------
+    entries : real table, columns on comparable scales.
+    rank : the most axes; fewer are left where fewer are supported.
+    max_iter, tol : at most so many rounds, until the noise changes by less than this part of itself.
+    """
+    n, p = entries.shape
+    rank = min(rank, n, p)
+    begin = fit_subspace(entries.values, entries.mask, rank, max_iter=5)
+    counts = entries.column_counts.astype(float)
+    mean, loadings = begin.mean.copy(), begin.basis * np.sqrt(begin.variances)
+    size = max(float(np.square(entries.centred).sum() / counts.sum()), np.finfo(float).tiny)
+    noise = max(begin.noise, FLOOR * size)
+    doubt = np.zeros((p, rank, rank))  # covariance of q(w_j)
+    loading_variance = np.maximum(np.square(loadings).mean(axis=0), FLOOR * size)
+    middle, mean_variance = mean.mean(), max(float(mean.var()), FLOOR * size)
+    for _ in range(max_iter):
+        before = noise
+        sums = _expectation(entries, mean, loadings, doubt, noise)
+        doubt = np.linalg.inv(sums.second / noise + np.diag(1 / loading_variance))
+        loadings = np.einsum("jkl,jl->jk", doubt, sums.cross) / noise
+        residual_sums = sums.total - np.einsum("jk,jk->j", loadings, sums.first)
+        squares = sums.energy - 2 * float(np.einsum("jk,jk->", loadings, sums.cross))
+        squares += float(np.einsum("jk,jkl,jl->", loadings, sums.second, loadings))
+        squares += float(np.einsum("jkl,jkl->", doubt, sums.second))
+        mean_doubt = 1 / (counts / noise + 1 / mean_variance)
+        step = mean_doubt * (residual_sums / noise + (middle - mean) / mean_variance)
+        squares += float((counts * (np.square(step) + mean_doubt) - 2 * step * residual_sums).sum())
+        mean = mean + step
+        noise = max(squares / counts.sum(), FLOOR * size)
+        middle, mean_variance = mean.mean(), max(float(mean.var() + mean_doubt.mean()), FLOOR * size)
+        shift = sums.places / n
+        covariance = sums.latent / n - np.outer(shift, shift)
+        root = np.linalg.cholesky(covariance + FLOOR * np.eye(rank))
+        mean = mean + loadings @ shift
+        loadings, doubt = loadings @ root, root.T @ doubt @ root
+        strength, axes = np.linalg.eigh(loadings.T @ loadings + doubt.sum(axis=0))
+        loadings, doubt = loadings @ axes[:, ::-1], axes[:, ::-1].T @ doubt @ axes[:, ::-1]
+        loading_variance = np.maximum(strength[::-1] / p, FLOOR * size)
+        if abs(np.log(noise / before)) < tol:
+            break
+    return normalized(mean, loadings, noise, ())
+
+
+@dataclass
+class _Sums:
+    """What a round needs of the rows, summed over those that show a column, or over all."""
+
+    total: Any = 0.0  # (P,): sum of y_ij
+    energy: float = 0.0  # sum of y_ij²
+    first: Any = 0.0  # (P, r): sum of E[v_i]
+    cross: Any = 0.0  # (P, r): sum of y_ij E[v_i]
+    second: Any = 0.0  # (P, r, r): sum of E[v_i v_i']
+    places: Any = 0.0  # (r,): sum of E[v_i] over all rows
+    latent: Any = 0.0  # (r, r): sum of E[v_i v_i'] over all rows
+
+
+def _expectation(entries: Entries, mean: Real, loadings: Real, doubt: Real, noise: float) -> _Sums:
+    """One pass over the rows: q(v_i), given the loadings and how sure they are."""
+    p, r = loadings.shape
+    outer = (loadings[:, :, None] * loadings[:, None, :] + doubt).reshape(p, -1)
+    sums = _Sums()
+    for start in range(0, entries.shape[0], BLOCK):
+        rows = slice(start, start + BLOCK)
+        mask = entries.mask[rows].astype(float)
+        y = (entries.values[rows] - mean) * mask
+        covariances = np.linalg.inv((mask @ outer).reshape(-1, r, r) / noise + np.eye(r))
+        v = np.einsum("ikl,il->ik", covariances, y @ loadings) / noise
+        second = covariances + v[:, :, None] * v[:, None, :]
+        sums.total += y.sum(axis=0)
+        sums.energy += float(np.square(y).sum())
+        sums.first += mask.T @ v
+        sums.cross += y.T @ v
+        sums.second += (mask.T @ second.reshape(len(v), -1)).reshape(p, r, r)
+        sums.places += v.sum(axis=0)
+        sums.latent += second.sum(axis=0)
+    return sums
