@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fusewise.mixture import TAIL, log_tails
+from fusewise.mixture import TAIL, log_tails, probabilities
 from fusewise.observations import Entries
 from fusewise.observations.entries import Real, Values
 
@@ -95,8 +95,7 @@ def fit_columns(table: Entries, posterior: Real, rounds: int) -> ColumnMixture:
         complexity = n_groups - 1 + (n_groups + 1 + own) * len(middle)
         found = ColumnMixture(_centers(means, table), means, variances, shares, -np.inf, complexity)
         densities, distances, seen_entries = found.log_densities(table)
-        total = np.logaddexp.reduce(densities, axis=1)
-        posterior = np.exp(densities - total[:, None])
+        posterior, total = probabilities(densities)
         weights = (TAIL + seen_entries[:, None]) / (TAIL + distances)
     return ColumnMixture(found.centers, means, variances, shares, float(total.sum()), complexity)
 

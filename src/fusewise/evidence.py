@@ -20,6 +20,9 @@ from fusewise.subspace import Subspace, information
 
 Index = npt.NDArray[np.intp]
 
+#: Cells worked on at once.
+LANES = 8
+
 
 class Cells(NamedTuple):
     """Rows of one group with one pattern of holes, gathered.
@@ -28,12 +31,15 @@ class Cells(NamedTuple):
     ----------
     of : N, the cell of each row.
     pattern, group : of each cell.
+    order, begin : the rows, cell by cell, and where each cell begins among them (and the last one ends).
     rows : the rows of each group.
     """
 
     of: Index
     pattern: Index
     group: Index
+    order: Index
+    begin: Index
     rows: list[Index]
 
 
@@ -44,7 +50,7 @@ class Marginal(NamedTuple):
     ----------
     gram : one for each cell, the G = (A^-1 + Sigma)^-1.
     target, constant : one for each row, the h_i = G_i A_i^-1 b_i and the c_i.
-    root : one for each cell, W with W' W = (A + Sigma^-1)^-1, the covariance of v given the entries.
+    root : one for each cell, W with W' W = (A + Sigma^-1)^-1, the covariance of v given the entries; or empty.
     """
 
     gram: Real
@@ -122,21 +128,23 @@ class Evidence:
     def cells(self, labels: Index, n_groups: int) -> Cells:
         """Rows gathered by group and pattern."""
         key = labels * len(self.precision) + self.pattern
-        kinds, of = np.unique(key, return_inverse=True)
-        rows = [np.flatnonzero(labels == k) for k in range(n_groups)]
-        return Cells(of, kinds % len(self.precision), kinds // len(self.precision), rows)
+        kinds, of, counts = np.unique(key, return_inverse=True, return_counts=True)
+        order, begin = np.argsort(key, kind="stable"), np.append(0, counts.cumsum())
+        group = kinds // len(self.precision)
+        ends = np.append(0, np.bincount(labels, minlength=n_groups).cumsum())
+        rows = [order[ends[k] : ends[k + 1]] for k in range(n_groups)]
+        return Cells(of, kinds % len(self.precision), group, order, begin, rows)
 
     @cached_property
     def together(self) -> Cells:
         """All rows as one group."""
         return self.cells(np.zeros(self.shape[0], np.intp), 1)
 
-    def marginal(self, cells: Cells, spreads: Real) -> Marginal:
-        """The likelihood of each row with its group's spread (K x r x r) integrated out."""
+    def marginal(self, cells: Cells, spreads: Real, *, roots: bool = False) -> Marginal:
+        """The likelihood of each row with its group's spread (K x r x r) integrated out; `roots` only if asked for."""
         factors = np.linalg.cholesky(regular(spreads))
-        gram, whole, part, log_det = _by_cell(self.precision, factors, cells.pattern, cells.group)
-        target, constant = _by_row(whole, part, log_det, cells.of, self.vector, self.constant)
-        return Marginal(gram, target, constant, part)
+        where = cells.pattern, cells.group, cells.order, cells.begin
+        return Marginal(*_marginal(self.precision, factors, *where, self.vector, self.constant, roots))
 
 
 def regular(spreads: Real) -> Real:
@@ -155,72 +163,87 @@ def _patterns(mask: Mask) -> tuple[Index, Index]:
 
 
 @numba.njit(cache=True, nogil=True)
-def _by_cell(precision: Any, factors: Any, patterns: Any, groups: Any) -> Any:
-    """With Sigma = L L' and B = I + L' A L = R R': G = A - A L B^-1 L' A; and R^-1 L', R^-1 L' A, log det R.
+def _marginal(
+    precision: Any,
+    factors: Any,
+    patterns: Any,
+    groups: Any,
+    order: Any,
+    begin: Any,
+    vector: Any,
+    constant: Any,
+    roots: bool,
+) -> Any:
+    """With Sigma = L L', B = I + L' A L = R R' and y = R^-1 L' b.
 
-    Row by row, so that the innermost loops run along memory.
+    G = A - (R^-1 L' A)' (R^-1 L' A) and W = R^-1 L' of each cell; h = b - (R^-1 L' A)' y and c + |y|² / 2 - log det R of
+    each row. So many cells at once as a processor adds numbers at once: the innermost loops run over them.
     """
     n, r = len(patterns), precision.shape[1]
-    gram, whole, part, log_det = np.empty((n, r, r)), np.empty((n, r, r)), np.zeros((n, r, r)), np.zeros(n)
-    lower = np.empty((r, r))
-    for c in range(n):
-        a, factor, w, p, g = precision[patterns[c]], factors[groups[c]], whole[c], part[c], gram[c]
+    gram, root = np.empty((n, r, r)), np.empty((n if roots else 0, r, r))
+    target, base, y = np.empty_like(vector), np.empty(len(vector)), np.empty(r)
+    a, f, w, p = np.empty((r, r, LANES)), np.empty((r, r, LANES)), np.empty((r, r, LANES)), np.empty((r, r, LANES))
+    lower, s = np.empty((r, r, LANES)), np.empty(LANES)
+    for start in range(0, n, LANES):
+        for c in range(LANES):
+            at = min(start + c, n - 1)
+            for i in range(r):
+                for j in range(r):
+                    a[i, j, c] = precision[patterns[at], i, j]
+                    f[i, j, c] = factors[groups[at], i, j]
         for i in range(r):  # L' A and L'
             for j in range(r):
-                w[i, j] = 0.0
-                p[i, j] = factor[j, i]
-            for k in range(i, r):
-                f = factor[k, i]
-                for j in range(r):
-                    w[i, j] += f * a[k, j]
+                for c in range(LANES):
+                    w[i, j, c] = 0.0
+                    p[i, j, c] = f[j, i, c]
+                for k in range(i, r):
+                    for c in range(LANES):
+                        w[i, j, c] += f[k, i, c] * a[k, j, c]
         for i in range(r):  # R
             for j in range(i + 1):
-                s = 1.0 if i == j else 0.0
+                for c in range(LANES):
+                    s[c] = 1.0 if i == j else 0.0
                 for k in range(j, r):
-                    s += w[i, k] * factor[k, j]
+                    for c in range(LANES):
+                        s[c] += w[i, k, c] * f[k, j, c]
                 for k in range(j):
-                    s -= lower[i, k] * lower[j, k]
-                lower[i, j] = np.sqrt(s) if i == j else s / lower[j, j]
-            log_det[c] += np.log(lower[i, i])
+                    for c in range(LANES):
+                        s[c] -= lower[i, k, c] * lower[j, k, c]
+                for c in range(LANES):
+                    lower[i, j, c] = np.sqrt(s[c]) if i == j else s[c] / lower[j, j, c]
         for i in range(r):  # R^-1 L' A and R^-1 L', in place
-            for k in range(i):
-                f = lower[i, k]
-                for j in range(r):
-                    w[i, j] -= f * w[k, j]
-                    p[i, j] -= f * p[k, j]
-            f = 1.0 / lower[i, i]
             for j in range(r):
-                w[i, j] *= f
-                p[i, j] *= f
+                for k in range(i):
+                    for c in range(LANES):
+                        w[i, j, c] -= lower[i, k, c] * w[k, j, c]
+                        p[i, j, c] -= lower[i, k, c] * p[k, j, c]
+                for c in range(LANES):
+                    w[i, j, c] /= lower[i, i, c]
+                    p[i, j, c] /= lower[i, i, c]
         for i in range(r):
-            for j in range(r):
-                g[i, j] = a[i, j]
-        for k in range(r):
+            for j in range(i + 1):
+                for k in range(r):
+                    for c in range(LANES):
+                        a[i, j, c] -= w[k, i, c] * w[k, j, c]
+        for c in range(min(LANES, n - start)):
+            log_det = 0.0
             for i in range(r):
-                f = w[k, i]
+                log_det += np.log(lower[i, i, c])
                 for j in range(r):
-                    g[i, j] -= f * w[k, j]
-    return gram, whole, part, log_det
-
-
-@numba.njit(cache=True, nogil=True)
-def _by_row(whole: Any, part: Any, log_det: Any, cells: Any, vector: Any, constant: Any) -> Any:
-    """h = b - (R^-1 L' A)' y and c + |y|² / 2 - log det R, with y = R^-1 L' b."""
-    n, r = vector.shape
-    target, base, y = np.empty((n, r)), np.empty(n), np.empty(r)
-    for i in range(n):
-        c = cells[i]
-        square = 0.0
-        for k in range(r):
-            s = 0.0
-            for j in range(r):
-                s += part[c, k, j] * vector[i, j]
-            y[k] = s
-            square += s * s
-        for k in range(r):
-            s = vector[i, k]
-            for j in range(r):
-                s -= whole[c, j, k] * y[j]
-            target[i, k] = s
-        base[i] = constant[i] - log_det[c] + 0.5 * square
-    return target, base
+                    gram[start + c, i, j] = a[max(i, j), min(i, j), c]
+                    if roots:
+                        root[start + c, i, j] = p[i, j, c]
+            for at in range(begin[start + c], begin[start + c + 1]):
+                row = order[at]
+                square = 0.0
+                for i in range(r):
+                    y[i] = 0.0
+                    for j in range(r):
+                        y[i] += p[i, j, c] * vector[row, j]
+                    square += y[i] * y[i]
+                for j in range(r):
+                    target[row, j] = vector[row, j]
+                    for i in range(r):
+                        target[row, j] -= w[i, j, c] * y[i]
+                base[row] = constant[row] - log_det + 0.5 * square
+    return gram, target, base, root

@@ -24,8 +24,10 @@ TAIL = 5.0
 #: At most so many rounds of EM, in which centres, spreads and row weights settle while the labels are held; they end
 #: when the fit gains less than so many nats (for every thousand rows, where there are more). Partitions can only be
 #: compared by fits that have settled.
-ROUNDS = 20
+ROUNDS = 15
 GAIN = 0.2
+#: The steps of the spreads grow from round to round, up to so many times EM's own.
+STRIDE = 3.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +69,7 @@ class Mixture:
 
         Given the row's entries, and that it belongs to the component that is its group.
         """
-        marginal = evidence.marginal(cells, self.spreads)
+        marginal = evidence.marginal(cells, self.spreads, roots=True)
         pull = marginal.target - np.einsum("ckl,cl->ck", marginal.gram, self.means[cells.group])[cells.of]
         moved = np.empty_like(pull)
         for k, rows in enumerate(cells.rows):
@@ -90,19 +92,39 @@ def fit_groups(evidence: Evidence, labels: Index, spread: Real, prior: Real, fam
     sizes = np.bincount(labels).astype(float)
     cells = evidence.cells(labels, len(sizes))
     spreads = np.repeat(spread[None], len(sizes), axis=0)
-    weights, ones, before = np.ones(n), np.ones(n), -np.inf
+    weights, ones, before, stride = np.ones(n), np.ones(n), -np.inf, 1.0
     for _ in range(ROUNDS):
         marginal = evidence.marginal(cells, spreads)
         means = _means(cells, marginal, weights)
         density, distance, pull = _student(evidence, cells, marginal, means)
         fit = float(density.sum() + sizes @ np.log(sizes / n))
+        if fit < before and stride > 1:  # too far: back to where EM itself would have gone
+            (spreads, spread), stride = step, 1.0
+            continue
         if fit - before < GAIN * max(1.0, n / 1000):
             break
         before = fit
         weights = (TAIL + evidence.dimensions) / (TAIL + distance)
         scatters = _scatters(cells, marginal, ones, weights, pull, spreads)
-        spreads, spread = _spreads(scatters, sizes, spread, prior, family)
+        step = _spreads(scatters, sizes, spread, prior, family)
+        spreads, spread = _further(spreads, step[0], stride), _further(spread, step[1], stride)
+        stride = min(1.5 * stride, STRIDE)
     return Mixture(means, spreads, sizes / n, family, fit, _complexity(sizes, r, family))
+
+
+def _further(old: Real, new: Real, stride: float) -> Real:
+    """old^1/2 (old^-1/2 new old^-1/2)^stride old^1/2: the step from one spread to another, lengthened.
+
+    EM creeps where the rows of a group hardly spread but for their noise; steps that grow until they fail do not.
+    """
+    if stride == 1:
+        return new
+    root = np.linalg.cholesky(regular(old))
+    inverse = np.linalg.inv(root)
+    ratios, axes = np.linalg.eigh(inverse @ new @ np.swapaxes(inverse, -1, -2))
+    turned = root @ axes
+    lengths = np.clip(ratios, 1e-3, 1e3) ** stride
+    return np.asarray((turned * lengths[..., None, :]) @ np.swapaxes(turned, -1, -2))
 
 
 def soften(evidence: Evidence, mixture: Mixture, prior: Real, rounds: int) -> Mixture:
@@ -114,7 +136,7 @@ def soften(evidence: Evidence, mixture: Mixture, prior: Real, rounds: int) -> Mi
     cells = evidence.together
     for _ in range(rounds):
         densities, distances = mixture.log_densities(evidence)
-        posterior = np.exp(densities - np.logaddexp.reduce(densities, axis=1)[:, None])
+        posterior, _ = probabilities(densities)
         sizes = posterior.sum(axis=0)
         if sizes.min() < 1:
             break
@@ -129,6 +151,15 @@ def soften(evidence: Evidence, mixture: Mixture, prior: Real, rounds: int) -> Mi
         spreads, _ = _spreads(scatters, sizes, scatters.sum(axis=0) / sizes.sum(), prior, mixture.family)
         mixture = replace(mixture, means=means, spreads=spreads, shares=sizes / sizes.sum())
     return mixture
+
+
+def probabilities(densities: Real) -> tuple[Real, Real]:
+    """p(k | row) from the logarithms of p(k, row), and log p(row).
+
+    Never quite zero: numbers too small to be normal would slow every product down a hundredfold.
+    """
+    total = np.logaddexp.reduce(densities, axis=1)
+    return np.exp(np.maximum(densities - total[:, None], -100.0)), total
 
 
 def _student(evidence: Evidence, cells: Cells, marginal: Marginal, means: Real) -> tuple[Real, Real, Real]:

@@ -14,6 +14,8 @@ GOOD = "a,b\n1,2\n2,1\n8,9\n9,8\n"
 FILES = {
     "empty": (b"", "is empty"),
     "blank": (b" \n\n", "is empty"),
+    "utf-16 without its mark": ("a,b\n1,2\n3,4\n".encode("utf-16-le"), "UTF-16 without its mark"),
+    "utf-16 cut short": ("a,b\n1,2\n3,4\n".encode("utf-16")[:-1], "begins as UTF-16 and does not go on so"),
     "binary": (b"\x00\x01\x02PNG\xff", "binary data"),
     "json": (b'{"a": [1, 2]}', "looks like JSON"),
     "html": (b"<html></html>", "looks like HTML"),
@@ -59,9 +61,23 @@ def test_damaged_binary_files(run, tmp_path, suffix):
     whole = tmp_path / "whole.parquet"
     pd.DataFrame({"a": range(1000)}).to_parquet(whole)
     (tmp_path / f"cut{suffix}").write_bytes(whole.read_bytes()[:-200])
-    ran = run("fit", f"cut{suffix}")
-    assert ran.code == 2
-    assert "is not a readable" in ran.err
+    before = left_over(tmp_path)
+    for command in (["fit"], ["impute"], ["path"], ["guarantee", "--labels", "a"]):
+        ran = run(*command, f"cut{suffix}")
+        assert ran.code == 2
+        assert "is not a readable" in ran.err
+    assert left_over(tmp_path) == before
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".feather", ".xlsx"])
+def test_binary_files_without_a_table(run, tmp_path, suffix):
+    (tmp_path / f"t{suffix}").write_bytes(b"")
+    assert "is empty" in run("fit", f"t{suffix}").err
+    if suffix == ".xlsx":
+        pytest.importorskip("openpyxl")
+        pd.DataFrame([["a", "a"], [1, 2], [3, 4]]).to_excel(tmp_path / "t.xlsx", index=False, header=False)
+        assert "duplicate column names: 'a'" in run("fit", "t.xlsx").err
+    assert left_over(tmp_path) == [f"t{suffix}"]
 
 
 @pytest.mark.parametrize(("options", "message"), [
@@ -100,7 +116,7 @@ def test_results_are_replaced_only_by_force(run, tmp_path):
     (tmp_path / "out/labels.csv").write_text("old")
     ran = run("fit", "t.csv", "--out", "out")
     assert ran.code == 2
-    assert "already holds labels.csv, completed.csv, centers.csv" in ran.err
+    assert "out/labels.csv, out/completed.csv, out/centers.csv: there already" in ran.err
     assert (tmp_path / "out/labels.csv").read_text() == "old"
     assert run("fit", "t.csv", "--out", "out", "--force").code == 0
     assert (tmp_path / "out/labels.csv").read_text().startswith("row,label,confidence\n")

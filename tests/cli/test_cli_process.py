@@ -50,9 +50,32 @@ def test_without_its_libraries(name, monkeypatch, capsys):
     assert f'needs typer and rich, and {name} is missing: pip install "fusewise[cli]"' in capsys.readouterr().err
 
 
-def test_only_binary_tables_need_pandas(run, tmp_path, table, monkeypatch):
+class Without:
+    """A finder that finds nothing of some libraries."""
+
+    def __init__(self, *names):
+        self.names = names
+
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in self.names:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+
+@pytest.fixture
+def without(monkeypatch):
+    """Make libraries impossible to import, as if they had not been installed."""
+
+    def block(*names):
+        for module in [m for m in sys.modules if m.partition(".")[0] in names]:
+            monkeypatch.delitem(sys.modules, module)
+        monkeypatch.setattr(sys, "meta_path", [Without(*names), *sys.meta_path])
+
+    return block
+
+
+def test_only_binary_tables_need_pandas(run, tmp_path, table, without):
     (tmp_path / "t.parquet").write_bytes(b"PAR1")
-    monkeypatch.setitem(sys.modules, "pandas", None)
+    without("pandas", "matplotlib", "plotly")
     assert run("fit", table).code == 0
     ran = run("fit", "t.parquet")
     assert ran.code == 2
@@ -60,22 +83,29 @@ def test_only_binary_tables_need_pandas(run, tmp_path, table, monkeypatch):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals differ")
-def test_ctrl_c_exits_with_130_and_writes_nothing(tmp_path):
-    X = np.random.default_rng(0).normal(size=(4000, 10))
+@pytest.mark.parametrize(("number", "code", "said"), [
+    (signal.SIGINT, 130, "interrupted; nothing was written"), (signal.SIGTERM, 143, ""),
+])  # fmt: skip
+def test_ctrl_c_and_termination_leave_nothing(tmp_path, number, code, said):
+    X = np.random.default_rng(0).normal(size=(2000, 10))
     X[::3, 1] = np.nan
     write(tmp_path / "t.csv", [f"f{j}" for j in range(10)], X)
     command = [sys.executable, "-m", "fusewise.cli", "fit", "t.csv", "--verbose"]
     with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         process.stderr.readline()  # the merge tree is done, the comparison is under way
-        process.send_signal(signal.SIGINT)
+        process.send_signal(number)
         out, err = process.communicate(timeout=60)
-    assert process.returncode == 130
-    assert "interrupted; nothing was written" in err
+    assert process.returncode == code
+    assert said in err
+    assert "Traceback" not in err
     assert out == ""
     assert [path.name for path in tmp_path.iterdir()] == ["t.csv"]
 
 
-@pytest.mark.parametrize("command", ["fit", "guarantee", "plan"])
+COMMANDS = ["fit", "predict", "impute", "path", "guarantee", "plan", "demo", "bench"]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
 def test_help_has_an_example(run, command):
     ran = run(command, "--help")
     assert ran.code == 0

@@ -80,6 +80,9 @@ def test_other_headers(tmp_path):
     assert list(read_table(path).columns) == ["größer", "b"]
     path.write_bytes("größer,b\n1,2\n3,4\n".encode("latin-1"))
     assert list(read_table(path).columns) == ["größer", "b"]
+    assert read_table(path).notes[0].startswith("not UTF-8 (byte 3): read as Latin-1")
+    path.write_bytes("größer,b\n1,2\n3,4\n".encode("utf-16"))
+    assert list(read_table(path).columns) == ["größer", "b"]
 
 
 def test_one_missing_category_is_a_missing_block_of_variance_one(tmp_path):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import difflib
+import math
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -105,11 +106,11 @@ def understand(name: str, cells: Cells, dialect: Dialect) -> Column | str:
     seen = [cell for cell in cells if cell is not None]
     if not seen:
         return "every entry is missing"
-    if _is_boolean(seen):
-        return _categories(name, "boolean", cells, key=lambda cell: str(cell).lower())
     values = as_numbers(cells, dialect)
-    if values is not None:
+    if values is not None and not all(isinstance(cell, bool | np.bool_) for cell in seen):
         return _numbers(name, values)
+    if _is_boolean(seen):
+        return _categories(name, "boolean", cells)
     if _share(seen, _is_date) > 0.8:
         return "dates: turn them into numbers (such as days) to use them"
     if not all(isinstance(cell, str | int | float) for cell in seen):
@@ -124,7 +125,7 @@ def understand(name: str, cells: Cells, dialect: Dialect) -> Column | str:
         return "an identifier: text that differs in every row"
     if distinct > min(MOST_CATEGORIES, len(seen) // 2):
         return f"text with {distinct} distinct values in {len(seen)} rows: too many for categories"
-    return _categories(name, "category", cells, key=str)
+    return _categories(name, "category", cells)
 
 
 def as_numbers(cells: Cells, dialect: Dialect) -> npt.NDArray[np.float64] | None:
@@ -147,15 +148,16 @@ def _to_float(cell: Any, dialect: Dialect) -> float:
 
 
 def _numbers(name: str, values: npt.NDArray[np.float64]) -> Column | str:
-    infinite = np.flatnonzero(np.isinf(values))
-    if len(infinite):
-        more = f" (and {len(infinite) - 1} more)" if len(infinite) > 1 else ""
-        raise InputError(f"column {name!r}, row {infinite[0] + 1}{more}: infinite; leave an unknown entry empty")
     seen = values[~np.isnan(values)]
     if not len(seen):
         return "every entry is missing"
-    if np.ptp(seen) == 0:
-        return f"constant: {seen[0]:g} wherever observed"
+    least, largest = float(seen.min()), float(seen.max())
+    if math.isinf(least) or math.isinf(largest):
+        infinite = np.flatnonzero(np.isinf(values))
+        more = f" (and {len(infinite) - 1} more)" if len(infinite) > 1 else ""
+        raise InputError(f"column {name!r}, row {infinite[0] + 1}{more}: infinite; leave an unknown entry empty")
+    if least == largest:
+        return f"constant: {least:g} wherever observed"
     if _is_id(name, seen):
         return "an identifier: whole numbers, different in every row"
     return Column(name, "number", values)
@@ -189,14 +191,19 @@ def _share(cells: list[Any], test: Callable[[Any], bool]) -> float:
     return sum(map(test, cells)) / len(cells)
 
 
-def _categories(name: str, kind: Kind, cells: Cells, key: Callable[[Any], str]) -> Column:
+def category_key(kind: str, cell: Any) -> str:
+    """What tells the values of a column apart: the text, for booleans in whatever capitals."""
+    return str(cell).lower() if kind == "boolean" else str(cell)
+
+
+def _categories(name: str, kind: Kind, cells: Cells) -> Column:
     """Codes of the categories, in alphabetical order (for booleans: no, then yes)."""
     spelling: dict[str, Any] = {}
     for cell in cells:
         if cell is not None:
-            spelling.setdefault(key(cell), cell)
+            spelling.setdefault(category_key(kind, cell), cell)
     order = {word: code for code, word in enumerate(sorted(spelling))}
-    codes = np.array([np.nan if cell is None else order[key(cell)] for cell in cells])
+    codes = np.array([np.nan if cell is None else order[category_key(kind, cell)] for cell in cells])
     return Column(name, kind, codes, tuple(spelling[word] for word in order))
 
 
@@ -204,10 +211,12 @@ def _names_column(table: Table, left: list[str], asked: str | None) -> str | Non
     if asked is not None:
         return find_column(table, asked, "--names")
     for name in left:
+        if not ROW_NAMES.fullmatch(name.lower()):
+            continue
         cells = table.columns[name]
         # Fractions are measurements, whatever the column is called.
         named = not any(cell is None or FRACTION.fullmatch(str(cell)) for cell in cells)
-        if ROW_NAMES.fullmatch(name.lower()) and named and len(set(map(str, cells))) == len(cells):
+        if named and len(set(map(str, cells))) == len(cells):
             return name
     # Whatever it is called, text that differs in every row names the rows if it comes first.
     return left[0] if left and _is_text_id(table.columns[left[0]]) else None
@@ -223,9 +232,9 @@ def _labels_column(table: Table, left: list[str], asked: str | None) -> str | No
         if asked.lower() == "none" and asked not in table.columns:
             return None
         return find_column(table, asked, "--labels")
-    for name in left:
+    for name in filter(lambda name: LABELS.fullmatch(name.lower()), left):
         distinct = len({*map(str, table.columns[name]), "None"}) - 1
-        if LABELS.fullmatch(name.lower()) and 2 <= distinct <= table.n_rows / 2:
+        if 2 <= distinct <= table.n_rows / 2:
             return name
     return None
 

@@ -7,6 +7,7 @@ column counts the same whatever its number of categories.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,24 +22,39 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """The features that encode one column: x = (value - shift) / scale."""
+    """The features that encode one column: x = (value - shift) / scale.
+
+    ``means`` and ``spread`` are those of what was observed; they are also shift and scale where columns are
+    standardised, and else these are 0 and 1.
+    """
 
     column: Column
     features: tuple[str, ...]
     values: Floats
-    shift: Floats
-    scale: float
+    means: Floats
     spread: float
+    standardized: bool
+
+    @property
+    def shift(self) -> Floats:
+        """What is taken off the values."""
+        return self.means if self.standardized else np.zeros_like(self.means)
+
+    @property
+    def scale(self) -> float:
+        """What they are divided by."""
+        return self.spread if self.standardized else 1.0
 
     @property
     def decimals(self) -> int:
         """Decimals worth writing: four digits of the column's standard deviation."""
-        return int(np.clip(3 - np.floor(np.log10(self.spread)), 0, 300))
+        return min(max(3 - math.floor(math.log10(self.spread)), 0), 300)
 
     def words(self, values: Floats) -> list[Any]:
         """Likeliest entry of the column for each row of decoded values: a number, or a category."""
         if self.column.kind == "number":
-            return [round(float(value), self.decimals) for value in values[:, 0]]
+            decimals = self.decimals
+            return [round(value, decimals) for value in values[:, 0].tolist()]
         codes = values.argmax(axis=1) if values.shape[1] > 1 else (values[:, 0] > 0.5).astype(int)
         return [self.column.categories[code] for code in codes]
 
@@ -65,6 +81,12 @@ class Encoding:
         return float(np.mean([~np.isnan(block.column.values) for block in self.blocks]))
 
     @property
+    def units(self) -> tuple[Floats, Floats]:
+        """Shift and scale of each feature: value = x * scale + shift."""
+        widths = [len(block.features) for block in self.blocks]
+        return np.concatenate([b.shift for b in self.blocks]), np.repeat([b.scale for b in self.blocks], widths)
+
+    @property
     def blank_rows(self) -> npt.NDArray[np.intp]:
         """Rows with nothing observed."""
         return np.flatnonzero(np.all([np.isnan(block.column.values) for block in self.blocks], axis=0))
@@ -82,16 +104,17 @@ def encode(columns: list[Column], *, standardize: bool = True) -> Encoding:
 
 
 def _block(column: Column, standardize: bool) -> Block:
-    features, values = _indicators(column)
-    means = np.nanmean(values, axis=0)
-    largest = float(np.nanmax(np.abs(values - means)))  # so that squares do not overflow
-    spread = largest * float(np.sqrt(np.nanmean(((values - means) / largest) ** 2, axis=0).sum()))
-    if standardize:
-        return Block(column, features, values, means, spread, spread)
-    return Block(column, features, values, np.zeros_like(means), 1.0, spread)
+    features, values = indicators(column)
+    seen = values[~np.isnan(values[:, 0])]  # features of a block are missing together
+    means = seen.mean(axis=0)
+    away = seen - means
+    largest = float(np.abs(away).max())  # so that squares do not overflow
+    spread = largest * math.sqrt(np.square(away / largest).sum() / len(seen))
+    return Block(column, features, values, means, spread, standardize)
 
 
-def _indicators(column: Column) -> tuple[tuple[str, ...], Floats]:
+def indicators(column: Column) -> tuple[tuple[str, ...], Floats]:
+    """Features of a column, and their values: the column itself, or 0/1 for each category."""
     if column.kind == "number":
         return (column.name,), column.values[:, None]
     # Of two values one says everything: the second, which for booleans is "yes".
@@ -106,6 +129,8 @@ def complete(table: Table, encoding: Encoding, fused: Floats) -> dict[str, Cells
     filled = dict(table.written)
     for block, values in zip(encoding.blocks, encoding.decode(fused), strict=True):
         holes = np.flatnonzero(np.isnan(block.column.values))
+        if not len(holes):
+            continue
         cells = table.written[block.column.name].copy()
         for row, word in zip(holes, block.words(values[holes]), strict=True):
             cells[row] = in_dialect(word, table.dialect)

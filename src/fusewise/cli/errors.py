@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 import signal
 import sys
 import threading
@@ -34,9 +35,17 @@ def guarded(command: Callable[P, R]) -> Callable[P, R]:
     @functools.wraps(command)
     def run(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
-            return command(*args, **kwargs)
+            result = command(*args, **kwargs)
+            sys.stdout.flush()
+            return result
         except InputError as error:
             print(f"fusewise: {error}", file=sys.stderr)
+            raise typer.Exit(INPUT_AT_FAULT) from None
+        except BrokenPipeError:
+            raise  # whoever reads has seen enough, as in `fusewise fit t.csv | head`
+        except OSError as error:
+            print(f"fusewise: {error.strerror or error}", file=sys.stderr)
+            sys.stdout = open(os.devnull, "w")  # noqa: SIM115  (or Python would try, and complain, once more at its exit)
             raise typer.Exit(INPUT_AT_FAULT) from None
         except (KeyboardInterrupt, Stop):
             print("fusewise: interrupted; nothing was written", file=sys.stderr)

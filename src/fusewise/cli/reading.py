@@ -8,6 +8,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,6 +23,8 @@ Cells = npt.NDArray[np.object_]
 
 #: What stands for a missing entry, in any mixture of capitals, spaces around it ignored.
 MISSING = frozenset({"", "na", "nan", "null", "none", "?", "-", "n/a"})
+
+LONGEST_MARKER = max(map(len, MISSING))
 
 READABLE = "a table: CSV, TSV, Parquet, Feather/Arrow or Excel"
 
@@ -80,29 +83,33 @@ def read_table(path: Path) -> Table:
 
 def _from_text(path: Path, data: bytes) -> Table:
     """CSV, TSV or semicolons."""
-    text = _decode(path, data)
+    text, assumed = _decode(path, data)
     separator = _separator(path, text)
     dialect = Dialect(separator, "," if separator == ";" else ".")
     header, rows, notes = _split(path, text, separator)
     _refuse_duplicates(path, header)
     written = _by_column(header, rows)
     columns = {name: _none_where_missing(cells) for name, cells in written.items()}
-    return Table(path, columns, written, dialect, notes)
+    return Table(path, columns, written, dialect, assumed + notes)
 
 
-def _decode(path: Path, data: bytes) -> str:
-    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        return data.decode("utf-16", errors="replace")
+def _decode(path: Path, data: bytes) -> tuple[str, list[str]]:
+    """The text of a file, and what was assumed of its encoding."""
+    notes: list[str] = []
     try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError:
+        text = data.decode("utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig")
+    except UnicodeDecodeError as error:
+        if error.encoding.startswith("utf-16"):
+            raise InputError(f"{str(path)!r} begins as UTF-16 and does not go on so: save it as UTF-8") from error
         text = data.decode("latin-1")  # what spreadsheets of Western Europe write; never fails
+        notes.append(f"not UTF-8 (byte {error.start + 1}): read as Latin-1; save it as UTF-8 if names look wrong")
     if re.search(r"[\x00-\x08\x0e-\x1f]", text):
-        raise InputError(f"{str(path)!r} is not a text table (it holds binary data): give {READABLE}")
+        why = "binary data, or text in UTF-16 without its mark"
+        raise InputError(f"{str(path)!r} is not a text table (it holds {why}): give {READABLE}")
     kind = {"{": "JSON", "[": "JSON", "<": "HTML or XML"}.get(text.lstrip()[:1])
     if kind:
         raise InputError(f"{str(path)!r} looks like {kind}, not a table: give {READABLE}")
-    return text
+    return text, notes
 
 
 def _separator(path: Path, text: str) -> str:
@@ -154,8 +161,13 @@ def _objects(cells: Any) -> Cells:
 
 
 def _none_where_missing(cells: Cells) -> Cells:
-    cleaned = [cell.strip() if isinstance(cell, str) else cell for cell in cells]
-    return _objects([None if isinstance(cell, str) and cell.lower() in MISSING else cell for cell in cleaned])
+    return _objects([_cleaned(cell) if isinstance(cell, str) else cell for cell in cells])
+
+
+def _cleaned(cell: str) -> str | None:
+    cell = cell.strip()
+    # The length first: most cells of a wide table need no further look.
+    return None if len(cell) <= LONGEST_MARKER and cell.lower() in MISSING else cell
 
 
 def _from_binary(path: Path, data: bytes, kind: str, read: Callable[[io.BytesIO], Any]) -> Table:
@@ -218,7 +230,7 @@ BINARY: dict[str, tuple[str, Callable[[io.BytesIO], Any]]] = {
 
 
 def _refuse_duplicates(path: Path, names: list[str]) -> None:
-    twice = sorted({name for name in names if names.count(name) > 1}) if len(set(names)) < len(names) else []
+    twice = sorted(name for name, count in Counter(names).items() if count > 1)
     if twice:
         where = ", ".join(str(k + 1) for k, name in enumerate(names) if name == twice[0])
         raise InputError(

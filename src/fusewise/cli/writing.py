@@ -15,47 +15,77 @@ from fusewise.cli.reading import Cells, Dialect
 
 
 @contextmanager
-def staged(out: Path, names: Sequence[str], *, force: bool, source: Path) -> Iterator[Path]:
-    """A temporary folder beside (or in) `out`, whose files move to `out` when the block ends well.
+def staged(targets: Sequence[Path], *, force: bool, source: Path | None = None) -> Iterator[dict[Path, Path]]:
+    """Where to write each target for now; all of them move to their places together when the block ends well.
 
-    Whether `out` can be written to is found out at the start, before any long computation.
+    Whether they can be written at all is found out at the start, before any long computation.
 
     Parameters
     ----------
-    names : files that will be written.
+    targets : files that will be written.
     force : replace those that are there.
     source : the user's table, never replaced.
     """
-    _refuse_conflicts(out, names, force, source)
-    made = [folder for folder in (out, *out.parents) if not folder.exists()]
-    stage = (out if out.exists() else out.parent) / f".fusewise-{secrets.token_hex(4)}"
+    _refuse_conflicts(targets, force, source)
+    folders = dict.fromkeys(target.parent for target in targets)
+    made = [folder for of in folders for folder in (of, *of.parents) if not folder.exists()]
+    stages = {folder: folder / f".fusewise-{secrets.token_hex(4)}" for folder in folders}
     try:
-        stage.mkdir(parents=True)
-        yield stage
-        if out.exists():
-            for name in names:
-                os.replace(stage / name, out / name)
-        else:
-            os.rename(stage, out)
+        for stage in stages.values():
+            stage.mkdir(parents=True)
+        places = {target: stages[target.parent] / target.name for target in targets}
+        yield places
+        _move(places)
         made = []
     except OSError as error:
-        raise InputError(f"cannot write to {str(out)!r}: {error.strerror or error}") from error
+        where = ", ".join(repr(str(folder)) for folder in folders)
+        # The kernel's words alone: a library's would name the temporary file.
+        why = os.strerror(error.errno) if error.errno else error
+        raise InputError(f"cannot write to {where}: {why}") from error
     finally:
-        shutil.rmtree(stage, ignore_errors=True)
-        for folder in made:
+        for stage in stages.values():
+            shutil.rmtree(stage, ignore_errors=True)
+        for folder in sorted(made, key=lambda folder: -len(folder.parts)):
             with suppress(OSError):
                 folder.rmdir()
 
 
-def _refuse_conflicts(out: Path, names: Sequence[str], force: bool, source: Path) -> None:
-    blocked = next((folder for folder in (out, *out.parents) if folder.exists() and not folder.is_dir()), None)
-    if blocked is not None:
-        raise InputError(f"cannot write to {str(out)!r}: {str(blocked)!r} is a file, not a folder")
-    there = [name for name in names if (out / name).exists()]
-    if any((out / name).samefile(source) for name in there):
-        raise InputError(f"the results would replace the table itself ({str(source)!r}): choose another --out")
+def _move(places: dict[Path, Path]) -> None:
+    """Move every file to its target; should one fail, put everything back as it was."""
+    moved: list[Path] = []
+    before: dict[Path, Path] = {}
+    try:
+        for target, place in places.items():
+            if target.exists():
+                before[target] = place.with_name(f"{place.name}.before")
+                os.replace(target, before[target])
+            os.replace(place, target)
+            moved.append(target)
+    except BaseException:
+        for target in moved:
+            target.unlink(missing_ok=True)
+        for target, kept in before.items():
+            if kept.exists():
+                os.replace(kept, target)
+        raise
+
+
+def _refuse_conflicts(targets: Sequence[Path], force: bool, source: Path | None) -> None:
+    if len({target.resolve() for target in targets}) < len(targets):
+        raise InputError(f"two results would have the same name: {', '.join(repr(str(t)) for t in targets)}")
+    for target in targets:
+        blocked = next((folder for folder in target.parents if folder.exists() and not folder.is_dir()), None)
+        if blocked is not None:
+            raise InputError(f"cannot write {str(target)!r}: {str(blocked)!r} is a file, not a folder")
+    there = [target for target in targets if target.exists()]
+    for target in there:
+        if source is not None and target.samefile(source):
+            raise InputError(f"the results would replace the table itself ({str(source)!r}): write elsewhere")
+        if not target.is_file():
+            raise InputError(f"cannot write {str(target)!r}: it is {'a folder' if target.is_dir() else 'no file'}")
     if there and not force:
-        raise InputError(f"{str(out)!r} already holds {', '.join(there)}: choose another --out, or add --force")
+        names = ", ".join(str(target) for target in there)
+        raise InputError(f"{names}: there already; write elsewhere, or add --force to replace")
 
 
 def write_csv(path: Path, columns: dict[str, Cells], dialect: Dialect) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any, Self
 
 import numpy as np
@@ -56,6 +57,15 @@ class FusionEstimator(BaseEstimator):  # type: ignore[misc]
                 params = {name: make(params.get(name, getattr(self, name))), **params}
         super().set_params(**params)
         return self
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to a file of arrays and JSON that cannot run code; ``fusewise.load`` reads it.
+
+        A file of that name is replaced, whole or not at all.
+        """
+        from fusewise.saving import save
+
+        save(self, path)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

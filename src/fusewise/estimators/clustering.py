@@ -28,9 +28,7 @@ from fusewise.penalties import H1, L0, Penalty, as_penalty
 from fusewise.selection import Choice, Classified, choose, choose_sigma, cut_to, lam_schedule, longest_plateau
 
 
-class FusionClustering(  # type: ignore[misc]
-    ShowingMixin, ClusterMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, FusionEstimator
-):
+class FusionClustering(ShowingMixin, ClusterMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, FusionEstimator):  # type: ignore[misc]
     """Clustering of data with missing entries, by fusion of centres.
 
     Every point i gets a centre u_i of its own, and

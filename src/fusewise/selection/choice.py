@@ -12,7 +12,7 @@ import numpy.typing as npt
 from scipy.special import fdtrc
 
 from fusewise.evidence import Evidence, Index
-from fusewise.mixture import TAIL, Mixture
+from fusewise.mixture import TAIL, Mixture, probabilities
 from fusewise.observations import Entries
 from fusewise.observations.entries import Real, Values
 from fusewise.selection.axes import fit_axes, prior_variances, standardised, varying_columns
@@ -106,7 +106,7 @@ class Choice:
 
         def one(rows: slice) -> None:
             densities, distances, dimensions = self.clusters.log_densities(self.standardised(entries, rows))
-            posterior = np.exp(densities - np.logaddexp.reduce(densities, axis=1)[:, None])
+            posterior, _ = probabilities(densities)
             labels = posterior.argmax(axis=1)
             d = np.maximum(dimensions, 1)
             nearest = distances[np.arange(len(labels)), labels]

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from fusewise.columnwise import fit_columns
 from fusewise.evidence import Evidence
-from fusewise.mixture import Mixture
+from fusewise.mixture import Mixture, probabilities
 from fusewise.observations import Entries
 from fusewise.observations.entries import Real, Values
 from fusewise.subspace import Subspace, reconstruct
@@ -95,13 +95,13 @@ def better_explained(table: Entries, evidence: Evidence, subspace: Subspace, mix
     """
     n, p = table.shape
     densities, _ = mixture.log_densities(evidence)
-    total = np.logaddexp.reduce(densities, axis=1)
+    posterior, total = probabilities(densities)
     along = AlongAxes(subspace, mixture)
     if mixture.n_components == 1:
         return along
     sides = 2 if np.iscomplexobj(table.values) else 1
     complexity = mixture.complexity + sides * (p - subspace.rank) * (subspace.rank + 1) + 1
-    apart = fit_columns(table, np.exp(densities - total[:, None]), SOFT_ROUNDS)
+    apart = fit_columns(table, posterior, SOFT_ROUNDS)
     if len(np.unique(apart.log_densities(table)[0].argmax(axis=1))) < apart.n_components:
         return along  # a cluster was lost on the way
     gain = apart.log_likelihood - total.sum() - 0.5 * (apart.complexity - complexity) * np.log(n)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from fusewise.evidence import Evidence, regular
-from fusewise.mixture import TAIL, Mixture
+from fusewise.mixture import TAIL, Mixture, probabilities
 from fusewise.observations.entries import Real
 
 #: Draws of each row's coordinates over which the entropy is averaged.
@@ -35,8 +35,7 @@ def criterion(evidence: Evidence, mixture: Mixture, *, complete: bool) -> float:
         return mixture.fit - penalty
     rng = np.random.default_rng(0)  # the same draws for every partition, so that chance does not decide between them
     densities, _ = mixture.log_densities(evidence)
-    total = np.logaddexp.reduce(densities, axis=1)
-    posterior = np.exp(densities - total[:, None])
+    posterior, total = probabilities(densities)
     return float(total.sum()) - _entropy_if_complete(evidence, mixture, posterior, rng) - penalty
 
 
@@ -62,5 +61,5 @@ def _entropy(mixture: Mixture, places: Real) -> float:
         distance = np.square(np.linalg.solve(factor, (places - mixture.means[k]).T)).sum(axis=0)
         size = np.log(np.diag(factor)).sum()
         scores[:, k] = np.log(mixture.shares[k]) - size - (TAIL + r) / 2 * np.log1p(distance / TAIL)
-    certain = np.exp(scores - np.logaddexp.reduce(scores, axis=1)[:, None])
-    return -float(np.sum(certain * np.log(np.maximum(certain, np.finfo(float).tiny))))
+    certain, _ = probabilities(scores)
+    return -float(np.sum(certain * np.log(certain)))

@@ -1,0 +1,74 @@
+"""``fusewise fit``."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fusewise.cli import options
+
+
+def fit(
+    table: options.TableFile,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR", help="Folder for the results. Without it: TABLE_fusewise.", rich_help_panel=options.OUTPUT
+        ),
+    ] = None,
+    report: Annotated[
+        bool, typer.Option("--report", help="Also write DIR/report.html.", rich_help_panel=options.OUTPUT)
+    ] = False,
+    save: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="MODEL", help="Also write the model, for `fusewise predict`.", rich_help_panel=options.OUTPUT
+        ),
+    ] = None,
+    n_clusters: options.Clusters = None,
+    drop: options.Drop = None,
+    labels: options.Labels = None,
+    names: options.Names = None,
+    standardize: options.Standardize = True,
+    penalty: options.PenaltyName = "h1",
+    sigma: options.Sigma = None,
+    lam: options.Lam = None,
+    fidelity: options.FidelityName = "quadratic",
+    epsilon: options.Epsilon = None,
+    rank: options.Rank = "auto",
+    neighbors: options.Neighbors = "auto",
+    max_iter: options.MaxIter = 500,
+    seed: options.Seed = None,
+    force: options.Force = False,
+    json: options.Json = False,
+    verbose: options.Verbose = None,
+) -> None:
+    """Cluster the rows of a table with holes.
+
+    Writes labels.csv (the cluster of each row), completed.csv (your table, its holes filled) and centers.csv (the
+    clusters, in your units). Scales such as sigma and epsilon are in standardised units unless --no-standardize.
+    """
+    from fusewise.cli import console, summary
+    from fusewise.cli.fit import Outputs, run_fit
+    from fusewise.cli.model import Model
+
+    model = Model(n_clusters, penalty, sigma, lam, fidelity, epsilon, rank, neighbors, max_iter, seed)
+    folder = Path(f"{table.stem}_fusewise") if out is None else out
+    with console.working(shown=verbose is None and not json) as tell:
+        result = run_fit(
+            table,
+            model,
+            Outputs(folder, report, save, force=force, command=shlex.join(["fusewise", *sys.argv[1:]])),
+            columns={"drop": drop or [], "names": names, "labels": labels},
+            standardize=standardize,
+            verbose=1 if verbose else 0,
+            tell=tell,
+        )
+    if json:
+        console.print_json(summary.fit_data(result))
+    elif verbose is not False:
+        summary.print_fit(result)

@@ -1,0 +1,59 @@
+"""``fusewise path``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fusewise.cli import options
+
+
+def path(
+    table: options.TableFile,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Where to write. Without it: TABLE_path.csv.", rich_help_panel=options.OUTPUT
+        ),
+    ] = None,
+    picture: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Also draw it: .png, .svg or .pdf.", rich_help_panel=options.OUTPUT),
+    ] = None,
+    drop: options.Drop = None,
+    labels: options.Labels = None,
+    names: options.Names = None,
+    standardize: options.Standardize = True,
+    n_clusters: options.Clusters = None,
+    penalty: options.PenaltyName = "h1",
+    sigma: options.Sigma = None,
+    fidelity: options.FidelityName = "quadratic",
+    epsilon: options.Epsilon = None,
+    rank: options.Rank = "auto",
+    neighbors: options.Neighbors = "auto",
+    max_iter: options.MaxIter = 500,
+    seed: options.Seed = None,
+    force: options.Force = False,
+    json: options.Json = False,
+) -> None:
+    """Show what the result is chosen from: how points fuse as lam grows, and why one partition is taken.
+
+    By default the candidates are cuts of the merge tree, compared by a criterion (larger is better). With --sigma,
+    --rank none or --neighbors none it is the paper's path, and the partition that persists longest is taken.
+    """
+    from fusewise.cli import console
+    from fusewise.cli.model import Model
+    from fusewise.cli.path import Outputs, path_data, print_path, run_path
+
+    target = Path(f"{table.stem}_path.csv") if out is None else out
+    model = Model(n_clusters, penalty, sigma, None, fidelity, epsilon, rank, neighbors, max_iter, seed)
+    columns = {"drop": drop or [], "names": names, "labels": labels}
+    with console.working(shown=not json) as tell:
+        outputs = Outputs(target, picture, force)
+        found = run_path(table, model, outputs, columns=columns, standardize=standardize, tell=tell)
+    if json:
+        console.print_json(path_data(found))
+    else:
+        print_path(found)

@@ -1,0 +1,54 @@
+// What the model found: the JSON at the end of the page (see payload.py).
+
+const KINDS = { f4: Float32Array, u1: Uint8Array, i2: Int16Array, i4: Int32Array };
+
+/** An array written by payload.packed; rows one after another. */
+function unpack({ kind, bytes }) {
+  const text = atob(bytes);
+  const raw = new Uint8Array(text.length);
+  for (let i = 0; i < text.length; i++) raw[i] = text.charCodeAt(i);
+  return new KINDS[kind](raw.buffer);
+}
+
+/** The result of `make`, made when first asked for. */
+function once(make) {
+  let made;
+  return () => (made ??= make());
+}
+
+const found = JSON.parse(document.getElementById("data").textContent);
+const labels = unpack(found.map.labels);
+const X = unpack(found.map.x);
+const Y = unpack(found.map.y);
+const N = labels.length;
+const K = found.sizes.length;
+
+const symbolOf = (cluster) =>
+  found.palette.symbols[Math.floor(cluster / found.palette.colours.length) % found.palette.symbols.length];
+
+/** Three or four digits, as a reader wants them. */
+function readable(value) {
+  if (value === null || !Number.isFinite(value)) return "–";
+  const size = Math.abs(value);
+  const digits = size >= 100 && size < 1e7 ? { maximumFractionDigits: 0 } : { maximumSignificantDigits: 3 };
+  return size !== 0 && (size < 1e-4 || size >= 1e7)
+    ? value.toExponential(2).replace("-", "−")
+    : value.toLocaleString("en-GB", digits).replace("-", "−");
+}
+
+function shorten(text, most = 28) {
+  return text.length > most ? `${text.slice(0, most - 1)}…` : text;
+}
+
+/** Text for Plotly, which reads some tags and entities in it: nothing of the user's is one. */
+function plain(text) {
+  return text.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
+}
+
+/** An element with children; text goes in as text, never as HTML. */
+function element(tag, attributes = {}, ...children) {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+  made.append(...children);
+  return made;
+}

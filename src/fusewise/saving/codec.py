@@ -1,0 +1,157 @@
+"""Objects as trees of plain JSON values, and back.
+
+None, booleans, whole numbers, finite floats, text and lists stand for themselves. Everything else is an object with a
+key ``"is"``: ``array``, ``text`` (an array of words), ``csr_matrix``, ``csr_array``, ``tuple``, ``dict``, ``complex``,
+``float`` (an infinite one, or NaN), or the name of a class in ``registry``.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from fusewise.estimators.base import FusionEstimator
+from fusewise.saving.registry import ESTIMATORS, PARAMETERISED, RECORDS
+
+Array = npt.NDArray[Any]
+
+#: Kinds of numbers that can be saved: booleans, whole, real and complex ones.
+NUMERIC = "biufc"
+
+#: What fitting may set: ``labels_``, ``_order``; never ``__class__``.
+FITTED = re.compile(r"[a-z][a-z0-9_]*_|_[a-z][a-z0-9_]*")
+
+
+class Encoder:
+    """Objects to trees; the arrays met on the way are gathered in ``arrays``, each once."""
+
+    def __init__(self) -> None:
+        self.arrays: list[Array] = []
+        self._places: dict[int, int] = {}
+
+    def encode(self, value: Any, where: str) -> Any:
+        """The tree of a value; `where` names it in errors."""
+        if value is None or isinstance(value, bool | int | str):
+            return value
+        if isinstance(value, np.generic):
+            return self.encode(value.item(), where)
+        if isinstance(value, float):
+            return float(value) if math.isfinite(value) else {"is": "float", "value": repr(float(value))}
+        if isinstance(value, complex):
+            return {"is": "complex", "value": [self.encode(part, where) for part in (value.real, value.imag)]}
+        if isinstance(value, np.ndarray):
+            return self._array(value, where)
+        if isinstance(value, sparse.csr_matrix | sparse.csr_array):
+            parts = [self.encode(part, where) for part in (value.data, value.indices, value.indptr, *value.shape)]
+            return {"is": "csr_matrix" if isinstance(value, sparse.csr_matrix) else "csr_array", "value": parts}
+        if isinstance(value, list | tuple):
+            items = [self.encode(item, f"{where}[{k}]") for k, item in enumerate(value)]
+            return items if isinstance(value, list) else {"is": "tuple", "value": items}
+        if isinstance(value, dict):
+            pairs = [[self.encode(key, where), self.encode(item, f"{where}[{key!r}]")] for key, item in value.items()]
+            return {"is": "dict", "value": pairs}
+        return self._object(value, where)
+
+    def _array(self, array: Array, where: str) -> dict[str, Any]:
+        if array.dtype.kind == "O" and all(isinstance(word, str) for word in array.ravel()):
+            return {"is": "text", "value": array.tolist()}
+        if array.dtype.kind not in NUMERIC:
+            raise TypeError(f"cannot save {where}: an array of {array.dtype}, and only numbers can be saved")
+        if id(array) not in self._places:
+            self._places[id(array)] = len(self.arrays)
+            self.arrays.append(array)  # also keeps it alive, so that its id stays its own
+        return {"is": "array", "value": self._places[id(array)]}
+
+    def _object(self, value: Any, where: str) -> dict[str, Any]:
+        name = type(value).__name__
+        if type(value) is RECORDS.get(name):
+            parts = {field.name: getattr(value, field.name) for field in dataclasses.fields(value) if field.init}
+        elif type(value) is PARAMETERISED.get(name):
+            parts = value.get_params(deep=False)
+        elif type(value) is ESTIMATORS.get(name):
+            parameters = value.get_params(deep=False)
+            fitted = {key: item for key, item in vars(value).items() if key not in parameters}
+            return {"is": name, "parameters": self._parts(parameters, where), "fitted": self._parts(fitted, where)}
+        else:
+            raise TypeError(f"cannot save {where}: it is a {name}, which a model file cannot hold")
+        return {"is": name, "parts": self._parts(parts, where)}
+
+    def _parts(self, parts: dict[str, Any], where: str) -> dict[str, Any]:
+        return {name: self.encode(value, f"{where}.{name}") for name, value in parts.items()}
+
+
+class Decoder:
+    """Trees to objects, with the arrays they refer to. What a tree may not say is a ValueError."""
+
+    def __init__(self, arrays: Sequence[Array]) -> None:
+        self.arrays = arrays
+
+    def decode(self, tree: Any) -> Any:
+        """The value of a tree."""
+        if isinstance(tree, list):
+            return [self.decode(item) for item in tree]
+        if not isinstance(tree, dict):
+            return tree
+        name, value = tree.get("is"), tree.get("value")
+        if name == "array" and isinstance(value, int) and 0 <= value < len(self.arrays):
+            return self.arrays[value]
+        if name == "text" and isinstance(value, list):
+            return np.array([str(word) for word in value], dtype=object)
+        if name == "float" and value in ("inf", "-inf", "nan"):
+            return float(value)
+        if name == "complex" and isinstance(value, list) and len(value) == 2:
+            return complex(*map(self.decode, value))
+        if name in ("csr_matrix", "csr_array") and isinstance(value, list) and len(value) == 5:
+            data, indices, indptr, n, p = map(self.decode, value)
+            make = sparse.csr_matrix if name == "csr_matrix" else sparse.csr_array
+            made = make((data, indices, indptr), shape=(n, p))
+            made.check_format()  # indices that point outside would read what is not theirs
+            return made
+        if name == "tuple" and isinstance(value, list):
+            return tuple(self.decode(value))
+        if name == "dict" and isinstance(value, list):
+            return {self.decode(key): self.decode(item) for key, item in value}
+        return self._object(str(name), tree)
+
+    def _object(self, name: str, tree: dict[str, Any]) -> Any:
+        if name in ESTIMATORS:
+            return self._estimator(ESTIMATORS[name], tree)
+        if name in RECORDS:
+            fields = [field for field in dataclasses.fields(RECORDS[name]) if field.init]
+            needed = {f.name for f in fields if f.default is f.default_factory is dataclasses.MISSING}
+            return RECORDS[name](**self._parts(name, tree.get("parts"), {f.name for f in fields}, needed))
+        if name in PARAMETERISED:
+            kind = PARAMETERISED[name]
+            return kind(**self._parts(name, tree.get("parts"), set(kind._get_param_names()), set()))
+        raise ValueError(f"it names {name!r}, which is no part of a model")
+
+    def _estimator(self, kind: type[FusionEstimator], tree: dict[str, Any]) -> FusionEstimator:
+        known = set(kind._get_param_names())
+        model = kind(**self._parts(kind.__name__, tree.get("parameters"), known, set()))
+        for name, value in _mapping(tree.get("fitted"), kind.__name__).items():
+            if not FITTED.fullmatch(name) or hasattr(kind, name):
+                raise ValueError(f"{kind.__name__} cannot be given {name!r}")
+            setattr(model, name, self.decode(value))
+        return model
+
+    def _parts(self, name: str, parts: Any, known: set[str], needed: set[str]) -> dict[str, Any]:
+        """Parts of an object, which must be those its class has in this version."""
+        given = set(_mapping(parts, name))
+        if given - known:
+            raise ValueError(f"{name} has no {sorted(given - known)[0]!r} in this version")
+        if needed - given:
+            raise ValueError(f"{name} needs {sorted(needed - given)[0]!r} in this version")
+        return {key: self.decode(value) for key, value in parts.items()}
+
+
+def _mapping(parts: Any, name: str) -> dict[str, Any]:
+    if not isinstance(parts, dict):
+        raise ValueError(f"{name} has no parts")
+    return parts

@@ -1,0 +1,38 @@
+"""The classes a model file may name. Nothing else is ever built, and nothing is imported by a name in a file."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fusewise._parameters import Parameterised
+from fusewise.columnwise import ColumnMixture
+from fusewise.estimators import FusionClustering, FusionImputer
+from fusewise.estimators.base import FusionEstimator
+from fusewise.evidence import Evidence
+from fusewise.fidelity import FIDELITIES
+from fusewise.fusion import Solution
+from fusewise.mixture import Mixture
+from fusewise.observations import Entries, SparseEntries
+from fusewise.path import FusionPath
+from fusewise.penalties import PENALTIES
+from fusewise.selection import Choice, Smooth
+from fusewise.selection.clusters import AlongAxes
+from fusewise.subspace import Subspace
+from fusewise.tree import MergeTree
+
+
+def _by_name(*classes: type[Any]) -> dict[str, type[Any]]:
+    return {known.__name__: known for known in classes}
+
+
+#: Results: dataclasses, saved field by field.
+RECORDS = _by_name(
+    AlongAxes, Choice, ColumnMixture, Entries, Evidence, FusionPath, MergeTree, Mixture, Smooth, Solution,
+    SparseEntries, Subspace,
+)  # fmt: skip
+
+#: Penalties and fidelities, saved by their parameters.
+PARAMETERISED: dict[str, type[Parameterised]] = _by_name(*PENALTIES.values(), *FIDELITIES.values())
+
+#: Models, saved by their parameters and what fitting gave them.
+ESTIMATORS: dict[str, type[FusionEstimator]] = _by_name(FusionClustering, FusionImputer)

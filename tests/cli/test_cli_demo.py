@@ -1,0 +1,86 @@
+"""``fusewise demo`` and ``fusewise bench``: what a newcomer tries first."""
+
+from __future__ import annotations
+
+import os
+import runpy
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from cli_helpers import read
+from sklearn.datasets import load_wine
+
+import fusewise
+from fusewise.cli import bench as bench_module
+
+DEMO = Path(__file__).parents[2] / "examples" / "demo.py"
+FILES = ["centers.csv", "completed.csv", "labels.csv", "report.html", "wine.csv", "wine.fusewise"]
+
+
+def test_demo_ends_with_a_picture_and_the_report(run, monkeypatch, capsys):
+    """Run as ``make demo`` does, twice: the second run replaces the first."""
+    monkeypatch.setattr(sys, "argv", ["demo.py", "--out", "here"])
+    for _ in range(2):
+        with pytest.raises(SystemExit) as exit_:
+            runpy.run_path(str(DEMO), run_name="__main__")
+        assert exit_.value.code in (0, None)
+        out = capsys.readouterr().out
+        assert out.rstrip().endswith(f"The report: {Path('here/report.html')}")
+        assert "two principal components" in out
+        assert sorted(os.listdir("here")) == FILES
+    assert fusewise.load("here/wine.fusewise").n_clusters_ == 3
+
+
+def test_demo_compares_with_what_was_hidden(run):
+    ran = run("demo", "--hidden", "0.2", "--json")
+    assert ran.code == 0, ran.err
+    truth = load_wine().data
+    filled = np.array(list(read(Path("fusewise_demo/completed.csv")).values())[:13], dtype=float).T
+    holes = np.array([[cell == "" for cell in c] for c in list(read(Path("fusewise_demo/wine.csv")).values())[:13]]).T
+    assert holes.mean() == pytest.approx(0.2, abs=0.02)
+    seen = np.where(holes, np.nan, truth)
+    away = ((filled - truth) / np.nanstd(seen, axis=0))[holes]
+    assert ran.json["error_filled"] == pytest.approx(np.sqrt(np.mean(away**2)), rel=1e-3)
+    assert ran.json["error_filled"] < ran.json["error_column_means"]
+    again = run("demo")
+    assert again.code == 2
+    assert "there already" in again.err
+
+
+def test_demo_refuses_what_makes_no_sense(run):
+    assert (ran := run("demo", "--hidden", "1.5")).code == 2
+    assert "--hidden must be from 0 to 0.9" in ran.err
+    assert os.listdir() == []
+
+
+def test_bench_measures_both_on_the_same_tables(run, monkeypatch):
+    seen = []
+    table = bench_module._table
+    monkeypatch.setattr(bench_module, "_table", lambda *a: (made := table(*a), seen.append(made))[0])
+    ran = run("bench", "--rows", "60", "--features", "5", "--clusters", "2", "--repeats", "2", "--json")
+    assert ran.code == 0, ran.err
+    assert len(seen) == 3  # one to compile, and one for each repeat
+    assert np.isnan(seen[1][0]).mean() == pytest.approx(0.4, abs=0.1)
+    ours, peer = ran.json["runs"].values()
+    ratios = [a["seconds"] / b["seconds"] for a, b in zip(ours, peer, strict=True)]
+    assert ran.json["time_ratio"] == pytest.approx(np.median(ratios))
+    assert all(-1 <= one["ari"] <= 1 for one in [*ours, *peer])
+    assert [one["clusters"] for one in peer] == [2, 2]
+
+
+def test_bench_in_words(run):
+    out = run("bench", "--rows", "40", "--features", "4", "--clusters", "2", "--repeats", "1").out
+    assert "1 simulated table: 40 rows × 4 features, 2 clusters, 40% hidden" in " ".join(out.split())
+    assert "ours over the peer's" in out
+
+
+@pytest.mark.parametrize(("options", "message"), [
+    (["--hidden", "0.95"], "--hidden must be from 0 to 0.9"),
+    (["--rows", "20", "--clusters", "6"], "--rows 20 is too few for 6 clusters"),
+])  # fmt: skip
+def test_bench_refuses_what_makes_no_sense(run, options, message):
+    ran = run("bench", *options)
+    assert ran.code == 2
+    assert message in ran.err

@@ -1,0 +1,225 @@
+"""Full disks, closed folders, Ctrl-C, damaged models and very wide tables, for every command that writes."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from cli_helpers import write
+
+from fusewise import FusionClustering
+from fusewise.cli import impute, path, predict
+from fusewise.datasets import make_clusters
+
+GOOD = "a,b\n1,2\n2,1\n8,9\n9,8\n"
+
+WRITING = {
+    "fit": ["fit", "t.csv", "--out", "new/out", "--save", "new/m.fusewise", "--report"],
+    "predict": ["predict", "m.fusewise", "t.csv", "--out", "new/l.csv"],
+    "impute": ["impute", "t.csv", "--out", "new/t.csv"],
+    "path": ["path", "t.csv", "--out", "new/p.csv"],
+    "demo": ["demo", "--out", "new/demo"],
+}
+
+
+def listing(folder: Path) -> dict[str, bytes | None]:
+    """Everything in a folder, with what it holds."""
+    return {str(p.relative_to(folder)): p.read_bytes() if p.is_file() else None for p in sorted(folder.rglob("*"))}
+
+
+@pytest.fixture
+def place(tmp_path):
+    (tmp_path / "t.csv").write_text(GOOD)
+    FusionClustering(penalty="h1", lam=1.0).fit(np.array([[1, 2], [2, 1], [8, 9], [9, 8.0]])).save(
+        tmp_path / "m.fusewise"
+    )
+    return tmp_path
+
+
+def stopped(run, place, command, code, message):
+    before = listing(place)
+    ran = run(*WRITING[command])
+    assert ran.code == code
+    assert message in ran.err
+    assert "Traceback" not in ran.err
+    assert ran.out == ""
+    assert listing(place) == before
+
+
+@pytest.mark.parametrize("command", WRITING)
+def test_a_folder_that_cannot_be_written_to(run, place, command, monkeypatch):
+    mkdir = os.mkdir
+
+    def refuse(path, *args, **options):
+        if "new" in str(path):
+            raise PermissionError(13, "Permission denied", str(path))
+        mkdir(path, *args, **options)
+
+    monkeypatch.setattr(os, "mkdir", refuse)
+    stopped(run, place, command, 2, "Permission denied")
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write anywhere")
+def test_a_folder_that_is_really_closed(run, place):
+    (place / "new").mkdir(mode=0o500)
+    for command in WRITING:
+        stopped(run, place, command, 2, "Permission denied")
+
+
+@pytest.mark.parametrize("command", WRITING)
+def test_a_full_disk(run, place, command, monkeypatch):
+    def full(file, *args, **options):
+        Path(file).write_text("half a fi")
+        raise OSError(28, "No space left on device")
+
+    if command in ("fit", "demo"):
+        monkeypatch.setattr("fusewise.report.write_report", lambda model, file, **options: full(file))
+    for module in (impute, path, predict):
+        monkeypatch.setattr(module, "write_csv", full)
+    stopped(run, place, command, 2, "No space left on device")
+
+
+@pytest.mark.parametrize("command", WRITING)
+@pytest.mark.parametrize("when", ["fitting", "writing"])
+def test_ctrl_c(run, place, command, when, monkeypatch):
+    def interrupt(*args, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(FusionClustering, "fit", interrupt)
+    monkeypatch.setattr(FusionClustering, "predict", interrupt)
+    if when == "writing":
+        monkeypatch.undo()
+        run("--version")  # the folder of the test, once more
+        os.chdir(place)
+        monkeypatch.setattr(os, "replace", interrupt)
+    stopped(run, place, command, 130, "interrupted; nothing was written")
+
+
+@pytest.mark.parametrize("failing", [1, 2, 3, 4, 5, 6])
+def test_moving_the_results_to_their_places_is_undone_as_a_whole(run, place, failing, monkeypatch):
+    """With --force: either all old results or all new ones."""
+    command = ["fit", "t.csv", "--out", "out", "--save", "out/m.fusewise"]
+    assert run(*command).code == 0
+    for name in ("labels.csv", "completed.csv", "centers.csv", "m.fusewise"):
+        (place / "out" / name).write_text("old")
+    before, replace, calls = listing(place), os.replace, []
+
+    def fail(source, target):
+        calls.append(target)
+        if ".fusewise-" in str(source) + str(target) and len(calls) == failing:
+            raise OSError(5, "Input/output error")
+        replace(source, target)
+
+    monkeypatch.setattr(os, "replace", fail)
+    ran = run(*command, "--force")
+    assert ran.code == 2
+    assert "Input/output error" in ran.err
+    assert listing(place) == before
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no limits on the size of files")
+def test_a_disk_that_is_really_full(place):
+    """The kernel refuses to let any file grow beyond a limit, whoever writes it: a table, the model, the report."""
+    X, _, _ = make_clusters(2, 100, 4, noise=0.1, random_state=0)
+    write(place / "big.csv", "abcd", X.round(3))
+    script = """
+import resource, signal
+from fusewise.cli import fit, main, summary
+from fusewise import FusionClustering
+FusionClustering(lam=1.0).fit([[0, 1], [1, 0], [5, 6], [6, 5.]])  # what is compiled is kept before
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+for limit, options in [(4_000, []), (20_000, ["--save", "new/m.fusewise"]), (60_000, ["--report"])]:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))
+    try:
+        main(["fit", "big.csv", "--out", "new", "--lam", "1", *options])
+    except SystemExit as exit:
+        print(exit.code)
+"""
+    before = listing(place)
+    command = [sys.executable, "-c", script]
+    ran = subprocess.run(command, cwd=place, capture_output=True, text=True, timeout=120, check=False)
+    assert ran.stdout.split() == ["2"] * 3, ran.stderr
+    assert ran.stderr == 3 * "fusewise: cannot write to 'new': File too large\n"
+    assert listing(place) == before
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full")
+def test_output_to_a_full_disk():
+    options = ["--clusters", "3", "--size", "200", "--features", "50", "--kappa", "0.4", "--coherence", "2"]
+    command = [sys.executable, "-m", "fusewise.cli", "plan", *options]
+    with open("/dev/full", "w") as full:
+        ran = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert ran.returncode == 2
+    assert ran.stderr == "fusewise: No space left on device\n"
+
+
+class Malicious:
+    """What, unpickled, makes a folder."""
+
+    def __reduce__(self):
+        return os.mkdir, ("sprung",)
+
+
+def make_zip(path):
+    with zipfile.ZipFile(path, "w") as file:
+        file.writestr("[Content_Types].xml", "<Types/>")
+
+
+def truncate(path):
+    FusionClustering().save(path)
+    path.write_bytes(path.read_bytes()[:-100])
+
+
+MODELS = {
+    "pickle": (lambda p: p.write_bytes(pickle.dumps(Malicious())), "is not a Fusewise model"),
+    "truncated": (truncate, "is not a Fusewise model, or it is damaged"),
+    "spreadsheet": (make_zip, "is a zip archive, but not a Fusewise model"),
+    "table": (lambda p: p.write_text(GOOD), "is not a Fusewise model"),
+    "empty": (lambda p: p.write_bytes(b""), "is not a Fusewise model"),
+    "folder": (lambda p: p.mkdir(), "cannot read 'model.fusewise': Is a directory"),
+    "nothing": (lambda p: None, "there is no file 'model.fusewise'"),
+}
+
+
+@pytest.mark.parametrize("kind", MODELS)
+def test_models_that_are_none(run, place, kind):
+    make, message = MODELS[kind]
+    make(place / "model.fusewise")
+    before = listing(place)
+    ran = run("predict", "model.fusewise", "t.csv")
+    assert ran.code == 2
+    assert message in ran.err
+    assert "'model.fusewise'" in ran.err
+    assert listing(place) == before  # no folder made by a pickle, either
+
+
+@pytest.mark.parametrize(
+    "options", [["--save", "t.csv"], ["--save", "out/labels.csv"], ["--save", "."], ["--save", "/dev/null"]]
+)
+def test_a_model_is_saved_over_nothing_else(run, place, options):
+    before = listing(place)
+    ran = run("fit", "t.csv", "--out", "out", *options, "--force")
+    assert ran.code == 2
+    assert listing(place) == before
+    assert not Path("/dev/null").is_file()
+
+
+def test_a_very_wide_table(run, place):
+    """100,000 columns, of which one is there twice: said; and without it, clustered."""
+    X, _, _ = make_clusters(2, 3, 100_000, noise=0.1, random_state=0)
+    names = [f"g{j}" for j in range(100_000)]
+    write(place / "twice.csv", [*names[:-1], "g5"], X[:2].round(2))
+    ran = run("fit", "twice.csv", "--out", "out")
+    assert ran.code == 2
+    assert "duplicate column names: 'g5' ('g5' is columns 6, 100000)" in ran.err
+    write(place / "wide.csv", names, X.round(2))
+    ran = run("fit", "wide.csv", "--out", "out", "--json")
+    assert ran.code == 0, ran.err
+    assert ran.json["features"] == 100_000
+    assert sum(ran.json["sizes"]) + ran.json["outliers"] == 6

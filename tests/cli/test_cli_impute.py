@@ -1,0 +1,56 @@
+"""``fusewise impute``: holes filled, everything else as it was."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from cli_helpers import UNITS, read, write
+
+from fusewise import FusionImputer
+from fusewise.datasets import hide_entries, make_clusters
+
+
+def test_holes_get_the_library_s_values_in_the_user_s_units(run, table, numbers):
+    X = numbers[0]
+    assert run("impute", table).code == 0
+    before, after = read(table), read(Path("table_completed.csv"))
+    assert all(b in ("", a) for name in "abcd" for b, a in zip(before[name], after[name], strict=True))
+    mean, spread = np.nanmean(X, axis=0), np.nanstd(X, axis=0)
+    expected = FusionImputer().fit_transform((X - mean) / spread) * spread + mean
+    found = np.array([after[name] for name in "abcd"], dtype=float).T
+    np.testing.assert_allclose(found, expected, atol=0.001 * np.max(UNITS) * 10)
+
+
+def test_the_error_is_the_one_measured_by_the_library(run, tmp_path):
+    X = hide_entries(make_clusters(3, 30, 5, noise=0.1, random_state=0)[0].round(3), 0.2, random_state=1)
+    path = write(tmp_path / "t.csv", "abcde", X)
+    ran = run("impute", path, "--json")
+    imputer = FusionImputer().fit((X - np.nanmean(X, axis=0)) / np.nanstd(X, axis=0))
+    assert ran.json["held_out_errors"] == pytest.approx(imputer.held_out_error_)
+    assert ran.json["filled_from"] == imputer.fill_
+    out = " ".join(run("impute", path, "--out", "again.csv").out.split())
+    assert f"error {imputer.held_out_error_[imputer.fill_]:.2f} standard deviations" in out
+
+
+def test_holes_are_counted_and_unused_columns_left_alone(run, mixed):
+    ran = run("impute", mixed, "--json")
+    before, after = read(mixed), read(Path("mixed_completed.csv"))
+    used = [*"abcd", "colour", "wet"]
+    assert ran.json["filled"] == sum(cell in ("", "?") for name in used for cell in before[name])
+    assert ran.json["left"] == sum(cell == "n/a" for cell in before["blank"])
+    assert set(after["colour"]) == {"red", "green", "blue"}
+    assert set(after["wet"]) == {"Yes", "no"}
+    assert all(after[name] == before[name] for name in before if name not in used)
+    out = " ".join(run("impute", mixed, "--out", "again.csv").out.split())
+    assert f"filled {ran.json['filled']} holes, from" in out
+    assert f"left {ran.json['left']} holes, in columns that are not used" in out
+
+
+def test_the_table_itself_is_never_replaced(run, table):
+    before = table.read_text()
+    ran = run("impute", table, "--out", table, "--force")
+    assert ran.code == 2
+    assert "would replace the table itself" in ran.err
+    assert table.read_text() == before

@@ -1,0 +1,66 @@
+"""``fusewise path``: what the result was chosen from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from cli_helpers import SIZE, read
+
+from fusewise import FusionClustering
+
+
+def standardised(X):
+    return (X - np.nanmean(X, axis=0)) / np.nanstd(X, axis=0)
+
+
+def test_the_candidates_and_the_choice_of_the_default(run, table, numbers):
+    ran = run("path", table, "--json")
+    assert ran.code == 0, ran.err
+    choice = FusionClustering().fit(standardised(numbers[0])).path_
+    steps = [step for step in ran.json["steps"] if step["criterion"] is not None]
+    assert [step["criterion"] for step in steps] == pytest.approx(choice.criteria[::-1])
+    for step, labels in zip(steps, choice.partitions[::-1], strict=True):
+        assert step["sizes"] == sorted(np.bincount(labels).tolist(), reverse=True)
+    chosen = ran.json["steps"][ran.json["chosen"]]
+    assert chosen["criterion"] == max(step["criterion"] for step in steps)
+    assert chosen["clusters"] == 3
+
+
+def test_the_paper_s_path(run, table, numbers):
+    ran = run("path", table, "--sigma", "0.5", "--json")
+    path = FusionClustering(penalty="h1", rank=None).set_params(penalty__sigma=0.5).fit(standardised(numbers[0])).path_
+    assert [step["lam"] for step in ran.json["steps"]] == pytest.approx(path.lams)
+    assert [step["clusters"] for step in ran.json["steps"]] == path.n_clusters.tolist()
+
+
+@pytest.mark.parametrize("options", [[], ["--sigma", "0.5"], ["--fidelity", "ball"]])
+def test_the_file_is_what_is_printed(run, table, options):
+    steps = (ran := run("path", table, "--json", *options)).json["steps"]
+    written = read(Path("table_path.csv"))
+    assert [float(lam) for lam in written["lam"]] == [step["lam"] for step in steps]
+    assert [list(map(int, sizes.split())) for sizes in written["sizes"]] == [step["sizes"] for step in steps]
+    assert [k for k, word in enumerate(written["chosen"]) if word] == [ran.json["chosen"]]
+    for step in steps:  # every row is in a group or alone
+        assert sum(step["sizes"]) + step["alone"] == 3 * SIZE
+    lams = [step["lam"] for step in steps]
+    assert lams == sorted(lams)
+
+
+def test_the_choice_is_marked(run, table):
+    out = run("path", table).out
+    marked = [line for line in out.splitlines() if "◀ chosen" in line]
+    assert len(marked) == 1
+    assert marked[0].split()[1] == "3"
+    assert "table_path.csv" in out
+
+
+def test_a_picture(run, table):
+    pytest.importorskip("matplotlib")
+    assert run("path", table, "--picture", "p.png", "--out", "p.csv").code == 0
+    assert Path("p.png").read_bytes().startswith(b"\x89PNG")
+    ran = run("path", table, "--picture", "p.docx", "--out", "q.csv")
+    assert ran.code == 2
+    assert "--picture: Format 'docx' is not supported" in ran.err
+    assert not Path("q.csv").exists()

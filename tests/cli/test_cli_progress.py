@@ -1,0 +1,28 @@
+"""The line of progress: stage, bar and time on a terminal, nothing elsewhere."""
+
+from __future__ import annotations
+
+import io
+
+from rich.console import Console
+
+from fusewise.cli import console
+
+
+def test_stages_are_shown_on_a_terminal(monkeypatch):
+    screen = io.StringIO()
+    terminal = Console(file=screen, force_terminal=True, width=80)
+    monkeypatch.setattr(console, "Console", lambda **options: terminal)
+    with console.working(shown=True) as tell:
+        tell("reading t.csv")
+        tell("fusing", 3, 4, objective=1.0)
+    assert "fusing" in screen.getvalue()
+    assert "0:00:0" in screen.getvalue()
+
+
+def test_nothing_elsewhere(capsys):
+    for shown in (True, False):
+        with console.working(shown=shown) as tell:
+            tell("reading t.csv")
+            tell("fusing", 3, 4, objective=1.0)
+    assert capsys.readouterr() == ("", "")

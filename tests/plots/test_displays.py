@@ -1,0 +1,139 @@
+"""The Displays: what they draw, and where."""
+
+import subprocess
+import sys
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from matplotlib.collections import LineCollection, PathCollection, QuadMesh
+from sklearn.exceptions import NotFittedError
+
+from fusewise import FusionClustering
+from fusewise.plots import (
+    DendrogramDisplay,
+    FusionMapDisplay,
+    FusionPathDisplay,
+    MissingnessDisplay,
+    ProfileDisplay,
+)
+from fusewise.plots.findings import compare_missingness, profile_of, read_findings
+from fusewise.plots.palette import COLOURS, MARKERS, SYMBOLS, colour, shape
+
+DISPLAYS = [DendrogramDisplay, FusionMapDisplay, FusionPathDisplay, MissingnessDisplay, ProfileDisplay]
+
+
+def of_kind(ax, kind):
+    return [artist for artist in ax.collections if isinstance(artist, kind)]
+
+
+@pytest.mark.parametrize("display", DISPLAYS)
+@pytest.mark.parametrize("which", ["model", "plain"])
+def test_display_contract(display, which, request):
+    model = request.getfixturevalue(which)
+    shown = display.from_estimator(model)
+    assert shown.ax_.figure is shown.figure_
+    figure, ax = plt.subplots()
+    assert display.from_estimator(model, ax=ax).ax_ is ax
+    again = shown.plot()
+    assert again is shown
+    assert again.ax_ is not ax
+    figure.canvas.draw()
+    with pytest.raises(NotFittedError):
+        display.from_estimator(FusionClustering())
+
+
+def test_map_joins_every_row_to_its_centre(model):
+    found = read_findings(model)
+    ax = FusionMapDisplay.from_estimator(model).ax_
+    lines = np.concatenate([c.get_segments() for c in of_kind(ax, LineCollection)])
+    inside = found.labels >= 0
+    order = np.lexsort(lines[:, 0].T)
+    expected = np.stack([found.points[inside], found.plane.project(found.fused[inside])], axis=1)
+    np.testing.assert_allclose(lines[order], expected[np.lexsort(expected[:, 0].T)])
+    assert sum(len(c.get_offsets()) for c in of_kind(ax, PathCollection)) == len(found.labels)
+
+
+def test_path_marks_the_chosen_step(model):
+    shown = FusionPathDisplay.from_estimator(model)
+    star = next(line for line in shown.ax_.lines if line.get_marker() == "*")
+    assert star.get_ydata()[0] == max(model.path_.criteria)
+    assert shown.groups_ax_.lines[0].get_ydata()[star.get_xdata()[0]] == model.n_clusters_
+
+
+def test_no_path(table):
+    model = FusionClustering(lam=0.01, rank=None).fit(table)
+    with pytest.raises(ValueError, match="no path to draw"):
+        FusionPathDisplay.from_estimator(model)
+    with pytest.raises(ValueError, match="no tree to draw"):
+        DendrogramDisplay.from_estimator(model)
+
+
+def test_profile_cells(model):
+    found = read_findings(model)
+    ax = ProfileDisplay.from_estimator(model, feature_names=list("abcdef")).ax_
+    profile = profile_of(found)
+    np.testing.assert_array_equal(ax.images[0].get_array(), profile.deviations[:, profile.shown].T)
+    names = [label.get_text().split()[0] for label in ax.get_yticklabels()]
+    assert names == [list("abcdef")[j] for j in profile.shown]
+
+
+def test_missingness_cells_and_stars(table):
+    first = FusionClustering().fit(table)
+    X = table.copy()
+    X[first.labels_ == 0, 1] = np.nan
+    model = FusionClustering().fit(X)
+    ax = MissingnessDisplay.from_estimator(model, feature_names=["$a", "b_{", "c", "d", "e", "f"]).ax_
+    mesh = of_kind(ax, QuadMesh)[0]
+    np.testing.assert_array_equal(mesh.get_array(), compare_missingness(read_findings(model)).bands)
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["$a", "b_{ *", "c", "d", "e", "f"]
+    ax.figure.canvas.draw()  # names are no mathematics: a lone $ is fine
+
+
+def test_clusters_look_different():
+    """Colour and shape together name 56 clusters."""
+    looks = {(colour(k), shape(k)) for k in range(len(COLOURS) * len(MARKERS))}
+    assert len(looks) == len(COLOURS) * len(MARKERS)
+    assert len(MARKERS) == len(SYMBOLS)
+
+
+def seen_by(colour_, matrix):
+    """A colour (linear RGB) as seen without one kind of cone, by a 3 x 3 matrix."""
+    rgb = np.array([int(colour_[i : i + 2], 16) for i in (1, 3, 5)]) / 255
+    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+    return np.cbrt(np.clip(matrix @ linear, 0, 1))
+
+
+@pytest.mark.parametrize(
+    "matrix",
+    [
+        np.eye(3),
+        # Machado, Oliveira and Fernandes (2009), severity 1: protanopia, deuteranopia.
+        np.array([[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]]),
+        np.array([[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]]),
+    ],
+    ids=["all cones", "protanopia", "deuteranopia"],
+)
+def test_colours_can_be_told_apart(matrix):
+    seen = np.array([seen_by(c, matrix) for c in COLOURS])
+    gaps = np.linalg.norm(seen[:, None] - seen[None], axis=2)[np.triu_indices(len(COLOURS), 1)]
+    assert gaps.min() > 0.08
+
+
+def test_missing_extra_is_named():
+    script = """
+import sys
+sys.modules["matplotlib"] = None
+sys.modules["matplotlib.pyplot"] = None
+import numpy as np
+from fusewise import FusionClustering
+from fusewise.plots import FusionMapDisplay
+model = FusionClustering().fit(np.repeat([[0.0, 0.1], [5.0, 5.1]], 5, axis=0) + 0.01 * np.arange(10)[:, None])
+try:
+    FusionMapDisplay.from_estimator(model)
+except ImportError as error:
+    assert "fusewise[plot]" in str(error), error
+else:
+    raise AssertionError("no error")
+"""
+    subprocess.run([sys.executable, "-c", script], check=True)

@@ -1,0 +1,198 @@
+"""A model as plain arrays: every number against another way to it."""
+
+import numpy as np
+import pytest
+from scipy.cluster.hierarchy import fcluster, linkage
+from scipy.stats import chi2_contingency
+from sklearn.exceptions import NotFittedError
+from sklearn.feature_selection import f_classif
+
+from fusewise import FusionClustering, FusionImputer
+from fusewise.datasets import make_clusters
+from fusewise.labels import number_by_size
+from fusewise.plots.findings import branches_of, compare_missingness, profile_of, read_findings
+from fusewise.plots.findings.missingness import chi_square, holm
+from fusewise.plots.findings.plane import fit_plane
+from fusewise.plots.findings.trail import join_heights, successors
+from fusewise.tree import MergeTree
+
+
+def test_plane_is_that_of_the_svd():
+    rng = np.random.default_rng(0)
+    rows, unit = rng.normal(size=(40, 5)) * [5, 1, 1, 3, 1], np.array([1.0, 2, 1, 1, 0.5])
+    plane = fit_plane(rows, unit)
+    centred = rows / unit - (rows / unit).mean(axis=0)
+    left, sizes, _ = np.linalg.svd(centred, full_matrices=False)
+    np.testing.assert_allclose(np.abs(plane.project(rows)), np.abs(left[:, :2] * sizes[:2]), atol=1e-9)
+    np.testing.assert_allclose(plane.shares, sizes[:2] ** 2 / (sizes**2).sum())
+
+
+@pytest.mark.parametrize("rows", [np.ones((4, 3)), np.arange(5.0)[:, None], np.ones((1, 2))])
+def test_plane_of_next_to_nothing(rows):
+    points = fit_plane(rows, np.ones(rows.shape[1])).project(rows)
+    assert points.shape == (len(rows), 2)
+    assert np.isfinite(points).all()
+    assert not points[:, 1].any()
+
+
+def test_completed_as_the_imputer_does(model, table):
+    found = read_findings(model)
+    np.testing.assert_allclose(found.completed, FusionImputer().fit_transform(table))
+
+
+def test_sample_holds_every_cluster(model):
+    found = read_findings(model, most_drawn=30)
+    kept = found.labels[found.drawn]
+    assert set(kept) == set(model.labels_)
+    assert 30 <= len(found.drawn) <= 75  # a few of each cluster at least
+    assert len(np.unique(found.drawn)) == len(found.drawn)
+    for label in set(model.labels_):
+        assert found.weights[kept == label].sum() == pytest.approx(np.count_nonzero(model.labels_ == label))
+
+
+def test_unfitted():
+    with pytest.raises(NotFittedError):
+        read_findings(FusionClustering())
+
+
+def test_trail_of_the_tree(model):
+    found = read_findings(model)
+    steps, choice = found.trail.steps, model.path_
+    np.testing.assert_array_equal(steps[0].places, found.points)
+    np.testing.assert_allclose(steps[-1].places, np.tile(found.points.mean(axis=0), (75, 1)))
+    assert steps[found.trail.chosen].n_clusters == model.n_clusters_
+    assert steps[found.trail.chosen].criterion == max(choice.criteria)
+    groups = [step.n_groups for step in steps]
+    assert groups == sorted(groups, reverse=True)
+    lams = [step.lam for step in steps]
+    assert lams == sorted(lams)
+    for step in steps[1:]:  # a group's centre is the mean of its rows
+        first = step.labels == 0
+        np.testing.assert_allclose(step.places[first] - found.points[first].mean(axis=0), 0, atol=1e-12)
+
+
+def test_trail_of_the_path(plain):
+    found = read_findings(plain)
+    path, trail = plain.path_, found.trail
+    assert len(trail.steps) == len(path)
+    np.testing.assert_array_equal(trail.steps[trail.chosen].labels, plain.labels_)
+    k = len(path) // 2
+    np.testing.assert_allclose(trail.steps[k].places, found.plane.project(path.centers(k)))
+    # The point taken is the one whose partition lasts longest.
+    assert trail.steps[trail.chosen].criterion == np.nanmax([step.criterion for step in trail.steps])
+
+
+def test_no_path_no_trail(table):
+    found = read_findings(FusionClustering(lam=0.01, rank=None).fit(table))
+    assert found.trail.steps == ()
+    assert found.trail.chosen is None
+    assert branches_of(found) is None
+
+
+def test_join_heights_of_a_known_tree():
+    """Cuts of SciPy's tree into 6, 5, ..., 1 groups begin at the heights of its last five joins."""
+    rng = np.random.default_rng(1)
+    tree = linkage(rng.normal(size=(60, 2)), "average")
+    cuts = tuple(number_by_size(fcluster(tree, k, "maxclust")) for k in range(6, 0, -1))
+    np.testing.assert_allclose(join_heights(MergeTree(tree), cuts), tree[-6:, 2])
+
+
+def test_successors_by_majority():
+    fine, coarse = np.array([0, 0, 0, 1, 1, 2, -1]), np.array([1, 1, 0, 0, 0, -1, 0])
+    np.testing.assert_array_equal(successors(fine, coarse), [1, 0, -1])
+
+
+def test_branches(model):
+    found = read_findings(model)
+    branches = branches_of(found)
+    finest = len(model.path_.partitions)
+    assert len(branches.sizes) == finest
+    assert sum(branches.sizes) == 75
+    assert len(branches.joins) == finest - 1
+    heights = [join.lam for join in branches.joins]
+    assert heights == sorted(heights)
+    for join in branches.joins:  # a branch ends where a lower one began
+        assert max(join.left[1], join.right[1]) <= join.lam
+        assert join.left[0] < join.right[0]
+
+
+def test_branches_stand_for_all_rows(model):
+    assert sum(branches_of(read_findings(model, most_drawn=30)).sizes) == pytest.approx(75, abs=3)  # rounding
+
+
+def test_telling_is_eta_squared(model, table):
+    """F = (eta² / (K - 1)) / ((1 - eta²) / (n - K)), by scikit-learn, on the observed entries of each column."""
+    found = read_findings(model)
+    eta = profile_of(found).telling
+    for j in range(table.shape[1]):
+        rows = (model.labels_ >= 0) & ~np.isnan(table[:, j])
+        f = f_classif(table[rows, j : j + 1], model.labels_[rows])[0][0]
+        k, n = model.n_clusters_, rows.sum()
+        assert (eta[j] / (k - 1)) / ((1 - eta[j]) / (n - k)) == pytest.approx(f)
+
+
+def test_holes_of_a_profile():
+    X, y, _ = make_clusters(3, 20, 6, noise=0.02, random_state=0)
+    X[y == 1, 2] = np.nan
+    found = read_findings(FusionClustering().fit(X))
+    holes = np.argwhere(np.isnan(profile_of(found).deviations))
+    unseen = [(k, j) for k in range(3) for j in range(6) if np.isnan(X[found.labels == k, j]).all()]
+    assert [tuple(hole) for hole in holes] == unseen
+    assert [j for _, j in unseen] == [2]
+
+
+def test_profile_keeps_the_most_telling(model):
+    found = read_findings(model)
+    whole, some = profile_of(found), profile_of(found, most=2)
+    assert set(some.shown) == set(np.argsort(-whole.telling)[:2])
+    assert sorted(whole.shown) == list(range(6))
+
+
+def test_chi_square_is_scipys():
+    rng = np.random.default_rng(2)
+    totals = np.array([40.0, 25, 60])
+    missing = np.array([rng.binomial(int(n), [0.3, 0.5, 0.2]) for n in totals], dtype=float)
+    for j, p in enumerate(chi_square(missing, totals)):
+        counts = np.stack([missing[:, j], totals - missing[:, j]])
+        assert p == pytest.approx(chi2_contingency(counts, correction=False).pvalue)
+
+
+def test_chi_square_where_there_is_nothing_to_test():
+    totals = np.array([10.0, 10])
+    assert np.isnan(chi_square(np.array([[0.0, 10, 1], [0, 10, 0]]), totals)).all()  # no holes, no entries, too few
+    assert np.isnan(chi_square(np.array([[5.0]]), totals[:1])).all()  # one cluster
+
+
+def test_holm_by_its_definition():
+    rng = np.random.default_rng(3)
+    p = rng.random(20) ** 3
+    p[[4, 9]] = np.nan
+    tested = np.sort(p[~np.isnan(p)])
+    m = len(tested)
+    for value, corrected in zip(p, holm(p), strict=True):
+        expected = max(min(1.0, (m - i) * q) for i, q in enumerate(tested) if q <= value) if value == value else np.nan
+        assert corrected == pytest.approx(expected, nan_ok=True)
+
+
+def test_missingness_that_depends_on_the_cluster_is_found(table):
+    first = FusionClustering().fit(table)
+    X = table.copy()
+    X[first.labels_ == 0, 1] = np.nan
+    found = read_findings(FusionClustering().fit(X))
+    assert list(compare_missingness(found).differing) == [1]
+    assert not len(compare_missingness(read_findings(first)).differing)
+
+
+@pytest.mark.parametrize(("bands", "columns"), [(500, 200), (10, 4), (1, 1)])
+def test_missingness_map(model, table, bands, columns):
+    missing = compare_missingness(read_findings(model), bands, columns)
+    assert missing.bands.shape == (len(missing.rows) - 1, len(missing.columns) - 1)
+    assert len(missing.columns) - 1 == min(columns, 6)
+    assert len(missing.rows) - 1 <= bands + model.n_clusters_  # a band never mixes clusters
+    areas = np.diff(missing.rows)[:, None] * np.diff(missing.columns)
+    assert (missing.bands * areas).sum() == pytest.approx(np.count_nonzero(~np.isnan(table)))
+    for k in range(model.n_clusters_):  # the rows of a cluster are all in its bands
+        inside = missing.cluster == k
+        assert np.diff(missing.rows)[inside].sum() == np.count_nonzero(model.labels_ == k)
+        observed = (missing.bands * areas)[inside].sum()
+        assert observed == pytest.approx(np.count_nonzero(~np.isnan(table[model.labels_ == k])))

@@ -1,0 +1,251 @@
+"""The report's file: what is in it, what never gets into it, and how it is written."""
+
+import base64
+import errno
+import json
+import os
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from report_helpers import NASTY_COLUMN, NASTY_ROW
+from sklearn.exceptions import NotFittedError
+
+from fusewise import DataWarning, FusionClustering
+from fusewise.datasets import hide_entries, make_clusters
+from fusewise.penalties import H1
+from fusewise.plots.findings import Findings, Step, Trail, read_findings
+from fusewise.report import making, words, write_report
+from fusewise.report.page import render
+from fusewise.report.payload import KINDS, packed, to_json
+from fusewise.report.promise import promise_for
+from fusewise.theory import ClusterGeometry, success_probability
+
+
+def data_of(path):
+    """The JSON in a page."""
+    return json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', path.read_text())[1])
+
+
+def unpacked(entry):
+    flat = np.frombuffer(base64.b64decode(entry["bytes"]), KINDS[entry["kind"]])
+    return flat.reshape(entry["shape"])
+
+
+def test_names_never_become_html(page_file, names, features):
+    text = page_file.read_text()
+    assert "<script>window" not in text
+    assert NASTY_ROW not in text
+    assert NASTY_COLUMN not in text
+    rows = data_of(page_file)["rows"]
+    assert rows["names"][0] == NASTY_ROW
+    assert rows["features"] == features
+
+
+def test_entries_travel_unchanged(page_file, table, model):
+    data = data_of(page_file)
+    drawn = np.delete(np.arange(len(table)), 5)  # row 5 has nothing observed
+    np.testing.assert_array_equal(unpacked(data["rows"]["values"]), table[drawn].astype("f4"))
+    np.testing.assert_array_equal(unpacked(data["map"]["labels"]), model.labels_[drawn])
+
+
+def test_units_are_the_users(table, model, tmp_path):
+    """A table standardised before the fit is shown as it was."""
+    shift, scale = np.arange(8.0), np.linspace(1, 9, 8)
+    path = write_report(model, tmp_path / "r.html", units=(shift, scale))
+    shown = unpacked(data_of(path)["rows"]["values"])
+    np.testing.assert_allclose(shown[0], (table[0] * scale + shift).astype("f4"), rtol=1e-6)
+
+
+@pytest.mark.parametrize("kind", list(KINDS))
+def test_packed_arrays(kind):
+    array = np.arange(12).reshape(3, 4)
+    np.testing.assert_array_equal(unpacked(packed(array, kind)), array)
+
+
+def test_json_has_no_tags_and_no_nan():
+    text = to_json({"a": ["</script>", float("nan"), np.float64("inf"), np.int64(3), 1.5]})
+    assert "<" not in text
+    assert json.loads(text) == {"a": ["</script>", None, None, 3, 1.5]}
+
+
+def test_never_overwrites_unless_told(model, tmp_path):
+    path = tmp_path / "report.html"
+    path.write_text("precious")
+    with pytest.raises(FileExistsError, match="force=True"):
+        model.report(path)
+    assert path.read_text() == "precious"
+    assert model.report(path, force=True) == path
+    assert path.read_text().startswith("<!doctype html>")
+
+
+def test_bad_places_are_named(model, tmp_path):
+    with pytest.raises(FileNotFoundError, match="there is no folder"):
+        model.report(tmp_path / "nowhere" / "report.html")
+    with pytest.raises(IsADirectoryError, match="name a file in it"):
+        model.report(tmp_path)
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OSError, match="there is no folder"):
+        model.report(tmp_path / "file" / "report.html")
+
+
+def test_unwritable_folder(model, tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "access", lambda *_: False)  # root may write anywhere, so permissions are no test
+    with pytest.raises(PermissionError, match=re.escape(f"{str(tmp_path)!r} is not writable")):
+        model.report(tmp_path / "report.html")
+
+
+@pytest.mark.parametrize("old", [None, "the old report"])
+def test_full_disk_leaves_nothing(model, tmp_path, monkeypatch, old):
+    path = tmp_path / "report.html"
+    if old:
+        path.write_text(old)
+
+    def full(_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match=r"report\.html.*No space left") as caught:
+        model.report(path, force=True)
+    assert caught.value.errno == errno.ENOSPC
+    assert [file.name for file in tmp_path.iterdir()] == ([path.name] if old else [])
+    assert not old or path.read_text() == old
+
+
+def test_wrong_number_of_names(model, tmp_path):
+    with pytest.raises(ValueError, match="names has 2 entries, and the model was fitted to 75"):
+        model.report(tmp_path / "r.html", names=["a", "b"])
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_unfitted(tmp_path):
+    with pytest.raises(NotFittedError):
+        FusionClustering().report(tmp_path / "r.html")
+
+
+PLAIN = {"rank": None, "n_neighbors": None, "penalty": H1(0.5)}
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({}, "partitions of the merge tree compared"),
+        ({"n_clusters": 1}, "There is one cluster only"),
+        (PLAIN, "points of the path converged"),
+        (PLAIN | {"lam": 0.05}, "there is no path to show"),
+        (PLAIN | {"lam": 0.0}, "No row is in a cluster"),
+    ],
+)
+@pytest.mark.parametrize("kind", [float, complex])
+def test_every_kind_of_model(settings, said, kind, tmp_path):
+    X, _, _ = make_clusters(2, 12, 4, noise=0.05, random_state=0)
+    X = hide_entries(X, 0.2, random_state=0)
+    X = X if kind is float else X * (1 + 0.5j)
+    path = FusionClustering(**settings).fit(X).report(tmp_path / "r.html")
+    assert said in path.read_text()
+    data = data_of(path)
+    assert len(data["rows"]["features"]) == (4 if kind is float else 8)
+
+
+def test_the_rerun_line_reruns(tmp_path, monkeypatch):
+    X, _, _ = make_clusters(2, 12, 4, noise=0.05, random_state=0)
+    model = FusionClustering(penalty=H1(0.5), lam=0.05, max_iter=200, rank=None).fit(X)
+    line = making.rerun(read_findings(model), "again.html")
+    space = {"X": X, "H1": H1}
+    monkeypatch.chdir(tmp_path)
+    exec(line, space)
+    assert space["model"].get_params() == model.get_params()
+    np.testing.assert_array_equal(space["model"].labels_, model.labels_)
+    assert (tmp_path / "again.html").exists()
+
+
+def test_fingerprint_tells_tables_apart(model, table):
+    whole = making.fingerprint(read_findings(model))
+    other = table.copy()
+    other[0, np.flatnonzero(~np.isnan(table[0]))[0]] += 1e-12
+    with pytest.warns(DataWarning, match="observed"):
+        assert making.fingerprint(read_findings(FusionClustering().fit(other))) != whole
+
+
+def test_promise_is_that_of_the_theory():
+    """On complete data all rows are measured, and the curve is success_probability."""
+    X = np.repeat([[-1.0] * 30, [1.0] * 30], 20, axis=0) + np.random.default_rng(0).uniform(-0.1, 0.1, (40, 30))
+    found = read_findings(FusionClustering().fit(X))
+    promised = promise_for(found)
+    geometry = ClusterGeometry.from_data(X / X.std(axis=0), found.labels)
+    assert promised.measured == 40
+    assert promised.curve
+    for fraction, chance in promised.curve:
+        assert chance == pytest.approx(float(success_probability(geometry, fraction)))
+
+
+def test_promise_by_a_sample_is_of_all_rows(monkeypatch):
+    """Measured on fewer rows, the promise still counts every row, and says what was done."""
+    monkeypatch.setattr("fusewise.report.promise.MOST_MEASURED", 15)
+    X, _, _ = make_clusters(2, 20, 30, noise=0.02, random_state=0)
+    found = read_findings(FusionClustering().fit(X))
+    promised = promise_for(found)
+    assert promised.measured == 15
+    assert "2 clusters of 20 points each" in promised.sentences[0]
+    assert "15 of the 40 clustered rows" in promised.sentences[-1]
+
+
+def test_words_about_samples(model):
+    found = read_findings(model, most_drawn=40)
+    assert any("of the 74 rows, drawn at random" in note for note in words.notes(found))
+    assert any("1 row has no observed entry" in note for note in words.notes(found))
+
+
+def test_twenty_thousand_rows_by_fifty_fit_in_15_megabytes(model):
+    """With as many steps as the default route ever has: 25 partitions, and cuts of the tree by 1.5 below them."""
+    rng = np.random.default_rng(0)
+    n, p, k = 20_000, 50, 25
+    labels = rng.integers(-1, k, n)
+    found = Findings(
+        names=tuple(f"a name of a row {i}" for i in range(n)), features=tuple(f"feature {j}" for j in range(p)),
+        values=rng.normal(size=(n, p)), labels=labels, confidence=rng.random(n), centers=rng.normal(size=(k, p)),
+        unit=np.ones(p), shift=np.zeros(p), scale=np.ones(p), drawn=np.arange(n), completed=rng.normal(size=(n, p)),
+        fused=rng.normal(size=(n, p)), path=model.path_, model=model,
+    )  # fmt: skip
+    counts = [*(int(n / 1.5**i) for i in range(17)), *range(25, 0, -1)]
+    groups = [rng.integers(0, count, n) for count in counts]
+    steps = [Step(g, 1.0, 1.0, found.points, rng.normal(size=(c, 2))) for g, c in zip(groups, counts, strict=True)]
+    found.__dict__["trail"] = Trail(tuple(steps), np.arange(n), 20, "criterion")
+    assert len(render(found, title="large", file="large.html").encode()) < 15e6
+
+
+def test_notebooks_show_the_result(table, model):
+    assert "svg" not in FusionClustering()._repr_mimebundle_()["text/html"].split("</style>")[-1]
+    for shown in (model._repr_mimebundle_()["text/html"], model._repr_html_()):
+        assert words.headline(read_findings(model)) in shown
+        assert shown.count("<circle") == 74  # a dot for each row with an entry
+
+
+def test_notebook_card_escapes_column_names():
+    pandas = pytest.importorskip("pandas")
+    X, _, _ = make_clusters(2, 12, 3, noise=0.05, random_state=0)
+    frame = pandas.DataFrame(X, columns=["<script>window.hacked=1</script>", "b", "c"])
+    shown = FusionClustering().fit(frame)._repr_html_()
+    assert "&lt;script&gt;window" in shown
+    assert "<script>window.hacked" not in shown.split("</style>")[-1]
+
+
+def test_missing_extra_is_named(tmp_path):
+    script = f"""
+import sys
+sys.modules["jinja2"] = None
+import numpy as np
+from fusewise import DataWarning, FusionClustering
+model = FusionClustering().fit(np.repeat([[0.0, 0.1], [5.0, 5.1]], 5, axis=0) + 0.01 * np.arange(10)[:, None])
+model._repr_html_()
+try:
+    model.report({str(tmp_path / "r.html")!r})
+except ImportError as error:
+    assert "fusewise[report]" in str(error), error
+else:
+    raise AssertionError("no error")
+"""
+    subprocess.run([sys.executable, "-c", script], check=True)
+    assert list(tmp_path.iterdir()) == []
