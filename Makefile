@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint clean
+.PHONY: demo test lint docs clean
 
 # The stamp is renewed whenever the declared dependencies change.
 $(VENV)/.installed: pyproject.toml
@@ -25,5 +25,8 @@ lint: $(VENV)/.installed
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 
+docs: $(VENV)/.installed
+	$(BIN)/python -m sphinx -W --keep-going -q docs docs/_build/html
+
 clean:
-	rm -rf $(VENV) demo .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) demo docs/_build docs/gallery docs/api/generated .pytest_cache .mypy_cache .ruff_cache

@@ -18,6 +18,7 @@ from fusewise import DataWarning, FusionClustering, FusionImputer, fuse
 from fusewise.datasets import hide_entries, make_clusters
 from fusewise.fidelity import Ball, Box
 from fusewise.penalties import H1, Lp
+from fusewise.progress import listening
 
 
 @pytest.fixture(scope="module")
@@ -252,3 +253,13 @@ def test_reproducible(clusters, fitted):
     again = FusionClustering(random_state=3).fit(clusters[0])
     twice = FusionClustering(random_state=3).fit(clusters[0])
     np.testing.assert_array_equal(again.fused_, twice.fused_)
+
+
+def test_whoever_listens_hears_of_the_fit(clusters, capsys):
+    stages = []
+    with listening(lambda stage, done, total=None, **values: stages.append(stage)):
+        FusionClustering().fit(clusters[0])
+    assert "comparing partitions" in stages
+    assert capsys.readouterr().err == ""
+    FusionClustering(verbose=1).fit(clusters[0])
+    assert "comparing partitions" in capsys.readouterr().err

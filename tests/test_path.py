@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
+from fusewise import path as path_module
 from fusewise.datasets import hide_entries, make_clusters
 from fusewise.fidelity import Box
 from fusewise.fusion import fuse
@@ -25,19 +26,30 @@ def test_one_point_is_fuse(table):
     np.testing.assert_array_equal(path.labels[0], solution.labels)
 
 
-def test_each_point_starts_where_the_last_ended(table):
-    lams = [0.05, 0.1, 0.2]
-    path = fusion_path(table, lams=lams, penalty=H1(0.5))
-    by_hand = fuse(table, lam=lams[0], penalty=H1(0.5))
+def test_each_point_is_the_solution_started_from_the_last(table):
+    lams = [0.05, 0.1, 0.2, 0.3, 0.4]
+    path = fusion_path(table, lams=lams, penalty=H1(0.5), merge=False, tol=1e-9, max_iter=5000)
+    by_hand = fuse(table, lam=lams[0], penalty=H1(0.5), tol=1e-9)
     for k, lam in enumerate(lams):
         if k:
-            by_hand = fuse(table, lam=lam, penalty=H1(0.5), init=by_hand.centers)
-        np.testing.assert_array_equal(path.centers(k), by_hand.centers)
-        assert path[k].history == by_hand.history
+            by_hand = fuse(table, lam=lam, penalty=H1(0.5), init=by_hand.centers, tol=1e-9, max_iter=5000)
+            assert path[k].history[0] <= by_hand.history[0] * (1 + 1e-9), "the start is no worse than the last point"
+        np.testing.assert_allclose(path.centers(k), by_hand.centers, atol=1e-5)
         assert path[k].lam == lam
+    assert path[2].history[0] < fuse(table, lam=0.2, penalty=H1(0.5), init=path.centers(1)).history[0]
     np.testing.assert_array_equal(path.lams, lams)
     assert path.converged.all()
     assert [solution.n_clusters for solution in path] == path.n_clusters.tolist()
+
+
+def test_looking_ahead_saves_iterations(table, monkeypatch):
+    options = {"lams": np.geomspace(1e-3, 1, 30), "penalty": H1(0.5), "n_neighbors": 6}
+    looking = fusion_path(table, **options)
+    monkeypatch.setattr(path_module, "_ahead", lambda problem, start, trail: start)
+    plain = fusion_path(table, **options)
+    assert sum(s.n_iter for s in looking) < 0.9 * sum(s.n_iter for s in plain)
+    for one, other in zip(looking, plain, strict=True):
+        np.testing.assert_array_equal(one.labels, other.labels)
 
 
 def test_along_sigma(table):

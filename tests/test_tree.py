@@ -99,6 +99,22 @@ def test_it_is_the_greedy_where_points_have_not_seen_every_direction(seed):
     np.testing.assert_allclose(tree.linkage[costly, 2], heights[costly], rtol=1e-6)
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_it_is_the_greedy_where_a_large_group_takes_in_one_point_after_another(seed):
+    # Tight clusters and stragglers around them: what an edge cost before its ends moved decides which are priced anew.
+    rng = np.random.default_rng(seed)
+    centres = rng.normal(size=(3, 2)) * 4
+    X = centres[rng.integers(3, size=36)] + rng.standard_t(2, size=(36, 2))
+    gram = np.einsum("imk,iml->ikl", A := rng.normal(size=(36, 3, 2)), A)
+    observations = Quadratics(gram, np.einsum("ikl,il->ik", gram, X), np.zeros(36))
+    near = squareform(pdist(X)).argsort(axis=1)[:, 1:7]
+    pairs = NeighborPairs.from_graph(sparse.csr_matrix((np.ones(216), (np.repeat(np.arange(36), 6), near.ravel()))))
+    joined, heights = naive(observations, pairs)
+    tree = fusion_tree(observations, pairs)
+    assert joined_sets(tree) == joined
+    np.testing.assert_allclose(tree.linkage[:, 2], heights, rtol=1e-6)
+
+
 @pytest.mark.parametrize("density", [0.0, 0.05, 0.3, 1.0])
 def test_scipy_takes_the_linkage(density):
     rng = np.random.default_rng(0)
@@ -203,6 +219,24 @@ class TestPartitions:
         for coarse, fine in itertools.pairwise(found):
             for node in fine:
                 assert sum(set(tree.members(node)) <= set(tree.members(other)) for other in coarse) == 1
+
+    def test_points_that_stand_for_many_rows(self):
+        # A tree over merged rows has the groups that the tree over the rows has, once these rows have joined.
+        rng = np.random.default_rng(2)
+        rows = quadratics(rng, 40, 2)
+        groups = rng.permutation(np.repeat(np.arange(10), 4))[:40]
+        groups[:3] = 0
+        weights = np.bincount(groups, minlength=10)
+        tree = fusion_tree(rows.merge(groups, 10), complete(10), weights)
+        assert is_valid_linkage(tree.linkage)
+        for node in range(19):
+            members = tree.members(node)
+            assert tree.sizes[node] == np.isin(groups, members).sum()
+            if node >= 10:
+                assert len(members) == tree.linkage[node - 10, 3]
+        assert tree.sizes[-1] == 40
+        for partition in tree.partitions(7, 10):
+            assert min(weights[tree.members(node)].sum() for node in partition) >= 7
 
     def test_down_to_single_points(self):
         rng = np.random.default_rng(1)

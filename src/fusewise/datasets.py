@@ -101,12 +101,12 @@ def hide_entries(
     fraction : of the entries to hide, from 0 up to (not including) 1.
     mechanism : how they are chosen.
 
-        ``"mcar"``    completely at random, each on its own (the paper's assumption);
-        ``"mar"``     at random given what is seen: a row is hidden the more, the larger its first feature, which is
-                      itself never hidden;
-        ``"mnar"``    the larger an entry (a complex one by its modulus) within its column, the likelier it is hidden;
-        ``"block"``   for each row a run of neighbouring columns (a sensor that dropped out);
-        ``"columns"`` at random, at a rate of its own for each column, from nothing to twice the fraction.
+        * ``"mcar"``: completely at random, each on its own (the paper's assumption);
+        * ``"mar"``: at random given what is seen: a row is hidden the more, the larger its first feature, which is
+          itself never hidden;
+        * ``"mnar"``: the larger an entry (a complex one by its modulus) within its column, the likelier it is hidden;
+        * ``"block"``: for each row a run of neighbouring columns (a sensor that dropped out);
+        * ``"columns"``: at random, at a rate of its own for each column, from nothing to twice the fraction.
 
     Returns
     -------

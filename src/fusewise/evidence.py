@@ -176,8 +176,8 @@ def _marginal(
 ) -> Any:
     """With Sigma = L L', B = I + L' A L = R R' and y = R^-1 L' b.
 
-    G = A - (R^-1 L' A)' (R^-1 L' A) and W = R^-1 L' of each cell; h = b - (R^-1 L' A)' y and c + |y|² / 2 - log det R of
-    each row. So many cells at once as a processor adds numbers at once: the innermost loops run over them.
+    G = A - (R^-1 L' A)' (R^-1 L' A) and W = R^-1 L' of each cell; h = b - (R^-1 L' A)' y and c + |y|² / 2 - log det R
+    of each row. So many cells at once as a processor adds numbers at once: the innermost loops run over them.
     """
     n, r = len(patterns), precision.shape[1]
     gram, root = np.empty((n, r, r)), np.empty((n if roots else 0, r, r))

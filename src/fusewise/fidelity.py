@@ -86,7 +86,7 @@ class Box(Fidelity):
         return _shorten(entries, anchors, offset, np.abs(offset), np.asarray(self._half_width))
 
     def violation(self, observations: Observations, centers: Values) -> float:
-        """max_ip |S_i (u_i - x_i)|_p - epsilon/2, or 0."""
+        r"""max_ip \|S_i (u_i - x_i)\|_p - epsilon/2, or 0."""
         return max(0.0, float(np.abs(_entries(observations).residual(centers)).max()) - self._half_width)
 
     def resolve(self, observations: Observations, noise: Callable[[], float]) -> Box:
@@ -108,7 +108,8 @@ class Ball(Fidelity):
 
     Parameters
     ----------
-    radius : one number, or one for each point; None: noise * sqrt(the 0.95 quantile of chi² with |I_i| degrees).
+    radius : one number, or one for each point; None: noise * sqrt(the 0.95 quantile of chi² with as many degrees
+        of freedom as the row has entries).
     """
 
     def __init__(self, radius: float | npt.NDArray[np.floating[Any]] | None = None):

@@ -92,7 +92,8 @@ def fit_groups(evidence: Evidence, labels: Index, spread: Real, prior: Real, fam
     sizes = np.bincount(labels).astype(float)
     cells = evidence.cells(labels, len(sizes))
     spreads = np.repeat(spread[None], len(sizes), axis=0)
-    weights, ones, before, stride = np.ones(n), np.ones(n), -np.inf, 1.0
+    weights, ones, before = np.ones(n), np.ones(n), -np.inf
+    step, stride = (spreads, spread), 1.0
     for _ in range(ROUNDS):
         marginal = evidence.marginal(cells, spreads)
         means = _means(cells, marginal, weights)

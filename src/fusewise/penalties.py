@@ -14,7 +14,7 @@ non-increasing and finite at t = 0. Penalties with a kink at zero (L1, Lp, MCP, 
 ``weight`` are always those of one and the same smoothed function.
 
 **To add a penalty** write ``value_and_weight(s)`` in squared distances, and put the class into ``PENALTIES``: the
-contract tests find it there.
+contract tests find it there. Functions come from ``library(s)``, which is numpy, or torch where s lives on a device.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fusewise._parameters import Parameterised, by_name
+from fusewise.kernels.arrays import library
 
 Array = npt.NDArray[np.floating[Any]]
 
@@ -68,7 +69,7 @@ def _distances(t: npt.ArrayLike) -> Array:
 
 def _soft_modulus(s: Array, smoothing: float) -> tuple[Array, Array]:
     """s / sqrt(s + smoothing²) and its derivative in s: t = sqrt(s) but for a rounded tip, concave in s."""
-    root = np.sqrt(s + smoothing**2)
+    root = library(s).sqrt(s + smoothing**2)
     return s / root, (0.5 * s + smoothing**2) / root**3
 
 
@@ -191,7 +192,7 @@ class H1(_Saturating):
     def value_and_weight(self, s: Array) -> tuple[Array, Array]:
         """See the class."""
         rate = 0.5 / self.scale**2
-        decay = np.exp(s * -rate)
+        decay = library(s).exp(s * -rate)
         return 1 - decay, rate * decay
 
 
@@ -210,7 +211,7 @@ class TruncatedL2(_Saturating):
     def value_and_weight(self, s: Array) -> tuple[Array, Array]:
         """See the class."""
         inside = s < self.scale**2
-        return np.where(inside, s / self.scale**2, 1.0), inside / s.dtype.type(self.scale**2)
+        return library(s).where(inside, s / self.scale**2, 1.0), library(s).where(inside, s * 0 + self.scale**-2, 0.0)
 
 
 class MCP(_Saturating):
@@ -231,7 +232,7 @@ class MCP(_Saturating):
     def value_and_weight(self, s: Array) -> tuple[Array, Array]:
         """See the class."""
         t, slope = _soft_modulus(s / self.scale**2, self.smoothing)
-        short = np.maximum(1 - t, 0)
+        short = library(t).clip(1 - t, 0, None)
         return 1 - short**2, 2 * short * slope / self.scale**2
 
 
@@ -259,8 +260,9 @@ class SCAD(_Saturating):
         a, unit = self.a, (self.a / self.scale) ** 2
         t, slope = _soft_modulus(s * unit, self.smoothing)
         parabola = (2 * a * t - t * t - 1) / (2 * (a - 1))
-        value = np.where(t <= 1, t, np.where(t < a, parabola, (a + 1) / 2))
-        rise = np.clip((a - t) / (a - 1), 0, 1)
+        where = library(t).where
+        value = where(t <= 1, t, where(t < a, parabola, (a + 1) / 2))
+        rise = library(t).clip((a - t) / (a - 1), 0, 1)
         return value * (2 / (a + 1)), rise * slope * (unit * 2 / (a + 1))
 
 

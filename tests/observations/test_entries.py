@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from fusewise.observations import as_entries
+from fusewise.observations import Entries, as_entries
+from fusewise.observations import entries as entries_module
 
 N, P = 6, 5
 
@@ -116,3 +117,18 @@ class TestConfine:
     def test_precision_is_kept(self, entries, dtype):
         single = as_entries(entries.fill(np.nan).astype(dtype))
         assert single.confine(np.ones((N, P), dtype)).dtype == dtype
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.complex128])
+def test_ranges_do_not_depend_on_the_blocks(dtype, monkeypatch):
+    rng = np.random.default_rng(0)
+    values = (rng.normal(size=(50, 4)) * (1 if dtype == np.float32 else 1 + 2j)).astype(dtype)
+    values[:, 2] = 0.1
+    mask = rng.random((50, 4)) < 0.6
+    mask[:, 3] = False
+    table = Entries(np.where(mask, values, 0), mask)
+    monkeypatch.setattr(entries_module, "BLOCK_ENTRIES", 28)
+    assert table.is_constant.tolist() == [False, False, True, True]
+    far = np.full((50, 4), 1e3 if dtype == np.float32 else 1e3 - 1e3j, dtype)
+    highest = [values[mask[:, j], j].real.max() if j < 3 else 0 for j in range(4)]
+    np.testing.assert_array_equal(table.confine(far)[0].real, np.array(highest, dtype).real)

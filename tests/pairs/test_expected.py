@@ -29,7 +29,7 @@ def test_the_weight_is_an_expectation(r):
     rng = np.random.default_rng(r)
     places, spreads, variance = rng.normal(size=(4, r)), covariances(rng, 4, r, 0.7), 1.7
     everyone = np.broadcast_to(np.arange(4), (4, 4))
-    weights = np.exp(expected._log_expected_weights(places, spreads, everyone, variance))
+    weights = np.exp(expected._log_expected_weights(places, spreads, np.arange(len(places)), everyone, variance))
     draws = [rng.multivariate_normal(places[i], spreads[i], size=200_000) for i in range(4)]
     for i in range(4):
         for j in range(i):
@@ -45,7 +45,7 @@ def test_a_known_place_has_the_plain_weight():
     rng = np.random.default_rng(0)
     places = rng.normal(size=(6, R))
     everyone = np.broadcast_to(np.arange(6), (6, 6))
-    weights = expected._log_expected_weights(places, np.zeros((6, R, R)), everyone, 0.8)
+    weights = expected._log_expected_weights(places, np.zeros((6, R, R)), np.arange(6), everyone, 0.8)
     squares = np.square(places[:, None] - places).sum(axis=2)
     off = ~np.eye(6, dtype=bool)
     np.testing.assert_allclose(weights[off], -squares[off] / 1.6, rtol=1e-12)
@@ -83,7 +83,7 @@ def test_uncertain_in_one_direction_only():
     spreads = np.zeros((7, 2, 2))
     spreads[0, 0, 0] = 100.0
     everyone = np.broadcast_to(np.arange(7), (7, 7))
-    weights = expected._log_expected_weights(places, spreads, everyone, 1.0)
+    weights = expected._log_expected_weights(places, spreads, np.arange(len(places)), everyone, 1.0)
     assert weights[1, 0] > weights[1, 2]
 
 
@@ -107,3 +107,39 @@ def test_points_on_top_of_each_other():
     degrees = np.bincount(np.concatenate([pairs.first, pairs.second]), minlength=12)
     assert degrees.min() >= 3
     assert np.all(pairs.first < pairs.second)
+
+
+def test_the_neighbours_are_those_of_every_pair_weighed(monkeypatch):
+    # More rows than one block holds, candidates by place alone: nearly all of what weighing every pair would find.
+    monkeypatch.setattr(expected, "BLOCK", 64)
+    rng = np.random.default_rng(6)
+    X, spreads = rng.normal(size=(400, R)), covariances(rng, 400, R, 0.2)
+    weighed = edges(nearest_expected(X, spreads, 8))
+    monkeypatch.setattr(expected, "EXHAUSTIVE", 10)
+    assert len(edges(nearest_expected(X, spreads, 8)) & weighed) > 0.9 * len(weighed)
+
+
+class TestLandmarks:
+    def test_all_candidates_weighed(self):
+        # Against the largest of all expected weights, worked out with numpy.linalg.
+        rng = np.random.default_rng(7)
+        X, spreads = rng.normal(size=(80, R)), covariances(rng, 80, R, 0.5)
+        landmarks = np.sort(rng.choice(80, 9, replace=False))
+        found = expected.nearest_landmarks(X, spreads, landmarks, n_candidates=9)
+        others = np.setdiff1d(np.arange(80), landmarks)
+        gaps = np.linalg.norm(X[others, None] - X[landmarks], axis=2).min(axis=1)
+        system = np.median(gaps) ** 2 * np.eye(R) + spreads[:, None] + spreads[landmarks]
+        d = X[:, None] - X[landmarks]
+        square = np.einsum("imk,imk->im", d, np.linalg.solve(system, d[..., None])[..., 0])
+        np.testing.assert_array_equal(found[others], (-np.linalg.slogdet(system)[1] - square).argmax(axis=1)[others])
+        np.testing.assert_array_equal(found[landmarks], np.arange(9))
+
+    def test_known_places_go_to_the_nearest(self, monkeypatch):
+        monkeypatch.setattr(expected, "BLOCK", 16)
+        X = np.random.default_rng(8).normal(size=(N, R))
+        found = expected.nearest_landmarks(X, np.zeros((N, R, R)), np.arange(0, N, 4), n_candidates=1)
+        np.testing.assert_array_equal(found, np.linalg.norm(X[:, None] - X[::4], axis=2).argmin(axis=1))
+
+    def test_everyone_a_landmark(self):
+        X = np.random.default_rng(9).normal(size=(5, R))
+        np.testing.assert_array_equal(expected.nearest_landmarks(X, np.zeros((5, R, R)), np.arange(5)), np.arange(5))

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy import sparse
+from scipy.cluster.hierarchy import linkage
 
 from fusewise.observations import as_entries
 from fusewise.pairs import CompletePairs, NeighborPairs, distances, partial_squared_distances
@@ -97,3 +98,29 @@ def test_the_graph_of_all_pairs_is_all_pairs(table, penalty):
         assert one.energy == pytest.approx(other.energy)
         np.testing.assert_allclose(one.matrix.toarray(), other.matrix, rtol=1e-8, atol=1e-10)
         np.testing.assert_allclose(one.degree, other.degree, rtol=1e-8)
+
+
+def test_float32_centres_have_float32_weights(table):
+    pairs = NeighborPairs.nearest(table, 3)
+    U = table.fill(table.column_means)
+    U = U.astype(np.complex64 if np.iscomplexobj(U) else np.float32)
+    weighted = pairs.weigh(U, H1(1.0))
+    assert weighted.degree.dtype == np.float32
+    assert weighted.laplacian(U).dtype == U.dtype
+
+
+def test_neighbours_as_a_table_of_indices():
+    """Each pair once, whoever named it; a point that names itself is joined with nobody."""
+    neighbors = np.array([[1, 2], [0, 1], [0, 2], [1, 3]])
+    assert edges(NeighborPairs.from_neighbors(neighbors)) == {(0, 1): 1.0, (0, 2): 1.0, (1, 3): 1.0}
+
+
+@pytest.mark.parametrize("pairs", [CompletePairs(N), NeighborPairs.from_graph(sparse.csr_matrix(np.ones((N, N))))])
+def test_shortest_links(table, pairs):
+    """Those of single linkage, as far as the reach."""
+    U = table.fill(table.column_means)
+    heights = linkage(distances.real_view(U), method="single")[:, 2]
+    reach = 1.001 * float(np.median(heights))
+    first, second, lengths = pairs.spans(U, reach)
+    np.testing.assert_allclose(np.sort(lengths), heights[heights <= reach])
+    np.testing.assert_allclose(lengths, np.linalg.norm(U[first] - U[second], axis=1))

@@ -148,10 +148,11 @@ class TestAsked:
             assert adjusted_rand_score(y, labels) == 1
 
     def test_to_be_told(self):
-        lines = []
-        choice, _ = chosen(clear()[0], tell=lines.append)
-        assert len(lines) >= len(choice.criteria)
-        assert any("3 clusters" in line for line in lines)
+        told = []
+        choice, _ = chosen(clear()[0], progress=lambda stage, done, total=None, **values: told.append((stage, values)))
+        compared = [values["objective"] for stage, values in told if stage == "comparing partitions"]
+        assert compared[-len(choice.criteria) :] == [-criterion for criterion in choice.criteria]
+        assert any("merge tree of 120 rows" in stage for stage, _ in told)
 
 
 class TestPoorTables:

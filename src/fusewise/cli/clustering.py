@@ -20,8 +20,9 @@ from fusewise.cli.errors import InputError, blaming_input, stopping_at_once
 from fusewise.cli.model import Model
 from fusewise.cli.reading import Cells, Table, read_table
 from fusewise.plots.findings import Findings, read_findings
+from fusewise.progress import listening
 
-Tell = Callable[[str], None]
+Tell = Callable[..., None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +91,7 @@ def cluster(prepared: Prepared, model: Model, *, impute: bool = False, verbose: 
     matrix = encoding.matrix
     tell(f"{'filling' if impute else 'clustering'} {matrix.shape[0]:,} rows × {matrix.shape[1]:,} features")
     started = time.perf_counter()
-    with warnings.catch_warnings(record=True) as caught, blaming_input(), stopping_at_once():
+    with warnings.catch_warnings(record=True) as caught, blaming_input(), stopping_at_once(), listening(tell):
         warnings.simplefilter("always")
         imputer = FusionImputer(**estimator.get_params(deep=False)).fit(matrix) if impute else None
         found = estimator.fit(matrix) if imputer is None else imputer.clustering_

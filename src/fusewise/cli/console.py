@@ -34,7 +34,8 @@ def working(*, shown: bool) -> Iterator[Callable[..., None]]:
         task = progress.add_task("starting", total=None)
 
         def tell(stage: str, iteration: int = 0, total: int | None = None, **values: float) -> None:
-            progress.update(task, description=stage, completed=iteration, total=total)
+            numbers = "".join(f", {name} {value:,.5g}" for name, value in values.items())
+            progress.update(task, description=stage + numbers, completed=iteration, total=total)
 
         yield tell
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 import warnings
-from functools import partial
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from fusewise.estimators.base import FusionEstimator
@@ -19,12 +18,14 @@ from fusewise.fidelity import Quadratic, as_fidelity
 from fusewise.fusion import Solution, fuse
 from fusewise.fusion.fuse import lam_without_effect
 from fusewise.fusion.setup import noise_level, pose
+from fusewise.kernels.devices import torch_device
 from fusewise.labels import group_means
 from fusewise.observations import Entries, warn_of_blanks
 from fusewise.observations.entries import Real
 from fusewise.pairs import partial_squared_distances_to
 from fusewise.path import FusionPath, fusion_path
 from fusewise.penalties import H1, L0, Penalty, as_penalty
+from fusewise.progress import shown
 from fusewise.selection import Choice, Classified, choose, choose_sigma, cut_to, lam_schedule, longest_plateau
 
 
@@ -60,9 +61,9 @@ class FusionClustering(ShowingMixin, ClusterMixin, ClassNamePrefixFeaturesOutMix
         outliers.
     max_iter, tol : of the plain algorithm, for each lam: at most so many iterations, until the relative gradient is
         below tol.
-    device : "cpu".
-    random_state : accepted for the convention's sake: every result is deterministic.
-    verbose : 1 prints a line per step, 2 one per iteration.
+    device : "cpu", "cuda" or "auto", where the plain algorithm computes. The default works on the CPU.
+    random_state : seed of the sample of rows looked at where a table has more than 5000; nothing else is random.
+    verbose : 1 shows each step as it goes (stage, iteration, objective, time left), 2 each iteration of a fusion.
 
     Attributes
     ----------
@@ -148,8 +149,7 @@ class FusionClustering(ShowingMixin, ClusterMixin, ClassNamePrefixFeaturesOutMix
             value = getattr(self, name)
             if isinstance(value, str) and value != "auto":
                 raise ValueError(f"unknown {name} {value!r}: use a number or 'auto'")
-        if self.device not in ("cpu", "auto"):
-            raise ValueError(f"unknown device {self.device!r}: use 'cpu' or 'auto'")
+        torch_device(self.device)  # raises where there is no such device
         for name in ("n_clusters", "rank", "n_neighbors", "min_cluster_size", "max_iter"):
             value = getattr(self, name)
             if not (value is None or isinstance(value, str)) and value < 1:
@@ -170,15 +170,19 @@ class FusionClustering(ShowingMixin, ClusterMixin, ClassNamePrefixFeaturesOutMix
         warn_of_blanks(entries)
         if seen.shape[0] < 2:
             raise ValueError(f"only {seen.shape[0]} of {entries.shape[0]} rows have an observed entry: nothing to fuse")
-        self.path_ = choice = choose(
-            seen,
-            n_clusters=self.n_clusters,
-            rank=self._number("rank"),
-            n_neighbors=self._number("n_neighbors"),
-            min_size=self._number("min_cluster_size"),
-            tell=partial(print, file=sys.stderr) if self.verbose else lambda line: None,
-        )
-        found = choice.classify(entries)
+        seed = 0 if self.random_state is None else int(check_random_state(self.random_state).randint(2**31))
+        with shown(self.verbose) as progress:
+            self.path_ = choice = choose(
+                seen,
+                n_clusters=self.n_clusters,
+                rank=self._number("rank"),
+                n_neighbors=self._number("n_neighbors"),
+                min_size=self._number("min_cluster_size"),
+                seed=seed,
+                progress=progress,
+            )
+            progress(f"labelling {entries.shape[0]} rows", 0, clusters=choice.n_clusters)
+            found = choice.classify(entries)
         seen_labels = found.labels[entries.row_counts > 0]
         self._order = np.argsort(np.argsort(-np.bincount(seen_labels, minlength=choice.n_clusters), kind="stable"))
         labels, probabilities = self._in_order(found)
@@ -218,9 +222,9 @@ class FusionClustering(ShowingMixin, ClusterMixin, ClassNamePrefixFeaturesOutMix
 
     def _settings(self) -> dict[str, Any]:
         """Settings of the plain algorithm, with "auto" replaced."""
-        automatic = {"init": "partial", "rank": None, "n_neighbors": None, "min_cluster_size": 2}
+        automatic = {"init": "partial", "rank": None, "n_neighbors": "auto", "min_cluster_size": 2}
         chosen = {k: v if isinstance(p := getattr(self, k), str) and p == "auto" else p for k, v in automatic.items()}
-        return {**chosen, **{k: getattr(self, k) for k in ("fidelity", "max_iter", "tol", "verbose")}}
+        return {**chosen, **{k: getattr(self, k) for k in ("fidelity", "max_iter", "tol", "device", "verbose")}}
 
     def _fit_path(self, entries: Entries, penalty: Penalty) -> None:
         """Follow lam and take a point of the path."""
@@ -228,7 +232,8 @@ class FusionClustering(ShowingMixin, ClusterMixin, ClassNamePrefixFeaturesOutMix
         if as_fidelity(self.fidelity).constrained:
             path = fusion_path(entries, lams=1.0, penalty=penalty, **settings)
         else:
-            posed = pose(entries, None, 1.0, penalty, self.fidelity, settings["rank"], settings["n_neighbors"])
+            graph = settings["rank"], settings["n_neighbors"], self.device
+            posed = pose(entries, None, 1.0, penalty, self.fidelity, *graph)
             lams = lam_schedule(lam_without_effect(posed.problem))
             path = fusion_path(entries, lams=lams, penalty=penalty, **settings)
         k, labels = self._joined(path)

@@ -10,11 +10,12 @@ import numpy.typing as npt
 
 from fusewise.fidelity import Fidelity
 from fusewise.fusion.loop import Callback, Descent, Progress, choose_solver, descend
+from fusewise.fusion.merging import Merged
 from fusewise.fusion.problem import Problem
 from fusewise.fusion.setup import Posed, default_overlap, pose
 from fusewise.fusion.solution import Solution, conclude, warn_if_unfinished
 from fusewise.fusion.starts import Init, start
-from fusewise.observations.entries import Values
+from fusewise.kernels.arrays import Array
 from fusewise.penalties import Penalty
 
 #: Iterations at each lam on the way to the first one asked for: groups need to form there, not to settle.
@@ -34,6 +35,9 @@ class Settings:
     solver : "exact" minimises each majoriser (quadratic fidelity), "average" takes averaging steps (any), "auto".
     max_iter, tol : at most so many iterations, until the relative gradient (KKT residual) is below `tol`.
     min_cluster_size : smaller groups are outliers, labelled -1.
+    merge : along a path of rising lam, hold the centres of a group equal once two points in a row agree that they have
+        fused, so that one node stands for all (see ``fusewise.fusion.merging``); False solves for every centre anew.
+    device : "cpu"; "cuda" (torch, a card) or "cuda:1"; "auto" is the card where there is one.
     verbose : 1 prints a line per problem to stderr, 2 one per iteration.
     callback : called with a ``Progress`` after each iteration.
     """
@@ -45,6 +49,8 @@ class Settings:
     max_iter: int = 500
     tol: float = 1e-6
     min_cluster_size: int = 1
+    merge: bool = True
+    device: str = "cpu"
     verbose: int = 0
     callback: Callback | None = field(default=None, repr=False)
 
@@ -71,7 +77,7 @@ def fuse(
     fidelity: str | Fidelity = "quadratic",
     mask: npt.ArrayLike | None = None,
     rank: int | None = None,
-    n_neighbors: int | None = None,
+    n_neighbors: int | str | None = "auto",
     **settings: Any,
 ) -> Solution:
     """minimise  sum_i f_i(u_i) + lam sum_i sum_j c_ij phi(||u_i - u_j||)  over one centre u_i for each row of X.
@@ -83,8 +89,10 @@ def fuse(
     penalty, fidelity : names or objects, e.g. ``H1(0.15)``, ``Box(epsilon=0.2)``.
     mask : booleans, True where observed.
     rank : fuse the coordinates of the rows in a subspace of so many dimensions; None: the ambient space.
-    n_neighbors : fuse along a graph of so many nearest neighbours (by partial distance); None: all pairs.
-    **settings : see ``Settings``: init, min_overlap, continuation, solver, max_iter, tol, min_cluster_size, verbose.
+    n_neighbors : fuse along a graph of so many nearest neighbours, by partial distance (with a rank: by the expected
+        weight in the subspace); None: all pairs, or MemoryError; "auto": all pairs where they fit into memory.
+    **settings : see ``Settings``: init, min_overlap, continuation, solver, max_iter, tol, min_cluster_size,
+        merge, device, verbose.
 
     Returns
     -------
@@ -100,22 +108,28 @@ def fuse(
     array([0, 0, 0, 1, 1, 1])
     """
     how = Settings(**settings)
-    posed = pose(X, mask, lam, penalty, fidelity, rank, n_neighbors)
-    problem = posed.problem
+    posed = pose(X, mask, lam, penalty, fidelity, rank, n_neighbors, how.device)
+    merged = Merged.not_at_all(posed.problem, how.device)
+    problem = merged.working
     solver = choose_solver(problem, how.solver)
-    descent = descend_from(problem, *first_centers(posed, solver, how), solver, how)
+    descent = descend_from(problem, *first_centers(posed, problem, solver, how), solver, how)
     warn_if_unfinished(descent, how.tol)
-    return conclude(posed, problem, descent, how.min_cluster_size)
+    return conclude(posed, merged, descent, merged.groups(descent), how.min_cluster_size)
 
 
-def first_centers(posed: Posed, solver: str, how: Settings) -> tuple[Values, bool]:
+def first_centers(posed: Posed, problem: Problem, solver: str, how: Settings) -> tuple[Array, bool]:
     """Starting centres, brought up from small lam where continuation is wanted; and whether Ctrl-C cut that short.
 
     Started cold at a large lam, the first weights (partial distances are rough) pull clusters into each other and the
     non-convex problem never lets them go. So lam begins where it moves no point by more than a few percent, and is
     doubled until it reaches the lam asked for.
+
+    Parameters
+    ----------
+    posed : the table and its problem.
+    problem : the same problem, where its arrays are to live.
+    solver, how : see ``Settings``.
     """
-    problem = posed.problem
     overlap = how.min_overlap or default_overlap(posed.entries)
     if not (how.continuation and isinstance(how.init, str)) or problem.fidelity.constrained or problem.lam == 0:
         return start(posed, problem, how.init, solver=solver, min_overlap=overlap), False
@@ -137,7 +151,7 @@ def lam_without_effect(problem: Problem) -> float:
     return 0.05 / strongest
 
 
-def descend_from(problem: Problem, centers: Values, interrupted: bool, solver: str, how: Settings) -> Descent:
+def descend_from(problem: Problem, centers: Array, interrupted: bool, solver: str, how: Settings) -> Descent:
     """Descend, and say so if asked; where the way to these centres was interrupted, they are what there is."""
     max_iter = 0 if interrupted else how.max_iter
     descent = descend(problem, centers, solver=solver, max_iter=max_iter, tol=how.tol, callback=how.tell)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import numpy as np
-
 from fusewise.fusion.problem import Problem
 from fusewise.fusion.steps import average, solve_quadratic
-from fusewise.observations.entries import Values
+from fusewise.kernels.arrays import Array
 from fusewise.pairs import Weighted
 
 #: Averaging steps between two weighings: a step costs one matrix product, a weighing two and the penalty.
@@ -54,7 +53,7 @@ class Descent:
     status : "converged", "stalled" (nothing left to gain, short of the tolerance), "max_iter" or "interrupted".
     """
 
-    centers: Values
+    centers: Array
     weighted: Weighted
     history: tuple[float, ...]
     stationarity: float
@@ -67,7 +66,7 @@ class Descent:
 
 
 def descend(
-    problem: Problem, centers: Values, *, solver: str, max_iter: int, tol: float, callback: Callback | None = None
+    problem: Problem, centers: Array, *, solver: str, max_iter: int, tol: float, callback: Callback | None = None
 ) -> Descent:
     """Run the loop until the relative gradient is below `tol`, or nothing is left to gain but rounding.
 
@@ -76,17 +75,18 @@ def descend(
     weighted = problem.weigh(centers)
     history = [problem.objective(centers, weighted)]
     stationarity = problem.stationarity(centers, weighted)
-    status, stalled, stride, gain, best = "max_iter", 0, 1.0, np.inf, np.inf
+    status, stalled, stride, gain, best = "max_iter", 0, 1.0, math.inf, math.inf
     try:
         for iteration in range(1, max_iter + 1):
             if stationarity <= tol or stalled >= STALLED_FOR:
                 status = "converged" if stationarity <= tol * ROUNDING_LEAVE else "stalled"
                 break
             # A leap is judged by the objective, so it is not tried where rounding hides what it gains.
-            slack = problem.rounding(centers, weighted)
+            slack = problem.rounding(centers, weighted, history[-1])
             reach = stride if stationarity < LEAP_BELOW and gain > 10 * slack else 0.0
-            centers, weighted, stride = _iterate(problem, centers, weighted, history[-1], gain, slack, solver, reach)
-            history.append(problem.objective(centers, weighted))
+            limits = _Limits(leap=history[-1] - gain / 4, safe=history[-1] + slack)
+            centers, weighted, objective, stride = _iterate(problem, centers, weighted, limits, solver, reach)
+            history.append(history[-1] if objective is None else objective)
             stationarity = problem.stationarity(centers, weighted)
             gain = history[-2] - history[-1]
             # Near a minimum the objective no longer shows progress that the gradient still does.
@@ -100,53 +100,58 @@ def descend(
     return Descent(centers, weighted, tuple(history), stationarity, status)
 
 
+@dataclass(frozen=True)
+class _Limits:
+    """What the objective may be after a move: a rise within rounding is forgiven, but a leap must earn its keep."""
+
+    leap: float
+    safe: float
+
+
 def _iterate(
-    problem: Problem,
-    centers: Values,
-    weighted: Weighted,
-    objective: float,
-    gain: float,
-    slack: float,
-    solver: str,
-    stride: float,
-) -> tuple[Values, Weighted, float]:
+    problem: Problem, centers: Array, weighted: Weighted, limits: _Limits, solver: str, stride: float
+) -> tuple[Array, Weighted, float | None, float]:
     """One iteration: the boldest of three moves that does not raise the objective, and the stride for the next.
 
     A leap past the minimum of the majoriser (if it gains at least a quarter of what the last iteration did), that
     minimum, and the plain averaging step, which never fails but for rounding.
+
+    Returns
+    -------
+    The centres, their weights, the objective there (None where nothing moved), and the stride.
     """
     lowered = lower_majoriser(problem, weighted, centers, solver)
-    # A rise within rounding is forgiven to the two safe moves; a leap must earn its keep.
-    moves: list[tuple[Callable[[], Values], float, float]] = [
-        (lambda: _leap(problem, weighted, centers, lowered, stride), objective - gain / 4, 2 * stride),
-        (lambda: lowered, objective + slack, 1.0),
-        (lambda: average(problem, weighted, centers), objective + slack, 1.0),
+    moves: list[tuple[Callable[[], Array], float, float]] = [
+        (lambda: _leap(problem, weighted, centers, lowered, stride), limits.leap, 2 * stride),
+        (lambda: lowered, limits.safe, 1.0),
+        (lambda: average(problem, weighted, centers), limits.safe, 1.0),
     ]
     for move, limit, following in moves if stride else moves[1:]:
         moved = move()
         reweighed = problem.weigh(moved)
-        if problem.objective(moved, reweighed) <= limit:
-            return moved, reweighed, following
-    return centers, weighted, 1.0
+        objective = problem.objective(moved, reweighed)
+        if objective <= limit:
+            return moved, reweighed, objective, following
+    return centers, weighted, None, 1.0
 
 
-def _leap(problem: Problem, weighted: Weighted, centers: Values, lowered: Values, stride: float) -> Values:
+def _leap(problem: Problem, weighted: Weighted, centers: Array, lowered: Array, stride: float) -> Array:
     """Go on past the minimum of the majoriser by `stride` times the way there, back into the constraint if need be.
 
     A point that its pairs hardly pull stays: its hidden entries are all but free, the objective does not feel where
     they go, and leap upon leap would carry them away.
     """
-    strength = (
-        weighted.degree / weighted.degree.max() if problem.fidelity.constrained else 2 * problem.lam * weighted.degree
-    )
-    bound = strength >= (BOUND_SHARE if problem.fidelity.constrained else 1.0)
-    ahead = lowered + np.where(bound[:, None], stride * (lowered - centers), 0)
     if problem.fidelity.constrained:
-        ahead = problem.fidelity.prox(problem.observations, ahead, np.ones(len(ahead)))
+        bound = weighted.degree >= BOUND_SHARE * weighted.degree.max()
+    else:
+        bound = problem.pull(weighted.degree) >= 1
+    ahead = lowered + bound[:, None] * (stride * (lowered - centers))
+    if problem.fidelity.constrained:
+        ahead = problem.fidelity.prox(problem.observations, ahead, weighted.degree)
     return problem.observations.confine(ahead)
 
 
-def lower_majoriser(problem: Problem, weighted: Weighted, centers: Values, solver: str, effort: float = 1) -> Values:
+def lower_majoriser(problem: Problem, weighted: Weighted, centers: Array, solver: str, effort: float = 1) -> Array:
     """Bring the majoriser down: nearly to its minimum for `effort` well above 1."""
     if solver == "exact":
         lowered = solve_quadratic(problem, weighted, centers, shrink=10 ** (-1 - effort), max_steps=int(50 * effort))

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-
-import numpy as np
+from functools import cached_property
 
 from fusewise.fidelity import Fidelity
+from fusewise.kernels.arrays import Array, library, norm, rounding_unit
 from fusewise.observations import Observations
-from fusewise.observations.entries import Values
 from fusewise.pairs import Pairs, Weighted
 from fusewise.penalties import Penalty
 
@@ -17,7 +16,13 @@ from fusewise.penalties import Penalty
 class Problem:
     """minimise  sum_i f_i(u_i)  +  lam sum_i sum_j c_ij phi(||u_i - u_j||)   (ordered pairs).
 
-    For a constraint f, lam only scales the objective.
+    For a constraint f, lam only scales the objective. Arrays are NumPy's, or tensors on a device.
+
+    Attributes
+    ----------
+    observations, pairs, penalty, fidelity, lam : as in the formula.
+    members : how many points each centre stands for, where fused ones have been merged; None: one each.
+    data_size : what gradients are measured in (see ``stationarity``); None: taken from the observations.
     """
 
     observations: Observations
@@ -25,50 +30,62 @@ class Problem:
     penalty: Penalty
     fidelity: Fidelity
     lam: float
+    members: Array | None = None
+    data_size: float | None = None
 
     def at(self, lam: float, penalty: Penalty) -> Problem:
         """The same data at another point of the path."""
-        return replace(self, lam=lam, penalty=penalty)
+        return replace(self, lam=lam, penalty=penalty, data_size=self.unit)
 
-    def weigh(self, centers: Values) -> Weighted:
+    @cached_property
+    def unit(self) -> float:
+        """||2 S(X - mean)||: the gradient of the quadratic fidelity at the one-cluster solution."""
+        return 2 * norm(self.observations.centred) if self.data_size is None else self.data_size
+
+    def weigh(self, centers: Array) -> Weighted:
         """The quadratic that majorises the pair term at these centres."""
         return self.pairs.weigh(centers, self.penalty)
 
-    def objective(self, centers: Values, weighted: Weighted) -> float:
+    def objective(self, centers: Array, weighted: Weighted) -> float:
         """The objective at centres whose pairs have been weighed."""
         return self.fidelity.value(self.observations, centers) + self.lam * weighted.energy
 
-    def pair_gradient(self, centers: Values, weighted: Weighted) -> Values:
+    def pair_gradient(self, centers: Array, weighted: Weighted) -> Array:
         """4 lam L u: the gradient of the pair term."""
         return 4 * self.lam * weighted.laplacian(centers)
 
-    def stationarity(self, centers: Values, weighted: Weighted) -> float:
+    def pull(self, degree: Array) -> Array:
+        """2 lam d_i: how strongly its pairs pull a point, in units of how strongly its data hold it."""
+        return 2 * self.lam * (degree if self.members is None else degree / self.members)
+
+    def stationarity(self, centers: Array, weighted: Weighted) -> float:
         """Relative size of the gradient, or of its projection where a constraint holds.
 
         For the quadratic fidelity: ||grad|| / ||2 S(X - mean)||, the denominator being the gradient of the fidelity at
-        the one-cluster solution. For a constraint: the KKT residual ||T (U - prox(U - grad/T))|| with T = 8 lam d,
-        over ||4 lam d S(X - mean)||, the pull towards the mean under the current weights.
+        the one-cluster solution; the gradient of a merged centre is shared out among its members. For a constraint: the
+        KKT residual ||T (U - prox(U - grad/T))|| with T = 8 lam d, over ||4 lam d S(X - mean)||, the pull towards the
+        mean under the current weights.
         """
         gradient = self.pair_gradient(centers, weighted)
-        data = self.observations.centred
         if not self.fidelity.constrained:
             gradient += 2 * (self.observations.normal(centers) - self.observations.target)
-            return _ratio(gradient, 2 * data)
+            if self.members is not None:
+                gradient /= library(gradient).sqrt(self.members)[:, None]
+            return _ratio(norm(gradient), self.unit)
         pull = 8 * self.lam * weighted.degree[:, None]
-        moved = centers - gradient / np.maximum(pull, np.finfo(pull.dtype).tiny)
+        moved = centers - gradient / library(pull).clip(pull, library(pull).finfo(pull.dtype).tiny, None)
         feasible = self.fidelity.prox(self.observations, moved, pull[:, 0])
-        return _ratio(pull * (centers - feasible), 0.5 * pull * data)
+        return _ratio(norm(pull * (centers - feasible)), norm(0.5 * pull * self.observations.centred))
 
-    def rounding(self, centers: Values, weighted: Weighted) -> float:
+    def rounding(self, centers: Array, weighted: Weighted, objective: float) -> float:
         """How much of a rise of the objective rounding can explain.
 
         A squared distance is known to about eps (|u_i|² + |u_j|²), and the objective feels it with weight lam w_ij.
         """
-        norms = np.square(np.abs(centers - centers.mean(axis=0))).sum(axis=1)
-        felt = 4 * self.lam * float(np.dot(weighted.degree, norms))
-        return 10 * float(np.finfo(centers.dtype).eps) * (abs(self.objective(centers, weighted)) + felt)
+        norms = (abs(centers - centers.mean(0)) ** 2).sum(1)
+        felt = 4 * self.lam * float((weighted.degree * norms).sum())
+        return 10 * rounding_unit(centers) * (abs(objective) + felt)
 
 
-def _ratio(part: Values, whole: Values) -> float:
-    size = float(np.linalg.norm(whole))
-    return float(np.linalg.norm(part)) / (size if size > 0 else 1.0)
+def _ratio(part: float, whole: float) -> float:
+    return part / (whole if whole > 0 else 1.0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from numbers import Real as RealNumber
 from typing import Any
@@ -11,12 +12,17 @@ import numpy.typing as npt
 
 from fusewise.fidelity import Fidelity, as_fidelity
 from fusewise.fusion.problem import Problem
+from fusewise.kernels.devices import torch_device
+from fusewise.kernels.memory import available_memory, in_words
 from fusewise.observations import Entries, Observations, Quadratics, as_entries, warn_of_blanks
 from fusewise.observations.entries import Mask, Real, Values
-from fusewise.pairs import CompletePairs, NeighborPairs, Pairs, partial_squared_distances
+from fusewise.pairs import CompletePairs, NeighborPairs, Pairs, nearest_expected, partial_squared_distances
 from fusewise.pairs.distances import row_blocks
 from fusewise.penalties import Penalty, as_penalty
-from fusewise.subspace import Subspace, choose_rank, fit_subspace, information, reconstruct
+from fusewise.subspace import Subspace, choose_rank, coordinates, fit_subspace, information, reconstruct
+
+#: Neighbours of each point where all pairs do not fit.
+NEIGHBORS = 15
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +69,8 @@ def pose(
     penalty: str | Penalty,
     fidelity: str | Fidelity,
     rank: int | None,
-    n_neighbors: int | None,
+    n_neighbors: int | str | None,
+    device: str = "cpu",
 ) -> Posed:
     """Read a table and state the fusion problem on it."""
     table = as_entries(X, mask)
@@ -86,9 +93,41 @@ def pose(
         raise ValueError(f"{type(fidelity).__name__} confines a centre to the observed entries: it needs rank=None")
     subspace = None if rank is None else _fit(entries, rank)
     observations: Observations = entries if subspace is None else through(subspace, entries)
-    n = entries.shape[0]
-    pairs: Pairs = CompletePairs(n) if n_neighbors is None else NeighborPairs.nearest(entries, n_neighbors)
+    pairs = choose_pairs(entries, subspace, n_neighbors, device)
     return Posed(table, blank, entries, subspace, Problem(observations, pairs, penalty, fidelity, float(lam)))
+
+
+def choose_pairs(entries: Entries, subspace: Subspace | None, n_neighbors: int | str | None, device: str) -> Pairs:
+    """All pairs, or a graph of nearest neighbours; what would not fit into memory is refused before it is tried."""
+    n = entries.shape[0]
+    if isinstance(n_neighbors, str):
+        if n_neighbors != "auto":
+            raise ValueError(f"unknown n_neighbors {n_neighbors!r}: use a number, None (all pairs) or 'auto'")
+        shortage = lacking_memory(entries, device)
+        if shortage:
+            warnings.warn(f"{shortage}: fusing along the {NEIGHBORS} nearest neighbours instead", stacklevel=4)
+        n_neighbors = NEIGHBORS if shortage else None
+    elif n_neighbors is None and (shortage := lacking_memory(entries, device)):
+        raise MemoryError(f"{shortage}: give n_neighbors={NEIGHBORS}, say, to fuse along a graph")
+    if n_neighbors is None:
+        return CompletePairs(n)
+    if subspace is None or np.iscomplexobj(entries.values) or n_neighbors < 1:
+        return NeighborPairs.nearest(entries, n_neighbors)
+    return nearest_expected(*coordinates(subspace, entries.values, entries.mask), n_neighbors)
+
+
+def lacking_memory(entries: Entries, device: str = "cpu") -> str:
+    """What the weights of all pairs need and what there is, in words, where that is not enough; otherwise nothing.
+
+    Two arrays of weights live at a time (before and after a move), and for complete rows a factor. A device needs none:
+    it computes weights anew where they do not fit.
+    """
+    n = entries.shape[0]
+    needed = (3 if entries.is_complete else 2) * n * n * entries.values.real.itemsize
+    available = available_memory()
+    if torch_device(device) is not None or needed <= available:
+        return ""
+    return f"all pairs of {n} rows take {in_words(needed)} of memory, and {in_words(available)} are available"
 
 
 def _fit(entries: Entries, rank: int) -> Subspace:

@@ -11,11 +11,13 @@ from sklearn.exceptions import ConvergenceWarning
 
 from fusewise.fidelity import Fidelity
 from fusewise.fusion.loop import Descent
-from fusewise.fusion.problem import Problem
+from fusewise.fusion.merging import Merged
 from fusewise.fusion.setup import Posed
-from fusewise.labels import Labels, fused_groups
+from fusewise.kernels.arrays import to_host
+from fusewise.labels import Labels, number_by_size
 from fusewise.observations import Entries
 from fusewise.observations.entries import Values
+from fusewise.pairs.distances import Index
 from fusewise.penalties import Penalty
 
 if TYPE_CHECKING:
@@ -82,17 +84,16 @@ class Solution:
         return certify(self.observations.fill(np.nan), self.labels, float(width), time_limit=time_limit)
 
 
-def conclude(posed: Posed, problem: Problem, descent: Descent, min_cluster_size: int) -> Solution:
-    """The solution of `problem` (some point of the path of `posed`) for all rows of the table, with labels."""
+def conclude(posed: Posed, merged: Merged, descent: Descent, groups: Index, min_cluster_size: int) -> Solution:
+    """What a descent on the nodes of `merged` means for all rows of the table; `groups` are those of the points."""
     labels = np.full(len(posed.blank), -1, dtype=np.intp)
-    pull = None if problem.fidelity.constrained else 2 * problem.lam * descent.weighted.degree
-    labels[~posed.blank] = fused_groups(descent.centers, problem.penalty, pull=pull, min_size=min_cluster_size)
+    labels[~posed.blank] = number_by_size(groups, min_cluster_size)
     return Solution(
-        centers=posed.whole(descent.centers),
+        centers=posed.whole(to_host(descent.centers)[merged.node_of]),
         labels=labels,
-        lam=problem.lam,
-        penalty=problem.penalty,
-        fidelity=problem.fidelity,
+        lam=merged.problem.lam,
+        penalty=merged.problem.penalty,
+        fidelity=merged.problem.fidelity,
         history=descent.history,
         stationarity=descent.stationarity,
         status=descent.status,

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from fusewise.fusion.loop import lower_majoriser
 from fusewise.fusion.problem import Problem
 from fusewise.fusion.setup import Posed
-from fusewise.observations.entries import Values
+from fusewise.kernels.arrays import Array, beside
 from fusewise.subspace import coordinates
 
 STARTS = ("partial", "zero", "mean", "subspace")
@@ -18,8 +18,8 @@ STARTS = ("partial", "zero", "mean", "subspace")
 Init = str | npt.NDArray[Any]
 
 
-def start(posed: Posed, problem: Problem, init: Init, *, solver: str, min_overlap: int) -> Values:
-    """Starting centres, in the coordinates of the problem.
+def start(posed: Posed, problem: Problem, init: Init, *, solver: str, min_overlap: int) -> Array:
+    """Starting centres, in the coordinates of the problem and where its arrays live.
 
     ``"partial"``   weights from partial distances, then the minimum of the majoriser they give;
     ``"zero"``      u_i = S_i x_i, holes filled with zero;
@@ -35,8 +35,10 @@ def start(posed: Posed, problem: Problem, init: Init, *, solver: str, min_overla
     if init == "subspace":
         if posed.subspace is None:
             raise ValueError("init='subspace' starts from coordinates in a subspace: give a rank")
-        return coordinates(posed.subspace, entries.values, entries.mask)[0]
-    centers = posed.coordinates(entries.fill(0 if init == "zero" else entries.column_means))
+        places = coordinates(posed.subspace, entries.values, entries.mask)[0]
+        return beside(places, problem.observations.target)
+    filled = posed.coordinates(entries.fill(0 if init == "zero" else entries.column_means))
+    centers = beside(filled, problem.observations.target)
     if init == "partial":
         weighted = problem.pairs.weigh_partial(entries, problem.penalty, min_overlap)
         # The first weights come from no centres, so the majoriser is to be minimised, not merely lowered.
@@ -44,7 +46,7 @@ def start(posed: Posed, problem: Problem, init: Init, *, solver: str, min_overla
     return centers
 
 
-def _from_array(posed: Posed, problem: Problem, init: npt.NDArray[Any]) -> Values:
+def _from_array(posed: Posed, problem: Problem, init: npt.NDArray[Any]) -> Array:
     """Centres given for all rows of the table."""
     if init.shape != posed.table.shape:
         raise ValueError(f"init has shape {init.shape}, but the table has shape {posed.table.shape}")
@@ -53,4 +55,4 @@ def _from_array(posed: Posed, problem: Problem, init: npt.NDArray[Any]) -> Value
     centers = posed.coordinates(init[~posed.blank].astype(np.result_type(posed.table.values.dtype, init.dtype)))
     if problem.fidelity.constrained:
         centers = problem.fidelity.prox(problem.observations, centers, np.ones(len(centers)))
-    return centers
+    return beside(centers, problem.observations.target)

@@ -10,11 +10,12 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from fusewise.fusion.problem import Problem
-from fusewise.observations.entries import Real, Values
-from fusewise.pairs import Weighted
+from fusewise.kernels.arrays import Array
+from fusewise.observations.entries import Values
+from fusewise.pairs import DenseWeights, Weighted
 
 
-def average(problem: Problem, weighted: Weighted, centers: Values, n_steps: int = 1) -> Values:
+def average(problem: Problem, weighted: Weighted, centers: Array, n_steps: int = 1) -> Array:
     """Average over the pairs, then prox: u_i <- prox((u_i + sum_j w_ij u_j / d_i) / 2, 4 lam d_i).
 
     As L <= 2D, the pair term lies below 4 lam sum_i d_i ||u_i - ubar_i||² plus a constant, with equality at the
@@ -22,62 +23,65 @@ def average(problem: Problem, weighted: Weighted, centers: Values, n_steps: int 
     gives up that monotony for speed: the caller checks the outcome.
     """
     pull = 4 * problem.lam * weighted.degree
-    lonely = weighted.degree <= 0
-    scale = np.where(lonely, 1, weighted.degree)[:, None]
+    # u_i - L u_i / d_i is the mean over the pairs, and u_i itself for a point that has none.
+    share = (0.5 / (weighted.degree + (weighted.degree <= 0)))[:, None]
     momentum, ahead = 1.0, centers
     for _ in range(n_steps):
-        mean = np.where(lonely[:, None], ahead, weighted.sums(ahead) / scale)
-        moved = problem.fidelity.prox(problem.observations, (ahead + mean) / 2, pull)
-        following = (1 + np.sqrt(1 + 4 * momentum**2)) / 2
+        halfway = ahead - share * weighted.laplacian(ahead)
+        moved = problem.fidelity.prox(problem.observations, halfway, pull)
+        following = (1 + (1 + 4 * momentum**2) ** 0.5) / 2
         ahead = moved + ((momentum - 1) / following) * (moved - centers)
         centers, momentum = moved, following
     return centers
 
 
 def solve_quadratic(
-    problem: Problem, weighted: Weighted, centers: Values, *, shrink: float = 1e-2, max_steps: int = 100
-) -> Values:
+    problem: Problem, weighted: Weighted, centers: Array, *, shrink: float = 1e-2, max_steps: int = 100
+) -> Array:
     """Solve (A'A + 2 lam L) U = A'b, the majoriser's minimum for the quadratic fidelity.
 
     Complete rows share one Cholesky factor of I + 2 lam L. Otherwise preconditioned conjugate gradients run from the
     current centres until the residual has shrunk by `shrink`: every step lowers the majoriser, so stopping early keeps
     descent, and where nothing was observed (a feature no neighbour has) the centres stay as they are.
     """
-    if problem.observations.is_complete and isinstance(weighted.matrix, np.ndarray):
-        system = -2 * problem.lam * weighted.matrix
-        diagonal = np.arange(len(system))
-        system[diagonal, diagonal] = 1 + 2 * problem.lam * weighted.degree
-        solved: Values = cho_solve(cho_factor(system, overwrite_a=True), problem.observations.target)
-        return solved
+    if isinstance(weighted, DenseWeights) and problem.observations.is_complete:
+        return _solve_directly(problem, weighted)
     return _conjugate_gradients(problem, weighted, centers, shrink, max_steps)
 
 
-def _conjugate_gradients(
-    problem: Problem, weighted: Weighted, centers: Values, shrink: float, max_steps: int
-) -> Values:
+def _solve_directly(problem: Problem, weighted: DenseWeights) -> Values:
+    """One factor of N + 2 lam L for all features, N the number of points each centre stands for."""
+    system = -2 * problem.lam * weighted.matrix
+    diagonal = np.arange(len(system))
+    members = 1 if problem.members is None else problem.members
+    system[diagonal, diagonal] = members + 2 * problem.lam * weighted.degree
+    solved: Values = cho_solve(cho_factor(system, overwrite_a=True), problem.observations.target)
+    return solved
+
+
+def _conjugate_gradients(problem: Problem, weighted: Weighted, centers: Array, shrink: float, max_steps: int) -> Array:
     """All features at once; each has its own step length where the observations do not couple them."""
     observations, coupling = problem.observations, 2 * problem.lam
-    axis = 0 if observations.separable else None
 
-    def system(u: Values) -> Values:
+    def system(u: Array) -> Array:
         return observations.normal(u) + coupling * weighted.laplacian(u)
 
-    def inner(a: Values, b: Values) -> Real:
-        return np.asarray(np.sum(a.conj() * b, axis=axis).real)
+    def inner(a: Array, b: Array) -> Array:
+        products = (a.conj() * b).real
+        return products.sum(0) if observations.separable else products.sum()
 
     precondition = observations.preconditioner(coupling * weighted.degree)
     residual = observations.target - system(centers)
     scaled = precondition(residual)
     direction, energy = scaled, inner(residual, scaled)
     goal = shrink**2 * energy
-    centers = centers.copy()
     for _ in range(max_steps):
-        if np.all(energy <= goal):
+        if bool((energy <= goal).all()):
             break
         pushed = system(direction)
         step = _safe_ratio(energy, inner(direction, pushed))
-        centers += step * direction
-        residual -= step * pushed
+        centers = centers + step * direction
+        residual = residual - step * pushed
         scaled = precondition(residual)
         following = inner(residual, scaled)
         direction = scaled + _safe_ratio(following, energy) * direction
@@ -85,6 +89,6 @@ def _conjugate_gradients(
     return centers
 
 
-def _safe_ratio(a: Real, b: Real) -> Real:
+def _safe_ratio(a: Array, b: Array) -> Array:
     """a / b, and 0 where b is not positive (a column already solved)."""
-    return np.where(b > 0, a / np.where(b > 0, b, 1), 0)
+    return (b > 0) * a / (b + (b <= 0))

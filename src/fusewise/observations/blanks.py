@@ -32,7 +32,7 @@ def warn_of_blanks(table: Entries, *, columns: bool = True) -> None:
             DataWarning,
             stacklevel=3,
         )
-    constant = np.flatnonzero((table.column_counts > 0) & (np.abs(table.centred).max(axis=0, initial=0) == 0))
+    constant = np.flatnonzero((table.column_counts > 0) & table.is_constant)
     if len(constant):
         warnings.warn(
             f"{_some('column', constant, table.feature_names)} the same value in every observed entry: "

@@ -14,6 +14,9 @@ Values = npt.NDArray[Any]  # float32, float64, complex64 or complex128
 Mask = npt.NDArray[np.bool_]
 Real = npt.NDArray[np.floating[Any]]
 
+#: Entries looked at in one go: a table may be so large that a copy of it matters.
+BLOCK_ENTRIES = 4_000_000
+
 
 @dataclass(frozen=True, eq=False)
 class Entries:
@@ -89,7 +92,7 @@ class Entries:
         """S_i x_i + (I - S_i) m: the table with its holes filled from `values` (a row, or a whole table)."""
         return np.where(self.mask, self.values, np.asarray(values, dtype=self.values.dtype))
 
-    def take(self, rows: npt.NDArray[Any]) -> Entries:
+    def take(self, rows: npt.NDArray[Any] | slice) -> Entries:
         """Some of the rows."""
         return Entries(self.values[rows], self.mask[rows], self.feature_names)
 
@@ -113,12 +116,24 @@ class Entries:
     @cached_property
     def _range(self) -> tuple[Values, Values]:
         """Least and largest observed entry of each column (real and imaginary parts apart), 0 where there is none."""
-        view = np.ascontiguousarray(self.values).view(self.seen.dtype)
-        seen = np.repeat(self.mask, view.shape[1] // self.shape[1], axis=1)
-        low = np.where(seen, view, np.inf).min(axis=0, initial=np.inf)
-        high = np.where(seen, view, -np.inf).max(axis=0, initial=-np.inf)
+        n, p = self.shape
+        parts = 2 if np.iscomplexobj(self.values) else 1
+        low, high = np.full(parts * p, np.inf), np.full(parts * p, -np.inf)
+        step = max(1, BLOCK_ENTRIES // p)
+        for rows in (slice(begin, begin + step) for begin in range(0, n, step)):
+            view = np.ascontiguousarray(self.values[rows]).view(self.values.real.dtype)
+            seen = np.repeat(self.mask[rows], parts, axis=1)
+            low = np.minimum(low, view.min(axis=0, initial=np.inf, where=seen))
+            high = np.maximum(high, view.max(axis=0, initial=-np.inf, where=seen))
         empty = low > high
-        return np.where(empty, 0, low), np.where(empty, 0, high)
+        dtype = self.values.real.dtype
+        return np.where(empty, 0, low).astype(dtype), np.where(empty, 0, high).astype(dtype)
+
+    @property
+    def is_constant(self) -> npt.NDArray[np.bool_]:
+        """Whether each column has the same value wherever it was observed."""
+        low, high = self._range
+        return np.asarray((low == high).reshape(self.shape[1], -1).all(axis=1))
 
     def confine(self, centers: Values) -> Values:
         """Centres clipped to the range of the observed entries of each column.

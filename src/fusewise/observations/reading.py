@@ -11,6 +11,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import _get_feature_names
 
 from fusewise.observations.entries import Entries, Mask, Values
+from fusewise.observations.sparse import SparseEntries
 
 FLOATS = (np.float64, np.float32)
 COMPLEX = (np.complex128, np.complex64)
@@ -35,15 +36,34 @@ def as_entries(X: Any, mask: npt.ArrayLike | None = None, *, min_rows: int = 2) 
         return X
     names = _get_feature_names(X)
     if sparse.issparse(X):
-        values, observed = _from_sparse(X, mask, min_rows)
-    else:
-        values = _as_numbers(X, min_rows)
-        observed = ~np.isnan(values)
         if mask is not None:
-            observed &= _as_mask(mask, values.shape)
+            raise ValueError("a sparse table has its own mask (what is stored is observed): pass X alone")
+        return as_sparse_entries(X, min_rows=min_rows).dense()
+    values = _as_numbers(X, min_rows)
+    observed = ~np.isnan(values)
+    if mask is not None:
+        observed &= _as_mask(mask, values.shape)
     _refuse_infinite(values, observed, names)
     values = np.where(observed, values, 0)
     return Entries(values, observed, None if names is None else tuple(map(str, names)))
+
+
+def as_sparse_entries(X: Any, *, min_rows: int = 2) -> SparseEntries:
+    """Read a sparse table without filling it up: the stored entries are observed, NaN among them excepted."""
+    _check_size(X.shape, min_rows)
+    rows = sparse.csr_matrix(X, copy=True)
+    rows.sum_duplicates()
+    if rows.dtype not in FLOATS + COMPLEX:
+        rows = rows.astype(np.float64)
+    seen = ~np.isnan(rows.data)
+    if not seen.all():
+        kept = np.concatenate([[0], np.cumsum(seen)])
+        rows = sparse.csr_matrix((rows.data[seen], rows.indices[seen], kept[rows.indptr]), rows.shape)
+    infinite = np.flatnonzero(np.isinf(rows.data))
+    if len(infinite):
+        row = int(np.searchsorted(rows.indptr, infinite[0], side="right")) - 1
+        _refuse(row, int(rows.indices[infinite[0]]), len(infinite) - 1, None)
+    return SparseEntries(rows)
 
 
 def _as_numbers(X: Any, min_rows: int) -> Values:
@@ -75,23 +95,6 @@ def is_complex(X: Any) -> bool:
     return (np.asarray(X).dtype if dtype is None else np.dtype(dtype)).kind == "c"
 
 
-def _from_sparse(X: Any, mask: npt.ArrayLike | None, min_rows: int) -> tuple[Values, Mask]:
-    """Dense values and mask from the stored entries."""
-    if mask is not None:
-        raise ValueError("a sparse table has its own mask (what is stored is observed): pass X alone")
-    _check_size(X.shape, min_rows)
-    rows = sparse.csr_matrix(X, copy=True)
-    rows.sum_duplicates()
-    if rows.dtype not in FLOATS + COMPLEX:
-        rows = rows.astype(np.float64)
-    observed = np.zeros(rows.shape, dtype=bool)
-    values = np.zeros(rows.shape, dtype=rows.dtype)
-    index = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr)), rows.indices
-    values[index] = rows.data
-    observed[index] = ~np.isnan(rows.data)
-    return values, observed
-
-
 def _as_mask(mask: npt.ArrayLike, shape: tuple[int, ...]) -> Mask:
     mask = np.asarray(mask)
     if mask.shape != shape:
@@ -115,12 +118,16 @@ def _refuse_infinite(values: Values, observed: Mask, names: npt.NDArray[Any] | N
     infinite = np.argwhere(np.isinf(values) & observed)
     if len(infinite):
         row, column = infinite[0]
-        name = f" ({names[column]!r})" if names is not None else ""
-        more = f", and {len(infinite) - 1} more" if len(infinite) > 1 else ""
-        raise ValueError(
-            f"Input X contains infinity: at row {row}, column {column}{name}{more}. "
-            "Mark unknown entries as NaN, or hide them with mask."
-        )
+        _refuse(row, column, len(infinite) - 1, names)
+
+
+def _refuse(row: int, column: int, n_more: int, names: npt.NDArray[Any] | None) -> None:
+    name = f" ({names[column]!r})" if names is not None else ""
+    more = f", and {n_more} more" if n_more else ""
+    raise ValueError(
+        f"Input X contains infinity: at row {row}, column {column}{name}{more}. "
+        "Mark unknown entries as NaN, or hide them with mask."
+    )
 
 
 def _first_non_number(X: Any) -> str | None:

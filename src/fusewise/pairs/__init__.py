@@ -8,10 +8,11 @@ from fusewise.pairs.distances import (
 )
 from fusewise.pairs.expected import nearest_expected
 from fusewise.pairs.neighbors import NeighborPairs
-from fusewise.pairs.weights import Pairs, Weighted
+from fusewise.pairs.weights import DenseWeights, Pairs, Weighted
 
 __all__ = [
     "CompletePairs",
+    "DenseWeights",
     "NeighborPairs",
     "Pairs",
     "Weighted",

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cache
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
-from threadpoolctl import ThreadpoolController
 
+from fusewise.kernels.spanning import spanning_tree
+from fusewise.kernels.threads import in_threads
 from fusewise.observations import Entries
 from fusewise.observations.entries import Real, Values
-from fusewise.pairs.distances import partial_squared_distances, real_view
-from fusewise.pairs.weights import Weighted
+from fusewise.pairs.distances import Index, partial_squared_distances, real_view
+from fusewise.pairs.weights import DenseWeights, Weighted
 from fusewise.penalties import Penalty
-
-T = TypeVar("T")
-R = TypeVar("R")
 
 #: Side of a square block of pairs: a few such blocks fit a processor's cache.
 BLOCK_SIDE = 192
@@ -26,14 +22,23 @@ BLOCK_SIDE = 192
 
 @dataclass(frozen=True)
 class CompletePairs:
-    """Every pair of N points, c_ij = 1. One N x N array of weights is all the memory it takes."""
+    """Every pair of N points, c_ij = 1. One N x N array of weights is all the memory it takes.
+
+    Attributes
+    ----------
+    n_points : N.
+    sizes : how many points each one stands for, where some have been merged: then c_ij = n_i n_j.
+    """
 
     n_points: int
+    sizes: Real | None = None
 
     @property
     def largest_degree(self) -> float:
         """max_i sum_j c_ij."""
-        return float(self.n_points - 1)
+        if self.sizes is None:
+            return float(self.n_points - 1)
+        return float((self.sizes * (self.sizes.sum() - self.sizes)).max())
 
     def weigh(self, centers: Values, penalty: Penalty) -> Weighted:
         """Weigh every pair by the distance of its centres."""
@@ -63,6 +68,17 @@ class CompletePairs:
 
         return self._weigh(block, entries.seen.dtype)
 
+    def merge(self, groups: Index, n_groups: int) -> CompletePairs:
+        """One point for each group: it has a pair with another for every two of their members."""
+        sizes = np.ones(self.n_points) if self.sizes is None else self.sizes
+        return CompletePairs(n_groups, np.bincount(groups, sizes, minlength=n_groups).astype(sizes.dtype))
+
+    def spans(self, centers: Values, reach: float) -> tuple[Index, Index, Real]:
+        """A shortest spanning tree of the centres: ends and lengths of its edges up to `reach`."""
+        first, second, lengths = spanning_tree(real_view(centers))
+        short = lengths <= reach
+        return first[short], second[short], lengths[short]
+
     def _weigh(self, block: Callable[[slice, slice], tuple[Real, Real]], dtype: np.dtype[Any]) -> Weighted:
         """Fill the weights a block of the upper triangle at a time; the lower one is its mirror image."""
         weights = np.empty((self.n_points, self.n_points), dtype=dtype)
@@ -70,6 +86,9 @@ class CompletePairs:
 
         def fill(place: tuple[slice, slice]) -> tuple[float, Real, Real]:
             value, weight = block(*place)
+            if self.sizes is not None:
+                affinity = np.outer(self.sizes[place[0]], self.sizes[place[1]])
+                value, weight = value * affinity, weight * affinity
             if place[0] == place[1]:  # each pair once, and no point with itself
                 value, weight = np.triu(value, 1), np.triu(weight, 1)
             along, down = weight.sum(axis=1), weight.sum(axis=0)
@@ -85,7 +104,7 @@ class CompletePairs:
             energy += 2 * part
             degree[rows] += along
             degree[columns] += down
-        return Weighted(energy, weights, degree)
+        return DenseWeights(energy, weights, degree)
 
 
 def _upper_blocks(n: int) -> Iterator[tuple[slice, slice]]:
@@ -94,20 +113,3 @@ def _upper_blocks(n: int) -> Iterator[tuple[slice, slice]]:
     for i, rows in enumerate(sides):
         for columns in sides[i:]:
             yield rows, columns
-
-
-def in_threads(work: Callable[[T], R], items: list[T]) -> Iterator[R]:
-    """``map(work, items)``, on as many threads as a matrix product may use."""
-    blas = _blas()
-    n_threads = min(max((library["num_threads"] for library in blas.info()), default=1), len(items))
-    if n_threads <= 1:
-        yield from map(work, items)
-        return
-    with blas.limit(limits=1), ThreadPoolExecutor(n_threads) as pool:
-        yield from pool.map(work, items)
-
-
-@cache
-def _blas() -> ThreadpoolController:
-    """The libraries that multiply matrices, found once: looking for them takes milliseconds."""
-    return ThreadpoolController().select(user_api="blas")

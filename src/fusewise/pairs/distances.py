@@ -71,16 +71,6 @@ def partial_squared_distances(
     return s
 
 
-def squared_distances_between(rows: Values, first: Index, second: Index) -> Real:
-    """||a_i - a_j||² for given pairs (i, j)."""
-    points = real_view(rows)
-    s = np.empty(len(first), dtype=points.dtype)
-    for some in row_blocks(len(s), points.shape[1]):
-        difference = points[first[some]] - points[second[some]]
-        s[some] = np.einsum("ij,ij->i", difference, difference)
-    return s
-
-
 def partial_squared_distances_between(entries: Entries, first: Index, second: Index, *, min_overlap: int = 1) -> Real:
     """Partial squared distances, as ``partial_squared_distances``, for given pairs (i, j)."""
     s = np.empty(len(first), dtype=entries.seen.dtype)

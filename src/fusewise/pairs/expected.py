@@ -14,10 +14,11 @@ from typing import Any
 
 import numba
 import numpy as np
-from scipy import sparse
-from sklearn.neighbors import NearestNeighbors
+from scipy.spatial import cKDTree
 
+from fusewise.kernels.threads import in_threads
 from fusewise.observations.entries import Real
+from fusewise.pairs.distances import Index
 from fusewise.pairs.neighbors import NeighborPairs
 
 #: Up to so many points every pair is weighed; beyond, the nearest by place alone are weighed again.
@@ -25,6 +26,12 @@ EXHAUSTIVE = 1500
 
 #: How many candidates by place alone, in units of the neighbours wanted.
 CANDIDATES = 3
+
+#: Distances to the nearest neighbours are measured at no more points than this.
+SAMPLE = 5000
+
+#: Points whose candidates are held at once, on each thread.
+BLOCK = 4096
 
 
 def nearest_expected(places: Real, covariances: Real, n_neighbors: int) -> NeighborPairs:
@@ -38,28 +45,75 @@ def nearest_expected(places: Real, covariances: Real, n_neighbors: int) -> Neigh
     """
     n = len(places)
     k = min(n_neighbors, n - 1)
-    search = NearestNeighbors(n_neighbors=min(n - 1, CANDIDATES * k)).fit(places)
-    distances, candidates = search.kneighbors()
-    scale = float(np.median(distances[:, k - 1])) or float(np.sqrt(places.var())) or 1.0
-    if n <= EXHAUSTIVE:
-        candidates = np.broadcast_to(np.arange(n), (n, n))
-    weights = _log_expected_weights(places, covariances, candidates, scale**2)
-    chosen = np.argpartition(-weights, k - 1, axis=1)[:, :k]
-    ends = np.repeat(np.arange(n), k), np.take_along_axis(candidates, chosen, axis=1).ravel()
-    return NeighborPairs.from_graph(sparse.csr_matrix((np.ones(n * k), ends), shape=(n, n)))
+    tree = cKDTree(places)
+    variance = _spacing(tree, k + 1) ** 2
+    neighbors = np.empty((n, k), np.intp)
+
+    def choose(rows: Index) -> None:
+        if n <= EXHAUSTIVE:
+            candidates = np.broadcast_to(np.arange(n), (len(rows), n))
+        else:
+            candidates = np.asarray(tree.query(places[rows], min(n, CANDIDATES * k + 1))[1])
+        weights = _log_expected_weights(places, covariances, rows, candidates, variance)
+        chosen = np.argpartition(-weights, k - 1, axis=1)[:, :k]
+        neighbors[rows] = np.take_along_axis(candidates, chosen, axis=1)
+
+    for _ in in_threads(choose, _blocks(tree)):
+        pass
+    return NeighborPairs.from_neighbors(neighbors)
 
 
-@numba.njit(cache=True, parallel=True)
-def _log_expected_weights(places: Any, covariances: Any, candidates: Any, variance: float) -> Any:
-    """log of the expected weight of each point with each of its candidates; -inf with itself."""
-    n, r = places.shape
-    weights = np.empty(candidates.shape)
-    for i in numba.prange(n):
-        factor = np.empty((r, r))
-        solved = np.empty(r)
+def nearest_landmarks(places: Real, covariances: Real, landmarks: Index, n_candidates: int = 8) -> Index:
+    """The landmark of largest expected weight with each point, at the scale of the distances to the nearest landmark.
+
+    Parameters
+    ----------
+    places, covariances : N x r and N x r x r, the v_i and S_i.
+    landmarks : M of the points; each is nearest to itself.
+    n_candidates : how many landmarks, the nearest by place alone, are weighed.
+
+    Returns
+    -------
+    For each point, a number from 0 to M - 1.
+    """
+    tree = cKDTree(places[landmarks])
+    others = np.delete(np.arange(len(places)), landmarks)
+    sample = places[others[:: 1 + len(others) // SAMPLE]]
+    variance = (float(np.median(tree.query(sample)[0])) if len(sample) else 0.0) ** 2 or 1.0
+    nearest = np.empty(len(places), np.intp)
+    nearest[landmarks] = np.arange(len(landmarks))
+
+    def choose(rows: Index) -> None:
+        candidates = np.asarray(tree.query(places[rows], range(1, 1 + min(n_candidates, len(landmarks))))[1])
+        weights = _log_expected_weights(places, covariances, rows, landmarks[candidates], variance)
+        nearest[rows] = candidates[np.arange(len(rows)), weights.argmax(axis=1)]
+
+    for _ in in_threads(choose, [others[i : i + BLOCK] for i in range(0, len(others), BLOCK)]):
+        pass
+    return nearest
+
+
+def _blocks(tree: Any) -> list[Index]:
+    """Points in the order of the tree: those that follow each other are near, and so are their neighbours in memory."""
+    return [tree.indices[i : i + BLOCK] for i in range(0, tree.n, BLOCK)]
+
+
+def _spacing(tree: Any, k: int) -> float:
+    """Median distance of a point to its k-th nearest, itself being the first (where all are 0, the spread of all)."""
+    sample = tree.data[:: 1 + tree.n // SAMPLE]
+    return float(np.median(tree.query(sample, [k])[0])) or float(np.std(tree.data)) or 1.0
+
+
+@numba.njit(cache=True, nogil=True, error_model="numpy")
+def _log_expected_weights(places: Any, covariances: Any, rows: Any, candidates: Any, variance: float) -> Any:
+    """log of the expected weight of each of some points with each of its candidates; -inf with itself."""
+    r = places.shape[1]
+    weights, factor, solved = np.empty(candidates.shape), np.empty((r, r)), np.empty(r)
+    for row in range(len(rows)):
+        i = rows[row]
         for c in range(candidates.shape[1]):
-            j = candidates[i, c]
-            log_det, square = 0.0, 0.0
+            j = candidates[row, c]
+            det, square = 1.0, 0.0
             for a in range(r):
                 for b in range(a + 1):
                     s = covariances[i, a, b] + covariances[j, a, b]
@@ -68,11 +122,11 @@ def _log_expected_weights(places: Any, covariances: Any, candidates: Any, varian
                     for k in range(b):
                         s -= factor[a, k] * factor[b, k]
                     factor[a, b] = np.sqrt(s) if a == b else s / factor[b, b]
-                log_det += 2 * np.log(factor[a, a]) - np.log(variance)
+                det *= factor[a, a] * factor[a, a] / variance
                 s = places[i, a] - places[j, a]
                 for k in range(a):
                     s -= factor[a, k] * solved[k]
                 solved[a] = s / factor[a, a]
-                square += solved[a] ** 2
-            weights[i, c] = -np.inf if i == j else -0.5 * (log_det + square)
+                square += solved[a] * solved[a]
+            weights[row, c] = -np.inf if i == j else -0.5 * (np.log(det) + square)
     return weights

@@ -3,22 +3,84 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
+from scipy.sparse.csgraph import minimum_spanning_tree
+from sklearn.neighbors import NearestNeighbors
 
+from fusewise.kernels import graph as kernels
+from fusewise.kernels.devices import torch_device
 from fusewise.observations import Entries
-from fusewise.observations.entries import Real, Values
+from fusewise.observations.entries import Mask, Real, Values
 from fusewise.pairs.distances import (
+    Index,
     partial_squared_distances,
     partial_squared_distances_between,
+    real_view,
     row_blocks,
-    squared_distances_between,
 )
 from fusewise.pairs.weights import Weighted
 from fusewise.penalties import Penalty
+
+
+@dataclass(frozen=True, eq=False)
+class Adjacency:
+    """Where the edges of a graph stand in the rows of its symmetric matrix (compressed sparse rows).
+
+    Attributes
+    ----------
+    indptr, indices : row i has its neighbours at indices[indptr[i]:indptr[i + 1]].
+    edges : which edge each of those is.
+    """
+
+    indptr: Index
+    indices: Index
+    edges: Index
+
+    @classmethod
+    def of(cls, n_points: int, first: Index, second: Index) -> Self:
+        """The graph with these edges."""
+        rows, columns = np.concatenate([first, second]), np.concatenate([second, first])
+        numbers = np.tile(np.arange(len(first), dtype=np.int32 if len(first) < 2**31 else np.intp), 2)
+        matrix: Any = sparse.csr_matrix((numbers, (rows, columns)), shape=(n_points, n_points))
+        return cls(matrix.indptr, matrix.indices, matrix.data)
+
+
+@dataclass(frozen=True, eq=False)
+class SparseWeights:
+    """Weights along a graph.
+
+    Attributes
+    ----------
+    energy, degree : see ``Weighted``.
+    adjacency : where the weights stand.
+    data : w_ij in the order of its rows.
+    """
+
+    energy: float
+    degree: Real
+    adjacency: Adjacency
+    data: Real
+
+    @property
+    def matrix(self) -> Any:
+        """w_ij, a symmetric sparse matrix."""
+        n = len(self.degree)
+        return sparse.csr_matrix((self.data, self.adjacency.indices, self.adjacency.indptr), shape=(n, n))
+
+    def sums(self, centers: Values) -> Values:
+        """sum_j w_ij u_j."""
+        return self.degree[:, None] * centers - self.laplacian(centers)
+
+    def laplacian(self, centers: Values) -> Values:
+        """L u = d_i u_i - sum_j w_ij u_j."""
+        rows = self.adjacency
+        product = kernels.laplacian(rows.indptr, rows.indices, self.data, self.degree, real_view(centers))
+        return product.view(centers.dtype)
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,8 +95,8 @@ class NeighborPairs:
     """
 
     n_points: int
-    first: npt.NDArray[np.intp]
-    second: npt.NDArray[np.intp]
+    first: Index
+    second: Index
     affinity: Real
 
     @classmethod
@@ -51,31 +113,51 @@ class NeighborPairs:
         if n_neighbors < 1:
             raise ValueError(f"n_neighbors must be at least 1, got {n_neighbors!r}")
         k = min(n_neighbors, n - 1)
-        neighbors = np.empty((n, k), dtype=np.intp)
-        known = np.empty((n, k), dtype=bool)
-        for rows in row_blocks(n, n):
-            s = partial_squared_distances(entries, rows, min_overlap=min_overlap)
-            np.fill_diagonal(s[:, rows], np.inf)
-            neighbors[rows] = np.argpartition(s, k - 1, axis=1)[:, :k]
-            known[rows] = np.isfinite(np.take_along_axis(s, neighbors[rows], axis=1))
-        ends = np.repeat(np.arange(n), k)[known.ravel()], neighbors[known]
-        return cls.from_graph(sparse.csr_matrix((np.ones(len(ends[0]), entries.seen.dtype), ends), shape=(n, n)))
+        neighbors, known = _nearest(entries, k, min_overlap)
+        return cls.from_neighbors(np.where(known, neighbors, np.arange(n)[:, None]), entries.seen.dtype)
+
+    @classmethod
+    def from_neighbors(cls, neighbors: Index, dtype: npt.DTypeLike = np.float64, device: str = "cpu") -> Self:
+        """Join each point i with the points neighbors[i] (i itself: with nobody), with affinity 1.
+
+        Parameters
+        ----------
+        neighbors : N x k.
+        dtype : of the affinities.
+        device : where to sort the edges.
+        """
+        n = len(neighbors)
+        own = np.arange(n)[:, None]
+        pairs = np.minimum(own, neighbors) * n + np.maximum(own, neighbors)
+        where = torch_device(device)
+        if where is None:
+            keys = np.unique(pairs)
+        else:
+            import torch
+
+            keys = torch.unique(torch.from_numpy(pairs).to(where)).cpu().numpy()
+        first, second = np.divmod(keys, n)
+        apart = first != second
+        return cls(n, first[apart], second[apart], np.ones(int(apart.sum()), dtype))
 
     @property
     def affinities(self) -> Any:
         """The c_ij as a symmetric sparse matrix."""
-        return self._matrix(self.affinity)
+        return self._weighted(self.affinity, np.ones_like(self.affinity)).matrix
 
     @property
     def largest_degree(self) -> float:
         """max_i sum_j c_ij."""
-        return float(np.asarray(self.affinities.sum(axis=1)).max(initial=0))
+        return float(self._weighted(self.affinity, np.ones_like(self.affinity)).degree.max(initial=0))
+
+    @cached_property
+    def adjacency(self) -> Adjacency:
+        """Where each edge stands in the rows of the matrix of weights."""
+        return Adjacency.of(self.n_points, self.first, self.second)
 
     def weigh(self, centers: Values, penalty: Penalty) -> Weighted:
         """Weigh every edge by the distance of its centres."""
-        s = squared_distances_between(centers, self.first, self.second)
-        value, weight = penalty.value_and_weight(s)
-        return self._weighted(value, weight)
+        return self._weighted(*penalty.value_and_weight(self.squared_lengths(centers)))
 
     def weigh_partial(self, entries: Entries, penalty: Penalty, min_overlap: int) -> Weighted:
         """Weigh every edge by its partial distance; an edge with too few common entries gets no weight."""
@@ -84,11 +166,46 @@ class NeighborPairs:
         value, weight = penalty.value_and_weight(np.where(unknown, 0, s))
         return self._weighted(value, np.where(unknown, 0, weight))
 
-    def _weighted(self, value: Real, weight: Real) -> Weighted:
-        matrix = self._matrix(self.affinity * weight)
-        energy = 2 * float(np.dot(self.affinity.astype(float), value.astype(float)))
-        return Weighted(energy, matrix, np.asarray(matrix.sum(axis=1)).ravel())
+    def squared_lengths(self, centers: Values) -> Real:
+        """||u_i - u_j||² of every edge."""
+        return kernels.edge_squares(real_view(centers), self.first, self.second)
 
-    def _matrix(self, data: Real) -> Any:
-        upper = sparse.csr_matrix((data, (self.first, self.second)), shape=(self.n_points, self.n_points))
-        return (upper + upper.T).tocsr()
+    def merge(self, groups: Index, n_groups: int) -> NeighborPairs:
+        """One point for each group: affinities of parallel edges add, edges within a group are gone."""
+        a, b = groups[self.first], groups[self.second]
+        apart = a != b
+        ends = np.minimum(a, b)[apart], np.maximum(a, b)[apart]
+        merged = sparse.coo_matrix(sparse.csr_matrix((self.affinity[apart], ends), shape=(n_groups, n_groups)))
+        return NeighborPairs(n_groups, merged.row.astype(np.intp), merged.col.astype(np.intp), merged.data)
+
+    def spans(self, centers: Values, reach: float) -> tuple[Index, Index, Real]:
+        """A shortest spanning forest of the centres along the edges: ends and lengths of its edges up to `reach`."""
+        lengths = np.sqrt(self.squared_lengths(centers))
+        short = np.flatnonzero(lengths <= reach)
+        # To SciPy a stored zero is no edge.
+        data = np.maximum(lengths[short], np.finfo(lengths.dtype).tiny)
+        ends = self.first[short], self.second[short]
+        forest = minimum_spanning_tree(sparse.csr_matrix((data, ends), shape=(self.n_points, self.n_points))).tocoo()
+        return forest.row.astype(np.intp), forest.col.astype(np.intp), forest.data
+
+    def _weighted(self, value: Real, weight: Real) -> SparseWeights:
+        energy = 2 * float(np.dot(self.affinity.astype(float, copy=False), value.astype(float, copy=False)))
+        weights = self.affinity.astype(weight.dtype, copy=False) * weight
+        data, degree = kernels.gather(weights, self.adjacency.indptr, self.adjacency.edges)
+        return SparseWeights(energy, degree, self.adjacency, data)
+
+
+def _nearest(entries: Entries, k: int, min_overlap: int) -> tuple[Index, Mask]:
+    """The k nearest of each point, and whether they have enough in common with it to tell."""
+    n = entries.shape[0]
+    if entries.is_complete:
+        found = NearestNeighbors(n_neighbors=k).fit(real_view(entries.values)).kneighbors(return_distance=False)
+        return np.asarray(found, dtype=np.intp), np.full((n, k), entries.shape[1] >= min_overlap)
+    neighbors = np.empty((n, k), dtype=np.intp)
+    known = np.empty((n, k), dtype=bool)
+    for rows in row_blocks(n, n):
+        s = partial_squared_distances(entries, rows, min_overlap=min_overlap)
+        np.fill_diagonal(s[:, rows], np.inf)
+        neighbors[rows] = np.argpartition(s, k - 1, axis=1)[:, :k]
+        known[rows] = np.isfinite(np.take_along_axis(s, neighbors[rows], axis=1))
+    return neighbors, known

@@ -3,27 +3,52 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
+from fusewise.kernels.arrays import Array
 from fusewise.observations import Entries
 from fusewise.observations.entries import Real, Values
-from fusewise.pairs.distances import real_view
+from fusewise.pairs.distances import Index, real_view
 from fusewise.penalties import Penalty
 
 
-@dataclass(frozen=True, eq=False)
-class Weighted:
+class Weighted(Protocol):
     """Pairs weighed at some centres: the quadratic that majorises the pair term there.
+
+    Arrays are NumPy's, or tensors on a device; the loop does not ask which.
+    """
+
+    @property
+    def energy(self) -> float:
+        """sum_i sum_j c_ij phi(||u_i - u_j||), over ordered pairs."""
+        ...
+
+    @property
+    def degree(self) -> Array:
+        """d_i = sum_j w_ij, with w_ij = c_ij weight(||u_i - u_j||)."""
+        ...
+
+    def sums(self, centers: Array) -> Array:
+        """sum_j w_ij u_j."""
+        ...
+
+    def laplacian(self, centers: Array) -> Array:
+        """L u = d_i u_i - sum_j w_ij u_j: a quarter of the gradient of sum_ij w_ij ||u_i - u_j||²."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class DenseWeights:
+    """Weights of all pairs, in one N x N array.
 
     Attributes
     ----------
-    energy : sum_i sum_j c_ij phi(||u_i - u_j||), over ordered pairs.
-    matrix : w_ij = c_ij weight(||u_i - u_j||), symmetric with a zero diagonal; dense, or sparse on a graph.
-    degree : d_i = sum_j w_ij.
+    energy, degree : see ``Weighted``.
+    matrix : w_ij, symmetric with a zero diagonal.
     """
 
     energy: float
-    matrix: Any
+    matrix: Real
     degree: Real
 
     def sums(self, centers: Values) -> Values:
@@ -32,7 +57,7 @@ class Weighted:
         return summed
 
     def laplacian(self, centers: Values) -> Values:
-        """L u = d_i u_i - sum_j w_ij u_j: a quarter of the gradient of sum_ij w_ij ||u_i - u_j||²."""
+        """L u = d_i u_i - sum_j w_ij u_j."""
         return self.degree[:, None] * centers - self.sums(centers)
 
 
@@ -49,10 +74,18 @@ class Pairs(Protocol):
         """max_i sum_j c_ij."""
         ...
 
-    def weigh(self, centers: Values, penalty: Penalty) -> Weighted:
+    def weigh(self, centers: Array, penalty: Penalty) -> Weighted:
         """Weigh every pair by the distance of its centres."""
         ...
 
     def weigh_partial(self, entries: Entries, penalty: Penalty, min_overlap: int) -> Weighted:
         """Weigh every pair by its partial distance; a pair with too few common entries gets no weight."""
+        ...
+
+    def merge(self, groups: Index, n_groups: int) -> Pairs:
+        """One point for each group: affinities between two groups add, those within one are gone."""
+        ...
+
+    def spans(self, centers: Values, reach: float) -> tuple[Index, Index, Real]:
+        """A shortest spanning forest of the centres along the pairs: ends and lengths of its edges up to `reach`."""
         ...

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from fusewise.evidence import Evidence, Index
 from fusewise.observations import Entries
 from fusewise.observations.entries import Real, Values
+from fusewise.progress import Progress, silent
 from fusewise.subspace import Subspace, fit_subspace
 
 #: Least noise, as a part of the mean variance along an axis.
@@ -42,7 +43,7 @@ def standardised(entries: Entries, columns: Index, scale: Real, middle: Values) 
     return Entries(np.where(mask, values, 0), mask)
 
 
-def fit_axes(table: Entries, rank: int) -> Subspace:
+def fit_axes(table: Entries, rank: int, progress: Progress = silent) -> Subspace:
     """A subspace of at most the given rank; where that is the whole space, all of it, turned to the principal axes.
 
     Axes along which nothing varies are left out, and the noise is kept from vanishing against the variances: an exact
@@ -50,9 +51,9 @@ def fit_axes(table: Entries, rank: int) -> Subspace:
     """
     p = table.shape[1]
     if rank < p:
-        fitted = fit_subspace(table.values, table.mask, rank)
+        fitted = fit_subspace(table.values, table.mask, rank, progress=progress)
     else:
-        inner = fit_subspace(table.values, table.mask, max(p - 1, 1))
+        inner = fit_subspace(table.values, table.mask, max(p - 1, 1), progress=progress)
         covariance = (inner.basis * inner.variances) @ inner.basis.conj().T + inner.noise * np.eye(p)
         variances, basis = np.linalg.eigh(covariance)
         fitted = replace(inner, basis=np.ascontiguousarray(basis[:, ::-1]), variances=np.maximum(variances[::-1], 0))

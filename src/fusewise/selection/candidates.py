@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,6 +14,7 @@ from fusewise.mixture import TAIL, Mixture, fit_groups, soften
 from fusewise.observations import Quadratics
 from fusewise.observations.entries import Real
 from fusewise.pairs import nearest_expected
+from fusewise.progress import Progress, silent
 from fusewise.selection.clusters import SOFT_ROUNDS
 from fusewise.selection.criterion import criterion
 from fusewise.tree import MergeTree, fusion_tree
@@ -113,7 +113,7 @@ class Compared:
 
 
 def compare(
-    rows: Rows, candidates: list[Labels], *, complete: bool, all_of_them: bool, tell: Callable[[str], None]
+    rows: Rows, candidates: list[Labels], *, complete: bool, all_of_them: bool, progress: Progress = silent
 ) -> Compared:
     """Fit a mixture to each partition and judge it, until the criterion has not risen for a while."""
     mixtures: list[Mixture] = []
@@ -123,7 +123,7 @@ def compare(
         for labels in candidates:
             mixtures.append(_describe(rows, labels))
             criteria.append(criterion(rows.evidence, mixtures[-1], complete=complete))
-            tell(f"  {len(criteria)} clusters: criterion {criteria[-1]:.1f} ({mixtures[-1].family})")
+            progress("comparing partitions", len(criteria), len(candidates), objective=-criteria[-1])
             if not all_of_them and len(criteria) - 1 - int(np.argmax(criteria)) >= PATIENCE:
                 break
     except KeyboardInterrupt:

@@ -15,6 +15,7 @@ from fusewise.evidence import Evidence, Index
 from fusewise.mixture import TAIL, Mixture, probabilities
 from fusewise.observations import Entries
 from fusewise.observations.entries import Real, Values
+from fusewise.progress import Progress, silent
 from fusewise.selection.axes import fit_axes, prior_variances, standardised, varying_columns
 from fusewise.selection.candidates import Labels, Rows, assign, compare, grow, partitions
 from fusewise.selection.clusters import Clusters, ambient, better_explained
@@ -159,7 +160,7 @@ def choose(
     n_neighbors: int | None = None,
     min_size: float | None = None,
     seed: int = 0,
-    tell: Callable[[str], None] = lambda line: None,
+    progress: Progress = silent,
 ) -> Choice:
     """Cluster a table without being told anything (or only some of it).
 
@@ -178,7 +179,7 @@ def choose(
     n_clusters, rank, n_neighbors : numbers to use instead of choosing them.
     min_size : smallest cluster considered; None: 1.5% of the rows, at least 3.
     seed : of the sample.
-    tell : called with a line about each step.
+    progress : told of each step.
     """
     columns, scale = varying_columns(entries)
     n = entries.shape[0]
@@ -188,14 +189,14 @@ def choose(
     smallest = max(3.0, SMALLEST_SHARE * len(rows)) if min_size is None else max(float(min_size) * share, 1.0)
 
     def attempt(rank: int) -> Choice:
-        subspace = fit_axes(table, rank)
+        subspace = fit_axes(table, rank, progress)
         evidence = Evidence.of(subspace, table)
         placed = Rows.of(evidence, prior_variances(subspace, evidence))
+        progress(f"merge tree of {len(rows)} rows in {subspace.rank} dimensions", 0)
         tree = grow(placed, n_neighbors or NEIGHBORS)
-        tell(f"{len(rows)} of {n} rows in {subspace.rank} dimensions: merge tree done, comparing partitions")
         candidates = partitions(tree, placed.places, smallest, n_clusters)
         told = n_clusters is not None
-        compared = compare(placed, candidates, complete=table.is_complete, all_of_them=told, tell=tell)
+        compared = compare(placed, candidates, complete=table.is_complete, all_of_them=told, progress=progress)
         chosen = len(compared.criteria) - 1 if told else int(np.argmax(compared.criteria))
         mixture = assign(placed, compared.mixtures[chosen])
         return Choice(

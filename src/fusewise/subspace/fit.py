@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 import numpy as np
 from scipy import linalg
 from scipy.special import gammaln
 
+from fusewise.kernels.threads import in_threads
+from fusewise.progress import Progress, silent
 from fusewise.subspace.model import Subspace, posterior
 from fusewise.subspace.start import FLOOR, closed_form, grown
-from fusewise.subspace.table import Array, Table, as_table, centered, column_means, row_squares
+from fusewise.subspace.table import Array, Streamed, Table, as_source, centered, column_means, row_squares
+
+#: Where a table has more than twice so many rows, EM first settles on so many of them: on more, if need be, to have
+#: this many entries of a column for every number that is fitted to it. Passes over all rows then end so much sooner.
+SAMPLE, ENTRIES_PER_PARAMETER, SOONER = 20_000, 10, 10.0
 
 
 def fit_subspace(
@@ -23,17 +30,19 @@ def fit_subspace(
     max_iter: int = 200,
     tol: float = 1e-6,
     start: Subspace | None = None,
+    progress: Progress = silent,
 ) -> Subspace:
     """Maximise ``sum_i log N(x_i; mean, Q diag(variances) Q^H + noise I)`` over the observed entries.
 
     Complete tables have a closed form; others are fitted by parameter-expanded EM, one pass over blocks of rows per
-    iteration, and the likelihood never falls.
+    iteration, and the likelihood never falls. Of a long table a sample of rows is fitted first, so that few passes
+    over all are left to do.
 
     Parameters
     ----------
-    values : (N, P) array or sparse matrix
+    values : (N, P) array or sparse matrix, ``Entries``, ``SparseEntries`` or ``RowBlocks``
         Real or complex. Entries where `mask` is False are ignored; the stored entries of a sparse matrix are the
-        observed ones.
+        observed ones. Of ``RowBlocks`` one block at a time is in memory.
     mask : (N, P) bool array, optional
         True where observed; None for a complete (or a sparse) table.
     rank : int
@@ -42,40 +51,60 @@ def fit_subspace(
         Degrees of freedom of a Student law for the rows, which bounds the pull of outlying ones. The default is
         Gaussian: a small cluster far away is signal here, not an outlier to be weighed down.
     max_iter, tol : int, float
-        Stop after `max_iter` iterations, or when an iteration gains less than `tol` per observed entry.
+        Stop after `max_iter` iterations, or when an iteration gains less than `tol` per observed entry (ten times
+        that, where a sample was fitted first).
     start : Subspace, optional
         A fit of the same or a lower rank to begin from.
     """
-    table = as_table(values, mask)
-    rank = min(rank, *table.values.shape)
-    if table.complete and dof is None:
+    table = as_source(values, mask)
+    rank = min(rank, *table.shape)
+    if isinstance(table, Table) and table.complete and dof is None:
         return closed_form(table, rank)
     mean, variance, counts = column_means(table)
     floor = FLOOR * (variance or 1.0)
+    sample = _sample(table, counts, rank)
     if start is None:
         p = len(mean)
-        start = Subspace(mean, np.zeros((p, 0), table.values.dtype), np.zeros(0), max(variance, floor))
-    loadings, mean, noise = grown(table, start, rank), start.mean, start.noise
+        start = Subspace(mean, np.zeros((p, 0), table.dtype), np.zeros(0), max(variance, floor))
+        if sample.shape[0] < table.shape[0]:
+            start = fit_subspace(sample, rank=rank, dof=dof, max_iter=max_iter, tol=tol, progress=progress)
+            tol *= SOONER
+    loadings, mean, noise = grown(sample, start, rank), start.mean, start.noise
     entries = max(float(counts.sum()), 1.0)
     history: list[float] = []
-    for _ in range(max_iter):
-        sums = _expectation(table, mean, loadings, noise, dof)
+    for iteration in range(max_iter):
+        sums = _pass(table, mean, loadings, noise, dof)
         history.append(sums.log_likelihood)
+        progress(f"subspace of {table.shape[0]} rows", iteration + 1, max_iter, objective=-history[-1])
         if len(history) > 1 and history[-1] - history[-2] < tol * entries:
             break
         mean, loadings, noise = _maximization(sums, mean, loadings, counts, floor)
     return normalized(mean, loadings, noise, tuple(history))
 
 
-@dataclass
+def _sample(table: Table | Streamed, counts: Array, rank: int) -> Table:
+    """Rows enough to fit every column but the rarest; all of them, where that is no great saving."""
+    n = table.shape[0]
+    typical = max(float(np.median(counts)), 1.0)
+    wanted = max(SAMPLE, int(n * ENTRIES_PER_PARAMETER * (rank + 1) / typical))
+    if isinstance(table, Table) and 2 * wanted >= n:
+        return table
+    rows = np.random.default_rng(0).choice(n, min(wanted, n), replace=False)
+    return table.rows_at(np.sort(rows))
+
+
+@dataclass(frozen=True)
 class _Sums:
     """What the M step needs of the rows, summed over them."""
 
-    cross: Any = 0  # (P, r+1): sum over a column's rows of tau conj(z) y, with z = (v, 1)
-    moments: Any = 0  # (P, (r+1)^2): sum of tau E[conj(z) z^T]
-    energy: float = 0.0  # sum of tau |y|^2
-    latent: Any = 0  # ((r+1)^2,): sum over all rows of tau E[conj(z) z^T]
-    log_likelihood: float = 0.0
+    cross: Array  # (P, r+1): sum over a column's rows of tau conj(z) y, with z = (v, 1)
+    moments: Array  # (P, (r+1)^2): sum of tau E[conj(z) z^T]
+    latent: Array  # ((r+1)^2,): sum over all rows of tau E[conj(z) z^T]
+    energy: float  # sum of tau |y|^2
+    log_likelihood: float
+
+    def __add__(self, other: _Sums) -> _Sums:
+        return _Sums(*(getattr(self, name) + getattr(other, name) for name in self.__dataclass_fields__))
 
 
 def _log_density(distance: Array, log_det: Array, counts: Array, dof: float | None, is_complex: bool) -> Array:
@@ -90,33 +119,45 @@ def _log_density(distance: Array, log_det: Array, counts: Array, dof: float | No
     return np.asarray(kernel - half * (counts * constant + log_det) - (dof + n) / 2 * scaled)
 
 
-def _expectation(table: Table, mean: Array, loadings: Array, noise: float, dof: float | None) -> _Sums:
-    """One pass over the rows: posterior moments of the coordinates, and the log-likelihood."""
-    p, r = loadings.shape
-    sums = _Sums()
+def _pass(table: Table | Streamed, mean: Array, loadings: Array, noise: float, dof: float | None) -> _Sums:
+    """One pass over the rows, block by block."""
+    width = 3 * (loadings.shape[1] + 1) ** 2
+
+    def sums(part: Table) -> _Sums:
+        def work(rows: slice) -> _Sums:
+            return _expectation(*part.block(rows), mean, loadings, noise, dof)
+
+        return reduce(_Sums.__add__, in_threads(work, part.slices(width)))
+
+    return reduce(_Sums.__add__, map(sums, table.parts()))
+
+
+def _expectation(block: Any, pattern: Any, mean: Array, loadings: Array, noise: float, dof: float | None) -> _Sums:
+    """Posterior moments of the coordinates of some rows, and their log-likelihood."""
+    r = loadings.shape[1]
     is_complex = np.iscomplexobj(loadings)
-    for _, block, pattern in table.blocks(p + 3 * (r + 1) ** 2):
-        y = centered(block, pattern, mean)
-        inverse, v, log_det = posterior(y, pattern, loadings, noise)
-        counts = np.asarray(pattern.sum(1)).ravel()
-        squares = row_squares(y)
-        explained = np.einsum("ik,ik->i", v.conj(), np.asarray(y @ loadings.conj())).real
-        distance = np.maximum(squares - explained, 0.0) / noise
-        log_det = log_det + (counts - r) * np.log(noise)
-        sums.log_likelihood += float(_log_density(distance, log_det, counts, dof, is_complex).sum())
-        tau = np.ones(len(v))
-        if dof is not None:
-            sides = 2.0 if is_complex else 1.0
-            tau = (dof + sides * counts) / (dof + sides * distance)
-        z = np.concatenate([v, np.ones((len(v), 1))], axis=1)
-        second = (tau[:, None] * z.conj())[:, :, None] * z[:, None, :]
-        second[:, :r, :r] += noise * inverse.conj()
-        second = second.reshape(len(v), -1)
-        sums.cross = sums.cross + np.asarray(y.T @ (tau[:, None] * z.conj()))
-        sums.moments = sums.moments + np.asarray(pattern.T @ second)
-        sums.latent = sums.latent + second.sum(0)
-        sums.energy += float(tau @ squares)
-    return sums
+    y = centered(block, pattern, mean)
+    inverse, v, log_det = posterior(y, pattern, loadings, noise)
+    counts = np.asarray(pattern.sum(1)).ravel()
+    squares = row_squares(y)
+    explained = np.einsum("ik,ik->i", v.conj(), np.asarray(y @ loadings.conj())).real
+    distance = np.maximum(squares - explained, 0.0) / noise
+    log_det = log_det + (counts - r) * np.log(noise)
+    tau = np.ones(len(v))
+    if dof is not None:
+        sides = 2.0 if is_complex else 1.0
+        tau = (dof + sides * counts) / (dof + sides * distance)
+    z = np.concatenate([v, np.ones((len(v), 1))], axis=1)
+    second = (tau[:, None] * z.conj())[:, :, None] * z[:, None, :]
+    second[:, :r, :r] += noise * inverse.conj()
+    second = second.reshape(len(v), -1)
+    return _Sums(
+        cross=np.asarray(y.T @ (tau[:, None] * z.conj())),
+        moments=np.asarray(pattern.T @ second),
+        latent=second.sum(0),
+        energy=float(tau @ squares),
+        log_likelihood=float(_log_density(distance, log_det, counts, dof, is_complex).sum()),
+    )
 
 
 def _maximization(sums: _Sums, mean: Array, loadings: Array, counts: Array, floor: float) -> tuple[Array, Array, float]:
@@ -126,14 +167,14 @@ def _maximization(sums: _Sums, mean: Array, loadings: Array, counts: Array, floo
     N(0, I). The likelihood rises at least as in EM, in far fewer iterations.
     """
     p, r = loadings.shape
-    moments = np.asarray(sums.moments).reshape(p, r + 1, r + 1)
+    moments = sums.moments.reshape(p, r + 1, r + 1)
     seen = counts > 0
     solution = np.zeros((p, r + 1), loadings.dtype)
     if seen.any():
         solution[seen] = np.linalg.solve(moments[seen], sums.cross[seen][:, :, None])[:, :, 0]
     explained = float(np.vdot(sums.cross[seen], solution[seen]).real)
     noise = max((sums.energy - explained) / max(float(counts.sum()), 1.0), floor)
-    latent = np.asarray(sums.latent).reshape(r + 1, r + 1).conj() / np.asarray(sums.latent)[-1].real
+    latent = sums.latent.reshape(r + 1, r + 1).conj() / sums.latent[-1].real
     shift = latent[:r, r]
     covariance = latent[:r, :r] - np.outer(shift, shift.conj())
     root = linalg.cholesky(covariance + FLOOR * np.eye(r), lower=True)

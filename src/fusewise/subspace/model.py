@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+import numba
 import numpy as np
 
-from fusewise.subspace.table import Array, as_table, centered
+from fusewise.kernels.threads import in_threads
+from fusewise.subspace.table import Array, as_table, centered, row_squares
 
 
 @dataclass(frozen=True)
@@ -51,28 +53,80 @@ def posterior(y: Any, pattern: Any, loadings: Array, noise: float) -> tuple[Arra
     r = loadings.shape[1]
     outer = (loadings.conj()[:, :, None] * loadings[:, None, :]).reshape(-1, r * r)
     system = np.asarray(pattern @ outer).reshape(-1, r, r) + noise * np.eye(r)
-    inverse = np.linalg.inv(system)
+    log_det = _invert(system)
     right = np.asarray(y @ loadings.conj())
-    means = np.einsum("ikl,il->ik", inverse, right)
-    return inverse, means, np.linalg.slogdet(system)[1]
+    return system, np.einsum("ikl,il->ik", system, right), log_det
+
+
+@numba.njit(cache=True, nogil=True, error_model="numpy")
+def _invert(systems: Any) -> Any:
+    """Turn Hermitian positive definite matrices into their inverses; the logarithms of their determinants."""
+    n, r, _ = systems.shape
+    log_det = np.zeros(n)
+    lower = np.zeros((r, r), systems.dtype)  # a Cholesky factor, then its inverse
+    for m in range(n):
+        a = systems[m]
+        for i in range(r):
+            for j in range(i + 1):
+                s = a[i, j]
+                for k in range(j):
+                    s -= lower[i, k] * np.conj(lower[j, k])
+                # a pivot below rounding is rounding: without noise, a row that sees little is all but singular
+                lower[i, j] = np.sqrt(max(s.real, 1e-15 * a[i, i].real)) if i == j else s / lower[j, j].real
+            log_det[m] += 2 * np.log(lower[i, i].real)
+        for j in range(r):
+            lower[j, j] = 1 / lower[j, j].real
+            for i in range(j + 1, r):
+                s = lower[i, j] * lower[j, j]
+                for k in range(j + 1, i):
+                    s += lower[i, k] * lower[k, j]
+                lower[i, j] = -s / lower[i, i].real
+        for i in range(r):
+            for j in range(i + 1):
+                s = np.conj(lower[i, i]) * lower[i, j]
+                for k in range(i + 1, r):
+                    s += np.conj(lower[k, i]) * lower[k, j]
+                a[i, j] = s
+                a[j, i] = np.conj(s)
+    return log_det
 
 
 def information(subspace: Subspace, values: Any, mask: Any = None) -> tuple[Array, Array]:
     """``precision_i = Q_I^H Q_I / noise`` and ``vector_i = Q_I^H (x_i - mean)_I / noise``, without the prior.
 
     What the observed entries of a row say of its coordinates: ``|S_i(Q u + mean - x_i)|^2 / noise`` is
-    ``u^H precision u - 2 Re(vector^H u)`` up to a constant. Shapes (N, r, r) and (N, r).
+    ``u^H precision u - 2 Re(vector^H u)`` up to a constant, the row's `energies`. Shapes (N, r, r) and (N, r).
+
+    Parameters
+    ----------
+    subspace : a fit.
+    values, mask : the table, in memory, as in `fit_subspace`.
     """
     table = as_table(values, mask)
-    n, r = table.values.shape[0], subspace.rank
+    n, r = table.shape[0], subspace.rank
     basis = subspace.basis
-    outer = (basis.conj()[:, :, None] * basis[:, None, :]).reshape(-1, r * r)
+    outer = (basis.conj()[:, :, None] * basis[:, None, :]).reshape(-1, r * r) / subspace.noise
     precision = np.empty((n, r * r), basis.dtype)
-    vector = np.empty((n, r), np.result_type(basis, table.values))
-    for rows, block, pattern in table.blocks(basis.shape[0] + r * r):
+    vector = np.empty((n, r), np.result_type(basis, table.dtype))
+
+    def work(rows: slice) -> None:
+        block, pattern = table.block(rows)
         precision[rows] = pattern @ outer
-        vector[rows] = centered(block, pattern, subspace.mean) @ basis.conj()
-    return precision.reshape(n, r, r) / subspace.noise, vector / subspace.noise
+        vector[rows] = centered(block, pattern, subspace.mean) @ basis.conj() / subspace.noise
+
+    for _ in in_threads(work, table.slices(r * r)):
+        pass
+    return precision.reshape(n, r, r), vector
+
+
+def energies(subspace: Subspace, values: Any, mask: Any = None) -> Array:
+    """``|S_i(x_i - mean)|^2 / noise`` of each row."""
+    table = as_table(values, mask)
+    squares = np.empty(table.shape[0])
+    for rows in table.slices(0):
+        block, pattern = table.block(rows)
+        squares[rows] = row_squares(centered(block, pattern, subspace.mean))
+    return squares / subspace.noise
 
 
 def coordinates(subspace: Subspace, values: Any, mask: Any = None) -> tuple[Array, Array]:

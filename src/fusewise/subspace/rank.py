@@ -9,7 +9,7 @@ from scipy import sparse
 
 from fusewise.subspace.fit import fit_subspace
 from fusewise.subspace.model import Subspace, coordinates
-from fusewise.subspace.table import Array, Table, as_table, is_sparse
+from fusewise.subspace.table import Array, Table, as_source, is_sparse
 
 
 def choose_rank(
@@ -39,13 +39,13 @@ def choose_rank(
         Rows the choice is made on: the error of the criterion falls with them, its cost rises.
     """
     rng = np.random.default_rng(random_state)
-    table = as_table(values, mask)
-    if table.values.shape[0] > max_rows:
-        table = table.rows_at(np.sort(rng.choice(table.values.shape[0], max_rows, replace=False)))
+    source = as_source(values, mask)
+    n = source.shape[0]
+    table = source.rows_at(np.sort(rng.choice(n, max_rows, replace=False)) if n > max_rows else np.arange(n))
     train, rows, columns, truth = _split(table, hidden, rng)
     best_rank, best_error = 1, np.inf
     fit: Subspace | None = None
-    for rank in range(1, max(1, min(max_rank, *np.subtract(table.values.shape, 1))) + 1):
+    for rank in range(1, max(1, min(max_rank, *np.subtract(table.shape, 1))) + 1):
         fit = fit_subspace(train.values, train.mask, rank, max_iter=30, tol=1e-4, start=fit)
         v = coordinates(fit, train.values, train.mask)[0]
         fitted = fit.mean[columns] + np.einsum("ik,ik->i", v[rows], fit.basis[columns])

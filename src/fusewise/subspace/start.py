@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 from scipy import linalg, sparse
-from scipy.sparse.linalg import svds
 
 from fusewise.subspace.model import Subspace, posterior
-from fusewise.subspace.table import Array, Table, centered, is_sparse
+from fusewise.subspace.table import Array, Table, centered, column_means, is_sparse
 
-#: Up to this side an exact eigendecomposition costs less than a Lanczos iteration.
-DENSE_EIGEN = 500
+#: Up to this side an exact eigendecomposition costs least; beyond, so many rounds of subspace iteration are done, with
+#: so many directions to spare.
+DENSE_EIGEN, ROUNDS, SPARE = 500, 6, 8
 
 #: The noise never falls below this part of the mean variance: a constant table has none.
 FLOOR = 1e-12
@@ -24,43 +24,55 @@ def closed_form(table: Table, rank: int) -> Subspace:
     The basis is the leading eigenvectors of the covariance, ``noise`` the mean of the other eigenvalues,
     ``variances`` the leading eigenvalues less the noise.
     """
-    values = table.values
-    n, p = values.shape
-    mean = values.mean(0)
-    centered = values - mean
+    n, p = table.shape
+    mean = column_means(table)[0]
     if p <= n:
-        eigenvalues, vectors = linalg.eigh(centered.conj().T @ centered / n)
+        covariance = np.zeros((p, p), table.dtype)
+        for rows in table.slices(p):
+            y = table.block(rows)[0] - mean
+            covariance += y.conj().T @ y / n
+        eigenvalues, vectors = linalg.eigh(covariance)
         basis = vectors[:, ::-1][:, :rank].conj()
     else:
-        eigenvalues, vectors = linalg.eigh(centered @ centered.conj().T / n)
-        basis = linalg.qr(centered.T @ vectors[:, ::-1][:, :rank].conj(), mode="economic")[0]
+        y = table.values - mean
+        eigenvalues, vectors = linalg.eigh(y @ y.conj().T / n)
+        basis = linalg.qr(y.T @ vectors[:, ::-1][:, :rank].conj(), mode="economic")[0]
+    total = float(eigenvalues.sum())
     eigenvalues = np.maximum(eigenvalues[::-1], 0.0)
-    total = float(np.vdot(centered, centered).real) / n
     noise = max((total - eigenvalues[:rank].sum()) / max(p - rank, 1), FLOOR * (total / p or 1.0))
     variances = np.maximum(eigenvalues[:rank] - noise, 0.0)
     terms = np.log(variances + noise).sum() + (p - rank) * np.log(noise) + p
-    factor, constant = (1.0, np.log(np.pi)) if np.iscomplexobj(values) else (0.5, np.log(2 * np.pi))
+    factor, constant = (1.0, np.log(np.pi)) if table.dtype.kind == "c" else (0.5, np.log(2 * np.pi))
     return Subspace(mean, basis, variances, noise, (float(-factor * n * (p * constant + terms)),))
 
 
 def residual(table: Table, subspace: Subspace) -> Any:
     """The observed entries less their reconstruction, with zeros in the holes."""
     blocks = []
-    for _, block, pattern in table.blocks(table.values.shape[1]):
+    loadings = subspace.basis * np.sqrt(subspace.variances)
+    for rows in table.slices(subspace.rank**2):
+        block, pattern = table.block(rows)
         y = centered(block, pattern, subspace.mean)
         if subspace.rank:
-            v = posterior(y, pattern, subspace.basis * np.sqrt(subspace.variances), subspace.noise)[1]
-            fitted = (v * np.sqrt(subspace.variances)) @ subspace.basis.T
-            y = y - (pattern.multiply(fitted).tocsr() if is_sparse(y) else pattern * fitted)
+            v = posterior(y, pattern, loadings, subspace.noise)[1]
+            if is_sparse(y):
+                row = np.repeat(np.arange(y.shape[0]), np.diff(y.indptr))
+                y.data -= np.einsum("ek,ek->e", v[row], loadings[y.indices])
+            else:
+                y -= pattern * (v @ loadings.T)
         blocks.append(y)
     return sparse.vstack(blocks, format="csr") if is_sparse(blocks[0]) else np.concatenate(blocks)
 
 
 def _leading(filled: Any, k: int) -> Array:
-    """The `k` leading right singular vectors, as columns."""
+    """The `k` leading right singular vectors, as columns: exact for small sides, else by a few rounds of iteration."""
     n, p = filled.shape
-    if min(n, p) > DENSE_EIGEN and k < min(n, p) - 1:
-        return np.asarray(svds(filled, k=k, v0=np.ones(min(n, p)), return_singular_vectors=True)[2].T)
+    if min(n, p) > DENSE_EIGEN and k + SPARE < min(n, p):
+        directions = np.random.default_rng(0).standard_normal((p, k + SPARE))
+        for _ in range(ROUNDS):  # where values are too alike for these to tell them apart, EM will
+            directions = linalg.qr(filled.conj().T @ (filled @ directions), mode="economic")[0]
+        left = np.asarray(filled @ directions)
+        return np.asarray(directions @ linalg.eigh(left.conj().T @ left)[1][:, : -k - 1 : -1]).conj()
     dense = filled.toarray() if is_sparse(filled) else filled
     if p <= n:
         return np.asarray(linalg.eigh(dense.conj().T @ dense, subset_by_index=[p - k, p - 1])[1].conj())

@@ -1,4 +1,4 @@
-"""A table with holes, read in blocks of rows: dense with a mask, or sparse."""
+"""A table with holes, read in blocks of rows: dense with a mask, sparse, or streamed from where it is kept."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+
+from fusewise.observations import Entries, RowBlocks, SparseEntries
 
 Array = NDArray[Any]
 
@@ -28,42 +30,100 @@ class Table:
     values: Any
     mask: Any
 
-    def blocks(self, width: int) -> Iterator[tuple[slice, Any, Any]]:
-        """Row blocks ``(rows, values, pattern)`` with at most `width` floats of work space per row."""
-        step = max(1, BLOCK_ENTRIES // max(width, 1))
-        for start in range(0, self.values.shape[0], step):
-            rows = slice(start, start + step)
-            block = self.values[rows]
-            if self.mask is not None:
-                pattern = self.mask[rows].astype(float)
-            elif is_sparse(block):
-                pattern = sparse.csr_matrix((np.ones(block.nnz), block.indices, block.indptr), block.shape)
-            else:
-                pattern = np.ones(block.shape)
-            yield rows, block, pattern
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(N, P)."""
+        n, p = self.values.shape
+        return n, p
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Double precision, real or complex."""
+        return np.dtype(np.complex128 if self.values.dtype.kind == "c" else np.float64)
+
+    def slices(self, width: int) -> list[slice]:
+        """The rows in blocks, with at most `width` floats of work space per row besides its entries."""
+        n, p = self.shape
+        entries = self.values.nnz // max(n, 1) + 1 if is_sparse(self.values) else p
+        step = max(1, BLOCK_ENTRIES // (width + 2 * entries))
+        return [slice(start, min(start + step, n)) for start in range(0, n, step)]
+
+    def block(self, rows: slice) -> tuple[Any, Any]:
+        """``(values, pattern)`` of some rows, in double precision, with zeros in the holes."""
+        block = self.values[rows]
+        if is_sparse(block):
+            pattern = sparse.csr_matrix((np.ones(block.nnz), block.indices, block.indptr), block.shape)
+            return block.astype(self.dtype, copy=False), pattern
+        block = np.asarray(block, self.dtype)
+        if self.mask is None:
+            return block, np.ones(block.shape)
+        mask = np.asarray(self.mask[rows])
+        return np.where(mask, block, 0), mask.astype(float)
 
     @property
     def complete(self) -> bool:
         """Whether no entry is hidden."""
         return not is_sparse(self.values) and (self.mask is None or bool(np.all(self.mask)))
 
+    def parts(self) -> Iterator[Table]:
+        """The table piece by piece, as it fits in memory: all of it."""
+        yield self
+
     def rows_at(self, rows: Array) -> Table:
         """The table restricted to the given rows."""
         return Table(self.values[rows], None if self.mask is None else self.mask[rows])
 
 
+@dataclass(frozen=True)
+class Streamed:
+    """A table of which one part at a time is in memory."""
+
+    source: RowBlocks
+    complete = False
+    dtype = np.dtype(np.float64)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(N, P)."""
+        return self.source.shape
+
+    def parts(self) -> Iterator[Table]:
+        """The table piece by piece."""
+        for entries in self.source.blocks():
+            yield as_table(entries, None)
+
+    def rows_at(self, rows: Array) -> Table:
+        """Some of the rows, in rising order: one pass over the table."""
+        pieces, begin = [], 0
+        for part in self.parts():
+            end = begin + part.shape[0]
+            pieces.append(part.rows_at(rows[np.searchsorted(rows, begin) : np.searchsorted(rows, end)] - begin))
+            begin = end
+        stack = sparse.vstack if is_sparse(pieces[0].values) else np.concatenate
+        masks = None if pieces[0].mask is None else np.concatenate([piece.mask for piece in pieces])
+        return Table(stack([piece.values for piece in pieces]), masks)
+
+
+def as_source(values: Any, mask: Any) -> Table | Streamed:
+    """A table as `as_table` reads it, or one that is streamed."""
+    if isinstance(values, RowBlocks):
+        return Streamed(values)
+    return as_table(values, mask)
+
+
 def as_table(values: Any, mask: Any) -> Table:
-    """A table from values with a mask, or from a sparse matrix, whose stored entries are the observed ones."""
+    """A table from values with a mask, from ``Entries``, or from a sparse matrix, whose stored entries are observed."""
+    if isinstance(values, Table):
+        return values
+    if isinstance(values, Entries):
+        return Table(values.values, values.mask)
+    if isinstance(values, SparseEntries):
+        return Table(values.rows, None)
     if is_sparse(values):
         if mask is not None:
             raise ValueError("a sparse table carries its own mask: its stored entries; pass mask=None")
         return Table(sparse.csr_matrix(values), None)
-    values = np.asarray(values)
-    values = values if values.dtype.kind == "c" else values.astype(float, copy=False)
-    if mask is None:
-        return Table(values, None)
-    mask = np.asarray(mask, dtype=bool)
-    return Table(np.where(mask, values, 0), mask)
+    return Table(np.asarray(values), None if mask is None else np.asarray(mask, dtype=bool))
 
 
 def centered(block: Any, pattern: Any, mean: Array) -> Any:
@@ -80,13 +140,19 @@ def row_squares(block: Any) -> Array:
     return np.asarray(np.einsum("ij,ij->i", block.conj(), block).real)
 
 
-def column_means(table: Table) -> tuple[Array, float, Array]:
-    """Column means, mean variance of the observed entries, and observed entries per column."""
-    total: Any = 0
-    counts: Any = 0
-    for _, block, pattern in table.blocks(table.values.shape[1]):
-        total = total + np.asarray(block.sum(0)).ravel()
-        counts = counts + np.asarray(pattern.sum(0)).ravel()
+def column_means(table: Table | Streamed) -> tuple[Array, float, Array]:
+    """Column means, mean variance of the observed entries, and observed entries per column; in two passes."""
+    p = table.shape[1]
+    total, counts = np.zeros(p, table.dtype), np.zeros(p)
+    for block, pattern in _blocks(table):
+        total += np.asarray(block.sum(0)).ravel()
+        counts += np.asarray(pattern.sum(0)).ravel()
     mean = total / np.maximum(counts, 1)
-    energy = sum(float(row_squares(centered(b, d, mean)).sum()) for _, b, d in table.blocks(table.values.shape[1]))
+    energy = sum(float(row_squares(centered(block, pattern, mean)).sum()) for block, pattern in _blocks(table))
     return mean, energy / max(float(counts.sum()), 1.0), counts
+
+
+def _blocks(table: Table | Streamed) -> Iterator[tuple[Any, Any]]:
+    for part in table.parts():
+        for rows in part.slices(0):
+            yield part.block(rows)

@@ -1,0 +1,187 @@
+"""The fusion loop on a card: neighbours, fusion along a graph, all pairs, and what share of the card they use.
+
+``python benchmarks/gpu.py`` prints one table. Parts can be chosen (``--parts copy nearest graph dense huge``), sizes
+set (``--n``, ``--huge``), and ``--device torch:cpu`` or ``--device cpu`` runs the part ``graph`` on the processor, for
+comparison (``taskset -c 0,1`` leaves it two cores). Tables are clusters in a subspace with 30% of 50 entries hidden.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+from fusewise.fidelity import Quadratic
+from fusewise.fusion.loop import descend
+from fusewise.fusion.placing import place
+from fusewise.fusion.problem import Problem
+from fusewise.fusion.steps import average
+from fusewise.kernels.arrays import Array, beside
+from fusewise.kernels.nearest_torch import nearest
+from fusewise.observations import Quadratics, as_entries
+from fusewise.pairs import CompletePairs, NeighborPairs
+from fusewise.penalties import H1
+
+CLUSTERS, FEATURES, HIDDEN, NEIGHBORS = 20, 50, 0.3, 15
+
+
+def synchronise(device: str) -> None:
+    if device.startswith("cuda"):
+        import torch
+
+        torch.cuda.synchronize()
+
+
+def seconds(work: Callable[[], object], device: str, repeats: int = 7) -> float:
+    """Median of several runs after one that warms up."""
+    work()
+    taken = []
+    for _ in range(repeats):
+        synchronise(device)
+        begin = time.perf_counter()
+        work()
+        synchronise(device)
+        taken.append(time.perf_counter() - begin)
+    return float(np.median(taken))
+
+
+def once(work: Callable[[], Array], device: str) -> tuple[Array, float]:
+    """The result of a run, and how long it took."""
+    synchronise(device)
+    begin = time.perf_counter()
+    result = work()
+    synchronise(device)
+    return result, time.perf_counter() - begin
+
+
+def show(what: str, value: float, unit: str, note: str = "") -> None:
+    print(f"{what:<62}{value:>12.4g} {unit:<6} {note}", flush=True)
+
+
+def places(n: int, r: int, seed: int = 0) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    centres = 6 * rng.standard_normal((CLUSTERS, r), dtype=np.float32)
+    return centres[rng.integers(0, CLUSTERS, n)] + rng.standard_normal((n, r), dtype=np.float32)
+
+
+def quadratics(where: np.ndarray, seed: int = 1) -> Quadratics:
+    """What rows of a table with holes know of their places: G_i = Q_I' Q_I, h_i = G_i v_i plus a little noise."""
+    n, r = where.shape
+    rng = np.random.default_rng(seed)
+    basis = np.linalg.qr(rng.standard_normal((FEATURES, r)))[0].astype(np.float32)
+    seen = (rng.random((n, FEATURES), dtype=np.float32) > HIDDEN).astype(np.float32)
+    gram = (seen @ np.einsum("pk,pl->pkl", basis, basis).reshape(FEATURES, r * r)).reshape(n, r, r)
+    target = np.einsum("nkl,nl->nk", gram, where)
+    return Quadratics(gram, target, np.einsum("nk,nk->n", target, where))
+
+
+def card(device: str) -> float:
+    """Bytes a second of a large copy on the card, read and written."""
+    import torch
+
+    source = torch.randn(2**31, dtype=torch.float32, device=device)
+    copy = torch.empty_like(source)
+    rate = 2 * source.numel() * 4 / seconds(lambda: copy.copy_(source), device)
+    show(f"copy on {torch.cuda.get_device_name()}", rate / 1e12, "TB/s")
+    return rate
+
+
+def neighbours(n: int, r: int, device: str) -> np.ndarray:
+    """Neighbours by the tiles, checked against all distances for some points."""
+    from sklearn.neighbors import NearestNeighbors
+
+    where = places(n, r)
+    if n <= 2_000_000:
+        nearest(where[:100_000], NEIGHBORS, device)  # compiles the kernel
+    (distances, indices), taken = once(lambda: nearest(where, NEIGHBORS, device), device)
+    sample = np.random.default_rng(2).choice(n, 200, replace=False)
+    exact = (
+        NearestNeighbors(n_neighbors=NEIGHBORS + 1, algorithm="brute").fit(where).kneighbors(where[sample])[0][:, 1:]
+    )
+    recall = float((distances[sample] <= exact[:, -1:] * (1 + 1e-4)).mean())
+    show(f"{NEIGHBORS} nearest of {n:,} x {r}", taken, "s", f"recall {recall:.4f} on {len(sample)} points")
+    return indices
+
+
+def graph(n: int, r: int, device: str, iterations: int, indices: np.ndarray, rate: float | None) -> None:
+    """A fixed number of iterations of the loop along a graph of neighbours, one lam."""
+    where = places(n, r)
+    pairs, joining = once(lambda: NeighborPairs.from_neighbors(indices, np.float32, device), device)
+    problem = Problem(quadratics(where), pairs, H1(3.0), Quadratic(), 1.0)
+    placed, placing = once(lambda: place(problem, device), device)
+    start = beside(where, placed.observations.target)
+    descend(placed, start, solver="exact", max_iter=1, tol=0)
+    descent, taken = once(lambda: descend(placed, start, solver="exact", max_iter=iterations, tol=0), device)
+    note = f"{taken / descent.n_iter:.4f} s each, {len(pairs.first):,} edges, {device}"
+    show(f"{descent.n_iter} iterations along the graph of {n:,} x {r}", taken, "s", note)
+    show("   joining the edges / bringing all to the device", joining, "s", f"{placing:.3f} s")
+    if rate is None:
+        return
+    weighted = placed.weigh(start)
+    # Bytes that cannot be saved: each edge, centre and block read once however often it is used, results written once.
+    edges, centres, blocks = len(pairs.first), 4 * n * r, 4 * n * r * r
+    for name, work, moved in (
+        ("weighing", lambda: placed.weigh(start), edges * (8 + 4) + centres + 2 * edges * (4 + 4)),
+        ("Laplacian", lambda: weighted.laplacian(start), 2 * edges * (4 + 4) + 2 * centres),
+        ("products with blocks", lambda: placed.observations.normal(start), blocks + 2 * centres),
+        ("inverses of blocks", lambda: placed.observations.preconditioner(weighted.degree), 2 * blocks),
+    ):
+        took = seconds(work, device, 5)
+        note = f"{moved / took / 1e12:.2f} TB/s, {moved / took / rate:.0%} of copy"
+        show(f"   {name}: at least {moved / 1e9:.2f} GB", took * 1e3, "ms", note)
+
+
+def dense(n: int, p: int, device: str) -> None:
+    """One averaging step over all pairs under H1, against its two matrix products."""
+    rng = np.random.default_rng(0)
+    table = rng.random((3, p), dtype=np.float32)[rng.integers(0, 3, n)]
+    table += 0.1 * rng.standard_normal((n, p), dtype=np.float32)
+    hidden = rng.random((n, p)) < HIDDEN
+    entries = as_entries(np.where(hidden, np.float32(np.nan), table))
+    problem = place(Problem(entries, CompletePairs(n), H1(0.5), Quadratic(), 1.0), device)
+    centers = beside(table, problem.observations.target)
+    weighted = problem.weigh(centers)
+    weights = weighted.matrix
+
+    def products() -> None:
+        (centers @ centers.T)
+        (weights @ centers)
+
+    step = seconds(lambda: average(problem, problem.weigh(centers), centers), device)
+    both = seconds(products, device)
+    show(
+        f"step over all pairs, {n:,} x {p}",
+        step * 1e3,
+        "ms",
+        f"{step / both:.2f} times its products, {both * 1e3:.1f} ms",
+    )
+    show("   weighing alone", seconds(lambda: problem.weigh(centers), device) * 1e3, "ms")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="The fusion loop on a card.")
+    parser.add_argument("--device", default="cuda")
+    parser.add_argument("--search", help="device that finds the neighbours, where it is another")
+    parser.add_argument("--parts", nargs="+", default=["copy", "nearest", "graph", "dense", "huge"])
+    parser.add_argument("--n", type=int, default=1_000_000, help="points of the graph")
+    parser.add_argument("--r", type=int, default=10, help="their dimensions")
+    parser.add_argument("--iterations", type=int, default=10, help="of the loop along the graph")
+    parser.add_argument("--huge", type=int, default=10_000_000, help="points of the largest graph")
+    parser.add_argument("--dense", type=int, default=50_000, help="points whose pairs are all taken")
+    args = parser.parse_args()
+    rate = card(args.device) if "copy" in args.parts else None
+    search = args.search or args.device
+    indices = neighbours(args.n, args.r, search) if "nearest" in args.parts else None
+    if indices is not None and "graph" in args.parts:
+        graph(args.n, args.r, args.device, args.iterations, indices, rate)
+    if "dense" in args.parts:
+        dense(args.dense, FEATURES, args.device)
+    if "huge" in args.parts:
+        indices = neighbours(args.huge, args.r, search)
+        graph(args.huge, args.r, args.device, args.iterations, indices, rate)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,236 @@
+"""Time and memory of the defaults on long tables, beside the peer in the same run.
+
+    python benchmarks/scale.py                        # everything
+    python benchmarks/scale.py ccmm million           # some of it: ccmm, mnist, million, wide, imputers
+    python benchmarks/scale.py imputers --sizes 1000 10000
+    python benchmarks/scale.py mnist --mnist folder   # with the folder that holds the four idx files of MNIST
+
+Each cell runs in a process of its own on ``--threads`` threads; before the clock starts the data are made and compiled
+code is warm (a small table is fitted first). Its peak memory is that of the process, data included. CCMM is a peer if
+``--ccmm-python`` names an interpreter that can import ``ccmmpy`` (this one, unless said otherwise). Peers marked (K)
+are told the number of clusters.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import os
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+#: Steps of a path.
+STEPS = 200
+
+Table = tuple[np.ndarray, np.ndarray]
+Work = Callable[[np.ndarray, int], Any]
+
+
+def clusters(n: int, p: int, k: int, noise: float, hidden: float, seed: int = 0) -> Table:
+    """Normal clusters about centres that are uniform in the unit cube, some entries hidden."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(k, size=n)
+    X = rng.uniform(size=(k, p))[y]
+    for rows in (slice(i, i + 10_000) for i in range(0, n, 10_000)):
+        X[rows] += rng.normal(scale=noise, size=X[rows].shape)
+        X[rows][rng.random(X[rows].shape) < hidden] = np.nan
+    return X, y
+
+
+def mnist(folder: str | None, hidden: float) -> Table:
+    """60,000 digits along their ten principal components; ten overlapping clusters of that size without the files."""
+    if folder is None:
+        return clusters(60_000, 10, 10, 0.2, hidden)
+    images = idx(Path(folder), "train-images-idx3-ubyte").reshape(60_000, -1).astype(float)
+    images -= images.mean(axis=0)
+    X = images @ np.linalg.eigh(images.T @ images)[1][:, :-11:-1]
+    X[np.random.default_rng(0).random(X.shape) < hidden] = np.nan
+    return X, idx(Path(folder), "train-labels-idx1-ubyte")
+
+
+def idx(folder: Path, name: str) -> np.ndarray:
+    """An array in the format of the MNIST files, packed or not."""
+    plain, packed = folder / name, folder / f"{name}.gz"
+    data = plain.read_bytes() if plain.exists() else gzip.decompress(packed.read_bytes())
+    shape = np.frombuffer(data, ">u4", count=data[3], offset=4)
+    return np.frombuffer(data, np.uint8, offset=4 + 4 * data[3]).reshape(shape)
+
+
+def ours(X: np.ndarray, k: int) -> np.ndarray:
+    from fusewise import FusionClustering
+
+    return FusionClustering().fit(X).labels_
+
+
+def our_path(X: np.ndarray, k: int) -> None:
+    from fusewise import fusion_path
+    from fusewise.penalties import H1
+
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    fusion_path(X, lams=np.geomspace(0.01, 10, STEPS), penalty=H1(1.5), n_neighbors=15)
+
+
+def ccmm_path(X: np.ndarray, k: int) -> None:
+    from ccmmpy import CCMM, SparseWeights
+
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    weights = SparseWeights(X, k=15, phi=2.0, connected=True, connection_type="MST")
+    lams = np.concatenate([[0.0], np.geomspace(1, 20 * len(X), STEPS - 1)])
+    CCMM(X, weights).convex_clusterpath(lams, save_clusterpath=False)
+
+
+def iterative_kmeans(X: np.ndarray, k: int) -> np.ndarray:
+    from sklearn.cluster import KMeans
+    from sklearn.experimental import enable_iterative_imputer  # noqa: F401
+    from sklearn.impute import IterativeImputer
+
+    filled = IterativeImputer(random_state=0).fit_transform(X)
+    return KMeans(k, n_init=10, random_state=0).fit_predict(filled)
+
+
+def knn_hdbscan(X: np.ndarray, k: int) -> np.ndarray:
+    from sklearn.cluster import HDBSCAN
+    from sklearn.impute import KNNImputer
+
+    return HDBSCAN(copy=True).fit_predict(KNNImputer().fit_transform(X))
+
+
+METHODS: dict[str, Work] = {
+    "Fusewise": ours,
+    "Fusewise, path": our_path,
+    "CCMM, path": ccmm_path,
+    "IterativeImputer + KMeans (K)": iterative_kmeans,
+    "KNNImputer + HDBSCAN": knn_hdbscan,
+}
+
+
+def measure(method: str, make: str, arguments: dict[str, Any], k: int) -> dict[str, float]:
+    """Seconds, peak GiB and, where there are labels, their adjusted Rand index: one cell, in this process."""
+    X, y = {"clusters": clusters, "mnist": mnist}[make](**arguments)
+    work = METHODS[method]
+    work(X[:500], k)
+    begin, spent = time.perf_counter(), time.process_time()
+    labels = work(X, k)
+    result = {"seconds": time.perf_counter() - begin, "cpu": time.process_time() - spent}
+    result["peak"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    if labels is not None:
+        from sklearn.metrics import adjusted_rand_score
+
+        result["ari"], result["found"] = adjusted_rand_score(y, labels), len(set(labels.tolist()) - {-1})
+    return result
+
+
+class Run:
+    """Cells in processes of their own, printed as rows of one table."""
+
+    def __init__(self, options: argparse.Namespace) -> None:
+        self.options = options
+        print("| table | method | seconds | CPU seconds | peak GiB | ARI | clusters |\n|---|---|---|---|---|---|---|")
+
+    def cell(self, method: str, table: str, make: str, told: int, /, **arguments: Any) -> float:
+        """Measure one cell and print it; its seconds, NaN if there is no number."""
+        python = self.options.ccmm_python if method.startswith("CCMM") else sys.executable
+        job = json.dumps([method, make, arguments, told])
+        threads = str(self.options.threads)
+        environment = os.environ | {"OMP_NUM_THREADS": threads, "NUMBA_NUM_THREADS": threads}
+        try:
+            done = subprocess.run(
+                [python, __file__, "--cell", job],
+                env=environment,
+                capture_output=True,
+                text=True,
+                timeout=self.options.limit,
+            )
+        except subprocess.TimeoutExpired:
+            print(f"| {table} | {method} | over {self.options.limit} | | | | |", flush=True)
+            return float("nan")
+        if done.returncode:
+            reason = "not at hand" if "No module named 'ccmmpy'" in done.stderr else done.stderr.strip()[-200:]
+            print(f"| {table} | {method} | {reason.splitlines()[-1]} | | | | |", flush=True)
+            return float("nan")
+        found = json.loads(done.stdout.splitlines()[-1])
+        score = f"{found['ari']:.3f} | {found['found']}" if "ari" in found else "|"
+        numbers = f"{found['seconds']:.1f} | {found['cpu']:.1f} | {found['peak']:.2f}"
+        print(f"| {table} | {method} | {numbers} | {score} |", flush=True)
+        return float(found["seconds"])
+
+
+def against_ccmm(run: Run) -> None:
+    """The whole path, as many steps each, on a complete table."""
+    for method in ("Fusewise, path", "CCMM, path"):
+        run.cell(method, "5,000 x 20", "clusters", 10, n=5000, p=20, k=10, noise=0.25, hidden=0.0)
+
+
+def against_ccmm_on_digits(run: Run) -> None:
+    """The default fit with entries hidden, beside CCMM's path on the complete table."""
+    folder = run.options.mnist
+    name = "MNIST" if folder else "MNIST-like"
+    run.cell("Fusewise", f"{name}, 60,000 x 10, 30% hidden", "mnist", 10, folder=folder, hidden=0.3)
+    run.cell("CCMM, path", f"{name}, 60,000 x 10", "mnist", 10, folder=folder, hidden=0.0)
+
+
+def million(run: Run) -> None:
+    """Up to a million rows, and how time grows with them."""
+    sizes = run.options.sizes or [10_000, 100_000, 1_000_000]
+    seconds = [
+        run.cell("Fusewise", f"{n:,} x 10, 30% hidden", "clusters", 20, n=n, p=10, k=20, noise=0.05, hidden=0.3)
+        for n in sizes
+    ]
+    if len(sizes) > 1:
+        growth = np.log(seconds[-1] / seconds[0]) / np.log(sizes[-1] / sizes[0])
+        print(f"| time grows as | N^{growth:.2f} | from {sizes[0]:,} | to {sizes[-1]:,} | | | |", flush=True)
+
+
+def wide(run: Run) -> None:
+    """A table that imputers run out of memory on."""
+    for n in run.options.sizes or [350_000]:
+        run.cell("Fusewise", f"{n:,} x 250, 30% hidden", "clusters", 20, n=n, p=250, k=20, noise=0.3, hidden=0.3)
+
+
+def against_imputers(run: Run) -> None:
+    """What people reach for."""
+    for n in run.options.sizes or [1000, 10_000, 100_000]:
+        for method in ("Fusewise", "IterativeImputer + KMeans (K)", "KNNImputer + HDBSCAN"):
+            run.cell(method, f"{n:,} x 20, 30% hidden", "clusters", 10, n=n, p=20, k=10, noise=0.1, hidden=0.3)
+
+
+PARTS: dict[str, Callable[[Run], None]] = {
+    "ccmm": against_ccmm,
+    "mnist": against_ccmm_on_digits,
+    "million": million,
+    "wide": wide,
+    "imputers": against_imputers,
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Time and memory on long tables.")
+    parser.add_argument("parts", nargs="*", help=f"some of {', '.join(PARTS)} (default: all)")
+    parser.add_argument("--sizes", type=int, nargs="*", help="rows, instead of those of each part")
+    parser.add_argument("--threads", type=int, default=2, help="threads of each cell (default 2)")
+    parser.add_argument("--limit", type=int, default=1800, help="seconds after which a cell is given up (default 1800)")
+    parser.add_argument("--mnist", help="folder with the idx files of MNIST (default: a simulated table)")
+    parser.add_argument("--ccmm-python", default=sys.executable, help="an interpreter that can import ccmmpy")
+    parser.add_argument("--cell", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.cell:
+        print(json.dumps(measure(*json.loads(options.cell))))
+        return
+    unknown = set(options.parts) - set(PARTS)
+    if unknown:
+        parser.error(f"unknown part {sorted(unknown)[0]!r}: choose from {', '.join(PARTS)}")
+    run = Run(options)
+    for name in options.parts or PARTS:
+        PARTS[name](run)
+
+
+if __name__ == "__main__":
+    main()

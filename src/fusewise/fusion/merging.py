@@ -1,0 +1,133 @@
+"""Groups of fused centres, and the smaller problem in which each group is one centre.
+
+With the centres of a group held equal their fidelities add, their affinities to others add, and the pairs within the
+group cost nothing: one node stands for all, and the objective of the smaller problem is that of the whole one at
+those centres. So the cost of a path falls as clusters form.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse.csgraph import connected_components
+
+from fusewise.fusion.loop import Descent
+from fusewise.fusion.placing import place
+from fusewise.fusion.pooled import PooledEntries, sum_by
+from fusewise.fusion.problem import Problem
+from fusewise.kernels.arrays import Array, beside, to_host
+from fusewise.labels import WIDE, fusion_scale
+from fusewise.observations import Entries, Observations, Quadratics
+from fusewise.observations.entries import Real
+from fusewise.pairs.distances import Index
+from fusewise.penalties import Penalty
+
+
+@dataclass(frozen=True, eq=False)
+class Merged:
+    """A problem on nodes, each of which stands for one or more of N points.
+
+    Attributes
+    ----------
+    problem : the problem on the nodes.
+    working : the same, its arrays where the loop runs.
+    node_of : the node of each point.
+    device : where that is.
+    heights : lengths at which points within a node were linked when they merged. They stay in the rule that tells
+        fused from apart by the widest gap between lengths.
+    """
+
+    problem: Problem
+    working: Problem
+    node_of: Index
+    device: str
+    heights: Real
+
+    @classmethod
+    def not_at_all(cls, problem: Problem, device: str = "cpu") -> Merged:
+        """Every point a node."""
+        return cls(problem, place(problem, device), np.arange(problem.pairs.n_points), device, np.zeros(0))
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes."""
+        return self.problem.pairs.n_points
+
+    def at(self, lam: float, penalty: Penalty) -> Merged:
+        """The same nodes at another point of the path."""
+        return replace(self, problem=self.problem.at(lam, penalty), working=self.working.at(lam, penalty))
+
+    def groups(self, descent: Descent) -> Index:
+        """The group of fused centres of each point (numbers without an order), by the rule of ``fusewise.labels``.
+
+        Centres are linked along the pairs: on a graph only points that its edges join can fuse.
+        """
+        problem = self.problem
+        held = np.zeros(self.n_nodes, bool)
+        if not problem.fidelity.constrained:
+            held = problem.pull(to_host(descent.weighted.degree)) < 1
+        if held.all():
+            return self.node_of
+        first, second, lengths = self._spans(descent.centers)
+        heights = np.concatenate([self.heights, lengths])
+        linked = lengths <= fusion_scale(heights, problem.penalty) if len(heights) else np.zeros(0, bool)
+        groups = _components(self.n_nodes, first[linked], second[linked])
+        groups[held] = self.n_nodes + np.flatnonzero(held)
+        return groups[self.node_of]
+
+    def merge(self, groups: Index, centers: Array) -> tuple[Merged, Array]:
+        """The problem with the points of each group held equal, and centres for it: the means over their points.
+
+        Parameters
+        ----------
+        groups : for each point, from 0 on; every node lies within one group.
+        centers : of the nodes.
+        """
+        n_groups = int(groups.max()) + 1
+        if n_groups == self.n_nodes:
+            return self, centers
+        of_node = np.empty(self.n_nodes, np.intp)
+        of_node[self.node_of] = groups
+        problem, members = self.problem, self._members()
+        counts = np.bincount(of_node, members, minlength=n_groups).astype(members.dtype)
+        smaller = replace(
+            problem,
+            observations=_pool(problem.observations).merge(of_node, n_groups),
+            pairs=problem.pairs.merge(of_node, n_groups),
+            members=counts,
+            data_size=problem.unit,
+        )
+        first, second, lengths = self._spans(centers)
+        heights = np.concatenate([self.heights, lengths[of_node[first] == of_node[second]]])
+        merged = Merged(smaller, place(smaller, self.device), groups, self.device, heights)
+        means = sum_by(of_node, n_groups, members[:, None] * to_host(centers)) / counts[:, None]
+        return merged, beside(means, merged.working.observations.target)
+
+    def _spans(self, centers: Array) -> tuple[Index, Index, Real]:
+        """Shortest links between the centres, as far as ``fusion_scale`` looks."""
+        penalty = self.problem.penalty
+        return self.problem.pairs.spans(to_host(centers), penalty.reach or WIDE * penalty.resolution)
+
+    def _members(self) -> Real:
+        dtype = self.problem.observations.target.real.dtype
+        return np.ones(self.n_nodes, dtype) if self.problem.members is None else np.asarray(self.problem.members)
+
+
+def agreed(groups: Index, others: Index) -> Index:
+    """The coarsest partition that refines two, numbered from 0 on."""
+    both = groups * (int(others.max(initial=0)) + 1) + others
+    return np.asarray(np.unique(both, return_inverse=True)[1], dtype=np.intp)
+
+
+def _pool(observations: Observations) -> PooledEntries | Quadratics:
+    """Observations that can be added up."""
+    pooled = PooledEntries.of(observations) if isinstance(observations, Entries) else observations
+    assert isinstance(pooled, PooledEntries | Quadratics)
+    return pooled
+
+
+def _components(n: int, first: Index, second: Index) -> Index:
+    graph = sparse.csr_matrix((np.ones(len(first), bool), (first, second)), shape=(n, n))
+    return np.asarray(connected_components(graph, directed=False)[1], dtype=np.intp)

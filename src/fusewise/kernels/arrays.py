@@ -1,0 +1,47 @@
+"""The few operations that NumPy arrays and torch tensors do not share a spelling for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+#: A NumPy array, or a torch tensor wherever it lives.
+Array = Any
+
+
+def library(x: Array) -> Any:
+    """The module whose functions act on x: numpy, or torch. Both have exp, sqrt, where, clip, square, arange."""
+    if isinstance(x, np.ndarray | np.generic):
+        return np
+    import torch
+
+    return torch
+
+
+def total(x: Array) -> float:
+    """The sum of all entries, in double precision."""
+    return float(x.sum(dtype=library(x).float64))
+
+
+def norm(x: Array) -> float:
+    """Euclidean length of all entries taken together."""
+    return float(library(x).linalg.norm(x.reshape(-1)))
+
+
+def rounding_unit(x: Array) -> float:
+    """Relative spacing of the numbers of x's precision."""
+    return float(library(x).finfo(x.dtype).eps)
+
+
+def to_host(x: Array) -> npt.NDArray[Any]:
+    """As a NumPy array, copied from the device where need be."""
+    return x if isinstance(x, np.ndarray) else np.asarray(x.detach().cpu().numpy())
+
+
+def beside(x: npt.NDArray[Any], other: Array) -> Array:
+    """A NumPy array brought to where `other` lives."""
+    if isinstance(other, np.ndarray):
+        return x
+    return library(other).from_numpy(np.ascontiguousarray(x)).to(other.device)

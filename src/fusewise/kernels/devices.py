@@ -1,0 +1,44 @@
+"""Which device to compute on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def torch_device(name: str) -> Any:
+    """The torch device a name stands for; None where NumPy and compiled loops on the CPU are meant.
+
+    Parameters
+    ----------
+    name : "cpu"; "cuda", "cuda:1", ...; "auto": a card if torch sees one, the CPU otherwise; "torch" or "torch:cpu":
+        torch on the CPU, which takes the card's way through the code and is how tests check it.
+    """
+    if name == "cpu":
+        return None
+    if not (name in ("auto", "torch", "torch:cpu", "cuda") or name.startswith("cuda:")):
+        raise ValueError(f"unknown device {name!r}: use 'cpu', 'cuda' (or 'cuda:1', ...) or 'auto'")
+    try:
+        import torch
+    except ImportError as error:
+        if name == "auto":
+            return None
+        raise ImportError(f"device={name!r} needs torch: pip install 'fusewise[gpu]'") from error
+    if name.startswith("torch"):
+        return torch.device("cpu")
+    if torch.cuda.is_available():
+        return torch.device("cuda" if name == "auto" else name)
+    if name == "auto":
+        return None
+    raise RuntimeError(f"device={name!r}, but torch sees no CUDA device: use device='cpu' or 'auto'")
+
+
+def device_memory(device: Any) -> int:
+    """Bytes free on a torch device."""
+    import torch
+
+    if device.type == "cuda":
+        cached = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
+        return int(torch.cuda.mem_get_info(device)[0] + cached)
+    from fusewise.kernels.memory import available_memory
+
+    return available_memory()

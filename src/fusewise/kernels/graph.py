@@ -1,0 +1,97 @@
+"""Loops over the edges of a graph, compiled: squared lengths, weights gathered by rows, and the Laplacian.
+
+Each is a loop over a range of edges or rows that lets go of Python's lock, so that ranges run on threads; compiled
+without threads of its own it is ready in half a second, once for each precision.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any
+
+import numba
+import numpy as np
+import numpy.typing as npt
+
+from fusewise.kernels.threads import in_threads, n_threads
+
+Real = npt.NDArray[np.floating[Any]]
+Index = npt.NDArray[np.integer[Any]]
+
+#: Multiplications below which starting threads costs more than it gives.
+WORTH_THREADS = 2**22
+
+#: Sums may be taken in any order, so that they run on vector units; nothing else is relaxed.
+_compiled = numba.njit(nogil=True, cache=True, fastmath={"reassoc", "contract", "nsz"})
+
+
+def edge_squares(points: Real, first: Index, second: Index) -> Real:
+    """||a_i - a_j||² for every edge (i, j)."""
+    s = np.empty(len(first), points.dtype)
+    _in_ranges(len(first), points.shape[1], lambda begin, end: _edge_squares(points, first, second, s, begin, end))
+    return s
+
+
+def gather(weights: Real, indptr: Index, edges: Index) -> tuple[Real, Real]:
+    """Weights of the edges in row order (each edge stands in two rows), and their sums by rows."""
+    data = np.empty(len(edges), weights.dtype)
+    degree = np.empty(len(indptr) - 1, weights.dtype)
+    _in_ranges(len(degree), 16, lambda begin, end: _gather(weights, indptr, edges, data, degree, begin, end))
+    return data, degree
+
+
+def laplacian(indptr: Index, indices: Index, data: Real, degree: Real, points: Real) -> Real:
+    """L u: d_i u_i - sum_j w_ij u_j."""
+    out = np.empty(points.shape, points.dtype)
+    work = (len(indices) * points.shape[1]) // max(len(out), 1)
+    _in_ranges(
+        len(out), work, lambda begin, end: _laplacian(indptr, indices, data, degree, points, out, begin, end)
+    )  # fmt: skip
+    return out
+
+
+def _in_ranges(n: int, work: int, loop: Callable[[int, int], None]) -> None:
+    """Run a loop over 0 ... n, in threads where there is enough work (multiplications per item)."""
+    threads = n_threads() if n * work > WORTH_THREADS else 1
+    if threads == 1:
+        loop(0, n)
+        return
+    # Several ranges for each thread, since rows differ in length.
+    cuts = np.linspace(0, n, 8 * threads + 1).astype(int).tolist()
+    for _ in in_threads(lambda ends: loop(*ends), list(pairwise(cuts))):
+        pass
+
+
+@_compiled
+def _edge_squares(points: Any, first: Any, second: Any, s: Any, begin: int, end: int) -> None:
+    for e in range(begin, end):
+        a, b = points[first[e]], points[second[e]]
+        square = points.dtype.type(0)
+        for p in range(points.shape[1]):
+            difference = a[p] - b[p]
+            square += difference * difference
+        s[e] = square
+
+
+@_compiled
+def _gather(weights: Any, indptr: Any, edges: Any, data: Any, degree: Any, begin: int, end: int) -> None:
+    for i in range(begin, end):
+        row = weights.dtype.type(0)
+        for e in range(indptr[i], indptr[i + 1]):
+            data[e] = weights[edges[e]]
+            row += data[e]
+        degree[i] = row
+
+
+@_compiled
+def _laplacian(indptr: Any, indices: Any, data: Any, degree: Any, points: Any, out: Any, begin: int, end: int) -> None:
+    for i in range(begin, end):
+        row = out[i]
+        for p in range(points.shape[1]):
+            row[p] = degree[i] * points[i, p]
+        for e in range(indptr[i], indptr[i + 1]):
+            w = data[e]
+            other = points[indices[e]]
+            for p in range(points.shape[1]):
+                row[p] -= w * other[p]

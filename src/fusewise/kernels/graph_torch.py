@@ -1,0 +1,57 @@
+"""The loop's work along a graph, in tensors: by Triton kernels on a card, by torch's own operations elsewhere."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from fusewise.kernels.arrays import Array
+
+
+def triton_kernels(device: Any) -> Any:
+    """The module ``graph_triton``; None where Triton cannot run it."""
+    try:
+        from triton import knobs
+
+        from fusewise.kernels import graph_triton
+    except ImportError:
+        return None
+    return graph_triton if device.type == "cuda" or knobs.runtime.interpret else None
+
+
+def laplacian(indptr: Array, indices: Array, data: Array, degree: Array, points: Array) -> Array:
+    """L u: d_i u_i - sum_j w_ij u_j."""
+    kernels = triton_kernels(points.device)
+    if kernels is not None:
+        return kernels.laplacian(indptr, indices, data, degree, points)
+    return degree[:, None] * points - sparse_rows(indptr, indices, data) @ points
+
+
+def sparse_rows(indptr: Array, indices: Array, data: Array) -> Array:
+    """A square sparse tensor from compressed rows."""
+    import torch
+
+    n = len(indptr) - 1
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Sparse (CSR tensor support|invariant checks)")
+        return torch.sparse_csr_tensor(indptr, indices, data, (n, n), check_invariants=False)
+
+
+def block_products(blocks: Array, points: Array) -> Array:
+    """G_i u_i."""
+    kernels = triton_kernels(points.device)
+    if kernels is not None and points.shape[1] <= kernels.LARGEST_BLOCK:
+        return kernels.block_products(blocks, points)
+    return (blocks @ points[:, :, None])[:, :, 0]
+
+
+def block_inverses(blocks: Array, shift: Array) -> Array:
+    """(G_i + t_i I)^-1."""
+    import torch
+
+    kernels = triton_kernels(blocks.device)
+    if kernels is not None and blocks.shape[1] <= kernels.LARGEST_BLOCK:
+        return kernels.block_inverses(blocks, shift)
+    system = blocks.clone()
+    system.diagonal(dim1=1, dim2=2).add_(shift[:, None])
+    return torch.linalg.inv_ex(system)[0]

@@ -1,0 +1,80 @@
+"""How much memory there is, so that what would not fit is refused before it is asked for."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+#: Where Linux keeps the limits of control groups (version 2 in its root, version 1 under ``memory``).
+CGROUPS = Path("/sys/fs/cgroup")
+MEMORY_INFO = Path("/proc/meminfo")
+
+
+def available_memory() -> int:
+    """Bytes this process may still take: what the machine has free, or its control group leaves, whichever is less."""
+    return min([_free_memory(), *_left_in_groups()])
+
+
+def in_words(n_bytes: float) -> str:
+    """'3.1 GiB'."""
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if n_bytes < 1024:
+            return f"{n_bytes:.3g} {unit}"
+        n_bytes /= 1024
+    return f"{n_bytes:.3g} TiB"
+
+
+def _free_memory() -> int:
+    """What the system says it could hand out without swapping; all of its memory, or no limit, where it is silent."""
+    try:
+        lines = dict(line.split(":", 1) for line in MEMORY_INFO.read_text().splitlines() if ":" in line)
+        return int(lines["MemAvailable"].split()[0]) * 1024
+    except (OSError, KeyError, ValueError):
+        if not hasattr(os, "sysconf"):
+            return sys.maxsize
+        return int(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+
+
+def _left_in_groups() -> list[int]:
+    """Limit minus use for every control group this process is in (or its ancestors are) that has a limit."""
+    left = []
+    for folder, limit, use in _groups():
+        try:
+            text = (folder / limit).read_text().strip()
+            # "max" is no limit; pages of the file cache are given back when memory runs short.
+            if text != "max":
+                cached = _statistic(folder / "memory.stat", "inactive_file")
+                left.append(max(0, int(text) - int((folder / use).read_text()) + cached))
+        except (OSError, ValueError):
+            continue
+    return left
+
+
+def _groups() -> list[tuple[Path, str, str]]:
+    """Folders to look into, with the names of the files for limit and use."""
+    try:
+        lines = Path("/proc/self/cgroup").read_text().splitlines()
+    except OSError:
+        lines = []
+    found = []
+    for line in ["0::/", ":memory:/", *lines]:
+        _, _, rest = line.partition(":")
+        controllers, _, path = rest.partition(":")
+        if controllers == "":
+            root, names = CGROUPS, ("memory.max", "memory.current")
+        elif "memory" in controllers.split(","):
+            root, names = CGROUPS / "memory", ("memory.limit_in_bytes", "memory.usage_in_bytes")
+        else:
+            continue
+        inner = root / path.strip("/")
+        found += [(folder, *names) for folder in (inner, *inner.parents) if folder.is_relative_to(root)]
+    return list(dict.fromkeys(found))
+
+
+def _statistic(path: Path, name: str) -> int:
+    """One number of a file of names and numbers; 0 where it is not there."""
+    try:
+        return int(dict(line.split() for line in path.read_text().splitlines())[name])
+    except (OSError, KeyError, ValueError):
+        return 0

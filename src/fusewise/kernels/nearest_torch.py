@@ -1,0 +1,213 @@
+"""The k nearest neighbours of every point, exactly, on a device.
+
+Points are sorted into tiles of about a hundred by median splits, so that each tile fills a small box. The tiles whose
+centres are nearest give every point k neighbours and with them a radius that holds its true ones. A tile is then
+compared with those tiles alone whose boxes come within the radius of any of its points, by a kernel that keeps the few
+distances below the radius and forgets the rest: they never reach memory.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fusewise.kernels.arrays import Array
+from fusewise.kernels.devices import torch_device
+from fusewise.kernels.graph_torch import triton_kernels
+
+#: Most points in a tile: the distances between two tiles fit the registers of a program.
+TILE = 64
+
+#: Nearest tiles whose points give the first radius.
+SEED_TILES = 16
+
+#: Places kept for each neighbour wanted, since the first radius holds some points too many; where it holds more than
+#: there are places, the point is searched for again by brute force.
+PLACES_EACH = 16
+
+#: Numbers in one block of distances, and in all the blocks that one launch of the kernel needs.
+BLOCK, LAUNCH = 2**28, 2**30
+
+#: A coordinate beyond all others, whose square is still a number.
+FAR = 1e18
+
+
+def nearest(
+    points: npt.NDArray[Any], k: int, device: str = "cuda"
+) -> tuple[npt.NDArray[np.floating[Any]], npt.NDArray[np.intp]]:
+    """Distances to the k nearest other points of each point, and which they are, nearest first.
+
+    Distances are computed in single precision from coordinates about the mean; neighbours whose distances differ by
+    less than that may change places.
+
+    Parameters
+    ----------
+    points : N x r, real.
+    k : how many, at most N - 1.
+    device : see ``torch_device``; "cpu" means torch on the CPU here.
+    """
+    import torch
+
+    n = len(points)
+    if not 1 <= k < n:
+        raise ValueError(f"k must be from 1 to {n - 1} for {n} points, got {k!r}")
+    where = torch_device(device) or torch.device("cpu")
+    placed = torch.from_numpy(np.ascontiguousarray(points - points.mean(axis=0), dtype=np.float32)).to(where)
+    collect = _kernel(where)
+    seeds = SEED_TILES * TILE
+    searched = None if collect is None or n <= 4 * seeds or 4 * k > seeds else collect
+    squares, indices = (
+        _by_force(placed, placed, k, torch.arange(n)) if searched is None else _by_tiles(placed, k, searched)
+    )
+    return np.sqrt(squares.cpu().numpy()).astype(points.dtype), indices.cpu().numpy().astype(np.intp)
+
+
+def _kernel(device: Any) -> Any:
+    """The kernel that compares tiles; None where Triton cannot run it."""
+    if triton_kernels(device) is None:
+        return None
+    from fusewise.kernels.nearest_triton import collect
+
+    return collect
+
+
+def _by_force(queries: Array, points: Array, k: int, own: Array) -> tuple[Array, Array]:
+    """All distances, block by block; `own` is the place of each query among the points."""
+    import torch
+
+    found = []
+    step = max(1, BLOCK // len(points))
+    for start in range(0, len(queries), step):
+        s = _squares(queries[start : start + step].T, points.T)
+        s[torch.arange(len(s)), own[start : start + step]] = torch.inf
+        found.append(s.topk(k, dim=1, largest=False))
+    return torch.cat([values for values, _ in found]), torch.cat([indices for _, indices in found])
+
+
+def _squares(points: Array, others: Array) -> Array:
+    """Squared distances between points given as ... x r x m, a coordinate at a time.
+
+    Of differences, not of squared norms: a radius must hold the neighbours it was measured by.
+    """
+    s = 0
+    for d in range(points.shape[-2]):
+        s = (points[..., d, :, None] - others[..., d, None, :]).square_().add_(s)
+    return s
+
+
+@dataclass(frozen=True, eq=False)
+class Tiles:
+    """Points sorted into T tiles of m.
+
+    Attributes
+    ----------
+    order : T x m, which point stands at each place; some places repeat a point, to make the tiles equal.
+    filled : T x m, False for such repeats.
+    coordinates : T x r x m, infinite for repeats, which so are near to nobody.
+    """
+
+    order: Array
+    filled: Array
+    coordinates: Array
+
+    @classmethod
+    def of(cls, points: Array) -> Tiles:
+        """Split at the median of the widest direction, all tiles at once, until they are small enough."""
+        import torch
+
+        n, r = points.shape
+        splits = max(0, int(np.ceil(np.log2(n / TILE))))
+        size = -(-n // 2**splits)
+        order = torch.arange(size * 2**splits, device=points.device)
+        order = order.clip(None, n - 1).reshape(1, -1)
+        filled = (torch.arange(order.numel(), device=points.device) < n).reshape(1, -1)
+        for _ in range(splits):
+            widest = torch.stack([_spread(points[:, d][order]) for d in range(r)]).argmax(0)
+            keys = points.reshape(-1)[order * r + widest[:, None]]
+            rank = keys.argsort(dim=1)
+            half = (2 * len(order), order.shape[1] // 2)
+            order, filled = order.gather(1, rank).reshape(half), filled.gather(1, rank).reshape(half)
+        coordinates = torch.where(filled[:, :, None], points[order], torch.inf)
+        return cls(order, filled, coordinates.transpose(1, 2).contiguous())
+
+    @cached_property
+    def boxes(self) -> tuple[Array, Array]:
+        """Least and largest coordinates of each tile, T x r."""
+        high = self.coordinates.masked_fill(~self.filled[:, None], -np.inf)
+        return self.coordinates.amin(2), high.amax(2)
+
+    @cached_property
+    def centres(self) -> Array:
+        """Mean of each tile, T x r; infinitely far where it is empty."""
+        counts = self.filled.sum(1)[:, None]
+        sums = self.coordinates.masked_fill(~self.filled[:, None], 0).sum(2)
+        return (sums / counts.clip(1, None)).masked_fill(counts == 0, FAR)
+
+
+def _spread(values: Array) -> Array:
+    return values.amax(1) - values.amin(1)
+
+
+def _by_tiles(points: Array, k: int, collect: Any) -> tuple[Array, Array]:
+    import torch
+
+    n = len(points)
+    tiles = Tiles.of(points)
+    n_tiles, _, size = tiles.coordinates.shape
+    squares = torch.full((n, k), torch.inf, device=points.device)
+    indices = torch.zeros((n, k), dtype=torch.int64, device=points.device)
+    n_places = PLACES_EACH * k
+    step = max(1, min(LAUNCH // (4 * max(n_tiles, size * n_places)), n_tiles))
+    for start in range(0, n_tiles, step):
+        some = slice(start, min(start + step, n_tiles))
+        radii = _first_radii(tiles, some, k)
+        starts, near = _near_tiles(tiles, some, radii)
+        found, places, counts = collect(tiles.coordinates, some, radii, starts, near, n_places)
+        best = found.topk(k, dim=2, largest=False)
+        owners, filled = tiles.order[some], tiles.filled[some]
+        chosen = tiles.order.reshape(-1)[places.gather(2, best.indices)]
+        squares[owners[filled]], indices[owners[filled]] = best.values[filled], chosen[filled]
+        crowded = owners[filled & (counts > n_places)]
+        if len(crowded):
+            squares[crowded], indices[crowded] = _by_force(points[crowded], points, k, crowded)
+    return squares, indices
+
+
+def _first_radii(tiles: Tiles, some: slice, k: int) -> Array:
+    """Squared distance from each point of some tiles to its k-th nearest in the tiles with the nearest centres."""
+    import torch
+
+    near = torch.cdist(tiles.centres[some], tiles.centres).topk(SEED_TILES, dim=1, largest=False).indices
+    radii = []
+    step = max(1, BLOCK // (SEED_TILES * TILE**2))
+    for start in range(some.start, some.stop, step):
+        part = slice(start, min(start + step, some.stop))
+        theirs = near[part.start - some.start : part.stop - some.start]
+        others = tiles.coordinates[theirs].transpose(1, 2).flatten(2)  # tiles x r x candidates
+        s = _squares(tiles.coordinates[part], others)
+        # Repeats are no neighbours, and a point is not its own.
+        repeats = ~tiles.filled[theirs].flatten(1)
+        own = tiles.order[part][:, :, None] == tiles.order[theirs].flatten(1)[:, None]
+        s.masked_fill_(repeats[:, None] | own, torch.inf)
+        radii.append(s.topk(k, dim=2, largest=False).values[:, :, -1])
+    # Rounding must not leave out the neighbour a radius was measured by.
+    return torch.where(tiles.filled[some], torch.cat(radii) * (1 + 1e-5), -1)
+
+
+def _near_tiles(tiles: Tiles, some: slice, radii: Array) -> tuple[Array, Array]:
+    """For each of some tiles, those whose boxes come within the radius of any of its points: rows and columns."""
+    import torch
+
+    low, high = tiles.boxes
+    gap = torch.zeros((some.stop - some.start, len(low)), device=low.device)
+    for d in range(low.shape[1]):
+        apart = torch.maximum(low[None, :, d] - high[some, None, d], low[some, None, d] - high[None, :, d])
+        gap += apart.clip_(0, None).square_()
+    near = gap <= radii.amax(1)[:, None]
+    starts = torch.zeros(len(near) + 1, dtype=torch.int64, device=low.device)
+    starts[1:] = near.sum(1).cumsum(0)
+    return starts, near.nonzero()[:, 1].to(torch.int32)

@@ -1,0 +1,79 @@
+"""The kernel of ``nearest_torch``: compare a tile of points with others and keep what lies within the radius."""
+
+from __future__ import annotations
+
+import triton
+import triton.language as tl
+
+from fusewise.kernels.arrays import Array
+
+
+def collect(
+    coordinates: Array, some: slice, radii: Array, starts: Array, near: Array, n_places: int
+) -> tuple[Array, Array, Array]:
+    """For each point of some tiles the points of the near tiles within its radius, itself left out.
+
+    Parameters
+    ----------
+    coordinates : T x r x m.
+    some : which tiles ask.
+    radii : their points' squared radii, tiles x m.
+    starts, near : tile i is compared with tiles near[starts[i]:starts[i + 1]].
+    n_places : how many points to keep for each.
+
+    Returns
+    -------
+    Squared distances (infinite where none) and places in the order of tiles, both tiles x m x n_places, and how many
+    there were; beyond n_places they were not kept.
+    """
+    import torch
+
+    _, r, size = coordinates.shape
+    shape = (some.stop - some.start, size)
+    squares = torch.full((*shape, n_places), torch.inf, device=coordinates.device)
+    places = torch.zeros((*shape, n_places), dtype=torch.int32, device=coordinates.device)
+    counts = torch.zeros(shape, dtype=torch.int32, device=coordinates.device)
+    width = triton.next_power_of_2(size)
+    _collect[(shape[0],)](
+        coordinates, radii, starts, near, squares, places, counts,
+        some.start, size, n_places, r=r, width=width, num_warps=8,
+    )  # fmt: skip
+    return squares, places.to(torch.int64), counts
+
+
+@triton.jit  # type: ignore[untyped-decorator]
+def _collect(  # type: ignore[no-untyped-def]  # Triton reads annotations as its own
+    coordinates, radii, starts, near, squares, places, counts,
+    first, size, n_places, r: tl.constexpr, width: tl.constexpr,
+):  # fmt: skip
+    row = tl.program_id(0)
+    tile = (row + first).to(tl.int64)
+    lane = tl.arange(0, width)
+    inside = lane < size
+    radius = tl.load(radii + row * size + lane, mask=inside, other=-1.0)
+    count = tl.zeros((width,), tl.int32)
+    base = (row.to(tl.int64) * size + lane) * n_places
+    at, end = tl.load(starts + row), tl.load(starts + row + 1)
+    while at < end:
+        other = tl.load(near + at).to(tl.int64)
+        square = tl.zeros((width, width), tl.float32)
+        for d in range(r):
+            mine = tl.load(coordinates + (tile * r + d) * size + lane, mask=inside, other=0.0)
+            theirs = tl.load(coordinates + (other * r + d) * size + lane, mask=inside, other=0.0)
+            difference = mine[None, :] - theirs[:, None]
+            square += difference * difference
+        kept = (square <= radius[None, :]) & inside[:, None]
+        kept = kept & ((lane[:, None] != lane[None, :]) | (tile != other))
+        square = tl.where(kept, square, float("inf"))
+        # Few are left: taking the nearest of each column away, again and again, needs no arrays of addresses.
+        best, which = tl.min(square, 0, return_indices=True)
+        while tl.min(best) < float("inf"):
+            found = best < float("inf")
+            room = found & (count < n_places)
+            tl.store(squares + base + count, best, mask=room)
+            tl.store(places + base + count, (other * size + which).to(tl.int32), mask=room)
+            count += found.to(tl.int32)
+            square = tl.where(lane[:, None] == which[None, :], float("inf"), square)
+            best, which = tl.min(square, 0, return_indices=True)
+        at += 1
+    tl.store(counts + row * size + lane, count, mask=inside)

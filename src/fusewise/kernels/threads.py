@@ -1,0 +1,34 @@
+"""Threads for work that lets go of Python's lock: matrix products and compiled loops."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from typing import TypeVar
+
+from threadpoolctl import ThreadpoolController
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+def in_threads(work: Callable[[T], R], items: list[T]) -> Iterator[R]:
+    """``map(work, items)``, on as many threads as a matrix product may use."""
+    threads = min(n_threads(), len(items))
+    if threads <= 1:
+        yield from map(work, items)
+        return
+    with _blas().limit(limits=1), ThreadPoolExecutor(threads) as pool:
+        yield from pool.map(work, items)
+
+
+def n_threads() -> int:
+    """How many threads a matrix product may use."""
+    return max((library["num_threads"] for library in _blas().info()), default=1)
+
+
+@cache
+def _blas() -> ThreadpoolController:
+    """The libraries that multiply matrices, found once: looking for them takes milliseconds."""
+    return ThreadpoolController().select(user_api="blas")

@@ -1,0 +1,178 @@
+"""All pairs, in tensors on a device, a block of rows at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from fusewise.kernels.arrays import Array
+from fusewise.kernels.devices import device_memory
+from fusewise.observations import Entries
+from fusewise.observations.entries import Real, Values
+from fusewise.pairs.complete import CompletePairs
+from fusewise.pairs.distances import Index
+from fusewise.pairs.weights import Pairs, Weighted
+from fusewise.penalties import Penalty
+
+#: Pairs in one block of rows.
+BLOCK_PAIRS = 2**28
+
+#: Pairs from which on it pays to compile what follows the product of a block into one kernel (seconds, once).
+WORTH_COMPILING = 2**29
+
+#: The largest share of the free memory that the weights of all pairs may take; beyond it they are computed anew.
+SHARE = 0.6
+
+#: Squared distances of a block of rows to all points, written into an array; returns where they are unknown, or None.
+Distances = Callable[[slice, Array], Array | None]
+
+
+@dataclass(frozen=True, eq=False)
+class DeviceDenseWeights:
+    """Weights of all pairs.
+
+    Attributes
+    ----------
+    energy, degree : see ``Weighted``.
+    matrix : N x N weights, or None where they would not fit.
+    blocks : the weights again, a block of rows at a time.
+    """
+
+    energy: float
+    degree: Array
+    matrix: Array | None
+    blocks: Callable[[], Iterator[tuple[slice, Array]]]
+
+    def sums(self, centers: Array) -> Array:
+        """sum_j w_ij u_j."""
+        if self.matrix is not None:
+            return self.matrix @ centers
+        summed = centers.clone()
+        for rows, weights in self.blocks():
+            summed[rows] = weights @ centers
+        return summed
+
+    def laplacian(self, centers: Array) -> Array:
+        """L u = d_i u_i - sum_j w_ij u_j."""
+        return self.degree[:, None] * centers - self.sums(centers)
+
+
+@dataclass(frozen=True, eq=False)
+class DeviceCompletePairs:
+    """``CompletePairs`` weighed on a device.
+
+    Attributes
+    ----------
+    host : the pairs.
+    device : where to weigh them.
+    """
+
+    host: CompletePairs
+    device: Any
+
+    @property
+    def n_points(self) -> int:
+        """N."""
+        return self.host.n_points
+
+    @property
+    def largest_degree(self) -> float:
+        """max_i sum_j c_ij."""
+        return self.host.largest_degree
+
+    def weigh(self, centers: Array, penalty: Penalty) -> Weighted:
+        """Weigh every pair by the distance of its centres."""
+        import torch
+
+        points = centers - centers.mean(0)
+        norms = points.square().sum(1, keepdim=True)
+        # One product gives the squared distances: (-2 u_i, |u_i|², 1) . (u_j, 1, |u_j|²).
+        left = torch.cat([-2 * points, norms, torch.ones_like(norms)], dim=1)
+        right = torch.cat([points, torch.ones_like(norms), norms], dim=1).T.contiguous()
+
+        def distances(rows: slice, out: Array) -> None:
+            torch.mm(left[rows], right, out=out)
+
+        return self._weigh(distances, points, penalty)
+
+    def weigh_partial(self, entries: Entries, penalty: Penalty, min_overlap: int) -> Weighted:
+        """Weigh every pair by its partial distance (``partial_squared_distances``); too little in common: no weight."""
+        import torch
+
+        values, seen = (torch.from_numpy(part).to(self.device) for part in (entries.centred, entries.seen))
+        squares = values.square()
+        n_features = float(np.count_nonzero(entries.column_counts))
+
+        def distances(rows: slice, out: Array) -> Array:
+            common = seen[rows] @ seen.T
+            torch.mm(squares[rows], seen.T, out=out)
+            out.addmm_(seen[rows], squares.T).addmm_(values[rows], values.T, alpha=-2)
+            out.mul_(n_features / common.clip(1, None))
+            unknown: Array = common < min_overlap
+            return unknown
+
+        return self._weigh(distances, values, penalty)
+
+    def merge(self, groups: Index, n_groups: int) -> Pairs:
+        """One point for each group, in NumPy's arrays."""
+        return self.host.merge(groups, n_groups)
+
+    def spans(self, centers: Values, reach: float) -> tuple[Index, Index, Real]:
+        """A shortest spanning tree, in NumPy's arrays."""
+        return self.host.spans(centers, reach)
+
+    def _weigh(self, distances: Distances, points: Array, penalty: Penalty) -> Weighted:
+        import torch
+
+        n, dtype = self.n_points, points.dtype
+        sizes = None if self.host.sizes is None else torch.from_numpy(self.host.sizes).to(self.device, dtype)
+        compiled = self.device.type == "cuda" and n * n >= WORTH_COMPILING
+        weigh = _compiled() if compiled else _weigh_block
+        energies, degree = torch.empty((2, n), dtype=dtype, device=self.device)
+        step = min(n, max(1, BLOCK_PAIRS // n))
+        fits = n * n * points.element_size() < SHARE * device_memory(self.device)
+        stored = torch.empty((n if fits else step, n), dtype=dtype, device=self.device)
+
+        def blocks() -> Iterator[tuple[slice, Array]]:
+            for start in range(0, n, step):
+                rows = slice(start, min(start + step, n))
+                block = stored[rows] if fits else stored[: rows.stop - start]
+                unknown = distances(rows, block)
+                energies[rows], degree[rows] = weigh(penalty, block, unknown, sizes, start)
+                yield rows, block
+
+        for _ in blocks():
+            pass
+        return DeviceDenseWeights(float(energies.sum(dtype=torch.float64)), degree, stored if fits else None, blocks)
+
+
+def _weigh_block(
+    penalty: Penalty, s: Array, unknown: Array | None, sizes: Array | None, start: int
+) -> tuple[Array, Array]:
+    """Turn squared distances of rows from `start` on into weights, in place; row sums of penalties and weights."""
+    import torch
+
+    rows = torch.arange(s.shape[0], device=s.device) + start
+    own = rows[:, None] == torch.arange(s.shape[1], device=s.device)
+    kept: Array = ~own if unknown is None else ~(own | unknown)
+    distances: Array = torch.where(own, 0, s.clip(0, None))
+    value, weight = penalty.value_and_weight(distances)
+    value, weight = value * kept, weight * kept
+    if sizes is not None:
+        affinity = sizes[rows][:, None] * sizes
+        value, weight = value * affinity, weight * affinity
+    s.copy_(weight)
+    return value.sum(1), weight.sum(1)
+
+
+@cache
+def _compiled() -> Callable[..., tuple[Array, Array]]:
+    """``_weigh_block`` in one kernel, so that a block is read once and written once."""
+    import torch
+
+    compiled: Callable[..., tuple[Array, Array]] = torch.compile(_weigh_block, dynamic=True)
+    return compiled

@@ -1,0 +1,148 @@
+"""Pairs along a graph, in tensors on a device."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from fusewise.kernels import graph_torch as kernels
+from fusewise.kernels.arrays import Array, total
+from fusewise.observations import Entries
+from fusewise.observations.entries import Real, Values
+from fusewise.pairs.distances import Index
+from fusewise.pairs.neighbors import NeighborPairs
+from fusewise.pairs.weights import Pairs, Weighted
+from fusewise.penalties import Penalty
+
+#: Numbers in one block of differences between the ends of edges.
+BLOCK_ENTRIES = 2**27
+
+
+@dataclass(frozen=True, eq=False)
+class DeviceSparseWeights:
+    """Weights along a graph.
+
+    Attributes
+    ----------
+    energy, degree : see ``Weighted``.
+    indptr, indices, data : w_ij in compressed sparse rows.
+    """
+
+    energy: float
+    degree: Array
+    indptr: Array
+    indices: Array
+    data: Array
+
+    def sums(self, centers: Array) -> Array:
+        """sum_j w_ij u_j."""
+        return self.degree[:, None] * centers - self.laplacian(centers)
+
+    def laplacian(self, centers: Array) -> Array:
+        """L u = d_i u_i - sum_j w_ij u_j."""
+        return kernels.laplacian(self.indptr, self.indices, self.data, self.degree, centers)
+
+
+@dataclass(frozen=True, eq=False)
+class DeviceNeighborPairs:
+    """``NeighborPairs`` whose edges live on a device.
+
+    Attributes
+    ----------
+    host : the pairs in NumPy's arrays, for what is done there.
+    first, second, affinity : ends and affinity of each edge.
+    indptr, indices, edges : where the edges stand in the rows of the symmetric matrix (``Adjacency``).
+    """
+
+    host: NeighborPairs
+    first: Array
+    second: Array
+    affinity: Array
+    indptr: Array
+    indices: Array
+    edges: Array
+
+    @classmethod
+    def of(cls, pairs: NeighborPairs, device: Any, dtype: Any) -> Self:
+        """Copy a graph to a device, affinities in the precision of the centres, and sort its edges into rows there."""
+        import torch
+
+        host = (pairs.first, pairs.second, pairs.affinity)
+        first, second, affinity = (torch.from_numpy(np.ascontiguousarray(part)).to(device) for part in host)
+        rows, order = torch.cat([first, second]).sort(stable=True)
+        indptr = torch.zeros(pairs.n_points + 1, dtype=torch.int64, device=device)
+        indptr[1:] = torch.bincount(rows, minlength=pairs.n_points).cumsum(0)
+        parts: tuple[Array, ...] = (
+            first,
+            second,
+            indptr,
+            torch.cat([second, first])[order],
+            order % max(len(first), 1),
+        )
+        if 2 * len(first) < 2**31:  # half the memory, and half the traffic of a product
+            parts = tuple(part.to(torch.int32) for part in parts)
+        first, second, indptr, indices, edges = parts
+        return cls(pairs, first, second, affinity.to(dtype), indptr, indices, edges)
+
+    @property
+    def n_points(self) -> int:
+        """N."""
+        return self.host.n_points
+
+    @property
+    def largest_degree(self) -> float:
+        """max_i sum_j c_ij."""
+        return self.host.largest_degree
+
+    def weigh(self, centers: Array, penalty: Penalty) -> Weighted:
+        """Weigh every edge by the distance of its centres."""
+        import torch
+
+        s: Array = torch.empty_like(self.affinity, dtype=centers.dtype)
+        for some in self._blocks(centers.shape[1]):
+            difference = centers.index_select(0, self.first[some]) - centers.index_select(0, self.second[some])
+            s[some] = difference.square_().sum(1)
+        return self._weighted(*penalty.value_and_weight(s))
+
+    def weigh_partial(self, entries: Entries, penalty: Penalty, min_overlap: int) -> Weighted:
+        """Weigh every edge by its partial distance; an edge with too few common entries gets no weight."""
+        import torch
+
+        values, mask = (torch.from_numpy(part).to(self.affinity.device) for part in (entries.values, entries.mask))
+        s = torch.empty_like(self.affinity, dtype=values.dtype)
+        known = torch.empty_like(self.affinity, dtype=torch.bool)
+        n_features = float(np.count_nonzero(entries.column_counts))
+        for some in self._blocks(values.shape[1]):
+            i, j = self.first[some], self.second[some]
+            common = mask.index_select(0, i) & mask.index_select(0, j)
+            counts = common.sum(1, dtype=values.dtype)
+            difference = values.index_select(0, i) - values.index_select(0, j)
+            s[some] = (common * difference).square_().sum(1) * (n_features / counts.clip(1, None))
+            known[some] = counts >= min_overlap
+        distances: Array = torch.where(known, s, 0)
+        value, weight = penalty.value_and_weight(distances)
+        return self._weighted(value, weight * known)
+
+    def merge(self, groups: Index, n_groups: int) -> Pairs:
+        """One point for each group, in NumPy's arrays."""
+        return self.host.merge(groups, n_groups)
+
+    def spans(self, centers: Values, reach: float) -> tuple[Index, Index, Real]:
+        """A shortest spanning forest, in NumPy's arrays."""
+        return self.host.spans(centers, reach)
+
+    def _blocks(self, n_columns: int) -> Iterator[slice]:
+        step = max(1, BLOCK_ENTRIES // n_columns)
+        for start in range(0, len(self.affinity), step):
+            yield slice(start, start + step)
+
+    def _weighted(self, value: Array, weight: Array) -> DeviceSparseWeights:
+        import torch
+
+        data = (self.affinity * weight).index_select(0, self.edges)
+        ones = torch.ones((self.n_points, 1), dtype=data.dtype, device=data.device)
+        degree = (kernels.sparse_rows(self.indptr, self.indices, data) @ ones)[:, 0]
+        return DeviceSparseWeights(2 * total(self.affinity * value), degree, self.indptr, self.indices, data)

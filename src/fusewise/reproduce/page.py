@@ -1,0 +1,127 @@
+"""The page: for each figure the claims, the pictures and the numbers, in one HTML file that needs nothing else."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping, Sequence
+from html import escape
+
+import fusewise
+from fusewise.reproduce.study import Claim, Findings, Picture, Study, Table
+
+_MARKS = {"agrees": "✓", "agrees in part": "◐", "differs": "✗"}
+_CLASSES = {"agrees": "yes", "agrees in part": "part", "differs": "no"}
+
+_STYLE = """
+:root { color-scheme: light dark; --ink: #1c1e21; --soft: #5b6067; --line: #d9dce0; --paper: #fff; --wash: #f6f7f9;
+  --yes: #00664b; --part: #8a5a00; --no: #a33b00; --link: #005a9c; }
+@media (prefers-color-scheme: dark) { :root { --ink: #e8e9eb; --soft: #a3a9b1; --line: #3a3f46; --paper: #16181b;
+  --wash: #1f2226; --yes: #4fd0a5; --part: #f0b95a; --no: #ff9166; --link: #7cc0ff; } }
+* { box-sizing: border-box; }
+body { margin: 0; background: var(--paper); color: var(--ink); font: 16px/1.55 system-ui, sans-serif; }
+main { max-width: 66rem; margin: 0 auto; padding: 2rem 1.25rem 5rem; }
+h1 { font-size: 1.9rem; line-height: 1.2; margin: 0 0 .4rem; }
+h2 { font-size: 1.4rem; margin: 3.2rem 0 .4rem; padding-top: 1rem; border-top: 1px solid var(--line); }
+p { max-width: 48rem; } a { color: var(--link); } .soft { color: var(--soft); }
+figure { margin: 1.4rem 0; }
+figure > div { background: #fff; padding: .75rem; border: 1px solid var(--line); border-radius: 6px; overflow-x: auto; }
+figure img { display: block; max-width: 100%; height: auto; margin: 0 auto; }
+figcaption { color: var(--soft); font-size: .9rem; max-width: 52rem; margin-top: .5rem; }
+.scroll { overflow-x: auto; }
+table { border-collapse: collapse; width: 100%; font-size: .92rem; margin: .6rem 0 1rem; }
+th, td { text-align: left; vertical-align: top; padding: .45rem .7rem .45rem 0; border-bottom: 1px solid var(--line); }
+th { font-weight: 600; color: var(--soft); }
+.claims td:nth-child(1) { width: 33%; } .claims td:nth-child(2) { width: 52%; }
+.claims td.verdict { white-space: nowrap; }
+.numbers td, .numbers th { font-variant-numeric: tabular-nums; white-space: nowrap; padding-right: 1.2rem; }
+.verdict { font-weight: 600; } .yes { color: var(--yes); } .part { color: var(--part); } .no { color: var(--no); }
+.why { color: var(--soft); display: block; margin-top: .35rem; }
+details { margin: .5rem 0; } summary { cursor: pointer; color: var(--link); }
+summary:focus-visible, a:focus-visible { outline: 2px solid var(--link); outline-offset: 2px; }
+@media print { h2 { break-after: avoid; } figure { break-inside: avoid; } main { max-width: none; } }
+"""
+
+
+def render(studies: Sequence[tuple[Study, Findings]], images: Mapping[str, bytes], quick: bool) -> str:
+    """The page as HTML.
+
+    Parameters
+    ----------
+    studies : figures, with what was found.
+    images : the encoded pictures, by file name.
+    quick : whether the quick run made them.
+    """
+    claims = [claim for _, found in studies for claim in found.claims]
+    counts = ", ".join(f"{v} {sum(c.verdict == v for c in claims)}" for v in _MARKS)
+    contents = "".join(
+        f'<li><a href="#{study.name}">Figure {study.name.removeprefix("fig")}: {escape(study.title)}</a> '
+        f'<span aria-hidden="true">{_marks(found.claims)}</span></li>'
+        for study, found in studies
+    )
+    size = (
+        "This is the quick run: fewer and smaller trials than in the paper."
+        if quick
+        else "This is the full run, with as many trials as in the paper or more."
+    )
+    command = "fusewise reproduce all" + (" --quick" if quick else "")
+    sections = "".join(_section(study, found, images) for study, found in studies)
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>The paper, rerun</title><style>{_STYLE}</style></head>\n<body><main>"
+        "<h1>The paper, rerun</h1>"
+        "<p>Poddar and Jacob, <cite>Clustering of Data with Missing Entries using Non-convex Fusion Penalties</cite>: "
+        "each "
+        f"figure made again with Fusewise {escape(fusewise.__version__)}, each claim beside what was measured. "
+        f"Of {len(claims)} claims: {counts}. Verdicts are computed from the numbers.</p>"
+        f'<p class="soft">{size} Made by <code>{command}</code>.</p>'
+        f"<nav aria-label='Figures'><ul>{contents}</ul></nav>\n{sections}</main></body></html>\n"
+    )
+
+
+def _marks(claims: Sequence[Claim]) -> str:
+    return " ".join(f'<span class="{_CLASSES[c.verdict]}">{_MARKS[c.verdict]}</span>' for c in claims)
+
+
+def _section(study: Study, found: Findings, images: Mapping[str, bytes]) -> str:
+    return (
+        f'<section aria-labelledby="{study.name}"><h2 id="{study.name}">Figure {study.name.removeprefix("fig")}: '
+        f'{escape(study.title)}</h2><p class="soft">{escape(study.settings)}</p>'
+        + _claims(found.claims)
+        + "".join(_figure(picture, images) for picture in found.pictures)
+        + "".join(_table(table) for table in found.tables)
+        + "</section>\n"
+    )
+
+
+def _claims(claims: Sequence[Claim]) -> str:
+    rows = "".join(
+        f"<tr><td>{escape(c.paper)}</td><td>{escape(c.measured)}"
+        + (f'<span class="why">{escape(c.why)}</span>' if c.why else "")
+        + f'</td><td class="verdict {_CLASSES[c.verdict]}">{_MARKS[c.verdict]} {c.verdict}</td></tr>'
+        for c in claims
+    )
+    return (
+        '<div class="scroll"><table class="claims"><thead><tr>'
+        '<th scope="col">The paper</th><th scope="col">Measured</th>'
+        f'<th scope="col">Verdict</th></tr></thead><tbody>{rows}</tbody></table></div>'
+    )
+
+
+def _figure(picture: Picture, images: Mapping[str, bytes]) -> str:
+    name, kind = (f"{picture.name}.svg", "svg+xml") if picture.vector else (f"{picture.name}.png", "png")
+    data = base64.b64encode(images[name]).decode()
+    return (
+        f'<figure><div><img src="data:image/{kind};base64,{data}" alt="{escape(picture.caption)}"></div>'
+        f"<figcaption>{escape(picture.caption)}</figcaption></figure>"
+    )
+
+
+def _table(table: Table) -> str:
+    head = "".join(f'<th scope="col">{escape(text)}</th>' for text in table.headings)
+    rows = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in table.rows)
+    return (
+        f"<details><summary>{escape(table.title)}</summary>"
+        f'<div class="scroll"><table class="numbers"><thead><tr>{head}</tr>'
+        f"</thead><tbody>{rows}</tbody></table></div></details>"
+    )

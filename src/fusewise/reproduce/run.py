@@ -1,0 +1,113 @@
+"""From figures asked for to files: trials, pictures, numbers and the page."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import shutil
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from fusewise.reproduce import (
+    fig2_penalties,
+    fig3_comparison,
+    fig4_guarantees,
+    fig5_success,
+    fig6_simulated,
+    fig7_wine,
+    fig8_mri,
+)
+from fusewise.reproduce.drawing import encode
+from fusewise.reproduce.page import render
+from fusewise.reproduce.study import Findings, Study
+from fusewise.reproduce.trials import Outcomes, Tell, load_result, run_trials
+
+STUDIES: dict[str, Study] = {
+    module.STUDY.name: module.STUDY
+    for module in (
+        fig2_penalties,
+        fig3_comparison,
+        fig4_guarantees,
+        fig5_success,
+        fig6_simulated,
+        fig7_wine,
+        fig8_mri,
+    )
+}
+
+PAGE, NUMBERS, TRIALS = "index.html", "numbers.json", "trials"
+
+
+def reproduce(
+    figures: Sequence[str],
+    out: Path,
+    *,
+    quick: bool = False,
+    jobs: int | None = None,
+    fresh: bool = False,
+    tell: Tell | None = None,
+) -> dict[str, Findings]:
+    """Regenerate figures of the paper, and a page that sets its claims beside what was measured.
+
+    Parameters
+    ----------
+    figures : names, of ``STUDIES``.
+    out : folder for ``index.html``, the pictures, ``numbers.json`` and the results of trials, which a later run uses.
+    quick : fewer and smaller trials.
+    jobs : processes; None: one for each processor.
+    fresh : forget the trials that are there.
+    tell : called with (trials done, trials in all).
+
+    Returns
+    -------
+    dict
+        What each figure shows, by name.
+    """
+    unknown = [name for name in figures if name not in STUDIES]
+    if unknown:
+        raise ValueError(f"unknown figure {unknown[0]!r}: use one of {', '.join(STUDIES)}")
+    studies = [STUDIES[name] for name in STUDIES if name in figures]
+    folder = out / TRIALS
+    if fresh:
+        shutil.rmtree(folder, ignore_errors=True)
+    # The longest trials are those of the last figures: begun first, they do not keep everybody waiting at the end.
+    run_trials([trial for study in reversed(studies) for trial in study.plan(quick)], folder, jobs=jobs, tell=tell)
+    findings = {study.name: study.report(_outcomes(study, folder, quick)) for study in studies}
+    _write(out, findings, quick)
+    return findings
+
+
+def _outcomes(study: Study, folder: Path, quick: bool) -> Outcomes:
+    trials = study.plan(quick)
+    results = [load_result(trial, folder) for trial in trials]
+    return Outcomes(trials, [result for result in results if result is not None])
+
+
+def _write(out: Path, findings: dict[str, Findings], quick: bool) -> None:
+    """Pictures, numbers, and the page last of all."""
+    images: dict[str, bytes] = {}
+    for found in findings.values():
+        for picture in found.pictures:
+            name = f"{picture.name}.{'svg' if picture.vector else 'png'}"
+            images[name] = encode(picture.figure, picture.vector)
+            write_whole(out / name, images[name])
+    numbers = {
+        name: {"claims": [asdict(c) for c in found.claims], "tables": [asdict(t) for t in found.tables]}
+        for name, found in findings.items()
+    }
+    write_whole(out / NUMBERS, json.dumps(numbers, indent=1).encode())
+    write_whole(
+        out / PAGE, render([(STUDIES[name], found) for name, found in findings.items()], images, quick).encode()
+    )
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Write a file, whole or not at all."""
+    unfinished = path.with_name(f".{path.name}-{secrets.token_hex(4)}")
+    try:
+        unfinished.write_bytes(content)
+        os.replace(unfinished, path)
+    finally:
+        unfinished.unlink(missing_ok=True)

@@ -1,0 +1,92 @@
+"""What a figure of the paper is here: trials to compute, then pictures, tables and claims made of their results."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+from fusewise.reproduce.trials import Outcomes, Trial
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Verdict = Literal["agrees", "agrees in part", "differs"]
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What the paper says, what was measured, and how the two compare.
+
+    Attributes
+    ----------
+    paper : the paper's claim, in its words or nearly so.
+    measured : the numbers.
+    verdict : whether they bear it out.
+    why : where they do not: why not, as far as is known.
+    """
+
+    paper: str
+    measured: str
+    verdict: Verdict
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class Table:
+    """Numbers behind a figure."""
+
+    title: str
+    headings: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+
+@dataclass(frozen=True, eq=False)
+class Picture:
+    """A drawing.
+
+    Attributes
+    ----------
+    name : of its file, without the extension.
+    figure : matplotlib's.
+    caption : what is to be seen; also read out to those who cannot see it.
+    vector : SVG; otherwise PNG, for pictures of thousands of points.
+    """
+
+    name: str
+    figure: Figure
+    caption: str
+    vector: bool = True
+
+
+@dataclass(frozen=True, eq=False)
+class Findings:
+    """What a study shows."""
+
+    pictures: Sequence[Picture]
+    claims: Sequence[Claim]
+    tables: Sequence[Table] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Study:
+    """A figure of the paper.
+
+    Attributes
+    ----------
+    name, title : "fig5", and what it is about.
+    settings : how it was done, in a few sentences, for the page.
+    plan : trials of the quick (True) or the full (False) run.
+    report : from their outcomes to pictures, claims and tables.
+    """
+
+    name: str
+    title: str
+    settings: str
+    report: Callable[[Outcomes], Findings]
+    plan: Callable[[bool], list[Trial]] = field(default=lambda quick: [])
+
+
+def verdict(holds: bool, in_part: bool = False) -> Verdict:
+    """Put a finding into one of three words."""
+    return "agrees" if holds else "agrees in part" if in_part else "differs"

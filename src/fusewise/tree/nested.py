@@ -1,0 +1,93 @@
+"""Nested partitions, as a tree."""
+
+from __future__ import annotations
+
+import heapq
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+Index = npt.NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False)
+class MergeTree:
+    """Nested partitions of N points.
+
+    Attributes
+    ----------
+    linkage : (N - 1) x 4, in SciPy's form: the two nodes joined (points are 0 .. N-1, then joins in order), the lam
+        at which they join (never falling), and the number of points in the new node.
+    weights : N, how many rows of a table each point stands for; None: one.
+    """
+
+    linkage: npt.NDArray[np.float64]
+    weights: Index | None = None
+
+    @property
+    def n_points(self) -> int:
+        """N."""
+        return len(self.linkage) + 1
+
+    @cached_property
+    def sizes(self) -> Index:
+        """Rows under each of the 2N - 1 nodes."""
+        if self.weights is None:
+            return self._counts
+        order, begin = self._places
+        total = np.concatenate([[0], np.cumsum(self.weights[order])])
+        return np.asarray(total[begin + self._counts] - total[begin])
+
+    @cached_property
+    def _counts(self) -> Index:
+        """Points under each node."""
+        return np.concatenate([np.ones(self.n_points, np.intp), self.linkage[:, 3].astype(np.intp)])
+
+    @cached_property
+    def _places(self) -> tuple[Index, Index]:
+        """Points in drawing order, and where in that order each node's points begin: a node is a run of points."""
+        n, counts = self.n_points, self._counts.tolist()
+        begin = [0] * (2 * n - 1)
+        node = 2 * n - 1
+        for left, right in self.linkage[::-1, :2].astype(np.intp).tolist():
+            node -= 1
+            begin[left] = begin[node]
+            begin[right] = begin[node] + counts[left]
+        order = np.empty(n, np.intp)
+        order[begin[:n]] = np.arange(n)
+        return order, np.array(begin, np.intp)
+
+    def children(self, node: int) -> tuple[int, int]:
+        """The two nodes joined in `node`."""
+        left, right = self.linkage[node - self.n_points, :2]
+        return int(left), int(right)
+
+    def members(self, node: int) -> Index:
+        """Points under a node."""
+        order, begin = self._places
+        return order[begin[node] : begin[node] + self._counts[node]]
+
+    def partitions(self, min_size: float, max_groups: int) -> list[list[int]]:
+        """Partitions from the root down: for K = 1, 2, ... the first list of K nodes of at least `min_size` rows.
+
+        Joins are undone in falling order of lam. A part smaller than `min_size` is shed: it is in none of the nodes
+        (whoever uses the partition assigns it); a node that would only crumble into such parts is kept whole.
+        """
+        root = 2 * self.n_points - 2
+        groups, found = [root], [[root]]
+        latest = [-root]  # nodes that may be taken apart: the one joined last comes first
+        while latest and len(found) < max_groups:
+            node = -heapq.heappop(latest)
+            parts = [child for child in self.children(node) if self.sizes[child] >= min_size]
+            if not parts:
+                continue
+            groups.remove(node)
+            groups.extend(parts)
+            for part in parts:
+                if part >= self.n_points:
+                    heapq.heappush(latest, -part)
+            if len(groups) > len(found):
+                found.append(list(groups))
+        return found

@@ -1,0 +1,174 @@
+"""Merged nodes: the same objective as the points held equal, descent, and the labels of the path without merging."""
+
+import itertools
+
+import numpy as np
+import pytest
+from fusion_naive import EXAMPLES, draw, objective
+
+from fusewise.datasets import hide_entries, make_clusters
+from fusewise.fidelity import Box, Quadratic
+from fusewise.fusion.loop import descend
+from fusewise.fusion.merging import Merged, agreed
+from fusewise.fusion.setup import pose
+from fusewise.fusion.steps import solve_quadratic
+from fusewise.path import fusion_path
+from fusewise.penalties import H1, L1, MCP
+
+KINDS = ("real", "complex")
+MISSING = (0.0, 0.4)
+GROUPS = np.array([0, 1, 2, 0, 3, 2, 0, 4, 5, 1, 1, 6, 6, 6, 7, 0, 8, 9])  # of 18 points
+COARSER = np.array([0, 1, 2, 0, 3, 2, 0, 0, 3, 1, 1, 4, 4, 4, 2, 0, 5, 1])
+
+
+def problem_of(X, penalty, n_neighbors=None, rank=None, lam=0.3):
+    return pose(X, None, lam, penalty, Quadratic(), rank, n_neighbors).problem
+
+
+def any_centers(n, shape, kind, seed=1):
+    rng = np.random.default_rng(seed)
+    centers = rng.normal(size=(n, shape))
+    return centers + 1j * rng.normal(size=(n, shape)) if kind == "complex" else centers
+
+
+@pytest.mark.parametrize("penalty", EXAMPLES, ids=lambda p: type(p).__name__)
+def test_the_objective_is_that_of_the_points_held_equal(penalty):
+    for kind, missing in itertools.product(KINDS, MISSING):
+        X = draw(kind, missing)
+        merged, _ = Merged.not_at_all(problem_of(X, penalty)).merge(GROUPS, X)
+        U = any_centers(10, X.shape[1], kind)
+        value = merged.problem.objective(U, merged.problem.weigh(U))
+        assert value == pytest.approx(objective(X, U[GROUPS], 0.3, penalty, Quadratic()), rel=1e-10)
+
+
+@pytest.mark.parametrize("rank", [None, 3])
+@pytest.mark.parametrize("n_neighbors", [None, 4])
+def test_so_it_is_on_a_graph_in_a_subspace_and_merged_twice(rank, n_neighbors):
+    X = draw("real", 0.2)
+    whole = problem_of(X, H1(0.7), n_neighbors, rank)
+    once, _ = Merged.not_at_all(whole).merge(GROUPS, any_centers(18, whole.observations.shape[1], "real"))
+    twice, _ = once.merge(COARSER, any_centers(10, whole.observations.shape[1], "real"))
+    U = any_centers(6, whole.observations.shape[1], "real")
+    spread = U[COARSER]
+    expected = whole.objective(spread, whole.weigh(spread))
+    assert twice.problem.objective(U, twice.problem.weigh(U)) == pytest.approx(expected, rel=1e-10)
+    np.testing.assert_array_equal(twice.node_of, COARSER)
+    np.testing.assert_array_equal(twice.problem.members, np.bincount(COARSER))
+
+
+@pytest.mark.parametrize("missing", MISSING)
+@pytest.mark.parametrize("n_neighbors", [None, 4])
+def test_its_majoriser_is_minimised_as_that_of_the_points_held_equal(missing, n_neighbors):
+    """(E'(S + 2 lam L)E) v = E'S x for every feature, E the matrix that hands a node's centre to its points."""
+    X = draw("real", missing)
+    whole = problem_of(X, H1(2.0), n_neighbors)
+    U = any_centers(10, X.shape[1], "real")
+    merged = Merged.not_at_all(whole).merge(GROUPS, X)[0].problem
+    solved = solve_quadratic(merged, merged.weigh(U), U, shrink=1e-13, max_steps=500)
+    weights = whole.weigh(U[GROUPS]).matrix
+    weights = weights if n_neighbors is None else weights.toarray()
+    laplacian = np.diag(weights.sum(axis=1)) - weights
+    hand = (GROUPS[:, None] == np.arange(10)).astype(float)
+    for p in range(X.shape[1]):
+        seen = ~np.isnan(X[:, p])
+        system = hand.T @ (np.diag(seen.astype(float)) + 2 * 0.3 * laplacian) @ hand
+        right = hand.T @ np.where(seen, X[:, p], 0)
+        np.testing.assert_allclose(system @ solved[:, p], right, atol=1e-9)
+
+
+def test_the_gradient_is_shared_out_among_the_members():
+    """Relative to the same data, with a node's gradient split evenly: the mean gradient of its points."""
+    X = draw("real", 0.3)
+    whole = problem_of(X, H1(1.0))
+    merged = Merged.not_at_all(whole).merge(GROUPS, X)[0].problem
+    U = any_centers(10, X.shape[1], "real")
+    spread = U[GROUPS]
+    gradient = 2 * np.where(np.isnan(X), 0, spread - X) + whole.pair_gradient(spread, whole.weigh(spread))
+    means = np.array([gradient[g == GROUPS].mean(axis=0) for g in range(10)])[GROUPS]
+    expected = np.linalg.norm(means) / np.linalg.norm(2 * whole.observations.centred)
+    assert merged.stationarity(U, merged.weigh(U)) == pytest.approx(expected, rel=1e-10)
+
+
+def test_the_objective_never_rises():
+    for penalty, missing, n_neighbors in itertools.product(EXAMPLES, MISSING, (None, 4)):
+        X = draw("real", missing)
+        first = np.where(np.isnan(X), 0.1, X)
+        merged, start = Merged.not_at_all(problem_of(X, penalty, n_neighbors)).merge(GROUPS, first)
+        np.testing.assert_allclose(start[6], first[GROUPS == 6].mean(axis=0))
+        history = np.array(descend(merged.problem, start, solver="exact", max_iter=12, tol=0).history)
+        assert np.all(np.diff(history) <= 1e-12 * np.abs(history[:-1])), (penalty, missing, n_neighbors)
+        assert history[-1] < history[0]
+
+
+def test_agreed():
+    one, other = np.array([0, 0, 0, 1, 1, 2]), np.array([5, 5, 0, 0, 0, 0])
+    both = agreed(one, other)
+    for i, j in itertools.combinations(range(6), 2):
+        assert (both[i] == both[j]) == (one[i] == one[j] and other[i] == other[j])
+    assert sorted(set(both)) == list(range(4))
+
+
+def table(n_clusters=4, size=40, missing=0.0):
+    X, y, _ = make_clusters(n_clusters, size, 20, noise=0.08, random_state=3)
+    return hide_entries(X, missing, random_state=4), y
+
+
+@pytest.mark.parametrize("penalty", [H1(0.6), L1(1e-3), MCP(1.2)], ids=repr)
+@pytest.mark.parametrize(("missing", "n_neighbors"), [(0.0, 8), (0.3, 8), (0.0, None), (0.3, None)])
+def test_labels_are_those_without_merging(penalty, missing, n_neighbors):
+    X, _ = table(missing=missing)
+    least = 1e-3 if n_neighbors else 1e-4
+    options = {
+        "lams": np.geomspace(least, 1e4 * least, 14),
+        "penalty": penalty,
+        "n_neighbors": n_neighbors,
+        "tol": 1e-5,
+    }
+    merging, plain = (fusion_path(X, merge=merge, max_iter=2000, **options) for merge in (True, False))
+    assert plain.n_clusters[0] == len(X)
+    assert plain.n_clusters[-1] <= 8
+    for one, other in zip(merging.labels, plain.labels, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_nodes_become_fewer_and_points_of_one_node_stay_together(monkeypatch):
+    nodes = []
+    merge = Merged.merge
+    monkeypatch.setattr(Merged, "merge", lambda *args: nodes.append((out := merge(*args))[0].n_nodes) or out)
+    X, _ = table()
+    path = fusion_path(X, lams=np.geomspace(1e-2, 30, 14), penalty=H1(0.6), n_neighbors=8)
+    assert nodes[0] == len(X)
+    assert nodes[-1] == path.n_clusters[-1] == 4
+    assert nodes == sorted(nodes, reverse=True)
+    last = path[-1]
+    assert len(np.unique(last.centers, axis=0)) == 4
+    assert last.converged
+
+
+@pytest.mark.parametrize(
+    "back",
+    [{"lams": [0.1, 5.0, 10.0, 20.0, 1e-3]}, {"lams": 5.0, "sigmas": [0.6, 0.6, 0.6, 100.0]}],
+    ids=["lam", "sigma"],
+)
+def test_what_pulls_less_hard_lets_go_again(back):
+    X, _ = table()
+    path = fusion_path(X, penalty=H1(0.6), n_neighbors=8, **back)
+    assert path.n_clusters[-2] == 4
+    assert path.n_clusters[-1] == len(X)
+
+
+def test_a_constraint_is_not_merged(monkeypatch):
+    """The intersection of balls is no ball."""
+    monkeypatch.setattr(Merged, "merge", lambda *args: pytest.fail("merged"))
+    X, _ = table()
+    path = fusion_path(X, lams=[1.0, 2.0, 3.0], penalty=H1(0.6), fidelity=Box(0.6), tol=1e-3)
+    assert np.abs(path.centers(2) - X).max() <= 0.3 + 1e-9
+
+
+def test_points_no_edge_joins_are_not_fused():
+    """Two blobs at one place, in a graph that knows nothing of each other: neighbours are nearest by what both saw."""
+    X = np.full((8, 4), np.nan)
+    X[:4, :2] = np.arange(4)[:, None] * 1e-3
+    X[4:, 2:] = np.arange(4)[:, None] * 1e-3
+    path = fusion_path(X, lams=[1.0, 10.0], penalty=H1(1.0), n_neighbors=2)
+    assert path.labels[-1].tolist() == [0] * 4 + [1] * 4

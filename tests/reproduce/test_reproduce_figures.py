@@ -1,0 +1,181 @@
+"""Each figure's numbers against another route, and each verdict against results made up for it."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from fusewise.reproduce import (
+    STUDIES,
+    fig4_guarantees,
+    fig5_success,
+    fig6_findings,
+    fig6_simulated,
+    fig7_wine,
+    fig8_mri,
+)
+from fusewise.reproduce.tables import TRIANGLE, designed_pair, principal_plane, projected, triangle_centers
+from fusewise.reproduce.trials import Outcomes
+
+
+class TestTables:
+    def test_triangle(self):
+        centers = triangle_centers(50, seed=3)
+        sides = [np.linalg.norm(centers[a] - centers[b]) for a, b in ((0, 1), (0, 2), (1, 2))]
+        assert sides == pytest.approx(TRIANGLE)
+
+    @pytest.mark.parametrize("case", [fig5_success.EASY, fig5_success.HARD], ids=["easy", "hard"])
+    def test_designed_pair_has_the_papers_geometry(self, case):
+        """kappa = epsilon sqrt(P) / delta and mu0, by going over all pairs of fresh points."""
+        centers, epsilon = designed_pair(**case)
+        rng = np.random.default_rng(5)
+        clouds = [center + rng.uniform(-epsilon / 2, epsilon / 2, (100, 50)) for center in centers]
+        gaps = [a - b for a, b in itertools.product(*clouds)]
+        delta = min(np.linalg.norm(gap) for gap in gaps)
+        width = max(np.ptp(cloud, axis=0).max() for cloud in clouds)
+        assert width * np.sqrt(50) / delta == pytest.approx(case["kappa"], rel=0.05)
+        mu = max(50 * np.abs(gap).max() ** 2 / np.linalg.norm(gap) ** 2 for gap in gaps)
+        assert mu == pytest.approx(case["mu0"], rel=0.1)
+
+    def test_plane_is_that_of_the_largest_variance(self):
+        rng = np.random.default_rng(0)
+        table = rng.normal(size=(200, 4)) * [0.1, 5.0, 0.2, 2.0] + 7
+        shown = projected(*principal_plane(table), table)
+        assert np.sort(shown.std(axis=0)) == pytest.approx(np.sort(table.std(axis=0))[-2:], rel=0.02)
+        assert np.abs(shown.mean(axis=0)).max() < 1e-5
+
+
+@pytest.mark.parametrize("quick", [True, False], ids=["quick", "full"])
+def test_plans_hold_no_trial_twice(quick):
+    for study in STUDIES.values():
+        names = [trial.file_name for trial in study.plan(quick)]
+        assert len(names) == len(set(names))
+
+
+def test_all_figures_of_the_paper():
+    assert list(STUDIES) == [f"fig{k}" for k in range(2, 9)]
+
+
+def test_fig2_reports():
+    found = STUDIES["fig2"].report(Outcomes([], []))
+    assert [claim.verdict for claim in found.claims] == ["agrees"]
+    # Mean of |t - 1| over [0, 2].
+    assert ["b", "p = 1", "0.500"] in [list(row) for row in found.tables[0].rows]
+
+
+class TestFigure4:
+    def test_simulation_meets_the_formula(self):
+        """Some of 2M rows unseen: 1 - (1 - (1 - p0)^P)^(2M)."""
+        failed = fig4_guarantees.trial(n_features=4, p0=0.5, size=5, draws=4000, seed=1)["failed"]
+        assert failed == pytest.approx(1 - (1 - 2.0**-4) ** 10, abs=0.03)
+
+    def test_the_theorem_is_found_broken(self):
+        trials = fig4_guarantees.plan(True)
+        results = [{"failed": np.array(0.5)} for _ in trials]
+        claims = fig4_guarantees.report(Outcomes(trials, results)).claims
+        assert [claim.verdict for claim in claims] == ["agrees", "agrees", "agrees", "differs"]
+
+
+class TestFigure5:
+    @staticmethod
+    def outcomes(rate):
+        trials = fig5_success.plan(True)
+        made_up = [
+            {"success": np.array(rate(trial.settings)), "kappa": np.array(0.4), "mu0": np.array(2.0)}
+            for trial in trials
+        ]
+        return Outcomes(trials, made_up)
+
+    def test_rates_that_dominate(self):
+        found = fig5_success.report(self.outcomes(lambda settings: 1.0))
+        assert [claim.verdict for claim in found.claims] == ["agrees"] * 3
+        assert len(found.tables[0].rows) == 50
+        assert {row[-1] for row in found.tables[0].rows} == {"both"}
+
+    def test_one_cell_below_the_bound_is_named(self):
+        def rate(settings):
+            return 0.0 if (settings["size"], settings["p0"]) == (25, 0.8) else 1.0
+
+        claim = fig5_success.report(self.outcomes(rate)).claims[0]
+        assert claim.verdict == "differs"
+        assert "in 49 of 50 cells" in claim.measured
+        assert "M = 25, p0 = 0.8: 0.00 < 1.00" in claim.measured
+
+    def test_bound_of_the_paper(self):
+        """1 - eta0 for two clusters, written out: sum_i beta^(i (M - i)) C(M, i)²."""
+        from math import comb
+
+        p0, M, kappa, mu0 = 0.5, 6, 0.39, 2.3
+        gamma = (np.e / 2) ** (-(p0**2) * 50 / 2)
+        delta = np.exp(-(p0**2) * 50 * (1 - kappa**2) ** 2 / mu0**2)
+        beta = 1 - (1 - delta) * (1 - gamma)
+        eta = sum(beta ** (i * (M - i)) * comb(M, i) ** 2 for i in range(1, M))
+        cells = fig5_success.bounds(fig5_success.EASY, "paper")
+        assert cells[0, fig5_success.P0.index(0.5)] == pytest.approx(max(0.0, 1 - eta))
+
+    def test_an_easy_trial_succeeds(self):
+        assert fig5_success.trial(**fig5_success.EASY, size=12, p0=0.8, seed=0)["success"] == 1
+
+
+class TestFigure6:
+    @staticmethod
+    def outcomes(ari, fractions=(1.0, 0.8, 0.6, 0.4, 0.2)):
+        trials = [trial for trial in fig6_simulated.plan(True) if trial.settings["p0"] in fractions]
+        maps = {name: np.zeros((3, 2)) for name in ("points", "centers")}
+        made_up = [
+            {
+                "ari": np.array(ari(t.settings)),
+                "bayes": np.array(1.0),
+                "share": np.array(0.5),
+                "n_clusters": np.array(3),
+            }
+            | {"truth": np.arange(3)}
+            | maps
+            for t in trials
+        ]
+        return Outcomes(trials, made_up)
+
+    def test_all_as_the_paper_says(self):
+        def ari(settings):
+            loss = 0.2 if "zero" in settings["scheme"] else 0.1 if settings["scheme"].startswith("constr") else 0.0
+            return 1 - (loss + (0.02 if settings["dataset"] == "Dataset-2" else 0.0)) * (settings["p0"] < 0.5)
+
+        assert [c.verdict for c in fig6_findings.judge(self.outcomes(ari))] == ["agrees"] * 5
+
+    def test_all_against_it(self):
+        def ari(settings):
+            good = settings["scheme"] == "constrained, zero-filled" or settings["dataset"] == "Dataset-2"
+            return 0.8 if good else 0.1
+
+        assert [c.verdict for c in fig6_findings.judge(self.outcomes(ari))] == ["differs"] * 5
+
+    def test_pictures_and_numbers(self):
+        found = fig6_simulated.report(self.outcomes(lambda settings: 0.5, fractions=(1.0,)))
+        assert len({picture.name for picture in found.pictures}) == 5
+        assert len(found.tables[0].rows) == 2 * 2 * 6
+
+    def test_a_small_trial(self):
+        settings = {"reading": "deviation 0.1", "dataset": "Dataset-1", "p0": 0.8, "size": 15, "seed": 0}
+        found = fig6_simulated.trial(scheme=fig6_simulated.SCHEMES[0], **settings)
+        assert found["ari"] == 1
+        assert found["bayes"] == 1
+        assert 0 < found["share"] <= 1
+        assert found["points"].shape == found["centers"].shape == (45, 2)
+
+
+def test_fig7_complete_wine_at_the_published_settings():
+    found = fig7_wine.trial("published", 0.0, 0)
+    assert (found["n_clusters"], found["ari"]) == (3, 1.0)
+
+
+@pytest.mark.filterwarnings("ignore:columns", "ignore:not converged")
+def test_fig8_reports_a_small_series():
+    trial = fig8_mri.plan(True)[0]
+    settings = {"frames": 40, "size": 24, "seed": 0}
+    result = {name: np.asarray(value) for name, value in fig8_mri.trial(**settings).items()}
+    zero, fused, ours = result["ser"]
+    assert zero < fused
+    assert zero < ours
+    assert result["fused"].shape == result["truth"].shape == (6, 24, 24)
+    found = fig8_mri.report(Outcomes([trial], [result]))
+    assert f"{ours:.1f} dB" in found.claims[0].measured

@@ -1,0 +1,162 @@
+"""Subspaces of long, sparse and streamed tables: the same as those of the table in memory, at less cost."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy import sparse
+
+from fusewise.observations import ArrayBlocks, ParquetBlocks, as_entries, as_sparse_entries, blocks
+from fusewise.subspace import choose_rank, coordinates, energies, fit_subspace, information
+from fusewise.subspace import fit as module
+from fusewise.subspace.model import _invert
+
+
+def table(n=600, p=8, rank=2, hidden=0.3, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, rank)) @ (3 * rng.standard_normal((rank, p))) + rng.standard_normal((n, p)) + 2
+    X[rng.random(X.shape) < hidden] = np.nan
+    return X
+
+
+def covariance(fit):
+    return (fit.basis * fit.variances) @ fit.basis.T + fit.noise * np.eye(len(fit.mean))
+
+
+class TestSample:
+    @pytest.fixture
+    def small(self, monkeypatch):
+        monkeypatch.setattr(module, "SAMPLE", 200)
+
+    def test_few_passes_reach_the_same_fit(self, small, monkeypatch):
+        entries = as_entries(table(4000))
+        sampled = fit_subspace(entries, rank=2)
+        monkeypatch.setattr(module, "SAMPLE", 10**9)
+        whole = fit_subspace(entries, rank=2, tol=1e-12, max_iter=2000)
+        assert 2 * len(sampled.history) < len(fit_subspace(entries, rank=2).history)
+        assert whole.log_likelihood - sampled.log_likelihood < 1e-4 * entries.mask.sum()
+        # Far closer to the fit of all than the spread of such fits, about sqrt(2 / 4000) of a variance.
+        assert_allclose(covariance(sampled), covariance(whole), atol=0.005 * np.trace(covariance(whole)) / 8)
+
+    def test_rare_columns_make_the_sample_larger(self, small):
+        X = table(4000)
+        counts = np.full(8, 4000)
+        assert module._sample(module.as_source(as_entries(X), None), counts, 2).shape == (200, 8)
+        # 3 numbers to fit to a column seen 100 times in 4000 rows: 30 entries of it are in 1200 rows.
+        assert module._sample(module.as_source(as_entries(X), None), counts // 40, 2).shape == (1200, 8)
+        assert module._sample(module.as_source(as_entries(X), None), counts // 100, 2).shape == (4000, 8)
+
+    def test_a_column_the_sample_has_not_seen(self, small):
+        X = table(3000)
+        X[:, 3] = np.nan
+        rows = np.setdiff1d(np.arange(3000), np.random.default_rng(0).choice(3000, 200, replace=False))[:60]
+        X[rows, 3] = table(3000, seed=1)[rows, 3]
+        seen = np.isfinite(X[rows, 3])
+        fit = fit_subspace(as_entries(X), rank=2)
+        assert np.all(np.isfinite(fit.basis))
+        assert fit.mean[3] == pytest.approx(X[rows[seen], 3].mean(), abs=1.0)
+
+
+class TestStreams:
+    def same(self, source, X, monkeypatch):
+        monkeypatch.setattr(blocks, "READ_ENTRIES", 1000)  # 125 rows
+        whole, streamed = fit_subspace(as_entries(X), rank=2), fit_subspace(source, rank=2)
+        assert source.shape == X.shape
+        assert sum(block.shape[0] for block in source.blocks()) == len(X)
+        assert_allclose(covariance(streamed), covariance(whole), rtol=2e-3, atol=2e-3)
+        assert choose_rank(source, random_state=0) == choose_rank(as_entries(X), random_state=0)
+
+    def test_memory_mapped(self, tmp_path, monkeypatch):
+        X = table().astype(np.float32)
+        np.save(tmp_path / "x.npy", X)
+        self.same(ArrayBlocks(np.load(tmp_path / "x.npy", mmap_mode="r")), X, monkeypatch)
+
+    def test_masked(self, monkeypatch):
+        X = table()
+        self.same(ArrayBlocks(np.nan_to_num(X, nan=99.0), np.isfinite(X)), X, monkeypatch)
+
+    def test_parquet(self, tmp_path, monkeypatch):
+        pa = pytest.importorskip("pyarrow")
+        from pyarrow import parquet
+
+        X = table()
+        names = [f"c{j}" for j in range(8)]
+        columns = {name: pa.array(X[:, j], from_pandas=True) for j, name in enumerate(names)}
+        parquet.write_table(pa.table(columns), tmp_path / "x.parquet", row_group_size=150)
+        source = ParquetBlocks(tmp_path / "x.parquet")
+        self.same(source, X, monkeypatch)
+        first = next(iter(source.blocks()))
+        assert first.feature_names == tuple(names)
+        assert first.shape[0] < 600
+        np.testing.assert_array_equal(first.mask, np.isfinite(X[: len(first.mask)]))
+        some = ParquetBlocks(tmp_path / "x.parquet", ("c5", "c1"))
+        np.testing.assert_array_equal(next(iter(some.blocks())).values[:9], np.nan_to_num(X[:9][:, [5, 1]]))
+
+    def test_a_column_that_is_no_number_is_named(self, tmp_path):
+        pa = pytest.importorskip("pyarrow")
+        from pyarrow import parquet
+
+        parquet.write_table(pa.table({"a": [1.0, None], "town": ["x", "y"]}), tmp_path / "x.parquet")
+        with pytest.raises(ValueError, match=r"'town'.*not numeric"):
+            list(ParquetBlocks(tmp_path / "x.parquet").blocks())
+        assert len(list(ParquetBlocks(tmp_path / "x.parquet", ("a",)).blocks())) == 1
+
+
+class TestSparse:
+    def test_nothing_is_filled_up(self):
+        # 20,000 x 5,000 would take 800 MB; the 100,000 entries take 1.2.
+        rng = np.random.default_rng(0)
+        ends = rng.integers(20_000, size=100_000), rng.integers(5_000, size=100_000)
+        X = sparse.csr_matrix((rng.standard_normal(100_000), ends), (20_000, 5_000))
+        tracemalloc.start()
+        entries = as_sparse_entries(X)
+        fit = fit_subspace(entries, rank=2, max_iter=3)
+        precision, vector = information(fit, entries)
+        energies(fit, entries)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert precision.shape == (20_000, 2, 2)
+        assert vector.shape == (20_000, 2)
+        assert peak < 80e6
+
+    @pytest.mark.parametrize("rank", [1, 3])
+    def test_as_the_dense_table(self, rank):
+        X = table(300, hidden=0.6)
+        stored = sparse.csr_matrix(np.nan_to_num(X))
+        one, other = as_entries(stored), as_sparse_entries(stored)
+        fit = fit_subspace(one, rank=rank)
+        assert_allclose(covariance(fit_subspace(other, rank=rank)), covariance(fit), rtol=1e-6, atol=1e-8)
+        for ours, theirs in zip(information(fit, other), information(fit, one), strict=True):
+            assert_allclose(ours, theirs, atol=1e-10)
+        assert_allclose(energies(fit, other), energies(fit, one))
+
+
+@pytest.mark.parametrize("imaginary", [0, 1j])
+def test_inverses_are_those_of_lapack(imaginary):
+    rng = np.random.default_rng(0)
+    A = rng.normal(size=(40, 5, 5)) + imaginary * rng.normal(size=(40, 5, 5))
+    systems = A @ A.conj().transpose(0, 2, 1) + 0.1 * np.eye(5)
+    inverses = systems.copy()
+    log_det = _invert(inverses)
+    assert_allclose(inverses, np.linalg.inv(systems), rtol=1e-9, atol=1e-12)
+    assert_allclose(log_det, np.linalg.slogdet(systems)[1], rtol=1e-12)
+
+
+def test_energies_complete_the_misfit():
+    # |S(Q u + mean - x)|²/noise = u' precision u - 2 vector' u + energy, at the posterior means.
+    entries = as_entries(table(50))
+    fit = fit_subspace(entries, rank=2)
+    precision, vector = information(fit, entries)
+    v = coordinates(fit, entries)[0]
+    misfit = np.where(entries.mask, fit.mean + v @ fit.basis.T - entries.values, 0)
+    expected = np.square(misfit).sum(axis=1) / fit.noise
+    quadratic = np.einsum("ik,ikl,il->i", v, precision, v) - 2 * np.einsum("ik,ik->i", vector, v)
+    assert_allclose(quadratic + energies(fit, entries), expected)
+
+
+def test_progress_is_told_the_likelihood():
+    told = []
+    fit = fit_subspace(as_entries(table(100)), rank=2, progress=lambda *step, **values: told.append((step, values)))
+    assert [-values["objective"] for _, values in told] == list(fit.history)
+    assert [step[1] for step, _ in told] == list(range(1, len(fit.history) + 1))
