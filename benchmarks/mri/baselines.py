@@ -1,6 +1,7 @@
-"""What a dynamic series is usually reconstructed with, on gridded single-coil k-space (plain layout inside).
+"""What a dynamic series is usually reconstructed with.
 
-Every function takes k-space T x ny x nx (centre in the middle, zero where not sampled) and its mask; it returns images.
+Functions take single-coil k-space T x ny x nx (centre in the middle, zero where not sampled) and its mask, and return
+images. L+S also goes through any operator, and runs on a GPU.
 """
 
 from __future__ import annotations
@@ -10,7 +11,9 @@ from typing import Any
 import numpy as np
 from scipy import fft
 
-from fusewise.mri.fourier import AXES, invert, plain_invert, plain_transform, threads, to_plain
+from fusewise.mri.arrays import energy, namespace, on_host, placement, threads
+from fusewise.mri.fourier import AXES, invert, to_plain
+from fusewise.mri.interpolate import Gridded, Sampling
 from fusewise.mri.navigator import Bands, common_locations, signals
 from fusewise.mri.observed import frame_affinities, fuse_frames, grid_entries
 from fusewise.penalties import TruncatedL2
@@ -57,36 +60,57 @@ def storm(kspace: Array, mask: Array, lam: float = 0.05, n_neighbors: int = 6) -
 
 
 def low_rank_plus_sparse(
-    kspace: Array, mask: Array, rank_weight: float = 3e-4, sparse_weight: float = 1.5e-3, n_iter: int = 100
+    kspace: Array,
+    mask: Array,
+    rank_weight: float = 4e-4,
+    sparse_weight: float = 2e-3,
+    n_iter: int = 100,
+    device: str = "cpu",
+) -> Array:
+    """L+S on the grid: see ``solve_low_rank_plus_sparse``."""
+    place = placement(device)
+    sampling = Gridded(place(fft.ifftshift(mask, axes=AXES)))
+    samples = place(to_plain(kspace)[:, None])
+    return on_host(solve_low_rank_plus_sparse(sampling, samples, 1.0, rank_weight, sparse_weight, n_iter))
+
+
+def solve_low_rank_plus_sparse(
+    sampling: Sampling, samples: Array, norm: float, rank_weight: float, sparse_weight: float, n_iter: int
 ) -> Array:
     """L+S (Otazo, Candes and Sodickson 2015) by FISTA: nuclear norm of L, l1 of the temporal Fourier transform of S.
 
     The thresholds are parts of the largest singular value, and of the largest temporal Fourier coefficient but the
-    constant, of the zero-filled series. They come down to their final values over the first half of the iterations:
-    without that continuation L+S needs twice as many.
+    constant, of A' b. They come down to their final values over the first half of the iterations: without that
+    continuation L+S needs twice as many. `norm` is that of A' A.
     """
-    samples = to_plain(kspace)
-    mask = fft.ifftshift(mask, axes=AXES)
-    low = plain_invert(samples)
-    sparse = np.zeros_like(low)
-    rank_weight *= float(np.sqrt(np.linalg.eigvalsh(_gram(low))[-1]))
-    sparse_weight *= float(np.abs(_in_time(low)[1:]).max())
+    low = sampling.adjoint(samples)
+    xp = namespace(low)
+    sparse = xp.zeros_like(low)
+    rank_weight *= float(xp.linalg.eigvalsh(_gram(low))[-1]) ** 0.5
+    sparse_weight *= float(abs(_in_time(low)[1:]).max())
     ahead_low, ahead_sparse, momentum = low, sparse, 1.0
     for k in range(n_iter):
+        # L and S meet the data through one operator twice, whose norm doubles: hence the half steps.
+        step = 0.5 / norm
         easing = max(1.0, 30.0 ** (1 - 2 * k / n_iter))
-        # L and S meet the data through one operator twice, whose norm is 2: hence the half steps.
-        gradient = 0.5 * plain_invert(mask * plain_transform(ahead_low + ahead_sparse) - samples)
-        next_low = _shrink_singular_values(ahead_low - gradient, 0.5 * easing * rank_weight)
+        gradient = step * sampling.adjoint(sampling.forward(ahead_low + ahead_sparse) - samples)
+        next_low = _shrink_singular_values(ahead_low - gradient, step * easing * rank_weight)
         spectrum = _in_time(ahead_sparse - gradient)
-        size = np.abs(spectrum)
-        spectrum *= np.maximum(1 - 0.5 * easing * sparse_weight / np.maximum(size, 1e-20), 0)
-        next_sparse = fft.ifft(spectrum, axis=0, norm="ortho", workers=threads())
-        following = (1 + np.sqrt(1 + 4 * momentum**2)) / 2
-        carry = np.float32((momentum - 1) / following)
+        spectrum *= (1 - step * easing * sparse_weight / abs(spectrum).clip(1e-20)).clip(0)
+        next_sparse = _back_in_time(spectrum)
+        following = (1 + (1 + 4 * momentum**2) ** 0.5) / 2
+        carry = (momentum - 1) / following
         ahead_low = next_low + carry * (next_low - low)
         ahead_sparse = next_sparse + carry * (next_sparse - sparse)
         low, sparse, momentum = next_low, next_sparse, following
     return low + sparse
+
+
+def norm_of(sampling: Sampling, images: Array, steps: int = 10) -> float:
+    """Largest eigenvalue of A' A, by power iteration from some images."""
+    for _ in range(steps):
+        images = sampling.adjoint(sampling.forward(images / energy(images) ** 0.5))
+    return energy(images) ** 0.5
 
 
 def _gram(images: Array) -> Array:
@@ -95,13 +119,20 @@ def _gram(images: Array) -> Array:
 
 
 def _shrink_singular_values(images: Array, threshold: float) -> Array:
-    values, vectors = np.linalg.eigh(_gram(images))
-    sizes = np.sqrt(np.maximum(values, 0))
-    kept = sizes > threshold
-    vectors, factors = vectors[:, kept], 1 - threshold / sizes[kept]
+    values, vectors = namespace(images).linalg.eigh(_gram(images))
+    sizes = values.clip(0) ** 0.5
+    factors = (1 - threshold / sizes.clip(1e-20)).clip(0)
     rows = images.reshape(len(images), -1)
-    return ((vectors * factors) @ (vectors.conj().T @ rows)).astype(images.dtype).reshape(images.shape)
+    return ((vectors * factors) @ (vectors.conj().T @ rows)).reshape(images.shape)
 
 
 def _in_time(images: Array) -> Array:
-    return fft.fft(images, axis=0, norm="ortho", workers=threads())
+    if namespace(images) is np:
+        return fft.fft(images, axis=0, norm="ortho", workers=threads())
+    return namespace(images).fft.fft(images, dim=0, norm="ortho")
+
+
+def _back_in_time(spectrum: Array) -> Array:
+    if namespace(spectrum) is np:
+        return fft.ifft(spectrum, axis=0, norm="ortho", workers=threads())
+    return namespace(spectrum).fft.ifft(spectrum, dim=0, norm="ortho")

@@ -1,17 +1,20 @@
-"""Heart-region quality and time of every reconstruction, on the phantom or on a series of images in a file.
+"""Quality, time and memory of every reconstruction, on the phantom or on a series of images in a file.
 
     python benchmarks/mri/compare.py [--series FILE.npy --step 2 --heart 38:96,36:90] [--seeds 5] [--golden 6] ...
 
 The file holds frames x ny x nx magnitudes. It is sampled retrospectively: fixed navigator lines and golden-angle lines
-through the centre of k-space, gridded, one coil; a seed turns the first line and draws the noise. L+S, STORM and view
-sharing are given the best of a grid of parameters *by the ground truth*, on the first seed and with --tune; Fusewise
-chooses all of its own by held-out samples. Seconds are of this machine, with OMP_NUM_THREADS as it is; CPU seconds too.
+through the centre of k-space; a seed turns the first line and draws the noise. Gridded with one coil; with --coils 8
+off the grid, through a NUFFT and simulated coils. The baselines are given the best of a grid of parameters *by the
+ground truth*, on the first seed and with --tune; Fusewise chooses all of its own by held-out samples. Every method
+runs in a process of its own: peak memory is that process's, or the GPU's with --device cuda.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import multiprocessing
+import resource
 import time
 from collections.abc import Callable
 from functools import partial
@@ -19,30 +22,72 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+import bart
 import baselines
 import numpy as np
 
-from fusewise.mri import reconstruct
+from fusewise.mri import make_phantom, radial_mask, radial_trajectory, reconstruct, sample_grid
+from fusewise.mri.cells import Cells
 from fusewise.mri.metrics import ser, ssim
-from fusewise.mri.phantom import make_phantom
-from fusewise.mri.sampling import radial_mask, sample_grid
+from fusewise.mri.operators import Nufft
+from fusewise.mri.phantom import coil_maps
+from fusewise.mri.radial import Weighed
+from fusewise.mri.sampling import complex_noise
 
-Method = Callable[[Any, Any], Any]
+Method = Callable[..., Any]
 
-#: Grids by ground truth: (name, function, parameters).
-GRIDS: list[tuple[str, Any, dict[str, list[float]]]] = [
-    ("view sharing", baselines.view_sharing, {"half_width": [2, 3, 4, 6]}),
-    ("STORM", baselines.storm, {"lam": [0.005, 0.05, 0.5], "n_neighbors": [6, 12]}),
-    (
-        "L+S (FISTA)",
-        baselines.low_rank_plus_sparse,
-        {"rank_weight": [1e-4, 2e-4, 4e-4, 8e-4], "sparse_weight": [5e-4, 1e-3, 2e-3, 4e-3]},
-    ),
-]
+#: What --tune searches by the ground truth.
+GRIDS: dict[str, dict[str, list[float]]] = {
+    "view sharing": {"half_width": [2, 3, 4, 6]},
+    "STORM": {"lam": [0.005, 0.05, 0.5], "n_neighbors": [6, 12]},
+    "L+S": {"rank_weight": [1e-4, 2e-4, 4e-4, 8e-4], "sparse_weight": [5e-4, 1e-3, 2e-3, 4e-3]},
+    "BART temporal TV": {"weight": [1e-3, 3e-3, 1e-2]},
+    "BART locally low rank": {"weight": [1e-3, 3e-3, 1e-2]},
+}
 
 
-def fusewise(seed: int, verbose: bool = False) -> Method:
-    return lambda kspace, mask: reconstruct(kspace, mask, random_state=seed, verbose=int(verbose)).images
+def on_grid(args: argparse.Namespace, images: Any, seed: int, offset: float) -> dict[str, Method]:
+    """Methods for one coil on the grid, their data bound."""
+    mask = radial_mask(len(images), images.shape[1:], args.golden, args.navigators, offset=offset)
+    kspace = sample_grid(images, mask, noise=args.noise, random_state=seed)
+    device = {"device": args.device}
+    methods: dict[str, Method] = {
+        "zero-filled": baselines.zero_filled,
+        "temporal mean": baselines.temporal_mean,
+        "view sharing": baselines.view_sharing,
+        "STORM": baselines.storm,
+        "L+S": partial(baselines.low_rank_plus_sparse, n_iter=args.iterations, **device),
+        "BART temporal TV": partial(bart.temporal_tv, n_iter=args.iterations),
+        "BART locally low rank": partial(bart.locally_low_rank, n_iter=args.iterations),
+        "Fusewise": lambda k, m: reconstruct(k, m, random_state=seed, verbose=args.verbose, **device).images,
+    }
+    return {name: partial(method, kspace, mask) for name, method in methods.items()}
+
+
+def off_grid(args: argparse.Namespace, images: Any, seed: int, offset: float) -> dict[str, Method]:
+    """Methods for several coils off the grid, their data bound; all are given the true maps."""
+    shape = images.shape[1], images.shape[2]
+    maps = coil_maps(args.coils, max(shape))[:, : shape[0], : shape[1]]
+    path = radial_trajectory(len(images), max(shape), args.golden, args.navigators, offset=offset)
+    operator, cells = Nufft(path, maps), Cells.of(path, shape)
+    kspace = operator.forward(images.astype(np.complex64))
+    kspace = kspace + complex_noise(kspace.shape, args.noise * float(np.abs(images).max()), seed)
+    weighed = Weighed(operator, cells.roots[:, None, :])
+    samples = kspace * weighed.roots
+
+    def low_rank_plus_sparse(**weights: float) -> Any:
+        norm = baselines.norm_of(weighed, weighed.adjoint(samples))
+        return baselines.solve_low_rank_plus_sparse(weighed, samples, norm, **weights, n_iter=args.iterations)
+
+    def fusewise() -> Any:
+        found = reconstruct(kspace, trajectory=path, maps=maps, random_state=seed, verbose=args.verbose)
+        return found.images
+
+    return {
+        "adjoint": lambda: weighed.adjoint(samples) / baselines.norm_of(weighed, weighed.adjoint(samples)),
+        "L+S": low_rank_plus_sparse,
+        "Fusewise": fusewise,
+    }
 
 
 def parse_box(text: str) -> tuple[slice, slice]:
@@ -50,19 +95,46 @@ def parse_box(text: str) -> tuple[slice, slice]:
     return rows, columns
 
 
-def tune(images: Any, kspace: Any, mask: Any, heart: Any, n_iter: int) -> dict[str, dict[str, float]]:
-    """The best parameters of each baseline by heart-region SER."""
-    chosen = {}
-    for name, function, grid in GRIDS:
-        extra = {"n_iter": n_iter} if "L+S" in name else {}
-        scored = []
-        for values in product(*grid.values()):
-            settings = dict(zip(grid, values, strict=True))
-            found = function(kspace, mask, **settings, **extra)
-            scored.append((ser(images, found, heart), settings))
-            print(f"  tuning {name} {settings}: heart {scored[-1][0]:.2f} dB", flush=True)
-        chosen[name] = max(scored, key=lambda pair: pair[0])[1]
-    return chosen
+def tune(name: str, method: Method, images: Any, heart: Any) -> dict[str, float]:
+    """The best parameters of a baseline by heart-region SER."""
+    scored = []
+    for values in product(*GRIDS[name].values()):
+        settings = dict(zip(GRIDS[name], values, strict=True))
+        scored.append((ser(images, method(**settings), heart), settings))
+        print(f"  tuning {name} {settings}: heart {scored[-1][0]:.2f} dB", flush=True)
+    return max(scored, key=lambda pair: pair[0])[1]
+
+
+def measured(method: Method, device: str) -> tuple[Any, float, float, float]:
+    """Images, seconds, CPU seconds and peak GiB of a method."""
+
+    def run() -> tuple[Any, float, float, float]:
+        begun, before = time.perf_counter(), cpu_seconds()
+        images = np.asarray(method())
+        seconds, spent = time.perf_counter() - begun, cpu_seconds() - before
+        peaks = [resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+        return images, seconds, spent, max(peaks) / 2**20
+
+    if device.startswith("cuda"):  # CUDA does not survive a fork
+        import torch
+
+        torch.cuda.reset_peak_memory_stats()
+        images, seconds, spent, _ = run()
+        return images, seconds, spent, torch.cuda.max_memory_allocated() / 2**30
+    context = multiprocessing.get_context("fork")
+    receiving, sending = context.Pipe(duplex=False)
+    child = context.Process(target=lambda: sending.send(run()))
+    child.start()
+    sending.close()  # so that a child that fails is noticed
+    answer = receiving.recv()
+    child.join()
+    return answer
+
+
+def cpu_seconds() -> float:
+    """Of this process and of those it waited for."""
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(u.ru_utime + u.ru_stime for u in used)
 
 
 def main() -> None:
@@ -74,13 +146,15 @@ def main() -> None:
     parser.add_argument("--size", type=int, default=128, help="side of the phantom")
     parser.add_argument("--golden", type=int, default=6)
     parser.add_argument("--navigators", type=int, default=4)
+    parser.add_argument("--coils", type=int, default=1, help="more than one: off the grid")
     parser.add_argument("--noise", type=float, default=0.0, help="standard deviation, of the largest magnitude")
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--first-seed", type=int, default=0)
-    parser.add_argument("--iterations", type=int, default=100, help="of L+S")
+    parser.add_argument("--iterations", type=int, default=100, help="of L+S and BART")
     parser.add_argument("--tune", action="store_true", help="search the baselines' grids (by ground truth)")
     parser.add_argument("--settings", type=json.loads, default={}, help="of the baselines, as --tune printed them")
     parser.add_argument("--only", nargs="*", help="names of methods")
+    parser.add_argument("--device", default="cpu", help="of L+S and Fusewise on the grid")
     parser.add_argument("--verbose", action="store_true")
     args = parser.parse_args()
 
@@ -91,32 +165,25 @@ def main() -> None:
     else:
         phantom = make_phantom(args.frames, args.size)
         images, heart = phantom.images, args.heart or phantom.heart
-    settings = args.settings
-    print("| seed | method | SER heart | SER whole | SSIM heart | SSIM whole | s | CPU s |\n" + "|---" * 8 + "|")
+    defaults = {"L+S": {"rank_weight": 4e-4, "sparse_weight": 2e-3}}
+    settings = defaults | args.settings
+    print("| seed | method | SER heart | SER whole | SSIM heart | SSIM whole | s | CPU s | GiB |\n" + "|---" * 9 + "|")
     for seed in range(args.first_seed, args.first_seed + args.seeds):
         offset = float(np.random.default_rng(seed).uniform(0, np.pi))
-        shape = images.shape[1], images.shape[2]
-        mask = radial_mask(len(images), shape, args.golden, args.navigators, offset=offset)
-        kspace = sample_grid(images, mask, noise=args.noise, random_state=seed)
-        if args.tune and seed == args.first_seed:
-            settings = tune(images, kspace, mask, heart, args.iterations)
-            print(f"--settings '{json.dumps(settings)}'", flush=True)
-        methods: dict[str, Method] = {
-            "zero-filled": baselines.zero_filled,
-            "temporal mean": baselines.temporal_mean,
-            **{name: partial(function, **settings.get(name, {})) for name, function, _ in GRIDS},
-            "Fusewise": fusewise(seed, args.verbose),
-        }
-        methods["L+S (FISTA)"] = partial(methods["L+S (FISTA)"], n_iter=args.iterations)  # type: ignore[call-arg]
+        methods = (on_grid if args.coils == 1 else off_grid)(args, images, seed, offset)
         for name, method in methods.items():
             if args.only and name not in args.only:
                 continue
-            wall, cpu = time.perf_counter(), time.process_time()
-            found = method(kspace, mask)
-            wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+            if name.startswith("BART") and not bart.at_hand():
+                print(f"| {seed} | {name} | not at hand |", flush=True)
+                continue
+            if args.tune and seed == args.first_seed and name in GRIDS:
+                settings[name] = tune(name, method, images, heart)
+            found, seconds, spent, peak = measured(partial(method, **settings.get(name, {})), args.device)
             scores = ser(images, found, heart), ser(images, found), ssim(images, found, heart), ssim(images, found)
             row = " | ".join([f"{s:.2f}" for s in scores[:2]] + [f"{s:.3f}" for s in scores[2:]])
-            print(f"| {seed} | {name} | {row} | {wall:.1f} | {cpu:.1f} |", flush=True)
+            print(f"| {seed} | {name} | {row} | {seconds:.1f} | {spent:.1f} | {peak:.1f} |", flush=True)
+    print(f"--settings '{json.dumps(settings)}'")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Do the clusters of frames follow the phases? ARI and NMI against known phases, beside spectral clustering of L+S.
 
-    python benchmarks/mri/labels.py [--cine FILE.npz] [--frames 400] [--noise 0.01]
+    python benchmarks/mri/labels.py [--cine FILE.npz] [--frames 400] [--noise 0.01] [--device cuda]
 
 By default the phantom; with --cine a breath-held cine (an .npz array slices x phases x ny x nx: the middle slice, at
 half its size), made to breathe by shifting it along the rows. The truth is the cardiac phase (10 bins) times the
@@ -49,6 +49,7 @@ def main() -> None:
     parser.add_argument("--size", type=int, default=96, help="of the phantom")
     parser.add_argument("--noise", type=float, default=0.01)
     parser.add_argument("--iterations", type=int, default=60, help="of L+S")
+    parser.add_argument("--device", default="cpu")
     args = parser.parse_args()
 
     if args.cine:
@@ -59,8 +60,8 @@ def main() -> None:
     truth = np.floor(cardiac * 10).astype(int) * 2 + (breath > np.median(breath))
     mask = radial_mask(len(images), images.shape[1:])
     kspace = sample_grid(images, mask, noise=args.noise)
-    low = baselines.low_rank_plus_sparse(kspace, mask, 4e-4, 2e-3, args.iterations)
-    found = reconstruct(kspace, mask, random_state=0)
+    low = baselines.low_rank_plus_sparse(kspace, mask, 4e-4, 2e-3, args.iterations, args.device)
+    found = reconstruct(kspace, mask, device=args.device, random_state=0)
     path = FusionClustering(n_clusters=20, n_neighbors=10, rank=None)
     labels = {
         "spectral, L+S frames": frame_labels(low),

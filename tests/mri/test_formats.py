@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 
-from fusewise.mri.formats import read_cfl, read_scan, series_from_bart, write_cfl, write_images
-from fusewise.mri.pages import recon, simulate, tile
+from fusewise.mri import reconstruct
+from fusewise.mri.formats import read_cfl, read_scan, series_from_bart, write_cfl, write_images, write_scan
+from fusewise.mri.pages import PAGE_FILES, first_mask, tile, write_page
+from fusewise.mri.simulating import simulate_scan
 
 
 def images(shape=(3, 4, 5)):
@@ -85,23 +87,43 @@ def test_tiles():
     np.testing.assert_array_equal(tile(np.arange(3).reshape(3, 1, 1), 2), [[0, 1], [2, 0]])
 
 
-def test_simulate_then_recon(tmp_path):
+def test_page_stands_on_its_own(tmp_path):
     pytest.importorskip("PIL")
-    scan = simulate(tmp_path / "scan", frames=15, size=24)
-    page = recon(scan, tmp_path / "out", verbose=0)
+    scan, _ = simulate_scan(15, 24)
+    page = write_page(tmp_path, reconstruct(scan.kspace, scan.mask, random_state=0), scan, "a <scan>")
     text = page.read_text()
     assert "Not for diagnostic use" in text
-    for name in ("movie.gif", "frames.png", "profile.png", "clusters.png", "mask.png"):
-        assert name in text
-        assert (page.parent / name).stat().st_size > 0
-    assert np.load(page.parent / "images.npy").shape == (15, 24, 24)
-    assert len(np.loadtxt(page.parent / "labels.txt")) == 15
+    assert "a &lt;scan&gt;" in text
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(PAGE_FILES)
+    assert all(name in text for name in PAGE_FILES if name != page.name)
 
 
 def test_simulated_coils_are_radial(tmp_path):
     pytest.importorskip("finufft")
-    scan = read_scan(simulate(tmp_path / "scan", frames=5, size=16, coils=2))
-    assert scan.mask is None
-    assert scan.maps.shape == (2, 16, 16)
-    assert scan.kspace.shape[:2] == (5, 2)
-    assert scan.trajectory.shape == (5, scan.kspace.shape[2], 2)
+    scan, truth = simulate_scan(5, 16, coils=2)
+    write_scan(tmp_path / "scan.npz", scan, **truth)
+    again = read_scan(tmp_path / "scan.npz")
+    assert again.mask is None
+    assert again.maps.shape == (2, 16, 16)
+    np.testing.assert_array_equal(again.kspace, scan.kspace)
+    assert again.trajectory.shape == (5, scan.kspace.shape[2], 2)
+    assert first_mask(again, (16, 16))[8].all()  # the first navigator line runs along a row
+    with pytest.raises(ValueError, match="at least 1"):
+        simulate_scan(5, 16, golden=0, navigators=0)
+
+
+def test_scan_without_kspace(tmp_path):
+    np.savez(tmp_path / "a.npz", images=np.ones(2))
+    with pytest.raises(ValueError, match="no array named kspace, but images"):
+        read_scan(tmp_path / "a.npz")
+
+
+def test_bart_coils(tmp_path):
+    kspace = images((3, 2, 4, 5))
+    kspace[:, :, 0] = 0
+    write_cfl(tmp_path / "k.cfl", kspace.transpose(2, 3, 1, 0).reshape(4, 5, 1, 2, *(6 * [1]), 3))
+    scan = read_scan(tmp_path / "k.cfl")
+    np.testing.assert_array_equal(scan.kspace, kspace)
+    np.testing.assert_array_equal(scan.mask, kspace[:, 0] != 0)
+    with pytest.raises(ValueError, match="may exceed 1"):
+        series_from_bart(np.ones((2, 2, 2)))

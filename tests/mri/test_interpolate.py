@@ -6,8 +6,10 @@ from scipy import fft
 
 from fusewise.mri.cells import Cells
 from fusewise.mri.fourier import AXES, to_plain, transform
-from fusewise.mri.interpolate import Gridded, LocationInverse, frames_of, group_locations, solve_local
-from fusewise.mri.kernels import LocalKernels, effective_rank, gram, h1_kernel, squared_distances
+from fusewise.mri.gridded import by_location
+from fusewise.mri.interpolate import ByImage, BySample, Gridded
+from fusewise.mri.kernels import LocalKernels, effective_rank, gram, h1_kernel, median_distance, squared_distances
+from fusewise.mri.locations import LocationInverse, group_locations
 from fusewise.mri.operators import Cartesian
 from fusewise.mri.phantom import make_phantom
 from fusewise.mri.sampling import radial_mask, radial_trajectory
@@ -18,7 +20,7 @@ def problem(t=9, p=14, seed=0):
     mask = rng.random((t, p)) < 0.4
     mask[:, 0], mask[:, 1] = True, False
     values = (rng.standard_normal((t, p)) + 1j * rng.standard_normal((t, p))) * mask
-    kernel = h1_kernel(squared_distances(gram(rng.standard_normal((t, 3)))), 0.5)
+    kernel = h1_kernel(squared_distances(gram(rng.standard_normal((t, 3)))), 3.0).astype(np.float32)
     return kernel, mask, values.astype(np.complex64)
 
 
@@ -28,10 +30,16 @@ def test_distances_are_distances():
     np.testing.assert_allclose(squared_distances(gram(rows)), naive, atol=1e-12)
 
 
-def test_kernel_is_the_h1_weight_at_the_median():
-    """Two frames at the median distance, scale 1: exp(-1/2)."""
-    kernel = h1_kernel(np.array([[0.0, 3.0], [3.0, 0.0]]), 1.0)
+def test_kernel_is_the_h1_weight():
+    """Two frames one sigma apart: exp(-1/2)."""
+    kernel = h1_kernel(np.array([[0.0, 3.0], [3.0, 0.0]]), 3.0)
     np.testing.assert_allclose(kernel, [[1, np.exp(-0.5)], [np.exp(-0.5), 1]], rtol=1e-6)
+
+
+def test_median_is_of_different_frames():
+    places = np.array([0.0, 1.0, 3.0])
+    assert median_distance(np.subtract.outer(places, places) ** 2) == 4  # of 1, 4, 9
+    assert median_distance(np.zeros((3, 3))) == 1
 
 
 def test_effective_rank_of_a_projection():
@@ -104,50 +112,82 @@ def test_cells_at_rest_are_left_alone():
 
 
 def samples_of(images, mask):
-    return to_plain(transform(images)) * fft.ifftshift(mask, axes=AXES)
+    return (to_plain(transform(images)) * fft.ifftshift(mask, axes=AXES))[:, None]
 
 
-def test_local_solve_satisfies_its_system():
-    images, mask, kernels = series()
+def solvers(mask, sampling):
+    """Both ways to the same frames; without its preconditioner the first is slower, and just as right."""
+    nothing_held = np.zeros_like(mask)
+    return {
+        "by sample": BySample(sampling, by_location(fft.ifftshift(mask, axes=AXES), nothing_held)),
+        "by sample, plainly": BySample(sampling, lambda kernel, lam, whole: lambda residual: residual),
+        "by image": ByImage(sampling, float(mask.mean())),
+    }
+
+
+def test_solves_are_the_dense_minimiser():
+    """argmin ||A u - b||² + lam <u, K^-1 u> by dense linear algebra, pixels and frames all in one system."""
+    rng = np.random.default_rng(0)
+    frames, n = 4, 4
+    images = (rng.standard_normal((frames, n, n)) + 1j * rng.standard_normal((frames, n, n))).astype(np.complex64)
+    mask = rng.random(images.shape) < 0.5
     sampling = Gridded(fft.ifftshift(mask, axes=AXES))
-    noise = 0.05 * kernels.variance
+    kernels, noise = LocalKernels.of(images, 0.5, 2, 2), 0.3
+    samples = sampling.forward(images)
+    units = np.eye(images.size, dtype=np.complex64).reshape(-1, *images.shape)
+    normal = np.stack([sampling.adjoint(sampling.forward(e)).ravel() for e in units], axis=1)
+    covariance = np.stack([kernels.apply(e).ravel() for e in units], axis=1)
+    z = np.linalg.solve(normal @ covariance + noise * np.eye(images.size), sampling.adjoint(samples).ravel())
+    for name, solver in solvers(mask, sampling).items():
+        found = solver(samples, kernels, noise, steps=300, tol=1e-6)
+        np.testing.assert_allclose(found.images.ravel(), covariance @ z, atol=1e-4, err_msg=name)
+
+
+def test_both_ways_agree_with_samples_left_out():
+    images, mask, kernels = series()
+    sampling, noise = Gridded(fft.ifftshift(mask, axes=AXES)), 0.05 * kernels.variance
     samples = samples_of(images - images.mean(axis=0), mask)
-    inverse = LocationInverse.under(kernels.mean_kernel(), group_locations(sampling.mask.reshape(16, -1)), noise)
+    seen = np.random.default_rng(0).random(samples.shape) < 0.8
+    first, plain, second = (
+        solver(samples, kernels, noise, steps=200, tol=1e-4, seen=seen) for solver in solvers(mask, sampling).values()
+    )
+    size = np.linalg.norm(first.images)
+    assert np.linalg.norm(first.images - second.images) < 1e-2 * size
+    assert np.linalg.norm(first.images - plain.images) < 1e-2 * size
+    assert len(first.history) < len(plain.history)  # the preconditioner earns its keep
 
-    def precondition(residual):
-        return inverse.apply(residual.reshape(16, -1)).reshape(residual.shape)
 
-    dual, history = solve_local(sampling, samples, kernels, noise, precondition, steps=100, tol=1e-4)
-    left = sampling.forward(frames_of(sampling, dual, kernels)) + noise * dual
-    assert np.linalg.norm(left - samples) < 2e-3 * np.linalg.norm(samples)
-    assert history[-1] <= 1e-4
-    plain, slow = solve_local(sampling, samples, kernels, noise, lambda r: r, steps=100, tol=1e-4)
-    assert len(history) < len(slow)  # the preconditioner earns its keep
-    assert np.linalg.norm(plain - dual) < 5e-3 * np.linalg.norm(dual)
+@pytest.mark.parametrize("name", ["by sample", "by image"])
+def test_a_start_is_gone_on_from(name):
+    images, mask, kernels = series()
+    sampling, noise = Gridded(fft.ifftshift(mask, axes=AXES)), 0.05 * kernels.variance
+    samples = samples_of(images - images.mean(axis=0), mask)
+    solver = solvers(mask, sampling)[name]
+    first = solver(samples, kernels, noise, steps=5, tol=0)
+    second = solver(samples, kernels, noise, steps=1, tol=0, start=first)
+    assert second.history[0] == pytest.approx(first.history[-1], rel=1e-3)
 
 
 def test_gridded_and_operator_solves_agree():
     images, mask, kernels = series()
     noise = 0.1 * kernels.variance
     moving = images - images.mean(axis=0)
-    gridded = Gridded(fft.ifftshift(mask, axes=AXES))
-    operator = Cartesian(mask)
-    first, _ = solve_local(gridded, samples_of(moving, mask), kernels, noise, lambda r: r, steps=60, tol=1e-6)
-    second, _ = solve_local(operator, operator.forward(moving), kernels, noise, lambda r: r, steps=60, tol=1e-6)
-    a, b = frames_of(gridded, first, kernels), frames_of(operator, second, kernels)
+    gridded, operator = Gridded(fft.ifftshift(mask, axes=AXES)), Cartesian(mask)
+    a, b = (
+        ByImage(sampling, float(mask.mean()))(samples, kernels, noise, steps=60, tol=1e-6).images
+        for sampling, samples in [(gridded, samples_of(moving, mask)), (operator, operator.forward(moving))]
+    )
     assert np.abs(a - b).max() < 1e-5 * np.abs(a).max()  # single precision
 
 
 def test_cells_share_weight():
-    """H' H = I on the cells seen, and means are means."""
+    """The weights of a cell's samples sum to one, and means are means."""
     trajectory = radial_trajectory(3, 32, 2, 1)
     cells = Cells.of(trajectory, (16, 16))
-    rng = np.random.default_rng(0)
-    grid = (rng.standard_normal(cells.mask.shape) * cells.mask).astype(np.complex64)
-    np.testing.assert_allclose(cells.gather(cells.spread(grid)), grid, atol=1e-5)
-    np.testing.assert_allclose(
-        fft.ifftshift(cells.means(np.ones((3, trajectory.shape[1]))), axes=AXES).reshape(3, -1), cells.mask, atol=1e-6
-    )
-    inverse = cells.preconditioner(np.eye(3, dtype=np.float32), 0.1)
-    b = (rng.standard_normal((3, 2, trajectory.shape[1])) + 1j).astype(np.complex64)
-    assert np.vdot(b, inverse(b)).real > 0
+    seen = cells.mask.reshape(3, 16, 16)
+    np.testing.assert_allclose(np.square(cells.roots).sum(axis=1), seen.sum(axis=(1, 2)), rtol=1e-5)
+    samples = np.random.default_rng(0).standard_normal((3, trajectory.shape[1]))
+    means = fft.ifftshift(cells.means(samples), axes=AXES).reshape(3, -1)
+    cell = cells.index[1, 7]
+    assert means[1, cell] == pytest.approx(samples[1][cells.index[1] == cell].mean(), abs=1e-6)
+    assert not means[~cells.mask].any()

@@ -1,4 +1,4 @@
-"""Coil sensitivities from the data: the mean over time of a moving series is well sampled."""
+"""Coil sensitivities from the data: the mean over time of a moving series is well sampled. And fewer coils."""
 
 from __future__ import annotations
 
@@ -6,52 +6,59 @@ from typing import Any
 
 import numpy as np
 
-from fusewise.mri.fourier import Array, radii, transform
+from fusewise.mri.arrays import Array
+from fusewise.mri.fourier import invert, transform
 from fusewise.mri.operators import Nufft
+
+#: Samples along a side of the centre of k-space by which sigpy calibrates.
+CALIBRATION = 24
 
 
 def sensitivity_maps(
-    kspace: Array, trajectory: Array, shape: tuple[int, int] | None = None, *, method: str = "low_resolution"
+    kspace: Array, trajectory: Array, shape: tuple[int, int] | None = None, *, method: str = "espirit"
 ) -> Array:
-    """Sensitivities, coils x ny x nx, with sum of squares 1 where there is signal.
+    """Sensitivities, coils x ny x nx, from samples off the grid.
 
     Parameters
     ----------
     kspace : T x coils x samples.
     trajectory : T x samples x 2, cycles per pixel.
     shape : (ny, nx); None: square, as wide as a readout reaches (guessed from the finest spacing of the samples).
-    method : "low_resolution" (each coil's blurred mean image over their root sum of squares) or "espirit"
-        (sigpy's, from the gridded mean k-space).
+    method : see ``maps_from_images``.
     """
     size = guess_shape(trajectory) if shape is None else shape
-    coil_images = mean_coil_images(kspace, trajectory, size)
-    if method == "espirit":
-        return espirit_maps(coil_images)
-    if method != "low_resolution":
-        raise ValueError(f"unknown method {method!r}: use 'low_resolution' or 'espirit'")
-    return low_resolution_maps(coil_images)
+    return maps_from_images(mean_coil_images(kspace, trajectory, size), method=method)
 
 
-def low_resolution_maps(coil_images: Array, width: float = 0.08) -> Array:
-    """Blur each coil's image (Gaussian in k-space, `width` of its half-width) and divide by the root sum of squares."""
-    shape = coil_images.shape[1], coil_images.shape[2]
-    window = np.exp(-0.5 * np.square(radii(shape) / (width * max(shape))))
-    blurred = np.fft.fftshift(
-        np.fft.ifft2(np.fft.ifftshift(transform(coil_images) * window, axes=(1, 2)), norm="ortho"), axes=(1, 2)
-    )
-    total = np.sqrt(np.square(np.abs(blurred)).sum(axis=0))
-    return np.asarray(blurred / np.maximum(total, 1e-3 * float(total.max())), dtype=np.complex64)
+def maps_from_images(coil_images: Array, *, method: str = "espirit") -> Array:
+    """Sensitivities with sum of squares 1 where there is signal, from images of each coil (coils x ny x nx), by sigpy.
 
-
-def espirit_maps(coil_images: Array) -> Array:
-    """ESPIRiT maps by sigpy from coil images (coils x ny x nx)."""
+    Parameters
+    ----------
+    method : "espirit", or "jsense" (as good on our phantom, and far slower on large images).
+    """
+    if method not in ("espirit", "jsense"):
+        raise ValueError(f"unknown method {method!r}: use 'espirit' or 'jsense'")
+    if len(coil_images) == 1:
+        return np.ones(coil_images.shape, np.complex64)
     try:
-        from sigpy.mri.app import EspiritCalib
+        from sigpy.mri import app
     except ImportError as error:
-        raise ImportError('ESPIRiT maps need sigpy: pip install "fusewise[mri]"') from error
+        raise ImportError(f'{method} maps need sigpy: pip install "fusewise[mri]"') from error
     kspace = transform(coil_images).astype(np.complex64)
-    calibration: Any = EspiritCalib(kspace, calib_width=24, show_pbar=False, crop=0.0)
-    return np.asarray(calibration.run(), dtype=np.complex64)
+    calibration: Any
+    if method == "espirit":
+        calibration = app.EspiritCalib(kspace, calib_width=CALIBRATION, show_pbar=False, crop=0.0)
+    else:
+        calibration = app.JsenseRecon(kspace, ksp_calib_width=CALIBRATION, show_pbar=False)
+    maps = np.asarray(calibration.run(), dtype=np.complex64)
+    total = np.sqrt(np.square(np.abs(maps)).sum(axis=0))
+    return np.asarray(maps / np.maximum(total, 1e-3 * float(total.max())), dtype=np.complex64)
+
+
+def mean_gridded_images(kspace: Array, mask: Array) -> Array:
+    """Image of each coil, coils x ny x nx, from the mean over time of k-space T x coils x ny x nx."""
+    return invert(kspace.sum(axis=0) / np.maximum(mask.sum(axis=0), 1))
 
 
 def mean_coil_images(kspace: Array, trajectory: Array, shape: tuple[int, int]) -> Array:
@@ -69,3 +76,21 @@ def guess_shape(trajectory: Array) -> tuple[int, int]:
     spacing = float(np.median(steps[steps > 1e-9]))
     side = max(2, 2 * round(0.5 / spacing))
     return side, side
+
+
+def compress_coils(kspace: Array, n_coils: int) -> tuple[Array, Array]:
+    """The `n_coils` combinations of coils that hold most energy (Buehrer et al. 2007).
+
+    Parameters
+    ----------
+    kspace : T x coils x ...
+
+    Returns
+    -------
+    compressed : T x n_coils x ...
+    weights : n_coils x coils with orthonormal rows; maps of the new coils are ``np.tensordot(weights, maps, 1)``.
+    """
+    rows = np.moveaxis(kspace, 1, 0).reshape(kspace.shape[1], -1)
+    _, vectors = np.linalg.eigh(rows @ rows.conj().T)
+    weights = vectors[:, ::-1][:, :n_coils].conj().T.astype(kspace.dtype)
+    return np.moveaxis(np.tensordot(weights, kspace, (1, 1)), 0, 1), weights

@@ -11,14 +11,17 @@ from typing import Any
 
 import numpy as np
 
-from fusewise.mri.fourier import Array
+from fusewise.mri.arrays import Array
 
 EXTRA = 'pip install "fusewise[mri]"'
+
+#: Files of a series of images, by format.
+IMAGE_FILES = {"npy": ("images.npy",), "cfl": ("images.cfl", "images.hdr"), "nii": ("images.nii.gz",)}
 
 
 @dataclass(frozen=True, eq=False)
 class Scan:
-    """Samples of a series: gridded, T x ny x nx with a mask, or T x coils x samples with a trajectory."""
+    """Samples of a series: gridded, T (x coils) x ny x nx with a mask, or T x coils x samples with a trajectory."""
 
     kspace: Array
     mask: Array | None = None
@@ -30,7 +33,7 @@ def read_scan(path: str | Path, *, lines_per_frame: int = 10) -> Scan:
     """Read a scan by the ending of its name.
 
     ``.h5``, ``.mrd``  ISMRMRD, radial, frames of `lines_per_frame` successive readouts (unless the file counts frames);
-    ``.cfl``, ``.hdr`` BART, gridded: dimensions (y, x, ..., time at 10), one coil;
+    ``.cfl``, ``.hdr`` BART, gridded: dimensions (y, x, 1, coils, ..., time at 10);
     ``.npz``           arrays named kspace, mask, trajectory, maps, as ``fusewise mri simulate`` writes them;
     ``.npy``           gridded k-space, zero where not sampled.
     """
@@ -45,8 +48,17 @@ def read_scan(path: str | Path, *, lines_per_frame: int = 10) -> Scan:
         return _gridded(np.load(path))
     if path.suffix == ".npz":
         with np.load(path) as found:
+            if "kspace" not in found:
+                raise ValueError(f"{path.name} holds no array named kspace, but {', '.join(found) or 'nothing'}")
             return Scan(found["kspace"], *(found.get(name) for name in ("mask", "trajectory", "maps")))
     raise ValueError(f"cannot tell the format of {path.name}: use .h5, .mrd, .cfl, .npz or .npy")
+
+
+def write_scan(path: str | Path, scan: Scan, **truth: Array) -> None:
+    """Write a scan as ``.npz``, and what else is known of it."""
+    parts = {"kspace": scan.kspace, "mask": scan.mask, "trajectory": scan.trajectory, "maps": scan.maps}
+    arrays: dict[str, Any] = {name: part for name, part in parts.items() if part is not None} | truth
+    np.savez_compressed(path, **arrays)
 
 
 def write_images(path: str | Path, images: Array) -> None:
@@ -82,11 +94,14 @@ def write_cfl(path: str | Path, array: Array) -> None:
 
 
 def series_from_bart(array: Array) -> Array:
-    """T x ny x nx from BART's dimensions (y, x, z, coils, ..., time at index 10)."""
+    """T x ny x nx, or T x coils x ny x nx, from BART's dimensions (y, x, z, coils, ..., time at index 10)."""
     sides: list[int] = [*array.shape, *((16 - array.ndim) * [1])]
-    if any(side != 1 for axis, side in enumerate(sides) if axis not in (0, 1, 10)):
-        raise ValueError(f"BART array of dimensions {array.shape}: only y, x and time (the 11th) may exceed 1")
-    return np.moveaxis(array.reshape(sides[0], sides[1], sides[10]), 2, 0)
+    if any(side != 1 for axis, side in enumerate(sides) if axis not in (0, 1, 3, 10)):
+        raise ValueError(
+            f"BART array of dimensions {array.shape}: only y, x, coils (the 4th) and time (the 11th) may exceed 1"
+        )
+    series = array.reshape(sides[0], sides[1], sides[3], sides[10]).transpose(3, 2, 0, 1)
+    return series[:, 0] if sides[3] == 1 else series
 
 
 def write_nifti(path: str | Path, images: Array) -> None:
@@ -141,4 +156,5 @@ def read_ismrmrd(path: str | Path, lines_per_frame: int) -> Scan:
 
 
 def _gridded(kspace: Array) -> Scan:
-    return Scan(np.nan_to_num(kspace), mask=np.isfinite(kspace) & (kspace != 0))
+    seen = np.isfinite(kspace) & (kspace != 0)
+    return Scan(np.nan_to_num(kspace), mask=seen.any(axis=1) if kspace.ndim == 4 else seen)

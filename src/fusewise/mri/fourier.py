@@ -2,33 +2,23 @@
 
 from __future__ import annotations
 
-import os
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 from scipy import fft
 
-Array = npt.NDArray[Any]
+from fusewise.mri.arrays import Array, fft2, ifft2
 
 #: The image axes, always the last two.
 AXES = (-2, -1)
 
 
-def threads() -> int:
-    """Cores the transforms may use: those OpenMP may, so that one variable limits both."""
-    allowed = os.environ.get("OMP_NUM_THREADS", "")
-    return int(allowed) if allowed.isdigit() and int(allowed) > 0 else os.cpu_count() or 1
-
-
 def transform(images: Array) -> Array:
     """k(f) = sum_x u(x) exp(-2 pi i f (x - c) / n) / n, c the central pixel, frequency 0 in the middle: unitary."""
-    return np.asarray(fft.fftshift(_fft(fft.ifftshift(images, axes=AXES)), axes=AXES))
+    return np.asarray(fft.fftshift(fft2(fft.ifftshift(images, axes=AXES)), axes=AXES))
 
 
 def invert(kspace: Array) -> Array:
     """The inverse, and the adjoint, of ``transform``."""
-    return np.asarray(fft.fftshift(_ifft(fft.ifftshift(kspace, axes=AXES)), axes=AXES))
+    return np.asarray(fft.fftshift(ifft2(fft.ifftshift(kspace, axes=AXES)), axes=AXES))
 
 
 def to_plain(kspace: Array) -> Array:
@@ -38,21 +28,6 @@ def to_plain(kspace: Array) -> Array:
     each of them by a phase. Both are unitary and the same for all frames, so distances between frames stay.
     """
     return np.asarray(fft.ifftshift(kspace, axes=AXES) * _phases(kspace))
-
-
-def from_plain(kspace: Array) -> Array:
-    """The inverse of ``to_plain``."""
-    return np.asarray(fft.fftshift(kspace * _phases(kspace).conj(), axes=AXES))
-
-
-def plain_transform(images: Array) -> Array:
-    """k-space in the plain layout: ``to_plain(transform(images))`` without the shifts."""
-    return _fft(images)
-
-
-def plain_invert(kspace: Array) -> Array:
-    """The inverse, and the adjoint, of ``plain_transform``."""
-    return _ifft(kspace)
 
 
 def radii(shape: tuple[int, int]) -> Array:
@@ -65,11 +40,3 @@ def _phases(kspace: Array) -> Array:
     ny, nx = kspace.shape[-2:]
     turns = np.add.outer(fft.fftfreq(ny) * (ny // 2), fft.fftfreq(nx) * (nx // 2))
     return np.asarray(np.exp(-2j * np.pi * turns), dtype=np.result_type(kspace.dtype, np.complex64))
-
-
-def _fft(images: Array) -> Array:
-    return np.asarray(fft.fft2(images, norm="ortho", workers=threads()))
-
-
-def _ifft(kspace: Array) -> Array:
-    return np.asarray(fft.ifft2(kspace, norm="ortho", workers=threads()))

@@ -1,71 +1,131 @@
-"""Gridded, single-coil k-space to images: kernels by band, then kernels by place."""
+"""k-space on a grid to images: kernels by band, then kernels by place."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 from scipy import fft
 
-from fusewise.mri.fourier import AXES, Array, plain_invert, radii, to_plain
-from fusewise.mri.interpolate import Gridded, LocationInverse, group_locations
+from fusewise.mri.arrays import Array, Placement, beside, ifft2, namespace
+from fusewise.mri.fourier import AXES, radii, to_plain
+from fusewise.mri.interpolate import ByImage, BySample, Gridded, Solver
 from fusewise.mri.kernels import LocalKernels
+from fusewise.mri.locations import LocationInverse, group_locations
 from fusewise.mri.navigator import Bands, common_locations, signals
 from fusewise.mri.places import CELLS, HELD_OUT, SCALES, Frames, Places, Teller
-from fusewise.mri.selecting import Choice, choose_bands, hold_out, local_noises
+from fusewise.mri.selecting import Choice, choose_bands, hold_out
 
 
 def reconstruct_gridded(
-    kspace: Array, mask: Array, navigator: Array | None, rng: np.random.Generator, tell: Teller
+    kspace: Array,
+    mask: Array,
+    maps: Array | None,
+    navigator: Array | None,
+    rng: np.random.Generator,
+    place: Placement,
+    tell: Teller,
 ) -> Frames:
-    """Images from k-space on a grid (T x ny x nx, centre in the middle)."""
-    shape = kspace.shape
-    where = radii((shape[1], shape[2])) / (min(shape[1:]) / 2)
+    """Images from k-space on a grid.
+
+    Parameters
+    ----------
+    kspace : T x coils x ny x nx, the centre in the middle, zero where not sampled.
+    mask : T x ny x nx.
+    maps : coils x ny x nx; None: a single coil that sees everything alike.
+    navigator, rng, place, tell : see ``fusewise.mri.reconstruct``; where to compute, and who is told.
+    """
+    shape = mask.shape[1], mask.shape[2]
+    where = radii(shape) / (min(shape) / 2)
     common = navigator if navigator is not None and navigator.dtype == bool else common_locations(mask)
     if navigator is None or navigator.dtype == bool:
-        bands = Bands.of(signals(kspace, mask, common), where[common])
+        signal = np.concatenate([signals(coil, mask, common) for coil in kspace.swapaxes(0, 1)], axis=1)
+        bands = Bands.of(signal, np.tile(where[common], kspace.shape[1]))
     else:
         bands = Bands.of(navigator.reshape(len(navigator), -1), np.zeros(navigator[0].size))
     tell(f"{mask.mean():.1%} sampled; {np.count_nonzero(common)} common locations; {len(bands.distances)} bands")
 
-    values = to_plain(np.where(mask, kspace, 0).astype(np.complex64))
     mask, where, common = (fft.ifftshift(array, axes=AXES) for array in (mask, where, common))
+    samples = place(to_plain(kspace.astype(np.complex64, copy=False)))
     held = hold_out(mask, common, HELD_OUT, rng)
-    start, choice = start_from_bands(bands, values, mask & ~held, where, rng)
+    sampling = Gridded(place(mask), None if maps is None else place(maps))
+    start, choice = start_from_bands(bands, samples.swapaxes(0, 1), mask & ~held, where, rng, sampling.maps)
     tell(f"bands: scale {choice.scale}, noise {choice.noise}: left out {choice.score:.2f} dB")
 
     mean = start.mean(axis=0)
-    side = max(shape[1:]) / CELLS
-    kernels = LocalKernels.of(plain_invert(start), SCALES[0], side, side)
-    places = Places(Gridded(mask), (values - mean) * mask, held, kernels, by_location(mask), local_noises(choice))
-    return places.solve(plain_invert(mean), choice, tell)
+    side = max(shape) / CELLS
+    kernels = LocalKernels.of(start, SCALES[0], side, side)
+    deviations = samples - sampling.forward(mean[None])
+    solver: Solver = (
+        BySample(sampling, by_location(mask, held)) if maps is None else ByImage(sampling, float(mask.mean()))
+    )
+    return Places(solver, deviations, place(held[:, None]), kernels, choice.noise).solve(mean, choice, tell)
 
 
-def by_location(mask: Array) -> Callable[[LocalKernels, Array, float], Callable[[Array], Array]]:
-    """Precondition by the mean kernel, location by location: see ``places.Preconditioning``."""
+def by_location(mask: Array, held: Array) -> Callable[[Array, float, bool], Callable[[Array], Array]]:
+    """The inverse under the mean kernel, location by location: see ``interpolate.BySample``."""
+    groups = {
+        whole: group_locations((mask if whole else mask & ~held).reshape(len(mask), -1)) for whole in (False, True)
+    }
 
-    def prepare(kernels: LocalKernels, seen: Array, lam: float) -> Callable[[Array], Array]:
-        groups = group_locations((mask & seen).reshape(len(mask), -1))
-        inverse = LocationInverse.under(kernels.mean_kernel(), groups, lam)
+    def prepare(kernel: Array, lam: float, whole: bool) -> Callable[[Array], Array]:
+        inverse = LocationInverse.under(kernel, groups[whole], lam)
         return lambda samples: inverse.apply(samples.reshape(len(mask), -1)).reshape(samples.shape)
 
     return prepare
 
 
 def start_from_bands(
-    bands: Bands, values: Array, mask: Array, where: Array, rng: np.random.Generator, choice: Choice | None = None
+    bands: Bands, coils: Iterable[Array], mask: Array, where: Array, rng: np.random.Generator, maps: Array | None
 ) -> tuple[Array, Choice]:
-    """k-space of all frames (plain layout) under one kernel for each band, at a setting given or chosen."""
-    shape = values.shape
-    where, mask = where.ravel(), mask.reshape(shape[0], -1)
-    flat = values.reshape(shape[0], -1) * mask
-    mean = (flat.sum(axis=0) / np.maximum(mask.sum(axis=0), 1)).astype(flat.dtype)
-    flat = (flat - mean) * mask
-    choice = choice or choose_bands(bands, flat, mask, where, rng)
-    found = np.zeros_like(flat)
-    band_of = bands.which(where)
-    for band in range(len(bands.distances)):
-        here = np.flatnonzero(band_of == band)
-        inverse = LocationInverse.under(bands.kernel(band, choice.scale), group_locations(mask[:, here]), choice.noise)
-        found[:, here] = inverse.solve(flat[:, here])
-    return (mean + found).reshape(shape), choice
+    """Images under one kernel for each band, each coil's k-space by itself, then combined by the maps.
+
+    Parameters
+    ----------
+    bands : distances of the frames.
+    coils : T x ny x nx k-space of each coil (plain layout).
+    mask, where : T x ny x nx, what to use of it, and the radius of each location (1 at the edge).
+    rng : chooses the locations by which scale and noise are chosen, for all coils by the first.
+    maps : coils x ny x nx; None: one coil that sees everything alike.
+    """
+    seen, radius = mask.reshape(len(mask), -1), where.ravel()
+    coils = iter(coils)
+    mean, values = about_mean(next(coils), seen)
+    choice = choose_bands(bands, values, seen, radius, rng)
+    inverses = by_band(bands, choice, seen, radius, values)
+    images = ifft2((mean + under_bands(values, inverses)).reshape(mask.shape))
+    if maps is None:
+        return images, choice
+    images = images * maps[0].conj()
+    for kspace, sensitivity in zip(coils, maps[1:], strict=True):
+        mean, values = about_mean(kspace, seen)
+        images += sensitivity.conj() * ifft2((mean + under_bands(values, inverses)).reshape(mask.shape))
+    return images / namespace(maps).square(abs(maps)).sum(axis=0).clip(1e-6), choice
+
+
+def about_mean(kspace: Array, mask: Array) -> tuple[Array, Array]:
+    """Mean over the frames that saw each location, and the samples' deviations from it (T x P, zero where hidden)."""
+    seen = beside(mask, kspace)
+    values = kspace.reshape(mask.shape) * seen
+    mean = values.sum(axis=0) * beside((1 / np.maximum(mask.sum(axis=0), 1)).astype(np.float32), kspace)
+    return mean, (values - mean) * seen
+
+
+def by_band(
+    bands: Bands, choice: Choice, mask: Array, radius: Array, like: Array
+) -> list[tuple[Array, LocationInverse]]:
+    """Locations of each band and their inverse, where `like` lies."""
+    pieces = []
+    for band, kernel in enumerate(bands.kernel(band, choice.scale) for band in range(len(bands.distances))):
+        here = np.flatnonzero(bands.which(radius) == band)
+        inverse = LocationInverse.under(beside(kernel, like), group_locations(mask[:, here]), choice.noise)
+        pieces.append((beside(here, like), inverse))
+    return pieces
+
+
+def under_bands(values: Array, inverses: list[tuple[Array, LocationInverse]]) -> Array:
+    """Deviations of all frames at all locations from the deviations sampled."""
+    found: Array = namespace(values).zeros_like(values)
+    for here, inverse in inverses:
+        found[:, here] = inverse.solve(values[:, here])
+    return found

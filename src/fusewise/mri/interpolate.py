@@ -2,28 +2,26 @@
 
 With A_i the sampling of frame i and covariance K among frames, the estimate
 
-    u = K A' (A K A' + lam I)^-1 b      minimises      sum_i ||A_i u_i - b_i||² + lam <u, K^-1 u>.
+    u = K A' a,   (A K A' + lam I) a = b,      minimises      sum_i ||A_i u_i - b_i||² + lam <u, K^-1 u>,
 
-**One kernel for the image** (``LocationInverse``): every k-space location is its own problem in time, as large as the
-number of frames that saw it, and leaving one sample out has a closed form.
-**Kernels that differ from place to place** (``solve_local``) couple the locations: conjugate gradients, preconditioned
-by the former with the mean kernel, which is the exact diagonal block of A K A'.
+and so does u = K z with (A'A K + lam I) z = A' b. Kernels that differ from place to place couple all of it: conjugate
+gradients, in the one form or the other.
+
+``BySample`` seeks a, preconditioned by the inverse under the mean kernel at every k-space location, which is the exact
+diagonal block of A K A'. Best on the grid with one coil, where that block says nearly everything.
+``ByImage`` seeks z, preconditioned by the inverse at every place with the mean sampling density for A'A. Best with
+several coils and off the grid, where samples that nearly repeat each other make A K A' all but singular.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import inf, sqrt
 from typing import Protocol
 
-import numpy as np
-from threadpoolctl import threadpool_limits
-
-from fusewise.mri.fourier import Array, plain_invert, plain_transform
-from fusewise.mri.kernels import PRECISION, LocalKernels
-
-#: Floats in the systems of one group of locations: 16 MB.
-BLOCK_ENTRIES = 4_000_000
+from fusewise.mri.arrays import Array, fft2, ifft2, inner, namespace
+from fusewise.mri.kernels import LocalKernels
 
 
 class Sampling(Protocol):
@@ -40,184 +38,173 @@ class Sampling(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Gridded:
-    """A_i = S_i F: the FFT, kept where the mask is True. Plain layout (``fourier.to_plain``)."""
-
-    mask: Array
-
-    def forward(self, images: Array) -> Array:
-        """A u."""
-        return plain_transform(images) * self.mask
-
-    def adjoint(self, samples: Array) -> Array:
-        """A' b, for samples that are zero off the mask."""
-        return plain_invert(samples)
-
-
-@dataclass(frozen=True, eq=False)
-class Group:
-    """Locations seen by about as many frames.
+    """A_i u = S_i F(maps u): the FFT of what each coil sees, kept where the mask is True; T x coils x ny x nx.
 
     Attributes
     ----------
-    columns : the locations.
-    rows : locations x most frames, the frames that saw each, filled up with any.
-    seen : likewise, False where filled up.
+    mask : T x ny x nx, in the plain layout (``fourier.to_plain``).
+    maps : coils x ny x nx; None: one coil that sees everything alike.
     """
 
-    columns: Array
-    rows: Array
-    seen: Array
+    mask: Array
+    maps: Array | None = None
 
+    def forward(self, images: Array) -> Array:
+        """A u."""
+        seen = images[:, None] if self.maps is None else images[:, None] * self.maps
+        return fft2(seen) * self.mask[:, None]
 
-def group_locations(mask: Array) -> list[Group]:
-    """Locations of a T x P mask, by the number of frames that saw them; those seen by none are left out."""
-    counts = mask.sum(axis=0)
-    order = np.argsort(counts, kind="stable")
-    order = order[counts[order] > 0]
-    groups, start = [], 0
-    while start < len(order):
-        # A group ends where it outgrows the work space, or its systems would be filled up by more than a quarter.
-        few = counts[order[start]]
-        limit = max(1, BLOCK_ENTRIES // int(1.25 * few + 4) ** 2)
-        size = int(np.searchsorted(counts[order[start : start + limit]], 1.25 * few + 4, side="right"))
-        if few == len(mask):
-            size = len(order) - start  # seen by all frames: they share one system
-        columns = order[start : start + size]
-        most = int(counts[columns[-1]])
-        rows = np.argsort(~mask[:, columns], axis=0, kind="stable")[:most].T
-        groups.append(Group(columns, rows, np.arange(most) < counts[columns][:, None]))
-        start += size
-    return groups
+    def adjoint(self, samples: Array) -> Array:
+        """A' b, for samples that are zero off the mask."""
+        seen = ifft2(samples)
+        return seen[:, 0] if self.maps is None else (seen * self.maps.conj()).sum(axis=1)
 
 
 @dataclass(frozen=True, eq=False)
-class LocationInverse:
-    """(S_p K S_p' + lam I)^-1 at every k-space location p, S_p the frames that saw p; exact, by small dense systems."""
+class Solution:
+    """a or z, the frames u of it, and the relative size of the residual at the start and after each step."""
 
-    kernel: Array
-    groups: list[Group]
-    inverses: list[Array]
+    dual: Array
+    images: Array
+    history: tuple[float, ...]
 
-    @classmethod
-    def under(cls, kernel: Array, groups: list[Group], noise: float) -> LocationInverse:
-        """Under a T x T kernel and lam = `noise`."""
-        with threadpool_limits(1):  # thousands of small systems: threads would only wait for each other
-            return cls(kernel, groups, [_inverse(kernel, group, noise) for group in groups])
 
-    def apply(self, samples: Array) -> Array:
-        """(S K S' + lam I)^-1 b for samples T x P, zero where hidden."""
-        out = np.zeros_like(samples)
-        for group, inverse in zip(self.groups, self.inverses, strict=True):
-            solved = _times(inverse, _gather(samples, group))
-            columns = np.broadcast_to(group.columns[:, None], group.rows.shape)
-            out[group.rows[group.seen], columns[group.seen]] = solved[group.seen]
-        return out
+class Solver(Protocol):
+    """Samples, kernels and lam to frames."""
 
-    def solve(self, samples: Array) -> Array:
-        """The frames, T x P: K S' (S K S' + lam I)^-1 b."""
-        real = np.ascontiguousarray(self.apply(samples)).view(samples.real.dtype)
-        return np.asarray((self.kernel @ real).view(samples.dtype))
+    @property
+    def sampling(self) -> Sampling:
+        """A."""
+        ...
 
-    def left_out(self, samples: Array) -> float:
-        """Energy of b_ip less its estimate from the other samples of location p: a_ip / [inverse]_ii, a the solution.
+    def __call__(
+        self,
+        samples: Array,
+        kernels: LocalKernels,
+        noise: float,
+        *,
+        steps: int = 20,
+        tol: float = 1e-2,
+        seen: Array | None = None,
+        start: Solution | None = None,
+    ) -> Solution:
+        """Solve.
 
-        Locations seen by every frame are not counted: their samples gave the kernel.
+        Parameters
+        ----------
+        samples, kernels, noise : b, K and lam.
+        steps, tol : conjugate gradients end after so many steps, or once the residual has shrunk by `tol`.
+        seen : samples to use, as booleans; None: all.
+        start : where to start; None: zero.
         """
-        total = 0.0
-        for group, inverse in zip(self.groups, self.inverses, strict=True):
-            errors = _times(inverse, _gather(samples, group)) / np.einsum("pii->pi", inverse)
-            judged = group.seen & (group.seen.sum(axis=1) < len(samples))[:, None]
-            total += float(np.square(np.abs(errors[judged]), dtype=float).sum())
-        return total
+        ...
 
 
-def _inverse(kernel: Array, group: Group, noise: float) -> Array:
-    if group.seen.all() and group.rows.shape[1] == len(kernel):
-        return np.linalg.inv(kernel + PRECISION(noise) * np.eye(len(kernel), dtype=kernel.dtype))[None]
-    system = kernel[group.rows[:, :, None], group.rows[:, None, :]]
-    system *= group.seen[:, :, None] & group.seen[:, None, :]
-    diagonal = np.arange(system.shape[1])
-    system[:, diagonal, diagonal] += np.where(group.seen, PRECISION(noise), PRECISION(1))
-    return np.linalg.inv(system)
+@dataclass(frozen=True, eq=False)
+class BySample:
+    """(A K A' + lam I) a = b by conjugate gradients on samples.
 
-
-def _gather(samples: Array, group: Group) -> Array:
-    return np.asarray(samples[group.rows, group.columns[:, None]] * group.seen)
-
-
-def _times(inverse: Array, values: Array) -> Array:
-    """Real matrices times complex vectors, without making the matrices complex."""
-    if len(inverse) == 1 < len(values):
-        return np.asarray(_times_one(inverse[0], values))
-    pairs = np.ascontiguousarray(values).view(values.real.dtype).reshape(*values.shape, 2)
-    return np.asarray((inverse @ pairs).reshape(len(values), -1).view(values.dtype))
-
-
-def _times_one(inverse: Array, values: Array) -> Array:
-    """One symmetric real matrix for all vectors."""
-    columns = np.ascontiguousarray(values.T)
-    return np.asarray((inverse @ columns.view(values.real.dtype)).view(values.dtype).T)
-
-
-def solve_local(
-    sampling: Sampling,
-    samples: Array,
-    kernels: LocalKernels,
-    noise: float,
-    precondition: Callable[[Array], Array],
-    *,
-    steps: int = 20,
-    tol: float = 1e-2,
-    seen: Array | None = None,
-    start: Array | None = None,
-) -> tuple[Array, tuple[float, ...]]:
-    """Solve (A K A' + lam I) a = b by conjugate gradients; the frames are K A' a.
-
-    Parameters
+    Attributes
     ----------
-    sampling, samples : A and b.
-    kernels, noise : K and lam.
-    precondition : an approximate inverse of the system.
-    steps, tol : conjugate gradients end after so many steps, or once the residual has shrunk by `tol`.
-    seen : samples to use, as booleans; None: all.
-    start : a to start from; None: zero.
-
-    Returns
-    -------
-    dual : a.
-    history : relative size of the residual at the start and after each step.
+    sampling : A.
+    precondition : (mean kernel, lam, whether all samples are used) to an approximate inverse of the system.
     """
-    kept = np.ones(1, dtype=bool) if seen is None else seen
 
-    def system(dual: Array) -> Array:
-        return (sampling.forward(kernels.apply(sampling.adjoint(dual))) + PRECISION(noise) * dual) * kept
+    sampling: Sampling
+    precondition: Callable[[Array, float, bool], Callable[[Array], Array]]
 
-    samples = samples * kept
-    dual = np.zeros_like(samples) if start is None else start * kept
-    residual = samples.copy() if start is None else samples - system(dual)
-    scaled = precondition(residual) * kept
-    direction, energy = scaled, _inner(residual, scaled)
-    size = float(np.linalg.norm(samples)) or 1.0
-    history = [float(np.linalg.norm(residual)) / size]
-    for _ in range(steps):
-        if history[-1] <= tol or energy <= 0:
-            break
-        pushed = system(direction)
-        step = energy / _inner(direction, pushed)
-        dual = dual + samples.real.dtype.type(step) * direction
-        residual = residual - samples.real.dtype.type(step) * pushed
-        scaled = precondition(residual) * kept
-        following = _inner(residual, scaled)
-        direction = scaled + samples.real.dtype.type(following / energy) * direction
-        energy = following
-        history.append(float(np.linalg.norm(residual)) / size)
-    return dual, tuple(history)
+    def __call__(
+        self,
+        samples: Array,
+        kernels: LocalKernels,
+        noise: float,
+        *,
+        steps: int = 20,
+        tol: float = 1e-2,
+        seen: Array | None = None,
+        start: Solution | None = None,
+    ) -> Solution:
+        """See ``Solver``."""
+        sampling, covariance = self.sampling, kernels.times()
+        kept = _keep(seen)
+
+        def system(dual: Array) -> Array:
+            return kept(sampling.forward(covariance(sampling.adjoint(dual))) + noise * dual)
+
+        inverse = self.precondition(kernels.mean_kernel(), noise, seen is None)
+        target = kept(samples)
+        size = sqrt(inner(target, target)) or 1.0
+        dual = direction = namespace(target).zeros_like(target)
+        residual, energy = target, inf
+        if start is not None:
+            dual = kept(start.dual)
+            residual = target - system(dual)
+        history = [sqrt(inner(residual, residual)) / size]
+        for _ in range(steps):
+            scaled = kept(inverse(residual))
+            following = inner(residual, scaled)
+            if history[-1] <= tol or following <= 0:
+                break
+            direction, energy = scaled + (following / energy) * direction, following
+            pushed = system(direction)
+            step = energy / inner(direction, pushed)
+            dual, residual = dual + step * direction, residual - step * pushed
+            history.append(sqrt(inner(residual, residual)) / size)
+        return Solution(dual, covariance(sampling.adjoint(dual)), tuple(history))
 
 
-def frames_of(sampling: Sampling, dual: Array, kernels: LocalKernels) -> Array:
-    """K A' a: the frames a dual solution stands for."""
-    return kernels.apply(sampling.adjoint(dual))
+@dataclass(frozen=True, eq=False)
+class ByImage:
+    """(A'A K + lam I) z = A' b by conjugate gradients on images, in the inner product <., K .>.
+
+    The preconditioner G = (rho K + lam I)^-1 also gives K G = (I - lam G) / rho, so that a step multiplies by one
+    matrix for each place.
+
+    Attributes
+    ----------
+    sampling : A.
+    density : rho, the mean of the diagonal of A'A.
+    """
+
+    sampling: Sampling
+    density: float
+
+    def __call__(
+        self,
+        samples: Array,
+        kernels: LocalKernels,
+        noise: float,
+        *,
+        steps: int = 20,
+        tol: float = 1e-2,
+        seen: Array | None = None,
+        start: Solution | None = None,
+    ) -> Solution:
+        """See ``Solver``."""
+        sampling, kept = self.sampling, _keep(seen)
+        inverse = kernels.shrunk(self.density, noise)
+        target = sampling.adjoint(kept(samples))
+        size = sqrt(inner(target, target)) or 1.0
+        z = u = direction = pushed = namespace(target).zeros_like(target)  # pushed: K times the direction
+        residual, energy = target, inf
+        if start is not None:
+            z, u = start.dual, start.images
+            residual = target - sampling.adjoint(kept(sampling.forward(u))) - noise * z
+        history = [sqrt(inner(residual, residual)) / size]
+        for _ in range(steps):
+            scaled = inverse(residual)
+            weighed = (residual - noise * scaled) / self.density
+            following = inner(residual, weighed)
+            if history[-1] <= tol or following <= 0:
+                break
+            turn, energy = following / energy, following
+            direction, pushed = scaled + turn * direction, weighed + turn * pushed
+            image = sampling.adjoint(kept(sampling.forward(pushed))) + noise * direction
+            step = energy / inner(pushed, image)
+            z, u, residual = z + step * direction, u + step * pushed, residual - step * image
+            history.append(sqrt(inner(residual, residual)) / size)
+        return Solution(z, u, tuple(history))
 
 
-def _inner(a: Array, b: Array) -> float:
-    return float(np.vdot(a, b).real)
+def _keep(seen: Array | None) -> Callable[[Array], Array]:
+    return (lambda values: values) if seen is None else (lambda values: values * seen)

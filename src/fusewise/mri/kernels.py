@@ -13,13 +13,13 @@ sigma² is `scale` times the median squared distance, so that one unit-free numb
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
 
-from fusewise.mri.fourier import Array
+from fusewise.mri.arrays import Array, add_to_diagonals, as_real, beside, median, namespace, on_host, real_times
 
 #: Kernels are built and applied in single precision: their error is far below that of any reconstruction.
 PRECISION = np.float32
@@ -27,35 +27,41 @@ PRECISION = np.float32
 
 def squared_distances(gram: Array) -> Array:
     """d_ij² = G_ii + G_jj - 2 G_ij, from the real Gram matrix of the frames."""
-    squares = np.diag(gram)
-    distances = np.maximum(squares[:, None] + squares[None] - 2 * gram, 0)
-    np.fill_diagonal(distances, 0)
-    return np.asarray(distances)
+    squares: Array = namespace(gram).diagonal(gram)
+    distances: Array = squares[:, None] + squares[None] - 2 * gram
+    return distances.clip(0)
 
 
 def gram(rows: Array) -> Array:
     """Re <u_i, u_j> of rows about their mean."""
     rows = rows.reshape(len(rows), -1)
-    rows = rows - rows.mean(axis=0)
-    real = rows.view(rows.real.dtype) if np.iscomplexobj(rows) else rows
-    return np.asarray(real @ real.T)
+    real = as_real(rows - rows.mean(axis=0))
+    return real @ real.T
 
 
 def median_distance(distances: Array) -> float:
     """Median of the squared distances of different frames (1 where all frames are equal)."""
-    upper = distances[np.triu_indices(len(distances), 1)]
-    middle = float(np.median(upper)) if len(upper) else 0.0
+    xp = namespace(distances)
+    above = distances[xp.triu(xp.ones_like(distances), 1) > 0]
+    middle = median(above) if len(above) else 0.0
     return middle if middle > 0 else 1.0
 
 
-def h1_kernel(distances: Array, scale: float) -> Array:
-    """exp(-d² / (2 sigma²)), sigma² = scale x the median squared distance."""
-    return np.exp(distances * (-0.5 / (scale * median_distance(distances)))).astype(PRECISION)
+def h1_kernel(distances: Array, variance: float) -> Array:
+    """exp(-d² / (2 sigma²)), sigma² = `variance`."""
+    return namespace(distances).exp(distances * (-0.5 / variance))  # type: ignore[no-any-return]
+
+
+def mixed_kernel(distances: Array, variance: float) -> Array:
+    """Mean of two H1 kernels, at sigma² and at 4 sigma²: near frames weigh most, and far ones are not forgotten."""
+    narrow = h1_kernel(distances, variance)
+    sqrt = namespace(distances).sqrt
+    return 0.5 * (narrow + sqrt(sqrt(narrow)))  # type: ignore[no-any-return]
 
 
 def effective_rank(kernel: Array, noise: float) -> int:
     """tr K (K + lam I)^-1, rounded: the directions in time that stand out of the noise."""
-    values = np.maximum(np.linalg.eigvalsh(kernel), 0)
+    values = np.maximum(np.linalg.eigvalsh(on_host(kernel)), 0)
     return round(float((values / (values + noise)).sum()))
 
 
@@ -71,6 +77,7 @@ class LocalKernels:
     ----------
     edges : borders of the cells along y and x.
     distances : cells x T x T, squared distances per pixel.
+    medians : cells, the median of those of different frames.
     variances : cells, mean squared deviation per pixel.
     scale : sigma² in units of each cell's median squared distance.
     constant : variance of what all frames share, in units of the cell's; 0 where the mean has been subtracted.
@@ -78,6 +85,7 @@ class LocalKernels:
 
     edges: tuple[Array, Array]
     distances: Array
+    medians: Array
     variances: Array
     scale: float
     constant: float = 0.0
@@ -96,26 +104,23 @@ class LocalKernels:
         edges = _borders(images.shape[1], cell), _borders(images.shape[2], cell)
         blur = np.kron(_smoother(edges[0], window), _smoother(edges[1], window))
         moving = images - images.mean(axis=0)
-        grams = np.stack([gram(np.ascontiguousarray(moving[:, rows, columns])) for rows, columns in _cells(edges)])
-        shape = grams.shape
-        grams = (blur.astype(grams.dtype) @ grams.reshape(len(grams), -1)).reshape(shape)
-        variances = np.einsum("cii->c", grams) / shape[1]
+        grams = namespace(images).stack([gram(moving[:, rows, columns]) for rows, columns in _cells(edges)])
+        grams = (beside(blur.astype(PRECISION), grams) @ grams.reshape(len(blur), -1)).reshape(grams.shape)
+        variances = on_host(namespace(images).einsum("cii->c", grams)) / len(images)
         for k in range(len(grams)):
             grams[k] = squared_distances(grams[k])
-        return cls(edges, grams, variances, scale)
+        return cls(edges, grams, np.array([median_distance(d) for d in grams]), variances, scale)
 
     def at(self, scale: float) -> LocalKernels:
         """The same distances at another scale."""
         return replace(self, scale=scale)
 
-    @cached_property
-    def kernels(self) -> list[Array | None]:
+    def kernels(self) -> Iterator[Array | None]:
         """Kernel of each cell; None where the variance is nil beside the others'."""
         floor = 1e-6 * float(self.variances.max(initial=0))
-        return [
-            (h1_kernel(d, self.scale) + PRECISION(self.constant)) * PRECISION(v) if v > floor else None
-            for d, v in zip(self.distances, self.variances, strict=True)
-        ]
+        for d, m, v in zip(self.distances, self.medians, self.variances, strict=True):
+            kernel = mixed_kernel(d, self.scale * float(m)) + self.constant if v > floor else None
+            yield None if kernel is None else kernel * float(v)
 
     @property
     def variance(self) -> float:
@@ -125,20 +130,39 @@ class LocalKernels:
     def mean_kernel(self) -> Array:
         """K(x) averaged over the image: the covariance that every single k-space location has."""
         areas = self._areas() / self._areas().sum()
-        total = np.zeros(self.distances.shape[1:], PRECISION)
-        for area, kernel in zip(areas, self.kernels, strict=True):
+        total: Array = namespace(self.distances).zeros_like(self.distances[0])
+        for area, kernel in zip(areas, self.kernels(), strict=True):
             if kernel is not None:
-                total += PRECISION(area) * kernel
+                total += float(area) * kernel
         return total
 
     def apply(self, images: Array) -> Array:
         """sum_j K_ij(x) u_j(x)."""
-        out = np.zeros_like(images)
-        for (rows, columns), kernel in zip(_cells(self.edges), self.kernels, strict=True):
-            if kernel is not None:
-                part = np.ascontiguousarray(images[:, rows, columns])
-                real = part.reshape(len(part), -1).view(part.real.dtype)
-                out[:, rows, columns] = (kernel @ real).view(part.dtype).reshape(part.shape)
+        return self.times()(images)
+
+    def times(self) -> Callable[[Array], Array]:
+        """``apply`` as a function that holds its matrices, to be called often."""
+        matrices = list(self.kernels())
+        return lambda images: self._by_cell(matrices, images, 0.0)
+
+    def shrunk(self, density: float, noise: float) -> Callable[[Array], Array]:
+        """(density K(x) + noise I)^-1, as a function of images."""
+
+        def invert(kernel: Array) -> Array:
+            system = density * kernel
+            add_to_diagonals(system, noise)
+            return namespace(system).linalg.inv(system)  # type: ignore[no-any-return]
+
+        inverses = [None if kernel is None else invert(kernel) for kernel in self.kernels()]
+        return lambda images: self._by_cell(inverses, images, 1 / noise)
+
+    def _by_cell(self, matrices: Iterable[Array | None], images: Array, otherwise: float) -> Array:
+        """A matrix in time for each cell; a multiple of the identity where there is none."""
+        out = images * otherwise
+        for (rows, columns), matrix in zip(_cells(self.edges), matrices, strict=True):
+            if matrix is not None:
+                part = images[:, rows, columns]
+                out[:, rows, columns] = real_times(matrix, part.reshape(len(part), -1)).reshape(part.shape)
         return out
 
     def _areas(self) -> Array:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.ndimage import uniform_filter
 
-from fusewise.mri.fourier import Array
+from fusewise.mri.arrays import Array
 
 Box = tuple[slice, slice]
 WHOLE: Box = (slice(None), slice(None))

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fusewise.mri.fourier import Array
-from fusewise.mri.kernels import PRECISION, gram, h1_kernel, squared_distances
+from fusewise.mri.arrays import Array
+from fusewise.mri.kernels import PRECISION, gram, h1_kernel, median_distance, squared_distances
 
 #: Outer radii of the bands, as parts of half the width of k-space; the last band reaches to the corners.
 BORDERS = (0.09, 0.29, 0.49, 0.69, 0.90)
@@ -73,7 +73,7 @@ class Bands:
             near = (radii >= low - OVERLAP) & (radii < high + OVERLAP)
             if np.count_nonzero(near) >= FEWEST or not distances:
                 used = near if near.any() else np.ones_like(near)
-                distances.append(squared_distances(gram(np.ascontiguousarray(values[:, used]))))
+                distances.append(squared_distances(gram(values[:, used])))
                 upto.append(high)
             else:
                 upto[-1] = high
@@ -85,4 +85,5 @@ class Bands:
 
     def kernel(self, band: int, scale: float) -> Array:
         """H1 weights of the frames in a band, and a constant."""
-        return h1_kernel(self.distances[band], scale) + PRECISION(CONSTANT)
+        distances = self.distances[band]
+        return (h1_kernel(distances, scale * median_distance(distances)) + CONSTANT).astype(PRECISION)

@@ -12,15 +12,13 @@ from scipy import sparse
 from fusewise.fidelity import Quadratic
 from fusewise.fusion.loop import Descent, descend
 from fusewise.fusion.problem import Problem
-from fusewise.mri.fourier import Array, invert, transform
+from fusewise.mri.arrays import Array
+from fusewise.mri.fourier import invert, transform
 from fusewise.mri.kernels import median_distance
 from fusewise.mri.operators import Cartesian, FrameOperator
 from fusewise.observations import Entries, Observations
 from fusewise.pairs import NeighborPairs
 from fusewise.penalties import Penalty
-
-#: Conjugate gradients inside ``solve`` end when the residual has shrunk by this.
-SHRINK = 1e-10
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,10 +29,12 @@ class FourierObservations:
     ----------
     operator : A.
     samples : b.
+    tol : conjugate gradients inside ``solve`` end when the residual has shrunk by this.
     """
 
     operator: FrameOperator
     samples: Array
+    tol: float = 1e-10
 
     separable = False
     is_complete = False
@@ -79,7 +79,7 @@ class FourierObservations:
         residual = self.target - self.normal(anchors)
         centers, scaled = anchors.copy(), precondition(residual)
         direction, energy = scaled, _inner(residual, scaled)
-        goal = SHRINK**2 * energy
+        goal = self.tol**2 * energy
         for _ in range(500):
             if np.all(energy <= goal):
                 break

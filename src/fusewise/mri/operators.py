@@ -14,7 +14,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from fusewise.mri.fourier import Array, invert, threads, transform
+from fusewise.mri.arrays import Array, threads
+from fusewise.mri.fourier import invert, transform
 
 
 class FrameOperator(Protocol):

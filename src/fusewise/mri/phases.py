@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.cluster import SpectralClustering
 
 from fusewise.labels import Labels, number_by_size
-from fusewise.mri.fourier import Array
+from fusewise.mri.arrays import Array
 from fusewise.mri.kernels import gram
 
 #: As many as the paper shows.
@@ -48,6 +48,6 @@ def frame_labels(images: Array, n_clusters: int = N_CLUSTERS) -> Labels:
 
 def coordinates(images: Array) -> Array:
     """Coordinates of the frames along the leading directions of their motion, T x directions."""
-    values, vectors = np.linalg.eigh(gram(np.ascontiguousarray(images)).astype(float))
+    values, vectors = np.linalg.eigh(gram(images).astype(float))
     kept = slice(None, -min(DIRECTIONS, len(values)) - 1, -1)
     return np.asarray(vectors[:, kept] * np.sqrt(np.maximum(values[kept], 0)))

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fusewise.mri.fourier import Array
-from fusewise.mri.interpolate import Sampling, frames_of, solve_local
+from fusewise.mri.arrays import Array, energy, on_host
+from fusewise.mri.interpolate import Solution, Solver
 from fusewise.mri.kernels import LocalKernels, effective_rank
 from fusewise.mri.selecting import Choice, choose_local, decibels
 
@@ -18,15 +18,19 @@ from fusewise.mri.selecting import Choice, choose_local, decibels
 HELD_OUT = 0.05
 
 #: Cells per width of the image: about a ventricle each.
-CELLS = 11
+CELLS = 14
 
+#: Candidates for sigma², in units of the median squared distance.
 SCALES = (0.125, 0.25, 0.5, 1.0)
 
-#: Conjugate gradient steps while choosing and at the end.
-TRIAL_STEPS, FINAL_STEPS = 6, 14
+#: Candidates for lam, in units of the least one.
+LEVELS = (1.0, 5.0, 25.0)
 
-#: (kernels, samples used, lam) to an approximate inverse of the system they make.
-Preconditioning = Callable[[LocalKernels, Array, float], Callable[[Array], Array]]
+#: The least lam tried, in units of the variance of the motion: below it conjugate gradients only take longer.
+QUIET = 1e-2
+
+#: Conjugate gradient steps while choosing and at the end.
+TRIAL_STEPS, FINAL_STEPS = 6, 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,15 +47,17 @@ class Frames:
 
 
 class Teller:
-    """Progress on stderr, with seconds, if asked for."""
+    """Progress to a function, or, if asked for, to stderr with seconds."""
 
-    def __init__(self, verbose: int):
+    def __init__(self, verbose: int | Callable[[str], None]):
         self.verbose = verbose
         self.begun = time.perf_counter()
 
     def __call__(self, message: str) -> None:
         """Say it."""
-        if self.verbose:
+        if callable(self.verbose):
+            self.verbose(message)
+        elif self.verbose:
             print(f"[{time.perf_counter() - self.begun:6.1f} s] {message}", file=sys.stderr)
 
 
@@ -61,20 +67,18 @@ class Places:
 
     Attributes
     ----------
-    sampling : A.
+    solver : see ``interpolate``.
     samples : A times the deviations, as measured.
     held : samples to choose by; none of them has touched the kernels.
     kernels : at any scale.
-    precondition : see ``Preconditioning``.
-    noises : candidates for lam in units of the variance, rising.
+    quiet : the least lam to try, in units of the variance of the motion.
     """
 
-    sampling: Sampling
+    solver: Solver
     samples: Array
     held: Array
     kernels: LocalKernels
-    precondition: Preconditioning
-    noises: tuple[float, ...]
+    quiet: float = QUIET
 
     def solve(self, mean: Array, bands: Choice, tell: Teller) -> Frames:
         """Choose the setting by the samples held out, then use them all.
@@ -88,44 +92,36 @@ class Places:
         unit = self.kernels.variance
         if unit <= 0:  # nothing moves
             still = Choice(SCALES[0], bands.noise, float("nan"))
-            images = np.repeat(mean[None], self.kernels.distances.shape[1], axis=0)
+            images = np.repeat(on_host(mean)[None], self.kernels.distances.shape[1], axis=0)
             return Frames(images, 0.0, 0.0, 0, (0.0,), bands, still)
         trials = _Trials(self, unit, tell)
-        local = choose_local(trials, SCALES, self.noises)
+        local = choose_local(trials, SCALES, [level * max(self.quiet, QUIET) for level in LEVELS])
         chosen, lam = self.kernels.at(local.scale), local.noise * unit
-        everything = np.ones_like(self.held)
-        dual, history = solve_local(
-            self.sampling,
-            self.samples,
-            chosen,
-            lam,
-            self.precondition(chosen, everything, lam),
-            steps=FINAL_STEPS,
-            start=trials.duals[local.scale, local.noise],
-        )
+        start = trials.best if trials.best_score == local.score else None
+        solution = self.solver(self.samples, chosen, lam, steps=FINAL_STEPS, start=start)
+        history = solution.history
         tell(f"done: residual {history[-1]:.1e} after {len(history) - 1} steps")
-        images = mean + frames_of(self.sampling, dual, chosen)
-        sigma = float(np.sqrt(local.scale * np.median([np.median(d) for d in self.kernels.distances])))
+        images = on_host(mean + solution.images)
+        sigma = float(np.sqrt(local.scale * np.median(self.kernels.medians)))
         return Frames(images, lam, sigma, effective_rank(chosen.mean_kernel(), lam), history, bands, local)
 
 
 class _Trials:
-    """Short solves without the samples held out, each judged by how well it foretells them."""
+    """Short solves without the samples held out, each judged by how well it foretells them; the best is kept."""
 
     def __init__(self, places: Places, unit: float, tell: Teller):
         self.places, self.unit, self.tell = places, unit, tell
-        self.duals: dict[tuple[float, float], Array] = {}
-        self.energy = float(np.square(np.abs(places.samples[places.held]), dtype=float).sum())
+        self.energy = energy(places.samples * places.held)
+        self.best_score = -np.inf
+        self.best: Solution | None = None
 
     def __call__(self, scale: float, noise: float) -> float:
         """Score in decibels."""
-        places, lam = self.places, noise * self.unit
-        here, seen = places.kernels.at(scale), ~places.held
-        inverse = places.precondition(here, seen, lam)
-        dual, _ = solve_local(places.sampling, places.samples, here, lam, inverse, steps=TRIAL_STEPS, seen=seen)
-        foretold = places.sampling.forward(frames_of(places.sampling, dual, here))
-        errors = (foretold - places.samples)[places.held]
-        score = decibels(self.energy, float(np.square(np.abs(errors), dtype=float).sum()))
-        self.duals[scale, noise] = dual
+        places, kernels = self.places, self.places.kernels.at(scale)
+        found = places.solver(places.samples, kernels, noise * self.unit, steps=TRIAL_STEPS, seen=~places.held)
+        errors = (places.solver.sampling.forward(found.images) - places.samples) * places.held
+        score = decibels(self.energy, energy(errors))
+        if score > self.best_score:
+            self.best_score, self.best = score, found
         self.tell(f"places: scale {scale}, noise {noise}: held-out samples {score:.2f} dB")
         return score

@@ -5,28 +5,23 @@ A start from samples moved to the grid gives the kernels by place; the images th
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import fft
 
+from fusewise.mri.arrays import Array
 from fusewise.mri.cells import Cells
-from fusewise.mri.fourier import AXES, Array, plain_invert, radii, to_plain
+from fusewise.mri.fourier import AXES, radii, to_plain
 from fusewise.mri.gridded import start_from_bands
-from fusewise.mri.interpolate import Sampling
+from fusewise.mri.interpolate import ByImage, Sampling
 from fusewise.mri.kernels import LocalKernels
 from fusewise.mri.navigator import FEWEST, Bands
 from fusewise.mri.operators import Nufft
 from fusewise.mri.places import CELLS, HELD_OUT, SCALES, Frames, Places, Teller
-from fusewise.mri.selecting import Choice
 
 #: Variance of the mean frame in units of that of the motion: the start's mean bears the error of gridding.
 CONSTANT = 1.0
-
-#: The noise the start finds is mostly that of moving samples to the grid, so it is sought anew. Not beyond a quarter:
-#: short trials converge faster the more noise they assume, and so speak for it.
-NOISES = (1e-2, 5e-2, 2.5e-1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +49,9 @@ def reconstruct_radial(
     common = common_samples(trajectory)
     bands = compare_frames(samples, trajectory, common, navigator)
     cells = Cells.of(trajectory, shape)
-    start, choice = start_on_grid(samples, cells, maps, bands, rng)
+    where = fft.ifftshift(radii(shape) / (min(shape) / 2), axes=AXES)
+    moved = (to_plain(cells.means(coil)) for coil in samples.swapaxes(0, 1))
+    start, choice = start_from_bands(bands, moved, cells.mask.reshape(cells.shape), where, rng, maps)
     tell(f"start on the grid: scale {choice.scale}, noise {choice.noise}: left out {choice.score:.2f} dB")
 
     mean = start.mean(axis=0)
@@ -64,11 +61,8 @@ def reconstruct_radial(
     deviations = samples * weighed.roots - weighed.forward(np.broadcast_to(mean, start.shape))
     held = np.broadcast_to(hold_out_samples(samples, common, rng), samples.shape)
 
-    def by_cell(here: LocalKernels, seen: Array, lam: float) -> Callable[[Array], Array]:
-        # The samples held out are few and their neighbours stay: the inverse for all serves.
-        return cells.preconditioner(here.mean_kernel() / np.float32(len(maps)), lam)
-
-    return Places(weighed, deviations, held, kernels, by_cell, NOISES).solve(mean, choice, tell)
+    solver = ByImage(weighed, float(cells.mask.mean()))
+    return Places(solver, deviations, held, kernels).solve(mean, choice, tell)
 
 
 def common_samples(trajectory: Array) -> Array:
@@ -88,22 +82,6 @@ def compare_frames(samples: Array, trajectory: Array, common: Array, navigator: 
         )
     signal = np.ascontiguousarray(samples[:, :, common]).reshape(len(samples), -1)
     return Bands.of(signal, np.tile(2 * np.hypot(*trajectory[0, common].T), samples.shape[1]))
-
-
-def start_on_grid(
-    samples: Array, cells: Cells, maps: Array, bands: Bands, rng: np.random.Generator
-) -> tuple[Array, Choice]:
-    """Images from the samples moved to the grid, each coil by itself, then combined by the maps."""
-    where = fft.ifftshift(radii(cells.shape[1:]) / (min(cells.shape[1:]) / 2), axes=AXES)
-    mask = cells.mask.reshape(cells.shape)
-    images = np.zeros(cells.shape, np.complex64)
-    choice: Choice | None = None
-    for coil, sensitivity in enumerate(maps):
-        kspace = to_plain(cells.means(samples[:, coil]))
-        estimate, choice = start_from_bands(bands, kspace, mask, where, rng, choice)
-        images += sensitivity.conj() * plain_invert(estimate)
-    assert choice is not None
-    return images / np.maximum(np.square(np.abs(maps)).sum(axis=0), 1e-6), choice
 
 
 def hold_out_samples(samples: Array, common: Array, rng: np.random.Generator) -> Array:

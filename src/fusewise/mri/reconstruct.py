@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -9,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from fusewise.labels import Labels
-from fusewise.mri.coils import sensitivity_maps
-from fusewise.mri.fourier import Array
+from fusewise.mri.arrays import Array, placement
+from fusewise.mri.coils import maps_from_images, mean_gridded_images, sensitivity_maps
 from fusewise.mri.gridded import reconstruct_gridded
 from fusewise.mri.phases import frame_labels
 from fusewise.mri.places import Teller
@@ -54,63 +55,89 @@ def reconstruct(
     navigator: npt.ArrayLike | None = None,
     device: str = "cpu",
     random_state: int | None = None,
-    verbose: int = 0,
+    verbose: int | Callable[[str], None] = 0,
 ) -> Reconstruction:
     """Reconstruct a series of frames; everything not given is chosen from the data.
 
     Parameters
     ----------
-    kspace : gridded: T x ny x nx, the centre in the middle (fftshifted, orthonormal FFT). Radial, or any trajectory:
-        T x coils x samples.
+    kspace : gridded: T x ny x nx or T x coils x ny x nx, the centre in the middle (fftshifted, orthonormal FFT).
+        Radial, or any trajectory: T x coils x samples.
     mask : gridded: T x ny x nx, True where sampled. None: where k-space is neither 0 nor NaN.
     trajectory : T x samples x 2 positions (along y, along x) in cycles per pixel, in [-0.5, 0.5). None: gridded.
     maps : coils x ny x nx sensitivities. None: estimated from the mean over time.
     navigator : what tells frames apart: ny x nx booleans (locations sampled in every frame), or T x anything
         measured alike in every frame. None: whatever all frames sampled in common.
-    device : "cpu".
+    device : where gridded data are solved: "cpu" (NumPy), "cuda" (torch on a GPU), "auto" (the GPU if there is one), or
+        "torch" (torch on the CPU, to check one by the other).
     random_state : seed of the choice of held-out samples.
-    verbose : 1 prints progress.
+    verbose : 1 prints progress; a function is told of it.
 
     Returns
     -------
     Reconstruction
     """
-    if device != "cpu":
-        raise ValueError(f"device={device!r}: only 'cpu' is implemented for mri.reconstruct")
     samples = np.asarray(kspace)
-    if samples.ndim != 3:
-        raise ValueError(f"kspace must have 3 axes (see the docstring), got shape {samples.shape}")
     guide = None if navigator is None else np.asarray(navigator)
+    coils = None if maps is None else np.asarray(maps, dtype=np.complex64)
     rng, tell = np.random.default_rng(random_state), Teller(verbose)
     if trajectory is None:
-        if maps is not None:
-            raise ValueError("maps need a trajectory: gridded k-space of several coils is not implemented")
-        known = np.isfinite(samples) & (samples != 0 if mask is None else np.asarray(mask, dtype=bool))
-        if known.shape != samples.shape:
-            raise ValueError(f"mask has shape {known.shape}, kspace {samples.shape}")
-        _check(samples, known, guide)
-        found = reconstruct_gridded(np.where(known, samples, 0), known, guide, rng, tell)
+        samples, known = _on_grid(samples, mask, guide)
+        if coils is None and samples.shape[1] > 1:
+            coils = maps_from_images(mean_gridded_images(samples, known))
+        _check_maps(coils, samples)
+        found = reconstruct_gridded(samples, known, coils, guide, rng, placement(device), tell)
     else:
+        if device not in ("cpu", "auto"):
+            raise ValueError(f"device={device!r}: samples off the grid are transformed on the CPU only")
         path = np.asarray(trajectory, dtype=float)
-        if path.shape != (len(samples), samples.shape[2], 2):
-            raise ValueError(f"trajectory must have shape {(len(samples), samples.shape[2], 2)}, got {path.shape}")
-        if np.abs(path).max() > 0.5 + 1e-6:
-            raise ValueError("trajectory must be in cycles per pixel, within [-0.5, 0.5]")
-        if not np.isfinite(samples).all():
-            raise ValueError("kspace holds NaN or infinities")
-        known_maps = sensitivity_maps(samples, path) if maps is None else np.asarray(maps, dtype=np.complex64)
-        if known_maps.ndim != 3 or len(known_maps) != samples.shape[1]:
-            raise ValueError(f"maps must be {samples.shape[1]} coils x ny x nx, got shape {known_maps.shape}")
-        found = reconstruct_radial(samples, path, known_maps, guide, rng, tell)
+        _check_path(samples, path)
+        coils = sensitivity_maps(samples, path) if coils is None else coils
+        _check_maps(coils, samples)
+        found = reconstruct_radial(samples, path, coils, guide, rng, tell)
     return Reconstruction(found.images, found.lam, found.sigma, found.rank, found.history, found.bands, found.local)
 
 
-def _check(kspace: Array, mask: Array, navigator: Array | None) -> None:
-    if len(kspace) < 3:
-        raise ValueError(f"{len(kspace)} frames are too few: fusion compares frames")
-    if not mask.any(axis=(1, 2)).all():
-        raise ValueError(f"frame {int(np.argmin(mask.any(axis=(1, 2))))} has no samples")
+def _on_grid(kspace: Array, mask: npt.ArrayLike | None, navigator: Array | None) -> tuple[Array, Array]:
+    """k-space T x coils x ny x nx, zero where not sampled, and the mask T x ny x nx."""
+    if kspace.ndim not in (3, 4):
+        raise ValueError(f"kspace must have 3 or 4 axes (see the docstring), got shape {kspace.shape}")
+    samples = kspace[:, None] if kspace.ndim == 3 else kspace
+    known = np.isfinite(samples).all(axis=1)
+    known &= (samples != 0).any(axis=1) if mask is None else _same_shape(np.asarray(mask, dtype=bool), known.shape)
+    if len(samples) < 3:
+        raise ValueError(f"{len(samples)} frames are too few: fusion compares frames")
+    if not known.any(axis=(1, 2)).all():
+        raise ValueError(f"frame {int(np.argmin(known.any(axis=(1, 2))))} has no samples")
     if navigator is not None:
-        wanted = kspace.shape[1:] if navigator.dtype == bool else (len(kspace),)
+        wanted = known.shape[1:] if navigator.dtype == bool else known.shape[:1]
         if navigator.shape[: len(wanted)] != wanted:
             raise ValueError(f"navigator has shape {navigator.shape}: it must begin with {wanted}")
+    return np.where(known[:, None], samples, 0), known
+
+
+def _same_shape(mask: Array, shape: tuple[int, ...]) -> Array:
+    if mask.shape != shape:
+        raise ValueError(f"mask has shape {mask.shape}, the frames {shape}")
+    return mask
+
+
+def _check_path(kspace: Array, trajectory: Array) -> None:
+    if kspace.ndim != 3:
+        raise ValueError(f"kspace must have 3 axes (see the docstring), got shape {kspace.shape}")
+    if trajectory.shape != (len(kspace), kspace.shape[2], 2):
+        raise ValueError(f"trajectory must have shape {(len(kspace), kspace.shape[2], 2)}, got {trajectory.shape}")
+    if not np.abs(trajectory).max() <= 0.5 + 1e-6:
+        raise ValueError("trajectory must be in cycles per pixel, within [-0.5, 0.5]")
+    if not np.isfinite(kspace).all():
+        raise ValueError("kspace holds NaN or infinities")
+    if len(kspace) < 3:
+        raise ValueError(f"{len(kspace)} frames are too few: fusion compares frames")
+
+
+def _check_maps(maps: Array | None, kspace: Array) -> None:
+    if maps is None:
+        return
+    size = kspace.shape[2:] if kspace.ndim == 4 else maps.shape[1:]
+    if maps.ndim != 3 or maps.shape != (kspace.shape[1], *size):
+        raise ValueError(f"maps must be {kspace.shape[1]} coils x ny x nx, got shape {maps.shape}")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from fusewise.mri.fourier import Array, transform
+from fusewise.mri.arrays import Array
+from fusewise.mri.fourier import transform
 
 #: 180 degrees over the golden ratio: any number of successive lines covers the circle evenly.
 GOLDEN_ANGLE = np.pi * (np.sqrt(5) - 1) / 2

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from fusewise.mri.fourier import Array
-from fusewise.mri.interpolate import LocationInverse, group_locations
+from fusewise.mri.arrays import Array, beside, energy
+from fusewise.mri.locations import LocationInverse, group_locations
 from fusewise.mri.navigator import Bands
 
 #: Locations over which a setting is judged: enough for a hundredth of a decibel, few enough for a second.
@@ -16,9 +16,6 @@ JUDGED = 1000
 
 #: Gain in decibels that more noise must bring: it also speeds convergence, which flatters it in a short trial.
 CLEARLY = 0.1
-
-#: The least noise at which kernels by place are tried: below it conjugate gradients only take longer.
-QUIET = 1e-2
 
 SCALES = (0.25, 0.5, 1.0)
 NOISES = (1e-3, 1e-2, 1e-1, 1.0)
@@ -48,7 +45,7 @@ def choose_bands(bands: Bands, values: Array, mask: Array, radii: Array, rng: np
     Parameters
     ----------
     bands : distances of the frames.
-    values, mask : T x P deviations from the mean frame, zero where hidden, and where they were seen.
+    values, mask : T x P deviations from the mean frame, zero where hidden, and (on the host) where they were seen.
     radii : of the P locations, 1 at the edge of k-space.
     rng : chooses the locations judged.
     """
@@ -58,25 +55,20 @@ def choose_bands(bands: Bands, values: Array, mask: Array, radii: Array, rng: np
         return Choice(SCALES[1], NOISES[1], float("nan"))
     some = rng.choice(candidates, min(JUDGED, len(candidates)), replace=False)
     band_of = bands.which(radii[some])
-    energy = float(np.square(np.abs(values[:, some]), dtype=float).sum())
     parts = [some[band_of == band] for band in range(len(bands.distances))]
     groups = [group_locations(mask[:, part]) for part in parts]
+    judged = [values[:, beside(part, values)] for part in parts]
+    whole = sum(map(energy, judged))
     tried = []
     for scale in SCALES:
-        kernels = [bands.kernel(band, scale) for band in range(len(parts))]
+        kernels = [beside(bands.kernel(band, scale), values) for band in range(len(parts))]
         for noise in NOISES:
             error = sum(
-                LocationInverse.under(kernel, group, noise).left_out(values[:, part])
-                for kernel, group, part in zip(kernels, groups, parts, strict=True)
+                LocationInverse.under(kernel, group, noise).left_out(part)
+                for kernel, group, part in zip(kernels, groups, judged, strict=True)
             )
-            tried.append((scale, noise, decibels(energy, error)))
+            tried.append((scale, noise, decibels(whole, error)))
     return best(tried)
-
-
-def local_noises(bands: Choice) -> tuple[float, float]:
-    """Noises to try by place: that which the bands found (exactly, without iterating), and five times it."""
-    level = max(bands.noise, QUIET)
-    return level, 5 * level
 
 
 def hold_out(mask: Array, spared: Array, fraction: float, rng: np.random.Generator) -> Array:
@@ -113,6 +105,6 @@ def best(tried: list[tuple[float, float, float]]) -> Choice:
     return Choice(scale, noise, score, tuple(tried))
 
 
-def decibels(energy: float, error: float) -> float:
-    """10 log10(energy / error)."""
-    return float(10 * np.log10(max(energy, 1e-300) / max(error, 1e-300)))
+def decibels(signal: float, error: float) -> float:
+    """10 log10(signal / error), of energies."""
+    return float(10 * np.log10(max(signal, 1e-300) / max(error, 1e-300)))

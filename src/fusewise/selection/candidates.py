@@ -10,6 +10,7 @@ import numpy.typing as npt
 from sklearn.exceptions import ConvergenceWarning
 
 from fusewise.evidence import Evidence
+from fusewise.kernels.threads import in_threads
 from fusewise.mixture import TAIL, Mixture, fit_groups, soften
 from fusewise.observations import Quadratics
 from fusewise.observations.entries import Real
@@ -142,7 +143,8 @@ def _describe(rows: Rows, labels: Labels) -> Mixture:
     """
     n, n_groups = len(labels), int(labels.max()) + 1
     within, prior = rows.within(labels), rows.prior(n_groups)
-    fits = [fit_groups(rows.evidence, labels, within, prior, name) for name in FAMILIES[: min(n_groups, 2)]]
+    families = list(FAMILIES[: min(n_groups, 2)])
+    fits = in_threads(lambda name: fit_groups(rows.evidence, labels, within, prior, name), families)
     return max(fits, key=lambda fit: fit.fit - 0.5 * fit.complexity * np.log(n))
 
 

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-import numba
 import numpy as np
 import numpy.typing as npt
 from scipy.special import fdtrc
 
 from fusewise.evidence import Evidence, Index
+from fusewise.kernels.threads import in_threads
 from fusewise.mixture import TAIL, Mixture, probabilities
 from fusewise.observations import Entries
 from fusewise.observations.entries import Real, Values
@@ -224,10 +223,5 @@ def choose(
 
 def _each(work: Callable[[slice], None], n: int) -> None:
     """Go through the rows in blocks, on all cores (the heavy parts let go of the interpreter)."""
-    blocks = [slice(begin, min(begin + BLOCK, n)) for begin in range(0, n, BLOCK)]
-    if len(blocks) < 2:
-        for rows in blocks:
-            work(rows)
-        return
-    with ThreadPoolExecutor(numba.get_num_threads()) as pool:
-        list(pool.map(work, blocks))
+    for _ in in_threads(work, [slice(begin, min(begin + BLOCK, n)) for begin in range(0, n, BLOCK)]):
+        pass

@@ -1,0 +1,126 @@
+"""torch against NumPy: every operation the two spell differently, and the whole reconstruction, to rounding."""
+
+import sys
+
+import numpy as np
+import pytest
+
+from fusewise.mri import arrays, make_phantom, radial_mask, reconstruct
+from fusewise.mri.arrays import on_host, placement
+from fusewise.mri.kernels import LocalKernels, gram, median_distance, squared_distances
+from fusewise.mri.locations import LocationInverse, group_locations
+from fusewise.mri.operators import Cartesian
+from fusewise.mri.phantom import coil_maps
+from fusewise.mri.sampling import complex_noise
+
+
+@pytest.fixture(params=["cpu", "torch"])
+def place(request):
+    if request.param == "torch":
+        pytest.importorskip("torch")
+    return placement(request.param)
+
+
+def random_complex(*shape, seed=0):
+    rng = np.random.default_rng(seed)
+    return rng.standard_normal(shape) + 1j * rng.standard_normal(shape)
+
+
+def test_transforms_are_numpys(place):
+    a = random_complex(2, 5, 6)
+    np.testing.assert_allclose(on_host(arrays.fft2(place(a))), np.fft.fft2(a, norm="ortho"), atol=1e-12)
+    np.testing.assert_allclose(on_host(arrays.ifft2(place(a))), np.fft.ifft2(a, norm="ortho"), atol=1e-12)
+
+
+def test_real_matrix_times_complex_vectors(place):
+    matrix, vectors = random_complex(3, 4, 5).real, random_complex(3, 5, 2, seed=1)
+    np.testing.assert_allclose(on_host(arrays.real_times(place(matrix), place(vectors))), matrix @ vectors, atol=1e-12)
+    # A slice is not contiguous: its parts must still lie side by side.
+    found = arrays.real_times(place(matrix[0]), place(vectors[0].T.copy()).T)
+    np.testing.assert_allclose(on_host(found), matrix[0] @ vectors[0], atol=1e-12)
+
+
+def test_sums_and_medians(place):
+    a, b = random_complex(3, 4), random_complex(3, 4, seed=1)
+    assert arrays.inner(place(a), place(b)) == pytest.approx(np.sum(a.conj() * b).real)
+    assert arrays.energy(place(a)) == pytest.approx(np.sum(np.abs(a) ** 2))
+    for values in ([3.0, 1.0, 2.0], [4.0, 1.0, 2.0, 10.0]):
+        assert arrays.median(place(np.array(values))) == np.median(values)
+
+
+def test_diagonals(place):
+    matrices = place(np.zeros((2, 3, 3)))
+    arrays.add_to_diagonals(matrices, 3.0)
+    np.testing.assert_array_equal(on_host(matrices), [3 * np.eye(3)] * 2)
+
+
+def test_distances(place):
+    rows = random_complex(5, 4)
+    naive = np.array([[np.sum(np.abs(a - b) ** 2) for b in rows] for a in rows])
+    found = squared_distances(gram(place(rows)))
+    np.testing.assert_allclose(on_host(found), naive, atol=1e-12)
+    assert median_distance(found) == pytest.approx(np.median(naive[np.triu_indices(5, 1)]))
+
+
+def test_inverse_at_each_location(place):
+    rng = np.random.default_rng(0)
+    mask = rng.random((7, 40)) < 0.5
+    kernel = np.exp(-np.square(np.subtract.outer(np.arange(7), np.arange(7))) / 8)
+    samples = random_complex(7, 40) * mask
+    inverse = LocationInverse.under(place(kernel), group_locations(mask), 0.3)
+    found = on_host(inverse.apply(place(samples)))
+    for column in range(40):
+        s = np.flatnonzero(mask[:, column])
+        expected = np.linalg.solve(kernel[np.ix_(s, s)] + 0.3 * np.eye(len(s)), samples[s, column])
+        np.testing.assert_allclose(found[s, column], expected, atol=1e-10)
+        assert not found[~mask[:, column], column].any()
+
+
+def test_local_kernels_are_the_same():
+    pytest.importorskip("torch")
+    images = make_phantom(12, 24, frame_time=0.1).images
+    here, there = (LocalKernels.of(placement(device)(images), 0.5, 8, 8) for device in ("cpu", "torch"))
+    np.testing.assert_allclose(there.medians, here.medians, rtol=1e-4)
+    applied = on_host(there.apply(placement("torch")(images)))
+    assert np.abs(applied - here.apply(images)).max() < 1e-4 * np.abs(applied).max()
+
+
+@pytest.mark.parametrize("coils", [1, 3])
+def test_whole_reconstruction_agrees(coils):
+    pytest.importorskip("torch")
+    phantom = make_phantom(30, 32, n_coils=coils, frame_time=0.06)
+    mask = radial_mask(30, (32, 32), 4, 3)
+    maps = None if coils == 1 else phantom.maps
+    kspace = Cartesian(mask, maps).forward(phantom.images)
+    kspace = kspace + complex_noise(kspace.shape, 0.05, 0) * (mask if maps is None else mask[:, None])
+    first, second = (reconstruct(kspace, mask, maps=maps, device=d, random_state=0) for d in ("cpu", "torch"))
+    assert second.images.dtype == np.complex64
+    assert first.local.tried[0][2] == pytest.approx(second.local.tried[0][2], abs=0.01)
+    # Conjugate gradients in single precision: the rounding of a step grows a little in those after it.
+    assert np.abs(first.images - second.images).max() < 1e-3 * np.abs(first.images).max()
+
+
+def test_devices_that_are_not_there(monkeypatch):
+    assert placement("auto")(np.ones(2)).sum() == 2
+    with pytest.raises(ValueError, match="'cuda', 'auto'"):
+        placement("gpu")
+    torch = pytest.importorskip("torch")
+    if not torch.cuda.is_available():
+        with pytest.raises(ValueError, match="sees no GPU"):
+            placement("cuda")
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(ImportError, match=r"fusewise\[gpu\]"):
+        placement("cuda")
+    assert placement("auto") is np.asarray
+
+
+def test_maps_of_gridded_coils_may_be_left_out():
+    phantom = make_phantom(30, 32, n_coils=4, frame_time=0.06)
+    mask = radial_mask(30, (32, 32), 4, 3)
+    kspace = Cartesian(mask, coil_maps(4, 32)).forward(phantom.images)
+    given = reconstruct(kspace, mask, maps=phantom.maps, random_state=0).images
+    guessed = reconstruct(kspace, mask, random_state=0).images
+    truth = np.abs(phantom.images)
+    error = [np.linalg.norm(np.abs(u) - truth) / np.linalg.norm(truth) for u in (given, guessed)]
+    assert error[0] < 0.05
+    assert error[1] < 0.1
