@@ -193,6 +193,7 @@ class H1(_Saturating):
         """See the class."""
         rate = 0.5 / self.scale**2
         decay = library(s).exp(s * -rate)
+        decay = decay * (decay > library(s).finfo(decay.dtype).tiny ** 0.3)  # less holds nothing, and overflows
         return 1 - decay, rate * decay
 
 

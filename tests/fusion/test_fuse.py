@@ -253,3 +253,15 @@ def test_open_parameters_are_chosen_from_the_noise(fidelity):
     solution = fuse(X, penalty=H1(2.0), fidelity=fidelity)
     assert solution.n_clusters == 2
     assert solution.fidelity.violation(solution.observations, solution.centers) <= 1e-9
+
+
+def test_points_too_far_apart_to_be_coupled():
+    # Their H1 weights are too small to be divided by: each point then stands alone, and nothing overflows.
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 100)) + 1j * rng.normal(size=(40, 100))
+    X[rng.random(X.shape) < 0.9] = complex(np.nan, np.nan)
+    for scale in (1.5, 1.7, 1.8, 1.9, 2.0, 2.5, 20.0):
+        solution = fuse(scale * X, lam=0.01, penalty=H1(1.0))
+        assert np.isfinite(solution.objective)
+        assert np.isfinite(solution.centers).all()
+        assert (np.diff(solution.history) <= 1e-9 * abs(solution.history[0])).all()
