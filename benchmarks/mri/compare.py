@@ -40,7 +40,7 @@ Method = Callable[..., Any]
 GRIDS: dict[str, dict[str, list[float]]] = {
     "view sharing": {"half_width": [2, 3, 4, 6]},
     "STORM": {"lam": [0.005, 0.05, 0.5], "n_neighbors": [6, 12]},
-    "L+S": {"rank_weight": [1e-4, 2e-4, 4e-4, 8e-4], "sparse_weight": [5e-4, 1e-3, 2e-3, 4e-3]},
+    "L+S": {"rank_weight": [1e-4, 2e-4, 4e-4, 8e-4], "sparse_weight": [5e-4, 1e-3, 2e-3, 4e-3, 8e-3, 1.6e-2]},
     "BART temporal TV": {"weight": [1e-3, 3e-3, 1e-2]},
     "BART locally low rank": {"weight": [1e-3, 3e-3, 1e-2]},
 }

@@ -42,7 +42,11 @@ def placement(device: str) -> Placement:
     if device != "torch" and not torch.cuda.is_available():
         raise ValueError(f"device={device!r}: torch sees no GPU here")
     where = torch.device("cpu" if device == "torch" else device)
-    return lambda array: torch.as_tensor(np.ascontiguousarray(array), device=where)  # type: ignore[return-value]
+
+    def placed(array: Array) -> Any:
+        return torch.as_tensor(np.ascontiguousarray(array), device=where)
+
+    return placed
 
 
 def beside(array: Array, other: Array) -> Array:
