@@ -23,7 +23,7 @@ from fusewise.kernels.graph_torch import triton_kernels
 TILE = 64
 
 #: Nearest tiles whose points give the first radius.
-SEED_TILES = 64
+SEED_TILES = 16
 
 #: Places kept for each neighbour wanted, since the first radius holds some points too many; where it holds more than
 #: there are places, the point is searched for again by brute force.
