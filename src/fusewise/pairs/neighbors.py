@@ -197,7 +197,8 @@ class NeighborPairs:
         means = np.array([points[part == k].mean(axis=0) for k in range(n_parts)])
         apart = cdist(means, means)
         # To SciPy a zero is no edge.
-        tree = minimum_spanning_tree(apart + 1e-12 * (apart.max() or 1.0)).tocoo()
+        edges = sparse.csr_matrix(np.triu(apart + 1e-12 * (apart.max() or 1.0), k=1))
+        tree = minimum_spanning_tree(edges).tocoo()
         first, second = [self.first], [self.second]
         for a, b in zip(tree.row, tree.col, strict=True):
             here, there = np.flatnonzero(part == a), np.flatnonzero(part == b)
