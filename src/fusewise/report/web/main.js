@@ -1,4 +1,5 @@
-// The map first; the rest while the browser is idle. data-ready says how far it is.
+// The map first; the rest a moment later, while the browser is idle, so that the first question about a row is not kept
+// waiting. data-ready says how far it is.
 
 const idle = window.requestIdleCallback ?? ((work) => setTimeout(work, 0));
 const ready = (what) => { document.documentElement.dataset.ready = what; };
@@ -13,5 +14,5 @@ Promise.resolve(startMap()).then(() => {
     start();
     idle(next, { timeout: 200 });
   };
-  idle(next, { timeout: 200 });
+  setTimeout(() => idle(next, { timeout: 200 }), 800);
 });

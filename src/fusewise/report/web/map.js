@@ -1,7 +1,7 @@
 // The map: rows joined to their centres.
 
 const MOST_IN_SVG = 3000;      // beyond, WebGL draws the points
-const MOST_LINES = 3000;       // beyond, only so many rows are joined to their centres: more would be a blot
+const MOST_LINES = 1000;       // beyond, only so many rows are joined to their centres: more would be a blot
 const MOST_WITHOUT_WEBGL = 6000;
 const MOST_LEGEND = 30;        // beyond, clusters share one trace and have no legend
 

@@ -1,0 +1,75 @@
+"""A report of 20,000 x 50: its size, and how soon it answers in a headless Chromium.
+
+Run ``python benchmarks/report_speed.py [--rows 20000] [--columns 50]``. "Answers" is the time from the start of the
+navigation until the map is drawn and a hovered row is named; "all" until every picture is there.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import tempfile
+import time
+from pathlib import Path
+
+from playwright.sync_api import sync_playwright
+
+from fusewise import FusionClustering
+from fusewise.datasets import hide_entries, make_clusters
+from fusewise.plots.findings import read_findings
+
+FLAGS = ["--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--ignore-gpu-blocklist"]
+KNOWN = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rows", type=int, default=20_000)
+    parser.add_argument("--columns", type=int, default=50)
+    args = parser.parse_args()
+    X, _, _ = make_clusters(8, args.rows // 8, args.columns, noise=0.4, random_state=0)
+    model = FusionClustering().fit(hide_entries(X, 0.3, random_state=1))
+    path = Path(tempfile.mkdtemp()) / "report.html"
+    began = time.perf_counter()
+    model.report(path)
+    print(
+        f"written in {time.perf_counter() - began:.1f} s, {path.stat().st_size / 1e6:.1f} MB; load {os.getloadavg()[0]:.1f}"
+    )
+    open_it(path, read_findings(model).points[0].tolist())
+
+
+def open_it(path: Path, point: list[float]) -> None:
+    with sync_playwright() as driver:
+        found = os.environ.get("FUSEWISE_CHROMIUM") or next(filter(None, map(shutil.which, KNOWN)), None)
+        browser = driver.chromium.launch(executable_path=found, args=FLAGS)
+        page = browser.new_page(viewport={"width": 1280, "height": 900})
+        page.set_default_timeout(120_000)
+        session = page.context.new_cdp_session(page)
+        session.send("Performance.enable", {"timeDomain": "threadTicks"})
+        began = time.perf_counter()
+        page.goto(path.as_uri(), wait_until="commit")
+        page.wait_for_function("document.documentElement.dataset.ready")
+        x, y = page.evaluate(
+            """([x, y]) => {
+                const map = document.getElementById('map-picture'), box = map.getBoundingClientRect();
+                const { xaxis, yaxis } = map._fullLayout;
+                return [box.left + xaxis._offset + xaxis.d2p(x), box.top + yaxis._offset + yaxis.d2p(y)];
+            }""",
+            point,
+        )
+        page.mouse.move(x, y, steps=3)
+        page.locator("#tooltip").wait_for(state="visible")
+        print(f"answers after {time.perf_counter() - began:.1f} s ({busy(session):.1f} s of its thread)")
+        page.wait_for_function("document.documentElement.dataset.ready === 'all'")
+        print(f"all after {time.perf_counter() - began:.1f} s ({busy(session):.1f} s of its thread)")
+        browser.close()
+
+
+def busy(session: object) -> float:
+    metrics = session.send("Performance.getMetrics")["metrics"]  # type: ignore[attr-defined]
+    return next(m["value"] for m in metrics if m["name"] == "ThreadTime")
+
+
+if __name__ == "__main__":
+    main()
