@@ -33,9 +33,8 @@ def main() -> None:
     path = Path(tempfile.mkdtemp()) / "report.html"
     began = time.perf_counter()
     model.report(path)
-    print(
-        f"written in {time.perf_counter() - began:.1f} s, {path.stat().st_size / 1e6:.1f} MB; load {os.getloadavg()[0]:.1f}"
-    )
+    seconds, size = time.perf_counter() - began, path.stat().st_size / 1e6
+    print(f"written in {seconds:.1f} s, {size:.1f} MB; load {os.getloadavg()[0]:.1f}")
     open_it(path, read_findings(model).points[0].tolist())
 
 
