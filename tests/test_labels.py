@@ -1,14 +1,20 @@
 """From fused centres to labels: the rule, and that its cut may be moved by a factor 2 either way."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial.distance import pdist, squareform
 
 from fusewise.datasets import hide_entries, load_wine_subset, make_clusters
-from fusewise.fidelity import Box
+from fusewise.fidelity import Box, Quadratic
 from fusewise.fusion import fuse
-from fusewise.labels import fused_groups, fusion_scale, group_means
+from fusewise.fusion.merging import Merged
+from fusewise.fusion.problem import Problem
+from fusewise.labels import fusion_scale, group_means, number_by_size
+from fusewise.observations import as_entries
+from fusewise.pairs import CompletePairs
 from fusewise.pairs.distances import real_view
 from fusewise.penalties import H1, MCP, GemanMcClure, Lp
 
@@ -18,6 +24,15 @@ def cut(centers, distance):
     near = squareform(pdist(real_view(centers))) <= distance
     _, members = connected_components(near)
     return as_sets(members)
+
+
+def fused_groups(centers, penalty, *, pull=None, min_size=1):
+    """Labels the library gives to centres of a problem on all pairs, pulled by them as strongly as said."""
+    n = len(centers)
+    problem = Problem(as_entries(centers, min_rows=1), CompletePairs(n), penalty, Quadratic(), lam=0.5)
+    degree = np.full(n, 9.0) if pull is None else pull  # 2 lam d_i
+    descent = SimpleNamespace(centers=centers, weighted=SimpleNamespace(degree=degree))
+    return number_by_size(Merged.not_at_all(problem).groups(descent), min_size)
 
 
 def as_sets(labels):

@@ -236,6 +236,28 @@ def normal(rng, size):
     return rng.standard_normal((size, 2))
 
 
+@pytest.mark.parametrize("family", ["scale", "full"])
+@pytest.mark.parametrize("rounds", [1, 2, 3, 5, 8, 15])
+def test_the_fit_is_that_of_the_components_returned(family, rounds, monkeypatch):
+    # Wherever the rounds end: a step that was not tried yet is not taken, one that failed neither.
+    monkeypatch.setattr(module, "ROUNDS", rounds)
+    X, labels = groups_of(PAIR, student, (60, 90), hidden=0.3)
+    fit = fitted(X, labels, family, guess=50.0)
+    densities, _ = fit.log_densities(seen(X))
+    assert fit.fit == pytest.approx(densities[np.arange(len(X)), labels].sum(), rel=1e-9)
+
+
+@pytest.mark.parametrize("family", ["scale", "full"])
+def test_more_rounds_never_fit_worse(family, monkeypatch):
+    X, labels = groups_of(PAIR, student, (60, 90), hidden=0.3)
+    fits = []
+    for rounds in range(1, 16):
+        monkeypatch.setattr(module, "ROUNDS", rounds)
+        fits.append(fitted(X, labels, family, guess=50.0).fit)
+    assert np.diff(fits).min() >= -1e-9
+    assert fits[-1] > fits[0] + 1
+
+
 def gaussian_shrinkage(r):
     """c with Sigma = c Cov, where a Student's fit to Gaussian data settles: E[w d²] = r, d² ~ chi²_r / c."""
 

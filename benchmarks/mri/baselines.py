@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 from scipy import fft
 
-from fusewise.mri.arrays import energy, namespace, on_host, placement, threads
+from fusewise.kernels.arrays import library, to_host
+from fusewise.mri.arrays import energy, placement, threads
 from fusewise.mri.fourier import AXES, invert, to_plain
 from fusewise.mri.interpolate import Gridded, Sampling
 from fusewise.mri.navigator import Bands, common_locations, signals
@@ -71,7 +72,7 @@ def low_rank_plus_sparse(
     place = placement(device)
     sampling = Gridded(place(fft.ifftshift(mask, axes=AXES)))
     samples = place(to_plain(kspace)[:, None])
-    return on_host(solve_low_rank_plus_sparse(sampling, samples, 1.0, rank_weight, sparse_weight, n_iter))
+    return to_host(solve_low_rank_plus_sparse(sampling, samples, 1.0, rank_weight, sparse_weight, n_iter))
 
 
 def solve_low_rank_plus_sparse(
@@ -84,7 +85,7 @@ def solve_low_rank_plus_sparse(
     continuation L+S needs twice as many. `norm` is that of A' A.
     """
     low = sampling.adjoint(samples)
-    xp = namespace(low)
+    xp = library(low)
     sparse = xp.zeros_like(low)
     rank_weight *= float(xp.linalg.eigvalsh(_gram(low))[-1]) ** 0.5
     sparse_weight *= float(abs(_in_time(low)[1:]).max())
@@ -119,7 +120,7 @@ def _gram(images: Array) -> Array:
 
 
 def _shrink_singular_values(images: Array, threshold: float) -> Array:
-    values, vectors = namespace(images).linalg.eigh(_gram(images))
+    values, vectors = library(images).linalg.eigh(_gram(images))
     sizes = values.clip(0) ** 0.5
     factors = (1 - threshold / sizes.clip(1e-20)).clip(0)
     rows = images.reshape(len(images), -1)
@@ -127,12 +128,12 @@ def _shrink_singular_values(images: Array, threshold: float) -> Array:
 
 
 def _in_time(images: Array) -> Array:
-    if namespace(images) is np:
+    if library(images) is np:
         return fft.fft(images, axis=0, norm="ortho", workers=threads())
-    return namespace(images).fft.fft(images, dim=0, norm="ortho")
+    return library(images).fft.fft(images, dim=0, norm="ortho")
 
 
 def _back_in_time(spectrum: Array) -> Array:
-    if namespace(spectrum) is np:
+    if library(spectrum) is np:
         return fft.ifft(spectrum, axis=0, norm="ortho", workers=threads())
-    return namespace(spectrum).fft.ifft(spectrum, dim=0, norm="ortho")
+    return library(spectrum).fft.ifft(spectrum, dim=0, norm="ortho")

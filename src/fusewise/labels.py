@@ -7,7 +7,7 @@ count as one) and lowered to its ``reach`` (beyond it pairs hardly attract). Cut
 them, the reach included, on a logarithmic scale. Where that gap spans a factor 4 or more, the labels do not change if
 the cut is moved by a factor 2 either way; where no gap does, nothing has clearly fused, and only centres within the
 resolution are joined. A point that its data hold more strongly than its pairs pull it has not fused, however near the
-others are: it stays alone.
+others are: it stays alone. (``fusion.merging`` applies the rule along the pairs of a problem.)
 """
 
 from __future__ import annotations
@@ -16,10 +16,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.cluster.hierarchy import fcluster, linkage
 
 from fusewise.observations.entries import Real, Values
-from fusewise.pairs.distances import real_view
 from fusewise.penalties import Penalty
 
 Labels = npt.NDArray[np.intp]
@@ -29,26 +27,6 @@ CLEAR_GAP = 4.0
 
 #: Reach of a penalty that does not saturate, in units of its resolution: its kink fuses to within that, or not at all.
 WIDE = 100.0
-
-
-def fused_groups(centers: Values, penalty: Penalty, *, pull: Real | None = None, min_size: int = 1) -> Labels:
-    """Labels of the groups of fused centres, the largest group first.
-
-    Parameters
-    ----------
-    centers : N x P.
-    penalty : the penalty that fused them; its ``resolution`` and ``reach`` set the scale.
-    pull : strength 2 lam d_i of each point's pairs, in units of that of its data; None: it is not in question.
-    min_size : smaller groups are outliers, labelled -1.
-    """
-    if len(centers) < 2:
-        return number_by_size(np.zeros(len(centers), dtype=np.intp), min_size)
-    tree = linkage(real_view(centers), method="single")
-    groups = fcluster(tree, fusion_scale(tree[:, 2], penalty), criterion="distance")
-    if pull is not None:
-        held = np.flatnonzero(pull < 1)
-        groups[held] = groups.max() + 1 + np.arange(len(held))
-    return number_by_size(groups, min_size)
 
 
 def fusion_scale(heights: Real, penalty: Penalty) -> float:

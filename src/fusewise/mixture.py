@@ -102,6 +102,8 @@ def fit_groups(evidence: Evidence, labels: Index, spread: Real, prior: Real, fam
         if fit < before and stride > 1:  # too far: back to where EM itself would have gone
             (spreads, spread), stride = step, 1.0
             continue
+        if fit > before:  # the prior may pull the last steps down a little
+            settled = Mixture(means, spreads, sizes / n, family, fit, _complexity(sizes, r, family))
         if fit - before < GAIN * max(1.0, n / 1000):
             break
         before = fit
@@ -110,7 +112,7 @@ def fit_groups(evidence: Evidence, labels: Index, spread: Real, prior: Real, fam
         step = _spreads(scatters, sizes, spread, prior, family)
         spreads, spread = _further(spreads, step[0], stride), _further(spread, step[1], stride)
         stride = min(1.5 * stride, STRIDE)
-    return Mixture(means, spreads, sizes / n, family, fit, _complexity(sizes, r, family))
+    return settled
 
 
 def _further(old: Real, new: Real, stride: float) -> Real:

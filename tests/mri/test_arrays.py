@@ -5,8 +5,9 @@ import sys
 import numpy as np
 import pytest
 
+from fusewise.kernels.arrays import to_host
 from fusewise.mri import arrays, make_phantom, radial_mask, reconstruct
-from fusewise.mri.arrays import on_host, placement
+from fusewise.mri.arrays import placement
 from fusewise.mri.kernels import LocalKernels, gram, median_distance, squared_distances
 from fusewise.mri.locations import LocationInverse, group_locations
 from fusewise.mri.operators import Cartesian
@@ -28,16 +29,16 @@ def random_complex(*shape, seed=0):
 
 def test_transforms_are_numpys(place):
     a = random_complex(2, 5, 6)
-    np.testing.assert_allclose(on_host(arrays.fft2(place(a))), np.fft.fft2(a, norm="ortho"), atol=1e-12)
-    np.testing.assert_allclose(on_host(arrays.ifft2(place(a))), np.fft.ifft2(a, norm="ortho"), atol=1e-12)
+    np.testing.assert_allclose(to_host(arrays.fft2(place(a))), np.fft.fft2(a, norm="ortho"), atol=1e-12)
+    np.testing.assert_allclose(to_host(arrays.ifft2(place(a))), np.fft.ifft2(a, norm="ortho"), atol=1e-12)
 
 
 def test_real_matrix_times_complex_vectors(place):
     matrix, vectors = random_complex(3, 4, 5).real, random_complex(3, 5, 2, seed=1)
-    np.testing.assert_allclose(on_host(arrays.real_times(place(matrix), place(vectors))), matrix @ vectors, atol=1e-12)
+    np.testing.assert_allclose(to_host(arrays.real_times(place(matrix), place(vectors))), matrix @ vectors, atol=1e-12)
     # A slice is not contiguous: its parts must still lie side by side.
     found = arrays.real_times(place(matrix[0]), place(vectors[0].T.copy()).T)
-    np.testing.assert_allclose(on_host(found), matrix[0] @ vectors[0], atol=1e-12)
+    np.testing.assert_allclose(to_host(found), matrix[0] @ vectors[0], atol=1e-12)
 
 
 def test_sums_and_medians(place):
@@ -51,14 +52,14 @@ def test_sums_and_medians(place):
 def test_diagonals(place):
     matrices = place(np.zeros((2, 3, 3)))
     arrays.add_to_diagonals(matrices, 3.0)
-    np.testing.assert_array_equal(on_host(matrices), [3 * np.eye(3)] * 2)
+    np.testing.assert_array_equal(to_host(matrices), [3 * np.eye(3)] * 2)
 
 
 def test_distances(place):
     rows = random_complex(5, 4)
     naive = np.array([[np.sum(np.abs(a - b) ** 2) for b in rows] for a in rows])
     found = squared_distances(gram(place(rows)))
-    np.testing.assert_allclose(on_host(found), naive, atol=1e-12)
+    np.testing.assert_allclose(to_host(found), naive, atol=1e-12)
     assert median_distance(found) == pytest.approx(np.median(naive[np.triu_indices(5, 1)]))
 
 
@@ -68,7 +69,7 @@ def test_inverse_at_each_location(place):
     kernel = np.exp(-np.square(np.subtract.outer(np.arange(7), np.arange(7))) / 8)
     samples = random_complex(7, 40) * mask
     inverse = LocationInverse.under(place(kernel), group_locations(mask), 0.3)
-    found = on_host(inverse.apply(place(samples)))
+    found = to_host(inverse.apply(place(samples)))
     for column in range(40):
         s = np.flatnonzero(mask[:, column])
         expected = np.linalg.solve(kernel[np.ix_(s, s)] + 0.3 * np.eye(len(s)), samples[s, column])
@@ -81,7 +82,7 @@ def test_local_kernels_are_the_same():
     images = make_phantom(12, 24, frame_time=0.1).images
     here, there = (LocalKernels.of(placement(device)(images), 0.5, 8, 8) for device in ("cpu", "torch"))
     np.testing.assert_allclose(there.medians, here.medians, rtol=1e-4)
-    applied = on_host(there.apply(placement("torch")(images)))
+    applied = to_host(there.apply(placement("torch")(images)))
     assert np.abs(applied - here.apply(images)).max() < 1e-4 * np.abs(applied).max()
 
 
@@ -102,11 +103,11 @@ def test_whole_reconstruction_agrees(coils):
 
 def test_devices_that_are_not_there(monkeypatch):
     assert placement("auto")(np.ones(2)).sum() == 2
-    with pytest.raises(ValueError, match="'cuda', 'auto'"):
+    with pytest.raises(ValueError, match="unknown device 'gpu'"):
         placement("gpu")
     torch = pytest.importorskip("torch")
     if not torch.cuda.is_available():
-        with pytest.raises(ValueError, match="sees no GPU"):
+        with pytest.raises(RuntimeError, match="sees no CUDA device"):
             placement("cuda")
     monkeypatch.setitem(sys.modules, "torch", None)
     with pytest.raises(ImportError, match=r"fusewise\[gpu\]"):

@@ -117,29 +117,3 @@ def test_the_neighbours_are_those_of_every_pair_weighed(monkeypatch):
     weighed = edges(nearest_expected(X, spreads, 8))
     monkeypatch.setattr(expected, "EXHAUSTIVE", 10)
     assert len(edges(nearest_expected(X, spreads, 8)) & weighed) > 0.9 * len(weighed)
-
-
-class TestLandmarks:
-    def test_all_candidates_weighed(self):
-        # Against the largest of all expected weights, worked out with numpy.linalg.
-        rng = np.random.default_rng(7)
-        X, spreads = rng.normal(size=(80, R)), covariances(rng, 80, R, 0.5)
-        landmarks = np.sort(rng.choice(80, 9, replace=False))
-        found = expected.nearest_landmarks(X, spreads, landmarks, n_candidates=9)
-        others = np.setdiff1d(np.arange(80), landmarks)
-        gaps = np.linalg.norm(X[others, None] - X[landmarks], axis=2).min(axis=1)
-        system = np.median(gaps) ** 2 * np.eye(R) + spreads[:, None] + spreads[landmarks]
-        d = X[:, None] - X[landmarks]
-        square = np.einsum("imk,imk->im", d, np.linalg.solve(system, d[..., None])[..., 0])
-        np.testing.assert_array_equal(found[others], (-np.linalg.slogdet(system)[1] - square).argmax(axis=1)[others])
-        np.testing.assert_array_equal(found[landmarks], np.arange(9))
-
-    def test_known_places_go_to_the_nearest(self, monkeypatch):
-        monkeypatch.setattr(expected, "BLOCK", 16)
-        X = np.random.default_rng(8).normal(size=(N, R))
-        found = expected.nearest_landmarks(X, np.zeros((N, R, R)), np.arange(0, N, 4), n_candidates=1)
-        np.testing.assert_array_equal(found, np.linalg.norm(X[:, None] - X[::4], axis=2).argmin(axis=1))
-
-    def test_everyone_a_landmark(self):
-        X = np.random.default_rng(9).normal(size=(5, R))
-        np.testing.assert_array_equal(expected.nearest_landmarks(X, np.zeros((5, R, R)), np.arange(5)), np.arange(5))

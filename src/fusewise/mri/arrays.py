@@ -1,19 +1,21 @@
-"""The same arithmetic with NumPy or with torch: where arrays lie, and the few operations the two spell differently.
+"""The operations of the solves that NumPy and torch spell differently, beyond those of ``fusewise.kernels.arrays``.
 
-The solves are written once. What both libraries name alike is called through ``namespace(array)``; the rest is here.
+The solves are written once. What both libraries name alike is called through ``library(array)``; the rest is here.
 Types say NumPy's array for either.
 """
 
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy import fft
+
+from fusewise.kernels.arrays import library
+from fusewise.kernels.devices import torch_device
 
 Array = npt.NDArray[Any]
 
@@ -26,46 +28,17 @@ def placement(device: str) -> Placement:
 
     Parameters
     ----------
-    device : "cpu": NumPy. "cuda", "cuda:1", ...: torch on a GPU. "auto": the GPU if torch sees one, else NumPy.
-        "torch": torch on the CPU, to check one library by the other.
+    device : as everywhere (``torch_device``).
     """
-    if device == "cpu":
+    where = torch_device(device)
+    if where is None:
         return np.asarray
-    if device == "auto":
-        return placement("cuda" if _sees_gpu() else "cpu")
-    if device != "torch" and device.partition(":")[0] != "cuda":
-        raise ValueError(f"device={device!r}: use 'cpu', 'cuda', 'auto' or 'torch'")
-    try:
-        import torch
-    except ImportError as error:
-        raise ImportError(f'device={device!r} needs torch: pip install "fusewise[gpu]"') from error
-    if device != "torch" and not torch.cuda.is_available():
-        raise ValueError(f"device={device!r}: torch sees no GPU here")
-    where = torch.device("cpu" if device == "torch" else device)
+    import torch
 
     def placed(array: Array) -> Any:
         return torch.as_tensor(np.ascontiguousarray(array), device=where)
 
     return placed
-
-
-def beside(array: Array, other: Array) -> Array:
-    """A host array, brought to where another array lies."""
-    if namespace(other) is np:
-        return array
-    tensor: Any = other
-    return namespace(other).as_tensor(np.ascontiguousarray(array), device=tensor.device)  # type: ignore[no-any-return]
-
-
-def on_host(array: Array) -> Array:
-    """Any array as NumPy's."""
-    tensor: Any = array
-    return array if isinstance(array, np.ndarray) else np.asarray(tensor.cpu().numpy())
-
-
-def namespace(array: Array) -> Any:
-    """The library an array belongs to: ``numpy`` or ``torch``."""
-    return np if isinstance(array, np.ndarray | np.generic) else sys.modules["torch"]
 
 
 def threads() -> int:
@@ -76,32 +49,32 @@ def threads() -> int:
 
 def fft2(images: Array) -> Array:
     """Unitary FFT over the last two axes."""
-    if namespace(images) is np:
+    if library(images) is np:
         return np.asarray(fft.fft2(images, norm="ortho", workers=threads()))
-    return namespace(images).fft.fft2(images, norm="ortho")  # type: ignore[no-any-return]
+    return library(images).fft.fft2(images, norm="ortho")  # type: ignore[no-any-return]
 
 
 def ifft2(kspace: Array) -> Array:
     """The inverse, and the adjoint, of ``fft2``."""
-    if namespace(kspace) is np:
+    if library(kspace) is np:
         return np.asarray(fft.ifft2(kspace, norm="ortho", workers=threads()))
-    return namespace(kspace).fft.ifft2(kspace, norm="ortho")  # type: ignore[no-any-return]
+    return library(kspace).fft.ifft2(kspace, norm="ortho")  # type: ignore[no-any-return]
 
 
 def as_real(values: Array) -> Array:
     """Complex (..., n) as real (..., 2 n), parts side by side; real values as they are."""
-    if namespace(values) is np:
+    if library(values) is np:
         return np.ascontiguousarray(values).view(values.real.dtype)
     tensor: Any = values
-    return namespace(values).view_as_real(tensor).flatten(-2) if tensor.is_complex() else values
+    return library(values).view_as_real(tensor).flatten(-2) if tensor.is_complex() else values
 
 
 def as_complex(pairs: Array) -> Array:
     """The inverse of ``as_real`` on complex values."""
-    if namespace(pairs) is np:
+    if library(pairs) is np:
         return pairs.view(np.result_type(pairs.dtype, np.complex64))
     tensor: Any = pairs
-    return namespace(pairs).view_as_complex(tensor.unflatten(-1, (-1, 2)))  # type: ignore[no-any-return]
+    return library(pairs).view_as_complex(tensor.unflatten(-1, (-1, 2)))  # type: ignore[no-any-return]
 
 
 def real_times(matrix: Array, vectors: Array) -> Array:
@@ -111,34 +84,26 @@ def real_times(matrix: Array, vectors: Array) -> Array:
 
 def add_to_diagonals(matrices: Array, value: float) -> None:
     """A + value I for (..., n, n) matrices, in place."""
-    if namespace(matrices) is np:
+    if library(matrices) is np:
         np.einsum("...ii->...i", matrices)[...] += value
     else:
-        namespace(matrices).diagonal(matrices, dim1=-2, dim2=-1).add_(value)
+        library(matrices).diagonal(matrices, dim1=-2, dim2=-1).add_(value)
 
 
 def inner(a: Array, b: Array) -> float:
     """Re <a, b>."""
-    return float(namespace(a).vdot(a.reshape(-1), b.reshape(-1)).real)
+    return float(library(a).vdot(a.reshape(-1), b.reshape(-1)).real)
 
 
 def energy(values: Array) -> float:
     """||a||², summed in double precision."""
-    xp = namespace(values)
+    xp = library(values)
     return float(xp.square(abs(values)).sum(dtype=xp.float64))
 
 
 def median(values: Array) -> float:
     """The middle value, or the mean of the two in the middle (torch's own takes the lower)."""
-    if namespace(values) is np:
+    if library(values) is np:
         return float(np.median(values))
-    ordered = namespace(values).sort(values.ravel()).values
+    ordered = library(values).sort(values.ravel()).values
     return float(ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]) / 2
-
-
-def _sees_gpu() -> bool:
-    try:
-        import torch
-    except ImportError:
-        return False
-    return bool(torch.cuda.is_available())

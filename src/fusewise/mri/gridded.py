@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable
 import numpy as np
 from scipy import fft
 
-from fusewise.mri.arrays import Array, Placement, beside, ifft2, namespace
+from fusewise.kernels.arrays import beside, library
+from fusewise.mri.arrays import Array, Placement, ifft2
 from fusewise.mri.fourier import AXES, radii, to_plain
 from fusewise.mri.interpolate import ByImage, BySample, Gridded, Solver
 from fusewise.mri.kernels import LocalKernels
@@ -100,7 +101,7 @@ def start_from_bands(
     for kspace, sensitivity in zip(coils, maps[1:], strict=True):
         mean, values = about_mean(kspace, seen)
         images += sensitivity.conj() * ifft2((mean + under_bands(values, inverses)).reshape(mask.shape))
-    return images / namespace(maps).square(abs(maps)).sum(axis=0).clip(1e-6), choice
+    return images / library(maps).square(abs(maps)).sum(axis=0).clip(1e-6), choice
 
 
 def about_mean(kspace: Array, mask: Array) -> tuple[Array, Array]:
@@ -125,7 +126,7 @@ def by_band(
 
 def under_bands(values: Array, inverses: list[tuple[Array, LocationInverse]]) -> Array:
     """Deviations of all frames at all locations from the deviations sampled."""
-    found: Array = namespace(values).zeros_like(values)
+    found: Array = library(values).zeros_like(values)
     for here, inverse in inverses:
         found[:, here] = inverse.solve(values[:, here])
     return found

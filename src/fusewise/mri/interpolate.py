@@ -20,7 +20,8 @@ from dataclasses import dataclass
 from math import inf, sqrt
 from typing import Protocol
 
-from fusewise.mri.arrays import Array, fft2, ifft2, inner, namespace
+from fusewise.kernels.arrays import library
+from fusewise.mri.arrays import Array, fft2, ifft2, inner
 from fusewise.mri.kernels import LocalKernels
 
 
@@ -134,7 +135,7 @@ class BySample:
         inverse = self.precondition(kernels.mean_kernel(), noise, seen is None)
         target = kept(samples)
         size = sqrt(inner(target, target)) or 1.0
-        dual = direction = namespace(target).zeros_like(target)
+        dual = direction = library(target).zeros_like(target)
         residual, energy = target, inf
         if start is not None:
             dual = kept(start.dual)
@@ -185,7 +186,7 @@ class ByImage:
         inverse = kernels.shrunk(self.density, noise)
         target = sampling.adjoint(kept(samples))
         size = sqrt(inner(target, target)) or 1.0
-        z = u = direction = pushed = namespace(target).zeros_like(target)  # pushed: K times the direction
+        z = u = direction = pushed = library(target).zeros_like(target)  # pushed: K times the direction
         residual, energy = target, inf
         if start is not None:
             z, u = start.dual, start.images

@@ -19,7 +19,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from fusewise.mri.arrays import Array, add_to_diagonals, as_real, beside, median, namespace, on_host, real_times
+from fusewise.kernels.arrays import beside, library, to_host
+from fusewise.mri.arrays import Array, add_to_diagonals, as_real, median, real_times
 
 #: Kernels are built and applied in single precision: their error is far below that of any reconstruction.
 PRECISION = np.float32
@@ -27,7 +28,7 @@ PRECISION = np.float32
 
 def squared_distances(gram: Array) -> Array:
     """d_ij² = G_ii + G_jj - 2 G_ij, from the real Gram matrix of the frames."""
-    squares: Array = namespace(gram).diagonal(gram)
+    squares: Array = library(gram).diagonal(gram)
     distances: Array = squares[:, None] + squares[None] - 2 * gram
     return distances.clip(0)
 
@@ -41,7 +42,7 @@ def gram(rows: Array) -> Array:
 
 def median_distance(distances: Array) -> float:
     """Median of the squared distances of different frames (1 where all frames are equal)."""
-    xp = namespace(distances)
+    xp = library(distances)
     above = distances[xp.triu(xp.ones_like(distances), 1) > 0]
     middle = median(above) if len(above) else 0.0
     return middle if middle > 0 else 1.0
@@ -49,19 +50,19 @@ def median_distance(distances: Array) -> float:
 
 def h1_kernel(distances: Array, variance: float) -> Array:
     """exp(-d² / (2 sigma²)), sigma² = `variance`."""
-    return namespace(distances).exp(distances * (-0.5 / variance))  # type: ignore[no-any-return]
+    return library(distances).exp(distances * (-0.5 / variance))  # type: ignore[no-any-return]
 
 
 def mixed_kernel(distances: Array, variance: float) -> Array:
     """Mean of two H1 kernels, at sigma² and at 4 sigma²: near frames weigh most, and far ones are not forgotten."""
     narrow = h1_kernel(distances, variance)
-    sqrt = namespace(distances).sqrt
+    sqrt = library(distances).sqrt
     return 0.5 * (narrow + sqrt(sqrt(narrow)))  # type: ignore[no-any-return]
 
 
 def effective_rank(kernel: Array, noise: float) -> int:
     """tr K (K + lam I)^-1, rounded: the directions in time that stand out of the noise."""
-    values = np.maximum(np.linalg.eigvalsh(on_host(kernel)), 0)
+    values = np.maximum(np.linalg.eigvalsh(to_host(kernel)), 0)
     return round(float((values / (values + noise)).sum()))
 
 
@@ -104,9 +105,9 @@ class LocalKernels:
         edges = _borders(images.shape[1], cell), _borders(images.shape[2], cell)
         blur = np.kron(_smoother(edges[0], window), _smoother(edges[1], window))
         moving = images - images.mean(axis=0)
-        grams = namespace(images).stack([gram(moving[:, rows, columns]) for rows, columns in _cells(edges)])
+        grams = library(images).stack([gram(moving[:, rows, columns]) for rows, columns in _cells(edges)])
         grams = (beside(blur.astype(PRECISION), grams) @ grams.reshape(len(blur), -1)).reshape(grams.shape)
-        variances = on_host(namespace(images).einsum("cii->c", grams)) / len(images)
+        variances = to_host(library(images).einsum("cii->c", grams)) / len(images)
         for k in range(len(grams)):
             grams[k] = squared_distances(grams[k])
         return cls(edges, grams, np.array([median_distance(d) for d in grams]), variances, scale)
@@ -130,7 +131,7 @@ class LocalKernels:
     def mean_kernel(self) -> Array:
         """K(x) averaged over the image: the covariance that every single k-space location has."""
         areas = self._areas() / self._areas().sum()
-        total: Array = namespace(self.distances).zeros_like(self.distances[0])
+        total: Array = library(self.distances).zeros_like(self.distances[0])
         for area, kernel in zip(areas, self.kernels(), strict=True):
             if kernel is not None:
                 total += float(area) * kernel
@@ -151,7 +152,7 @@ class LocalKernels:
         def invert(kernel: Array) -> Array:
             system = density * kernel
             add_to_diagonals(system, noise)
-            return namespace(system).linalg.inv(system)  # type: ignore[no-any-return]
+            return library(system).linalg.inv(system)  # type: ignore[no-any-return]
 
         inverses = [None if kernel is None else invert(kernel) for kernel in self.kernels()]
         return lambda images: self._by_cell(inverses, images, 1 / noise)

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from fusewise.mri.arrays import Array, add_to_diagonals, beside, energy, namespace, real_times, threads
+from fusewise.kernels.arrays import beside, library
+from fusewise.mri.arrays import Array, add_to_diagonals, energy, real_times, threads
 
 #: Floats in the systems of one group of locations: 16 MB.
 BLOCK_ENTRIES = 4_000_000
@@ -81,7 +82,7 @@ class LocationInverse:
     def under(cls, kernel: Array, groups: list[Group], noise: float) -> LocationInverse:
         """Under a T x T kernel and lam = `noise`."""
         placed = [group.beside(kernel) for group in groups]
-        if namespace(kernel) is not np:
+        if library(kernel) is not np:
             return cls(kernel, placed, [_inverse(kernel, group, noise) for group in placed])
         # Thousands of small systems: threads inside one would only wait for each other, so each thread takes a group.
         with threadpool_limits(1), ThreadPoolExecutor(threads()) as pool:
@@ -89,7 +90,7 @@ class LocationInverse:
 
     def apply(self, samples: Array) -> Array:
         """(S K S' + lam I)^-1 b for samples T x P, zero where hidden."""
-        out: Array = namespace(samples).zeros_like(samples)
+        out: Array = library(samples).zeros_like(samples)
         for group, inverse in zip(self.groups, self.inverses, strict=True):
             # Rows are filled up by frames that did not see the location: there the solution is zero.
             out[group.rows, group.columns] = _times(inverse, group.gather(samples))
@@ -107,13 +108,13 @@ class LocationInverse:
         total = 0.0
         for group, inverse in zip(self.groups, self.inverses, strict=True):
             judged = group.seen.sum(axis=1) < group.n_frames
-            errors = _times(inverse, group.gather(samples)) / namespace(inverse).einsum("pii->pi", inverse)
+            errors = _times(inverse, group.gather(samples)) / library(inverse).einsum("pii->pi", inverse)
             total += energy(errors * judged[:, None])
         return total
 
 
 def _inverse(kernel: Array, group: Group, noise: float) -> Array:
-    xp = namespace(kernel)
+    xp = library(kernel)
     if group.complete:
         system = kernel[None] + 0.0
     else:

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fusewise.mri.arrays import Array, energy, on_host
+from fusewise.kernels.arrays import to_host
+from fusewise.mri.arrays import Array, energy
 from fusewise.mri.interpolate import Solution, Solver
 from fusewise.mri.kernels import LocalKernels, effective_rank
 from fusewise.mri.selecting import Choice, choose_local, decibels
@@ -92,7 +93,7 @@ class Places:
         unit = self.kernels.variance
         if unit <= 0:  # nothing moves
             still = Choice(SCALES[0], bands.noise, float("nan"))
-            images = np.repeat(on_host(mean)[None], self.kernels.distances.shape[1], axis=0)
+            images = np.repeat(to_host(mean)[None], self.kernels.distances.shape[1], axis=0)
             return Frames(images, 0.0, 0.0, 0, (0.0,), bands, still)
         trials = _Trials(self, unit, tell)
         local = choose_local(trials, SCALES, [level * max(self.quiet, QUIET) for level in LEVELS])
@@ -101,7 +102,7 @@ class Places:
         solution = self.solver(self.samples, chosen, lam, steps=FINAL_STEPS, start=start)
         history = solution.history
         tell(f"done: residual {history[-1]:.1e} after {len(history) - 1} steps")
-        images = on_host(mean + solution.images)
+        images = to_host(mean + solution.images)
         sigma = float(np.sqrt(local.scale * np.median(self.kernels.medians)))
         return Frames(images, lam, sigma, effective_rank(chosen.mean_kernel(), lam), history, bands, local)
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from fusewise.mri.arrays import Array, beside, energy
+from fusewise.kernels.arrays import beside
+from fusewise.mri.arrays import Array, energy
 from fusewise.mri.locations import LocationInverse, group_locations
 from fusewise.mri.navigator import Bands
 

@@ -63,36 +63,6 @@ def nearest_expected(places: Real, covariances: Real, n_neighbors: int) -> Neigh
     return NeighborPairs.from_neighbors(neighbors)
 
 
-def nearest_landmarks(places: Real, covariances: Real, landmarks: Index, n_candidates: int = 8) -> Index:
-    """The landmark of largest expected weight with each point, at the scale of the distances to the nearest landmark.
-
-    Parameters
-    ----------
-    places, covariances : N x r and N x r x r, the v_i and S_i.
-    landmarks : M of the points; each is nearest to itself.
-    n_candidates : how many landmarks, the nearest by place alone, are weighed.
-
-    Returns
-    -------
-    For each point, a number from 0 to M - 1.
-    """
-    tree = cKDTree(places[landmarks])
-    others = np.delete(np.arange(len(places)), landmarks)
-    sample = places[others[:: 1 + len(others) // SAMPLE]]
-    variance = (float(np.median(tree.query(sample)[0])) if len(sample) else 0.0) ** 2 or 1.0
-    nearest = np.empty(len(places), np.intp)
-    nearest[landmarks] = np.arange(len(landmarks))
-
-    def choose(rows: Index) -> None:
-        candidates = np.asarray(tree.query(places[rows], range(1, 1 + min(n_candidates, len(landmarks))))[1])
-        weights = _log_expected_weights(places, covariances, rows, landmarks[candidates], variance)
-        nearest[rows] = candidates[np.arange(len(rows)), weights.argmax(axis=1)]
-
-    for _ in in_threads(choose, [others[i : i + BLOCK] for i in range(0, len(others), BLOCK)]):
-        pass
-    return nearest
-
-
 def _blocks(tree: Any) -> list[Index]:
     """Points in the order of the tree: those that follow each other are near, and so are their neighbours in memory."""
     return [tree.indices[i : i + BLOCK] for i in range(0, tree.n, BLOCK)]
