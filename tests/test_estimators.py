@@ -210,6 +210,18 @@ def test_imputer_fills_by_the_subspace_where_rows_do_not_cluster():
     np.testing.assert_array_equal(filled[~hidden], X[~hidden])
 
 
+def test_imputer_fills_complex_tables_by_the_subspace():
+    rng = np.random.default_rng(0)
+    truth = rng.normal(size=(150, 2)) @ rng.normal(size=(2, 30)) * (1 + 0.5j)
+    X = truth + 0.3 * (rng.normal(size=truth.shape) + 1j * rng.normal(size=truth.shape))
+    hidden = rng.random(X.shape) < 0.7
+    X[hidden] = complex(np.nan, np.nan)
+    imputer = FusionImputer().fit(X)
+    assert imputer.fill_ == "subspace"
+    filled = imputer.transform(X)
+    assert np.mean(np.abs(filled - truth)[hidden] ** 2) < 0.5 * np.mean(np.abs(truth)[hidden] ** 2)
+
+
 def test_imputer_of_a_tiny_table_has_nothing_to_hide():
     imputer = FusionImputer(n_clusters=1).fit(np.array([[1.0, np.nan], [2.0, 3.0], [1.5, 2.0]]))
     assert imputer.held_out_error_ == {}

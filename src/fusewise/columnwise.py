@@ -50,7 +50,8 @@ class ColumnMixture:
 
     def log_densities(self, table: Entries) -> tuple[Real, Real, Real]:
         """log pi_k + log p(x_i | k) and the squared distance of row i from m_k, both N x K; and the entries seen, N."""
-        values, seen = _real(table)
+        table = table.real()
+        values, seen = table.values, table.seen
         precision = 1 / self.variances
         distances = np.square(values) @ precision.T - 2 * values @ (self.means * precision).T
         distances = np.maximum(distances + seen @ (np.square(self.means) * precision).T, 0)
@@ -73,7 +74,8 @@ def fit_columns(table: Entries, posterior: Real, rounds: int) -> ColumnMixture:
     posterior : N x K, the probabilities to begin with.
     rounds : few, as in ``mixture.soften``.
     """
-    values, seen = _real(table)
+    real = table.real()
+    values, seen = real.values, real.seen
     squares = np.square(values)
     counts = np.maximum(seen.sum(axis=0), 1)
     middle = values.sum(axis=0) / counts
@@ -98,13 +100,6 @@ def fit_columns(table: Entries, posterior: Real, rounds: int) -> ColumnMixture:
         posterior, total = probabilities(densities)
         weights = (TAIL + seen_entries[:, None]) / (TAIL + distances)
     return ColumnMixture(found.centers, means, variances, shares, float(total.sum()), complexity)
-
-
-def _real(table: Entries) -> tuple[Real, Real]:
-    """Values and mask as real numbers, a complex column as two."""
-    if not np.iscomplexobj(table.values):
-        return table.values, table.seen
-    return np.concatenate([table.values.real, table.values.imag], axis=1), np.tile(table.seen, 2)
 
 
 def _centers(means: Real, table: Entries) -> Values:

@@ -96,6 +96,12 @@ class Entries:
         """Some of the rows."""
         return Entries(self.values[rows], self.mask[rows], self.feature_names)
 
+    def real(self) -> Entries:
+        """A complex column as two real ones: all real parts, then all imaginary ones. Real tables as they are."""
+        if not np.iscomplexobj(self.values):
+            return self
+        return Entries(np.concatenate([self.values.real, self.values.imag], axis=1), np.tile(self.mask, 2))
+
     def residual(self, centers: Values) -> Values:
         """S_i (u_i - x_i), zero where hidden."""
         return np.where(self.mask, centers - self.values, 0)

@@ -38,11 +38,11 @@ class Smooth:
     def of(cls, entries: Entries) -> Smooth:
         """The subspace of a table."""
         columns, scale = varying_columns(entries)
-        return cls(columns, scale, entries.column_means, fit_shrunk_subspace(_real(entries, columns, scale), RANK))
+        return cls(columns, scale, entries.column_means, fit_shrunk_subspace(_scaled(entries, columns, scale), RANK))
 
     def completed(self, entries: Entries) -> Values:
         """E[row | its entries]; the mean where nothing is seen."""
-        table = _real(entries, self.columns, self.scale)
+        table = _scaled(entries, self.columns, self.scale)
         found = reconstruct(self.subspace, coordinates(self.subspace, table.values, table.mask)[0])
         p = len(self.columns)
         whole = np.repeat(self.middle[None], entries.shape[0], axis=0)
@@ -51,8 +51,7 @@ class Smooth:
         return whole
 
 
-def _real(entries: Entries, columns: Index, scale: Real) -> Entries:
-    values, mask = entries.values[:, columns] / scale[columns], entries.mask[:, columns]
-    if not np.iscomplexobj(values):
-        return Entries(values.astype(float), mask)
-    return Entries(np.concatenate([values.real, values.imag], axis=1).astype(float), np.tile(mask, 2))
+def _scaled(entries: Entries, columns: Index, scale: Real) -> Entries:
+    """Varying columns in units of their deviation, as real numbers in double precision."""
+    table = Entries(entries.values[:, columns] / scale[columns], entries.mask[:, columns]).real()
+    return Entries(table.values.astype(float), table.mask)
