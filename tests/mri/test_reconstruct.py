@@ -163,7 +163,7 @@ def test_scale_is_walked_up_while_it_helps():
         ({"kspace": np.zeros((4, 4))}, "3 or 4 axes"),
         ({"kspace": np.zeros((2, 4, 4))}, "2 frames are too few"),
         ({"mask": np.ones((2, 2, 2), bool)}, "shape|broadcast"),
-        ({"device": "tpu"}, "'cuda', 'auto'"),
+        ({"device": "tpu"}, "'cuda' .* or 'auto'"),
         ({"device": "torch", "trajectory": np.zeros((5, 8, 2))}, "on the CPU only"),
         ({"maps": np.ones((1, 4, 4))}, "maps must be 1 coils"),
         ({"trajectory": np.zeros((3, 5, 2))}, "trajectory must have shape"),
