@@ -5,7 +5,7 @@ import pytest
 from scipy import integrate, optimize, stats
 
 from fusewise import mixture as module
-from fusewise.evidence import Evidence
+from fusewise.evidence import Evidence, _inverses
 from fusewise.mixture import TAIL, Mixture, fit_groups, soften
 from fusewise.observations import as_entries
 from fusewise.subspace import Subspace
@@ -56,11 +56,15 @@ def seen_law(subspace, entries, i, mu, spread):
     return values[i, I], (mean + Q @ mu)[I], covariance, Q[I]
 
 
-def marginal_densities(evidence, mu, spread):
-    """c_i - mu' G_i mu / 2 + h_i' mu."""
-    cells = evidence.together
-    gram, target, constant, _ = evidence.marginal(cells, spread[None])
-    return constant - 0.5 * np.einsum("k,ikl,l->i", mu, gram[cells.of], mu) + target @ mu
+def marginal_densities(groups, means, spreads):
+    """c_i - m' (I - B_i^-1) m / 2 + h_i' m with m = L^-1 mu, in the order of the rows before they were grouped."""
+    marginal = groups.marginal(spreads)
+    found = np.empty(len(groups.order))
+    for at, (i, k, u) in enumerate(zip(groups.order, groups.group, groups.evidence.pattern, strict=True)):
+        m = np.linalg.solve(marginal.factor[:, :, k], means[k])
+        seen = np.eye(len(m)) - marginal.inverse[:, :, u]
+        found[i] = marginal.constant[at] - 0.5 * m @ seen @ m + marginal.target[:, at] @ m
+    return found
 
 
 @pytest.fixture(params=["real", "complex"])
@@ -76,7 +80,7 @@ class TestEvidence:
     def test_likelihood_of_given_coordinates(self, case):
         subspace, entries, v, _ = case
         e = Evidence.of(subspace, entries)
-        found = e.constant - 0.5 * np.einsum("k,ikl,l->i", v, e.precision[e.pattern], v) + e.vector @ v
+        found = e.constant - 0.5 * np.einsum("k,kli,l->i", v, e.precision[:, :, e.pattern], v) + v @ e.vector
         for i in range(N - 1):
             x, mean, covariance, _ = seen_law(subspace, entries, i, v, np.zeros((len(v), len(v))))
             assert found[i] == pytest.approx(stats.multivariate_normal.logpdf(x, mean, covariance))
@@ -84,7 +88,7 @@ class TestEvidence:
 
     def test_marginal_is_the_gaussian_of_the_observed_entries(self, case):
         subspace, entries, mu, spread = case
-        found = marginal_densities(Evidence.of(subspace, entries), mu, spread)
+        found = marginal_densities(Evidence.of(subspace, entries).together, mu[None], spread[None])
         for i in range(N - 1):
             x, mean, covariance, _ = seen_law(subspace, entries, i, mu, spread)
             assert found[i] == pytest.approx(stats.multivariate_normal.logpdf(x, mean, covariance), rel=1e-7)
@@ -93,7 +97,7 @@ class TestEvidence:
     def test_marginal_with_a_spread_of_less_than_full_rank(self, case):
         subspace, entries, mu, spread = case
         spread = np.outer(spread[0], spread[0])
-        found = marginal_densities(Evidence.of(subspace, entries), mu, spread)
+        found = marginal_densities(Evidence.of(subspace, entries).together, mu[None], spread[None])
         for i in range(N - 1):
             x, mean, covariance, _ = seen_law(subspace, entries, i, mu, spread)
             assert found[i] == pytest.approx(stats.multivariate_normal.logpdf(x, mean, covariance), rel=1e-6)
@@ -103,22 +107,48 @@ class TestEvidence:
         e = Evidence.of(subspace, entries)
         for i in range(N - 1):
             x, mean, _, Q = seen_law(subspace, entries, i, 0 * mu, spread)
-            np.testing.assert_allclose(e.places[i], np.linalg.pinv(Q) @ (x - mean), atol=1e-7)
+            np.testing.assert_allclose(e.places[:, i], np.linalg.pinv(Q) @ (x - mean), atol=1e-7)
             assert e.dimensions[i] == np.linalg.matrix_rank(Q)
         assert e.dimensions[-1] == 0
-        assert np.all(e.places[-1] == 0)
+        assert np.all(e.places[:, -1] == 0)
 
     def test_each_row_with_the_spread_of_its_group(self, case):
         subspace, entries, mu, spread = case
         e = Evidence.of(subspace, entries)
         spreads = np.array([spread, 3 * np.eye(len(mu))])
         labels = np.arange(N) % 2
-        cells = e.cells(labels, 2)
-        gram, target, constant, _ = e.marginal(cells, spreads)
-        found = constant - 0.5 * np.einsum("k,ikl,l->i", mu, gram[cells.of], mu) + target @ mu
-        expected = np.array([marginal_densities(e, mu, each) for each in spreads])
-        np.testing.assert_allclose(found, expected[labels, np.arange(N)], rtol=1e-10, atol=1e-10)
-        assert [sorted(rows.tolist()) for rows in cells.rows] == [list(range(0, N, 2)), list(range(1, N, 2))]
+        means = np.array([mu, -mu])
+        groups = e.grouped(labels, 2)
+        found = marginal_densities(groups, means, spreads)
+        each = [marginal_densities(e.together, m[None], s[None]) for m, s in zip(means, spreads, strict=True)]
+        np.testing.assert_allclose(found, np.array(each)[labels, np.arange(N)], rtol=1e-10, atol=1e-10)
+        np.testing.assert_array_equal(groups.group, labels[groups.order])
+        np.testing.assert_array_equal(groups.begin, [0, N // 2, N])
+        assert groups.pattern_begin[-1] == groups.evidence.precision.shape[2]
+
+    def test_rows_may_be_asked_for_more_than_once(self, case):
+        subspace, entries, mu, spread = case
+        e = Evidence.of(subspace, entries)
+        rows = np.array([3, 0, 3, 5, 3])
+        found = marginal_densities(e.grouped(np.array([0, 0, 0, 0, 1]), 2, rows), [mu, mu], np.array([spread, spread]))
+        np.testing.assert_allclose(found, marginal_densities(e.together, mu[None], spread[None])[rows], rtol=1e-12)
+
+    @pytest.mark.parametrize("n", [1, 63, 64, 65, 200])
+    def test_inverses_in_blocks_of_any_length(self, n):
+        rng = np.random.default_rng(n)
+        half = rng.normal(size=(n, 4, 3))
+        precision = np.ascontiguousarray((half.transpose(0, 2, 1) @ half).transpose(1, 2, 0))
+        factors = np.tril(rng.normal(size=(2, 3, 3)))
+        first = n // 3
+        inverse, log_det, root = _inverses(
+            precision, np.ascontiguousarray(factors.transpose(1, 2, 0)), np.array([0, first, n]), True
+        )
+        for u in range(n):
+            L = factors[int(u >= first)]
+            B = np.eye(3) + L.T @ precision[:, :, u] @ L
+            np.testing.assert_allclose(inverse[:, :, u], np.linalg.inv(B), rtol=1e-8, atol=1e-12)
+            np.testing.assert_allclose(root[:, :, u].T @ root[:, :, u], np.linalg.inv(B), rtol=1e-8, atol=1e-12)
+            assert log_det[u] == pytest.approx(np.linalg.slogdet(B)[1])
 
     def test_rows_with_the_same_holes_share_a_pattern(self):
         # 20 columns: patterns that differ only beyond the first two bytes are told apart.
@@ -129,7 +159,7 @@ class TestEvidence:
         order = rng.permutation(15)
         entries = as_entries(np.where(mask, 1.0, np.nan)[order])
         e = Evidence.of(subspace_of(rng, 3, p=20), entries)
-        assert len(e.precision) == 5
+        assert e.precision.shape == (3, 3, 5)
         same = np.all(mask[order][:, None] == mask[order], axis=2)
         np.testing.assert_array_equal(e.pattern[:, None] == e.pattern, same)
 
@@ -187,9 +217,12 @@ class TestDensities:
         for k in range(2):
             spread, centre = mixture.spreads[k], mixture.means[k]
             evidence = Evidence.of(subspace, entries)
-            cells = evidence.cells(np.full(N, k), 2)
-            means, roots = mixture.conditional(evidence, cells)
-            covariances = (roots.transpose(0, 2, 1) @ roots)[cells.of]
+            groups = evidence.grouped(np.full(N, k), 2)
+            r, back = len(mu), groups.order.argsort()
+            means = mixture.conditional(groups)[back]
+            # What a unit of noise adds in each direction is a root of the covariance.
+            steps = [mixture.conditional(groups, np.outer(unit, np.ones(N)))[back] - means for unit in np.eye(r)]
+            covariances = np.einsum("aik,ail->ikl", np.array(steps), np.array(steps))
             for i in range(N):
                 x, mean, covariance, Q = seen_law(subspace, entries, i, centre, spread)
                 gain = np.linalg.solve(covariance, Q @ spread).T if len(x) else np.zeros((len(mu), 0))

@@ -1,7 +1,7 @@
 """What the observed entries of each row say of its coordinates in a subspace.
 
 Rows with holes in the same columns know their coordinates equally well, so what costs r³ is done once for each pattern
-of holes (and each group with a spread of its own), and only r² for each row.
+of holes, and only r² for each row. Patterns and rows come last in every array: the innermost loops run over them.
 """
 
 from __future__ import annotations
@@ -20,40 +20,30 @@ from fusewise.subspace import Subspace, information
 
 Index = npt.NDArray[np.intp]
 
-#: Cells worked on at once.
-LANES = 8
-
-
-class Cells(NamedTuple):
-    """Rows of one group with one pattern of holes, gathered.
-
-    Attributes
-    ----------
-    of : N, the cell of each row.
-    pattern, group : of each cell.
-    order, begin : the rows, cell by cell, and where each cell begins among them (and the last one ends).
-    rows : the rows of each group.
-    """
-
-    of: Index
-    pattern: Index
-    group: Index
-    order: Index
-    begin: Index
-    rows: list[Index]
+#: Matrices inverted at once: long enough for the loops over them to be worth entering, and all in the nearest cache.
+LANES = 64
 
 
 class Marginal(NamedTuple):
-    """log p(x_i | mu) = c_i - mu' G_i mu / 2 + h_i' mu, the coordinates v ~ N(mu, Sigma) integrated out.
+    """Rows whose coordinates are mu + L s with s ~ N(0, I), s integrated out; L and mu are those of a row's group.
+
+    With m = L^-1 mu, B_i = I + L' A_i L and h_i = B_i^-1 L' b_i,
+
+        log p(x_i | mu) = c_i - m' (I - B_i^-1) m / 2 + h_i' m,
+
+    and given x_i, s has the covariance B_i^-1 and the mean h_i - (I - B_i^-1) m.
 
     Attributes
     ----------
-    gram : one for each cell, the G = (A^-1 + Sigma)^-1.
-    target, constant : one for each row, the h_i = G_i A_i^-1 b_i and the c_i.
-    root : one for each cell, W with W' W = (A + Sigma^-1)^-1, the covariance of v given the entries; or empty.
+    factor, undone : r x r x K, the L of each group and its inverse.
+    inverse : r x r x U, the B^-1 of each pattern.
+    target, constant : r x N and N, the h_i and the c_i.
+    root : r x r x U, the lower triangular R^-1 with B = R R'; or empty.
     """
 
-    gram: Real
+    factor: Real
+    undone: Real
+    inverse: Real
     target: Real
     constant: Real
     root: Real
@@ -67,16 +57,20 @@ class Evidence:
 
     Attributes
     ----------
-    precision : one for each pattern of holes, the A = Q_I' Q_I / noise.
+    precision : r x r x U, for each pattern of holes the A = Q_I' Q_I / noise.
     pattern : N, the pattern of each row.
-    vector : N x r, the b_i = Q_I' (x_i - mean)_I / noise.
+    vector : r x N, the b_i = Q_I' (x_i - mean)_I / noise.
     constant : N, the c_i.
+    places : r x N, the least-squares coordinates A_i^+ b_i.
+    dimensions : N, the number of directions each row has seen (the rank of A_i).
     """
 
     precision: Real
     pattern: Index
     vector: Real
     constant: Real
+    places: Real
+    dimensions: Index
 
     @classmethod
     def of(cls, subspace: Subspace, entries: Entries) -> Evidence:
@@ -86,65 +80,88 @@ class Evidence:
         deviations = np.where(entries.mask, entries.values - subspace.mean, 0)
         vector = deviations @ subspace.basis.conj() / subspace.noise
         misfit = np.square(np.abs(deviations)).sum(axis=1) / subspace.noise
+        constant = -0.5 * (entries.row_counts * np.log(2 * np.pi * subspace.noise) + misfit)
         if np.iscomplexobj(precision) or np.iscomplexobj(vector):
             real, imaginary = precision.real, precision.imag
-            blocks = np.block([[real, -imaginary], [imaginary, real]])
+            precision = 2 * np.block([[real, -imaginary], [imaginary, real]])
+            vector = 2 * np.concatenate([vector.real, vector.imag], axis=1)
             constant = -entries.row_counts * np.log(np.pi * subspace.noise) - misfit
-            return cls(2 * blocks, pattern, 2 * np.concatenate([vector.real, vector.imag], axis=1), constant)
-        constant = -0.5 * (entries.row_counts * np.log(2 * np.pi * subspace.noise) + misfit)
-        return cls(precision, pattern, vector, constant)
+        inverse, rank = _pseudo_inverses(precision)
+        places = np.einsum("ikl,il->ki", inverse[pattern], vector)
+        last = np.ascontiguousarray(precision.transpose(1, 2, 0))
+        return cls(last, pattern, np.ascontiguousarray(vector.T), constant, places, rank[pattern])
 
     @property
     def shape(self) -> tuple[int, int]:
         """(N, r)."""
-        n, r = self.vector.shape
+        r, n = self.vector.shape
         return n, r
 
-    @cached_property
-    def _known(self) -> tuple[Real, Index]:
-        """A^+ and the rank of A, for each pattern."""
-        values, vectors = np.linalg.eigh(self.precision)
-        known = values > 1e-6 * np.maximum(values[:, -1:], np.finfo(float).tiny)
-        inverse = np.where(known, 1 / np.where(known, values, 1), 0)
-        return np.einsum("ukl,ul,uml->ukm", vectors, inverse, vectors), known.sum(axis=1)
+    def grouped(self, labels: Index, n_groups: int, rows: Index | None = None) -> Groups:
+        """Rows (all, if not said which) gathered by group; those of one group with one pattern of holes together."""
+        rows = np.arange(len(labels)) if rows is None else rows
+        key = labels * self.precision.shape[2] + self.pattern[rows]
+        order = np.argsort(key, kind="stable")
+        kinds, pattern = np.unique(key[order], return_inverse=True)
+        group, own = np.divmod(kinds, self.precision.shape[2])
+        bounds = np.arange(n_groups + 1)
+        rows = rows[order]
+        gathered = Evidence(
+            np.ascontiguousarray(self.precision[:, :, own]),
+            pattern,
+            np.ascontiguousarray(self.vector[:, rows]),
+            self.constant[rows],
+            np.ascontiguousarray(self.places[:, rows]),
+            self.dimensions[rows],
+        )
+        return Groups(
+            gathered, order, labels[order], labels[order].searchsorted(bounds), group, group.searchsorted(bounds)
+        )
 
     @cached_property
-    def places(self) -> Real:
-        """A_i^+ b_i: the least-squares coordinates of each row."""
-        return np.asarray(np.einsum("ikl,il->ik", self._known[0][self.pattern], self.vector))
-
-    @cached_property
-    def dimensions(self) -> Index:
-        """The number of directions each row has seen (the rank of A_i)."""
-        return self._known[1][self.pattern]
+    def together(self) -> Groups:
+        """All rows as one group, in their own order."""
+        n, u = len(self.pattern), self.precision.shape[2]
+        none, all_rows, all_patterns = np.zeros(n, np.intp), np.array([0, n]), np.array([0, u])
+        return Groups(self, np.arange(n), none, all_rows, np.zeros(u, np.intp), all_patterns)
 
     def posterior(self, variances: Real) -> tuple[Real, Real]:
-        """Mean and covariance of each row's coordinates where these are N(0, diag(variances)) beforehand."""
+        """Mean (N x r) and covariance (N x r x r) of each row's coordinates, N(0, diag(variances)) beforehand."""
         root = np.sqrt(variances)  # kept on both sides: a variance of zero is a coordinate of zero
-        system = root[:, None] * self.precision * root + np.eye(len(root))
+        system = root[:, None] * self.precision.transpose(2, 0, 1) * root + np.eye(len(root))
         covariances = (root[:, None] * np.linalg.inv(system) * root)[self.pattern]
-        return np.einsum("ikl,il->ik", covariances, self.vector), covariances
+        return np.einsum("ikl,li->ik", covariances, self.vector), covariances
 
-    def cells(self, labels: Index, n_groups: int) -> Cells:
-        """Rows gathered by group and pattern."""
-        key = labels * len(self.precision) + self.pattern
-        kinds, of, counts = np.unique(key, return_inverse=True, return_counts=True)
-        order, begin = np.argsort(key, kind="stable"), np.append(0, counts.cumsum())
-        group = kinds // len(self.precision)
-        ends = np.append(0, np.bincount(labels, minlength=n_groups).cumsum())
-        rows = [order[ends[k] : ends[k + 1]] for k in range(n_groups)]
-        return Cells(of, kinds % len(self.precision), group, order, begin, rows)
 
-    @cached_property
-    def together(self) -> Cells:
-        """All rows as one group."""
-        return self.cells(np.zeros(self.shape[0], np.intp), 1)
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """Rows in K groups, in the order of the groups.
 
-    def marginal(self, cells: Cells, spreads: Real, *, roots: bool = False) -> Marginal:
+    Attributes
+    ----------
+    evidence : of the rows; no pattern of it belongs to two groups.
+    order : the number of each row before it was put in order.
+    group, begin : the group of each row, and where the rows of each group begin (and the last one's end).
+    pattern_group, pattern_begin : the same of the patterns.
+    """
+
+    evidence: Evidence
+    order: Index
+    group: Index
+    begin: Index
+    pattern_group: Index
+    pattern_begin: Index
+
+    def marginal(self, spreads: Real, *, roots: bool = False) -> Marginal:
         """The likelihood of each row with its group's spread (K x r x r) integrated out; `roots` only if asked for."""
-        factors = np.linalg.cholesky(regular(spreads))
-        where = cells.pattern, cells.group, cells.order, cells.begin
-        return Marginal(*_marginal(self.precision, factors, *where, self.vector, self.constant, roots))
+        evidence = self.evidence
+        lower = np.linalg.cholesky(regular(spreads))
+        factor, undone = (np.ascontiguousarray(each.transpose(1, 2, 0)) for each in (lower, np.linalg.inv(lower)))
+        inverse, log_det, root = _inverses(evidence.precision, factor, self.pattern_begin, roots)
+        seen = each_applied(factor.transpose(1, 0, 2), self.group, evidence.vector)
+        target = each_applied(inverse, evidence.pattern, seen)
+        constant = evidence.constant + 0.5 * (np.einsum("ki,ki->i", seen, target) - log_det[evidence.pattern])
+        return Marginal(factor, undone, inverse, target, constant, root)
 
 
 def regular(spreads: Real) -> Real:
@@ -162,88 +179,96 @@ def _patterns(mask: Mask) -> tuple[Index, Index]:
     return first, pattern
 
 
-@numba.njit(cache=True, nogil=True)
-def _marginal(
-    precision: Any,
-    factors: Any,
-    patterns: Any,
-    groups: Any,
-    order: Any,
-    begin: Any,
-    vector: Any,
-    constant: Any,
-    roots: bool,
-) -> Any:
-    """With Sigma = L L', B = I + L' A L = R R' and y = R^-1 L' b.
+def _pseudo_inverses(precision: Real) -> tuple[Real, Index]:
+    """A^+ and the rank of each of U x r x r symmetric matrices."""
+    values, vectors = np.linalg.eigh(precision)
+    known = values > 1e-6 * np.maximum(values[:, -1:], np.finfo(float).tiny)
+    inverse = np.where(known, 1 / np.where(known, values, 1), 0)
+    return (vectors * inverse[:, None]) @ vectors.transpose(0, 2, 1), known.sum(axis=1)
 
-    G = A - (R^-1 L' A)' (R^-1 L' A) and W = R^-1 L' of each cell; h = b - (R^-1 L' A)' y and c + |y|² / 2 - log det R
-    of each row. So many cells at once as a processor adds numbers at once: the innermost loops run over them.
+
+@numba.njit(cache=True, nogil=True)
+def each_applied(matrices: Any, kinds: Any, vectors: Any) -> Any:
+    """The product of each vector (r x N) with the matrix of its kind."""
+    r, n = vectors.shape
+    found = np.zeros((r, n))
+    for i in range(r):
+        for j in range(r):
+            for c in range(n):
+                found[i, c] += matrices[i, j, kinds[c]] * vectors[j, c]
+    return found
+
+
+@numba.njit(cache=True, nogil=True)
+def _inverses(precision: Any, factors: Any, begin: Any, roots: bool) -> Any:
+    """B^-1 and log det B of each pattern, B = I + L' A L with the L of its group; R^-1 with B = R R' if asked for.
+
+    Many patterns of one group at a time: the innermost loops run over them, and a processor does several at once.
     """
-    n, r = len(patterns), precision.shape[1]
-    gram, root = np.empty((n, r, r)), np.empty((n if roots else 0, r, r))
-    target, base, y = np.empty_like(vector), np.empty(len(vector)), np.empty(r)
-    a, f, w, p = np.empty((r, r, LANES)), np.empty((r, r, LANES)), np.empty((r, r, LANES)), np.empty((r, r, LANES))
-    lower, s = np.empty((r, r, LANES)), np.empty(LANES)
-    for start in range(0, n, LANES):
-        for c in range(LANES):
-            at = min(start + c, n - 1)
+    r, n = precision.shape[0], precision.shape[2]
+    inverse, log_det, root = np.empty((r, r, n)), np.empty(n), np.zeros((r, r, n if roots else 0))
+    lower, undone, work = np.empty((r, r, LANES)), np.empty((r, r, LANES)), np.empty((r, r, LANES))
+    for g in range(len(begin) - 1):
+        for start in range(begin[g], begin[g + 1], LANES):
+            now = slice(start, min(start + LANES, begin[g + 1]))
+            _turn(precision[:, :, now], factors[:, :, g], work, lower)
+            log_det[now] = _invert_factor(lower, undone, work, now.stop - start)
             for i in range(r):
-                for j in range(r):
-                    a[i, j, c] = precision[patterns[at], i, j]
-                    f[i, j, c] = factors[groups[at], i, j]
-        for i in range(r):  # L' A and L'
-            for j in range(r):
-                for c in range(LANES):
-                    w[i, j, c] = 0.0
-                    p[i, j, c] = f[j, i, c]
-                for k in range(i, r):
-                    for c in range(LANES):
-                        w[i, j, c] += f[k, i, c] * a[k, j, c]
-        for i in range(r):  # R
-            for j in range(i + 1):
-                for c in range(LANES):
-                    s[c] = 1.0 if i == j else 0.0
-                for k in range(j, r):
-                    for c in range(LANES):
-                        s[c] += w[i, k, c] * f[k, j, c]
-                for k in range(j):
-                    for c in range(LANES):
-                        s[c] -= lower[i, k, c] * lower[j, k, c]
-                for c in range(LANES):
-                    lower[i, j, c] = np.sqrt(s[c]) if i == j else s[c] / lower[j, j, c]
-        for i in range(r):  # R^-1 L' A and R^-1 L', in place
-            for j in range(r):
-                for k in range(i):
-                    for c in range(LANES):
-                        w[i, j, c] -= lower[i, k, c] * w[k, j, c]
-                        p[i, j, c] -= lower[i, k, c] * p[k, j, c]
-                for c in range(LANES):
-                    w[i, j, c] /= lower[i, i, c]
-                    p[i, j, c] /= lower[i, i, c]
-        for i in range(r):
-            for j in range(i + 1):
-                for k in range(r):
-                    for c in range(LANES):
-                        a[i, j, c] -= w[k, i, c] * w[k, j, c]
-        for c in range(min(LANES, n - start)):
-            log_det = 0.0
-            for i in range(r):
-                log_det += np.log(lower[i, i, c])
-                for j in range(r):
-                    gram[start + c, i, j] = a[max(i, j), min(i, j), c]
+                for j in range(i + 1):
+                    s = work[0, 0, : now.stop - start]
+                    s[:] = 0.0
+                    for k in range(i, r):
+                        for c in range(len(s)):
+                            s[c] += undone[k, i, c] * undone[k, j, c]
+                    inverse[i, j, now] = s
+                    inverse[j, i, now] = s
                     if roots:
-                        root[start + c, i, j] = p[i, j, c]
-            for at in range(begin[start + c], begin[start + c + 1]):
-                row = order[at]
-                square = 0.0
-                for i in range(r):
-                    y[i] = 0.0
-                    for j in range(r):
-                        y[i] += p[i, j, c] * vector[row, j]
-                    square += y[i] * y[i]
-                for j in range(r):
-                    target[row, j] = vector[row, j]
-                    for i in range(r):
-                        target[row, j] -= w[i, j, c] * y[i]
-                base[row] = constant[row] - log_det + 0.5 * square
-    return gram, target, base, root
+                        root[i, j, now] = undone[i, j, : len(s)]
+    return inverse, log_det, root
+
+
+@numba.njit(cache=True, nogil=True)
+def _turn(matrices: Any, factor: Any, half: Any, turned: Any) -> None:
+    """The lower triangles of L' A L."""
+    r, _, n = matrices.shape
+    for i in range(r):
+        for j in range(r):
+            for c in range(n):
+                half[i, j, c] = 0.0
+            for k in range(i, r):
+                for c in range(n):
+                    half[i, j, c] += factor[k, i] * matrices[k, j, c]
+        for j in range(i + 1):
+            for c in range(n):
+                turned[i, j, c] = 0.0
+            for k in range(j, r):
+                for c in range(n):
+                    turned[i, j, c] += half[i, k, c] * factor[k, j]
+
+
+@numba.njit(cache=True, nogil=True, error_model="numpy")
+def _invert_factor(lower: Any, undone: Any, work: Any, n: int) -> Any:
+    """R with R R' = I + C in place of the lower triangles of C, R^-1, and log det R R'."""
+    r = lower.shape[0]
+    log_det, s = np.zeros(n), work[0, 0]
+    for i in range(r):
+        for j in range(i + 1):
+            for k in range(j):
+                for c in range(n):
+                    lower[i, j, c] -= lower[i, k, c] * lower[j, k, c]
+            for c in range(n):
+                if i == j:
+                    undone[i, i, c] = 1 / np.sqrt(1 + lower[i, i, c])
+                else:
+                    lower[i, j, c] *= undone[j, j, c]
+        for j in range(i):
+            for c in range(n):
+                s[c] = 0.0
+            for k in range(j, i):
+                for c in range(n):
+                    s[c] += lower[i, k, c] * undone[k, j, c]
+            for c in range(n):
+                undone[i, j, c] = -s[c] * undone[i, i, c]
+        for c in range(n):
+            log_det[c] -= 2 * np.log(undone[i, i, c])
+    return log_det

@@ -9,13 +9,13 @@ several sizes; and ``"full"``, each its own, drawn towards the common one by r +
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from itertools import pairwise
+from typing import NamedTuple
 
-import numba
 import numpy as np
 from scipy.special import gammaln
 
-from fusewise.evidence import Cells, Evidence, Index, Marginal, regular
+from fusewise.evidence import Evidence, Groups, Index, Marginal, each_applied, regular
 from fusewise.observations.entries import Real
 
 #: Degrees of freedom of the components: heavy tails, with a finite variance.
@@ -56,25 +56,25 @@ class Mixture:
 
     def log_densities(self, evidence: Evidence) -> tuple[Real, Real]:
         """log pi_k + log p(x_i | k), N x K; and the squared distance of each row from each mean, in spreads."""
-        densities = np.empty((evidence.shape[0], self.n_components))
+        densities = np.empty((self.n_components, evidence.shape[0]))
         distances = np.empty_like(densities)
+        rows = evidence.together
         for k in range(self.n_components):
-            marginal = evidence.marginal(evidence.together, self.spreads[k : k + 1])
-            density, distance, _ = _student(evidence, evidence.together, marginal, self.means[k : k + 1])
-            densities[:, k], distances[:, k] = density, distance
-        return densities + np.log(self.shares), distances
+            explained = _explain(rows, rows.marginal(self.spreads[k : k + 1]), self.means[k : k + 1])
+            densities[k], distances[k] = explained.density, explained.distance
+        return densities.T + np.log(self.shares), distances.T
 
-    def conditional(self, evidence: Evidence, cells: Cells) -> tuple[Real, Real]:
-        """Mean of the coordinates of each row; and, for each cell, W with their covariance W' W.
+    def conditional(self, groups: Groups, noise: Real | None = None) -> Real:
+        """Mean of the coordinates of each row, given its entries and that it belongs to the component of its group.
 
-        Given the row's entries, and that it belongs to the component that is its group.
+        With `noise`, r x N standard normal numbers, coordinates drawn from what the entries allow. N x r, rows in the
+        order of the groups.
         """
-        marginal = evidence.marginal(cells, self.spreads, roots=True)
-        pull = marginal.target - np.einsum("ckl,cl->ck", marginal.gram, self.means[cells.group])[cells.of]
-        moved = np.empty_like(pull)
-        for k, rows in enumerate(cells.rows):
-            moved[rows] = self.means[k] + pull[rows] @ self.spreads[k]
-        return moved, marginal.root
+        marginal = groups.marginal(self.spreads, roots=noise is not None)
+        away = _explain(groups, marginal, self.means).pull
+        if noise is not None:
+            away += each_applied(marginal.root.transpose(1, 0, 2), groups.evidence.pattern, noise)
+        return np.asarray(self.means[groups.group] + each_applied(marginal.factor, groups.group, away).T)
 
 
 def fit_groups(evidence: Evidence, labels: Index, spread: Real, prior: Real, family: str) -> Mixture:
@@ -90,25 +90,24 @@ def fit_groups(evidence: Evidence, labels: Index, spread: Real, prior: Real, fam
     """
     n, r = evidence.shape
     sizes = np.bincount(labels).astype(float)
-    cells = evidence.cells(labels, len(sizes))
+    groups = evidence.grouped(labels, len(sizes))
+    ones: Real = np.ones(n)
+    weights = ones
     spreads = np.repeat(spread[None], len(sizes), axis=0)
-    weights, ones, before = np.ones(n), np.ones(n), -np.inf
-    step, stride = (spreads, spread), 1.0
+    before, step, stride = -np.inf, (spreads, spread), 1.0
     for _ in range(ROUNDS):
-        marginal = evidence.marginal(cells, spreads)
-        means = _means(cells, marginal, weights)
-        density, distance, pull = _student(evidence, cells, marginal, means)
-        fit = float(density.sum() + sizes @ np.log(sizes / n))
+        explained = _fit_means(groups, spreads, weights)
+        fit = float(explained.density.sum() + sizes @ np.log(sizes / n))
         if fit < before and stride > 1:  # too far: back to where EM itself would have gone
             (spreads, spread), stride = step, 1.0
             continue
         if fit > before:  # the prior may pull the last steps down a little
-            settled = Mixture(means, spreads, sizes / n, family, fit, _complexity(sizes, r, family))
+            settled = Mixture(explained.means, spreads, sizes / n, family, fit, _complexity(sizes, r, family))
         if fit - before < GAIN * max(1.0, n / 1000):
             break
         before = fit
-        weights = (TAIL + evidence.dimensions) / (TAIL + distance)
-        scatters = _scatters(cells, marginal, ones, weights, pull, spreads)
+        weights = _weights(groups.evidence, explained.distance)
+        scatters = _scatters(groups, explained, ones, weights)
         step = _spreads(scatters, sizes, spread, prior, family)
         spreads, spread = _further(spreads, step[0], stride), _further(spread, step[1], stride)
         stride = min(1.5 * stride, STRIDE)
@@ -136,7 +135,7 @@ def soften(evidence: Evidence, mixture: Mixture, prior: Real, rounds: int) -> Mi
     Few: EM run to its end is free to leave the partition it came from, and does so on tables whose clusters are no
     Student's.
     """
-    cells = evidence.together
+    rows = evidence.together
     for _ in range(rounds):
         densities, distances = mixture.log_densities(evidence)
         posterior, _ = probabilities(densities)
@@ -145,12 +144,9 @@ def soften(evidence: Evidence, mixture: Mixture, prior: Real, rounds: int) -> Mi
             break
         means, scatters = np.empty_like(mixture.means), np.empty_like(mixture.spreads)
         for k in range(mixture.n_components):
-            spread = mixture.spreads[k : k + 1]
-            marginal = evidence.marginal(cells, spread)
-            weights = (TAIL + evidence.dimensions) / (TAIL + distances[:, k])
-            means[k : k + 1] = _means(cells, marginal, posterior[:, k] * weights)
-            pull = _student(evidence, cells, marginal, means[k : k + 1])[2]
-            scatters[k] = _scatters(cells, marginal, posterior[:, k], weights, pull, spread)[0]
+            weights = _weights(evidence, distances[:, k])
+            explained = _fit_means(rows, mixture.spreads[k : k + 1], posterior[:, k] * weights)
+            means[k], scatters[k] = explained.means[0], _scatters(rows, explained, posterior[:, k], weights)[0]
         spreads, _ = _spreads(scatters, sizes, scatters.sum(axis=0) / sizes.sum(), prior, mixture.family)
         mixture = replace(mixture, means=means, spreads=spreads, shares=sizes / sizes.sum())
     return mixture
@@ -165,56 +161,78 @@ def probabilities(densities: Real) -> tuple[Real, Real]:
     return np.exp(np.maximum(densities - total[:, None], -100.0)), total
 
 
-def _student(evidence: Evidence, cells: Cells, marginal: Marginal, means: Real) -> tuple[Real, Real, Real]:
-    """Log-density of each row under t_nu(mu_k, Sigma_k) of its group k, its squared distance, and h_i - G_i mu_k."""
-    own = means[cells.group]
-    moved = np.einsum("ckl,cl->ck", marginal.gram, own)
-    pull = marginal.target - moved[cells.of]
-    rows = own[cells.of]
-    distance = np.maximum(np.einsum("ik,ik->i", pull, evidence.places - rows), 0)
-    gaussian = marginal.constant + np.einsum("ik,ik->i", marginal.target, rows)
-    gaussian -= 0.5 * np.einsum("ck,ck->c", moved, own)[cells.of]
-    return gaussian + 0.5 * distance + log_tails(distance, evidence.dimensions), distance, pull
-
-
 def log_tails(distance: Real, dimensions: Index) -> Real:
     """log t_nu - log of the Gaussian's normaliser: what stands for -distance/2 where tails are Student's."""
-    lead = gammaln((TAIL + dimensions) / 2) - gammaln(TAIL / 2) - dimensions / 2 * np.log(TAIL / 2)
-    return np.asarray(lead - (TAIL + dimensions) / 2 * np.log1p(distance / TAIL))
+    d = np.arange(int(dimensions.max(initial=0)) + 1)
+    lead = gammaln((TAIL + d) / 2) - gammaln(TAIL / 2) - d / 2 * np.log(TAIL / 2)
+    return np.asarray(lead[dimensions.astype(np.intp)] - (TAIL + dimensions) / 2 * np.log1p(distance / TAIL))
 
 
-def _means(cells: Cells, marginal: Marginal, weights: Real) -> Real:
-    """argmax over mu_k of sum_i w_i log p(x_i | mu_k), for each group."""
-    per_cell = np.bincount(cells.of, weights, minlength=len(cells.group))
-    system = _sums(len(cells.rows), cells.group, per_cell, marginal.gram)
-    diagonal = np.einsum("gkk->gk", system)  # a view
-    # Relative to each direction's own size: one that is known all but exactly must not hold the others back.
-    diagonal *= 1 + 1e-8
-    diagonal += np.finfo(float).tiny
-    right = np.array([weights[rows] @ marginal.target[rows] for rows in cells.rows])
-    return np.asarray(np.linalg.solve(system, right[:, :, None])[:, :, 0])
+class _Explained(NamedTuple):
+    """Rows under t_nu(mu_k, Sigma_k), the component k of a row being its group.
+
+    Attributes
+    ----------
+    marginal : with Sigma_k = L L' integrated out.
+    means : K x r, the mu_k.
+    density, distance : log-density of each row, and its squared distance from mu_k.
+    pull : r x N, the E[s | x_i] with coordinates mu_k + L s.
+    """
+
+    marginal: Marginal
+    means: Real
+    density: Real
+    distance: Real
+    pull: Real
 
 
-def _scatters(cells: Cells, marginal: Marginal, shares: Real, weights: Real, pull: Real, spreads: Real) -> Real:
+def _explain(groups: Groups, marginal: Marginal, means: Real) -> _Explained:
+    evidence = groups.evidence
+    m = np.einsum("jkg,gk->jg", marginal.undone, means)
+    own = m[:, groups.pattern_group]
+    moved = own - each_applied(marginal.inverse, np.arange(own.shape[1]), own)
+    rows = own[:, evidence.pattern]
+    pull = marginal.target - moved[:, evidence.pattern]
+    away = each_applied(marginal.undone, groups.group, evidence.places) - rows
+    distance = np.maximum(np.einsum("ki,ki->i", pull, away), 0)
+    gaussian = marginal.constant + np.einsum("ki,ki->i", marginal.target, rows)
+    gaussian -= 0.5 * np.einsum("ku,ku->u", moved, own)[evidence.pattern]
+    density = gaussian + 0.5 * distance + log_tails(distance, evidence.dimensions)
+    return _Explained(marginal, means, density, distance, pull)
+
+
+def _fit_means(groups: Groups, spreads: Real, weights: Real) -> _Explained:
+    """Components with the means that maximise sum_i w_i log p(x_i | mu_k), the weights held."""
+    marginal = groups.marginal(spreads)
+    sizes = np.add.reduceat(weights, groups.begin[:-1])
+    # A direction nobody in a group has seen stays where it is: at the origin.
+    system = ((1 + 1e-9) * sizes)[:, None, None] * np.eye(spreads.shape[1]) - _summed(groups, marginal, weights)
+    right = np.add.reduceat(marginal.target * weights, groups.begin[:-1], axis=1)
+    m = np.linalg.solve(system, right.T[:, :, None])[:, :, 0]
+    return _explain(groups, marginal, np.einsum("jkg,gk->gj", marginal.factor, m))
+
+
+def _scatters(groups: Groups, explained: _Explained, shares: Real, weights: Real) -> Real:
     """sum_i p_i E[w_i (v_i - mu)(v_i - mu)'] for each group: how far rows are known to be, and may be."""
-    per_cell = np.bincount(cells.of, shares, minlength=len(cells.group))
-    known = np.array([(pull[i] * (shares * weights)[i, None]).T @ pull[i] for i in cells.rows])
-    known -= _sums(len(cells.rows), cells.group, per_cell, marginal.gram)
-    sizes = np.array([shares[i].sum() for i in cells.rows])
-    return np.asarray(sizes[:, None, None] * spreads + spreads @ known @ spreads)
+    pull, weighed = explained.pull, explained.pull * (shares * weights)
+    spans = [slice(*span) for span in pairwise(groups.begin)]
+    known = np.array([weighed[:, span] @ pull[:, span].T for span in spans])
+    known += _summed(groups, explained.marginal, shares)
+    factors = explained.marginal.factor.transpose(2, 0, 1)
+    return np.asarray(factors @ known @ factors.transpose(0, 2, 1))
 
 
-@numba.njit(cache=True, nogil=True)
-def _sums(n_groups: int, groups: Any, weights: Any, gram: Any) -> Any:
-    """sum_c w_c G_c over the cells of each group."""
-    r = gram.shape[1]
-    total = np.zeros((n_groups, r, r))
-    for c in range(len(groups)):
-        g, w = groups[c], weights[c]
-        for i in range(r):
-            for j in range(r):
-                total[g, i, j] += w * gram[c, i, j]
-    return total
+def _summed(groups: Groups, marginal: Marginal, weights: Real) -> Real:
+    """sum_i w_i B_i^-1 over the rows of each group, K x r x r."""
+    n = marginal.inverse.shape[2]
+    per_pattern = np.bincount(groups.evidence.pattern, weights, minlength=n)
+    sums = np.add.reduceat(marginal.inverse * per_pattern, groups.pattern_begin[:-1], axis=2)
+    return np.ascontiguousarray(sums.transpose(2, 0, 1))
+
+
+def _weights(evidence: Evidence, distance: Real) -> Real:
+    """E of the precision of each row under Student's law, given its distance."""
+    return np.asarray((TAIL + evidence.dimensions) / (TAIL + distance))
 
 
 def _spreads(scatters: Real, sizes: Real, shape: Real, prior: Real, family: str) -> tuple[Real, Real]:

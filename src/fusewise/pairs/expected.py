@@ -33,6 +33,9 @@ SAMPLE = 5000
 #: Points whose candidates are held at once, on each thread.
 BLOCK = 4096
 
+#: Candidates weighed at once: long enough for the loops over them to be worth entering.
+LANES = 64
+
 
 def nearest_expected(places: Real, covariances: Real, n_neighbors: int) -> NeighborPairs:
     """Join each point with the `n_neighbors` of largest expected weight, at the scale of the nearest neighbours.
@@ -76,27 +79,44 @@ def _spacing(tree: Any, k: int) -> float:
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def _log_expected_weights(places: Any, covariances: Any, rows: Any, candidates: Any, variance: float) -> Any:
-    """log of the expected weight of each of some points with each of its candidates; -inf with itself."""
+    """log of the expected weight of each of some points with each of its candidates; -inf with itself.
+
+    Many candidates at a time: the innermost loops run over them, and a processor does several at once.
+    """
     r = places.shape[1]
-    weights, factor, solved = np.empty(candidates.shape), np.empty((r, r)), np.empty(r)
+    weights = np.empty(candidates.shape)
+    lower, away = np.empty((r, r, LANES)), np.empty((r, LANES))  # S_i + S_j + variance, then its factor; v_i - v_j
+    pivot, total = np.empty((r, LANES)), np.empty(LANES)
     for row in range(len(rows)):
         i = rows[row]
-        for c in range(candidates.shape[1]):
-            j = candidates[row, c]
-            det, square = 1.0, 0.0
+        for start in range(0, candidates.shape[1], LANES):
+            n = min(LANES, candidates.shape[1] - start)
+            for c in range(n):
+                j = candidates[row, start + c]
+                total[c] = np.inf if i == j else 0.0
+                for a in range(r):
+                    away[a, c] = places[i, a] - places[j, a]
+                    for b in range(a + 1):
+                        lower[a, b, c] = covariances[i, a, b] + covariances[j, a, b]
             for a in range(r):
                 for b in range(a + 1):
-                    s = covariances[i, a, b] + covariances[j, a, b]
-                    if a == b:
-                        s += variance
                     for k in range(b):
-                        s -= factor[a, k] * factor[b, k]
-                    factor[a, b] = np.sqrt(s) if a == b else s / factor[b, b]
-                det *= factor[a, a] * factor[a, a] / variance
-                s = places[i, a] - places[j, a]
+                        for c in range(n):
+                            lower[a, b, c] -= lower[a, k, c] * lower[b, k, c]
+                    for c in range(n):
+                        if a == b:
+                            pivot[a, c] = 1 / np.sqrt(variance + lower[a, a, c])
+                        else:
+                            lower[a, b, c] *= pivot[b, c]
                 for k in range(a):
-                    s -= factor[a, k] * solved[k]
-                solved[a] = s / factor[a, a]
-                square += solved[a] * solved[a]
-            weights[row, c] = -np.inf if i == j else -0.5 * (np.log(det) + square)
+                    for c in range(n):
+                        away[a, c] -= lower[a, k, c] * away[k, c]
+                for c in range(n):
+                    away[a, c] *= pivot[a, c]
+                    total[c] += away[a, c] * away[a, c]
+            for c in range(n):
+                product = 1.0
+                for a in range(r):
+                    product *= variance * pivot[a, c] * pivot[a, c]
+                weights[row, start + c] = -0.5 * (total[c] - np.log(product))
     return weights

@@ -68,13 +68,15 @@ def grow(rows: Rows, n_neighbors: int) -> MergeTree:
     evidence = rows.evidence
     n, r = evidence.shape
     pairs = nearest_expected(rows.places, rows.covariances, min(n_neighbors, n - 1))
-    cells = evidence.together
-    gram, target, _, _ = evidence.marginal(cells, WITHIN * rows.variances.mean() * np.eye(r)[None])
+    marginal = evidence.together.marginal(WITHIN * rows.variances.mean() * np.eye(r)[None])
+    scale = marginal.undone[0, 0, 0]  # coordinates are in units of the spread there
+    gram = scale**2 * (np.eye(r) - marginal.inverse.transpose(2, 0, 1))
+    target = scale * marginal.target.T
     together = np.zeros(n, np.intp)
     one = fit_groups(evidence, together, rows.within(together), np.diag(rows.variances), "scale")
     weights = (TAIL + evidence.dimensions) / (TAIL + one.log_densities(evidence)[1][:, 0])
     return fusion_tree(
-        Quadratics(gram[cells.of] * weights[:, None, None], target * weights[:, None], np.zeros(n)), pairs
+        Quadratics(gram[evidence.pattern] * weights[:, None, None], target * weights[:, None], np.zeros(n)), pairs
     )
 
 

@@ -131,7 +131,7 @@ class Choice:
         places = np.empty((entries.shape[0], self.evidence.shape[1]))
 
         def one(rows: slice) -> None:
-            places[rows] = Evidence.of(self.subspace, self.standardised(entries, rows)).places
+            places[rows] = Evidence.of(self.subspace, self.standardised(entries, rows)).places.T
 
         _each(one, entries.shape[0])
         return places

@@ -75,8 +75,8 @@ class AlongAxes:
         evidence = Evidence.of(self.subspace, table)
         v = np.zeros(evidence.shape)
         for k in range(self.n_components):
-            cells = evidence.cells(np.full(len(v), k), self.n_components)
-            v += posterior[:, k : k + 1] * self.mixture.conditional(evidence, cells)[0]
+            groups = evidence.grouped(np.full(len(v), k), self.n_components)
+            v[groups.order] += posterior[groups.order, k : k + 1] * self.mixture.conditional(groups)
         return ambient(self.subspace, v)
 
 

@@ -42,14 +42,9 @@ def criterion(evidence: Evidence, mixture: Mixture, *, complete: bool) -> float:
 def _entropy_if_complete(evidence: Evidence, mixture: Mixture, posterior: Real, rng: np.random.Generator) -> float:
     """sum_i E[H(label | v_i)], v_i drawn given the observed entries of row i: first its label, then its place."""
     n, r = evidence.shape
-    total = 0.0
-    for _ in range(DRAWS):
-        labels = (posterior.cumsum(axis=1) > rng.random((n, 1))).argmax(axis=1)
-        cells = evidence.cells(labels, mixture.n_components)
-        means, roots = mixture.conditional(evidence, cells)
-        drawn = means + np.einsum("ilk,il->ik", roots[cells.of], rng.standard_normal((n, r)))
-        total += _entropy(mixture, drawn)
-    return total / DRAWS
+    labels = (posterior.cumsum(axis=1)[None] > rng.random((DRAWS, n, 1))).argmax(axis=2).ravel()
+    groups = evidence.grouped(labels, mixture.n_components, np.tile(np.arange(n), DRAWS))
+    return _entropy(mixture, mixture.conditional(groups, rng.standard_normal((r, DRAWS * n)))) / DRAWS
 
 
 def _entropy(mixture: Mixture, places: Real) -> float:
