@@ -1,6 +1,7 @@
 """Subspaces of long, sparse and streamed tables: the same as those of the table in memory, at less cost."""
 
 import tracemalloc
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ from numpy.testing import assert_allclose
 from scipy import sparse
 
 from fusewise.observations import ArrayBlocks, ParquetBlocks, as_entries, as_sparse_entries, blocks
-from fusewise.subspace import choose_rank, coordinates, energies, fit_subspace, information
+from fusewise.subspace import choose_rank, coordinates, fit_subspace, information
 from fusewise.subspace import fit as module
 from fusewise.subspace.model import _invert
 
@@ -113,7 +114,6 @@ class TestSparse:
         entries = as_sparse_entries(X)
         fit = fit_subspace(entries, rank=2, max_iter=3)
         precision, vector = information(fit, entries)
-        energies(fit, entries)
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         assert precision.shape == (20_000, 2, 2)
@@ -129,7 +129,6 @@ class TestSparse:
         assert_allclose(covariance(fit_subspace(other, rank=rank)), covariance(fit), rtol=1e-6, atol=1e-8)
         for ours, theirs in zip(information(fit, other), information(fit, one), strict=True):
             assert_allclose(ours, theirs, atol=1e-10)
-        assert_allclose(energies(fit, other), energies(fit, one))
 
 
 @pytest.mark.parametrize("imaginary", [0, 1j])
@@ -143,16 +142,21 @@ def test_inverses_are_those_of_lapack(imaginary):
     assert_allclose(log_det, np.linalg.slogdet(systems)[1], rtol=1e-12)
 
 
-def test_energies_complete_the_misfit():
-    # |S(Q u + mean - x)|²/noise = u' precision u - 2 vector' u + energy, at the posterior means.
+@pytest.mark.parametrize("blur", [None, np.linspace(0, 2, 8)])
+def test_information_is_the_misfit_but_for_a_constant(blur):
+    # |S(Q u + mean - x)|² / noise = u' precision u - 2 vector' u + its value at u = 0, with the noise of each column.
     entries = as_entries(table(50))
     fit = fit_subspace(entries, rank=2)
+    fit = replace(fit, blur=None if blur is None else blur[: len(fit.mean)])
     precision, vector = information(fit, entries)
     v = coordinates(fit, entries)[0]
-    misfit = np.where(entries.mask, fit.mean + v @ fit.basis.T - entries.values, 0)
-    expected = np.square(misfit).sum(axis=1) / fit.noise
+
+    def misfit(v):
+        gaps = np.where(entries.mask, fit.mean + v @ fit.basis.T - entries.values, 0)
+        return (np.square(gaps) / (fit.noise + (0 if blur is None else fit.blur))).sum(axis=1)
+
     quadratic = np.einsum("ik,ikl,il->i", v, precision, v) - 2 * np.einsum("ik,ik->i", vector, v)
-    assert_allclose(quadratic + energies(fit, entries), expected)
+    assert_allclose(quadratic + misfit(0 * v), misfit(v))
 
 
 def test_progress_is_told_the_likelihood():

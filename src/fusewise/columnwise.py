@@ -14,10 +14,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
-from fusewise.mixture import TAIL, log_tails, probabilities
-from fusewise.observations import Entries
+from fusewise.mixture import log_tails, probabilities
+from fusewise.observations import InMemory
 from fusewise.observations.entries import Real, Values
+from fusewise.observations.resolution import steps
+from fusewise.spreads import TAIL
 
 #: Pseudo-entries that draw a component's variance to the common one, and its centre to the column's mean.
 VARIANCE_ENTRIES, CENTER_ENTRIES = 4.0, 1.0
@@ -48,24 +51,22 @@ class ColumnMixture:
         """K."""
         return len(self.shares)
 
-    def log_densities(self, table: Entries) -> tuple[Real, Real, Real]:
+    def log_densities(self, table: InMemory) -> tuple[Real, Real, npt.NDArray[np.intp]]:
         """log pi_k + log p(x_i | k) and the squared distance of row i from m_k, both N x K; and the entries seen, N."""
         table = table.real()
-        values, seen = table.values, table.seen
         precision = 1 / self.variances
-        distances = np.square(values) @ precision.T - 2 * values @ (self.means * precision).T
-        distances = np.maximum(distances + seen @ (np.square(self.means) * precision).T, 0)
-        normaliser = -0.5 * seen @ np.log(2 * np.pi * self.variances).T
-        counts = seen.sum(axis=1)
-        densities = normaliser + log_tails(distances, counts[:, None]) + np.log(self.shares)
-        return densities, distances, counts
+        distances = table.squares @ precision.T - 2 * (table.values @ (self.means * precision).T)
+        distances = np.maximum(distances + table.seen @ (np.square(self.means) * precision).T, 0)
+        normaliser = -0.5 * (table.seen @ np.log(2 * np.pi * self.variances).T)
+        densities = normaliser + log_tails(distances, table.row_counts[:, None]) + np.log(self.shares)
+        return densities, distances, table.row_counts
 
-    def completed(self, table: Entries, posterior: Real) -> Values:
+    def completed(self, table: InMemory, posterior: Real) -> Values:
         """E[row | its entries]: the centres, weighed by their probabilities."""
         return posterior @ self.centers
 
 
-def fit_columns(table: Entries, posterior: Real, rounds: int) -> ColumnMixture:
+def fit_columns(table: InMemory, posterior: Real, rounds: int) -> ColumnMixture:
     """A mixture with independent columns, by a few rounds of EM from given probabilities of the components.
 
     Parameters
@@ -75,20 +76,20 @@ def fit_columns(table: Entries, posterior: Real, rounds: int) -> ColumnMixture:
     rounds : few, as in ``mixture.soften``.
     """
     real = table.real()
-    values, seen = real.values, real.seen
-    squares = np.square(values)
-    counts = np.maximum(seen.sum(axis=0), 1)
-    middle = values.sum(axis=0) / counts
-    whole = np.maximum(squares.sum(axis=0) / counts - np.square(middle), 0)
-    floor = np.maximum(np.square(_resolution(values, seen)) / 12, 1e-6 * whole + 1e-12)
+    values, seen, squares = real.values, real.seen, real.squares
+    middle, whole = real.column_means, real.column_variances
+    # A value known to the nearest step d hides a variance of d²/12 (Sheppard). Without this floor, yes-or-no columns on
+    # which a cluster agrees would have a variance of zero and decide everything.
+    floor = np.maximum(np.square(steps(real)) / 12, 1e-6 * whole + 1e-12)
     n_groups = posterior.shape[1]
     weights = np.ones_like(posterior)
     for _ in range(rounds):
         shares, weighted = posterior.mean(axis=0), posterior * weights
-        mass, sums = weighted.T @ seen, weighted.T @ values
+        # products with the table on the left, which may be sparse
+        mass, sums, energy = (seen.T @ weighted).T, (values.T @ weighted).T, (squares.T @ weighted).T
         means = (sums + CENTER_ENTRIES * middle) / (mass + CENTER_ENTRIES)
-        scatter = np.maximum(weighted.T @ squares - 2 * means * sums + np.square(means) * mass, 0)
-        entries = posterior.T @ seen
+        scatter = np.maximum(energy - 2 * means * sums + np.square(means) * mass, 0)
+        entries = (seen.T @ posterior).T
         common = scatter.sum(axis=0) + VARIANCE_ENTRIES * whole / n_groups
         common /= entries.sum(axis=0) + VARIANCE_ENTRIES
         variances = (scatter + VARIANCE_ENTRIES * common) / (entries + VARIANCE_ENTRIES)
@@ -102,20 +103,6 @@ def fit_columns(table: Entries, posterior: Real, rounds: int) -> ColumnMixture:
     return ColumnMixture(found.centers, means, variances, shares, float(total.sum()), complexity)
 
 
-def _centers(means: Real, table: Entries) -> Values:
+def _centers(means: Real, table: InMemory) -> Values:
     p = table.shape[1]
     return means[:, :p] + 1j * means[:, p:] if means.shape[1] > p else means
-
-
-def _resolution(values: Real, seen: Real) -> Real:
-    """The step in which each column was measured: the median gap between neighbouring values.
-
-    A value known to the nearest step d hides a variance of d²/12 (Sheppard). Without this floor, yes-or-no columns on
-    which a cluster agrees would have a variance of zero and decide everything.
-    """
-    steps = np.zeros(values.shape[1])
-    for j in range(values.shape[1]):
-        levels = np.unique(values[seen[:, j] > 0, j])
-        if len(levels) > 1:
-            steps[j] = np.median(np.diff(levels))
-    return steps

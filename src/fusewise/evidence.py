@@ -14,9 +14,9 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
-from fusewise.observations import Entries
-from fusewise.observations.entries import Mask, Real
-from fusewise.subspace import Subspace, information
+from fusewise.observations import InMemory, SparseEntries
+from fusewise.observations.entries import Real
+from fusewise.subspace import Subspace
 
 Index = npt.NDArray[np.intp]
 
@@ -57,7 +57,7 @@ class Evidence:
 
     Attributes
     ----------
-    precision : r x r x U, for each pattern of holes the A = Q_I' Q_I / noise.
+    precision : r x r x U, for each pattern of holes the A = Q_I' Q_I / noise (that of each column).
     pattern : N, the pattern of each row.
     vector : r x N, the b_i = Q_I' (x_i - mean)_I / noise.
     constant : N, the c_i.
@@ -73,19 +73,22 @@ class Evidence:
     dimensions: Index
 
     @classmethod
-    def of(cls, subspace: Subspace, entries: Entries) -> Evidence:
+    def of(cls, subspace: Subspace, entries: InMemory) -> Evidence:
         """The evidence of a table, seen through a subspace."""
-        first, pattern = _patterns(entries.mask)
-        precision, _ = information(subspace, entries.values[first], entries.mask[first])
-        deviations = np.where(entries.mask, entries.values - subspace.mean, 0)
-        vector = deviations @ subspace.basis.conj() / subspace.noise
-        misfit = np.square(np.abs(deviations)).sum(axis=1) / subspace.noise
-        constant = -0.5 * (entries.row_counts * np.log(2 * np.pi * subspace.noise) + misfit)
+        r, noises = subspace.rank, subspace.noises
+        basis = subspace.basis / np.sqrt(noises)[:, None]
+        table = entries.standardised(np.arange(len(noises)), np.sqrt(noises), subspace.mean)
+        kinds, pattern = _patterns(table)
+        precision = np.asarray(kinds @ (basis.conj()[:, :, None] * basis[:, None, :]).reshape(-1, r * r)).reshape(
+            -1, r, r
+        )
+        vector, misfit = table.values @ basis.conj(), np.asarray(table.squares.sum(axis=1)).ravel()
+        constant = -0.5 * (table.seen @ np.log(2 * np.pi * noises) + misfit)
         if np.iscomplexobj(precision) or np.iscomplexobj(vector):
             real, imaginary = precision.real, precision.imag
             precision = 2 * np.block([[real, -imaginary], [imaginary, real]])
             vector = 2 * np.concatenate([vector.real, vector.imag], axis=1)
-            constant = -entries.row_counts * np.log(np.pi * subspace.noise) - misfit
+            constant = -(table.seen @ np.log(np.pi * noises)) - misfit
         inverse, rank = _pseudo_inverses(precision)
         places = np.einsum("ikl,il->ki", inverse[pattern], vector)
         last = np.ascontiguousarray(precision.transpose(1, 2, 0))
@@ -171,12 +174,14 @@ def regular(spreads: Real) -> Real:
     return np.asarray(spreads + (1e-10 * size + 1e-12) * np.eye(r))
 
 
-def _patterns(mask: Mask) -> tuple[Index, Index]:
-    """A row of each pattern of holes, and the pattern of each row."""
-    packed = np.ascontiguousarray(np.packbits(mask, axis=1))
+def _patterns(table: InMemory) -> tuple[Any, Index]:
+    """What is seen in each pattern of holes (U x P, 1 or 0), and the pattern of each row."""
+    if isinstance(table, SparseEntries):  # of rows with few entries hardly two are seen in the same columns
+        return table.seen, np.arange(table.shape[0])
+    packed = np.ascontiguousarray(np.packbits(table.mask, axis=1))
     keys = packed.view(np.dtype((np.void, packed.shape[1]))).ravel()
     _, first, pattern = np.unique(keys, return_index=True, return_inverse=True)
-    return first, pattern
+    return table.seen[first], pattern
 
 
 def _pseudo_inverses(precision: Real) -> tuple[Real, Index]:

@@ -2,8 +2,7 @@
 
 A row of component k has coordinates v ~ t_nu(mu_k, Sigma_k) in the subspace, and its observed entries are those
 coordinates seen through Q with noise. Student's tails (few degrees of freedom) let a component have a skirt without
-asking for a second component to explain it. Two families of spreads: ``"scale"``, Sigma_k = tau_k Sigma, one shape in
-several sizes; and ``"full"``, each its own, drawn towards the common one by r + 2 pseudo-rows.
+asking for a second component to explain it.
 """
 
 from __future__ import annotations
@@ -15,19 +14,15 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import gammaln
 
-from fusewise.evidence import Evidence, Groups, Index, Marginal, each_applied, regular
+from fusewise.evidence import Evidence, Groups, Index, Marginal, each_applied
 from fusewise.observations.entries import Real
-
-#: Degrees of freedom of the components: heavy tails, with a finite variance.
-TAIL = 5.0
+from fusewise.spreads import TAIL, Seen, Spreads, em_step, fisher_step
 
 #: At most so many rounds of EM, in which centres, spreads and row weights settle while the labels are held; they end
 #: when the fit gains less than so many nats (for every thousand rows, where there are more). Partitions can only be
 #: compared by fits that have settled.
 ROUNDS = 15
 GAIN = 0.2
-#: The steps of the spreads grow from round to round, up to so many times EM's own.
-STRIDE = 3.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,40 +88,24 @@ def fit_groups(evidence: Evidence, labels: Index, spread: Real, prior: Real, fam
     groups = evidence.grouped(labels, len(sizes))
     ones: Real = np.ones(n)
     weights = ones
-    spreads = np.repeat(spread[None], len(sizes), axis=0)
-    before, step, stride = -np.inf, (spreads, spread), 1.0
+    spreads = Spreads(np.repeat(spread[None], len(sizes), axis=0), spread)
+    before, safe, stride = -np.inf, spreads, 1.0
     for _ in range(ROUNDS):
-        explained = _fit_means(groups, spreads, weights)
+        explained = _fit_means(groups, spreads.each, weights)
         fit = float(explained.density.sum() + sizes @ np.log(sizes / n))
-        if fit < before and stride > 1:  # too far: back to where EM itself would have gone
-            (spreads, spread), stride = step, 1.0
+        if fit < before and spreads is not safe:  # too far: back to where EM itself would have gone
+            spreads, stride = safe, stride / 2
             continue
         if fit > before:  # the prior may pull the last steps down a little
-            settled = Mixture(explained.means, spreads, sizes / n, family, fit, _complexity(sizes, r, family))
+            settled = Mixture(explained.means, spreads.each, sizes / n, family, fit, _complexity(sizes, r, family))
         if fit - before < GAIN * max(1.0, n / 1000):
             break
         before = fit
         weights = _weights(groups.evidence, explained.distance)
-        scatters = _scatters(groups, explained, ones, weights)
-        step = _spreads(scatters, sizes, spread, prior, family)
-        spreads, spread = _further(spreads, step[0], stride), _further(spread, step[1], stride)
-        stride = min(1.5 * stride, STRIDE)
+        seen = _seen(groups, explained, ones, weights)
+        safe = em_step(spreads, seen, prior, family)
+        spreads, stride = fisher_step(spreads, seen, prior, family, stride), min(1.5 * stride, 1.0)
     return settled
-
-
-def _further(old: Real, new: Real, stride: float) -> Real:
-    """old^1/2 (old^-1/2 new old^-1/2)^stride old^1/2: the step from one spread to another, lengthened.
-
-    EM creeps where the rows of a group hardly spread but for their noise; steps that grow until they fail do not.
-    """
-    if stride == 1:
-        return new
-    root = np.linalg.cholesky(regular(old))
-    inverse = np.linalg.inv(root)
-    ratios, axes = np.linalg.eigh(inverse @ new @ np.swapaxes(inverse, -1, -2))
-    turned = root @ axes
-    lengths = np.clip(ratios, 1e-3, 1e3) ** stride
-    return np.asarray((turned * lengths[..., None, :]) @ np.swapaxes(turned, -1, -2))
 
 
 def soften(evidence: Evidence, mixture: Mixture, prior: Real, rounds: int) -> Mixture:
@@ -142,12 +121,15 @@ def soften(evidence: Evidence, mixture: Mixture, prior: Real, rounds: int) -> Mi
         sizes = posterior.sum(axis=0)
         if sizes.min() < 1:
             break
-        means, scatters = np.empty_like(mixture.means), np.empty_like(mixture.spreads)
+        means, known = np.empty_like(mixture.means), []
         for k in range(mixture.n_components):
             weights = _weights(evidence, distances[:, k])
             explained = _fit_means(rows, mixture.spreads[k : k + 1], posterior[:, k] * weights)
-            means[k], scatters[k] = explained.means[0], _scatters(rows, explained, posterior[:, k], weights)[0]
-        spreads, _ = _spreads(scatters, sizes, scatters.sum(axis=0) / sizes.sum(), prior, mixture.family)
+            means[k] = explained.means[0]
+            known.append(_seen(rows, explained, posterior[:, k], weights))
+        seen = Seen(*(np.concatenate(each) for each in zip(*known, strict=True)))
+        common = seen.scatter.sum(axis=0) / sizes.sum()
+        spreads = em_step(Spreads(mixture.spreads, common), seen, prior, mixture.family).each
         mixture = replace(mixture, means=means, spreads=spreads, shares=sizes / sizes.sum())
     return mixture
 
@@ -212,14 +194,15 @@ def _fit_means(groups: Groups, spreads: Real, weights: Real) -> _Explained:
     return _explain(groups, marginal, np.einsum("jkg,gk->gj", marginal.factor, m))
 
 
-def _scatters(groups: Groups, explained: _Explained, shares: Real, weights: Real) -> Real:
-    """sum_i p_i E[w_i (v_i - mu)(v_i - mu)'] for each group: how far rows are known to be, and may be."""
+def _seen(groups: Groups, explained: _Explained, shares: Real, weights: Real) -> Seen:
+    """What rows say of the spreads: how far from the means they are known to be, and may be; each to its share p_i."""
     pull, weighed = explained.pull, explained.pull * (shares * weights)
+    sizes, unsure = np.add.reduceat(shares, groups.begin[:-1]), _summed(groups, explained.marginal, shares)
     spans = [slice(*span) for span in pairwise(groups.begin)]
-    known = np.array([weighed[:, span] @ pull[:, span].T for span in spans])
-    known += _summed(groups, explained.marginal, shares)
+    scatter = np.array([weighed[:, span] @ pull[:, span].T for span in spans]) + unsure
     factors = explained.marginal.factor.transpose(2, 0, 1)
-    return np.asarray(factors @ known @ factors.transpose(0, 2, 1))
+    known = np.eye(len(pull)) - unsure / sizes[:, None, None]
+    return Seen(factors @ scatter @ factors.transpose(0, 2, 1), known, sizes)
 
 
 def _summed(groups: Groups, marginal: Marginal, weights: Real) -> Real:
@@ -233,18 +216,6 @@ def _summed(groups: Groups, marginal: Marginal, weights: Real) -> Real:
 def _weights(evidence: Evidence, distance: Real) -> Real:
     """E of the precision of each row under Student's law, given its distance."""
     return np.asarray((TAIL + evidence.dimensions) / (TAIL + distance))
-
-
-def _spreads(scatters: Real, sizes: Real, shape: Real, prior: Real, family: str) -> tuple[Real, Real]:
-    """Spreads of the groups, and the common one."""
-    r, n = len(prior), sizes.sum()
-    pseudo = r + 2.0
-    if family == "scale":
-        size = (np.einsum("kl,jlk->j", np.linalg.inv(regular(shape)), scatters) + pseudo) / (r * sizes + pseudo)
-        common = ((scatters / size[:, None, None]).sum(axis=0) + pseudo * prior) / (n + pseudo)
-        return size[:, None, None] * common, common
-    common = (scatters.sum(axis=0) + pseudo * prior) / (n + pseudo)
-    return (scatters + pseudo * common) / (sizes + pseudo)[:, None, None], common
 
 
 def _complexity(sizes: Real, r: int, family: str) -> float:

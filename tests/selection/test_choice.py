@@ -254,7 +254,7 @@ class TestChoice:
         entries = as_entries(table[0])
         whole = choice.classify(entries)
         filled = choice.completed(entries, whole.posterior)
-        monkeypatch.setattr("fusewise.selection.choice.BLOCK", 7)
+        monkeypatch.setattr("fusewise.observations.tables.BLOCK_ROWS", 7)
         parts = choice.classify(entries)
         np.testing.assert_array_equal(parts.labels, whole.labels)
         np.testing.assert_array_equal(parts.outlying, whole.outlying)

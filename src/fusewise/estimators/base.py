@@ -12,7 +12,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import validate_data
 
 from fusewise.fidelity import Fidelity, as_fidelity
-from fusewise.observations import Entries, as_entries, is_complex
+from fusewise.observations import ParquetBlocks, Table, as_table, is_complex
 from fusewise.penalties import Penalty, as_penalty
 
 
@@ -73,10 +73,11 @@ class FusionEstimator(BaseEstimator):  # type: ignore[misc]
         tags.input_tags.sparse = True
         return tags
 
-    def _read(self, X: Any, y: Any, *, reset: bool) -> Entries:
+    def _read(self, X: Any, y: Any, *, reset: bool) -> Table:
         """The table, after scikit-learn's bookkeeping of columns. Complex tables are welcome; a complex y is not."""
         if y is not None and is_complex(y):
             raise ValueError("Complex data not supported in y (which is ignored here; leave it out)")
-        entries = as_entries(X, min_rows=2 if reset else 1)
-        validate_data(self, X, skip_check_array=True, reset=reset)
-        return entries
+        table = as_table(X, min_rows=2 if reset else 1)
+        header = X.header if isinstance(X, ParquetBlocks) else X
+        validate_data(self, header, skip_check_array=True, reset=reset)
+        return table

@@ -20,7 +20,8 @@ from fusewise.fusion.fuse import lam_without_effect
 from fusewise.fusion.setup import noise_level, pose
 from fusewise.kernels.devices import torch_device
 from fusewise.labels import group_means
-from fusewise.observations import Entries, warn_of_blanks
+from fusewise.observations import Entries, InMemory, Table, each_block, warn_of_blanks
+from fusewise.observations.checks import check_fits
 from fusewise.observations.entries import Real
 from fusewise.pairs import partial_squared_distances_to
 from fusewise.path import FusionPath, fusion_path
@@ -70,7 +71,8 @@ class FusionClustering(ShowingMixin, ClusterMixin, ClassNamePrefixFeaturesOutMix
     labels_ : cluster of each row, the largest first; -1 for outliers and for rows with nothing observed.
     n_clusters_ : number of clusters.
     cluster_centers_ : K x P.
-    fused_ : N x P, the u_i; each fused point has the centre of its cluster.
+    fused_ : N x P, the u_i; each fused point has the centre of its cluster. By default it is put together when asked
+        for, as ``cluster_centers_[labels_]`` with a place of its own for every outlier.
     probabilities_, confidence_ : N x K, the probability of each cluster for each row, and the largest of them (0 for a
         row with nothing observed). None in the plain algorithm.
     lam_, penalty_, fidelity_, rank_ : what was used.
@@ -79,7 +81,7 @@ class FusionClustering(ShowingMixin, ClusterMixin, ClassNamePrefixFeaturesOutMix
         lam was given.
     objective_, n_iter_, converged_ : of the solution taken (by default minus the criterion, and the number of
         partitions compared).
-    observations_ : the table as it was read.
+    observations_ : the table as it was read: ``Entries``, or ``SparseEntries`` or ``StreamedEntries`` if it is large.
     n_features_in_, feature_names_in_ : of the table.
 
     Examples
@@ -93,52 +95,84 @@ class FusionClustering(ShowingMixin, ClusterMixin, ClassNamePrefixFeaturesOutMix
     """
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Cluster the rows of X (NaN, null or not stored: a hole). y is ignored."""
+        """Cluster the rows of X (NaN, null or not stored: a hole). y is ignored.
+
+        By default no more of X than some rows at a time is made dense, or read from a ``numpy.memmap`` or from
+        ``RowBlocks``; the plain algorithm takes it whole.
+        """
         self._check_parameters()
-        entries = self._read(X, y, reset=True)
-        some = entries.row_counts > 0
-        seen = entries if some.all() else entries.take(np.flatnonzero(some))
-        if self.n_clusters is not None and self.n_clusters > seen.shape[0]:
-            raise ValueError(f"n_clusters={self.n_clusters}, but only {seen.shape[0]} rows have an observed entry")
-        self.observations_ = entries
+        table = self._read(X, y, reset=True)
+        n_seen = np.count_nonzero(table.row_counts)
+        if self.n_clusters is not None and self.n_clusters > n_seen:
+            raise ValueError(f"n_clusters={self.n_clusters}, but only {n_seen} rows have an observed entry")
+        self.__dict__.pop("fused_", None)  # of an earlier fit
+        self.observations_ = table
         self.path_: Choice | FusionPath | None = None
         self.probabilities_: Real | None = None
         self.confidence_: Real | None = None
         self.rank_: int | None = self._number("rank")
         if self._is_plain():
-            self._fit_plain(entries, seen)
+            self.observations_ = table.dense()
+            self._fit_plain(self.observations_)
         else:
-            self._fit_automatic(entries, seen)
+            self._fit_automatic(table)
         return self
+
+    def __getattr__(self, name: str) -> Any:
+        # Not a property: dir() of a scikit-learn estimator asks for every one of its class, and this one may be huge.
+        if name != "fused_" or not isinstance(vars(self).get("path_"), Choice):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        return self._fused(vars(self)["path_"])
+
+    def _fused(self, choice: Choice) -> npt.NDArray[Any]:
+        """Each row's centre: that of its cluster, its own likeliest place for an outlier, the mean for a blank row."""
+        table, centers = self.observations_, self.cluster_centers_
+        check_fits("fused_ (cluster_centers_[labels_], for clustered rows)", table.shape, centers.itemsize)
+        fused: npt.NDArray[Any] = centers[self.labels_]
+        alone = np.flatnonzero((self.labels_ < 0) & (table.row_counts > 0))
+        if len(alone):
+            fused[alone] = choice.ambient(choice.places(table.take(alone)))
+        fused[table.row_counts == 0] = np.asarray(self.probabilities_).mean(axis=0) @ centers
+        return fused
 
     def predict(self, X: Any) -> npt.NDArray[np.intp]:
         """The cluster of each row, as at the fit; -1 for an outlier, and for a row with nothing observed."""
         check_is_fitted(self)
-        entries = self._read(X, None, reset=False)
-        warn_of_blanks(entries, columns=False)
+        table = self._read(X, None, reset=False)
+        warn_of_blanks(table, columns=False)
         if isinstance(self.path_, Choice):
-            labels, _ = self._in_order(self.path_.classify(entries))
+            labels, _ = self._in_order(self.path_.classify(table))
         elif self.n_clusters_:
-            distances = partial_squared_distances_to(entries, self.cluster_centers_)
+            distances = self._squared_distances(table)
             labels = np.argmin(np.where(np.isnan(distances), np.inf, distances), axis=1)
         else:
-            labels = np.full(entries.shape[0], -1, dtype=np.intp)
-        return np.where(entries.row_counts > 0, labels, -1)
+            labels = np.full(table.shape[0], -1, dtype=np.intp)
+        return np.where(table.row_counts > 0, labels, -1)
 
     def transform(self, X: Any) -> npt.NDArray[Any]:
         """Distances to the cluster centres, scaled up from the observed entries to all; NaN where nothing is seen."""
         check_is_fitted(self)
-        return np.sqrt(partial_squared_distances_to(self._read(X, None, reset=False), self.cluster_centers_))
+        return np.sqrt(self._squared_distances(self._read(X, None, reset=False)))
 
     def score(self, X: Any, y: Any = None) -> float:
         """Minus the mean squared distance of an observed entry from the nearest centre: larger is better."""
         check_is_fitted(self)
-        entries = self._read(X, y, reset=False)
+        table = self._read(X, y, reset=False)
         if not self.n_clusters_:
             return -np.inf
-        squares = partial_squared_distances_to(entries, self.cluster_centers_).min(axis=1) / entries.shape[1]
-        seen = entries.row_counts > 0
-        return -float(np.average(squares[seen], weights=entries.row_counts[seen]))
+        squares = self._squared_distances(table).min(axis=1) / table.shape[1]
+        seen = table.row_counts > 0
+        return -float(np.average(squares[seen], weights=table.row_counts[seen]))
+
+    def _squared_distances(self, table: Table) -> Real:
+        """To the centres, N x K."""
+        squares = np.empty((table.shape[0], self.n_clusters_), np.finfo(table.dtype).dtype)
+
+        def one(rows: InMemory, where: slice) -> None:
+            squares[where] = partial_squared_distances_to(rows, self.cluster_centers_)
+
+        each_block(one, table)
+        return squares
 
     @property
     def _n_features_out(self) -> int:
@@ -166,14 +200,15 @@ class FusionClustering(ShowingMixin, ClusterMixin, ClassNamePrefixFeaturesOutMix
         value = getattr(self, name)
         return None if isinstance(value, str) else value
 
-    def _fit_automatic(self, entries: Entries, seen: Entries) -> None:
-        warn_of_blanks(entries)
-        if seen.shape[0] < 2:
-            raise ValueError(f"only {seen.shape[0]} of {entries.shape[0]} rows have an observed entry: nothing to fuse")
+    def _fit_automatic(self, table: Table) -> None:
+        warn_of_blanks(table)
+        seen = table.row_counts > 0
+        if seen.sum() < 2:
+            raise ValueError(f"only {seen.sum()} of {len(seen)} rows have an observed entry: nothing to fuse")
         seed = 0 if self.random_state is None else int(check_random_state(self.random_state).randint(2**31))
         with shown(self.verbose) as progress:
             self.path_ = choice = choose(
-                seen,
+                table,
                 n_clusters=self.n_clusters,
                 rank=self._number("rank"),
                 n_neighbors=self._number("n_neighbors"),
@@ -181,17 +216,16 @@ class FusionClustering(ShowingMixin, ClusterMixin, ClassNamePrefixFeaturesOutMix
                 seed=seed,
                 progress=progress,
             )
-            progress(f"labelling {entries.shape[0]} rows", 0, clusters=choice.n_clusters)
-            found = choice.classify(entries)
-        seen_labels = found.labels[entries.row_counts > 0]
-        self._order = np.argsort(np.argsort(-np.bincount(seen_labels, minlength=choice.n_clusters), kind="stable"))
+            progress(f"labelling {len(seen)} rows", 0, clusters=choice.n_clusters)
+            found = choice.classify(table)
+        sizes = np.bincount(found.labels[seen], minlength=choice.n_clusters)
+        self._order = np.argsort(np.argsort(-sizes, kind="stable"))
         labels, probabilities = self._in_order(found)
-        self.labels_ = np.where(entries.row_counts > 0, labels, -1)
+        self.labels_ = np.where(seen, labels, -1)
         self.probabilities_ = probabilities
-        self.confidence_ = np.where(entries.row_counts > 0, probabilities.max(axis=1), 0.0)
+        self.confidence_ = np.where(seen, probabilities.max(axis=1), 0.0)
         self.n_clusters_ = choice.n_clusters
-        self.cluster_centers_ = choice.centers.astype(entries.values.dtype)[np.argsort(self._order)]
-        self.fused_ = self._centers_of(choice, entries, probabilities.mean(axis=0))
+        self.cluster_centers_ = choice.centers.astype(table.dtype)[np.argsort(self._order)]
         self.lam_, self.penalty_, self.fidelity_ = choice.lam, L0(), Quadratic()
         self.rank_, self.noise_ = choice.subspace.rank, float(np.sqrt(choice.subspace.noise))
         self.objective_, self.n_iter_ = -choice.criteria[choice.chosen], len(choice.criteria)
@@ -201,16 +235,10 @@ class FusionClustering(ShowingMixin, ClusterMixin, ClassNamePrefixFeaturesOutMix
         """Labels (outliers -1) and probabilities, clusters in order of size."""
         return np.where(found.outlying, -1, self._order[found.labels]), found.posterior[:, np.argsort(self._order)]
 
-    def _centers_of(self, choice: Choice, entries: Entries, shares: Real) -> npt.NDArray[Any]:
-        """Each row's centre: that of its cluster, its own likeliest place for an outlier, the mean for a blank row."""
-        centers = self.cluster_centers_[self.labels_]
-        alone = np.flatnonzero((self.labels_ < 0) & (entries.row_counts > 0))
-        centers[alone] = choice.ambient(choice.places(entries.take(alone)))
-        centers[entries.row_counts == 0] = shares @ self.cluster_centers_
-        return centers
-
-    def _fit_plain(self, entries: Entries, seen: Entries) -> None:
+    def _fit_plain(self, entries: Entries) -> None:
         penalty = as_penalty(self.penalty)
+        some = entries.row_counts > 0
+        seen = entries if some.all() else entries.take(np.flatnonzero(some))
         if getattr(penalty, "sigma", 1.0) is None:
             penalty = penalty.replace(sigma=choose_sigma(seen))
         if isinstance(self.lam, str):

@@ -27,7 +27,8 @@ class FusionImputer(OneToOneFeatureMixin, TransformerMixin, FusionEstimator):  #
     closer is used: from the **clusters**, its expected value given the row's own entries (each cluster's guess, its
     centre moved along with what the row shows, weighed by the probability that the row belongs there); or from a
     **subspace** whose loadings are no surer than their columns allow, which is better where the table is nearly empty
-    or the rows do not cluster. With the plain algorithm, clusters fill a hole by the entry of their centre.
+    or the rows do not cluster. With the plain algorithm, clusters fill a hole by the entry of their centre. A table too
+    large to be held whole (``SparseEntries``, ``StreamedEntries``) is filled from the clusters, some rows at a time.
 
     Parameters
     ----------
@@ -37,7 +38,8 @@ class FusionImputer(OneToOneFeatureMixin, TransformerMixin, FusionEstimator):  #
     ----------
     clustering_ : the fitted ``FusionClustering``.
     held_out_error_ : root-mean-square error of hidden entries, in standard deviations of their columns, for each way of
-        filling and for "means", the column's mean. Empty where too few entries could be hidden to tell.
+        filling and for "means", the column's mean. Empty where too few entries could be hidden to tell, or the table is
+        not held whole.
     fill_ : the way that was taken, "clusters" or "subspace".
     n_iter_ : iterations of the clustering.
 
@@ -55,19 +57,19 @@ class FusionImputer(OneToOneFeatureMixin, TransformerMixin, FusionEstimator):  #
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Cluster the rows of X, and find out which way of filling is best. y is ignored."""
-        entries = self._read(X, y, reset=True)
-        self.held_out_error_ = self._held_out_errors(entries)
+        table = self._read(X, y, reset=True)
+        self.held_out_error_ = self._held_out_errors(table) if isinstance(table, Entries) else {}
         ways = {way: self.held_out_error_.get(way, np.inf) for way in ("clusters", "subspace")}
         self.fill_ = min(ways, key=lambda way: ways[way])
         self.clustering_ = self._clustering().fit(X)
-        self.smooth_ = Smooth.of(entries) if self.fill_ == "subspace" else None
+        self.smooth_ = Smooth.of(table.dense()) if self.fill_ == "subspace" else None
         self.n_iter_ = self.clustering_.n_iter_
         return self
 
     def transform(self, X: Any) -> npt.NDArray[Any]:
         """X with its holes filled; a row with nothing observed gets the mean."""
         check_is_fitted(self)
-        entries = self._read(X, None, reset=False)
+        entries = self._read(X, None, reset=False).dense()
         whole = _by_clusters(self.clustering_, entries) if self.smooth_ is None else self.smooth_.completed(entries)
         return entries.fill(whole)
 
@@ -83,7 +85,7 @@ class FusionImputer(OneToOneFeatureMixin, TransformerMixin, FusionEstimator):  #
             return {}
         rest = Entries(np.where(hidden, 0, entries.values), entries.mask & ~hidden, entries.feature_names)
         table = np.where(rest.mask, rest.values, np.nan)
-        deviations = np.sqrt(np.square(np.abs(rest.centred)).sum(axis=0) / np.maximum(rest.column_counts, 1))
+        deviations = np.sqrt(rest.column_variances)
         unit = np.broadcast_to(np.where(deviations > 0, deviations, 1), entries.shape)
 
         def error(filled: npt.NDArray[Any]) -> float:

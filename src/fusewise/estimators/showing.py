@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy.typing as npt
 
+from fusewise.observations import Entries
+
 
 class ShowingMixin:
     """``report`` and the HTML shown by notebooks, for an estimator with the results of ``FusionClustering``.
@@ -50,5 +52,6 @@ class ShowingMixin:
         return bundle
 
     def _card(self) -> str:
-        """What was found, below scikit-learn's diagram; nothing before the fit."""
-        return str(import_module("fusewise.report.card").card(self)) if hasattr(self, "labels_") else ""
+        """What was found, below scikit-learn's diagram; nothing before the fit, or if the table is not held whole."""
+        held = isinstance(getattr(self, "observations_", None), Entries)
+        return str(import_module("fusewise.report.card").card(self)) if held else ""

@@ -7,14 +7,14 @@ import warnings
 import numpy as np
 import numpy.typing as npt
 
-from fusewise.observations.entries import Entries
+from fusewise.observations.tables import Table
 
 
 class DataWarning(UserWarning):
     """The table holds rows or columns that tell nothing."""
 
 
-def warn_of_blanks(table: Entries, *, columns: bool = True) -> None:
+def warn_of_blanks(table: Table, *, columns: bool = True) -> None:
     """Say which rows (and columns) tell nothing."""
     rows = np.flatnonzero(table.row_counts == 0)
     if len(rows):

@@ -11,8 +11,11 @@ import numpy as np
 
 from fusewise.observations.entries import Entries, Mask, Values
 
-#: Entries of a table read at once: 256 MB of doubles.
-READ_ENTRIES = 32_000_000
+#: Entries of a table read at once: 64 MB of doubles.
+READ_ENTRIES = 8_000_000
+#: Numbers that are kept as they are; others become doubles.
+FLOATS = (np.float64, np.float32)
+COMPLEX = (np.complex128, np.complex64)
 
 
 @runtime_checkable
@@ -35,7 +38,7 @@ class ArrayBlocks:
 
     Attributes
     ----------
-    array : N x P real numbers; NaN is a hole.
+    array : N x P numbers; NaN is a hole.
     mask : N x P, true where observed; None: all that is not NaN.
     """
 
@@ -45,13 +48,15 @@ class ArrayBlocks:
     @property
     def shape(self) -> tuple[int, int]:
         """(N, P)."""
+        if len(self.array.shape) != 2:
+            raise ValueError(f"Expected 2D array, got {len(self.array.shape)}D array instead: one row per point")
         n, p = self.array.shape
         return n, p
 
     def blocks(self) -> Iterator[Entries]:
         """The rows in order, some at a time."""
         n, p = self.shape
-        step = max(1, READ_ENTRIES // p)
+        step = max(1, READ_ENTRIES // max(p, 1))
         for begin in range(0, n, step):
             rows = slice(begin, begin + step)
             yield _entries(np.asarray(self.array[rows]), None if self.mask is None else np.asarray(self.mask[rows]))
@@ -73,7 +78,17 @@ class ParquetBlocks:
     @property
     def names(self) -> tuple[str, ...]:
         """Of the columns."""
-        return self.columns or tuple(_parquet().ParquetFile(self.path).schema_arrow.names)
+        known = tuple(_parquet().ParquetFile(self.path).schema_arrow.names)
+        unknown = set(self.columns or ()).difference(known)
+        if unknown:
+            raise ValueError(f"{os.fspath(self.path)} has no column {min(unknown)!r}; it has {', '.join(known[:20])}")
+        return self.columns or known
+
+    @property
+    def header(self) -> Any:
+        """The columns without their rows, as an Arrow table."""
+        schema = _parquet().ParquetFile(self.path).schema_arrow
+        return schema.empty_table().select(list(self.names))
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -83,10 +98,13 @@ class ParquetBlocks:
     def blocks(self) -> Iterator[Entries]:
         """The rows in order, some at a time: never more than a row group holds."""
         names = list(self.names)
+        single = all(str(kind) == "float" for kind in self.header.schema.types)  # Arrow's word for float32
         with _parquet().ParquetFile(self.path) as file:
-            for batch in file.iter_batches(max(1, READ_ENTRIES // len(names)), columns=names):
-                columns = [self._numbers(batch, name) for name in names]
-                yield _entries(np.column_stack(columns), None, tuple(names))
+            for batch in file.iter_batches(max(1, READ_ENTRIES // max(len(names), 1)), columns=names):
+                values = np.empty((len(batch), len(names)), np.float32 if single else np.float64)
+                for j, name in enumerate(names):
+                    values[:, j] = self._numbers(batch, name)
+                yield _entries(values, None, tuple(names))
 
     def _numbers(self, batch: Any, name: str) -> Values:
         """A column as floats, NaN where null."""
@@ -97,6 +115,10 @@ class ParquetBlocks:
 
 
 def _entries(values: Values, mask: Mask | None, names: tuple[str, ...] | None = None) -> Entries:
+    if values.dtype.kind not in "biufc":
+        raise ValueError(f"the array holds {values.dtype}, not numbers")
+    if values.dtype not in FLOATS + COMPLEX:
+        values = values.astype(np.complex128 if values.dtype.kind == "c" else np.float64)
     observed = ~np.isnan(values)
     if mask is not None:
         observed &= mask.astype(bool)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -42,6 +42,16 @@ class Entries:
         return n, p
 
     @property
+    def dtype(self) -> np.dtype[Any]:
+        """Of the values."""
+        return self.values.dtype
+
+    @property
+    def n_stored(self) -> int:
+        """Numbers held in memory."""
+        return int(self.values.size)
+
+    @property
     def target(self) -> Values:
         """A_i' b_i: the observed values, zero where hidden."""
         return self.values
@@ -74,8 +84,18 @@ class Entries:
     @cached_property
     def column_means(self) -> Values:
         """Mean of the observed entries of each column (0 where there is none)."""
-        means = self.values.sum(axis=0) / np.maximum(self.column_counts, 1)
-        return np.asarray(means, dtype=self.values.dtype)
+        means = self.values.sum(axis=0, dtype=wide(self.dtype)) / np.maximum(self.column_counts, 1)
+        return np.asarray(means, dtype=self.dtype)
+
+    @cached_property
+    def column_variances(self) -> Real:
+        """Mean square of the deviations of each column from its mean."""
+        squares = np.zeros(self.shape[1])
+        step = max(1, BLOCK_ENTRIES // self.shape[1])
+        for rows in (slice(begin, begin + step) for begin in range(0, self.shape[0], step)):
+            deviations = np.where(self.mask[rows], self.values[rows] - self.column_means, 0)
+            squares += np.square(np.abs(deviations), dtype=float).sum(axis=0)
+        return squares / np.maximum(self.column_counts, 1)
 
     @cached_property
     def centred(self) -> Values:
@@ -85,8 +105,16 @@ class Entries:
     @cached_property
     def spread(self) -> float:
         """Root-mean-square distance of a whole row from the mean row: the unit in which lengths are judged."""
-        variances = np.square(np.abs(self.centred)).sum(axis=0) / np.maximum(self.column_counts, 1)
-        return float(np.sqrt(variances.sum()))
+        return float(np.sqrt(self.column_variances.sum()))
+
+    @property
+    def squares(self) -> Real:
+        """|x|², zero where hidden."""
+        return np.square(np.abs(self.values))
+
+    def columns(self) -> Iterator[Values]:
+        """The observed entries of each column."""
+        return (self.values[self.mask[:, j], j] for j in range(self.shape[1]))
 
     def fill(self, values: npt.ArrayLike) -> Values:
         """S_i x_i + (I - S_i) m: the table with its holes filled from `values` (a row, or a whole table)."""
@@ -95,6 +123,20 @@ class Entries:
     def take(self, rows: npt.NDArray[Any] | slice) -> Entries:
         """Some of the rows."""
         return Entries(self.values[rows], self.mask[rows], self.feature_names)
+
+    def parts(self) -> Iterator[Entries]:
+        """The table piece by piece, as it fits in memory: all of it."""
+        yield self
+
+    def dense(self) -> Entries:
+        """The table as it is."""
+        return self
+
+    def standardised(self, columns: npt.NDArray[np.intp], scale: Real, middle: Values) -> Entries:
+        """(x - middle) / scale in some columns (in double precision: tables may be singles, likelihoods should not)."""
+        mask = self.mask[:, columns]
+        values = (self.values[:, columns].astype(wide(self.dtype)) - middle[columns]) / scale[columns]
+        return Entries(np.where(mask, values, 0), mask)
 
     def real(self) -> Entries:
         """A complex column as two real ones: all real parts, then all imaginary ones. Real tables as they are."""
@@ -156,3 +198,8 @@ class Entries:
         system = self.seen + pull[:, None]
         system[system <= 0] = 1
         return lambda right: right / system
+
+
+def wide(dtype: np.dtype[Any]) -> type[np.floating[Any]] | type[np.complexfloating[Any, Any]]:
+    """Double precision, real or complex."""
+    return np.complex128 if dtype.kind == "c" else np.float64

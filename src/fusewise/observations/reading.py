@@ -10,11 +10,39 @@ from scipy import sparse
 from sklearn.utils import check_array
 from sklearn.utils.validation import _get_feature_names
 
+from fusewise.observations.blocks import COMPLEX, FLOATS, ArrayBlocks, RowBlocks
+from fusewise.observations.checks import check_size, refuse, refuse_infinite
 from fusewise.observations.entries import Entries, Mask, Values
 from fusewise.observations.sparse import SparseEntries
+from fusewise.observations.streamed import StreamedEntries
+from fusewise.observations.tables import Table
 
-FLOATS = (np.float64, np.float32)
-COMPLEX = (np.complex128, np.complex64)
+#: Entries, hidden ones counted, up to which a table is held as an array with a mask: 0.6 GB of doubles.
+DENSE_ENTRIES = 64_000_000
+
+
+def as_table(X: Any, *, min_rows: int = 2) -> Table:
+    """Read a table with holes, whatever its size: as ``as_entries`` does where that is small.
+
+    Parameters
+    ----------
+    X : whatever ``as_entries`` reads, and ``RowBlocks``. Of more than `DENSE_ENTRIES`, a sparse matrix is kept as it
+        is (``SparseEntries``), and a ``numpy.memmap`` or ``RowBlocks`` is left where it is (``StreamedEntries``).
+    min_rows : fewest rows accepted.
+    """
+    if isinstance(X, SparseEntries | StreamedEntries):
+        return X
+    if isinstance(X, np.memmap) and X.ndim == 2 and X.size > DENSE_ENTRIES:
+        X = ArrayBlocks(X)
+    table: SparseEntries | StreamedEntries
+    if isinstance(X, RowBlocks) and callable(X.blocks):  # a frame may have a column of that name
+        check_size(X.shape, min_rows)
+        table = StreamedEntries.of(X)
+    elif sparse.issparse(X):
+        table = as_sparse_entries(X, min_rows=min_rows)
+    else:
+        return as_entries(X, min_rows=min_rows)
+    return table.dense() if table.shape[0] * table.shape[1] <= DENSE_ENTRIES else table
 
 
 def as_entries(X: Any, mask: npt.ArrayLike | None = None, *, min_rows: int = 2) -> Entries:
@@ -43,14 +71,14 @@ def as_entries(X: Any, mask: npt.ArrayLike | None = None, *, min_rows: int = 2) 
     observed = ~np.isnan(values)
     if mask is not None:
         observed &= _as_mask(mask, values.shape)
-    _refuse_infinite(values, observed, names)
+    refuse_infinite(values, observed, names)
     values = np.where(observed, values, 0)
     return Entries(values, observed, None if names is None else tuple(map(str, names)))
 
 
 def as_sparse_entries(X: Any, *, min_rows: int = 2) -> SparseEntries:
     """Read a sparse table without filling it up: the stored entries are observed, NaN among them excepted."""
-    _check_size(X.shape, min_rows)
+    check_size(X.shape, min_rows)
     rows = sparse.csr_matrix(X, copy=True)
     rows.sum_duplicates()
     if rows.dtype not in FLOATS + COMPLEX:
@@ -62,7 +90,7 @@ def as_sparse_entries(X: Any, *, min_rows: int = 2) -> SparseEntries:
     infinite = np.flatnonzero(np.isinf(rows.data))
     if len(infinite):
         row = int(np.searchsorted(rows.indptr, infinite[0], side="right")) - 1
-        _refuse(row, int(rows.indices[infinite[0]]), len(infinite) - 1, None)
+        refuse(row, int(rows.indices[infinite[0]]), len(infinite) - 1, None)
     return SparseEntries(rows)
 
 
@@ -74,7 +102,7 @@ def _as_numbers(X: Any, min_rows: int) -> Values:
             raise ValueError(
                 f"Expected 2D array, got {X.ndim}D array instead: one row per point, one column per feature"
             )
-        _check_size(X.shape, min_rows)
+        check_size(X.shape, min_rows)
         kept: Values = X if X.dtype in COMPLEX else X.astype(np.complex128)
         return kept
     try:
@@ -102,32 +130,6 @@ def _as_mask(mask: npt.ArrayLike, shape: tuple[int, ...]) -> Mask:
     if mask.dtype != bool and not np.isin(mask, (0, 1)).all():
         raise ValueError("mask must hold only True (observed) and False (hidden)")
     return mask.astype(bool)
-
-
-def _check_size(shape: tuple[int, ...], min_rows: int) -> None:
-    """Too few rows or columns, in scikit-learn's words."""
-    if shape[0] < min_rows:
-        raise ValueError(
-            f"Found array with {shape[0]} sample(s) (shape={shape}) while a minimum of {min_rows} is required."
-        )
-    if shape[1] < 1:
-        raise ValueError(f"Found array with 0 feature(s) (shape={shape}) while a minimum of 1 is required.")
-
-
-def _refuse_infinite(values: Values, observed: Mask, names: npt.NDArray[Any] | None) -> None:
-    infinite = np.argwhere(np.isinf(values) & observed)
-    if len(infinite):
-        row, column = infinite[0]
-        _refuse(row, column, len(infinite) - 1, names)
-
-
-def _refuse(row: int, column: int, n_more: int, names: npt.NDArray[Any] | None) -> None:
-    name = f" ({names[column]!r})" if names is not None else ""
-    more = f", and {n_more} more" if n_more else ""
-    raise ValueError(
-        f"Input X contains infinity: at row {row}, column {column}{name}{more}. "
-        "Mark unknown entries as NaN, or hide them with mask."
-    )
 
 
 def _first_non_number(X: Any) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -10,12 +11,16 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from fusewise.observations.checks import check_fits
 from fusewise.observations.entries import Entries, Real, Values
 
 
 @dataclass(frozen=True, eq=False)
 class SparseEntries:
     """x_i seen on the index set I_i, only what was seen being stored; the words of ``Entries``.
+
+    ``values``, ``seen`` and ``squares`` are sparse matrices where those of ``Entries`` are arrays: products with
+    either read alike.
 
     Attributes
     ----------
@@ -32,6 +37,32 @@ class SparseEntries:
         n, p = self.rows.shape
         return n, p
 
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Of the values."""
+        dtype: np.dtype[Any] = self.rows.dtype
+        return dtype
+
+    @property
+    def n_stored(self) -> int:
+        """Numbers held in memory."""
+        return int(self.rows.nnz)
+
+    @property
+    def values(self) -> Any:
+        """The observed values, zero where hidden."""
+        return self.rows
+
+    @cached_property
+    def seen(self) -> Any:
+        """1 where observed, 0 where hidden."""
+        return self._alike(np.ones(self.n_stored, self.rows.real.dtype))
+
+    @property
+    def squares(self) -> Any:
+        """|x|², zero where hidden."""
+        return self._alike(np.square(np.abs(self.rows.data)))
+
     @cached_property
     def row_counts(self) -> npt.NDArray[np.intp]:
         """Observed entries in each row."""
@@ -45,12 +76,12 @@ class SparseEntries:
     @property
     def is_complete(self) -> bool:
         """Whether nothing is hidden."""
-        return bool(self.rows.nnz == self.shape[0] * self.shape[1])
+        return self.n_stored == self.shape[0] * self.shape[1]
 
     @property
     def observed_fraction(self) -> float:
         """p0: observed entries over all entries."""
-        return float(self.rows.nnz / (self.shape[0] * self.shape[1]))
+        return self.n_stored / (self.shape[0] * self.shape[1])
 
     @cached_property
     def column_means(self) -> Values:
@@ -63,23 +94,51 @@ class SparseEntries:
         squares = np.square(np.abs(self.rows.data - self.column_means[self.rows.indices]), dtype=float)
         return np.asarray(self._column_sums(squares) / np.maximum(self.column_counts, 1))
 
-    def _column_sums(self, data: Values) -> Values:
-        ones = np.ones(self.shape[0])
-        return np.asarray(sparse.csr_matrix((data, self.rows.indices, self.rows.indptr), self.shape).T @ ones)
+    @property
+    def is_constant(self) -> npt.NDArray[np.bool_]:
+        """Whether each column has the same value wherever it was observed."""
+        first = np.zeros(self.shape[1], self.dtype)
+        first[self.rows.indices] = self.rows.data  # some entry of each column
+        other = self.rows.data != first[self.rows.indices]
+        return np.asarray(np.bincount(self.rows.indices[other], minlength=self.shape[1]) == 0)
 
-    def take(self, rows: npt.NDArray[Any]) -> SparseEntries:
+    def columns(self) -> Iterator[Values]:
+        """The observed entries of each column."""
+        by_column = self.rows.tocsc()
+        return (by_column.data[a:b] for a, b in zip(by_column.indptr[:-1], by_column.indptr[1:], strict=True))
+
+    def take(self, rows: npt.NDArray[Any] | slice) -> SparseEntries:
         """Some of the rows."""
         return SparseEntries(self.rows[rows], self.feature_names)
 
+    def parts(self) -> Iterator[SparseEntries]:
+        """The table piece by piece, as it fits in memory: all of it."""
+        yield self
+
     def standardised(self, columns: npt.NDArray[np.intp], scale: Real, middle: Values) -> SparseEntries:
         """(x - middle) / scale in some columns (in double precision)."""
-        kept = self.rows[:, columns]
+        kept = self.rows if len(columns) == self.shape[1] else self.rows[:, columns]
         data = (kept.data - middle[columns][kept.indices]) / scale[columns][kept.indices]
         return SparseEntries(sparse.csr_matrix((data, kept.indices, kept.indptr), kept.shape))
 
+    def real(self) -> SparseEntries:
+        """A complex column as two real ones: all real parts, then all imaginary ones. Real tables as they are."""
+        if self.dtype.kind != "c":
+            return self
+        both = [self._alike(part) for part in (self.rows.data.real, self.rows.data.imag)]
+        return SparseEntries(sparse.hstack(both, "csr"))
+
     def dense(self) -> Entries:
-        """The same as ``Entries``: where these are few rows."""
+        """The same as ``Entries``, where that fits in memory."""
+        check_fits("the table with its holes", self.shape, self.dtype.itemsize + 1)
         values, mask = np.zeros(self.shape, self.rows.dtype), np.zeros(self.shape, bool)
         where = np.repeat(np.arange(self.shape[0]), np.diff(self.rows.indptr)), self.rows.indices
         values[where], mask[where] = self.rows.data, True
         return Entries(values, mask, self.feature_names)
+
+    def _alike(self, data: Values) -> Any:
+        """Other numbers where these are stored."""
+        return sparse.csr_matrix((data, self.rows.indices, self.rows.indptr), self.shape)
+
+    def _column_sums(self, data: Values) -> Values:
+        return np.asarray(self._alike(data).T @ np.ones(self.shape[0]))

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
-from fusewise.observations import Entries
+from fusewise.observations import Entries, InMemory
 from fusewise.observations.entries import Real, Values
 
 Index = npt.NDArray[np.intp]
@@ -84,18 +84,17 @@ def partial_squared_distances_between(entries: Entries, first: Index, second: In
     return s
 
 
-def partial_squared_distances_to(entries: Entries, points: Values) -> Real:
+def partial_squared_distances_to(rows: InMemory, points: Values) -> Real:
     """(P / |I_i|) ||S_i (x_i - c_k)||² for whole points c_k; NaN for a row with nothing observed.
 
     Each row's distances depend on that row alone, so new rows are treated alike in any company.
     """
-    shift = points.mean(axis=0) if len(points) else np.zeros(points.shape[1], points.dtype)
-    values = real_view(np.where(entries.mask, entries.values - shift, 0))
-    moved = points - shift
-    s = values @ real_view(moved).T
-    s *= -2
-    s += np.square(values).sum(axis=1)[:, None]
-    s += entries.seen @ np.square(np.abs(moved)).T
+    p = rows.shape[1]
+    shift = points.mean(axis=0) if len(points) else np.zeros(p, points.dtype)
+    near, moved = rows.standardised(np.arange(p), np.ones(p), shift), points - shift
+    s = -2 * np.asarray(near.values @ moved.conj().T).real
+    s += np.asarray(near.squares.sum(axis=1)).reshape(-1, 1)
+    s += near.seen @ np.square(np.abs(moved)).T
     np.maximum(s, 0, out=s)
-    counts = entries.row_counts[:, None]
-    return np.where(counts > 0, s * (entries.shape[1] / np.maximum(counts, 1)), np.nan)
+    counts = rows.row_counts[:, None]
+    return np.where(counts > 0, s * (p / np.maximum(counts, 1)), np.nan).astype(np.finfo(rows.dtype).dtype)

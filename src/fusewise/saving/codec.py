@@ -18,6 +18,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from fusewise.estimators.base import FusionEstimator
+from fusewise.observations import RowBlocks
 from fusewise.saving.registry import ESTIMATORS, PARAMETERISED, RECORDS
 
 Array = npt.NDArray[Any]
@@ -40,6 +41,8 @@ class Encoder:
         """The tree of a value; `where` names it in errors."""
         if value is None or isinstance(value, bool | int | str):
             return value
+        if isinstance(value, RowBlocks):
+            return None  # a table that is streamed stays where it is
         if isinstance(value, np.generic):
             return self.encode(value.item(), where)
         if isinstance(value, float):

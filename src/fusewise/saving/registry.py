@@ -12,7 +12,7 @@ from fusewise.evidence import Evidence
 from fusewise.fidelity import FIDELITIES
 from fusewise.fusion import Solution
 from fusewise.mixture import Mixture
-from fusewise.observations import Entries, SparseEntries
+from fusewise.observations import Entries, SparseEntries, StreamedEntries
 from fusewise.path import FusionPath
 from fusewise.penalties import PENALTIES
 from fusewise.selection import Choice, Smooth
@@ -28,7 +28,7 @@ def _by_name(*classes: type[Any]) -> dict[str, type[Any]]:
 #: Results: dataclasses, saved field by field.
 RECORDS = _by_name(
     AlongAxes, Choice, ColumnMixture, Entries, Evidence, FusionPath, MergeTree, Mixture, Smooth, Solution,
-    SparseEntries, Subspace,
+    SparseEntries, StreamedEntries, Subspace,
 )  # fmt: skip
 
 #: Penalties and fidelities, saved by their parameters.

@@ -11,13 +11,14 @@ from sklearn.exceptions import ConvergenceWarning
 
 from fusewise.evidence import Evidence
 from fusewise.kernels.threads import in_threads
-from fusewise.mixture import TAIL, Mixture, fit_groups, soften
+from fusewise.mixture import Mixture, fit_groups, soften
 from fusewise.observations import Quadratics
 from fusewise.observations.entries import Real
 from fusewise.pairs import nearest_expected
 from fusewise.progress import Progress, silent
 from fusewise.selection.clusters import SOFT_ROUNDS
 from fusewise.selection.criterion import criterion
+from fusewise.spreads import TAIL
 from fusewise.tree import MergeTree, fusion_tree
 
 Labels = npt.NDArray[np.intp]

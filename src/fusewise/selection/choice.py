@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,14 +9,14 @@ import numpy.typing as npt
 from scipy.special import fdtrc
 
 from fusewise.evidence import Evidence, Index
-from fusewise.kernels.threads import in_threads
-from fusewise.mixture import TAIL, Mixture, probabilities
-from fusewise.observations import Entries
+from fusewise.mixture import Mixture, probabilities
+from fusewise.observations import InMemory, Table, each_block
 from fusewise.observations.entries import Real, Values
 from fusewise.progress import Progress, silent
-from fusewise.selection.axes import fit_axes, prior_variances, standardised, varying_columns
+from fusewise.selection.axes import fit_axes, prior_variances, varying_columns
 from fusewise.selection.candidates import Labels, Rows, assign, compare, grow, partitions
 from fusewise.selection.clusters import Clusters, ambient, better_explained
+from fusewise.spreads import TAIL
 from fusewise.subspace import Subspace
 from fusewise.tree import MergeTree
 
@@ -31,8 +30,9 @@ SMALLEST_SHARE = 0.015
 SAMPLE = 5_000
 #: A row is an outlier if its own cluster puts less than this probability so far out.
 OUTLIER_LEVEL = 0.01
-#: Rows taken at a time where all rows are gone through.
-BLOCK = 8192
+#: Axes and independent columns are fitted to more rows than that where a typical column would have fewer entries than
+#: this, but not to more than fill so many numbers; passes are then dear, and end at a gain of so much for each entry.
+ENTRIES_PER_COLUMN, MOST_NUMBERS, WIDE_TOL = 300, 50_000_000, 1e-4
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +59,7 @@ class Choice:
     ----------
     columns, scale, middle : which columns vary; the standard deviation of each (1 for the others), and its mean. The
         subspace and the clusters are those of the varying columns, standardised.
-    rows : the rows that were looked at: all, or a sample of a large table.
+    rows : the rows that were looked at, numbered among those with something observed: all, or a sample.
     subspace, evidence, tree : the steps on the way.
     partitions, mixtures, criteria : the candidates along the tree, one for each number of clusters from 1 up.
     chosen : which of them was taken.
@@ -99,50 +99,50 @@ class Choice:
         """K x P, in the units of the table."""
         return self._in_units(self.clusters.centers)
 
-    def classify(self, entries: Entries) -> Classified:
+    def classify(self, table: Table) -> Classified:
         """The likeliest cluster of each row, its probabilities, and whether it is too far out for any."""
-        n = entries.shape[0]
+        n = table.shape[0]
         found = Classified(np.empty(n, np.intp), np.empty((n, self.n_clusters)), np.empty(n, bool))
 
-        def one(rows: slice) -> None:
-            densities, distances, dimensions = self.clusters.log_densities(self.standardised(entries, rows))
+        def one(rows: InMemory, where: slice) -> None:
+            densities, distances, dimensions = self.clusters.log_densities(self.standardised(rows))
             posterior, _ = probabilities(densities)
             labels = posterior.argmax(axis=1)
             d = np.maximum(dimensions, 1)
             nearest = distances[np.arange(len(labels)), labels]
-            found.labels[rows], found.posterior[rows] = labels, posterior
-            found.outlying[rows] = fdtrc(d, TAIL, nearest / d) < OUTLIER_LEVEL
+            found.labels[where], found.posterior[where] = labels, posterior
+            found.outlying[where] = fdtrc(d, TAIL, nearest / d) < OUTLIER_LEVEL
 
-        _each(one, n)
+        each_block(one, table)
         return found
 
-    def completed(self, entries: Entries, posterior: Real) -> Values:
+    def completed(self, table: Table, posterior: Real) -> Values:
         """E[row | its entries], in the units of the table: each cluster's guess, weighed by its probability."""
-        filled = np.empty(entries.shape, self.middle.dtype)
+        filled = np.empty(table.shape, self.middle.dtype)
 
-        def one(rows: slice) -> None:
-            filled[rows] = self._in_units(self.clusters.completed(self.standardised(entries, rows), posterior[rows]))
+        def one(rows: InMemory, where: slice) -> None:
+            filled[where] = self._in_units(self.clusters.completed(self.standardised(rows), posterior[where]))
 
-        _each(one, entries.shape[0])
+        each_block(one, table, width=table.shape[1])
         return filled
 
-    def places(self, entries: Entries) -> Real:
+    def places(self, table: Table) -> Real:
         """Coordinates of each row in the subspace, by least squares on its entries."""
-        places = np.empty((entries.shape[0], self.evidence.shape[1]))
+        places = np.empty((table.shape[0], self.evidence.shape[1]))
 
-        def one(rows: slice) -> None:
-            places[rows] = Evidence.of(self.subspace, self.standardised(entries, rows)).places.T
+        def one(rows: InMemory, where: slice) -> None:
+            places[where] = Evidence.of(self.subspace, self.standardised(rows)).places.T
 
-        _each(one, entries.shape[0])
+        each_block(one, table)
         return places
 
     def ambient(self, places: Real) -> Values:
         """Coordinates as rows of the table, in its units."""
         return self._in_units(ambient(self.subspace, places))
 
-    def standardised(self, entries: Entries, rows: slice = slice(None)) -> Entries:
+    def standardised(self, rows: InMemory) -> InMemory:
         """Rows of a table on the scale of the clusters."""
-        return standardised(entries.take(rows), self.columns, self.scale, self.middle)
+        return rows.standardised(self.columns, self.scale, self.middle)
 
     def _in_units(self, rows: Values) -> Values:
         """Standardised rows of the varying columns as rows of the table."""
@@ -152,7 +152,7 @@ class Choice:
 
 
 def choose(
-    entries: Entries,
+    table: Table,
     *,
     n_clusters: int | None = None,
     rank: int | None = None,
@@ -170,38 +170,42 @@ def choose(
     is done again. Last, every row goes to its likeliest cluster, and the mixture is fitted once more; where clusters
     with independent columns explain the entries better than the axes do, they take its place.
 
-    Of more than `SAMPLE` rows a sample is looked at: no cluster that is large enough to count escapes it.
+    Of more than `SAMPLE` rows a sample is looked at: no cluster that is large enough to count escapes it. What is
+    fitted to columns (axes, and the means of independent columns) may need more rows than that, where a table is
+    nearly empty.
 
     Parameters
     ----------
-    entries : table, every row with something observed.
+    table : rows with nothing observed are passed over.
     n_clusters, rank, n_neighbors : numbers to use instead of choosing them.
     min_size : smallest cluster considered; None: 1.5% of the rows, at least 3.
     seed : of the sample.
     progress : told of each step.
     """
-    columns, scale = varying_columns(entries)
-    n = entries.shape[0]
-    rows = np.arange(n) if n <= SAMPLE else np.sort(np.random.default_rng(seed).choice(n, SAMPLE, replace=False))
-    table = standardised(entries.take(rows), columns, scale, entries.column_means)
-    share = len(rows) / n
-    smallest = max(3.0, SMALLEST_SHARE * len(rows)) if min_size is None else max(float(min_size) * share, 1.0)
+    columns, scale = varying_columns(table)
+    seen = np.flatnonzero(table.row_counts > 0)
+    n = len(seen)
+    rows, many = _samples(n, table.column_counts[columns], table.n_stored / table.shape[0], seed)
+    wide = table.take(seen[many]).standardised(columns, scale, table.column_means)
+    enough = len(many) == len(rows)
+    sample = wide if enough else wide.take(np.searchsorted(many, rows))
+    smallest = max(3.0, SMALLEST_SHARE * len(rows)) if min_size is None else max(min_size * len(rows) / n, 1.0)
 
     def attempt(rank: int) -> Choice:
-        subspace = fit_axes(table, rank, progress)
-        evidence = Evidence.of(subspace, table)
+        subspace = fit_axes(wide, rank, progress) if enough else fit_axes(wide, rank, progress, tol=WIDE_TOL)
+        evidence = Evidence.of(subspace, sample)
         placed = Rows.of(evidence, prior_variances(subspace, evidence))
         progress(f"merge tree of {len(rows)} rows in {subspace.rank} dimensions", 0)
         tree = grow(placed, n_neighbors or NEIGHBORS)
         candidates = partitions(tree, placed.places, smallest, n_clusters)
         told = n_clusters is not None
-        compared = compare(placed, candidates, complete=table.is_complete, all_of_them=told, progress=progress)
+        compared = compare(placed, candidates, complete=sample.is_complete, all_of_them=told, progress=progress)
         chosen = len(compared.criteria) - 1 if told else int(np.argmax(compared.criteria))
         mixture = assign(placed, compared.mixtures[chosen])
         return Choice(
             columns,
             scale,
-            entries.column_means,
+            table.column_means,
             rows,
             subspace,
             evidence,
@@ -211,7 +215,7 @@ def choose(
             compared.criteria,
             chosen,
             mixture,
-            better_explained(table, evidence, subspace, mixture),
+            better_explained(wide, evidence if enough else Evidence.of(subspace, wide), subspace, mixture),
             compared.interrupted,
         )
 
@@ -221,7 +225,14 @@ def choose(
     return attempt(needed) if rank is None and needed > choice.subspace.rank else choice
 
 
-def _each(work: Callable[[slice], None], n: int) -> None:
-    """Go through the rows in blocks, on all cores (the heavy parts let go of the interpreter)."""
-    for _ in in_threads(work, [slice(begin, min(begin + BLOCK, n)) for begin in range(0, n, BLOCK)]):
-        pass
+def _samples(n: int, column_counts: Index, row_length: float, seed: int) -> tuple[Index, Index]:
+    """Rows in which to look for clusters, and rows to fit columns to: the same, or more that include them."""
+    if n <= SAMPLE:
+        return np.arange(n), np.arange(n)
+    random = np.random.default_rng(seed)
+    rows = np.sort(random.choice(n, SAMPLE, replace=False))
+    typical = max(float(np.median(column_counts)), 1.0)
+    wanted = int(min(n * min(ENTRIES_PER_COLUMN / typical, 1.0), MOST_NUMBERS / row_length))
+    if wanted <= SAMPLE:
+        return rows, rows
+    return rows, np.union1d(rows, random.choice(n, wanted, replace=False))

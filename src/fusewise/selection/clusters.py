@@ -11,7 +11,7 @@ import numpy.typing as npt
 from fusewise.columnwise import fit_columns
 from fusewise.evidence import Evidence
 from fusewise.mixture import Mixture, probabilities
-from fusewise.observations import Entries
+from fusewise.observations import InMemory
 from fusewise.observations.entries import Real, Values
 from fusewise.subspace import Subspace, reconstruct
 
@@ -36,10 +36,10 @@ class Clusters(Protocol):
     def centers(self) -> Values:
         """K x P."""
 
-    def log_densities(self, table: Entries) -> tuple[Real, Real, Count]:
+    def log_densities(self, table: InMemory) -> tuple[Real, Real, Count]:
         """log pi_k + log p(x_i | k); squared distance of row i from centre k (N x K both); dimensions it has seen."""
 
-    def completed(self, table: Entries, posterior: Real) -> Values:
+    def completed(self, table: InMemory, posterior: Real) -> Values:
         """E[row | its entries]: each cluster's guess, weighed by its probability."""
 
 
@@ -65,12 +65,12 @@ class AlongAxes:
         """K x P."""
         return ambient(self.subspace, self.mixture.means)
 
-    def log_densities(self, table: Entries) -> tuple[Real, Real, Count]:
+    def log_densities(self, table: InMemory) -> tuple[Real, Real, Count]:
         """log pi_k + log p(x_i | k); squared distance of row i from centre k (N x K both); dimensions it has seen."""
         evidence = Evidence.of(self.subspace, table)
         return *self.mixture.log_densities(evidence), evidence.dimensions
 
-    def completed(self, table: Entries, posterior: Real) -> Values:
+    def completed(self, table: InMemory, posterior: Real) -> Values:
         """E[row | its entries]: each cluster's guess (its centre, moved along with what the row shows), weighed."""
         evidence = Evidence.of(self.subspace, table)
         v = np.zeros(evidence.shape)
@@ -86,7 +86,7 @@ def ambient(subspace: Subspace, places: Real) -> Values:
     return reconstruct(subspace, places[:, :r] + 1j * places[:, r:] if places.shape[1] > r else places)
 
 
-def better_explained(table: Entries, evidence: Evidence, subspace: Subspace, mixture: Mixture) -> Clusters:
+def better_explained(table: InMemory, evidence: Evidence, subspace: Subspace, mixture: Mixture) -> Clusters:
     """The clusters of a mixture along axes, or with independent columns if that explains the entries better.
 
     Both are densities of the observed entries, so log L - (p/2) log N compares them. The axes count among the

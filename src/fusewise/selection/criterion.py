@@ -12,8 +12,9 @@ from __future__ import annotations
 import numpy as np
 
 from fusewise.evidence import Evidence, regular
-from fusewise.mixture import TAIL, Mixture, probabilities
+from fusewise.mixture import Mixture, probabilities
 from fusewise.observations.entries import Real
+from fusewise.spreads import TAIL
 
 #: Draws of each row's coordinates over which the entropy is averaged.
 DRAWS = 4

@@ -9,7 +9,7 @@ import numba
 import numpy as np
 
 from fusewise.kernels.threads import in_threads
-from fusewise.subspace.table import Array, as_table, centered, row_squares
+from fusewise.subspace.table import Array, as_table, centered
 
 
 @dataclass(frozen=True)
@@ -29,6 +29,8 @@ class Subspace:
         Variance of an entry about the subspace.
     history : tuple of float
         Log-likelihood of the observed entries at each EM iteration (one value for the closed form).
+    blur : (P,) array, optional
+        Variance that the resolution of each column adds to the noise of its entries.
     """
 
     mean: Array
@@ -36,11 +38,17 @@ class Subspace:
     variances: Array
     noise: float
     history: tuple[float, ...] = field(default=(), repr=False)
+    blur: Array | None = None
 
     @property
     def rank(self) -> int:
         """Dimension of the subspace."""
         return int(self.basis.shape[1])
+
+    @property
+    def noises(self) -> Array:
+        """Variance of an entry of each column about the subspace, (P,)."""
+        return np.full(len(self.mean), self.noise) + (0 if self.blur is None else self.blur)
 
     @property
     def log_likelihood(self) -> float:
@@ -94,8 +102,8 @@ def _invert(systems: Any) -> Any:
 def information(subspace: Subspace, values: Any, mask: Any = None) -> tuple[Array, Array]:
     """``precision_i = Q_I^H Q_I / noise`` and ``vector_i = Q_I^H (x_i - mean)_I / noise``, without the prior.
 
-    What the observed entries of a row say of its coordinates: ``|S_i(Q u + mean - x_i)|^2 / noise`` is
-    ``u^H precision u - 2 Re(vector^H u)`` up to a constant, the row's `energies`. Shapes (N, r, r) and (N, r).
+    What the entries of a row say of its coordinates: ``|S_i(Q u + mean - x_i)|^2 / noise``, the noise being that of
+    each column, is ``u^H precision u - 2 Re(vector^H u)`` up to a constant. Shapes (N, r, r) and (N, r).
 
     Parameters
     ----------
@@ -105,28 +113,19 @@ def information(subspace: Subspace, values: Any, mask: Any = None) -> tuple[Arra
     table = as_table(values, mask)
     n, r = table.shape[0], subspace.rank
     basis = subspace.basis
-    outer = (basis.conj()[:, :, None] * basis[:, None, :]).reshape(-1, r * r) / subspace.noise
+    weighed = basis.conj() / subspace.noises[:, None]
+    outer = (weighed[:, :, None] * basis[:, None, :]).reshape(-1, r * r)
     precision = np.empty((n, r * r), basis.dtype)
     vector = np.empty((n, r), np.result_type(basis, table.dtype))
 
     def work(rows: slice) -> None:
         block, pattern = table.block(rows)
         precision[rows] = pattern @ outer
-        vector[rows] = centered(block, pattern, subspace.mean) @ basis.conj() / subspace.noise
+        vector[rows] = centered(block, pattern, subspace.mean) @ weighed
 
     for _ in in_threads(work, table.slices(r * r)):
         pass
     return precision.reshape(n, r, r), vector
-
-
-def energies(subspace: Subspace, values: Any, mask: Any = None) -> Array:
-    """``|S_i(x_i - mean)|^2 / noise`` of each row."""
-    table = as_table(values, mask)
-    squares = np.empty(table.shape[0])
-    for rows in table.slices(0):
-        block, pattern = table.block(rows)
-        squares[rows] = row_squares(centered(block, pattern, subspace.mean))
-    return squares / subspace.noise
 
 
 def coordinates(subspace: Subspace, values: Any, mask: Any = None) -> tuple[Array, Array]:

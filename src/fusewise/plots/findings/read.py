@@ -127,7 +127,7 @@ def read_findings(
     most_drawn : rows that are drawn at most.
     """
     check_is_fitted(model)
-    entries: Entries = model.observations_
+    entries: Entries = model.observations_.dense()
     n, p = entries.shape
     rows = _words("names", names, n) or tuple(map(str, range(n)))
     columns = _words("feature_names", feature_names, p) or _column_names(model, entries)

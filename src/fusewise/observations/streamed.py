@@ -1,0 +1,116 @@
+"""A table that is read some rows at a time, and what is kept of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fusewise.observations.blocks import RowBlocks
+from fusewise.observations.checks import check_fits, refuse_infinite
+from fusewise.observations.entries import Entries, Real, Values, wide
+
+Index = npt.NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False)
+class StreamedEntries:
+    """Counts, means and variances of a table that stays where it is; its rows are fetched when they are asked for.
+
+    Attributes
+    ----------
+    source : where the rows are; None in a copy, or in a model that was saved: tables on disk stay there.
+    row_counts, column_counts, column_means, column_variances, is_constant, feature_names : as of ``Entries``.
+    """
+
+    source: RowBlocks | None
+    row_counts: Index
+    column_counts: Index
+    column_means: Values
+    column_variances: Real
+    is_constant: npt.NDArray[np.bool_]
+    feature_names: tuple[str, ...] | None = field(default=None)
+
+    @classmethod
+    def of(cls, source: RowBlocks) -> StreamedEntries:
+        """One pass over a table: every block adds its sums (Chan, Golub and LeVeque, 1979)."""
+        p = source.shape[1]
+        row_counts: list[Index] = []
+        names, dtype = None, np.dtype(np.float32)
+        counts, means, squares = np.zeros(p, np.intp), np.zeros(p), np.zeros(p)
+        low, high = np.full((p, 1), np.inf), np.full((p, 1), -np.inf)  # real and imaginary parts side by side
+        for block in source.blocks():
+            refuse_infinite(block.values, block.mask, block.feature_names, sum(map(len, row_counts)))
+            names, dtype = block.feature_names, np.result_type(dtype, block.dtype)
+            row_counts.append(block.row_counts)
+            both = counts + block.column_counts
+            part = block.column_counts / np.maximum(both, 1)
+            gap = block.column_means.astype(wide(dtype)) - means
+            means = means + gap * part
+            squares += block.column_counts * block.column_variances + counts * part * np.square(np.abs(gap))
+            counts = both
+            least, largest = (side.reshape(p, -1) for side in block._range)
+            some = block.column_counts[:, None] > 0
+            low, high = np.where(some, np.minimum(low, least), low), np.where(some, np.maximum(high, largest), high)
+        return cls(
+            source,
+            np.concatenate([np.zeros(0, np.intp), *row_counts]),
+            counts,
+            means.astype(dtype),
+            squares / np.maximum(counts, 1),
+            np.asarray((low >= high).all(axis=1)),
+            names,
+        )
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(N, P)."""
+        return len(self.row_counts), len(self.column_counts)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Of the values."""
+        return self.column_means.dtype
+
+    @property
+    def n_stored(self) -> int:
+        """Numbers to hold in memory, if all rows were."""
+        return len(self.row_counts) * len(self.column_counts)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether nothing is hidden."""
+        return int(self.column_counts.sum()) == self.n_stored
+
+    @property
+    def observed_fraction(self) -> float:
+        """p0: observed entries over all entries."""
+        return int(self.column_counts.sum()) / self.n_stored
+
+    def parts(self) -> Iterator[Entries]:
+        """The rows in order, some at a time."""
+        if self.source is None:
+            raise ValueError("the rows of this table stayed where they were when the model was saved or copied")
+        return self.source.blocks()
+
+    def take(self, rows: Index) -> Entries:
+        """Some of the rows, in rising order: one pass over the table."""
+        check_fits("these rows", (len(rows), self.shape[1]), self.dtype.itemsize + 1)
+        pieces, begin = [], 0
+        for part in self.parts():
+            end = begin + part.shape[0]
+            wanted = rows[np.searchsorted(rows, begin) : np.searchsorted(rows, end)]
+            pieces.append(part.take(wanted - begin))
+            begin = end
+        values, mask = (np.concatenate([getattr(piece, name) for piece in pieces]) for name in ("values", "mask"))
+        return Entries(values, mask, self.feature_names)
+
+    def dense(self) -> Entries:
+        """All of the rows, where they fit in memory."""
+        return self.take(np.arange(self.shape[0]))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "source": None}

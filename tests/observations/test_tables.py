@@ -1,0 +1,186 @@
+"""One table, held in three ways: the same numbers."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+
+from fusewise.observations import (
+    ArrayBlocks,
+    Entries,
+    ParquetBlocks,
+    SparseEntries,
+    StreamedEntries,
+    as_entries,
+    as_sparse_entries,
+    as_table,
+    blocks,
+    each_block,
+    reading,
+)
+
+KINDS = ["entries", "sparse", "streamed"]
+
+
+def numbers(dtype=float, n=41, p=6):
+    """A table with holes, an empty row, an empty column and a constant one."""
+    rng = np.random.default_rng(0)
+    X = (100 + rng.normal(size=(n, p)) + (1j * rng.normal(size=(n, p)) if dtype is complex else 0)).astype(dtype)
+    X[:, 2] = 0.1
+    X[rng.random(X.shape) < 0.4] = np.nan
+    X[7], X[:, 4] = np.nan, np.nan
+    return X
+
+
+def stored(X):
+    seen = ~np.isnan(X)
+    return sparse.csr_matrix((X[seen], np.nonzero(seen)), X.shape)
+
+
+def table(kind, X):
+    if kind == "sparse":
+        return as_sparse_entries(stored(X))
+    return as_entries(X) if kind == "entries" else StreamedEntries.of(ArrayBlocks(X))
+
+
+@pytest.fixture
+def small_blocks(monkeypatch):
+    monkeypatch.setattr(blocks, "READ_ENTRIES", 60)  # ten rows
+
+
+@pytest.mark.usefixtures("small_blocks")
+class TestTheSameNumbers:
+    @pytest.mark.parametrize("dtype", [float, np.float32, complex])
+    @pytest.mark.parametrize("kind", KINDS)
+    def test_as_numpy_counts_them(self, kind, dtype):
+        X = numbers(dtype)
+        held, seen = table(kind, X), ~np.isnan(X)
+        assert held.shape == X.shape
+        assert held.dtype == X.dtype
+        np.testing.assert_array_equal(held.row_counts, seen.sum(axis=1))
+        np.testing.assert_array_equal(held.column_counts, seen.sum(axis=0))
+        some = seen.any(axis=0)
+        tolerance = 1e-5 if dtype is np.float32 else 1e-12
+        wide = X[:, some].astype(complex if dtype is complex else float)
+        np.testing.assert_allclose(held.column_means[some], np.nanmean(wide, axis=0), rtol=tolerance)
+        np.testing.assert_allclose(held.column_variances[some], np.nanvar(wide, axis=0), rtol=tolerance, atol=1e-9)
+        assert held.column_means[4] == held.column_variances[4] == 0
+        assert held.is_constant.tolist() == [False, False, True, False, True, False]
+        assert not held.is_complete
+        assert held.observed_fraction == pytest.approx(seen.mean())
+
+    @pytest.mark.parametrize("kind", KINDS)
+    def test_rows(self, kind):
+        X = numbers()
+        rows = np.array([0, 3, 9, 10, 38, 40])
+        np.testing.assert_array_equal(table(kind, X).take(rows).dense().fill(np.nan), X[rows])
+        np.testing.assert_array_equal(table(kind, X).dense().fill(np.nan), X)
+        parts = [part.dense().fill(np.nan) for part in table(kind, X).parts()]
+        assert len(parts) == (5 if kind == "streamed" else 1)
+        np.testing.assert_array_equal(np.concatenate(parts), X)
+
+    @pytest.mark.parametrize("kind", KINDS)
+    def test_every_row_comes_by_once(self, kind, monkeypatch):
+        monkeypatch.setattr("fusewise.observations.tables.BLOCK_ROWS", 7)
+        X = numbers()
+        found = np.zeros(X.shape)
+
+        def add(rows, where):
+            assert rows.shape[0] <= 7
+            found[where] += rows.dense().fill(np.nan)
+
+        each_block(add, table(kind, X))
+        np.testing.assert_array_equal(found, X)
+
+    @pytest.mark.parametrize("dtype", [float, complex])
+    def test_sparse_matrices_are_the_dense_arrays(self, dtype):
+        X = numbers(dtype)
+        dense, thin = as_entries(X).real(), as_sparse_entries(stored(X)).real()
+        for name in ("values", "seen", "squares"):
+            np.testing.assert_allclose(getattr(thin, name).toarray(), getattr(dense, name))
+        for ours, theirs in zip(thin.columns(), dense.columns(), strict=True):
+            np.testing.assert_array_equal(ours, theirs)
+        columns, scale, middle = np.array([0, 3]), np.full(12, 2.0), np.full(12, 99.0)
+        assert isinstance(thin.standardised(columns, scale, middle), SparseEntries)
+        one, other = (held.standardised(columns, scale, middle).dense() for held in (thin, dense))
+        np.testing.assert_allclose(one.values, other.values)
+        np.testing.assert_array_equal(one.mask, other.mask)
+
+
+class TestReading:
+    def test_small_tables_are_held_whole(self):
+        X = numbers()
+        for given in (X, stored(X), ArrayBlocks(X)):
+            held = as_table(given)
+            assert isinstance(held, Entries)
+            np.testing.assert_array_equal(held.fill(np.nan), X)
+
+    def test_large_ones_stay_as_they_are(self, monkeypatch, tmp_path):
+        monkeypatch.setattr(reading, "DENSE_ENTRIES", 100)
+        X = numbers(np.float32)
+        np.save(tmp_path / "x.npy", X)
+        mapped = np.load(tmp_path / "x.npy", mmap_mode="r")
+        assert isinstance(as_table(stored(X)), SparseEntries)
+        assert isinstance(as_table(X), Entries)
+        for given in (mapped, ArrayBlocks(mapped)):
+            held = as_table(given)
+            assert isinstance(held, StreamedEntries)
+            assert held.take(np.arange(3)).dtype == np.float32
+            assert as_table(held) is held
+
+    def test_what_does_not_fit_is_refused_before_it_is_made(self, monkeypatch):
+        monkeypatch.setattr("fusewise.observations.checks.available_memory", lambda: 900)
+        X = numbers()
+        for held in (table("sparse", X), table("streamed", X)):
+            with pytest.raises(MemoryError, match=r"41 x 6 .* would take 2.16 KiB, and 900 B are free"):
+                held.dense()
+        with pytest.raises(MemoryError, match="41 x 6"):
+            as_entries(stored(X))
+
+    @pytest.mark.usefixtures("small_blocks")
+    def test_infinity_is_refused_where_it_stands(self):
+        X = numbers()
+        X[23, 5] = np.inf
+        with pytest.raises(ValueError, match="infinity: at row 23, column 5"):
+            as_table(ArrayBlocks(X))
+        mask = np.isfinite(X)
+        np.testing.assert_array_equal(as_table(ArrayBlocks(X, mask)).mask, mask)
+
+    def test_a_frame_with_a_column_called_blocks(self):
+        assert as_table(pd.DataFrame({"blocks": [1.0, 2.0], "rows": [3.0, 4.0]})).feature_names == ("blocks", "rows")
+
+    def test_whole_numbers_become_doubles(self):
+        assert as_table(ArrayBlocks(np.arange(6).reshape(3, 2))).values.dtype == np.float64
+
+    @pytest.mark.parametrize(
+        ("array", "message"),
+        [
+            (np.zeros(3), "Expected 2D array, got 1D"),
+            (np.array([["a", "b"], ["c", "d"]]), "not numbers"),
+            (np.zeros((1, 3)), "a minimum of 2 is required"),
+            (np.zeros((3, 0)), "0 feature"),
+        ],
+    )
+    def test_what_is_no_table(self, array, message):
+        with pytest.raises(ValueError, match=message):
+            as_table(ArrayBlocks(array))
+
+    def test_parquet_says_which_column_it_lacks(self, tmp_path):
+        pa = pytest.importorskip("pyarrow")
+        from pyarrow import parquet
+
+        parquet.write_table(pa.table({"a": [1.0, None], "b": [2, 3]}), tmp_path / "x.parquet")
+        with pytest.raises(ValueError, match="no column 'c'; it has a, b"):
+            as_table(ParquetBlocks(tmp_path / "x.parquet", ("a", "c")))
+        held = as_table(ParquetBlocks(tmp_path / "x.parquet"))
+        assert held.feature_names == ("a", "b")
+        np.testing.assert_array_equal(held.fill(np.nan), [[1, 2], [np.nan, 3]])
+
+    def test_a_copy_leaves_the_rows_where_they_are(self):
+        held = table("streamed", numbers())
+        copy = pickle.loads(pickle.dumps(held))
+        np.testing.assert_array_equal(copy.column_means, held.column_means)
+        with pytest.raises(ValueError, match="stayed where they were"):
+            copy.take(np.arange(2))

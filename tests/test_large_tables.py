@@ -1,0 +1,252 @@
+"""Tables too large to be made dense or read whole: the same results, held in less."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.metrics import adjusted_rand_score
+
+import fusewise
+from fusewise import DataWarning, FusionClustering, FusionImputer
+from fusewise.columnwise import ColumnMixture, fit_columns
+from fusewise.datasets import hide_entries, make_clusters
+from fusewise.evidence import Evidence
+from fusewise.observations import (
+    ArrayBlocks,
+    ParquetBlocks,
+    SparseEntries,
+    StreamedEntries,
+    as_entries,
+    as_sparse_entries,
+    blocks,
+    reading,
+)
+from fusewise.selection import choice
+from fusewise.subspace import fit_subspace
+
+
+@pytest.fixture
+def large(monkeypatch):
+    """Every table counts as large; rows are read forty at a time."""
+    monkeypatch.setattr(reading, "DENSE_ENTRIES", 0)
+    monkeypatch.setattr(blocks, "READ_ENTRIES", 400)
+
+
+def clusters(hidden=0.3, dtype=float):
+    X, y, _ = make_clusters(3, [60, 40, 30], 10, noise=0.1, random_state=0)
+    if dtype is complex:
+        X = X + 1j * make_clusters(3, [60, 40, 30], 10, noise=0.1, random_state=1)[0]
+    X = hide_entries(X, hidden, random_state=0)
+    X[5] = np.nan if dtype is not complex else complex(np.nan, np.nan)
+    X[9] = 30.0  # far from everything
+    return X.astype(dtype), y
+
+
+def stored(X):
+    seen = ~np.isnan(X)
+    return sparse.csr_matrix((X[seen], np.nonzero(seen)), X.shape)
+
+
+def tastes(n, p, per_row, k=3, seed=0):
+    """Rows of k tastes, each seen in few columns: the sparse table and the truth."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(k, size=n)
+    ends = np.repeat(np.arange(n), per_row), rng.integers(p, size=n * per_row)
+    X = sparse.coo_matrix((np.ones(n * per_row), ends), (n, p)).tocsr()  # sums duplicates
+    centers = 2 * rng.normal(size=(k, p))
+    rows = np.repeat(np.arange(n), np.diff(X.indptr))
+    X.data = 3 + centers[y[rows], X.indices] + rng.normal(size=X.nnz)
+    return X, y
+
+
+def same(model, wanted, X, given):
+    np.testing.assert_array_equal(model.labels_, wanted.labels_)
+    np.testing.assert_allclose(model.probabilities_, wanted.probabilities_, atol=1e-5)
+    np.testing.assert_allclose(model.cluster_centers_, wanted.cluster_centers_, atol=1e-4)
+    np.testing.assert_allclose(model.fused_, wanted.fused_, atol=1e-3)
+    assert model.fused_.dtype == wanted.fused_.dtype
+    with pytest.warns(DataWarning, match="row 5 has no observed entry"):
+        np.testing.assert_array_equal(model.predict(given), wanted.predict(X))
+    np.testing.assert_allclose(model.transform(given), wanted.transform(X), atol=1e-4)
+    assert model.score(given) == pytest.approx(wanted.score(X), rel=1e-4)
+
+
+@pytest.mark.filterwarnings("ignore:row 5 has no observed entry")
+class TestTheSameResults:
+    @pytest.mark.parametrize("dtype", [float, np.float32, complex])
+    def test_sparse(self, request, dtype):
+        X, _ = clusters(dtype=dtype)
+        wanted = FusionClustering().fit(X)
+        request.getfixturevalue("large")
+        model = FusionClustering().fit(stored(X))
+        assert isinstance(model.observations_, SparseEntries)
+        same(model, wanted, X, stored(X))
+
+    @pytest.mark.parametrize("dtype", [float, np.float32, complex])
+    def test_memory_mapped(self, request, tmp_path, dtype):
+        X, _ = clusters(dtype=dtype)
+        wanted = FusionClustering().fit(X)
+        request.getfixturevalue("large")
+        np.save(tmp_path / "x.npy", X)
+        mapped = np.load(tmp_path / "x.npy", mmap_mode="r")
+        model = FusionClustering().fit(mapped)
+        assert isinstance(model.observations_, StreamedEntries)
+        same(model, wanted, X, mapped)
+
+    def test_a_sample_of_the_rows(self, request, monkeypatch):
+        monkeypatch.setattr(choice, "SAMPLE", 80)
+        monkeypatch.setattr(choice, "ENTRIES_PER_COLUMN", 80)  # of which a column has 56 in 80 rows
+        X, _ = clusters()
+        wanted = FusionClustering().fit(X)
+        assert wanted.path_.evidence.shape[0] == len(wanted.path_.rows) == 80
+        request.getfixturevalue("large")
+        for given in (stored(X), ArrayBlocks(X)):
+            same(FusionClustering().fit(given), wanted, X, given)
+
+    def test_parquet(self, request, tmp_path):
+        X, _ = clusters()
+        frame = pd.DataFrame(X, columns=[f"gene {j}" for j in range(10)])
+        frame.to_parquet(tmp_path / "x.parquet")
+        wanted = FusionClustering().fit(frame)
+        request.getfixturevalue("large")
+        given = ParquetBlocks(tmp_path / "x.parquet")
+        model = FusionClustering().fit(given)
+        same(model, wanted, frame, given)
+        assert model.feature_names_in_.tolist() == frame.columns.tolist()
+        assert model.n_features_in_ == 10
+        with pytest.raises(ValueError, match="should match those that were passed during fit"):
+            model.predict(ParquetBlocks(tmp_path / "x.parquet", tuple(frame.columns[::-1])))
+
+    def test_the_plain_algorithm_takes_the_table_whole(self, request):
+        X, _ = clusters()
+        plain = FusionClustering(penalty="h1", lam=0.5)
+        wanted = plain.fit(X).labels_
+        request.getfixturevalue("large")
+        for given in (stored(X), ArrayBlocks(X)):
+            np.testing.assert_array_equal(plain.fit(given).labels_, wanted)
+
+    @pytest.mark.parametrize("dtype", [float, complex])
+    def test_evidence_and_independent_columns(self, dtype):
+        X, y = clusters(0.6, dtype)
+        one, other = as_entries(X), as_sparse_entries(stored(X))
+        axes = fit_subspace(one, rank=3)
+        ours, theirs = Evidence.of(axes, other), Evidence.of(axes, one)
+        for name in ("vector", "constant", "places", "dimensions"):
+            np.testing.assert_allclose(getattr(ours, name), getattr(theirs, name), rtol=1e-7, atol=1e-8)
+        posterior = 0.9 * np.eye(3)[y] + 0.1 / 3
+        thin, thick = fit_columns(other, posterior, 3), fit_columns(one, posterior, 3)
+        np.testing.assert_allclose(thin.centers, thick.centers, atol=1e-9)
+        np.testing.assert_allclose(thin.variances, thick.variances, rtol=1e-6)
+        for ours, theirs in zip(thin.log_densities(other), thick.log_densities(one), strict=True):
+            np.testing.assert_allclose(ours, theirs, rtol=1e-6, atol=1e-6)
+
+
+class TestNearlyEmpty:
+    def test_columns_are_fitted_to_more_rows_than_the_sample(self, monkeypatch):
+        # In 500 rows a column has 20 entries, too few for its six loadings; in all 6000 it has 240.
+        monkeypatch.setattr(choice, "SAMPLE", 500)
+        X, y = tastes(6000, 200, 8)
+        model = FusionClustering().fit(X)
+        assert model.n_clusters_ == 3
+        assert adjusted_rand_score(y, model.labels_) > 0.9
+        assert len(model.path_.rows) == 500
+        monkeypatch.setattr(choice, "ENTRIES_PER_COLUMN", 0)
+        assert adjusted_rand_score(y, FusionClustering().fit(X).labels_) < 0.5
+
+    def test_no_more_rows_than_fit(self):
+        counts = np.full(50, 100)
+        rows, many = choice._samples(20_000, counts, 10.0, 0)
+        assert len(rows) == choice.SAMPLE
+        assert len(many) == 20_000
+        rows, many = choice._samples(20_000, counts, choice.MOST_NUMBERS / 6000, 0)
+        assert 6000 <= len(many) <= 6000 + choice.SAMPLE
+        assert set(rows) <= set(many)
+        rows, many = choice._samples(20_000, 10 * counts * 2, 10.0, 0)
+        assert len(many) < 10_000
+        rows, many = choice._samples(20_000, 200 * counts, 10.0, 0)
+        assert many is rows
+
+    def test_nothing_is_made_dense(self, large, monkeypatch):
+        def refuse(self):
+            raise AssertionError("made dense")
+
+        monkeypatch.setattr(choice, "SAMPLE", 300)
+        monkeypatch.setattr(SparseEntries, "dense", refuse)
+        X, _ = tastes(1500, 200, 8)
+        model = FusionClustering().fit(X)
+        np.testing.assert_array_equal(model.predict(X), model.labels_)
+
+
+@pytest.mark.filterwarnings("ignore:row 5 has no observed entry")
+@pytest.mark.usefixtures("large")
+class TestWhatIsKept:
+    @pytest.mark.parametrize("given", [stored, ArrayBlocks])
+    def test_saved_and_copied(self, tmp_path, given):
+        X, _ = clusters()
+        model = FusionClustering().fit(given(X))
+        model.save(tmp_path / "m")
+        for back in (fusewise.load(tmp_path / "m"), pickle.loads(pickle.dumps(model))):
+            np.testing.assert_array_equal(back.predict(given(X)), model.labels_)
+            np.testing.assert_array_equal(back.observations_.column_means, model.observations_.column_means)
+            if given is stored:
+                np.testing.assert_array_equal(back.fused_, model.fused_)
+            else:  # the outlier's own place is in a row that stayed where it was
+                with pytest.raises(ValueError, match="stayed where they were"):
+                    _ = back.fused_
+
+    @pytest.mark.parametrize("given", [stored, ArrayBlocks])
+    def test_what_does_not_fit_is_said(self, monkeypatch, given, tmp_path):
+        X, _ = clusters()
+        model = FusionClustering().fit(given(X))
+        imputer = FusionImputer().fit(given(X))
+        monkeypatch.setattr("fusewise.observations.checks.available_memory", lambda: 2000)
+        with pytest.raises(MemoryError, match=r"fused_ .*130 x 10 numbers, would take"):
+            _ = model.fused_
+        for needs_all in (imputer.transform, FusionClustering(penalty="h1", lam=0.5).fit):
+            with pytest.raises(MemoryError, match="130 x 10 numbers"):
+                needs_all(given(X))
+        with pytest.raises(MemoryError, match="130 x 10 numbers"):
+            model.report(tmp_path / "r.html")
+        assert "labels_" in dir(model)  # which asks for every attribute of the class
+        assert "<svg" not in model._repr_html_inner()
+
+    def test_columns_and_rows_that_tell_nothing(self):
+        X, _ = clusters()
+        X[:, 3] = np.nan
+        X[~np.isnan(X[:, 6]), 6] = 4.5
+        for given in (stored(X), ArrayBlocks(X)):
+            with pytest.warns(DataWarning) as caught:
+                model = FusionClustering().fit(given)
+            said = " ".join(str(warning.message) for warning in caught)
+            for part in ("row 5 has no observed", "column 3 has no observed", "column 6 has the same value"):
+                assert part in said
+            assert model.labels_[5] == -1
+            assert model.confidence_[5] == 0
+
+    @pytest.mark.parametrize("given", [stored, ArrayBlocks])
+    def test_some_rows_are_filled_from_the_clusters(self, given):
+        X, _ = clusters()
+        rows = np.arange(20, 50)
+        imputer = FusionImputer().fit(given(X))
+        assert imputer.fill_ == "clusters"
+        assert imputer.held_out_error_ == {}
+        filled, holes = imputer.transform(given(X[rows])), np.isnan(X[rows])
+        np.testing.assert_array_equal(filled[~holes], X[rows][~holes])
+        truth = make_clusters(3, [60, 40, 30], 10, noise=0.1, random_state=0)[0][rows]
+        # the noise is 0.1: none could do better
+        assert np.sqrt(np.mean((filled - truth)[holes] ** 2)) < 0.15
+
+
+def test_independent_columns_of_a_sparse_table():
+    X, y = tastes(3000, 60, 12)
+    posterior = 0.9 * np.eye(3)[y] + 0.1 / 3
+    found = fit_columns(as_sparse_entries(X), posterior, 4)
+    assert isinstance(found, ColumnMixture)
+    mask = X.toarray() != 0
+    for k in range(3):
+        rows = y == k
+        means = X[rows].toarray().sum(axis=0) / mask[rows].sum(axis=0)
+        # 3000 x 12 / 60 / 3 = 200 entries of variance 1 each, and one at the column's mean
+        np.testing.assert_allclose(found.centers[k], means, atol=0.3)
