@@ -115,6 +115,50 @@ def _duplicated(seed: int) -> tuple[np.ndarray, np.ndarray]:
     return np.vstack([X, X[:90], X[:90]]), np.concatenate([y, y[:90], y[:90]])
 
 
+def surveys(runs: int) -> Iterator[Row]:
+    """Answers in steps, 20% hidden: yes or no, one to five, numbers and categories; in three groups, and in one."""
+    for name, make in (("yes or no", _votes), ("one to five", _ratings), ("numbers and categories", _mixed)):
+        for groups in (3, 1):
+            ours, peer, found = [], [], []
+            for seed in range(runs):
+                X, y = make(seed, groups)
+                model = fit(X, seed)
+                ours.append(adjusted_rand_score(y, model.labels_))
+                peer.append(adjusted_rand_score(y, knn_kmeans(X, groups)))
+                found.append(model.n_clusters_)
+            note = f"{groups} found in {np.mean(np.array(found) == groups):.0%} of runs, at most {max(found)}"
+            yield f"{name}, {groups} of them", f"{np.mean(ours):.3f}", f"{np.mean(peer):.3f}", note
+
+
+def _votes(seed: int, groups: int) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    y = rng.integers(groups, size=400)
+    return _answered(rng, rng.random((400, 12)) < rng.choice([0.15, 0.85], (groups, 12))[y]), y
+
+
+def _ratings(seed: int, groups: int) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    y = rng.integers(groups, size=400)
+    return _answered(rng, np.clip(np.round(rng.uniform(1, 5, (groups, 12))[y] + rng.normal(size=(400, 12))), 1, 5)), y
+
+
+def _mixed(seed: int, groups: int) -> tuple[np.ndarray, np.ndarray]:
+    """Six numbers, a category of four (a column for each) and a flag."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(groups, size=400)
+    numbers = 1.5 * rng.normal(size=(groups, 6))[y] + rng.normal(size=(400, 6))
+    chances = rng.dirichlet(np.ones(4), size=groups)[y].cumsum(axis=1)
+    category = (rng.random((400, 1)) > chances[:, :3]).sum(axis=1)
+    flag = rng.random((400, 1)) < rng.random((groups, 1))[y]
+    answers = _answered(rng, np.column_stack([numbers, category, flag]))
+    kinds = np.where(np.isnan(answers[:, 6:7]), np.nan, answers[:, 6:7] == np.arange(4))
+    return np.column_stack([answers[:, :6], kinds, answers[:, 7]]), y
+
+
+def _answered(rng: np.random.Generator, table: np.ndarray) -> np.ndarray:
+    return np.where(rng.random(table.shape) < 0.2, np.nan, table.astype(float))
+
+
 def mechanisms(runs: int) -> Iterator[Row]:
     """Missing not completely at random: 30% hidden in five ways."""
     for mechanism in ("mcar", "mar", "mnar", "block", "columns"):
@@ -147,6 +191,7 @@ STUDIES: dict[str, tuple[str, str, Callable[[int], Iterator[Row]]]] = {
     "wine": ("Wine subset, ARI", "KNN + k-means, told K", wine),
     "nothing": ("Nothing to find: share of runs with one cluster", "ideal", nothing),
     "outliers": ("Outliers and odd sizes, ARI on the clusters", "KNN + k-means, told K", outliers),
+    "surveys": ("Answers in steps, ARI", "KNN + k-means, told K", surveys),
     "mechanisms": ("30% missing, not at random, ARI", "KNN + k-means, told K", mechanisms),
     "imputation": ("Filled holes", "KNNImputer", imputation),
 }
