@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numba
@@ -155,13 +156,20 @@ class Groups:
     pattern_group: Index
     pattern_begin: Index
 
+    def turned(self, matrices: Real, vectors: Real) -> Real:
+        """The product of each row's vector (r x N) with the matrix of its group (r x r x K)."""
+        found = np.empty_like(vectors)
+        for k, (begin, end) in enumerate(pairwise(self.begin)):
+            found[:, begin:end] = matrices[:, :, k] @ vectors[:, begin:end]
+        return found
+
     def marginal(self, spreads: Real, *, roots: bool = False) -> Marginal:
         """The likelihood of each row with its group's spread (K x r x r) integrated out; `roots` only if asked for."""
         evidence = self.evidence
         lower = np.linalg.cholesky(regular(spreads))
         factor, undone = (np.ascontiguousarray(each.transpose(1, 2, 0)) for each in (lower, np.linalg.inv(lower)))
         inverse, log_det, root = _inverses(evidence.precision, factor, self.pattern_begin, roots)
-        seen = each_applied(factor.transpose(1, 0, 2), self.group, evidence.vector)
+        seen = self.turned(factor.transpose(1, 0, 2), evidence.vector)
         target = each_applied(inverse, evidence.pattern, seen)
         constant = evidence.constant + 0.5 * (np.einsum("ki,ki->i", seen, target) - log_det[evidence.pattern])
         return Marginal(factor, undone, inverse, target, constant, root)

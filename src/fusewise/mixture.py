@@ -69,7 +69,7 @@ class Mixture:
         away = _explain(groups, marginal, self.means).pull
         if noise is not None:
             away += each_applied(marginal.root.transpose(1, 0, 2), groups.evidence.pattern, noise)
-        return np.asarray(self.means[groups.group] + each_applied(marginal.factor, groups.group, away).T)
+        return np.asarray(self.means[groups.group] + groups.turned(marginal.factor, away).T)
 
 
 def fit_groups(evidence: Evidence, labels: Index, spread: Real, prior: Real, family: str) -> Mixture:
@@ -175,7 +175,7 @@ def _explain(groups: Groups, marginal: Marginal, means: Real) -> _Explained:
     moved = own - each_applied(marginal.inverse, np.arange(own.shape[1]), own)
     rows = own[:, evidence.pattern]
     pull = marginal.target - moved[:, evidence.pattern]
-    away = each_applied(marginal.undone, groups.group, evidence.places) - rows
+    away = groups.turned(marginal.undone, evidence.places) - rows
     distance = np.maximum(np.einsum("ki,ki->i", pull, away), 0)
     gaussian = marginal.constant + np.einsum("ki,ki->i", marginal.target, rows)
     gaussian -= 0.5 * np.einsum("ku,ku->u", moved, own)[evidence.pattern]

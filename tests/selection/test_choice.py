@@ -8,6 +8,7 @@ from sklearn.metrics import adjusted_rand_score
 from fusewise.datasets import hide_entries, make_clusters
 from fusewise.observations import as_entries
 from fusewise.selection import choose
+from fusewise.selection.candidates import compare
 from fusewise.selection.criterion import criterion
 
 
@@ -345,3 +346,22 @@ class TestSample:
         X, _ = clear(size=[300, 200, 100], k=3)
         assert chosen(X, min_size=50)[0].n_clusters == 3
         assert chosen(X, min_size=150)[0].n_clusters == 2
+
+
+def test_a_search_may_end_once_enough_groups_are_best(monkeypatch):
+    # 16 clusters ask for all the room there is as soon as 13 are seen: the first look need not go on to 25.
+    X, _, _ = make_clusters(16, 40, 20, noise=0.02, random_state=0)
+    counts = []
+
+    def counted(*args, **kwargs):
+        found = compare(*args, **kwargs)
+        counts.append((len(found.criteria), kwargs["until"]))
+        return found
+
+    monkeypatch.setattr("fusewise.selection.choice.compare", counted)
+    choice = choose(as_entries(hide_entries(X, 0.1, random_state=0)))
+    assert choice.n_clusters == 16
+    assert choice.subspace.rank == 12
+    assert counts[0] == (13, 13)
+    assert counts[1][0] > 16
+    assert counts[1][1] is None

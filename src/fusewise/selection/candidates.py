@@ -117,9 +117,18 @@ class Compared:
 
 
 def compare(
-    rows: Rows, candidates: list[Labels], *, complete: bool, all_of_them: bool, progress: Progress = silent
+    rows: Rows,
+    candidates: list[Labels],
+    complete: bool,
+    *,
+    all_of_them: bool,
+    until: int | None = None,
+    progress: Progress = silent,
 ) -> Compared:
-    """Fit a mixture to each partition and judge it, until the criterion has not risen for a while."""
+    """Fit a mixture to each partition and judge it, until the criterion has not risen for a while.
+
+    Or until a partition into so many groups is the best so far, where it is enough to know that there are as many.
+    """
     mixtures: list[Mixture] = []
     criteria: list[float] = []
     interrupted = False
@@ -128,7 +137,8 @@ def compare(
             mixtures.append(_describe(rows, labels))
             criteria.append(criterion(rows.evidence, mixtures[-1], complete=complete))
             progress("comparing partitions", len(criteria), len(candidates), objective=-criteria[-1])
-            if not all_of_them and len(criteria) - 1 - int(np.argmax(criteria)) >= PATIENCE:
+            best = int(np.argmax(criteria))
+            if not all_of_them and (len(criteria) - 1 - best >= PATIENCE or (until and best + 1 >= until)):
                 break
     except KeyboardInterrupt:
         if not criteria or all_of_them:

@@ -14,7 +14,7 @@ from fusewise.observations import InMemory, Table, each_block
 from fusewise.observations.entries import Real, Values
 from fusewise.progress import Progress, silent
 from fusewise.selection.axes import fit_axes, prior_variances, varying_columns
-from fusewise.selection.candidates import Labels, Rows, assign, compare, grow, partitions
+from fusewise.selection.candidates import Compared, Labels, Rows, assign, compare, grow, partitions
 from fusewise.selection.clusters import Clusters, ambient, better_explained
 from fusewise.spreads import TAIL
 from fusewise.subspace import Subspace
@@ -191,7 +191,7 @@ def choose(
     sample = wide if enough else wide.take(np.searchsorted(many, rows))
     smallest = max(3.0, SMALLEST_SHARE * len(rows)) if min_size is None else max(min_size * len(rows) / n, 1.0)
 
-    def attempt(rank: int) -> Choice:
+    def search(rank: int, until: int | None = None) -> tuple[Subspace, Rows, MergeTree, list[Labels], Compared, int]:
         subspace = fit_axes(wide, rank, progress) if enough else fit_axes(wide, rank, progress, tol=WIDE_TOL)
         evidence = Evidence.of(subspace, sample)
         placed = Rows.of(evidence, prior_variances(subspace, evidence))
@@ -199,30 +199,34 @@ def choose(
         tree = grow(placed, n_neighbors or NEIGHBORS)
         candidates = partitions(tree, placed.places, smallest, n_clusters)
         told = n_clusters is not None
-        compared = compare(placed, candidates, complete=sample.is_complete, all_of_them=told, progress=progress)
+        compared = compare(placed, candidates, sample.is_complete, all_of_them=told, until=until, progress=progress)
         chosen = len(compared.criteria) - 1 if told else int(np.argmax(compared.criteria))
-        mixture = assign(placed, compared.mixtures[chosen])
-        return Choice(
-            columns,
-            scale,
-            table.column_means,
-            rows,
-            subspace,
-            evidence,
-            tree,
-            tuple(candidates[: len(compared.criteria)]),
-            compared.mixtures,
-            compared.criteria,
-            chosen,
-            mixture,
-            better_explained(wide, evidence if enough else Evidence.of(subspace, wide), subspace, mixture),
-            compared.interrupted,
-        )
+        return subspace, placed, tree, candidates, compared, chosen
 
     most = min(len(columns), len(rows) - 1)
-    choice = attempt(min(rank or RANK, most))
-    needed = min(choice.n_clusters - 1, LARGEST_RANK, most)
-    return attempt(needed) if rank is None and needed > choice.subspace.rank else choice
+    room = min(max(RANK, (n_clusters or 1) - 1), LARGEST_RANK) if rank is None else rank
+    found = search(min(room, most), until=LARGEST_RANK + 1 if rank is None and room < LARGEST_RANK else None)
+    needed = min(found[-1], LARGEST_RANK, most)
+    if rank is None and needed > found[0].rank:
+        found = search(needed)
+    subspace, placed, tree, candidates, compared, chosen = found
+    mixture = assign(placed, compared.mixtures[chosen])
+    return Choice(
+        columns,
+        scale,
+        table.column_means,
+        rows,
+        subspace,
+        placed.evidence,
+        tree,
+        tuple(candidates[: len(compared.criteria)]),
+        compared.mixtures,
+        compared.criteria,
+        chosen,
+        mixture,
+        better_explained(wide, placed.evidence if enough else Evidence.of(subspace, wide), subspace, mixture),
+        compared.interrupted,
+    )
 
 
 def _samples(n: int, column_counts: Index, row_length: float, seed: int) -> tuple[Index, Index]:
