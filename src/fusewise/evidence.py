@@ -221,22 +221,24 @@ def _inverses(precision: Any, factors: Any, begin: Any, roots: bool) -> Any:
     r, n = precision.shape[0], precision.shape[2]
     inverse, log_det, root = np.empty((r, r, n)), np.empty(n), np.zeros((r, r, n if roots else 0))
     lower, undone, work = np.empty((r, r, LANES)), np.empty((r, r, LANES)), np.empty((r, r, LANES))
+    s = work[0, 0]
     for g in range(len(begin) - 1):
         for start in range(begin[g], begin[g + 1], LANES):
-            now = slice(start, min(start + LANES, begin[g + 1]))
-            _turn(precision[:, :, now], factors[:, :, g], work, lower)
-            log_det[now] = _invert_factor(lower, undone, work, now.stop - start)
+            n_now = min(LANES, begin[g + 1] - start)
+            _turn(precision[:, :, start : start + n_now], factors[:, :, g], work, lower)
+            _invert_factor(lower, undone, s, log_det[start : start + n_now])
             for i in range(r):
                 for j in range(i + 1):
-                    s = work[0, 0, : now.stop - start]
-                    s[:] = 0.0
+                    for c in range(n_now):
+                        s[c] = 0.0
                     for k in range(i, r):
-                        for c in range(len(s)):
+                        for c in range(n_now):
                             s[c] += undone[k, i, c] * undone[k, j, c]
-                    inverse[i, j, now] = s
-                    inverse[j, i, now] = s
-                    if roots:
-                        root[i, j, now] = undone[i, j, : len(s)]
+                    for c in range(n_now):
+                        inverse[i, j, start + c] = s[c]
+                        inverse[j, i, start + c] = s[c]
+                        if roots:
+                            root[i, j, start + c] = undone[i, j, c]
     return inverse, log_det, root
 
 
@@ -260,10 +262,11 @@ def _turn(matrices: Any, factor: Any, half: Any, turned: Any) -> None:
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
-def _invert_factor(lower: Any, undone: Any, work: Any, n: int) -> Any:
-    """R with R R' = I + C in place of the lower triangles of C, R^-1, and log det R R'."""
-    r = lower.shape[0]
-    log_det, s = np.zeros(n), work[0, 0]
+def _invert_factor(lower: Any, undone: Any, s: Any, log_det: Any) -> None:
+    """R with R R' = I + C in place of the lower triangles of C, R^-1, and log det R R'; s is work space."""
+    r, n = lower.shape[0], len(log_det)
+    for c in range(n):
+        log_det[c] = 0.0
     for i in range(r):
         for j in range(i + 1):
             for k in range(j):
@@ -284,4 +287,3 @@ def _invert_factor(lower: Any, undone: Any, work: Any, n: int) -> Any:
                 undone[i, j, c] = -s[c] * undone[i, i, c]
         for c in range(n):
             log_det[c] -= 2 * np.log(undone[i, i, c])
-    return log_det
