@@ -1,14 +1,14 @@
 """Time and memory of the defaults on long tables, beside the peer in the same run.
 
     python benchmarks/scale.py                        # everything
-    python benchmarks/scale.py ccmm million           # some of it: ccmm, mnist, million, wide, imputers
+    python benchmarks/scale.py ccmm million           # some of it: ccmm, mnist, million, wide, sparse, imputers
     python benchmarks/scale.py imputers --sizes 1000 10000
     python benchmarks/scale.py mnist --mnist folder   # with the folder that holds the four idx files of MNIST
 
 Each cell runs in a process of its own on ``--threads`` threads; before the clock starts the data are made and compiled
 code is warm (a small table is fitted first). Its peak memory is that of the process, data included. CCMM is a peer if
 ``--ccmm-python`` names an interpreter that can import ``ccmmpy`` (this one, unless said otherwise). Peers marked (K)
-are told the number of clusters.
+are told the number of clusters. *Choosing* is the share of our time from the first partition compared to the last.
 """
 
 from __future__ import annotations
@@ -45,6 +45,19 @@ def clusters(n: int, p: int, k: int, noise: float, hidden: float, seed: int = 0)
     return X, y
 
 
+def ratings(n: int, p: int, k: int, noise: float, seen: float, seed: int = 0) -> tuple[Any, np.ndarray]:
+    """Rows of k tastes, each about its own centre, a small part of their entries stored and the rest never made."""
+    from scipy import sparse
+
+    rng = np.random.default_rng(seed)
+    y = rng.integers(k, size=n)
+    centers = rng.normal(size=(k, p)).astype(np.float32)
+    ends = rng.integers(n, size=int(seen * n * p)), rng.integers(p, size=int(seen * n * p))
+    values = centers[y[ends[0]], ends[1]] + noise * rng.standard_normal(len(ends[0]), np.float32)
+    table = sparse.coo_matrix((values, ends), (n, p)).tocsr()
+    return table, y
+
+
 def mnist(folder: str | None, hidden: float) -> Table:
     """60,000 digits along their ten principal components; ten overlapping clusters of that size without the files."""
     if folder is None:
@@ -64,10 +77,30 @@ def idx(folder: Path, name: str) -> np.ndarray:
     return np.frombuffer(data, np.uint8, offset=4 + 4 * data[3]).reshape(shape)
 
 
+class Choosing:
+    """Seconds from the first partition compared to the last, as a fit tells of them."""
+
+    def __init__(self) -> None:
+        self.seconds, self.before = 0.0, time.perf_counter()
+
+    def __call__(self, stage: str, iteration: int, total: int | None = None, **values: float) -> None:
+        """Hear of a step."""
+        now = time.perf_counter()
+        self.seconds += now - self.before if stage == "comparing partitions" else 0.0
+        self.before = now
+
+
+#: Of the last fit.
+choosing = Choosing()
+
+
 def ours(X: np.ndarray, k: int) -> np.ndarray:
     from fusewise import FusionClustering
+    from fusewise.progress import listening
 
-    return FusionClustering().fit(X).labels_
+    choosing.seconds, choosing.before = 0.0, time.perf_counter()
+    with listening(choosing):
+        return FusionClustering().fit(X).labels_
 
 
 def our_path(X: np.ndarray, k: int) -> None:
@@ -114,13 +147,15 @@ METHODS: dict[str, Work] = {
 
 def measure(method: str, make: str, arguments: dict[str, Any], k: int) -> dict[str, float]:
     """Seconds, peak GiB and, where there are labels, their adjusted Rand index: one cell, in this process."""
-    X, y = {"clusters": clusters, "mnist": mnist}[make](**arguments)
+    X, y = {"clusters": clusters, "mnist": mnist, "ratings": ratings}[make](**arguments)
     work = METHODS[method]
     work(X[:500], k)
     begin, spent = time.perf_counter(), time.process_time()
     labels = work(X, k)
     result = {"seconds": time.perf_counter() - begin, "cpu": time.process_time() - spent}
     result["peak"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    if method == "Fusewise":
+        result["choosing"] = choosing.seconds / result["seconds"]
     if labels is not None:
         from sklearn.metrics import adjusted_rand_score
 
@@ -133,7 +168,8 @@ class Run:
 
     def __init__(self, options: argparse.Namespace) -> None:
         self.options = options
-        print("| table | method | seconds | CPU seconds | peak GiB | ARI | clusters |\n|---|---|---|---|---|---|---|")
+        print("| table | method | seconds | CPU seconds | peak GiB | ARI | clusters | choosing |")
+        print("|---|---|---|---|---|---|---|---|", flush=True)
 
     def cell(self, method: str, table: str, make: str, told: int, /, **arguments: Any) -> float:
         """Measure one cell and print it; its seconds, NaN if there is no number."""
@@ -150,16 +186,17 @@ class Run:
                 timeout=self.options.limit,
             )
         except subprocess.TimeoutExpired:
-            print(f"| {table} | {method} | over {self.options.limit} | | | | |", flush=True)
+            print(f"| {table} | {method} | over {self.options.limit} | | | | | |", flush=True)
             return float("nan")
         if done.returncode:
             reason = "not at hand" if "No module named 'ccmmpy'" in done.stderr else done.stderr.strip()[-200:]
-            print(f"| {table} | {method} | {reason.splitlines()[-1]} | | | | |", flush=True)
+            print(f"| {table} | {method} | {reason.splitlines()[-1]} | | | | | |", flush=True)
             return float("nan")
         found = json.loads(done.stdout.splitlines()[-1])
         score = f"{found['ari']:.3f} | {found['found']}" if "ari" in found else "|"
         numbers = f"{found['seconds']:.1f} | {found['cpu']:.1f} | {found['peak']:.2f}"
-        print(f"| {table} | {method} | {numbers} | {score} |", flush=True)
+        share = f"{found['choosing']:.0%}" if "choosing" in found else ""
+        print(f"| {table} | {method} | {numbers} | {score} | {share} |", flush=True)
         return float(found["seconds"])
 
 
@@ -186,13 +223,20 @@ def million(run: Run) -> None:
     ]
     if len(sizes) > 1:
         growth = np.log(seconds[-1] / seconds[0]) / np.log(sizes[-1] / sizes[0])
-        print(f"| time grows as | N^{growth:.2f} | from {sizes[0]:,} | to {sizes[-1]:,} | | | |", flush=True)
+        print(f"| time grows as | N^{growth:.2f} | from {sizes[0]:,} | to {sizes[-1]:,} | | | | |", flush=True)
 
 
 def wide(run: Run) -> None:
     """A table that imputers run out of memory on."""
     for n in run.options.sizes or [350_000]:
         run.cell("Fusewise", f"{n:,} x 250, 30% hidden", "clusters", 20, n=n, p=250, k=20, noise=0.3, hidden=0.3)
+
+
+def nearly_empty(run: Run) -> None:
+    """A table of ratings that would take 80 GB if its holes were filled."""
+    for n in run.options.sizes or [1_000_000]:
+        name = f"{n:,} x 10,000, 0.1% seen"
+        run.cell("Fusewise", name, "ratings", 5, n=n, p=10_000, k=5, noise=0.6, seen=0.001)
 
 
 def against_imputers(run: Run) -> None:
@@ -207,6 +251,7 @@ PARTS: dict[str, Callable[[Run], None]] = {
     "mnist": against_ccmm_on_digits,
     "million": million,
     "wide": wide,
+    "sparse": nearly_empty,
     "imputers": against_imputers,
 }
 

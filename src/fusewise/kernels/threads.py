@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 from typing import TypeVar
 
@@ -11,6 +13,9 @@ from threadpoolctl import ThreadpoolController
 
 T = TypeVar("T")
 R = TypeVar("R")
+
+#: Threads that ``in_threads`` may use within ``small_products``; other threads than the one that entered it see none.
+_threads: ContextVar[int] = ContextVar("threads", default=0)
 
 
 def in_threads(work: Callable[[T], R], items: list[T]) -> Iterator[R]:
@@ -23,9 +28,23 @@ def in_threads(work: Callable[[T], R], items: list[T]) -> Iterator[R]:
         yield from pool.map(work, items)
 
 
+@contextmanager
+def small_products() -> Iterator[None]:
+    """One thread for each matrix product, and for ``in_threads`` as many as before.
+
+    Threads that share a small product spend their time waiting for each other, and on a busy machine most of it.
+    """
+    token = _threads.set(n_threads())
+    try:
+        with _blas().limit(limits=1):
+            yield
+    finally:
+        _threads.reset(token)
+
+
 def n_threads() -> int:
-    """How many threads a matrix product may use."""
-    return max((library["num_threads"] for library in _blas().info()), default=1)
+    """How many threads a matrix product may use (outside of ``small_products``)."""
+    return _threads.get() or max((library["num_threads"] for library in _blas().info()), default=1)
 
 
 @cache

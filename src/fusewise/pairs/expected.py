@@ -31,7 +31,7 @@ CANDIDATES = 3
 SAMPLE = 5000
 
 #: Points whose candidates are held at once, on each thread.
-BLOCK = 4096
+BLOCK = 1024
 
 #: Candidates weighed at once: long enough for the loops over them to be worth entering.
 LANES = 64

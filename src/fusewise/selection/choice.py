@@ -9,6 +9,7 @@ import numpy.typing as npt
 from scipy.special import fdtrc
 
 from fusewise.evidence import Evidence, Index
+from fusewise.kernels.threads import small_products
 from fusewise.mixture import Mixture, probabilities
 from fusewise.observations import InMemory, Table, each_block
 from fusewise.observations.entries import Real, Values
@@ -151,6 +152,7 @@ class Choice:
         return whole
 
 
+@small_products()
 def choose(
     table: Table,
     *,

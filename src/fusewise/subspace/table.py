@@ -14,8 +14,8 @@ from fusewise.observations import Entries, RowBlocks, SparseEntries
 
 Array = NDArray[Any]
 
-#: Floats held at once per block of rows: 32 MB, within the last-level cache of a server.
-BLOCK_ENTRIES = 4_000_000
+#: Floats held at once per block of rows (32 MB, within the last-level cache of a server), and rows: some for each core.
+BLOCK_ENTRIES, BLOCK_ROWS = 4_000_000, 2048
 
 
 def is_sparse(values: Any) -> bool:
@@ -45,7 +45,7 @@ class Table:
         """The rows in blocks, with at most `width` floats of work space per row besides its entries."""
         n, p = self.shape
         entries = self.values.nnz // max(n, 1) + 1 if is_sparse(self.values) else p
-        step = max(1, BLOCK_ENTRIES // (width + 2 * entries))
+        step = min(max(1, BLOCK_ENTRIES // (width + 2 * entries)), BLOCK_ROWS)
         return [slice(start, min(start + step, n)) for start in range(0, n, step)]
 
     def block(self, rows: slice) -> tuple[Any, Any]:
