@@ -1,11 +1,12 @@
-"""What a dynamic series is usually reconstructed with.
+"""What a dynamic series on the grid with one coil is usually reconstructed with; L+S for any series.
 
-Functions take single-coil k-space T x ny x nx (centre in the middle, zero where not sampled) and its mask, and return
-images. L+S also goes through any operator, and runs on a GPU.
+Functions take k-space T x ny x nx (centre in the middle, zero where not sampled) and its mask, and return images.
+``off_grid`` has the same for several coils at a trajectory.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,9 +15,10 @@ from scipy import fft
 from fusewise.kernels.arrays import library, to_host
 from fusewise.mri.arrays import energy, placement, threads
 from fusewise.mri.fourier import AXES, invert, to_plain
-from fusewise.mri.interpolate import Gridded, Sampling
 from fusewise.mri.navigator import Bands, common_locations, signals
+from fusewise.mri.normal import NormalEquations, on_grid_equations
 from fusewise.mri.observed import frame_affinities, fuse_frames, grid_entries
+from fusewise.mri.operators import Gridded
 from fusewise.penalties import TruncatedL2
 
 Array = Any
@@ -71,12 +73,12 @@ def low_rank_plus_sparse(
     """L+S on the grid: see ``solve_low_rank_plus_sparse``."""
     place = placement(device)
     sampling = Gridded(place(fft.ifftshift(mask, axes=AXES)))
-    samples = place(to_plain(kspace)[:, None])
-    return to_host(solve_low_rank_plus_sparse(sampling, samples, 1.0, rank_weight, sparse_weight, n_iter))
+    equations = on_grid_equations(sampling, place(to_plain(kspace)[:, None]))
+    return to_host(solve_low_rank_plus_sparse(equations, 1.0, rank_weight, sparse_weight, n_iter))
 
 
 def solve_low_rank_plus_sparse(
-    sampling: Sampling, samples: Array, norm: float, rank_weight: float, sparse_weight: float, n_iter: int
+    equations: NormalEquations, norm: float, rank_weight: float, sparse_weight: float, n_iter: int
 ) -> Array:
     """L+S (Otazo, Candes and Sodickson 2015) by FISTA: nuclear norm of L, l1 of the temporal Fourier transform of S.
 
@@ -84,7 +86,7 @@ def solve_low_rank_plus_sparse(
     constant, of A' b. They come down to their final values over the first half of the iterations: without that
     continuation L+S needs twice as many. `norm` is that of A' A.
     """
-    low = sampling.adjoint(samples)
+    low = equations.target
     xp = library(low)
     sparse = xp.zeros_like(low)
     rank_weight *= float(xp.linalg.eigvalsh(_gram(low))[-1]) ** 0.5
@@ -94,7 +96,7 @@ def solve_low_rank_plus_sparse(
         # L and S meet the data through one operator twice, whose norm doubles: hence the half steps.
         step = 0.5 / norm
         easing = max(1.0, 30.0 ** (1 - 2 * k / n_iter))
-        gradient = step * sampling.adjoint(sampling.forward(ahead_low + ahead_sparse) - samples)
+        gradient = step * (equations.normal(ahead_low + ahead_sparse) - equations.target)
         next_low = _shrink_singular_values(ahead_low - gradient, step * easing * rank_weight)
         spectrum = _in_time(ahead_sparse - gradient)
         spectrum *= (1 - step * easing * sparse_weight / abs(spectrum).clip(1e-20)).clip(0)
@@ -107,10 +109,10 @@ def solve_low_rank_plus_sparse(
     return low + sparse
 
 
-def norm_of(sampling: Sampling, images: Array, steps: int = 10) -> float:
+def norm_of(normal: Callable[[Array], Array], images: Array, steps: int = 10) -> float:
     """Largest eigenvalue of A' A, by power iteration from some images."""
     for _ in range(steps):
-        images = sampling.adjoint(sampling.forward(images / energy(images) ** 0.5))
+        images = normal(images / energy(images) ** 0.5)
     return energy(images) ** 0.5
 
 

@@ -1,12 +1,13 @@
 """Quality, time and memory of every reconstruction, on the phantom or on a series of images in a file.
 
-    python benchmarks/mri/compare.py [--series FILE.npy --step 2 --heart 38:96,36:90] [--seeds 5] [--golden 6] ...
+    python benchmarks/mri/compare.py [--series FILE.npy --step 2 --heart 38:96,36:90] [--coils 8] [--tune 64] ...
 
 The file holds frames x ny x nx magnitudes. It is sampled retrospectively: fixed navigator lines and golden-angle lines
 through the centre of k-space; a seed turns the first line and draws the noise. Gridded with one coil; with --coils 8
-off the grid, through a NUFFT and simulated coils. The baselines are given the best of a grid of parameters *by the
-ground truth*, on the first seed and with --tune; Fusewise chooses all of its own by held-out samples. Every method
-runs in a process of its own: peak memory is that process's, or the GPU's with --device cuda.
+off the grid, through a NUFFT and simulated coils. With --tune the baselines are given the best parameters *by the
+ground truth* of the first frames of the first seed, sought until every step away is worse; Fusewise chooses all of its
+own by held-out samples. Every method runs in a process of its own: peak memory is that process's, or the GPU's with
+--device cuda (nil for the methods on the grid that know no GPU).
 """
 
 from __future__ import annotations
@@ -18,31 +19,31 @@ import resource
 import time
 from collections.abc import Callable
 from functools import partial
-from itertools import product
 from pathlib import Path
 from typing import Any
 
 import bart
 import baselines
 import numpy as np
+import off_grid
+from tuning import tune
 
 from fusewise.mri import make_phantom, radial_mask, radial_trajectory, reconstruct, sample_grid
-from fusewise.mri.cells import Cells
 from fusewise.mri.metrics import ser, ssim
 from fusewise.mri.operators import Nufft
 from fusewise.mri.phantom import coil_maps
-from fusewise.mri.radial import Weighed
 from fusewise.mri.sampling import complex_noise
 
 Method = Callable[..., Any]
 
-#: What --tune searches by the ground truth.
-GRIDS: dict[str, dict[str, list[float]]] = {
-    "view sharing": {"half_width": [2, 3, 4, 6]},
-    "STORM": {"lam": [0.005, 0.05, 0.5], "n_neighbors": [6, 12]},
-    "L+S": {"rank_weight": [1e-4, 2e-4, 4e-4, 8e-4], "sparse_weight": [5e-4, 1e-3, 2e-3, 4e-3, 8e-3, 1.6e-2]},
-    "BART temporal TV": {"weight": [1e-3, 3e-3, 1e-2]},
-    "BART locally low rank": {"weight": [1e-3, 3e-3, 1e-2]},
+#: Where --tune begins, and its steps: (start, factor).
+LADDERS: dict[str, dict[str, tuple[float, float]]] = {
+    "view sharing": {"half_width": (4, 1.5)},
+    "STORM": {"lam": (0.05, 3.0), "n_neighbors": (6, 2.0)},
+    "L+S": {"rank_weight": (4e-4, 2.0), "sparse_weight": (2e-3, 2.0)},
+    "CG-SENSE": {"pull": (0.05, 3.0)},
+    "BART temporal TV": {"weight": (3e-3, 3.0)},
+    "BART locally low rank": {"weight": (3e-3, 3.0)},
 }
 
 
@@ -64,45 +65,30 @@ def on_grid(args: argparse.Namespace, images: Any, seed: int, offset: float) -> 
     return {name: partial(method, kspace, mask) for name, method in methods.items()}
 
 
-def off_grid(args: argparse.Namespace, images: Any, seed: int, offset: float) -> dict[str, Method]:
+def at_trajectory(args: argparse.Namespace, images: Any, seed: int, offset: float) -> dict[str, Method]:
     """Methods for several coils off the grid, their data bound; all are given the true maps."""
     shape = images.shape[1], images.shape[2]
     maps = coil_maps(args.coils, max(shape))[:, : shape[0], : shape[1]]
     path = radial_trajectory(len(images), max(shape), args.golden, args.navigators, offset=offset)
-    operator, cells = Nufft(path, maps), Cells.of(path, shape)
-    kspace = operator.forward(images.astype(np.complex64))
+    kspace = Nufft(path, maps).forward(images.astype(np.complex64))
     kspace = kspace + complex_noise(kspace.shape, args.noise * float(np.abs(images).max()), seed)
-    weighed = Weighed(operator, cells.roots[:, None, :])
-    samples = kspace * weighed.roots
-
-    def low_rank_plus_sparse(**weights: float) -> Any:
-        norm = baselines.norm_of(weighed, weighed.adjoint(samples))
-        return baselines.solve_low_rank_plus_sparse(weighed, samples, norm, **weights, n_iter=args.iterations)
-
-    def fusewise() -> Any:
-        found = reconstruct(kspace, trajectory=path, maps=maps, random_state=seed, verbose=args.verbose)
-        return found.images
-
-    return {
-        "adjoint": lambda: weighed.adjoint(samples) / baselines.norm_of(weighed, weighed.adjoint(samples)),
-        "L+S": low_rank_plus_sparse,
-        "Fusewise": fusewise,
+    settings = {"device": args.device, "random_state": seed, "verbose": args.verbose}
+    methods: dict[str, Method] = {
+        "adjoint": off_grid.adjoint,
+        "CG-SENSE": off_grid.sense,
+        "temporal mean": off_grid.temporal_mean,
+        "view sharing": off_grid.view_sharing,
+        "STORM": off_grid.storm,
+        "L+S": partial(off_grid.low_rank_plus_sparse, n_iter=args.iterations),
+        "Fusewise": lambda scan: reconstruct(scan.kspace, trajectory=path, maps=maps, **settings).images,
     }
+    scan = off_grid.Scan(kspace, path, maps, args.device)
+    return {name: partial(method, scan) for name, method in methods.items()}
 
 
 def parse_box(text: str) -> tuple[slice, slice]:
     rows, columns = (slice(*map(int, part.split(":"))) for part in text.split(","))
     return rows, columns
-
-
-def tune(name: str, method: Method, images: Any, heart: Any) -> dict[str, float]:
-    """The best parameters of a baseline by heart-region SER."""
-    scored = []
-    for values in product(*GRIDS[name].values()):
-        settings = dict(zip(GRIDS[name], values, strict=True))
-        scored.append((ser(images, method(**settings), heart), settings))
-        print(f"  tuning {name} {settings}: heart {scored[-1][0]:.2f} dB", flush=True)
-    return max(scored, key=lambda pair: pair[0])[1]
 
 
 def measured(method: Method, device: str) -> tuple[Any, float, float, float]:
@@ -151,10 +137,15 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--first-seed", type=int, default=0)
     parser.add_argument("--iterations", type=int, default=100, help="of L+S and BART")
-    parser.add_argument("--tune", action="store_true", help="search the baselines' grids (by ground truth)")
-    parser.add_argument("--settings", type=json.loads, default={}, help="of the baselines, as --tune printed them")
+    parser.add_argument("--tune", type=int, metavar="FRAMES", help="tune the baselines on the first frames (0: on all)")
+    parser.add_argument(
+        "--settings",
+        type=json.loads,
+        default={},
+        help="of the baselines, as --tune prints them; --tune starts from them",
+    )
     parser.add_argument("--only", nargs="*", help="names of methods")
-    parser.add_argument("--device", default="cpu", help="of L+S and Fusewise on the grid")
+    parser.add_argument("--device", default="cpu", help="of L+S and Fusewise, and off the grid of all")
     parser.add_argument("--verbose", action="store_true")
     args = parser.parse_args()
 
@@ -165,20 +156,23 @@ def main() -> None:
     else:
         phantom = make_phantom(args.frames, args.size)
         images, heart = phantom.images, args.heart or phantom.heart
-    defaults = {"L+S": {"rank_weight": 4e-4, "sparse_weight": 2e-3}}
-    settings = defaults | args.settings
+    settings = dict(args.settings)
     print("| seed | method | SER heart | SER whole | SSIM heart | SSIM whole | s | CPU s | GiB |\n" + "|---" * 9 + "|")
     for seed in range(args.first_seed, args.first_seed + args.seeds):
         offset = float(np.random.default_rng(seed).uniform(0, np.pi))
-        methods = (on_grid if args.coils == 1 else off_grid)(args, images, seed, offset)
+        bind = partial(on_grid if args.coils == 1 else at_trajectory, args, seed=seed, offset=offset)
+        methods = bind(images)
         for name, method in methods.items():
             if args.only and name not in args.only:
                 continue
             if name.startswith("BART") and not bart.at_hand():
                 print(f"| {seed} | {name} | not at hand |", flush=True)
                 continue
-            if args.tune and seed == args.first_seed and name in GRIDS:
-                settings[name] = tune(name, method, images, heart)
+            if args.tune is not None and seed == args.first_seed and name in LADDERS:
+                few = images[: args.tune or None]
+                start = settings.get(name, {})
+                ladder = {key: (start.get(key, first), step) for key, (first, step) in LADDERS[name].items()}
+                settings[name] = tune(name, bind(few)[name], partial(ser, few, box=heart), ladder)
             found, seconds, spent, peak = measured(partial(method, **settings.get(name, {})), args.device)
             scores = ser(images, found, heart), ser(images, found), ssim(images, found, heart), ssim(images, found)
             row = " | ".join([f"{s:.2f}" for s in scores[:2]] + [f"{s:.3f}" for s in scores[2:]])

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from fusewise.mri.arrays import fft2, ifft2
+from fusewise.kernels.arrays import to_host
+from fusewise.mri.arrays import fft2, ifft2, placement
 from fusewise.mri.fourier import invert, to_plain, transform
 
 SHAPES = [(6, 8), (7, 5)]
@@ -40,3 +41,9 @@ def test_plain_layout_is_the_same_transform(shape):
     a = complex_array((3, *shape))
     np.testing.assert_allclose(fft2(a), to_plain(transform(a)), atol=1e-12)
     np.testing.assert_allclose(ifft2(to_plain(transform(a))), a, atol=1e-12)
+
+
+def test_plain_layout_on_torch():
+    pytest.importorskip("torch")
+    a = complex_array((3, 7, 6)).astype(np.complex64)
+    np.testing.assert_allclose(to_host(to_plain(placement("torch")(a))), to_plain(a), rtol=1e-6)

@@ -7,12 +7,14 @@ from scipy import fft
 from fusewise.mri.cells import Cells
 from fusewise.mri.fourier import AXES, to_plain, transform
 from fusewise.mri.gridded import by_location
-from fusewise.mri.interpolate import ByImage, BySample, Gridded
+from fusewise.mri.interpolate import ByImage, BySample
 from fusewise.mri.kernels import LocalKernels, effective_rank, gram, h1_kernel, median_distance, squared_distances
 from fusewise.mri.locations import LocationInverse, group_locations
-from fusewise.mri.operators import Cartesian
+from fusewise.mri.normal import NormalEquations, on_grid_equations
+from fusewise.mri.operators import Cartesian, Gridded
 from fusewise.mri.phantom import make_phantom
 from fusewise.mri.sampling import radial_mask, radial_trajectory
+from fusewise.mri.tiles import Tiles
 
 
 def problem(t=9, p=14, seed=0):
@@ -49,7 +51,7 @@ def test_effective_rank_of_a_projection():
 
 def test_groups_hold_every_location_once():
     _, mask, _ = problem(20, 200)
-    groups = group_locations(mask)
+    groups = group_locations(mask, mask)
     columns = np.concatenate([g.columns for g in groups])
     assert sorted(columns) == sorted(np.flatnonzero(mask.any(axis=0)))
     for g in groups:
@@ -59,7 +61,7 @@ def test_groups_hold_every_location_once():
 
 def test_solve_is_kernel_regression():
     kernel, mask, values = problem()
-    found = LocationInverse.under(kernel, group_locations(mask), 0.1).solve(values)
+    found = LocationInverse.under(kernel, group_locations(mask, mask), 0.1).solve(values)
     for column in range(values.shape[1]):
         s = np.flatnonzero(mask[:, column])
         dense = kernel[:, s] @ np.linalg.solve(kernel[np.ix_(s, s)] + 0.1 * np.eye(len(s)), values[s, column])
@@ -75,7 +77,9 @@ def test_leaving_out_is_leaving_out():
             s = seen[seen != i]
             weights = np.linalg.solve(kernel[np.ix_(s, s)] + 0.1 * np.eye(len(s)), values[s, column])
             energy += abs(values[i, column] - kernel[i, s] @ weights) ** 2
-    assert LocationInverse.under(kernel, group_locations(mask), 0.1).left_out(values) == pytest.approx(energy, rel=1e-3)
+    assert LocationInverse.under(kernel, group_locations(mask, mask), 0.1).left_out(values) == pytest.approx(
+        energy, rel=1e-3
+    )
 
 
 def series():
@@ -89,11 +93,11 @@ def test_local_kernels_are_a_covariance():
     images, _, kernels = series()
     rng = np.random.default_rng(0)
     u, v = ((rng.standard_normal(images.shape) + 1j).astype(np.complex64) for _ in range(2))
-    assert np.vdot(v, kernels.apply(u)) == pytest.approx(np.vdot(kernels.apply(v), u), rel=1e-4)
-    assert np.vdot(u, kernels.apply(u)).real > 0
+    assert np.vdot(v, kernels.covariance()(u)) == pytest.approx(np.vdot(kernels.covariance()(v), u), rel=1e-4)
+    assert np.vdot(u, kernels.covariance()(u)).real > 0
     one = LocalKernels.of(images, 0.25, 100, 100)
-    expected = np.einsum("ts,syx->tyx", one.mean_kernel(), u)
-    np.testing.assert_allclose(one.apply(u), expected, atol=1e-4 * np.abs(expected).max())
+    expected = np.einsum("ts,syx->tyx", one.covariance().mean(), u)
+    np.testing.assert_allclose(one.covariance()(u), expected, atol=1e-4 * np.abs(expected).max())
 
 
 def test_variance_is_that_of_the_images():
@@ -103,25 +107,62 @@ def test_variance_is_that_of_the_images():
     assert one.variance == pytest.approx(float(np.mean(np.abs(moving) ** 2)), rel=1e-4)
 
 
-def test_cells_at_rest_are_left_alone():
+def test_tiles_cover_the_image_once():
+    """Pixels numbered, split and joined again; the tiles' own slots hold every number once, and areas count them."""
+    numbers = np.arange(2 * 7 * 10).reshape(2, 7, 10)
+    tiles = Tiles.of((7, 10), 3.0)
+    parts = tiles.split(numbers)
+    np.testing.assert_array_equal(tiles.join(parts, numbers.shape), numbers)
+    own = parts[:, 0][tiles.filled[:, 0] > 0]
+    assert sorted(own) == list(range(70))
+    np.testing.assert_array_equal(tiles.areas, tiles.filled.sum(axis=(1, 2)))
+    # The Gaussian about a tile holds one pixel in all.
+    np.testing.assert_allclose(tiles.smoother(4.0) @ tiles.areas, 1)
+
+
+def test_distances_of_a_tile_are_its_own():
+    """With a window far narrower than a tile, a tile's distances and kernel are those of its pixels alone."""
+    images, _, _ = series()
+    kernels = LocalKernels.of(images, 0.25, 8, 0.1)
+    part = images[:, 8:16, 16:24]
+    alone = squared_distances(gram(part)) / part[0].size
+    np.testing.assert_allclose(kernels.distances[5], alone, atol=1e-5 * alone.max())
+    assert kernels.medians[5] == pytest.approx(float(median_distance(alone)), rel=1e-4)
+    moved = kernels.covariance()(images)[:, 8:16, 16:24]
+    dense = h1_kernel(alone, 0.25 * median_distance(alone)) + h1_kernel(alone, median_distance(alone))
+    expected = np.einsum("ts,syx->tyx", 0.5 * kernels.variances[5] * dense, part)
+    np.testing.assert_allclose(moved, expected, atol=1e-4 * np.abs(expected).max())
+
+
+def test_shrunk_is_the_inverse():
+    images, _, kernels = series()
+    system, inverse = kernels.covariance(), kernels.shrunk(2.0, 0.1)
+    u = images + 0.1
+    np.testing.assert_allclose(2.0 * system(inverse(u)) + 0.1 * inverse(u), u, atol=1e-4)
+
+
+def test_tiles_at_rest_are_left_alone():
     images, _, _ = series()
     images = images.copy()
     images[:, :8] = images[0, :8]
-    kernels = LocalKernels.of(images, 0.25, 8, 0.1)  # a window far narrower than a cell
-    assert not kernels.apply(np.ones_like(images))[:, :8].any()
+    kernels = LocalKernels.of(images, 0.25, 8, 0.1)  # a window far narrower than a tile
+    assert not kernels.covariance()(np.ones_like(images))[:, :8].any()
 
 
 def samples_of(images, mask):
     return (to_plain(transform(images)) * fft.ifftshift(mask, axes=AXES))[:, None]
 
 
-def solvers(mask, sampling):
+def solvers(mask, samples, held=None):
     """Both ways to the same frames; without its preconditioner the first is slower, and just as right."""
-    nothing_held = np.zeros_like(mask)
+    mask = fft.ifftshift(mask, axes=AXES)
+    held = np.zeros_like(mask) if held is None else held
+    sampling = Gridded(mask)
+    parts = [on_grid_equations(Gridded(part), samples) for part in (mask & ~held, mask & held)]
     return {
-        "by sample": BySample(sampling, by_location(fft.ifftshift(mask, axes=AXES), nothing_held)),
-        "by sample, plainly": BySample(sampling, lambda kernel, lam, whole: lambda residual: residual),
-        "by image": ByImage(sampling, float(mask.mean())),
+        "by sample": BySample(sampling, samples, held, by_location(mask, held, samples)),
+        "by sample, plainly": BySample(sampling, samples, held, lambda kernel, lam, whole: lambda residual: residual),
+        "by image": ByImage(*parts, float(mask.mean())),
     }
 
 
@@ -136,20 +177,24 @@ def test_solves_are_the_dense_minimiser():
     samples = sampling.forward(images)
     units = np.eye(images.size, dtype=np.complex64).reshape(-1, *images.shape)
     normal = np.stack([sampling.adjoint(sampling.forward(e)).ravel() for e in units], axis=1)
-    covariance = np.stack([kernels.apply(e).ravel() for e in units], axis=1)
+    covariance = np.stack([kernels.covariance()(e).ravel() for e in units], axis=1)
     z = np.linalg.solve(normal @ covariance + noise * np.eye(images.size), sampling.adjoint(samples).ravel())
-    for name, solver in solvers(mask, sampling).items():
-        found = solver(samples, kernels, noise, steps=300, tol=1e-6)
+    for name, solver in solvers(mask, samples).items():
+        found = solver(kernels, noise, steps=300, tol=1e-6)
         np.testing.assert_allclose(found.images.ravel(), covariance @ z, atol=1e-4, err_msg=name)
 
 
-def test_both_ways_agree_with_samples_left_out():
+def held_out_scan():
     images, mask, kernels = series()
-    sampling, noise = Gridded(fft.ifftshift(mask, axes=AXES)), 0.05 * kernels.variance
     samples = samples_of(images - images.mean(axis=0), mask)
-    seen = np.random.default_rng(0).random(samples.shape) < 0.8
+    held = fft.ifftshift(mask, axes=AXES) & (np.random.default_rng(0).random(mask.shape) < 0.2)
+    return mask, samples, held, kernels, 0.05 * kernels.variance
+
+
+def test_both_ways_agree_with_samples_left_out():
+    mask, samples, held, kernels, noise = held_out_scan()
     first, plain, second = (
-        solver(samples, kernels, noise, steps=200, tol=1e-4, seen=seen) for solver in solvers(mask, sampling).values()
+        solver(kernels, noise, steps=200, tol=1e-4, whole=False) for solver in solvers(mask, samples, held).values()
     )
     size = np.linalg.norm(first.images)
     assert np.linalg.norm(first.images - second.images) < 1e-2 * size
@@ -157,14 +202,28 @@ def test_both_ways_agree_with_samples_left_out():
     assert len(first.history) < len(plain.history)  # the preconditioner earns its keep
 
 
+def test_samples_held_out_are_not_used():
+    """Whatever they are, the frames are the same; and both ways judge frames by them alike."""
+    mask, samples, held, kernels, noise = held_out_scan()
+    spoilt = np.where(held[:, None], 7.0 + 1j, samples).astype(np.complex64)
+    missed = []
+    for clean, other in zip(solvers(mask, samples, held).values(), solvers(mask, spoilt, held).values(), strict=True):
+        found = clean(kernels, noise, whole=False)
+        np.testing.assert_array_equal(found.images, other(kernels, noise, whole=False).images)
+        errors = (samples_of(found.images, mask) - samples)[:, 0][held]
+        assert clean.missed(found.images) == pytest.approx(np.sum(np.abs(errors) ** 2), rel=1e-3)
+        assert clean.held_energy == pytest.approx(np.sum(np.abs(samples[:, 0][held]) ** 2), rel=1e-5)
+        missed.append(clean.missed(found.images))
+    assert missed[0] == pytest.approx(missed[-1], rel=0.1)
+
+
 @pytest.mark.parametrize("name", ["by sample", "by image"])
 def test_a_start_is_gone_on_from(name):
     images, mask, kernels = series()
-    sampling, noise = Gridded(fft.ifftshift(mask, axes=AXES)), 0.05 * kernels.variance
-    samples = samples_of(images - images.mean(axis=0), mask)
-    solver = solvers(mask, sampling)[name]
-    first = solver(samples, kernels, noise, steps=5, tol=0)
-    second = solver(samples, kernels, noise, steps=1, tol=0, start=first)
+    noise = 0.05 * kernels.variance
+    solver = solvers(mask, samples_of(images - images.mean(axis=0), mask))[name]
+    first = solver(kernels, noise, steps=5, tol=0)
+    second = solver(kernels, noise, steps=1, tol=0, start=first)
     assert second.history[0] == pytest.approx(first.history[-1], rel=1e-3)
 
 
@@ -172,22 +231,31 @@ def test_gridded_and_operator_solves_agree():
     images, mask, kernels = series()
     noise = 0.1 * kernels.variance
     moving = images - images.mean(axis=0)
-    gridded, operator = Gridded(fft.ifftshift(mask, axes=AXES)), Cartesian(mask)
+    gridded = on_grid_equations(Gridded(fft.ifftshift(mask, axes=AXES)), samples_of(moving, mask))
+    operator = Cartesian(mask)
+    samples = operator.forward(moving)
+    through = NormalEquations(
+        lambda u: operator.adjoint(operator.forward(u)), operator.adjoint(samples), np.linalg.norm(samples) ** 2
+    )
     a, b = (
-        ByImage(sampling, float(mask.mean()))(samples, kernels, noise, steps=60, tol=1e-6).images
-        for sampling, samples in [(gridded, samples_of(moving, mask)), (operator, operator.forward(moving))]
+        ByImage(way, way, float(mask.mean()))(kernels, noise, whole=False, steps=60, tol=1e-6).images
+        for way in (gridded, through)
     )
     assert np.abs(a - b).max() < 1e-5 * np.abs(a).max()  # single precision
+    assert gridded.misfit(a) == pytest.approx(through.misfit(a), rel=1e-3)
 
 
-def test_cells_share_weight():
-    """The weights of a cell's samples sum to one, and means are means."""
+@pytest.mark.parametrize("used", [None, 0.7])
+def test_cells_share_weight(used):
+    """The weights of a cell's used samples sum to one, and means are means of them."""
     trajectory = radial_trajectory(3, 32, 2, 1)
-    cells = Cells.of(trajectory, (16, 16))
-    seen = cells.mask.reshape(3, 16, 16)
-    np.testing.assert_allclose(np.square(cells.roots).sum(axis=1), seen.sum(axis=(1, 2)), rtol=1e-5)
-    samples = np.random.default_rng(0).standard_normal((3, trajectory.shape[1]))
-    means = fft.ifftshift(cells.means(samples), axes=AXES).reshape(3, -1)
-    cell = cells.index[1, 7]
-    assert means[1, cell] == pytest.approx(samples[1][cells.index[1] == cell].mean(), abs=1e-6)
+    rng = np.random.default_rng(0)
+    kept = rng.random(trajectory.shape[:2]) < (used or 1)
+    cells = Cells.of(trajectory, (16, 16), None if used is None else kept)
+    np.testing.assert_allclose(np.square(cells.roots).sum(axis=1), cells.mask.sum(axis=(1, 2)), rtol=1e-5)
+    samples = rng.standard_normal((3, trajectory.shape[1]))
+    means = fft.ifftshift(cells.means(samples), axes=AXES)
+    cell = cells.index[1, np.flatnonzero(kept[1])[7]]
+    members = (cells.index[1] == cell) & kept[1]
+    assert means[1].ravel()[cell] == pytest.approx(samples[1][members].mean(), abs=1e-6)
     assert not means[~cells.mask].any()

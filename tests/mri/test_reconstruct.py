@@ -152,9 +152,15 @@ def test_scale_is_walked_up_while_it_helps():
         asked.append((scale, noise))
         return -abs(scale - 0.25) - noise
 
-    choice = choose_local(predict, (0.125, 0.25, 0.5, 1.0), (0.01, 0.05))
+    choice = choose_local(predict, (0.125, 0.25, 0.5, 1.0), (0.01, 0.05), 0.0)
     assert (choice.scale, choice.noise) == (0.25, 0.01)
     assert asked == [(0.125, 0.01), (0.25, 0.01), (0.5, 0.01), (0.25, 0.05)]
+
+
+def test_more_noise_must_gain_more_than_flattery():
+    scores = {0.01: 5.0, 0.05: 5.1, 0.25: 5.15}
+    for flattery, noise in ((0.0, 0.25), (0.08, 0.05), (0.2, 0.01)):
+        assert choose_local(lambda _, noise: scores[noise], (1.0,), scores, flattery).noise == noise
 
 
 @pytest.mark.parametrize(
@@ -164,18 +170,84 @@ def test_scale_is_walked_up_while_it_helps():
         ({"kspace": np.zeros((2, 4, 4))}, "2 frames are too few"),
         ({"mask": np.ones((2, 2, 2), bool)}, "shape|broadcast"),
         ({"device": "tpu"}, "'cuda' .* or 'auto'"),
-        ({"device": "torch", "trajectory": np.zeros((5, 8, 2))}, "on the CPU only"),
         ({"maps": np.ones((1, 4, 4))}, "maps must be 1 coils"),
         ({"trajectory": np.zeros((3, 5, 2))}, "trajectory must have shape"),
         ({"trajectory": np.full((5, 8, 2), 3.0)}, "cycles per pixel"),
-        ({"navigator": np.zeros((7, 2))}, "navigator"),
-        ({"mask": np.zeros((5, 8, 8), bool)}, "no samples"),
+        ({"maps": np.full((1, 8, 8), np.nan)}, "maps hold NaN"),
+        ({"maps": np.zeros((1, 8, 8))}, "nothing but zeros"),
+        ({"navigator": np.zeros((7, 2))}, "must begin with 5 frames"),
+        ({"navigator": np.full((5, 2), np.nan)}, "navigator holds NaN"),
+        ({"navigator": np.zeros((8, 8), bool)}, "marks no location"),
+        ({"navigator": np.ones((5, 8), bool)}, "navigator has shape"),
+        ({"trajectory": np.zeros((5, 8, 2)), "mask": np.ones((5, 8, 8), bool)}, "leave out the mask"),
+        ({"trajectory": np.zeros((5, 8, 2)), "navigator": np.ones((8, 8), bool)}, "off the grid give frames"),
+        ({"trajectory": np.zeros((5, 8, 2)), "navigator": np.ones((7, 3))}, "must begin with 5 frames"),
+        ({"trajectory": np.zeros((5, 8, 2)), "kspace": np.full((5, 8, 8), np.nan)}, "NaN"),
+        ({"trajectory": np.full((5, 8, 2), np.nan)}, "cycles per pixel"),
+        ({"trajectory": np.zeros((1, 8, 2)), "kspace": np.ones((1, 2, 8))}, "1 frames are too few"),
+        ({"mask": np.zeros((5, 8, 8), bool)}, "frame 0 has no samples"),
+        ({"mask": np.arange(5)[:, None, None] != np.full((8, 8), 3)}, "frame 3 has no samples"),
+        ({"kspace": np.full((5, 8, 8), np.nan)}, "no samples"),
     ],
 )
 def test_bad_input_is_named(change, message):
     given = {"kspace": np.ones((5, 8, 8), complex)} | change
     with pytest.raises(ValueError, match=message):
         reconstruct(**given)
+
+
+def test_samples_that_are_not_numbers_are_not_samples(scan):
+    """NaN under the mask is as good as outside it; NaN outside says where nothing was sampled."""
+    kspace, mask = scan
+    spoilt, fewer = kspace.copy(), mask.copy()
+    spoilt[3, 20, 20], fewer[3, 20, 20] = np.nan, False
+    found = reconstruct(spoilt, mask, random_state=0).images
+    np.testing.assert_array_equal(found, reconstruct(kspace, fewer, random_state=0).images)
+    unsampled = np.where(fewer, kspace, np.nan)
+    np.testing.assert_array_equal(found, reconstruct(unsampled, random_state=0).images)
+
+
+def test_precision_of_the_input_does_not_matter(scan, found):
+    again = reconstruct(scan[0].astype(complex), scan[1].astype(int), random_state=0)
+    np.testing.assert_array_equal(again.images, found.images)
+    assert again.images.dtype == np.complex64
+
+
+@pytest.mark.parametrize("shape", [(21, 34), (33, 16), (9, 9)])
+def test_odd_and_oblong_images(phantom, shape):
+    images = phantom.images[:20, -shape[0] :, : shape[1]]
+    mask = radial_mask(20, shape, 5, 4)
+    kspace = sample_grid(images, mask)
+    assert ser(images, reconstruct(kspace, mask, random_state=0).images) > ser(images, invert(kspace)) + 6
+    # k-space of real numbers is k-space, too: of images that are their own mirror image, conjugate.
+    assert np.isfinite(reconstruct(kspace.real, mask, random_state=0).images).all()
+
+
+@pytest.mark.parametrize("radial", [False, True])
+def test_maps_may_be_zero_outside_the_body(radial):
+    phantom = make_phantom(24, 24, n_coils=3, frame_time=0.08)
+    y, x = np.mgrid[:24, :24] - 12
+    body = np.hypot(y, x) < 9
+    images, maps = phantom.images * body, phantom.maps * body
+    if radial:
+        pytest.importorskip("finufft")
+        trajectory = radial_trajectory(24, 24, 5, 3)
+        given = {"kspace": Nufft(trajectory, maps).forward(images), "trajectory": trajectory}
+    else:
+        mask = radial_mask(24, (24, 24), 4, 3)
+        given = {"kspace": Cartesian(mask, maps).forward(images), "mask": mask}
+    found = reconstruct(**given, maps=maps, random_state=0).images
+    assert not found[:, ~body].any()
+    assert ser(images, found) > 25
+
+
+def test_maps_that_do_not_fit_are_noticed():
+    phantom = make_phantom(24, 24, n_coils=3, frame_time=0.08)
+    mask = radial_mask(24, (24, 24), 4, 3)
+    kspace = Cartesian(mask, phantom.maps).forward(phantom.images)
+    wrong = phantom.maps * (np.abs(np.arange(24) - 12) < 5)
+    with pytest.warns(UserWarning, match="do the maps, the trajectory and the navigator fit"):
+        reconstruct(kspace, mask, maps=wrong, random_state=0)
 
 
 def test_fewer_coils_hold_nearly_everything():

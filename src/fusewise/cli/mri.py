@@ -44,7 +44,7 @@ def recon(
         int, typer.Option(min=1, help="Readouts in a frame, where the file does not count frames.")
     ] = 10,
     coils: Annotated[int | None, typer.Option(min=1, help="Compress to so many virtual coils.")] = None,
-    device: Annotated[str, typer.Option(help="cpu, cuda or auto; off the grid the CPU.")] = "cpu",
+    device: Annotated[str, typer.Option(help="cpu, cuda or auto.")] = "cpu",
     seed: Annotated[int | None, typer.Option(min=0, help="Seed of random choices.")] = None,
     force: Force = False,
     json: Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")] = False,
@@ -73,7 +73,7 @@ def recon(
     scan = read(scan_file, lines_per_frame, coils)
     begun = time.perf_counter()
     with (
-        staged(targets, force=force, source=scan_file) as places,
+        staged(targets, force=force, sources=[scan_file]) as places,
         console.working(shown=verbose is None and not json) as tell,
         stopping_at_once(),
         blaming(scan_file),
@@ -189,5 +189,5 @@ def print_recon(summary: dict[str, Any]) -> None:
     rows, columns = summary["shape"]
     out.print(f"{summary['frames']} frames of {rows} x {columns} in {summary['clusters']} clusters")
     out.print(f"rank {summary['rank']}, lam {summary['lam']:.3g}, {summary['seconds']:.1f} s", style="dim")
-    out.print(f"written  {', '.join(summary['files'])}", soft_wrap=True)
+    out.print(f"written  {', '.join(summary['files'])}", soft_wrap=True, markup=False)
     out.print(summary["warning"], style="bold yellow")

@@ -2,7 +2,8 @@
 
 from fusewise.mri.phantom import Phantom, make_phantom
 from fusewise.mri.phases import frame_labels
-from fusewise.mri.reconstruct import Reconstruction, reconstruct
+from fusewise.mri.reconstruct import reconstruct
+from fusewise.mri.result import Reconstruction
 from fusewise.mri.sampling import radial_mask, radial_trajectory, sample_grid
 
 __all__ = [

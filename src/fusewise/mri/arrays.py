@@ -14,10 +14,13 @@ import numpy as np
 import numpy.typing as npt
 from scipy import fft
 
-from fusewise.kernels.arrays import library
+from fusewise.kernels.arrays import library, to_host
 from fusewise.kernels.devices import torch_device
 
 Array = npt.NDArray[Any]
+
+#: Numbers worked on at once: about what a core's cache holds, and enough for a GPU (a quarter of a gigabyte).
+CPU_ENTRIES, TORCH_ENTRIES = 2**19, 2**25
 
 #: Host array to array on the device.
 Placement = Callable[[Array], Array]
@@ -61,6 +64,22 @@ def ifft2(kspace: Array) -> Array:
     return library(kspace).fft.ifft2(kspace, norm="ortho")  # type: ignore[no-any-return]
 
 
+def padded_fft(values: Array, length: int, axis: int) -> Array:
+    """FFT along one axis, filled up with zeros to a length; not normalised."""
+    if library(values) is np:
+        return np.asarray(fft.fft(values, length, axis, workers=threads()))
+    return library(values).fft.fft(values, length, axis)  # type: ignore[no-any-return]
+
+
+def cropped_ifft(values: Array, length: int, axis: int) -> Array:
+    """The first `length` values of the inverse of ``padded_fft``; `values` may be overwritten."""
+    if library(values) is np:
+        full = np.asarray(fft.ifft(values, axis=axis, overwrite_x=True, workers=threads()))
+    else:
+        full = library(values).fft.ifft(values, None, axis)
+    return full[..., :length] if axis == -1 else full[..., :length, :]
+
+
 def as_real(values: Array) -> Array:
     """Complex (..., n) as real (..., 2 n), parts side by side; real values as they are."""
     if library(values) is np:
@@ -87,7 +106,14 @@ def add_to_diagonals(matrices: Array, value: float) -> None:
     if library(matrices) is np:
         np.einsum("...ii->...i", matrices)[...] += value
     else:
-        library(matrices).diagonal(matrices, dim1=-2, dim2=-1).add_(value)
+        library(matrices).diagonal(matrices, 0, -2, -1).add_(value)
+
+
+def inverse(matrices: Array) -> Array:
+    """Of regular matrices (..., n, n); torch does not stop to see whether they are."""
+    if library(matrices) is np:
+        return np.asarray(np.linalg.inv(matrices))
+    return library(matrices).linalg.inv_ex(matrices).inverse  # type: ignore[no-any-return]
 
 
 def inner(a: Array, b: Array) -> float:
@@ -101,9 +127,17 @@ def energy(values: Array) -> float:
     return float(xp.square(abs(values)).sum(dtype=xp.float64))
 
 
-def median(values: Array) -> float:
-    """The middle value, or the mean of the two in the middle (torch's own takes the lower)."""
+def medians(values: Array) -> npt.NDArray[np.float64]:
+    """Of each row: the middle value, or the mean of the two in the middle (torch's own takes the lower)."""
     if library(values) is np:
-        return float(np.median(values))
-    ordered = library(values).sort(values.ravel()).values
-    return float(ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]) / 2
+        return np.asarray(np.median(values, axis=-1), dtype=float)
+    count = values.shape[-1]
+    ordered = library(values).sort(values, -1).values
+    return to_host((ordered[..., (count - 1) // 2] + ordered[..., count // 2]) / 2).astype(float)
+
+
+def batches(count: int, entries: int, like: Array) -> list[slice]:
+    """Slices of `count` things of `entries` numbers each: what a core's cache holds, or what keeps a GPU busy."""
+    room = CPU_ENTRIES if library(like) is np else TORCH_ENTRIES
+    size = max(1, room // max(1, entries))
+    return [slice(start, start + size) for start in range(0, count, size)]

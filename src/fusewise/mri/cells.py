@@ -22,7 +22,7 @@ class Cells:
     ----------
     shape : (T, ny, nx).
     index : T x S, the cell of each sample among the ny nx of its frame.
-    roots : T x S, root of one over the number of samples of the frame in that cell.
+    roots : T x S, root of one over the number of samples of the frame in that cell; 0 for samples not to be used.
     """
 
     shape: tuple[int, int, int]
@@ -30,23 +30,25 @@ class Cells:
     roots: Array
 
     @classmethod
-    def of(cls, trajectory: Array, shape: tuple[int, int]) -> Cells:
-        """Of positions T x S x 2 in cycles per pixel."""
+    def of(cls, trajectory: Array, shape: tuple[int, int], used: Array | None = None) -> Cells:
+        """Of positions T x S x 2 in cycles per pixel; `used`: T x S booleans, None: all samples."""
         size = np.array(shape)
         nearest = np.rint(trajectory * size).astype(int) % size
         index = nearest[..., 0] * shape[1] + nearest[..., 1]
         frames, n_cells = len(trajectory), int(size.prod())
+        kept = np.ones(index.shape, dtype=bool) if used is None else used
         counts = np.zeros((frames, n_cells), np.int32)
-        np.add.at(counts, (np.arange(frames)[:, None], index), 1)
-        roots = 1 / np.sqrt(np.take_along_axis(counts, index, axis=1))
+        np.add.at(counts, (np.arange(frames)[:, None], index), kept)
+        roots = kept / np.sqrt(np.maximum(np.take_along_axis(counts, index, axis=1), 1))
         return cls((frames, *shape), index, roots.astype(np.float32))
 
     @property
     def mask(self) -> Array:
-        """T x (ny nx): cells with a sample."""
+        """T x ny x nx: cells with a sample that is used."""
         seen = np.zeros((self.shape[0], self.shape[1] * self.shape[2]), dtype=bool)
-        np.put_along_axis(seen, self.index, True, axis=1)
-        return seen
+        frames, samples = np.nonzero(self.roots)
+        seen[frames, self.index[frames, samples]] = True
+        return seen.reshape(self.shape)
 
     def means(self, samples: Array) -> Array:
         """Mean sample of each cell of one coil (T x S), T x ny x nx in the centred layout, zero where there is none."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import fft
 
+from fusewise.kernels.arrays import beside, library
 from fusewise.mri.arrays import Array, fft2, ifft2
 
 #: The image axes, always the last two.
@@ -27,16 +28,15 @@ def to_plain(kspace: Array) -> Array:
     Moving frequency 0 to the corner reorders the samples; moving the origin from the central pixel to the corner turns
     each of them by a phase. Both are unitary and the same for all frames, so distances between frames stay.
     """
-    return np.asarray(fft.ifftshift(kspace, axes=AXES) * _phases(kspace))
+    shifts = fft if library(kspace) is np else library(kspace).fft
+    ny, nx = kspace.shape[-2:]
+    turns = np.add.outer(fft.fftfreq(ny) * (ny // 2), fft.fftfreq(nx) * (nx // 2))
+    precision = np.complex64 if kspace.itemsize == 8 else np.complex128
+    phases = beside(np.exp(-2j * np.pi * turns).astype(precision), kspace)
+    return shifts.ifftshift(kspace, AXES) * phases  # type: ignore[no-any-return]
 
 
 def radii(shape: tuple[int, int]) -> Array:
     """Distance of each k-space location from the centre, in samples, centre in the middle."""
     y, x = np.ogrid[: shape[0], : shape[1]]
     return np.asarray(np.hypot(y - shape[0] // 2, x - shape[1] // 2))
-
-
-def _phases(kspace: Array) -> Array:
-    ny, nx = kspace.shape[-2:]
-    turns = np.add.outer(fft.fftfreq(ny) * (ny // 2), fft.fftfreq(nx) * (nx // 2))
-    return np.asarray(np.exp(-2j * np.pi * turns), dtype=np.result_type(kspace.dtype, np.complex64))

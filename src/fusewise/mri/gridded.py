@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 
 import numpy as np
 from scipy import fft
@@ -10,11 +11,14 @@ from scipy import fft
 from fusewise.kernels.arrays import beside, library
 from fusewise.mri.arrays import Array, Placement, ifft2
 from fusewise.mri.fourier import AXES, radii, to_plain
-from fusewise.mri.interpolate import ByImage, BySample, Gridded, Solver
+from fusewise.mri.interpolate import ByImage, BySample, Solver
 from fusewise.mri.kernels import LocalKernels
 from fusewise.mri.locations import LocationInverse, group_locations
 from fusewise.mri.navigator import Bands, common_locations, signals
-from fusewise.mri.places import CELLS, HELD_OUT, SCALES, Frames, Places, Teller
+from fusewise.mri.normal import on_grid_equations
+from fusewise.mri.operators import Gridded
+from fusewise.mri.places import SCALES, TILES, Places, Teller
+from fusewise.mri.result import Reconstruction
 from fusewise.mri.selecting import Choice, choose_bands, hold_out
 
 
@@ -26,12 +30,12 @@ def reconstruct_gridded(
     rng: np.random.Generator,
     place: Placement,
     tell: Teller,
-) -> Frames:
+) -> Reconstruction:
     """Images from k-space on a grid.
 
     Parameters
     ----------
-    kspace : T x coils x ny x nx, the centre in the middle, zero where not sampled.
+    kspace : T x coils x ny x nx, complex64, the centre in the middle, zero where not sampled.
     mask : T x ny x nx.
     maps : coils x ny x nx; None: a single coil that sees everything alike.
     navigator, rng, place, tell : see ``fusewise.mri.reconstruct``; where to compute, and who is told.
@@ -47,26 +51,32 @@ def reconstruct_gridded(
     tell(f"{mask.mean():.1%} sampled; {np.count_nonzero(common)} common locations; {len(bands.distances)} bands")
 
     mask, where, common = (fft.ifftshift(array, axes=AXES) for array in (mask, where, common))
-    samples = place(to_plain(kspace.astype(np.complex64, copy=False)))
-    held = hold_out(mask, common, HELD_OUT, rng)
+    samples = to_plain(place(kspace))
+    held = hold_out(mask, common, rng)
     sampling = Gridded(place(mask), None if maps is None else place(maps))
     start, choice = start_from_bands(bands, samples.swapaxes(0, 1), mask & ~held, where, rng, sampling.maps)
     tell(f"bands: scale {choice.scale}, noise {choice.noise}: left out {choice.score:.2f} dB")
 
     mean = start.mean(axis=0)
-    side = max(shape) / CELLS
+    side = max(shape) / TILES
     kernels = LocalKernels.of(start, SCALES[0], side, side)
     deviations = samples - sampling.forward(mean[None])
-    solver: Solver = (
-        BySample(sampling, by_location(mask, held)) if maps is None else ByImage(sampling, float(mask.mean()))
-    )
-    return Places(solver, deviations, place(held[:, None]), kernels, choice.noise).solve(mean, choice, tell)
+    left_out = place(held)
+    solver: Solver
+    if maps is None:
+        solver = BySample(sampling, deviations, left_out, by_location(mask, held, samples))
+    else:
+        masks = sampling.mask & ~left_out, left_out
+        fitted, unseen = (on_grid_equations(replace(sampling, mask=part), deviations) for part in masks)
+        solver = ByImage(fitted, unseen, float(mask.mean()))
+    return Places(solver, kernels, choice.noise).solve(mean, choice, tell)
 
 
-def by_location(mask: Array, held: Array) -> Callable[[Array, float, bool], Callable[[Array], Array]]:
-    """The inverse under the mean kernel, location by location: see ``interpolate.BySample``."""
+def by_location(mask: Array, held: Array, like: Array) -> Callable[[Array, float, bool], Callable[[Array], Array]]:
+    """The inverse under the mean kernel, location by location, beside `like`: see ``interpolate.BySample``."""
     groups = {
-        whole: group_locations((mask if whole else mask & ~held).reshape(len(mask), -1)) for whole in (False, True)
+        whole: group_locations((mask if whole else mask & ~held).reshape(len(mask), -1), like)
+        for whole in (False, True)
     }
 
     def prepare(kernel: Array, lam: float, whole: bool) -> Callable[[Array], Array]:
@@ -119,7 +129,7 @@ def by_band(
     pieces = []
     for band, kernel in enumerate(bands.kernel(band, choice.scale) for band in range(len(bands.distances))):
         here = np.flatnonzero(bands.which(radius) == band)
-        inverse = LocationInverse.under(beside(kernel, like), group_locations(mask[:, here]), choice.noise)
+        inverse = LocationInverse.under(beside(kernel, like), group_locations(mask[:, here], like), choice.noise)
         pieces.append((beside(here, like), inverse))
     return pieces
 

@@ -16,49 +16,15 @@ several coils and off the grid, where samples that nearly repeat each other make
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf, sqrt
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from fusewise.kernels.arrays import library
-from fusewise.mri.arrays import Array, fft2, ifft2, inner
+from fusewise.mri.arrays import Array, energy, inner
 from fusewise.mri.kernels import LocalKernels
-
-
-class Sampling(Protocol):
-    """A: images (T x ny x nx) to samples, and back."""
-
-    def forward(self, images: Array) -> Array:
-        """A u."""
-        ...
-
-    def adjoint(self, samples: Array) -> Array:
-        """A' b."""
-        ...
-
-
-@dataclass(frozen=True, eq=False)
-class Gridded:
-    """A_i u = S_i F(maps u): the FFT of what each coil sees, kept where the mask is True; T x coils x ny x nx.
-
-    Attributes
-    ----------
-    mask : T x ny x nx, in the plain layout (``fourier.to_plain``).
-    maps : coils x ny x nx; None: one coil that sees everything alike.
-    """
-
-    mask: Array
-    maps: Array | None = None
-
-    def forward(self, images: Array) -> Array:
-        """A u."""
-        seen = images[:, None] if self.maps is None else images[:, None] * self.maps
-        return fft2(seen) * self.mask[:, None]
-
-    def adjoint(self, samples: Array) -> Array:
-        """A' b, for samples that are zero off the mask."""
-        seen = ifft2(samples)
-        return seen[:, 0] if self.maps is None else (seen * self.maps.conj()).sum(axis=1)
+from fusewise.mri.normal import NormalEquations
+from fusewise.mri.operators import Gridded
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,31 +37,39 @@ class Solution:
 
 
 class Solver(Protocol):
-    """Samples, kernels and lam to frames."""
+    """The samples of a series, some of them held out, and the way from kernels and lam to frames."""
+
+    #: Conjugate gradient steps while settings are chosen, and at the end; see ``selecting.choose_local``.
+    trial_steps: ClassVar[int]
+    final_steps: ClassVar[int]
+    flattery: ClassVar[float]
 
     @property
-    def sampling(self) -> Sampling:
-        """A."""
+    def held_energy(self) -> float:
+        """||b||² of the samples held out."""
+        ...
+
+    def missed(self, images: Array) -> float:
+        """||A u - b||² of the samples held out."""
         ...
 
     def __call__(
         self,
-        samples: Array,
         kernels: LocalKernels,
         noise: float,
         *,
+        whole: bool = True,
         steps: int = 20,
         tol: float = 1e-2,
-        seen: Array | None = None,
         start: Solution | None = None,
     ) -> Solution:
         """Solve.
 
         Parameters
         ----------
-        samples, kernels, noise : b, K and lam.
+        kernels, noise : K and lam.
+        whole : whether to use the samples held out, too.
         steps, tol : conjugate gradients end after so many steps, or once the residual has shrunk by `tol`.
-        seen : samples to use, as booleans; None: all.
         start : where to start; None: zero.
         """
         ...
@@ -108,50 +82,68 @@ class BySample:
     Attributes
     ----------
     sampling : A.
-    precondition : (mean kernel, lam, whether all samples are used) to an approximate inverse of the system.
+    samples : b, T x coils x ny x nx, zero where not sampled.
+    held : T x ny x nx, samples held out.
+    precondition : (mean kernel, lam, whether all samples are used) to an approximate inverse of the system, which
+        leaves zeros where there is no sample.
     """
 
-    sampling: Sampling
+    sampling: Gridded
+    samples: Array
+    held: Array
     precondition: Callable[[Array, float, bool], Callable[[Array], Array]]
+
+    trial_steps: ClassVar[int] = 6
+    final_steps: ClassVar[int] = 20
+    flattery: ClassVar[float] = 0.1
+
+    @property
+    def held_energy(self) -> float:
+        """||b||² of the samples held out."""
+        return energy(self.samples * self.held[:, None])
+
+    def missed(self, images: Array) -> float:
+        """||A u - b||² of the samples held out."""
+        held = self.held[:, None]
+        return energy(replace(self.sampling, mask=self.held).forward(images) - self.samples * held)
 
     def __call__(
         self,
-        samples: Array,
         kernels: LocalKernels,
         noise: float,
         *,
+        whole: bool = True,
         steps: int = 20,
         tol: float = 1e-2,
-        seen: Array | None = None,
         start: Solution | None = None,
     ) -> Solution:
         """See ``Solver``."""
-        sampling, covariance = self.sampling, kernels.times()
-        kept = _keep(seen)
+        used = self.sampling if whole else replace(self.sampling, mask=self.sampling.mask & ~self.held)
+        covariance = kernels.covariance()
 
         def system(dual: Array) -> Array:
-            return kept(sampling.forward(covariance(sampling.adjoint(dual))) + noise * dual)
+            return used.forward(covariance(used.adjoint(dual))) + noise * dual
 
-        inverse = self.precondition(kernels.mean_kernel(), noise, seen is None)
-        target = kept(samples)
+        inverse = self.precondition(covariance.mean(), noise, whole)
+        target = self.samples * used.mask[:, None]
         size = sqrt(inner(target, target)) or 1.0
         dual = direction = library(target).zeros_like(target)
-        residual, energy = target, inf
+        residual, before = target, inf
         if start is not None:
-            dual = kept(start.dual)
+            dual = start.dual
             residual = target - system(dual)
         history = [sqrt(inner(residual, residual)) / size]
         for _ in range(steps):
-            scaled = kept(inverse(residual))
+            scaled = inverse(residual)
             following = inner(residual, scaled)
             if history[-1] <= tol or following <= 0:
                 break
-            direction, energy = scaled + (following / energy) * direction, following
+            direction, before = scaled + (following / before) * direction, following
             pushed = system(direction)
-            step = energy / inner(direction, pushed)
+            step = before / inner(direction, pushed)
             dual, residual = dual + step * direction, residual - step * pushed
             history.append(sqrt(inner(residual, residual)) / size)
-        return Solution(dual, covariance(sampling.adjoint(dual)), tuple(history))
+        return Solution(dual, covariance(used.adjoint(dual)), tuple(history))
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,34 +155,48 @@ class ByImage:
 
     Attributes
     ----------
-    sampling : A.
+    fitted, held : A and b of the samples not held out, and of those held out.
     density : rho, the mean of the diagonal of A'A.
     """
 
-    sampling: Sampling
+    fitted: NormalEquations
+    held: NormalEquations
     density: float
+
+    # More than by sample: the preconditioner is weaker, and a trial cut short judges speed, not the setting.
+    trial_steps: ClassVar[int] = 10
+    final_steps: ClassVar[int] = 30
+    flattery: ClassVar[float] = 0.02
+
+    @property
+    def held_energy(self) -> float:
+        """||b||² of the samples held out."""
+        return self.held.energy
+
+    def missed(self, images: Array) -> float:
+        """||A u - b||² of the samples held out."""
+        return self.held.misfit(images)
 
     def __call__(
         self,
-        samples: Array,
         kernels: LocalKernels,
         noise: float,
         *,
+        whole: bool = True,
         steps: int = 20,
-        tol: float = 1e-2,
-        seen: Array | None = None,
+        tol: float = 3e-3,
         start: Solution | None = None,
     ) -> Solution:
         """See ``Solver``."""
-        sampling, kept = self.sampling, _keep(seen)
+        used = self.fitted + self.held if whole else self.fitted
         inverse = kernels.shrunk(self.density, noise)
-        target = sampling.adjoint(kept(samples))
+        target = used.target
         size = sqrt(inner(target, target)) or 1.0
         z = u = direction = pushed = library(target).zeros_like(target)  # pushed: K times the direction
-        residual, energy = target, inf
+        residual, before = target, inf
         if start is not None:
             z, u = start.dual, start.images
-            residual = target - sampling.adjoint(kept(sampling.forward(u))) - noise * z
+            residual = target - used.normal(u) - noise * z
         history = [sqrt(inner(residual, residual)) / size]
         for _ in range(steps):
             scaled = inverse(residual)
@@ -198,14 +204,10 @@ class ByImage:
             following = inner(residual, weighed)
             if history[-1] <= tol or following <= 0:
                 break
-            turn, energy = following / energy, following
+            turn, before = following / before, following
             direction, pushed = scaled + turn * direction, weighed + turn * pushed
-            image = sampling.adjoint(kept(sampling.forward(pushed))) + noise * direction
-            step = energy / inner(pushed, image)
+            image = used.normal(pushed) + noise * direction
+            step = before / inner(pushed, image)
             z, u, residual = z + step * direction, u + step * pushed, residual - step * image
             history.append(sqrt(inner(residual, residual)) / size)
         return Solution(z, u, tuple(history))
-
-
-def _keep(seen: Array | None) -> Callable[[Array], Array]:
-    return (lambda values: values) if seen is None else (lambda values: values * seen)

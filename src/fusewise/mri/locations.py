@@ -27,30 +27,28 @@ class Group:
     columns : locations x 1, their numbers.
     rows : locations x most frames, the frames that saw each, filled up with others that did not.
     seen : likewise, False where filled up.
-    n_frames : of the series.
+    complete : whether all frames saw these locations, which then share one system.
     """
 
     columns: Array
     rows: Array
     seen: Array
-    n_frames: int
-
-    @property
-    def complete(self) -> bool:
-        """Whether all frames saw these locations, which then share one system."""
-        return int(self.rows.shape[1]) == self.n_frames and bool(self.seen.all())
+    complete: bool
 
     def beside(self, other: Array) -> Group:
         """The same where another array lies."""
-        return Group(beside(self.columns, other), beside(self.rows, other), beside(self.seen, other), self.n_frames)
+        return Group(beside(self.columns, other), beside(self.rows, other), beside(self.seen, other), self.complete)
 
     def gather(self, samples: Array) -> Array:
         """Samples (T x P) of each location, zero where filled up."""
         return samples[self.rows, self.columns] * self.seen
 
 
-def group_locations(mask: Array) -> list[Group]:
-    """Locations of a T x P mask, by the number of frames that saw them; those seen by none are left out."""
+def group_locations(mask: Array, like: Array) -> list[Group]:
+    """Locations of a T x P mask (on the host), by the number of frames that saw them, the groups placed beside `like`.
+
+    Those seen by none are left out; those seen by all are a group by themselves.
+    """
     counts = mask.sum(axis=0)
     order = np.argsort(counts, kind="stable")
     order = order[counts[order] > 0]
@@ -62,12 +60,15 @@ def group_locations(mask: Array) -> list[Group]:
         size = int(np.searchsorted(counts[order[start : start + limit]], 1.25 * few + 4, side="right"))
         if few == len(mask):
             size = len(order) - start
+        else:
+            size = min(size, int(np.searchsorted(counts[order[start:]], len(mask))))
         columns = order[start : start + size]
         most = int(counts[columns[-1]])
         rows = np.argsort(~mask[:, columns].T, axis=1, kind="stable")[:, :most]
-        groups.append(Group(columns[:, None], rows, np.arange(most) < counts[columns][:, None], len(mask)))
+        seen = np.arange(most) < counts[columns][:, None]
+        groups.append(Group(columns[:, None], rows, seen, few == len(mask)))
         start += size
-    return groups
+    return [group.beside(like) for group in groups]
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,13 +81,12 @@ class LocationInverse:
 
     @classmethod
     def under(cls, kernel: Array, groups: list[Group], noise: float) -> LocationInverse:
-        """Under a T x T kernel and lam = `noise`."""
-        placed = [group.beside(kernel) for group in groups]
+        """Under a T x T kernel and lam = `noise`; the groups lie where the kernel does."""
         if library(kernel) is not np:
-            return cls(kernel, placed, [_inverse(kernel, group, noise) for group in placed])
+            return cls(kernel, groups, [_inverse(kernel, group, noise) for group in groups])
         # Thousands of small systems: threads inside one would only wait for each other, so each thread takes a group.
         with threadpool_limits(1), ThreadPoolExecutor(threads()) as pool:
-            return cls(kernel, placed, list(pool.map(lambda group: _inverse(kernel, group, noise), placed)))
+            return cls(kernel, groups, list(pool.map(lambda group: _inverse(kernel, group, noise), groups)))
 
     def apply(self, samples: Array) -> Array:
         """(S K S' + lam I)^-1 b for samples T x P, zero where hidden."""
@@ -105,12 +105,12 @@ class LocationInverse:
 
         Locations seen by every frame are not counted: their samples gave the kernel.
         """
-        total = 0.0
-        for group, inverse in zip(self.groups, self.inverses, strict=True):
-            judged = group.seen.sum(axis=1) < group.n_frames
-            errors = _times(inverse, group.gather(samples)) / library(inverse).einsum("pii->pi", inverse)
-            total += energy(errors * judged[:, None])
-        return total
+        errors = [
+            (_times(inverse, group.gather(samples)) / library(inverse).einsum("pii->pi", inverse)).reshape(-1)
+            for group, inverse in zip(self.groups, self.inverses, strict=True)
+            if not group.complete
+        ]
+        return energy(library(samples).concatenate(errors)) if errors else 0.0
 
 
 def _inverse(kernel: Array, group: Group, noise: float) -> Array:

@@ -86,4 +86,4 @@ class Bands:
     def kernel(self, band: int, scale: float) -> Array:
         """H1 weights of the frames in a band, and a constant."""
         distances = self.distances[band]
-        return (h1_kernel(distances, scale * median_distance(distances)) + CONSTANT).astype(PRECISION)
+        return (h1_kernel(distances, scale * float(median_distance(distances))) + CONSTANT).astype(PRECISION)

@@ -167,7 +167,7 @@ def frame_affinities(distances: Array, n_neighbors: int = 4, temporal: float = 0
     n = len(distances)
     away = distances + np.diag(np.full(n, np.inf))
     k = min(n_neighbors, n - 1)
-    scale = np.maximum(np.sort(away, axis=1)[:, k - 1], 1e-12 * median_distance(distances))
+    scale = np.maximum(np.sort(away, axis=1)[:, k - 1], 1e-12 * float(median_distance(distances)))
     near = away <= scale[:, None]
     weights = np.where(near | near.T, np.exp(-distances / np.sqrt(np.outer(scale, scale))), 0)
     steps = np.arange(n - 1)

@@ -8,13 +8,13 @@ so that the one fusion loop serves them.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
 
-from fusewise.mri.arrays import Array, threads
+from fusewise.mri.arrays import Array, fft2, ifft2, threads
 from fusewise.mri.fourier import invert, transform
 
 
@@ -68,6 +68,30 @@ class Cartesian:
 
 
 @dataclass(frozen=True, eq=False)
+class Gridded:
+    """``Cartesian`` as the solves use it: FFTs without shifts, any library's arrays, and always T x coils x ny x nx.
+
+    Attributes
+    ----------
+    mask : T x ny x nx, in the plain layout (``fourier.to_plain``).
+    maps : coils x ny x nx; None: one coil that sees everything alike.
+    """
+
+    mask: Array
+    maps: Array | None = None
+
+    def forward(self, images: Array) -> Array:
+        """A u."""
+        seen = images[:, None] if self.maps is None else images[:, None] * self.maps
+        return fft2(seen) * self.mask[:, None]
+
+    def adjoint(self, samples: Array) -> Array:
+        """A' b, for samples that are zero off the mask."""
+        seen = ifft2(samples)
+        return seen[:, 0] if self.maps is None else (seen * self.maps.conj()).sum(axis=1)
+
+
+@dataclass(frozen=True, eq=False)
 class Nufft:
     """A_i u (c, s) = sum_x maps_c(x) u(x) exp(-2 pi i k_is . (x - centre)) / sqrt(ny nx): samples T x coils x samples.
 
@@ -96,48 +120,57 @@ class Nufft:
 
     def forward(self, images: Array) -> Array:
         """A_i u_i."""
-        plan, scale = self._plans[1], self._scale
-        maps = self.maps.astype(self.dtype, copy=False)
+        maps = np.ascontiguousarray(self.maps, dtype=self.dtype)
         out = np.empty((self.shape[0], len(maps), self.trajectory.shape[1]), self.dtype)
-        for t, points in enumerate(self._points):
-            plan.setpts(points[0], points[1])
+
+        def sample(plan: Any, t: int) -> None:
             out[t] = plan.execute(maps * images[t].astype(self.dtype, copy=False))
-        return np.asarray(out * scale)
+
+        self._each_frame(2, sample)
+        return np.asarray(out * self._scale)
 
     def adjoint(self, samples: Array) -> Array:
         """A_i' b_i."""
-        plan, scale = self._plans[0], self._scale
         weights = self.maps.conj().astype(self.dtype, copy=False)
         out = np.empty(self.shape, self.dtype)
-        for t, points in enumerate(self._points):
-            plan.setpts(points[0], points[1])
+
+        def spread(plan: Any, t: int) -> None:
             grids = plan.execute(np.ascontiguousarray(samples[t], dtype=self.dtype)).reshape(weights.shape)
             out[t] = (weights * grids).sum(axis=0)
-        return np.asarray(out * scale)
+
+        self._each_frame(1, spread)
+        return np.asarray(out * self._scale)
 
     @property
     def _scale(self) -> Any:
         return self.dtype.type(1 / np.sqrt(self.shape[1] * self.shape[2])).real
 
-    @cached_property
-    def _points(self) -> Array:
-        angles = 2 * np.pi * np.moveaxis(self.trajectory, 2, 1)
-        return np.ascontiguousarray(angles, dtype=np.float64 if self.double else np.float32)
+    def _each_frame(self, kind: int, work: Callable[[Any, int], None]) -> None:
+        """Call `work` with a plan (1: the adjoint, 2: A) set to a frame's points, and the frame's number.
 
-    @cached_property
-    def _plans(self) -> tuple[Any, Any]:
-        """Plans for the adjoint (type 1) and for A (type 2); the points are set anew for every frame."""
+        Each thread takes a share of the frames: a frame by itself is too small to be shared.
+        """
+        angles = 2 * np.pi * np.moveaxis(self.trajectory, 2, 1)
+        points = np.ascontiguousarray(angles, dtype=np.float64 if self.double else np.float32)
+        shares = np.array_split(np.arange(len(points)), min(threads(), len(points)))
+        plans = [self._plan(kind, threads() // len(shares)) for _ in shares]
+
+        def run(plan: Any, share: Array) -> None:
+            for t in share:
+                plan.setpts(points[t, 0], points[t, 1])
+                work(plan, t)
+
+        with ThreadPoolExecutor(len(shares)) as pool:
+            list(pool.map(run, plans, shares))
+
+    def _plan(self, kind: int, n_threads: int) -> Any:
         try:
             import finufft
         except ImportError as error:
             raise ImportError('samples off the grid need finufft: pip install "fusewise[mri]"') from error
         accuracy = 1e-10 if self.double else 1e-5
-        settings = {"eps": accuracy, "dtype": self.dtype, "nthreads": threads()}
-        modes, coils = self.shape[1:], len(self.maps)
-        return (
-            finufft.Plan(1, modes, n_trans=coils, isign=1, **settings),
-            finufft.Plan(2, modes, n_trans=coils, isign=-1, **settings),
-        )
+        settings = {"eps": accuracy, "dtype": self.dtype, "nthreads": n_threads}
+        return finufft.Plan(kind, self.shape[1:], n_trans=len(self.maps), isign=1 if kind == 1 else -1, **settings)
 
 
 @dataclass(frozen=True, eq=False)

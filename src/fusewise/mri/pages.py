@@ -14,7 +14,7 @@ import numpy as np
 from fusewise.mri.arrays import Array
 from fusewise.mri.cells import Cells
 from fusewise.mri.formats import Scan
-from fusewise.mri.reconstruct import Reconstruction
+from fusewise.mri.result import Reconstruction
 
 WARNING = "Not for diagnostic use."
 
@@ -64,7 +64,7 @@ def first_mask(scan: Scan, shape: tuple[int, ...]) -> Array:
     """ny x nx locations the first frame sampled, the centre in the middle."""
     if scan.trajectory is not None:
         cells = Cells.of(scan.trajectory[:1], (shape[0], shape[1]))
-        return np.fft.fftshift(cells.mask.reshape(shape))
+        return np.fft.fftshift(cells.mask[0])
     if scan.mask is not None:
         return np.asarray(scan.mask[0])
     return np.asarray((scan.kspace[0] != 0).reshape(-1, *shape).any(axis=0))

@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import sys
 import time
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from fusewise.kernels.arrays import to_host
-from fusewise.mri.arrays import Array, energy
+from fusewise.mri.arrays import Array
 from fusewise.mri.interpolate import Solution, Solver
 from fusewise.mri.kernels import LocalKernels, effective_rank
+from fusewise.mri.result import Reconstruction
 from fusewise.mri.selecting import Choice, choose_local, decibels
 
-#: Part of the samples held out to choose the local kernels.
-HELD_OUT = 0.05
-
-#: Cells per width of the image: about a ventricle each.
-CELLS = 14
+#: Tiles per width of the image: about a ventricle each.
+TILES = 14
 
 #: Candidates for sigma², in units of the median squared distance.
 SCALES = (0.125, 0.25, 0.5, 1.0)
@@ -29,22 +28,6 @@ LEVELS = (1.0, 5.0, 25.0)
 
 #: The least lam tried, in units of the variance of the motion: below it conjugate gradients only take longer.
 QUIET = 1e-2
-
-#: Conjugate gradient steps while choosing and at the end.
-TRIAL_STEPS, FINAL_STEPS = 6, 20
-
-
-@dataclass(frozen=True, eq=False)
-class Frames:
-    """Images and the settings that made them; see ``fusewise.mri.Reconstruction``."""
-
-    images: Array
-    lam: float
-    sigma: float
-    rank: int
-    history: tuple[float, ...]
-    bands: Choice
-    local: Choice
 
 
 class Teller:
@@ -64,24 +47,20 @@ class Teller:
 
 @dataclass(frozen=True, eq=False)
 class Places:
-    """Deviations from the mean frame, their samples, and the kernels by place that shall explain them.
+    """Deviations from the mean frame, and the kernels by place that shall explain them.
 
     Attributes
     ----------
-    solver : see ``interpolate``.
-    samples : A times the deviations, as measured.
-    held : samples to choose by; none of them has touched the kernels.
+    solver : of the samples of the deviations, see ``interpolate``; those held out have not touched the kernels.
     kernels : at any scale.
     quiet : the least lam to try, in units of the variance of the motion.
     """
 
     solver: Solver
-    samples: Array
-    held: Array
     kernels: LocalKernels
     quiet: float = QUIET
 
-    def solve(self, mean: Array, bands: Choice, tell: Teller) -> Frames:
+    def solve(self, mean: Array, bands: Choice, tell: Teller) -> Reconstruction:
         """Choose the setting by the samples held out, then use them all.
 
         Parameters
@@ -94,17 +73,26 @@ class Places:
         if unit <= 0:  # nothing moves
             still = Choice(SCALES[0], bands.noise, float("nan"))
             images = np.repeat(to_host(mean)[None], self.kernels.distances.shape[1], axis=0)
-            return Frames(images, 0.0, 0.0, 0, (0.0,), bands, still)
+            return Reconstruction(images, 0.0, 0.0, 0, (0.0,), bands, still)
         trials = _Trials(self, unit, tell)
-        local = choose_local(trials, SCALES, [level * max(self.quiet, QUIET) for level in LEVELS])
+        noises = [level * max(self.quiet, QUIET) for level in LEVELS]
+        local = choose_local(trials, SCALES, noises, self.solver.flattery)
+        if local.score < 0:
+            warnings.warn(
+                f"samples held out are foretold no better than by the mean frame ({local.score:.1f} dB): do the maps, "
+                "the trajectory and the navigator fit the data, and does anything move above the noise?",
+                stacklevel=4,
+            )
         chosen, lam = self.kernels.at(local.scale), local.noise * unit
         start = trials.best if trials.best_score == local.score else None
-        solution = self.solver(self.samples, chosen, lam, steps=FINAL_STEPS, start=start)
+        solution = self.solver(chosen, lam, steps=self.solver.final_steps, start=start)
         history = solution.history
         tell(f"done: residual {history[-1]:.1e} after {len(history) - 1} steps")
         images = to_host(mean + solution.images)
         sigma = float(np.sqrt(local.scale * np.median(self.kernels.medians)))
-        return Frames(images, lam, sigma, effective_rank(chosen.mean_kernel(), lam), history, bands, local)
+        return Reconstruction(
+            images, lam, sigma, effective_rank(chosen.covariance().mean(), lam), history, bands, local
+        )
 
 
 class _Trials:
@@ -112,16 +100,15 @@ class _Trials:
 
     def __init__(self, places: Places, unit: float, tell: Teller):
         self.places, self.unit, self.tell = places, unit, tell
-        self.energy = energy(places.samples * places.held)
+        self.energy = places.solver.held_energy
         self.best_score = -np.inf
         self.best: Solution | None = None
 
     def __call__(self, scale: float, noise: float) -> float:
         """Score in decibels."""
         places, kernels = self.places, self.places.kernels.at(scale)
-        found = places.solver(places.samples, kernels, noise * self.unit, steps=TRIAL_STEPS, seen=~places.held)
-        errors = (places.solver.sampling.forward(found.images) - places.samples) * places.held
-        score = decibels(self.energy, energy(errors))
+        found = places.solver(kernels, noise * self.unit, whole=False, steps=places.solver.trial_steps)
+        score = decibels(self.energy, places.solver.missed(found.images))
         if score > self.best_score:
             self.best_score, self.best = score, found
         self.tell(f"places: scale {scale}, noise {noise}: held-out samples {score:.2f} dB")

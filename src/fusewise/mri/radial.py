@@ -1,68 +1,80 @@
 """Samples off the grid, any number of coils, to images: the same kernels through an operator.
 
-A start from samples moved to the grid gives the kernels by place; the images then come from the samples where they are.
+A start from samples moved to the grid bears the error of moving them, and so do kernels by place taken from it. With
+those first kernels the samples where they are give better frames, and these the kernels that are used.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from scipy import fft
 
-from fusewise.mri.arrays import Array
+from fusewise.kernels.arrays import to_host
+from fusewise.mri.arrays import Array, Placement
 from fusewise.mri.cells import Cells
 from fusewise.mri.fourier import AXES, radii, to_plain
 from fusewise.mri.gridded import start_from_bands
-from fusewise.mri.interpolate import ByImage, Sampling
+from fusewise.mri.interpolate import ByImage
 from fusewise.mri.kernels import LocalKernels
 from fusewise.mri.navigator import FEWEST, Bands
+from fusewise.mri.normal import off_grid_equations
 from fusewise.mri.operators import Nufft
-from fusewise.mri.places import CELLS, HELD_OUT, SCALES, Frames, Places, Teller
+from fusewise.mri.places import QUIET, SCALES, TILES, Places, Teller
+from fusewise.mri.result import Reconstruction
+from fusewise.mri.selecting import hold_out
 
 #: Variance of the mean frame in units of that of the motion: the start's mean bears the error of gridding.
 CONSTANT = 1.0
 
-
-@dataclass(frozen=True, eq=False)
-class Weighed:
-    """W A: samples that share a cell of k-space share the weight of one, which evens out a radial line's centre."""
-
-    operator: Sampling
-    roots: Array
-
-    def forward(self, images: Array) -> Array:
-        """W A u."""
-        return self.operator.forward(images) * self.roots
-
-    def adjoint(self, samples: Array) -> Array:
-        """A' W b."""
-        return self.operator.adjoint(samples * self.roots)
+#: sigma² of the kernels of the start, in units of the median squared distance: its distances bear that error, too.
+MIDDLE = 0.5
 
 
 def reconstruct_radial(
-    kspace: Array, trajectory: Array, maps: Array, navigator: Array | None, rng: np.random.Generator, tell: Teller
-) -> Frames:
-    """Images from samples T x coils x samples at `trajectory` (T x samples x 2, cycles per pixel)."""
+    kspace: Array,
+    trajectory: Array,
+    maps: Array,
+    navigator: Array | None,
+    rng: np.random.Generator,
+    place: Placement,
+    tell: Teller,
+) -> Reconstruction:
+    """Images from samples T x coils x samples at `trajectory` (T x samples x 2, cycles per pixel).
+
+    The NUFFT runs on the CPU, for a start; what is iterated runs where `place` says.
+    """
     samples = kspace.astype(np.complex64)
     shape = int(maps.shape[1]), int(maps.shape[2])
     common = common_samples(trajectory)
     bands = compare_frames(samples, trajectory, common, navigator)
-    cells = Cells.of(trajectory, shape)
+    held = hold_out(np.ones(trajectory.shape[:2], dtype=bool), common, rng)
+    cells = Cells.of(trajectory, shape, ~held)
     where = fft.ifftshift(radii(shape) / (min(shape) / 2), axes=AXES)
-    moved = (to_plain(cells.means(coil)) for coil in samples.swapaxes(0, 1))
-    start, choice = start_from_bands(bands, moved, cells.mask.reshape(cells.shape), where, rng, maps)
+    moved = (to_plain(place(cells.means(coil))) for coil in samples.swapaxes(0, 1))
+    start, choice = start_from_bands(bands, moved, cells.mask, where, rng, place(maps))
     tell(f"start on the grid: scale {choice.scale}, noise {choice.noise}: left out {choice.score:.2f} dB")
 
     mean = start.mean(axis=0)
-    side = max(shape) / CELLS
-    kernels = replace(LocalKernels.of(start, SCALES[0], side, side), constant=CONSTANT)
-    weighed = Weighed(Nufft(trajectory, maps), cells.roots[:, None, :])
-    deviations = samples * weighed.roots - weighed.forward(np.broadcast_to(mean, start.shape))
-    held = np.broadcast_to(hold_out_samples(samples, common, rng), samples.shape)
+    kernels = by_place(start).at(MIDDLE)
+    operator = Nufft(trajectory, maps)
+    deviations = samples - operator.forward(np.broadcast_to(to_host(mean), start.shape))
+    # Samples that share a cell of k-space share the weight of one, which evens out a radial line's centre.
+    cells = Cells.of(trajectory, shape)
+    weights = np.square(cells.roots)
+    fitted, unseen = (off_grid_equations(operator, deviations, weights * part, place) for part in (~held, held))
+    solver = ByImage(fitted, unseen, float(cells.mask.mean()))
+    tell("point spread functions of the samples are known")
+    better = mean + solver(kernels, QUIET * kernels.variance, whole=False, steps=solver.trial_steps).images
+    tell("frames from the samples where they are; kernels anew")
+    return Places(solver, by_place(better)).solve(mean, choice, tell)
 
-    solver = ByImage(weighed, float(cells.mask.mean()))
-    return Places(solver, deviations, held, kernels).solve(mean, choice, tell)
+
+def by_place(images: Array) -> LocalKernels:
+    """Kernels of images that may be wrong about their mean."""
+    side = max(images.shape[1:]) / TILES
+    return replace(LocalKernels.of(images, SCALES[0], side, side), constant=CONSTANT)
 
 
 def common_samples(trajectory: Array) -> Array:
@@ -82,9 +94,3 @@ def compare_frames(samples: Array, trajectory: Array, common: Array, navigator: 
         )
     signal = np.ascontiguousarray(samples[:, :, common]).reshape(len(samples), -1)
     return Bands.of(signal, np.tile(2 * np.hypot(*trajectory[0, common].T), samples.shape[1]))
-
-
-def hold_out_samples(samples: Array, common: Array, rng: np.random.Generator) -> Array:
-    """T x 1 x samples: a part of the samples, with all coils, none of those all frames share."""
-    chosen = rng.random((samples.shape[0], 1, samples.shape[2]), dtype=np.float32) < HELD_OUT
-    return np.asarray(chosen & ~common)

@@ -3,48 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
-from fusewise.labels import Labels
 from fusewise.mri.arrays import Array, placement
 from fusewise.mri.coils import maps_from_images, mean_gridded_images, sensitivity_maps
 from fusewise.mri.gridded import reconstruct_gridded
-from fusewise.mri.phases import frame_labels
 from fusewise.mri.places import Teller
 from fusewise.mri.radial import reconstruct_radial
-from fusewise.mri.selecting import Choice
-
-
-@dataclass(frozen=True, eq=False)
-class Reconstruction:
-    """Images of all frames, and how they were made.
-
-    Attributes
-    ----------
-    images : T x ny x nx, complex.
-    lam : strength of the prior that was chosen, in squared units of the images.
-    sigma : scale of the H1 weights that was chosen (median over the image), per pixel.
-    rank : directions in time that stand out of the noise.
-    history : relative residual of the last solve, step by step.
-    bands, local : the settings tried and the held-out samples' verdict on each.
-    """
-
-    images: Array = field(repr=False)
-    lam: float
-    sigma: float
-    rank: int
-    history: tuple[float, ...] = field(repr=False)
-    bands: Choice
-    local: Choice
-
-    @cached_property
-    def labels(self) -> Labels:
-        """Cluster of each frame, by cardiac and respiratory phase (computed when first asked for)."""
-        return frame_labels(self.images)
+from fusewise.mri.result import Reconstruction
 
 
 def reconstruct(
@@ -68,7 +36,7 @@ def reconstruct(
     maps : coils x ny x nx sensitivities. None: estimated from the mean over time.
     navigator : what tells frames apart: ny x nx booleans (locations sampled in every frame), or T x anything
         measured alike in every frame. None: whatever all frames sampled in common.
-    device : where gridded data are solved: "cpu" (NumPy), "cuda" (torch on a GPU), "auto" (the GPU if there is one), or
+    device : where to solve: "cpu" (NumPy), "cuda" (torch on a GPU), "auto" (the GPU if there is one), or
         "torch" (torch on the CPU, to check one by the other).
     random_state : seed of the choice of held-out samples.
     verbose : 1 prints progress; a function is told of it.
@@ -80,40 +48,35 @@ def reconstruct(
     samples = np.asarray(kspace)
     guide = None if navigator is None else np.asarray(navigator)
     coils = None if maps is None else np.asarray(maps, dtype=np.complex64)
-    rng, tell = np.random.default_rng(random_state), Teller(verbose)
+    rng, tell, place = np.random.default_rng(random_state), Teller(verbose), placement(device)
     if trajectory is None:
-        samples, known = _on_grid(samples, mask, guide)
+        samples, known = _on_grid(samples, mask)
+        _check_navigator(guide, known)
         if coils is None and samples.shape[1] > 1:
             coils = maps_from_images(mean_gridded_images(samples, known))
         _check_maps(coils, samples)
-        found = reconstruct_gridded(samples, known, coils, guide, rng, placement(device), tell)
-    else:
-        if device not in ("cpu", "auto"):
-            raise ValueError(f"device={device!r}: samples off the grid are transformed on the CPU only")
-        path = np.asarray(trajectory, dtype=float)
-        _check_path(samples, path)
-        coils = sensitivity_maps(samples, path) if coils is None else coils
-        _check_maps(coils, samples)
-        found = reconstruct_radial(samples, path, coils, guide, rng, tell)
-    return Reconstruction(found.images, found.lam, found.sigma, found.rank, found.history, found.bands, found.local)
+        return reconstruct_gridded(samples, known, coils, guide, rng, place, tell)
+    if mask is not None:
+        raise ValueError("mask is for data on the grid: leave out the mask, or the trajectory")
+    path = np.asarray(trajectory, dtype=float)
+    _check_path(samples, path)
+    _check_navigator(guide, samples)
+    coils = sensitivity_maps(samples, path) if coils is None else coils
+    _check_maps(coils, samples)
+    return reconstruct_radial(samples, path, coils, guide, rng, place, tell)
 
 
-def _on_grid(kspace: Array, mask: npt.ArrayLike | None, navigator: Array | None) -> tuple[Array, Array]:
-    """k-space T x coils x ny x nx, zero where not sampled, and the mask T x ny x nx."""
+def _on_grid(kspace: Array, mask: npt.ArrayLike | None) -> tuple[Array, Array]:
+    """k-space T x coils x ny x nx in single precision, zero where not sampled, and the mask T x ny x nx."""
     if kspace.ndim not in (3, 4):
         raise ValueError(f"kspace must have 3 or 4 axes (see the docstring), got shape {kspace.shape}")
     samples = kspace[:, None] if kspace.ndim == 3 else kspace
+    _check_length(samples)
     known = np.isfinite(samples).all(axis=1)
     known &= (samples != 0).any(axis=1) if mask is None else _same_shape(np.asarray(mask, dtype=bool), known.shape)
-    if len(samples) < 3:
-        raise ValueError(f"{len(samples)} frames are too few: fusion compares frames")
     if not known.any(axis=(1, 2)).all():
         raise ValueError(f"frame {int(np.argmin(known.any(axis=(1, 2))))} has no samples")
-    if navigator is not None:
-        wanted = known.shape[1:] if navigator.dtype == bool else known.shape[:1]
-        if navigator.shape[: len(wanted)] != wanted:
-            raise ValueError(f"navigator has shape {navigator.shape}: it must begin with {wanted}")
-    return np.where(known[:, None], samples, 0), known
+    return np.where(known[:, None], samples, 0).astype(np.complex64, copy=False), known
 
 
 def _same_shape(mask: Array, shape: tuple[int, ...]) -> Array:
@@ -122,17 +85,39 @@ def _same_shape(mask: Array, shape: tuple[int, ...]) -> Array:
     return mask
 
 
+def _check_length(kspace: Array) -> None:
+    if len(kspace) < 3:
+        raise ValueError(f"{len(kspace)} frames are too few: fusion compares frames")
+
+
 def _check_path(kspace: Array, trajectory: Array) -> None:
     if kspace.ndim != 3:
         raise ValueError(f"kspace must have 3 axes (see the docstring), got shape {kspace.shape}")
     if trajectory.shape != (len(kspace), kspace.shape[2], 2):
         raise ValueError(f"trajectory must have shape {(len(kspace), kspace.shape[2], 2)}, got {trajectory.shape}")
-    if not np.abs(trajectory).max() <= 0.5 + 1e-6:
+    _check_length(kspace)
+    if not np.abs(trajectory).max(initial=0) <= 0.5 + 1e-6:
         raise ValueError("trajectory must be in cycles per pixel, within [-0.5, 0.5]")
     if not np.isfinite(kspace).all():
         raise ValueError("kspace holds NaN or infinities")
-    if len(kspace) < 3:
-        raise ValueError(f"{len(kspace)} frames are too few: fusion compares frames")
+
+
+def _check_navigator(navigator: Array | None, frames: Array) -> None:
+    """`frames`: the mask T x ny x nx, or samples off the grid, T x coils x samples."""
+    if navigator is None:
+        return
+    if navigator.dtype == bool:
+        if frames.dtype != bool:
+            raise ValueError("a navigator of booleans marks locations of a grid: off the grid give frames x anything")
+        if navigator.shape != frames.shape[1:]:
+            raise ValueError(f"navigator has shape {navigator.shape}, a frame {frames.shape[1:]}")
+        if not navigator.any():
+            raise ValueError("navigator marks no location")
+        return
+    if navigator.shape[:1] != frames.shape[:1] or navigator.size == 0:
+        raise ValueError(f"navigator has shape {navigator.shape}: it must begin with {len(frames)} frames")
+    if not np.isfinite(navigator).all():
+        raise ValueError("navigator holds NaN or infinities")
 
 
 def _check_maps(maps: Array | None, kspace: Array) -> None:
@@ -141,3 +126,5 @@ def _check_maps(maps: Array | None, kspace: Array) -> None:
     size = kspace.shape[2:] if kspace.ndim == 4 else maps.shape[1:]
     if maps.ndim != 3 or maps.shape != (kspace.shape[1], *size):
         raise ValueError(f"maps must be {kspace.shape[1]} coils x ny x nx, got shape {maps.shape}")
+    if not np.isfinite(maps).all() or not maps.any():
+        raise ValueError("maps hold NaN or infinities, or nothing but zeros")

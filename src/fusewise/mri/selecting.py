@@ -15,8 +15,8 @@ from fusewise.mri.navigator import Bands
 #: Locations over which a setting is judged: enough for a hundredth of a decibel, few enough for a second.
 JUDGED = 1000
 
-#: Gain in decibels that more noise must bring: it also speeds convergence, which flatters it in a short trial.
-CLEARLY = 0.1
+#: Part of the samples held out to choose the local kernels.
+HELD_OUT = 0.05
 
 SCALES = (0.25, 0.5, 1.0)
 NOISES = (1e-3, 1e-2, 1e-1, 1.0)
@@ -57,7 +57,7 @@ def choose_bands(bands: Bands, values: Array, mask: Array, radii: Array, rng: np
     some = rng.choice(candidates, min(JUDGED, len(candidates)), replace=False)
     band_of = bands.which(radii[some])
     parts = [some[band_of == band] for band in range(len(bands.distances))]
-    groups = [group_locations(mask[:, part]) for part in parts]
+    groups = [group_locations(mask[:, part], values) for part in parts]
     judged = [values[:, beside(part, values)] for part in parts]
     whole = sum(map(energy, judged))
     tried = []
@@ -72,18 +72,21 @@ def choose_bands(bands: Bands, values: Array, mask: Array, radii: Array, rng: np
     return best(tried)
 
 
-def hold_out(mask: Array, spared: Array, fraction: float, rng: np.random.Generator) -> Array:
-    """A part of the samples, to be foretold: none of those at `spared` locations."""
-    return np.asarray(mask & ~spared & (rng.random(mask.shape, dtype=np.float32) < fraction))
+def hold_out(mask: Array, spared: Array, rng: np.random.Generator) -> Array:
+    """A part of the samples (T x ...), to be foretold: none of those at `spared` locations, which all frames share."""
+    return np.asarray(mask & ~spared & (rng.random(mask.shape, dtype=np.float32) < HELD_OUT))
 
 
-def choose_local(predict: Callable[[float, float], float], scales: Iterable[float], noises: Iterable[float]) -> Choice:
+def choose_local(
+    predict: Callable[[float, float], float], scales: Iterable[float], noises: Iterable[float], flattery: float
+) -> Choice:
     """Walk up the scales until the score falls, at the first of the noises; then up the noises while they clearly help.
 
     Parameters
     ----------
     predict : score in decibels of a scale and a noise.
     scales, noises : candidates, rising.
+    flattery : decibels that more noise must gain to be believed: it also speeds convergence within a short trial.
     """
     levels = list(noises)
     tried: list[tuple[float, float, float]] = []
@@ -94,7 +97,7 @@ def choose_local(predict: Callable[[float, float], float], scales: Iterable[floa
     chosen = best(tried)
     for noise in levels[1:]:
         tried.append((chosen.scale, noise, predict(chosen.scale, noise)))
-        if tried[-1][2] < chosen.score + CLEARLY:
+        if tried[-1][2] < chosen.score + flattery:
             break
         chosen = best(tried)
     return replace(chosen, tried=tuple(tried))

@@ -1,0 +1,119 @@
+"""Samples as the images see them: A'A u, A'b and ||b||², which is all that a solve on images asks of them.
+
+A_i'A_i is a convolution cut to the image, so FFTs are all it needs, on any device. On the grid it is circular, and its
+spectrum is the mask. Off the grid it is that of the point spread function of the samples, and circular on a grid of
+twice the size (Toeplitz embedding: Fessler et al. 2005): samples, trajectory and NUFFT are not needed any more.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import fft
+
+from fusewise.kernels.arrays import library
+from fusewise.mri.arrays import Array, Placement, batches, cropped_ifft, energy, padded_fft, threads
+from fusewise.mri.operators import Gridded, Nufft
+
+
+@dataclass(frozen=True, eq=False)
+class Convolution:
+    """u_i -> sum_c conj(m_c) C F^-1 (h_i F(P (m_c u_i))): P fills an image up with zeros, C cuts it out again.
+
+    Attributes
+    ----------
+    spectra : T x my x mx, h: real, at least as large as the images.
+    maps : coils x ny x nx, m; None: one coil that sees everything alike.
+    """
+
+    spectra: Array
+    maps: Array | None = None
+
+    def __add__(self, other: Convolution) -> Convolution:
+        """With the same maps."""
+        return Convolution(self.spectra + other.spectra, self.maps)
+
+    def __call__(self, images: Array) -> Array:
+        """Of images T x ny x nx, a batch of frames at a time."""
+        coils = 1 if self.maps is None else len(self.maps)
+        entries = coils * self.spectra.shape[1] * self.spectra.shape[2]
+        out: Array = library(images).empty_like(images)
+        for some in batches(len(images), entries, images):
+            out[some] = self._filtered(images[some], self.spectra[some])
+        return out
+
+    def _filtered(self, images: Array, spectra: Array) -> Array:
+        (ny, nx), (my, mx) = images.shape[1:], spectra.shape[1:]
+        seen = images[:, None] if self.maps is None else images[:, None] * self.maps
+        # Along x first, and last: rows of zeros need no transform.
+        waves = padded_fft(padded_fft(seen, mx, -1), my, -2)
+        waves *= spectra[:, None]
+        seen = cropped_ifft(cropped_ifft(waves, ny, -2), nx, -1)
+        return seen[:, 0] if self.maps is None else (seen * self.maps.conj()).sum(axis=1)
+
+
+@dataclass(frozen=True, eq=False)
+class NormalEquations:
+    """||A u - b||² = <u, A'A u> - 2 Re <u, A'b> + ||b||².
+
+    Attributes
+    ----------
+    normal : images (T x ny x nx) to A'A u.
+    target : A'b.
+    energy : ||b||².
+    """
+
+    normal: Convolution
+    target: Array
+    energy: float
+
+    def __add__(self, other: NormalEquations) -> NormalEquations:
+        """Of the samples of both."""
+        return NormalEquations(self.normal + other.normal, self.target + other.target, self.energy + other.energy)
+
+    def misfit(self, images: Array) -> float:
+        """||A u - b||², the terms summed in double precision since they all but cancel."""
+        products = images.conj() * (self.normal(images) - 2 * self.target)
+        return self.energy + float(products.real.sum(dtype=library(images).float64))
+
+
+def on_grid_equations(sampling: Gridded, samples: Array) -> NormalEquations:
+    """sum ||A u - b||² over the samples (T x coils x ny x nx) where the mask is True."""
+    seen = samples * sampling.mask[:, None]
+    spectra = sampling.mask * library(samples).ones_like(samples[0, 0].real)
+    return NormalEquations(Convolution(spectra, sampling.maps), sampling.adjoint(seen), energy(seen))
+
+
+def off_grid_equations(operator: Nufft, samples: Array, weights: Array, place: Placement) -> NormalEquations:
+    """sum_is w_is |(A u - b)_is|².
+
+    Parameters
+    ----------
+    operator, samples : A, and b (T x coils x samples) on the host.
+    weights : T x samples, w: not negative; 0 leaves a sample out.
+    place : where to compute.
+    """
+    weighed = samples * weights[:, None]
+    normal = Convolution(place(point_spread_spectra(operator, weights)), place(operator.maps))
+    size = float((np.square(np.abs(samples)) * weights[:, None]).sum(dtype=float))
+    return NormalEquations(normal, place(operator.adjoint(weighed)), size)
+
+
+def point_spread_spectra(operator: Nufft, weights: Array) -> Array:
+    """The spectra h of ``Convolution`` for A_i' W_i A_i with weights T x samples: real, by the symmetry of the spread.
+
+    p_i(d) = sum_s w_is exp(2 pi i k_is . d) / (ny nx) is what the convolution needs for |d| < (ny, nx), laid out in a
+    circle of any size at least twice that, less one; the size is one that the FFT likes.
+    """
+    frames, ny, nx = operator.shape
+    my, mx = (fft.next_fast_len(2 * n - 1) for n in (ny, nx))
+    one = np.ones((1, 2 * ny - 1, 2 * nx - 1), operator.dtype)
+    scale = np.sqrt(one.size) / (ny * nx)  # the adjoint divides by the root of its own pixels
+    spread = Nufft(operator.trajectory, one, operator.double).adjoint(scale * weights[:, None])
+    out = np.empty((frames, my, mx), spread.real.dtype)
+    for t in range(frames):
+        circle = np.zeros((my, mx), spread.dtype)
+        circle[: 2 * ny - 1, : 2 * nx - 1] = spread[t]
+        out[t] = fft.fft2(np.roll(circle, (1 - ny, 1 - nx), axis=(0, 1)), workers=threads()).real
+    return out

@@ -1,0 +1,39 @@
+"""What a reconstruction returns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from fusewise.labels import Labels
+from fusewise.mri.arrays import Array
+from fusewise.mri.phases import frame_labels
+from fusewise.mri.selecting import Choice
+
+
+@dataclass(frozen=True, eq=False)
+class Reconstruction:
+    """Images of all frames, and how they were made.
+
+    Attributes
+    ----------
+    images : T x ny x nx, complex.
+    lam : strength of the prior that was chosen, in squared units of the images.
+    sigma : scale of the H1 weights that was chosen (median over the image), per pixel.
+    rank : directions in time that stand out of the noise.
+    history : relative residual of the last solve, step by step.
+    bands, local : the settings tried and the held-out samples' verdict on each.
+    """
+
+    images: Array = field(repr=False)
+    lam: float
+    sigma: float
+    rank: int
+    history: tuple[float, ...] = field(repr=False)
+    bands: Choice
+    local: Choice
+
+    @cached_property
+    def labels(self) -> Labels:
+        """Cluster of each frame, by cardiac and respiratory phase (computed when first asked for)."""
+        return frame_labels(self.images)

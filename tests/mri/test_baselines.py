@@ -1,0 +1,110 @@
+"""The benchmarks' own code: the search for parameters, and the baselines off the grid against dense algebra."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from fusewise.mri.operators import Nufft
+from fusewise.mri.phantom import make_phantom
+from fusewise.mri.sampling import radial_trajectory
+
+FOLDER = Path(__file__).parents[2] / "benchmarks" / "mri"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def benchmarks():
+    """Scripts import each other by bare names."""
+    if not FOLDER.exists():
+        pytest.skip("no benchmarks beside these tests")
+    sys.path.insert(0, str(FOLDER))
+    yield
+    sys.path.remove(str(FOLDER))
+
+
+def test_climbing_ends_inside():
+    """A peak far from the start is found; whole numbers stay whole."""
+    from tuning import climb
+
+    asked = []
+
+    def score(weight, width):
+        asked.append((weight, width))
+        return -abs(np.log2(weight / 64)) - abs(width - 3)
+
+    assert climb(score, {"weight": 1.0, "width": 4}, {"weight": 2.0, "width": 1.5}) == {"weight": 64.0, "width": 3}
+    assert {(32.0, 3), (128.0, 3), (64.0, 2)} <= set(asked)
+    assert len(asked) == len(set(asked))
+
+
+def test_climbing_does_not_walk_along_a_plateau():
+    from tuning import climb
+
+    assert climb(lambda weight: 1.0, {"weight": 1.0}, {"weight": 2.0}) == {"weight": 1.0}
+
+
+@pytest.fixture(scope="module")
+def scan(benchmarks):
+    pytest.importorskip("finufft")
+    from off_grid import Scan
+
+    phantom = make_phantom(12, 24, n_coils=3, frame_time=0.1)
+    trajectory = radial_trajectory(12, 24, 5, 3)
+    return phantom, Scan(Nufft(trajectory, phantom.maps).forward(phantom.images), trajectory, phantom.maps)
+
+
+def dense_sense(scan, weights, pull):
+    """min sum_j w_j ||W (A_j u - b_j)||² + pull ||u||², the weights W as the scan's, by dense linear algebra."""
+    from fusewise.mri.cells import Cells
+
+    shape = scan.maps.shape[1:]
+    roots = Cells.of(scan.trajectory, shape).roots
+    y, x = np.mgrid[: shape[0], : shape[1]]
+    places = np.stack([y - shape[0] // 2, x - shape[1] // 2], axis=-1).reshape(-1, 2)
+    normal, target = pull * np.eye(len(places), dtype=complex), np.zeros(len(places), complex)
+    for w, path, samples, root in zip(weights, scan.trajectory, scan.kspace, roots, strict=True):
+        waves = np.exp(-2j * np.pi * path @ places.T) / np.sqrt(len(places))
+        for coil, seen in zip(scan.maps, samples, strict=True):
+            matrix = root[:, None] * waves * coil.ravel()
+            normal += w * matrix.conj().T @ matrix
+            target += w * matrix.conj().T @ (root * seen)
+    return np.linalg.solve(normal, target).reshape(shape)
+
+
+def test_least_squares_baselines_are_the_dense_solutions(scan):
+    import off_grid
+
+    _, data = scan
+    found = off_grid.sense(data, pull=0.1, steps=60)
+    np.testing.assert_allclose(found[4], dense_sense(data, np.eye(12)[4], 0.1), atol=2e-3)
+    mean = off_grid.temporal_mean(data, pull=0.1, steps=60)
+    np.testing.assert_allclose(mean[7], dense_sense(data, np.full(12, 1 / 12), 0.1), atol=2e-3)
+    near = (np.abs(np.arange(12) - 6) <= 2) / 5
+    shared = off_grid.view_sharing(data, half_width=2, pull=0.1, steps=60)
+    np.testing.assert_allclose(shared[6], dense_sense(data, near, 0.1), atol=2e-3)
+
+
+def test_baselines_rank_as_they_should(scan):
+    """Each uses more of what is known than the one before it."""
+    import off_grid
+
+    from fusewise.mri.metrics import ser
+
+    phantom, data = scan
+    methods = (off_grid.adjoint, off_grid.sense, off_grid.storm)
+    scores = [ser(phantom.images, method(data), phantom.heart) for method in methods]
+    assert scores[0] < scores[1] < scores[2]
+    assert ser(phantom.images, off_grid.low_rank_plus_sparse(data), phantom.heart) > scores[0]
+
+
+def test_baselines_run_on_torch_alike(scan):
+    pytest.importorskip("torch")
+    from dataclasses import replace
+
+    import off_grid
+
+    _, data = scan
+    for method in (off_grid.storm, off_grid.view_sharing, off_grid.low_rank_plus_sparse):
+        here, there = method(data), method(replace(data, device="torch"))
+        assert np.abs(here - there).max() < 1e-3 * np.abs(here).max()

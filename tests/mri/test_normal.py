@@ -1,0 +1,118 @@
+"""A'A of samples off the grid by FFTs alone: against the NUFFT, against the defining sum, and its symmetries."""
+
+import numpy as np
+import pytest
+
+from fusewise.kernels.arrays import to_host
+from fusewise.mri.arrays import placement
+from fusewise.mri.normal import Convolution, off_grid_equations, on_grid_equations, point_spread_spectra
+from fusewise.mri.operators import Gridded, Nufft
+from fusewise.mri.sampling import radial_trajectory
+
+pytest.importorskip("finufft")
+
+T, NY, NX, COILS = 3, 10, 7, 4
+
+
+@pytest.fixture(params=["cpu", "torch"])
+def place(request):
+    if request.param == "torch":
+        pytest.importorskip("torch")
+    return placement(request.param)
+
+
+def random_complex(shape, seed):
+    rng = np.random.default_rng(seed)
+    return rng.standard_normal(shape) + 1j * rng.standard_normal(shape)
+
+
+def scan(coils=COILS, seed=0):
+    """A trajectory that has nothing regular about it, weights some of which are nil, samples, maps."""
+    rng = np.random.default_rng(seed)
+    trajectory = rng.uniform(-0.5, 0.5, (T, 23, 2))
+    weights = rng.random((T, 23)) * (rng.random((T, 23)) < 0.8)
+    operator = Nufft(trajectory, random_complex((coils, NY, NX), 1), double=True)
+    return operator, random_complex((T, coils, 23), 2), weights
+
+
+def dense(operator, frame):
+    """The matrix of A_i, (coils * samples) x pixels, by its defining sum."""
+    y, x = np.mgrid[:NY, :NX]
+    places = np.stack([y - NY // 2, x - NX // 2], axis=-1).reshape(-1, 2)
+    waves = np.exp(-2j * np.pi * operator.trajectory[frame] @ places.T) / np.sqrt(NY * NX)
+    return np.concatenate([waves * coil.ravel() for coil in operator.maps])
+
+
+@pytest.mark.parametrize("coils", [1, COILS])
+def test_normal_is_that_of_the_nufft(place, coils):
+    operator, samples, weights = scan(coils)
+    equations = off_grid_equations(operator, samples, weights, place)
+    u = random_complex(operator.shape, 3)
+    expected = operator.adjoint(operator.forward(u) * weights[:, None])
+    np.testing.assert_allclose(to_host(equations.normal(place(u))), expected, atol=1e-8)
+
+
+def test_normal_and_target_are_those_of_the_dense_matrix(place):
+    operator, samples, weights = scan()
+    equations = off_grid_equations(operator, samples, weights, place)
+    u = random_complex(operator.shape, 3)
+    normal, target = to_host(equations.normal(place(u))), to_host(equations.target)
+    for t in range(T):
+        matrix, weight = dense(operator, t), np.tile(weights[t], COILS)
+        expected = matrix.conj().T @ (weight * (matrix @ u[t].ravel()))
+        np.testing.assert_allclose(normal[t].ravel(), expected, atol=1e-8)
+        np.testing.assert_allclose(target[t].ravel(), matrix.conj().T @ (weight * samples[t].ravel()), atol=1e-8)
+
+
+def test_misfit_is_summed_over_the_samples(place):
+    operator, samples, weights = scan()
+    u = random_complex(operator.shape, 4)
+    expected = np.sum(weights[:, None] * np.abs(operator.forward(u) - samples) ** 2)
+    assert off_grid_equations(operator, samples, weights, place).misfit(place(u)) == pytest.approx(expected, rel=1e-8)
+
+
+def test_parts_add_up(place):
+    """The samples held out and the others are all samples."""
+    operator, samples, weights = scan()
+    held = np.random.default_rng(3).random(weights.shape) < 0.3
+    u = place(random_complex(operator.shape, 4))
+    parts = [off_grid_equations(operator, samples, weights * part, place) for part in (held, ~held)]
+    whole, joined = off_grid_equations(operator, samples, weights, place), parts[0] + parts[1]
+    np.testing.assert_allclose(to_host(joined.normal(u)), to_host(whole.normal(u)), atol=1e-8)
+    assert joined.misfit(u) == pytest.approx(whole.misfit(u), rel=1e-8)
+    assert joined.misfit(u) == pytest.approx(parts[0].misfit(u) + parts[1].misfit(u), rel=1e-8)
+
+
+def test_normal_is_symmetric_and_positive(place):
+    operator, samples, weights = scan()
+    normal = off_grid_equations(operator, samples, weights, place).normal
+    u, v = random_complex(operator.shape, 5), random_complex(operator.shape, 6)
+    pushed_u, pushed_v = to_host(normal(place(u))), to_host(normal(place(v)))
+    assert np.vdot(v, pushed_u) == pytest.approx(np.vdot(pushed_v, u), rel=1e-10)
+    assert np.vdot(u, pushed_u).real > 0
+
+
+def test_single_precision_stays_single(place):
+    """Storage: real spectra and complex images of four bytes a number; accuracy that of the NUFFT."""
+    trajectory = radial_trajectory(T, 16, 3, 2)
+    operator = Nufft(trajectory, random_complex((2, NY, NX), 1).astype(np.complex64))
+    weights = np.ones(trajectory.shape[:2], np.float32)
+    spectra = point_spread_spectra(operator, weights)
+    assert spectra.dtype == np.float32
+    u = random_complex(operator.shape, 7).astype(np.complex64)
+    found = to_host(Convolution(place(spectra), place(operator.maps))(place(u)))
+    assert found.dtype == np.complex64
+    expected = operator.adjoint(operator.forward(u))
+    assert np.abs(found - expected).max() < 1e-4 * np.abs(expected).max()
+
+
+def test_on_the_grid_the_spectrum_is_the_mask(place):
+    mask = np.random.default_rng(0).random((T, NY, NX)) < 0.4
+    maps, u = random_complex((COILS, NY, NX), 1), random_complex((T, NY, NX), 8)
+    samples = np.fft.fft2(random_complex((T, COILS, NY, NX), 9), norm="ortho")
+    sampling = Gridded(mask, maps)
+    equations = on_grid_equations(Gridded(place(mask), place(maps)), place(samples))
+    expected = sampling.adjoint(sampling.forward(u))
+    np.testing.assert_allclose(to_host(equations.normal(place(u))), expected, atol=1e-10)
+    missed = np.sum(np.abs((sampling.forward(u) - samples) * mask[:, None]) ** 2)
+    assert equations.misfit(place(u)) == pytest.approx(missed, rel=1e-8)
