@@ -86,6 +86,24 @@ def test_a_full_disk(run, place, command, monkeypatch):
 
 
 @pytest.mark.parametrize("command", WRITING)
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        ("fused_, 9 x 9 numbers, would take 1 TiB", "not enough memory: fused_, 9 x 9 numbers, would take 1 TiB\n"),
+        ("all pairs take 1 TiB: give n_neighbors=30, say", "all pairs take 1 TiB: give --neighbors 30, say\n"),
+        ("", "not enough memory: it takes a larger machine"),
+    ],
+)
+def test_too_little_memory(run, place, command, said, shown, monkeypatch):
+    def refuse(*args, **options):
+        raise MemoryError(said)
+
+    monkeypatch.setattr(FusionClustering, "fit", refuse)
+    monkeypatch.setattr(FusionClustering, "predict", refuse)
+    stopped(run, place, command, 2, shown)
+
+
+@pytest.mark.parametrize("command", WRITING)
 @pytest.mark.parametrize("when", ["fitting", "writing"])
 def test_ctrl_c(run, place, command, when, monkeypatch):
     def interrupt(*args, **options):

@@ -14,6 +14,9 @@ GOOD = "a,b\n1,2\n2,1\n8,9\n9,8\n"
 FILES = {
     "empty": (b"", "is empty"),
     "blank": (b" \n\n", "is empty"),
+    "nothing after the mark of UTF-8": (b"\xef\xbb\xbf\r\n", "is empty"),
+    "nothing after the mark of UTF-16": (b"\xff\xfe", "is empty"),
+    "nothing after the separator": (b"sep=;\r\n", "is empty"),
     "utf-16 without its mark": ("a,b\n1,2\n3,4\n".encode("utf-16-le"), "UTF-16 without its mark"),
     "utf-16 cut short": ("a,b\n1,2\n3,4\n".encode("utf-16")[:-1], "begins as UTF-16 and does not go on so"),
     "binary": (b"\x00\x01\x02PNG\xff", "binary data"),
@@ -23,10 +26,12 @@ FILES = {
     "long row": (b"a,b\n1,2\n3,4,5\n", "line 3: 3 fields where the header has 2"),
     "short row": (b"a,b,c\n1,2,3\n\n4\n", "line 4: 1 field where the header has 3"),
     "duplicates": (b"a,b,a\n1,2,3\n4,5,6\n", "duplicate column names: 'a' ('a' is columns 1, 3)"),
+    "no header": (b"1,0,1\n0,1,1\n1,1,0\n", "('1' is columns 1, 3); give the table a header"),
     "one row": (b"a,b\n1,2\n", "one row"),
     "text only": (b"x,when\nfoo,2020-01-01\nbar,2020-01-02\n", "when: dates"),
     "all missing": (b"a,b\n,NA\n?,-\n", "every entry of"),
     "infinite": (b"a,b\n1,2\n3,-inf\n4,inf\n", "column 'b', row 2 (and 1 more): infinite"),
+    "largest number": (b"a,b\n1,2\n3,-1.797e308\n4,5\n", "column 'b', row 2: -1.797e+308 is too large"),
 }
 
 
@@ -42,7 +47,7 @@ def test_files_that_are_no_table(run, tmp_path, kind):
     assert ran.code == 2
     assert ran.err.startswith("fusewise: ")
     assert message in ran.err
-    assert "t.csv" in ran.err or kind == "infinite"
+    assert "t.csv" in ran.err or kind in ("infinite", "largest number")
     assert "Traceback" not in ran.err
     assert left_over(tmp_path) == ["t.csv"]
 
@@ -128,7 +133,7 @@ def test_the_table_itself_is_never_replaced(run, tmp_path):
     (tmp_path / "completed.csv").write_text(GOOD)
     ran = run("fit", "completed.csv", "--out", ".", "--force")
     assert ran.code == 2
-    assert "would replace the table itself" in ran.err
+    assert "would replace what they are made from" in ran.err
     assert (tmp_path / "completed.csv").read_text() == GOOD
 
 

@@ -134,6 +134,35 @@ def test_summary_says_what_matters(run, mixed):
         assert words in " ".join(out.split()), words
 
 
+def test_names_are_not_read_as_markup(run, mixed):
+    """Rich would take [/x] for the end of a style, and end in an error."""
+    text = mixed.read_text().replace("species", "[/x]").replace("colour", "[red]").replace("remark", "[/]")
+    Path("odd[b].csv").write_text(text)
+    ran = run("fit", "odd[b].csv", "--out", "out[/i]", "--labels", "[/x]", *STEADY)
+    assert ran.code == 0
+    for name in ("odd[b].csv", "out[/i]/labels.csv", "with '[/x]'", "[red]", "[/]"):
+        assert name in ran.out
+
+
+def test_no_column_is_lost_to_another_of_its_name(run, tmp_path, numbers):
+    """A column may be called as a category of another, or as what labels.csv holds."""
+    X, y = np.nan_to_num(numbers[0]), numbers[1]
+    names = [f"n{i}" for i in range(len(X))]
+    rows = [[name, *row[:2], "xyz"[k]] for name, row, k in zip(names, X, y, strict=True)]
+    path = write(tmp_path / "t.csv", ["confidence", "a", "k=x", "k"], rows)
+    assert run("fit", path, "--out", "out").code == 0
+    assert read(Path("out/labels.csv"))["confidence_"] == names
+    assert list(read(Path("out/centers.csv"))) == ["cluster", "size", "a", "k=x", "k=x_", "k=y", "k=z"]
+
+
+@pytest.mark.parametrize(("options", "names"), [([], "respondent"), (["--names", "none"], None)])
+def test_row_names_can_be_declined(run, tmp_path, numbers, options, names):
+    rows = [[1000 + i, *row] for i, row in enumerate(numbers[0])]
+    path = write(tmp_path / "t.csv", ["respondent", *"abcd"], rows)
+    ran = run("fit", path, "--out", "out", "--json", *options)
+    assert ran.json["columns"]["names"] == names
+
+
 def test_quiet_says_nothing_and_verbose_more(run, table):
     quiet = run("fit", table, "--out", "one", "--quiet")
     assert (quiet.code, quiet.out, quiet.err) == (0, "", "")

@@ -52,5 +52,5 @@ def test_the_table_itself_is_never_replaced(run, table):
     before = table.read_text()
     ran = run("impute", table, "--out", table, "--force")
     assert ran.code == 2
-    assert "would replace the table itself" in ran.err
+    assert "would replace what they are made from" in ran.err
     assert table.read_text() == before

@@ -56,6 +56,28 @@ def test_the_same_rows_however_they_are_written(run, mixed, fitted, kind):
     assert found["label"] == fitted["label"]
 
 
+def test_neither_the_table_nor_the_model_is_replaced(run, mixed, fitted):
+    for kept in (Path("m.fusewise"), mixed):
+        before = kept.read_bytes()
+        ran = run("predict", "m.fusewise", mixed, "--out", kept, "--force")
+        assert ran.code == 2
+        assert "would replace what they are made from" in ran.err
+        assert kept.read_bytes() == before
+
+
+def test_a_row_without_its_name_gets_its_number(run, mixed, fitted):
+    rewrite(mixed, "t.csv", lambda columns: columns | {"sample": ["", *columns["sample"][1:]]})
+    assert run("predict", "m.fusewise", "t.csv").code == 0
+    assert read(Path("t_labels.csv"))["sample"][:2] == ["1", "s01"]
+
+
+def test_an_infinite_entry_is_named(run, mixed, fitted):
+    rewrite(mixed, "t.csv", lambda columns: columns | {"a": [*columns["a"][:2], "inf", *columns["a"][3:]]})
+    ran = run("predict", "m.fusewise", "t.csv")
+    assert ran.code == 2
+    assert "column 'a', row 3: infinite; leave an unknown entry empty" in ran.err
+
+
 def test_one_row_is_enough(run, mixed, fitted):
     lines = mixed.read_text().splitlines()
     Path("t.csv").write_text("\n".join([lines[0], lines[9]]))

@@ -15,8 +15,8 @@ def test_stages_are_shown_on_a_terminal(monkeypatch):
     monkeypatch.setattr(console, "Console", lambda **options: terminal)
     with console.working(shown=True) as tell:
         tell("reading t.csv")
-        tell("fusing", 3, 4, objective=1.0)
-    assert "fusing" in screen.getvalue()
+        tell("fusing [/b]", 3, 4, objective=1.0)  # a name of the user's is no markup
+    assert "fusing [/b]" in screen.getvalue()
     assert "0:00:0" in screen.getvalue()
 
 

@@ -11,6 +11,7 @@ from cli_helpers import read, write
 
 from fusewise.cli.columns import sort_columns
 from fusewise.cli.encoding import encode
+from fusewise.cli.errors import InputError
 from fusewise.cli.reading import read_table
 
 
@@ -31,6 +32,25 @@ def test_decimal_commas_are_read_and_written(run, tmp_path, numbers):
     after = read(Path("out/completed.csv"), ";")
     assert not any("." in cell for cells in after.values() for cell in cells)
     assert np.isfinite(values(Path("out/completed.csv"))).all()
+
+
+@pytest.mark.parametrize("separator", [";", "\t"])
+@pytest.mark.parametrize("decimal", [".", ","])
+def test_holes_are_filled_with_the_decimals_of_the_table(run, tmp_path, numbers, separator, decimal):
+    rows = [["" if v != v else str(v).replace(".", decimal) for v in row] for row in numbers[0]]
+    path = write(tmp_path / "t.txt", "abcd", rows, separator)
+    np.testing.assert_array_equal(values(path), numbers[0])
+    assert run("fit", path, "--out", "out").code == 0
+    completed = read(Path("out/completed.csv"), "," if separator + decimal == "\t." else ";")
+    other = {".": ",", ",": "."}[decimal]
+    assert not any(other in cell for cells in completed.values() for cell in cells)
+    np.testing.assert_array_equal(np.isfinite(values(Path("out/completed.csv"))), True)
+
+
+def test_commas_between_thousands_are_no_decimals(tmp_path):
+    path = tmp_path / "t.tsv"
+    path.write_text("a\tb\n1,200\t1\n2,300\t2\n900\t3\n")
+    assert read_table(path).dialect.decimal == "."
 
 
 @pytest.mark.parametrize("marker", ["", "NA", "nan", "NaN", "NULL", "null", "None", "?", "-", "n/a", "N/A", " na "])
@@ -61,6 +81,12 @@ def test_binary_kinds(run, tmp_path, numbers, suffix, save):
     assert set(read(Path("out/completed.csv"))["wet"]) == {"True", "False"}
 
 
+@pytest.mark.parametrize("cells", [[True] * 4, [True, None, True, True], ["yes", None, "yes", "yes"]])
+def test_a_flag_that_never_changes_is_constant(tmp_path, cells):
+    pd.DataFrame({"x": [1.0, 2, 3, 5], "flag": cells}).to_parquet(tmp_path / "t.parquet")
+    assert sort_columns(read_table(tmp_path / "t.parquet")).unused["flag"].startswith("constant: ")
+
+
 def test_an_index_with_meaning_names_the_rows(tmp_path, numbers):
     names = [f"r{i}" for i in range(len(numbers[0]))]
     pd.DataFrame(numbers[0], columns=list("abcd"), index=names).to_parquet(tmp_path / "t.parquet")
@@ -71,6 +97,14 @@ def test_other_headers(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("a,b\nx1,1,2\nx2,3,4\n")  # as R's write.table does
     assert list(sort_columns(read_table(path)).names) == ["x1", "x2"]
+    assert "all columns but the first" in read_table(path).notes[0]
+    path.write_text("a,b\n1,2,\n3,4,\n")  # a separator at the end of each row
+    assert {name: list(cells) for name, cells in read_table(path).columns.items()} == {"a": ["1", "3"], "b": ["2", "4"]}
+    path.write_text("sep=;\na;b\n1,5;2\n3;4\n")  # as for Excel
+    np.testing.assert_array_equal(values(path), [[1.5, 2], [3, 4]])
+    path.write_text("sep=;\na;b\n1,5;2\n3\n")
+    with pytest.raises(InputError, match="line 4: 1 field where the header has 2"):
+        read_table(path)
     path.write_text("1.5,2\n3,4\n")
     table = read_table(path)
     assert list(table.columns) == ["column1", "column2"]

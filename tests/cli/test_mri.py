@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 pytest.importorskip("PIL")
 
-from fusewise.cli.mri import app
+from fusewise.cli.mri import app, print_recon
 from fusewise.mri.formats import read_cfl, write_cfl
 from fusewise.mri.pages import PAGE_FILES
 
@@ -56,6 +56,13 @@ def test_json_and_quiet(run, scan):
     assert found["frames"] == 15
     assert found["warning"] == "Not for diagnostic use."
     assert run("recon", scan, "--out", "again", "--quiet").stdout == ""
+
+
+def test_a_folder_is_named_as_it_is(capsys):
+    """Rich would take [/x] for the end of a style, and end in an error."""
+    said = {"frames": 2, "shape": [4, 4], "clusters": 1, "rank": 1, "lam": 1.0, "seconds": 0.1, "warning": "None."}
+    print_recon(said | {"files": ["[/x]/index.html"]})
+    assert "[/x]/index.html" in capsys.readouterr().out
 
 
 def test_nothing_is_replaced_unless_told(run, tmp_path, scan):

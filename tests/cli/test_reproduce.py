@@ -26,6 +26,14 @@ def test_a_figure(tmp_path):
     assert again.exit_code == 0
 
 
+def test_a_folder_is_named_as_it_is(tmp_path, monkeypatch):
+    """Rich would take [/x] for the end of a style, and end in an error."""
+    monkeypatch.setattr("fusewise.reproduce.reproduce", lambda *names, **options: {})
+    done = run("fig2", "--out", tmp_path / "[/x]")
+    assert done.exit_code == 0, done.output
+    assert str(tmp_path / "[/x]") in done.output
+
+
 @pytest.mark.parametrize("figure", ["fig1", "5", ""])
 def test_unknown_figure(tmp_path, figure):
     done = run(figure, "--out", tmp_path / "paper")

@@ -69,6 +69,12 @@ def test_no_path(table):
         DendrogramDisplay.from_estimator(model)
 
 
+def test_no_cluster_no_profile(table):
+    alone = FusionClustering(rank=None, n_neighbors=None, penalty="h1", lam=0.0).fit(table)
+    with pytest.raises(ValueError, match="no cluster to draw"):
+        ProfileDisplay.from_estimator(alone)
+
+
 def test_profile_cells(model):
     found = read_findings(model)
     ax = ProfileDisplay.from_estimator(model, feature_names=list("abcdef")).ax_

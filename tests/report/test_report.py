@@ -21,6 +21,7 @@ from fusewise.report import making, words, write_report
 from fusewise.report.page import render
 from fusewise.report.payload import KINDS, packed, to_json
 from fusewise.report.promise import promise_for
+from fusewise.report.writing import write_whole
 from fusewise.theory import ClusterGeometry, success_probability
 
 
@@ -63,6 +64,25 @@ def test_units_are_the_users(table, model, tmp_path):
 def test_packed_arrays(kind):
     array = np.arange(12).reshape(3, 4)
     np.testing.assert_array_equal(unpacked(packed(array, kind)), array)
+
+
+@pytest.mark.parametrize("unit", [1e60, 1e-60])
+def test_entries_beyond_single_precision_travel_too(model, table, unit, tmp_path):
+    shown = unpacked(data_of(write_report(model, tmp_path / "r.html", units=(0.0, unit)))["rows"]["values"])
+    np.testing.assert_allclose(shown[0], table[0] * unit)
+
+
+def test_tables_are_as_wide_as_their_heads(table, tmp_path):
+    """Also where rows are outliers, whose line has fewer cells, and where there is no confidence."""
+    for settings in ({}, PLAIN | {"lam": 0.0}):
+        with pytest.warns(DataWarning, match="observed"):
+            page = FusionClustering(**settings).fit(table).report(tmp_path / f"{len(settings)}.html").read_text()
+        clusters = re.search(r"<caption>Clusters.*?</table>", page, re.DOTALL)[0]
+        head, *lines = re.findall(r"<tr>.*?</tr>", clusters)
+        cells = [line.count("<th") + line.count("<td") for line in (head, *lines)]
+        spans = [sum(int(n) - 1 for n in re.findall(r'colspan="(\d+)"', line)) for line in (head, *lines)]
+        assert "outliers" in lines[-1]
+        assert {n + more for n, more in zip(cells, spans, strict=True)} == {cells[0]}
 
 
 def test_json_has_no_tags_and_no_nan():
@@ -112,6 +132,22 @@ def test_full_disk_leaves_nothing(model, tmp_path, monkeypatch, old):
     assert caught.value.errno == errno.ENOSPC
     assert [file.name for file in tmp_path.iterdir()] == ([path.name] if old else [])
     assert not old or path.read_text() == old
+
+
+def test_a_write_that_fails_leaves_the_old_file(tmp_path, monkeypatch):
+    target = tmp_path / "page"
+    write_whole(target, b"old")
+    monkeypatch.setattr("os.replace", lambda *paths: (_ for _ in ()).throw(OSError("disk full")))
+    with pytest.raises(OSError, match="disk full"):
+        write_whole(target, b"new")
+    assert target.read_bytes() == b"old"
+    assert [path.name for path in tmp_path.iterdir()] == ["page"]
+
+
+def test_names_of_files_that_are_no_unicode(model, tmp_path):
+    """A file of a Latin-1 disk, and the command line that named it."""
+    path = write_report(model, tmp_path / "r.html", title="caf\udce9.csv", command="fusewise fit 'caf\udce9.csv'")
+    assert "<h1>caf?.csv</h1>" in path.read_text("utf-8")
 
 
 def test_wrong_number_of_names(model, tmp_path):

@@ -8,7 +8,6 @@ import pytest
 
 from fusewise.reproduce import STUDIES, reproduce
 from fusewise.reproduce.page import render
-from fusewise.reproduce.run import write_whole
 from fusewise.reproduce.study import Claim, Findings, Study, Table
 
 
@@ -73,17 +72,16 @@ def test_text_is_escaped():
         assert words in reader.text
 
 
+@pytest.mark.parametrize(
+    ("names", "command"), [(["fig9"], "reproduce fig9 --quick"), (["fig8", "fig9"], "reproduce all")]
+)
+def test_the_page_names_the_command_that_made_it(names, command):
+    studies = [Study(name, "a title", "settings", report=lambda outcomes: Findings([], [])) for name in names]
+    page = render([(study, Findings([], [])) for study in studies], {}, quick=True)
+    assert f"<code>fusewise {command}" in page
+
+
 def test_unknown_figures_are_refused(tmp_path):
     with pytest.raises(ValueError, match=f"unknown figure 'fig1': use one of {', '.join(STUDIES)}"):
         reproduce(["fig1"], tmp_path)
     assert not list(tmp_path.iterdir())
-
-
-def test_a_write_that_fails_leaves_the_old_file(tmp_path, monkeypatch):
-    target = tmp_path / "page"
-    write_whole(target, b"old")
-    monkeypatch.setattr("os.replace", lambda *paths: (_ for _ in ()).throw(OSError("disk full")))
-    with pytest.raises(OSError, match="disk full"):
-        write_whole(target, b"new")
-    assert target.read_bytes() == b"old"
-    assert [path.name for path in tmp_path.iterdir()] == ["page"]

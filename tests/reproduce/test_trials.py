@@ -101,6 +101,13 @@ class TestKeeping:
         (tmp_path / one.file_name).rename(tmp_path / two.file_name)
         assert load_result(two, tmp_path) is None
 
+    def test_a_result_of_another_version_counts_as_missing(self, tmp_path, log, monkeypatch):
+        (trial,) = squares(log, (4,))
+        save_result(trial, {"square": 16}, tmp_path)
+        assert load_result(trial, tmp_path) is not None
+        monkeypatch.setattr("fusewise.__version__", "another")
+        assert load_result(trial, tmp_path) is None
+
     def test_pickles_are_not_loaded(self, tmp_path, log):
         (trial,) = squares(log, (4,))
         objects = np.array([{"a": 1}], dtype=object)

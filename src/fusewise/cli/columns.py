@@ -14,14 +14,21 @@ import numpy as np
 import numpy.typing as npt
 
 from fusewise.cli.errors import InputError
-from fusewise.cli.reading import Cells, Dialect, Table
+from fusewise.cli.reading import Cells, Table
+from fusewise.cli.text import Dialect
 
 Kind = Literal["number", "boolean", "category"]
 
 #: A text column with more categories than this tells no clusters apart, and would outnumber the other features.
 MOST_CATEGORIES = 20
 
-ROW_NAMES = re.compile(r"|index|unnamed: 0|rows?|samples?|(row|sample|subject|patient|record|case)?[ _.-]?(id|name)s?")
+#: A larger number stands for something else, such as the largest of all for "unknown"; and squares would overflow.
+LARGEST = 1e150
+
+ROW_NAMES = re.compile(
+    r"|index|unnamed: 0|rows?|samples?|subject|patient|participant|respondent"
+    r"|(row|sample|subject|patient|participant|respondent|record|case)?[ _.-]?(id|name)s?"
+)
 LABELS = re.compile(r"labels?|class(es)?|target|species|clusters?|cultivar|diagnosis|truth|ground[ _-]?truth")
 FRACTION = re.compile(r"[-+]?\d*[.,]\d*[1-9]\d*")
 DATE = re.compile(r"\d{1,4}([-/.])\d{1,2}\1\d{1,4}([ T].*)?")
@@ -85,9 +92,7 @@ def sort_columns(
             used.append(column)
     if not used:
         _refuse_unusable(table, unused)
-    numbers = np.arange(1, table.n_rows + 1).astype(object)
-    rows = numbers if names_column is None else _filled_names(table.columns[names_column], numbers)
-    return Roles(used, unused, rows, names_column, labels_column, labels is not None)
+    return Roles(used, unused, row_names(table, names_column), names_column, labels_column, labels is not None)
 
 
 def find_column(table: Table, name: str, option: str) -> str:
@@ -99,6 +104,11 @@ def find_column(table: Table, name: str, option: str) -> str:
     shown = ", ".join(known[:12]) + (f", ... ({len(known)} in all)" if len(known) > 12 else "")
     meant = f" (did you mean {close[0]!r}?)" if close else ""
     raise InputError(f"{option} {name!r}: the table has no such column{meant}; it has {shown}")
+
+
+def column_or_none(table: Table, asked: str, option: str) -> str | None:
+    """The column a user means; None for the word "none", unless a column is called so."""
+    return None if asked.lower() == "none" and asked not in table.columns else find_column(table, asked, option)
 
 
 def understand(name: str, cells: Cells, dialect: Dialect) -> Column | str:
@@ -115,12 +125,12 @@ def understand(name: str, cells: Cells, dialect: Dialect) -> Column | str:
         return "dates: turn them into numbers (such as days) to use them"
     if not all(isinstance(cell, str | int | float) for cell in seen):
         return f"holds {type(seen[0]).__name__} values, not numbers"
-    if _share(seen, lambda cell: _is_number(cell, dialect)) >= 0.5:
-        row, odd = next((i, c) for i, c in enumerate(cells) if c is not None and not _is_number(c, dialect))
-        return f"mostly numbers, but row {row + 1} holds {odd!r}: mend it, or leave it empty"
     distinct = len(set(map(str, seen)))
     if distinct == 1:
         return f"constant: {seen[0]!r} wherever observed"
+    if _share(seen, lambda cell: _is_number(cell, dialect)) >= 0.5:
+        row, odd = next((i, c) for i, c in enumerate(cells) if c is not None and not _is_number(c, dialect))
+        return f"mostly numbers, but row {row + 1} holds {odd!r}: mend it, or leave it empty"
     if distinct == len(seen):
         return "an identifier: text that differs in every row"
     if distinct > min(MOST_CATEGORIES, len(seen) // 2):
@@ -148,19 +158,26 @@ def _to_float(cell: Any, dialect: Dialect) -> float:
 
 
 def _numbers(name: str, values: npt.NDArray[np.float64]) -> Column | str:
+    refuse_too_large(name, values)
     seen = values[~np.isnan(values)]
     if not len(seen):
         return "every entry is missing"
     least, largest = float(seen.min()), float(seen.max())
-    if math.isinf(least) or math.isinf(largest):
-        infinite = np.flatnonzero(np.isinf(values))
-        more = f" (and {len(infinite) - 1} more)" if len(infinite) > 1 else ""
-        raise InputError(f"column {name!r}, row {infinite[0] + 1}{more}: infinite; leave an unknown entry empty")
     if least == largest:
         return f"constant: {least:g} wherever observed"
     if _is_id(name, seen):
         return "an identifier: whole numbers, different in every row"
     return Column(name, "number", values)
+
+
+def refuse_too_large(name: str, values: npt.NDArray[np.float64]) -> None:
+    """Raise where a number is infinite, or so large that it can only stand for something else."""
+    beyond = np.flatnonzero(np.abs(values) > LARGEST)
+    if len(beyond):
+        first = values[beyond[0]]
+        what = "infinite" if math.isinf(first) else f"{first:g} is too large"
+        more = f" (and {len(beyond) - 1} more)" if len(beyond) > 1 else ""
+        raise InputError(f"column {name!r}, row {beyond[0] + 1}{more}: {what}; leave an unknown entry empty")
 
 
 def _is_id(name: str, seen: npt.NDArray[np.float64]) -> bool:
@@ -209,7 +226,7 @@ def _categories(name: str, kind: Kind, cells: Cells) -> Column:
 
 def _names_column(table: Table, left: list[str], asked: str | None) -> str | None:
     if asked is not None:
-        return find_column(table, asked, "--names")
+        return column_or_none(table, asked, "--names")
     for name in left:
         if not ROW_NAMES.fullmatch(name.lower()):
             continue
@@ -229,9 +246,7 @@ def _is_text_id(cells: Cells) -> bool:
 
 def _labels_column(table: Table, left: list[str], asked: str | None) -> str | None:
     if asked is not None:
-        if asked.lower() == "none" and asked not in table.columns:
-            return None
-        return find_column(table, asked, "--labels")
+        return column_or_none(table, asked, "--labels")
     for name in filter(lambda name: LABELS.fullmatch(name.lower()), left):
         distinct = len({*map(str, table.columns[name]), "None"}) - 1
         if 2 <= distinct <= table.n_rows / 2:
@@ -239,8 +254,11 @@ def _labels_column(table: Table, left: list[str], asked: str | None) -> str | No
     return None
 
 
-def _filled_names(cells: Cells, numbers: Cells) -> Cells:
-    return np.where([cell is None for cell in cells], numbers, cells)
+def row_names(table: Table, column: str | None) -> Cells:
+    """Names of the rows from a column, or (without one, and where it is missing) their numbers from 1."""
+    numbers = np.arange(1, table.n_rows + 1).astype(object)
+    cells = None if column is None else table.columns[column]
+    return numbers if cells is None else np.where([cell is None for cell in cells], numbers, cells)
 
 
 def _refuse_unusable(table: Table, unused: dict[str, str]) -> None:

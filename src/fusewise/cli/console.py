@@ -29,7 +29,7 @@ def working(*, shown: bool) -> Iterator[Callable[..., None]]:
     if not (shown and console.is_terminal):
         yield silent
         return
-    columns = SpinnerColumn(), TextColumn("{task.description}"), BarColumn(BAR), TimeElapsedColumn()
+    columns = SpinnerColumn(), TextColumn("{task.description}", markup=False), BarColumn(BAR), TimeElapsedColumn()
     with Progress(*columns, console=console, transient=True) as progress:
         task = progress.add_task("starting", total=None)
 

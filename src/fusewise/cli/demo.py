@@ -17,7 +17,7 @@ from fusewise.cli.clustering import Clustered
 from fusewise.cli.errors import InputError
 from fusewise.cli.fit import REPORT, Fit, Outputs, run_fit
 from fusewise.cli.model import Model
-from fusewise.cli.reading import Dialect
+from fusewise.cli.text import Dialect
 from fusewise.cli.writing import write_csv
 from fusewise.datasets import hide_entries
 

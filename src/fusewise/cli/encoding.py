@@ -8,6 +8,7 @@ column counts the same whatever its number of categories.
 from __future__ import annotations
 
 import math
+from collections.abc import Container
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from fusewise.cli.columns import Column
-from fusewise.cli.reading import Cells, Dialect, Table
+from fusewise.cli.reading import Cells, Table
+from fusewise.cli.text import Dialect
 
 Floats = npt.NDArray[np.float64]
 
@@ -144,10 +146,11 @@ def center_table(encoding: Encoding, centers: Floats, sizes: list[int], dialect:
     for block, values in zip(encoding.blocks, encoding.decode(centers), strict=True):
         digits = block.decimals if block.column.kind == "number" else 4
         for name, column in zip(block.features, values.T, strict=True):
+            name = free_name(name, features)  # a column may be called as the category of another: "colour=red"
             # Shrinkage can leave a share a hair outside of [0, 1].
             shown = column if block.column.kind == "number" else np.clip(column, 0, 1)
             features[name] = [in_dialect(round(float(value), digits), dialect) for value in shown]
-    leading = {_free("cluster", features): list(range(len(sizes))), _free("size", features): sizes}
+    leading = {free_name("cluster", features): list(range(len(sizes))), free_name("size", features): sizes}
     return {name: np.array(cells, dtype=object) for name, cells in (leading | features).items()}
 
 
@@ -156,8 +159,8 @@ def in_dialect(word: Any, dialect: Dialect) -> Any:
     return repr(word).replace(".", dialect.decimal) if isinstance(word, float) else word
 
 
-def _free(name: str, taken: dict[str, Any]) -> str:
-    """A name that no feature has."""
+def free_name(name: str, taken: Container[str]) -> str:
+    """A name that is not taken: the name itself, or with underscores after it."""
     while name in taken:
         name += "_"
     return name

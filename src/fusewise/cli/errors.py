@@ -47,6 +47,10 @@ def guarded(command: Callable[P, R]) -> Callable[P, R]:
             print(f"fusewise: {error.strerror or error}", file=sys.stderr)
             sys.stdout = open(os.devnull, "w")  # noqa: SIM115  (or Python would try, and complain, once more at its exit)
             raise typer.Exit(INPUT_AT_FAULT) from None
+        except MemoryError as error:
+            why = str(error).replace("n_neighbors=", "--neighbors ") or "it takes a larger machine, or a smaller table"
+            print(f"fusewise: not enough memory: {why}", file=sys.stderr)
+            raise typer.Exit(INPUT_AT_FAULT) from None
         except (KeyboardInterrupt, Stop):
             print("fusewise: interrupted; nothing was written", file=sys.stderr)
             raise typer.Exit(INTERRUPTED) from None
@@ -81,8 +85,6 @@ def blaming_input(names: dict[str, str] | None = None) -> Iterator[None]:
     """
     try:
         yield
-    except MemoryError as error:
-        raise InputError("not enough memory for all pairs of rows: try --neighbors 30") from error
     except ValueError as error:
         message = str(error)
         for ours, theirs in (names or {}).items():

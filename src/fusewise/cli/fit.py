@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 
 from fusewise.cli.clustering import Clustered, Tell, agreement, cluster, prepare
-from fusewise.cli.encoding import center_table, complete, in_dialect
+from fusewise.cli.encoding import center_table, complete, free_name, in_dialect
 from fusewise.cli.errors import InputError
 from fusewise.cli.model import Model
-from fusewise.cli.reading import Cells, Dialect
+from fusewise.cli.reading import Cells
 from fusewise.cli.recoding import as_extra
+from fusewise.cli.text import Dialect
 from fusewise.cli.writing import staged, write_csv
 from fusewise.saving import save
 
@@ -64,7 +65,7 @@ def run_fit(path: Path, model: Model, outputs: Outputs, *, columns: dict[str, An
     """Read, cluster, write; see ``prepare`` for the columns."""
     model.build()  # refuses choices out of range before any work is done
     prepared = prepare(path, model, columns=columns, standardize=standardize, tell=tell)
-    with staged(outputs.files, force=outputs.force, source=path) as places:
+    with staged(outputs.files, force=outputs.force, sources=[path]) as places:
         found = cluster(prepared, model, verbose=verbose, tell=tell)
         tell("writing")
         _write_tables(found, *(places[outputs.folder / name] for name in TABLES))
@@ -82,8 +83,7 @@ def run_fit(path: Path, model: Model, outputs: Outputs, *, columns: dict[str, An
 
 def label_table(names: Cells, column: str | None, labels: Any, confidence: Any, dialect: Dialect) -> dict[str, Cells]:
     """Name, label and (where there is one) confidence of each row."""
-    name = column or "row"
-    columns = {f"{name}_" if name == "label" else name: names, "label": labels.astype(object)}
+    columns = {free_name(column or "row", ("label", "confidence")): names, "label": labels.astype(object)}
     if confidence is not None:
         shown = [in_dialect(round(float(value), 4), dialect) for value in confidence]
         columns["confidence"] = np.array(shown, dtype=object)

@@ -44,7 +44,7 @@ def run_impute(path: Path, out: Path, model: Model, *, columns: dict[str, Any], 
     """Read, cluster, fill, write; see ``prepare`` for the columns."""
     model.build()
     prepared = prepare(path, model, columns=columns, standardize=standardize, tell=tell)
-    with staged([out], force=force, source=path) as places:
+    with staged([out], force=force, sources=[path]) as places:
         found = cluster(prepared, model, impute=True, tell=tell)
         tell("writing")
         write_csv(places[out], complete(found.table, found.encoding, found.completed), found.table.dialect)

@@ -16,7 +16,10 @@ Drop = Annotated[
     typer.Option(metavar="COLUMN", help="Leave a column out (may be repeated).", rich_help_panel=COLUMNS),
 ]
 Names = Annotated[
-    str | None, typer.Option(metavar="COLUMN", help="The column that names the rows.", rich_help_panel=COLUMNS)
+    str | None,
+    typer.Option(
+        metavar="COLUMN", help="The column that names the rows; 'none': there is none.", rich_help_panel=COLUMNS
+    ),
 ]
 Labels = Annotated[
     str | None,

@@ -54,7 +54,7 @@ def run_path(path: Path, model: Model, outputs: Outputs, *, columns: dict[str, A
     """Read, cluster, and write the way that led there; see ``prepare`` for the columns."""
     model.build()
     prepared = prepare(path, model, columns=columns, standardize=standardize, tell=tell)
-    with staged(outputs.files, force=outputs.force, source=path) as places:
+    with staged(outputs.files, force=outputs.force, sources=[path]) as places:
         found = cluster(prepared, model, tell=tell)
         trail = found.findings.trail
         tell("writing")

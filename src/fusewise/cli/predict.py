@@ -11,7 +11,7 @@ import numpy as np
 
 from fusewise import FusionClustering, FusionImputer
 from fusewise.cli.clustering import Tell, agreement
-from fusewise.cli.columns import find_column
+from fusewise.cli.columns import column_or_none, row_names
 from fusewise.cli.encoding import Encoding
 from fusewise.cli.errors import InputError, blaming_input, stopping_at_once
 from fusewise.cli.fit import label_table
@@ -51,12 +51,12 @@ def run_predict(model: Path, path: Path, out: Path, *, names: str | None, labels
     tell(f"reading {path.name}")
     table = read_table(path)
     encoding, notes = recode(saved, table)
-    with staged([out], force=force, source=path) as places:
+    with staged([out], force=force, sources=[path, model]) as places:
         tell(f"placing {table.n_rows:,} rows")
         found, confidence = _predict(clustering, encoding.matrix)
         column = _column(table, names, saved.extra.get("names"), "--names")
-        rows = np.arange(1, table.n_rows + 1).astype(object) if column is None else table.columns[column]
-        write_csv(places[out], label_table(rows, column, found, confidence, table.dialect), table.dialect)
+        rows = label_table(row_names(table, column), column, found, confidence, table.dialect)
+        write_csv(places[out], rows, table.dialect)
     known = _column(table, labels, saved.extra.get("labels"), "--labels")
     ari = None if known is None else agreement(table.columns[known], found)
     return Prediction(table, encoding, found, int(clustering.n_clusters_), ari, known, table.notes + notes, out)
@@ -98,5 +98,5 @@ def _predict(model: FusionClustering, matrix: Any) -> tuple[Any, Any]:
 def _column(table: Table, asked: str | None, at_fit: Any, option: str) -> str | None:
     """The column asked for, or the one used at the fit where the table has it."""
     if asked is not None:
-        return None if asked.lower() == "none" and asked not in table.columns else find_column(table, asked, option)
+        return column_or_none(table, asked, option)
     return at_fit if at_fit in table.columns else None

@@ -5,12 +5,10 @@ Cells of a text file stay as they are written, so that what was observed is hand
 
 from __future__ import annotations
 
-import csv
 import io
-import re
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fusewise.cli.errors import InputError
+from fusewise.cli.text import READABLE, Dialect, empty, read_text
 
 Cells = npt.NDArray[np.object_]
 
@@ -25,16 +24,6 @@ Cells = npt.NDArray[np.object_]
 MISSING = frozenset({"", "na", "nan", "null", "none", "?", "-", "n/a"})
 
 LONGEST_MARKER = max(map(len, MISSING))
-
-READABLE = "a table: CSV, TSV, Parquet, Feather/Arrow or Excel"
-
-
-@dataclass(frozen=True)
-class Dialect:
-    """How a text file separates its fields and writes its decimals."""
-
-    separator: str = ","
-    decimal: str = "."
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,8 +42,8 @@ class Table:
     path: Path
     columns: dict[str, Cells]
     written: dict[str, Cells]
-    dialect: Dialect = Dialect()
-    notes: list[str] = field(default_factory=list)
+    dialect: Dialect
+    notes: list[str]
 
     @property
     def n_rows(self) -> int:
@@ -73,7 +62,7 @@ def read_table(path: Path) -> Table:
     except OSError as error:
         raise InputError(f"cannot read {str(path)!r}: {error.strerror}") from error
     if not data.strip():
-        raise InputError(f"{str(path)!r} is empty: nothing to read")
+        raise empty(path)
     reader = BINARY.get(path.suffix.lower())
     table = _from_text(path, data) if reader is None else _from_binary(path, data, *reader)
     if table.n_rows == 0:
@@ -83,69 +72,11 @@ def read_table(path: Path) -> Table:
 
 def _from_text(path: Path, data: bytes) -> Table:
     """CSV, TSV or semicolons."""
-    text, assumed = _decode(path, data)
-    separator = _separator(path, text)
-    dialect = Dialect(separator, "," if separator == ";" else ".")
-    header, rows, notes = _split(path, text, separator)
-    _refuse_duplicates(path, header)
-    written = _by_column(header, rows)
+    text = read_text(path, data)
+    _refuse_duplicates(path, text.header)
+    written = _by_column(text.header, text.rows)
     columns = {name: _none_where_missing(cells) for name, cells in written.items()}
-    return Table(path, columns, written, dialect, assumed + notes)
-
-
-def _decode(path: Path, data: bytes) -> tuple[str, list[str]]:
-    """The text of a file, and what was assumed of its encoding."""
-    notes: list[str] = []
-    try:
-        text = data.decode("utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig")
-    except UnicodeDecodeError as error:
-        if error.encoding.startswith("utf-16"):
-            raise InputError(f"{str(path)!r} begins as UTF-16 and does not go on so: save it as UTF-8") from error
-        text = data.decode("latin-1")  # what spreadsheets of Western Europe write; never fails
-        notes.append(f"not UTF-8 (byte {error.start + 1}): read as Latin-1; save it as UTF-8 if names look wrong")
-    if re.search(r"[\x00-\x08\x0e-\x1f]", text):
-        why = "binary data, or text in UTF-16 without its mark"
-        raise InputError(f"{str(path)!r} is not a text table (it holds {why}): give {READABLE}")
-    kind = {"{": "JSON", "[": "JSON", "<": "HTML or XML"}.get(text.lstrip()[:1])
-    if kind:
-        raise InputError(f"{str(path)!r} looks like {kind}, not a table: give {READABLE}")
-    return text, notes
-
-
-def _separator(path: Path, text: str) -> str:
-    if path.suffix.lower() in (".tsv", ".tab"):
-        return "\t"
-    first = re.sub(r'"[^"]*"', "", text.lstrip("\r\n").splitlines()[0])
-    return max(",;\t", key=first.count)
-
-
-def _split(path: Path, text: str, separator: str) -> tuple[list[str], list[list[str]], list[str]]:
-    """Header, rows, and what was assumed; every row must have as many fields as the header."""
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, skipinitialspace=True)
-    try:
-        numbered = [(reader.line_num, row) for row in reader if row]
-    except csv.Error as error:
-        raise InputError(f"{str(path)!r}, line {reader.line_num}: {error}") from error
-    header, notes = [name.strip() for name in numbered[0][1]], []
-    body = numbered[1:]
-    if body and all(len(row) == len(header) + 1 for _, row in body):
-        header = ["", *header]  # R's write.table leaves out the name of the column of row names
-    elif _is_data(header):
-        body, header = numbered, [f"column{k + 1}" for k in range(len(header))]
-        notes.append("the first line holds numbers, so there is no header: columns are named column1, column2, ...")
-    for line, row in body:
-        if len(row) != len(header):
-            raise InputError(
-                f"{str(path)!r}, line {line}: {_fields(len(row))} where the header has {len(header)} "
-                f"(separator {separator!r})"
-            )
-    return header, [row for _, row in body], notes
-
-
-def _is_data(header: list[str]) -> bool:
-    """Numbers only, and not just whole ones, which could be years or codes."""
-    numbers = [re.fullmatch(r"[-+]?\d+([.,]\d+)?([eE][-+]?\d+)?", name) for name in header]
-    return all(numbers) and any(number and number[1] for number in numbers)
+    return Table(path, columns, written, text.dialect, text.notes)
 
 
 def _by_column(header: list[str], rows: list[list[str]]) -> dict[str, Cells]:
@@ -187,7 +118,7 @@ def _from_binary(path: Path, data: bytes, kind: str, read: Callable[[io.BytesIO]
     for k, name in enumerate(names):
         cells = frame.iloc[:, k].astype(object)
         columns[name] = _none_where_missing(_objects(cells.where(cells.notna(), None).tolist()))
-    return Table(path, columns, dict(columns))
+    return Table(path, columns, dict(columns), Dialect(), [])
 
 
 def _parquet(data: io.BytesIO) -> Any:
@@ -233,15 +164,12 @@ def _refuse_duplicates(path: Path, names: list[str]) -> None:
     twice = sorted(name for name, count in Counter(names).items() if count > 1)
     if twice:
         where = ", ".join(str(k + 1) for k, name in enumerate(names) if name == twice[0])
+        mend = "give the table a header" if all(name.isdecimal() for name in names) else "rename them"
         raise InputError(
-            f"{str(path)!r} has duplicate column names: {_some(twice)} ({twice[0]!r} is columns {where}); rename them"
+            f"{str(path)!r} has duplicate column names: {_some(twice)} ({twice[0]!r} is columns {where}); {mend}"
         )
 
 
 def _some(names: list[str], most: int = 8) -> str:
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return ", ".join(map(repr, names[:most])) + more
-
-
-def _fields(count: int) -> str:
-    return "1 field" if count == 1 else f"{count} fields"

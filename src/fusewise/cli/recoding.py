@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from fusewise.cli.clustering import Prepared
-from fusewise.cli.columns import Column, as_numbers, category_key, sort_columns
+from fusewise.cli.columns import Column, as_numbers, category_key, refuse_too_large, sort_columns
 from fusewise.cli.encoding import Block, Encoding, indicators
 from fusewise.cli.errors import InputError
 from fusewise.cli.reading import Table
@@ -99,6 +99,7 @@ def _column(known: Known, table: Table, notes: list[str]) -> Column:
         values = as_numbers(cells, table.dialect)
         if values is None:
             raise InputError(f"column {known.name!r} held numbers when the model was fitted, and holds others here")
+        refuse_too_large(known.name, values)
         return Column(known.name, kind, values)
     codes = {category_key(kind, category): code for code, category in enumerate(known.categories)}
     words = [None if cell is None else category_key(kind, cell) for cell in cells]

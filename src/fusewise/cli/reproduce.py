@@ -102,4 +102,4 @@ def _print(findings: dict[str, Findings], page: Path, seconds: float) -> None:
         for k, claim in enumerate(found.claims):
             grid.add_row("" if k else name, claim.paper, f"[{STYLES[claim.verdict]}]{claim.verdict}[/]")
     console.print(grid)
-    console.print(f"\n{page} written after {seconds:.0f} s", soft_wrap=True)
+    console.print(f"\n{page} written after {seconds:.0f} s", soft_wrap=True, markup=False)

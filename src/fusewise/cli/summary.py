@@ -140,8 +140,8 @@ def _facts(fit: Fit) -> Grid:
     return table
 
 
-def _agreement(ari: float, column: str | None) -> str:
-    return f"adjusted Rand index {ari:.3f} with {column!r} (1: the same)"
+def _agreement(ari: float, column: str | None) -> Text:
+    return Text(f"adjusted Rand index {ari:.3f} with {column!r} (1: the same)")
 
 
 def _short(penalty: Any) -> str:

@@ -11,11 +11,12 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from fusewise.cli.errors import InputError
-from fusewise.cli.reading import Cells, Dialect
+from fusewise.cli.reading import Cells
+from fusewise.cli.text import Dialect
 
 
 @contextmanager
-def staged(targets: Sequence[Path], *, force: bool, source: Path | None = None) -> Iterator[dict[Path, Path]]:
+def staged(targets: Sequence[Path], *, force: bool, sources: Sequence[Path] = ()) -> Iterator[dict[Path, Path]]:
     """Where to write each target for now; all of them move to their places together when the block ends well.
 
     Whether they can be written at all is found out at the start, before any long computation.
@@ -24,9 +25,9 @@ def staged(targets: Sequence[Path], *, force: bool, source: Path | None = None) 
     ----------
     targets : files that will be written.
     force : replace those that are there.
-    source : the user's table, never replaced.
+    sources : what the results are made from: a table, a model; never replaced.
     """
-    _refuse_conflicts(targets, force, source)
+    _refuse_conflicts(targets, force, sources)
     folders = dict.fromkeys(target.parent for target in targets)
     made = [folder for of in folders for folder in (of, *of.parents) if not folder.exists()]
     stages = {folder: folder / f".fusewise-{secrets.token_hex(4)}" for folder in folders}
@@ -70,7 +71,7 @@ def _move(places: dict[Path, Path]) -> None:
         raise
 
 
-def _refuse_conflicts(targets: Sequence[Path], force: bool, source: Path | None) -> None:
+def _refuse_conflicts(targets: Sequence[Path], force: bool, sources: Sequence[Path]) -> None:
     if len({target.resolve() for target in targets}) < len(targets):
         raise InputError(f"two results would have the same name: {', '.join(repr(str(t)) for t in targets)}")
     for target in targets:
@@ -79,8 +80,9 @@ def _refuse_conflicts(targets: Sequence[Path], force: bool, source: Path | None)
             raise InputError(f"cannot write {str(target)!r}: {str(blocked)!r} is a file, not a folder")
     there = [target for target in targets if target.exists()]
     for target in there:
-        if source is not None and target.samefile(source):
-            raise InputError(f"the results would replace the table itself ({str(source)!r}): write elsewhere")
+        replaced = next((source for source in sources if target.samefile(source)), None)
+        if replaced is not None:
+            raise InputError(f"the results would replace what they are made from ({str(replaced)!r}): write elsewhere")
         if not target.is_file():
             raise InputError(f"cannot write {str(target)!r}: it is {'a folder' if target.is_dir() else 'no file'}")
     if there and not force:
@@ -90,8 +92,8 @@ def _refuse_conflicts(targets: Sequence[Path], force: bool, source: Path | None)
 
 def write_csv(path: Path, columns: dict[str, Cells], dialect: Dialect) -> None:
     """Columns side by side; a missing cell is empty."""
-    # A tab in a .csv would surprise every reader; a semicolon is what its decimal commas need.
-    separator = ";" if dialect.separator == ";" else ","
+    # A tab in a .csv would surprise every reader; a semicolon is what decimal commas need.
+    separator = ";" if ";" in dialect.separator or "," in dialect.decimal else ","
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, delimiter=separator, lineterminator="\n")
         writer.writerow(columns)

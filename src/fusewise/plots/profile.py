@@ -44,6 +44,8 @@ class ProfileDisplay:
     ) -> Self:
         """Draw the `most` telling features of a fitted ``FusionClustering``, on `ax` or on new axes."""
         found = read_findings(estimator, feature_names=feature_names)
+        if not found.n_clusters:
+            raise ValueError("every row is an outlier: there is no cluster to draw")
         profile = profile_of(found, most)
         display = cls(
             deviations=profile.deviations[:, profile.shown],

@@ -54,6 +54,7 @@ def render(found: Findings, *, title: str, file: str, command: str | None = None
             headline=words.headline(found),
             notes=words.notes(found),
             clusters=words.clusters(found, profile),
+            has_confidence=found.confidence is not None,
             outliers=int((found.labels < 0).sum()) - len(found.blank),
             path_sentence=words.path_sentence(found),
             criterion_name=found.trail.criterion_name,

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from fusewise.observations.entries import Real
 from fusewise.plots.findings import Branches, Findings, Missingness, Profile, Step
 from fusewise.plots.palette import COLOURS, OUTLIER, SYMBOLS
 
@@ -20,6 +21,7 @@ LEFT_OUT, MARGIN = 0.002, 0.15
 #: Types a browser has arrays for.
 KINDS: dict[str, np.dtype[Any]] = {
     "f4": np.dtype("<f4"),
+    "f8": np.dtype("<f8"),
     "u1": np.dtype("u1"),
     "i2": np.dtype("<i2"),
     "i4": np.dtype("<i4"),
@@ -30,6 +32,14 @@ def packed(array: npt.ArrayLike, kind: str) -> dict[str, Any]:
     """An array as {kind, shape, bytes}."""
     data = np.ascontiguousarray(array, dtype=KINDS[kind])
     return {"kind": kind, "shape": list(data.shape), "bytes": base64.b64encode(data.tobytes()).decode("ascii")}
+
+
+def packed_entries(array: Real) -> dict[str, Any]:
+    """Entries of the table: in 4 bytes each, unless one of them is too large or too small for that."""
+    size = np.abs(array[np.isfinite(array) & (array != 0)])
+    single = np.finfo(np.float32)
+    fits = bool(((size <= single.max) & (size >= single.tiny)).all())
+    return packed(array, "f4" if fits else "f8")
 
 
 def to_json(data: Any) -> str:
@@ -105,8 +115,8 @@ def _rows(found: Findings, profile: Profile) -> dict[str, Any]:
         "features": [found.features[j] for j in kept],
         "hidden": p - len(kept),
         "telling": np.argsort(-profile.telling[kept], kind="stable").tolist(),
-        "values": packed(found.shown(found.values[found.drawn])[:, kept], "f4"),
-        "centers": packed(found.shown(found.centers)[:, kept], "f4"),
+        "values": packed_entries(found.shown(found.values[found.drawn])[:, kept]),
+        "centers": packed_entries(found.shown(found.centers)[:, kept]),
         "confidence": confidence,
     }
 

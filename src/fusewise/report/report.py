@@ -54,5 +54,6 @@ def write_report(
     target = Path(path)
     refuse_to_overwrite(target, force=force)
     found = read_findings(model, names=names, feature_names=feature_names, units=units)
-    write_whole(target, render(found, title=title or "What was found", file=target.name, command=command))
+    page = render(found, title=title or "What was found", file=target.name, command=command)
+    write_whole(target, page.encode(errors="replace"))  # names of files need not be proper Unicode
     return target

@@ -1,4 +1,4 @@
-"""A page to its file: whole or not at all, and never over another file unless told to."""
+"""Pages and pictures to their files: whole or not at all, and never over another file unless told to."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ def refuse_to_overwrite(path: Path, *, force: bool) -> None:
         raise PermissionError(f"cannot write {str(path)!r}: the folder {str(path.parent)!r} is not writable")
 
 
-def write_whole(path: Path, text: str) -> None:
+def write_whole(path: Path, content: bytes) -> None:
     """Write beside `path`, then rename: a reader, a full disk or Ctrl-C never meets half a page."""
     draft = path.with_name(f".{path.name}-{secrets.token_hex(4)}")
     try:
-        with draft.open("w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
+        with draft.open("wb") as file:
+            file.write(content)
             file.flush()
             os.fsync(file.fileno())
         os.replace(draft, path)

@@ -15,8 +15,8 @@ from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-#: Okabe and Ito's colours, told apart by nearly everybody.
-COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00")
+from fusewise.plots.palette import COLOURS
+
 INK = "#1a1a1a"
 
 STYLE: Any = {

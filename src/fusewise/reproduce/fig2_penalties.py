@@ -7,7 +7,8 @@ from itertools import pairwise
 import numpy as np
 
 from fusewise.penalties import H1, L0, L1, MCP, SCAD, GemanMcClure, Lp, Penalty, TruncatedL2
-from fusewise.reproduce.drawing import COLOURS, INK, canvas, letter
+from fusewise.plots.palette import COLOURS
+from fusewise.reproduce.drawing import INK, canvas, letter
 from fusewise.reproduce.study import Claim, Findings, Picture, Study, Table, verdict
 from fusewise.reproduce.trials import Outcomes
 

@@ -9,7 +9,8 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
 from fusewise import theory
-from fusewise.reproduce.drawing import COLOURS, canvas, letter
+from fusewise.plots.palette import COLOURS
+from fusewise.reproduce.drawing import canvas, letter
 from fusewise.reproduce.study import Claim, Findings, Picture, Study, Table, verdict
 from fusewise.reproduce.trials import Outcomes, Trial
 

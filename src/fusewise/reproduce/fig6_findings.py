@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from fusewise.reproduce.drawing import COLOURS, canvas, draw_map, letter
+from fusewise.plots.palette import COLOURS
+from fusewise.reproduce.drawing import canvas, draw_map, letter
 from fusewise.reproduce.study import Claim, Findings, Picture, Table, verdict
 from fusewise.reproduce.trials import Outcomes
 

@@ -13,7 +13,8 @@ from fusewise.estimators import FusionClustering
 from fusewise.fusion import fuse
 from fusewise.path import fusion_path
 from fusewise.penalties import H1
-from fusewise.reproduce.drawing import COLOURS, canvas, draw_map, letter
+from fusewise.plots.palette import COLOURS
+from fusewise.reproduce.drawing import canvas, draw_map, letter
 from fusewise.reproduce.study import Claim, Findings, Picture, Study, Table, verdict
 from fusewise.reproduce.tables import principal_plane, projected
 from fusewise.reproduce.trials import Outcomes, Trial

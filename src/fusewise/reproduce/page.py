@@ -63,7 +63,8 @@ def render(studies: Sequence[tuple[Study, Findings]], images: Mapping[str, bytes
         if quick
         else "This is the full run, with as many trials as in the paper or more."
     )
-    command = "fusewise reproduce all" + (" --quick" if quick else "")
+    which = studies[0][0].name if len(studies) == 1 else "all"
+    command = f"fusewise reproduce {which}" + (" --quick" if quick else "")
     sections = "".join(_section(study, found, images) for study, found in studies)
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'

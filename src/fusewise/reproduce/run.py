@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
-import secrets
 import shutil
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
+from fusewise.report.writing import write_whole
 from fusewise.reproduce import (
     fig2_penalties,
     fig3_comparison,
@@ -101,13 +100,3 @@ def _write(out: Path, findings: dict[str, Findings], quick: bool) -> None:
     write_whole(
         out / PAGE, render([(STUDIES[name], found) for name, found in findings.items()], images, quick).encode()
     )
-
-
-def write_whole(path: Path, content: bytes) -> None:
-    """Write a file, whole or not at all."""
-    unfinished = path.with_name(f".{path.name}-{secrets.token_hex(4)}")
-    try:
-        unfinished.write_bytes(content)
-        os.replace(unfinished, path)
-    finally:
-        unfinished.unlink(missing_ok=True)

@@ -1,8 +1,8 @@
 """Trials: pure, seeded functions of a few settings, computed once, side by side, and kept in files.
 
-A trial is known by its function, its settings and its source. Its result, arrays by name, goes into one ``.npz``
-file of a folder, written whole or not at all. So a run that was stopped goes on where it was, and a second run
-computes only what is missing.
+A trial is known by its function, its settings, its source and the version of the library. Its result, arrays by name,
+goes into one ``.npz`` file of a folder, written whole or not at all. So a run that was stopped goes on where it was,
+and a second run computes only what is missing.
 """
 
 from __future__ import annotations
@@ -26,6 +26,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+import fusewise
+
 Result = Mapping[str, npt.NDArray[Any]]
 
 #: Called with (trials done, trials in all).
@@ -43,9 +45,9 @@ class Trial:
 
     @property
     def identity(self) -> str:
-        """All that the result depends on, as text: settings, and the source of the function."""
+        """All that the result depends on, as text: settings, the source of the function, the version of the library."""
         name = f"{self.function.__module__}.{self.function.__qualname__}"
-        return json.dumps([name, dict(self.settings), _source(self.function)], sort_keys=True)
+        return json.dumps([name, dict(self.settings), _source(self.function), fusewise.__version__], sort_keys=True)
 
     @property
     def file_name(self) -> str:

@@ -1,6 +1,6 @@
 // What the model found: the JSON at the end of the page (see payload.py).
 
-const KINDS = { f4: Float32Array, u1: Uint8Array, i2: Int16Array, i4: Int32Array };
+const KINDS = { f4: Float32Array, f8: Float64Array, u1: Uint8Array, i2: Int16Array, i4: Int32Array };
 
 /** An array written by payload.packed; rows one after another. */
 function unpack({ kind, bytes }) {
