@@ -104,11 +104,13 @@ def ours(X: np.ndarray, k: int) -> np.ndarray:
 
 
 def our_path(X: np.ndarray, k: int) -> None:
+    """The same convex problem in single precision: L1 along a graph of 15 neighbours, from all points apart to one."""
     from fusewise import fusion_path
-    from fusewise.penalties import H1
+    from fusewise.penalties import L1
 
     X = (X - X.mean(axis=0)) / X.std(axis=0)
-    fusion_path(X, lams=np.geomspace(0.01, 10, STEPS), penalty=H1(1.5), n_neighbors=15)
+    X = X.astype(np.float32)
+    fusion_path(X, lams=np.geomspace(1e-3, 30, STEPS), penalty=L1(1e-3), n_neighbors=15, tol=1e-3)
 
 
 def ccmm_path(X: np.ndarray, k: int) -> None:
