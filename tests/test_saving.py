@@ -293,7 +293,8 @@ def test_nothing_can_swell(altered):
 
 
 def test_versions(altered):
-    refused(altered({}, about={"version": 2}), "written by a newer Fusewise (format 2; this one reads 1): upgrade")
+    refused(altered({}, about={"version": 3}), "written by a newer Fusewise (format 3; this one reads 2): upgrade")
+    refused(altered({}, about={"version": 1}), "written by an older Fusewise (format 1; this one reads 2): fit again")
     refused(altered({}, about={"format": "other"}), "its manifest says 'other'")
     refused(altered({}, about={"version": "1"}), "not a Fusewise model")
     refused(altered({}, about={"versions": None}), "manifest is incomplete")

@@ -15,14 +15,12 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
+from fusewise.kernels.lanes import LANES, factorise
 from fusewise.observations import InMemory, SparseEntries
 from fusewise.observations.entries import Real
 from fusewise.subspace import Subspace
 
 Index = npt.NDArray[np.intp]
-
-#: Matrices inverted at once: long enough for the loops over them to be worth entering, and all in the nearest cache.
-LANES = 64
 
 
 class Marginal(NamedTuple):
@@ -80,9 +78,8 @@ class Evidence:
         basis = subspace.basis / np.sqrt(noises)[:, None]
         table = entries.standardised(np.arange(len(noises)), np.sqrt(noises), subspace.mean)
         kinds, pattern = _patterns(table)
-        precision = np.asarray(kinds @ (basis.conj()[:, :, None] * basis[:, None, :]).reshape(-1, r * r)).reshape(
-            -1, r, r
-        )
+        outer = (basis.conj()[:, :, None] * basis[:, None, :]).reshape(-1, r * r)
+        precision = np.asarray(kinds @ outer).reshape(-1, r, r)
         vector, misfit = table.values @ basis.conj(), np.asarray(table.squares.sum(axis=1)).ravel()
         constant = -0.5 * (table.seen @ np.log(2 * np.pi * noises) + misfit)
         if np.iscomplexobj(precision) or np.iscomplexobj(vector):
@@ -214,20 +211,20 @@ def each_applied(matrices: Any, kinds: Any, vectors: Any) -> Any:
 
 @numba.njit(cache=True, nogil=True)
 def _inverses(precision: Any, factors: Any, begin: Any, roots: bool) -> Any:
-    """B^-1 and log det B of each pattern, B = I + L' A L with the L of its group; R^-1 with B = R R' if asked for.
-
-    Many patterns of one group at a time: the innermost loops run over them, and a processor does several at once.
-    """
+    """B^-1 and log det B of each pattern, B = I + L' A L with the L of its group; R^-1 with B = R R' if asked for."""
     r, n = precision.shape[0], precision.shape[2]
-    inverse, log_det, root = np.empty((r, r, n)), np.empty(n), np.zeros((r, r, n if roots else 0))
+    inverse, log_det, root = np.empty((r, r, n)), np.zeros(n), np.zeros((r, r, n if roots else 0))
     lower, undone, work = np.empty((r, r, LANES)), np.empty((r, r, LANES)), np.empty((r, r, LANES))
-    s = work[0, 0]
+    pivot, s = np.empty((r, LANES)), work[0, 0]
     for g in range(len(begin) - 1):
         for start in range(begin[g], begin[g + 1], LANES):
             n_now = min(LANES, begin[g + 1] - start)
             _turn(precision[:, :, start : start + n_now], factors[:, :, g], work, lower)
-            _invert_factor(lower, undone, s, log_det[start : start + n_now])
+            factorise(lower, pivot, 1.0, n_now)
+            _undo(lower, pivot, undone, n_now)
             for i in range(r):
+                for c in range(n_now):
+                    log_det[start + c] -= 2 * np.log(pivot[i, c])
                 for j in range(i + 1):
                     for c in range(n_now):
                         s[c] = 0.0
@@ -261,29 +258,17 @@ def _turn(matrices: Any, factor: Any, half: Any, turned: Any) -> None:
                     turned[i, j, c] += half[i, k, c] * factor[k, j]
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
-def _invert_factor(lower: Any, undone: Any, s: Any, log_det: Any) -> None:
-    """R with R R' = I + C in place of the lower triangles of C, R^-1, and log det R R'; s is work space."""
-    r, n = lower.shape[0], len(log_det)
-    for c in range(n):
-        log_det[c] = 0.0
-    for i in range(r):
-        for j in range(i + 1):
-            for k in range(j):
-                for c in range(n):
-                    lower[i, j, c] -= lower[i, k, c] * lower[j, k, c]
-            for c in range(n):
-                if i == j:
-                    undone[i, i, c] = 1 / np.sqrt(1 + lower[i, i, c])
-                else:
-                    lower[i, j, c] *= undone[j, j, c]
+@numba.njit(cache=True, nogil=True)
+def _undo(lower: Any, pivot: Any, undone: Any, n: int) -> None:
+    """R^-1 of the factors that ``factorise`` leaves."""
+    for i in range(lower.shape[0]):
+        for c in range(n):
+            undone[i, i, c] = pivot[i, c]
         for j in range(i):
             for c in range(n):
-                s[c] = 0.0
+                undone[i, j, c] = 0.0
             for k in range(j, i):
                 for c in range(n):
-                    s[c] += lower[i, k, c] * undone[k, j, c]
+                    undone[i, j, c] -= lower[i, k, c] * undone[k, j, c]
             for c in range(n):
-                undone[i, j, c] = -s[c] * undone[i, i, c]
-        for c in range(n):
-            log_det[c] -= 2 * np.log(undone[i, i, c])
+                undone[i, j, c] *= pivot[i, c]

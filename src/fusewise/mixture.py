@@ -169,6 +169,7 @@ class _Explained(NamedTuple):
 
 
 def _explain(groups: Groups, marginal: Marginal, means: Real) -> _Explained:
+    """Components with given means (K x r); |x - mu|² in spreads is E[s | x]' L^-1 (v - mu) at the least-squares v."""
     evidence = groups.evidence
     m = np.einsum("jkg,gk->jg", marginal.undone, means)
     own = m[:, groups.pattern_group]

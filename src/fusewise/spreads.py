@@ -65,7 +65,7 @@ def em_step(now: Spreads, seen: Seen, prior: Real, family: str) -> Spreads:
 
 
 def fisher_step(now: Spreads, seen: Seen, prior: Real, family: str, stride: float = 1.0) -> Spreads:
-    """The step of Fisher's scoring from the present spreads, or `stride` times that (then some more of EM's).
+    """The step of Fisher's scoring from the present spreads; shorter where `stride` is less than 1.
 
     With Sigma = L (I + X) L', the gradient of twice the log-likelihood at X = 0 is D = L^-1 scatter L^-T - n I, and
     pseudo-rows of spread P add r + 2 times L^-1 P L^-T - I. X solves H X = D with the information H of `_solved`.

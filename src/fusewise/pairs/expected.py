@@ -16,6 +16,7 @@ import numba
 import numpy as np
 from scipy.spatial import cKDTree
 
+from fusewise.kernels.lanes import LANES, factorise
 from fusewise.kernels.threads import in_threads
 from fusewise.observations.entries import Real
 from fusewise.pairs.distances import Index
@@ -32,9 +33,6 @@ SAMPLE = 5000
 
 #: Points whose candidates are held at once, on each thread.
 BLOCK = 1024
-
-#: Candidates weighed at once: long enough for the loops over them to be worth entering.
-LANES = 64
 
 
 def nearest_expected(places: Real, covariances: Real, n_neighbors: int) -> NeighborPairs:
@@ -98,16 +96,8 @@ def _log_expected_weights(places: Any, covariances: Any, rows: Any, candidates: 
                     away[a, c] = places[i, a] - places[j, a]
                     for b in range(a + 1):
                         lower[a, b, c] = covariances[i, a, b] + covariances[j, a, b]
+            factorise(lower, pivot, variance, n)
             for a in range(r):
-                for b in range(a + 1):
-                    for k in range(b):
-                        for c in range(n):
-                            lower[a, b, c] -= lower[a, k, c] * lower[b, k, c]
-                    for c in range(n):
-                        if a == b:
-                            pivot[a, c] = 1 / np.sqrt(variance + lower[a, a, c])
-                        else:
-                            lower[a, b, c] *= pivot[b, c]
                 for k in range(a):
                     for c in range(n):
                         away[a, c] -= lower[a, k, c] * away[k, c]

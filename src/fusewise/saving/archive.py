@@ -27,7 +27,7 @@ import sklearn
 import fusewise
 from fusewise.saving.codec import NUMERIC, Array
 
-FORMAT, VERSION = "fusewise-model", 1
+FORMAT, VERSION = "fusewise-model", 2
 
 MANIFEST, MODEL = "manifest.json", "model.json"
 ARRAY = re.compile(r"arrays/(0|[1-9]\d*)\.npy")
@@ -133,8 +133,9 @@ def _manifest(archive: zipfile.ZipFile, sizes: dict[str, int]) -> Manifest:
         raise ModelFileError("is not a Fusewise model: its manifest cannot be read") from error
     if kind != FORMAT or not isinstance(version, int) or version < 1:
         raise ModelFileError(f"is not a Fusewise model: its manifest says {str(kind)[:80]!r}")
-    if version > VERSION:
-        raise ModelFileError(f"was written by a newer Fusewise (format {version}; this one reads {VERSION}): upgrade")
+    if version != VERSION:
+        what, advice = ("a newer", "upgrade") if version > VERSION else ("an older", "fit again")
+        raise ModelFileError(f"was written by {what} Fusewise (format {version}; this one reads {VERSION}): {advice}")
     try:
         members = {str(name): (int(m["bytes"]), str(m["sha256"])) for name, m in given["members"].items()}
         versions = {str(name): str(number) for name, number in given["versions"].items()}

@@ -1,0 +1,20 @@
+"""Small matrices side by side, against LAPACK."""
+
+import numpy as np
+import pytest
+
+from fusewise.kernels.lanes import LANES, factorise
+
+
+@pytest.mark.parametrize("n", [1, 5, LANES])
+def test_factors_are_those_of_lapack(n):
+    rng = np.random.default_rng(n)
+    half = rng.normal(size=(LANES, 4, 3))
+    matrices = half @ half.transpose(0, 2, 1)  # of rank 3: the shift makes them positive definite
+    lower, pivot = np.ascontiguousarray(matrices.transpose(1, 2, 0)), np.zeros((4, LANES))
+    factorise(lower, pivot, 0.5, n)
+    for c in range(n):
+        expected = np.linalg.cholesky(matrices[c] + 0.5 * np.eye(4))
+        np.testing.assert_allclose(np.tril(lower[:, :, c], -1), np.tril(expected, -1), rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(1 / pivot[:, c], np.diag(expected), rtol=1e-9)
+    np.testing.assert_array_equal(lower[:, :, n:], matrices.transpose(1, 2, 0)[:, :, n:])
