@@ -1,7 +1,7 @@
 """Time and memory of the defaults on long tables, beside the peer in the same run.
 
     python benchmarks/scale.py                        # everything
-    python benchmarks/scale.py ccmm million           # some of it: ccmm, mnist, million, wide, sparse, imputers
+    python benchmarks/scale.py ccmm million           # some of it: ccmm, mnist, million, wide, sparse, imputers, first
     python benchmarks/scale.py imputers --sizes 1000 10000
     python benchmarks/scale.py mnist --mnist folder   # with the folder that holds the four idx files of MNIST
 
@@ -20,6 +20,7 @@ import os
 import resource
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -241,6 +242,28 @@ def nearly_empty(run: Run) -> None:
         run.cell("Fusewise", name, "ratings", 5, n=n, p=10_000, k=5, noise=0.6, seen=0.001)
 
 
+def first_fit(run: Run) -> None:
+    """The first fit of a new process, before and after its code was compiled and kept; clusters: 3 and 10."""
+    script = """
+import sys, time; from scale import clusters; X, _ = clusters(1000, 20, int(sys.argv[1]), 0.25, 0.3)
+a = time.perf_counter(); from fusewise import FusionClustering
+b = time.perf_counter(); FusionClustering().fit(X); print(b - a, time.perf_counter() - b)
+"""
+    with tempfile.TemporaryDirectory() as folder:
+        environment = os.environ | {"NUMBA_CACHE_DIR": folder, "OMP_NUM_THREADS": str(run.options.threads)}
+        for name, k in (("nothing compiled", "3"), ("all compiled", "3"), ("all compiled", "10")):
+            done = subprocess.run(
+                [sys.executable, "-c", script, k],
+                env=environment | {"PYTHONPATH": str(Path(__file__).parent)},
+                capture_output=True,
+                text=True,
+                check=True,
+            )
+            imported, fitted = map(float, done.stdout.split())
+            row = f"| 1,000 x 20, {k} clusters | first fit, {name} | {fitted:.1f} (imports {imported:.1f}) | | | | | |"
+            print(row, flush=True)
+
+
 def against_imputers(run: Run) -> None:
     """What people reach for."""
     for n in run.options.sizes or [1000, 10_000, 100_000]:
@@ -255,6 +278,7 @@ PARTS: dict[str, Callable[[Run], None]] = {
     "wide": wide,
     "sparse": nearly_empty,
     "imputers": against_imputers,
+    "first": first_fit,
 }
 
 
