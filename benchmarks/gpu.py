@@ -1,8 +1,9 @@
 """The fusion loop on a card: neighbours, fusion along a graph, all pairs, and what share of the card they use.
 
-``python benchmarks/gpu.py`` prints one table. Parts can be chosen (``--parts copy nearest graph dense huge``), sizes
-set (``--n``, ``--huge``), and ``--device torch:cpu`` or ``--device cpu`` runs the part ``graph`` on the processor, for
-comparison (``taskset -c 0,1`` leaves it two cores). Tables are clusters in a subspace with 30% of 50 entries hidden.
+``python benchmarks/gpu.py`` prints one table. Parts can be chosen (``--parts copy nearest graph dense table huge``) and
+sizes set (``--n``, ``--huge``); ``--device torch:cpu`` or ``--device cpu`` runs the part ``graph`` on the processor, to
+compare (``taskset -c 0,1`` leaves it two cores). ``table`` is a whole table from host memory to labels, by a fusion on
+the card and by the default, which works on the processor. Tables are clusters, 30% of their 50 entries hidden.
 """
 
 from __future__ import annotations
@@ -172,11 +173,35 @@ def dense(n: int, p: int, device: str) -> None:
     show("   weighing alone", seconds(lambda: problem.weigh(centers), device) * 1e3, "ms")
 
 
+def whole(n: int, r: int, device: str) -> None:
+    """From a table in memory to labels: subspace, neighbours, one fusion, groups; then the default, told nothing."""
+    from sklearn.metrics import adjusted_rand_score
+
+    from fusewise import FusionClustering, fuse
+
+    rng = np.random.default_rng(0)
+    centres = rng.uniform(size=(CLUSTERS, FEATURES)).astype(np.float32)
+    truth = rng.integers(CLUSTERS, size=n)
+    table = centres[truth] + 0.15 * rng.standard_normal((n, FEATURES), dtype=np.float32)
+    table[rng.random((n, FEATURES), dtype=np.float32) < HIDDEN] = np.nan
+
+    def fused(rows: np.ndarray) -> np.ndarray:
+        how = {"rank": r, "n_neighbors": NEIGHBORS, "device": device, "tol": 1e-3}
+        return fuse(rows, lam=1.0, penalty=H1(0.3), **how).labels
+
+    for name, work in ((f"fuse on {device}", fused), ("the default, on the CPU", FusionClustering().fit_predict)):
+        work(table[:5000])  # compiles
+        labels, taken = once(lambda work=work: work(table), device)
+        score = adjusted_rand_score(truth, labels)
+        large = np.count_nonzero(np.bincount(labels[labels >= 0]) > n / (10 * CLUSTERS))
+        show(f"table of {n:,} x {FEATURES} to labels, {name}", taken, "s", f"ARI {score:.3f}, {large} large clusters")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description="The fusion loop on a card.")
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--search", help="device that finds the neighbours, where it is another")
-    parser.add_argument("--parts", nargs="+", default=["copy", "nearest", "graph", "dense", "huge"])
+    parser.add_argument("--parts", nargs="+", default=["copy", "nearest", "graph", "dense", "table", "huge"])
     parser.add_argument("--n", type=int, default=1_000_000, help="points of the graph")
     parser.add_argument("--r", type=int, default=10, help="their dimensions")
     parser.add_argument("--iterations", type=int, default=10, help="of the loop along the graph")
@@ -191,6 +216,8 @@ def main() -> None:
         graph(args.n, args.r, args.device, args.iterations, indices, rate)
     if "dense" in args.parts:
         dense(args.dense, FEATURES, args.device)
+    if "table" in args.parts:
+        whole(args.n, args.r, args.device)
     if "huge" in args.parts:
         indices = neighbours_within(args.huge, args.r, search, args.block)
         graph(args.huge, args.r, args.device, args.iterations, indices, rate)

@@ -71,6 +71,23 @@ def test_interrupted_is_not_converged(clusters, monkeypatch):
         assert not FusionClustering().fit(clusters[0]).converged_
 
 
+def test_interrupted_on_the_way_to_more_dimensions(clusters, monkeypatch):
+    """What the first search found is the best so far."""
+    from fusewise.selection import choice
+
+    def axes(table, rank, progress):
+        if rank > choice.RANK:
+            raise KeyboardInterrupt
+        return fit_axes(table, rank, progress)
+
+    fit_axes = choice.fit_axes
+    monkeypatch.setattr(choice, "fit_axes", axes)
+    with pytest.warns(ConvergenceWarning, match="interrupted: the best in 6 dimensions"):
+        model = FusionClustering().fit(clusters[0])
+    assert not model.converged_
+    assert model.n_clusters_ == 3
+
+
 def test_paper_algorithm_is_fuse(clusters):
     """FusionClustering(rank=None, n_neighbors=None, init="partial", penalty=H1(s), lam=l) solves just that problem."""
     X, _ = clusters

@@ -208,8 +208,8 @@ class TestDensities:
                 expected = np.log(mixture.shares[k]) + stats.multivariate_t.logpdf(x, mean, covariance, df=TAIL)
                 assert densities[i, k] == pytest.approx(expected, rel=1e-6)
                 assert distances[i, k] == pytest.approx((x - mean) @ np.linalg.solve(covariance, x - mean), rel=1e-6)
-        np.testing.assert_allclose(densities[-1], np.log(mixture.shares))  # a row with nothing observed
-        np.testing.assert_allclose(distances[-1], 0, atol=1e-12)
+        np.testing.assert_allclose(densities[-1], np.log(mixture.shares), atol=1e-6)  # a row with nothing observed
+        np.testing.assert_allclose(distances[-1], 0, atol=1e-6)
 
     def test_conditional_is_gaussian_conditioning(self, case):
         subspace, entries, mu, _ = case
@@ -277,7 +277,7 @@ def test_the_fit_is_that_of_the_components_returned(family, rounds, monkeypatch)
     X, labels = groups_of(PAIR, student, (60, 90), hidden=0.3)
     fit = fitted(X, labels, family, guess=50.0)
     densities, _ = fit.log_densities(seen(X))
-    assert fit.fit == pytest.approx(densities[np.arange(len(X)), labels].sum(), rel=1e-9)
+    assert fit.fit == pytest.approx(densities[np.arange(len(X)), labels].sum(), rel=1e-7)
 
 
 @pytest.mark.parametrize("family", ["scale", "full"])
@@ -342,7 +342,7 @@ class TestFit:
         X, labels = groups_of(PAIR, student, (60, 90), 0.3)
         fit = fitted(X, labels, family)
         own = fit.log_densities(seen(X))[0][np.arange(150), labels]
-        assert fit.fit == pytest.approx(own.sum(), rel=1e-9)
+        assert fit.fit == pytest.approx(own.sum(), rel=1e-7)
 
     @pytest.mark.parametrize("family", ["scale", "full"])
     def test_names_and_order_do_not_matter(self, family):

@@ -22,6 +22,9 @@ from fusewise.subspace import Subspace
 
 Index = npt.NDArray[np.intp]
 
+#: Variance along a direction that a row has not seen, in units of what rows vary.
+UNKNOWN = 1e8
+
 
 class Marginal(NamedTuple):
     """Rows whose coordinates are mu + L s with s ~ N(0, I), s integrated out; L and mu are those of a row's group.
@@ -125,6 +128,26 @@ class Evidence:
         n, u = len(self.pattern), self.precision.shape[2]
         none, all_rows, all_patterns = np.zeros(n, np.intp), np.array([0, n]), np.array([0, u])
         return Groups(self, np.arange(n), none, all_rows, np.zeros(u, np.intp), all_patterns)
+
+    @cached_property
+    def _uncertainty(self) -> tuple[Real, Real]:
+        """C = (A + I / t)^-1 of each pattern, r x r x U, and log det C; t is so large that nothing depends on it."""
+        r = len(self.places)
+        t = UNKNOWN * (float(np.square(self.places).mean()) or 1.0)
+        inverse, log_det, _ = _inverses(
+            self.precision, np.sqrt(t) * np.eye(r)[:, :, None], self.together.pattern_begin, False
+        )
+        return t * inverse, r * np.log(t) - log_det
+
+    def seen_from(self, mean: Real, spread: Real) -> tuple[Real, Real]:
+        """Rows whose coordinates are N(mu, Sigma): d_i², and log p(x_i) + d_i² / 2.
+
+        d_i² = (v_i - mu)' (Sigma + C_i)^-1 (v_i - mu) with the least-squares v_i and their covariance C_i.
+        """
+        uncertainty, log_det = self._uncertainty
+        distance, log_det_both = _distances(uncertainty, regular(spread), self.pattern, self.places - mean[:, None])
+        known = self.constant + 0.5 * np.einsum("ki,ki->i", self.vector, self.places)
+        return distance, known + 0.5 * (log_det - log_det_both)[self.pattern]
 
     def posterior(self, variances: Real) -> tuple[Real, Real]:
         """Mean (N x r) and covariance (N x r x r) of each row's coordinates, N(0, diag(variances)) beforehand."""
@@ -272,3 +295,30 @@ def _undo(lower: Any, pivot: Any, undone: Any, n: int) -> None:
                     undone[i, j, c] -= lower[i, k, c] * undone[k, j, c]
             for c in range(n):
                 undone[i, j, c] *= pivot[i, c]
+
+
+@numba.njit(cache=True, nogil=True)
+def _distances(covariances: Any, spread: Any, kinds: Any, away: Any) -> Any:
+    """x' (C + S)^-1 x for each x (r x N) with the C of its kind (r x r x U), and log det(C + S) of each kind."""
+    r, n = away.shape
+    n_kinds = covariances.shape[2]
+    lower, pivot = np.empty((r, r, n_kinds)), np.empty((r, n_kinds))
+    distance, log_det = np.zeros(n), np.zeros(n_kinds)
+    for start in range(0, n_kinds, LANES):
+        now = slice(start, min(start + LANES, n_kinds))
+        for i in range(r):
+            for j in range(i + 1):
+                lower[i, j, now] = covariances[i, j, now] + spread[i, j]
+        factorise(lower[:, :, now], pivot[:, now], 0.0, now.stop - now.start)
+        for i in range(r):
+            for c in range(now.start, now.stop):
+                log_det[c] -= 2 * np.log(pivot[i, c])
+    whitened = away.copy()
+    for i in range(r):
+        for k in range(i):
+            for c in range(n):
+                whitened[i, c] -= lower[i, k, kinds[c]] * whitened[k, c]
+        for c in range(n):
+            whitened[i, c] *= pivot[i, kinds[c]]
+            distance[c] += whitened[i, c] * whitened[i, c]
+    return distance, log_det

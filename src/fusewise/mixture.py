@@ -53,10 +53,9 @@ class Mixture:
         """log pi_k + log p(x_i | k), N x K; and the squared distance of each row from each mean, in spreads."""
         densities = np.empty((self.n_components, evidence.shape[0]))
         distances = np.empty_like(densities)
-        rows = evidence.together
         for k in range(self.n_components):
-            explained = _explain(rows, rows.marginal(self.spreads[k : k + 1]), self.means[k : k + 1])
-            densities[k], distances[k] = explained.density, explained.distance
+            distances[k], rest = evidence.seen_from(self.means[k], self.spreads[k])
+            densities[k] = rest + log_tails(distances[k], evidence.dimensions)
         return densities.T + np.log(self.shares), distances.T
 
     def conditional(self, groups: Groups, noise: Real | None = None) -> Real:
@@ -89,12 +88,12 @@ def fit_groups(evidence: Evidence, labels: Index, spread: Real, prior: Real, fam
     ones: Real = np.ones(n)
     weights = ones
     spreads = Spreads(np.repeat(spread[None], len(sizes), axis=0), spread)
-    before, safe, stride = -np.inf, spreads, 1.0
+    before, safe, scoring = -np.inf, spreads, True
     for _ in range(ROUNDS):
         explained = _fit_means(groups, spreads.each, weights)
         fit = float(explained.density.sum() + sizes @ np.log(sizes / n))
-        if fit < before and spreads is not safe:  # too far: back to where EM itself would have gone
-            spreads, stride = safe, stride / 2
+        if fit < before and scoring:  # too far: back to where EM itself would have gone, and on with it
+            spreads, scoring = safe, False
             continue
         if fit > before:  # the prior may pull the last steps down a little
             settled = Mixture(explained.means, spreads.each, sizes / n, family, fit, _complexity(sizes, r, family))
@@ -104,7 +103,7 @@ def fit_groups(evidence: Evidence, labels: Index, spread: Real, prior: Real, fam
         weights = _weights(groups.evidence, explained.distance)
         seen = _seen(groups, explained, ones, weights)
         safe = em_step(spreads, seen, prior, family)
-        spreads, stride = fisher_step(spreads, seen, prior, family, stride), min(1.5 * stride, 1.0)
+        spreads = fisher_step(spreads, seen, prior, family) if scoring else safe
     return settled
 
 

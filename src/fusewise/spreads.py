@@ -18,7 +18,7 @@ from fusewise.observations.entries import Real
 #: Degrees of freedom of the components: heavy tails, with a finite variance.
 TAIL = 5.0
 #: A spread grows or shrinks by no more than this at a step.
-LARGEST_STEP = 10.0
+LARGEST_STEP = 3.0
 
 
 class Spreads(NamedTuple):
@@ -64,8 +64,8 @@ def em_step(now: Spreads, seen: Seen, prior: Real, family: str) -> Spreads:
     return Spreads((seen.scatter + pseudo * common) / (sizes + pseudo)[:, None, None], common)
 
 
-def fisher_step(now: Spreads, seen: Seen, prior: Real, family: str, stride: float = 1.0) -> Spreads:
-    """The step of Fisher's scoring from the present spreads; shorter where `stride` is less than 1.
+def fisher_step(now: Spreads, seen: Seen, prior: Real, family: str) -> Spreads:
+    """The step of Fisher's scoring from the present spreads.
 
     With Sigma = L (I + X) L', the gradient of twice the log-likelihood at X = 0 is D = L^-1 scatter L^-T - n I, and
     pseudo-rows of spread P add r + 2 times L^-1 P L^-T - I. X solves H X = D with the information H of `_solved`.
@@ -81,7 +81,7 @@ def fisher_step(now: Spreads, seen: Seen, prior: Real, family: str, stride: floa
         for factor, to, known, count in ((each, em.each, seen.known, sizes), (common, em.common, every, n)):
             x = _whitened(to, factor) - eye
             further = _solved(np.multiply.outer(count + pseudo, np.ones((r, r))) * x, known, count)
-            steps.append(_stretched(factor, stride * further + (1 - stride) * x))
+            steps.append(_stretched(factor, further))
         return Spreads(*steps)
     tau = np.trace(regular(now.each), axis1=1, axis2=2) / np.trace(regular(now.common))
     gradients = _whitened(seen.scatter, each) - sizes[:, None, None] * eye
@@ -91,8 +91,8 @@ def fisher_step(now: Spreads, seen: Seen, prior: Real, family: str, stride: floa
     x = (np.trace(gradients, axis1=1, axis2=2) + pseudo * (1 / tau - 1)) / informations
     taken = shape * seen.known @ seen.known - size * traces[:, None, None] * seen.known
     left = gradients.sum(axis=0) - np.einsum("k,kij->ij", x * sizes, taken) + pseudo * (_whitened(prior, common) - eye)
-    spread = _stretched(common, stride * _solved(left, every, n))
-    return Spreads((tau * _lengthened(stride * x))[:, None, None] * spread, spread)
+    spread = _stretched(common, _solved(left, every, n))
+    return Spreads((tau * _lengthened(x))[:, None, None] * spread, spread)
 
 
 def _information(r: int) -> tuple[float, float]:

@@ -23,6 +23,15 @@ def test_results_come_in_order():
     assert list(in_threads(lambda x: x * x, list(range(20)))) == [x * x for x in range(20)]
 
 
+def test_little_is_begun_ahead(three):
+    begun = []
+    for result in in_threads(lambda x: begun.append(x) or x, list(range(20))):
+        assert len(begun) <= result + 3
+        if result == 4:
+            break
+    assert max(begun) <= 7
+
+
 def test_errors_come_through(three):
     with pytest.raises(ZeroDivisionError):
         list(in_threads(lambda x: 1 / x, [1, 0, 2]))

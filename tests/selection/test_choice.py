@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.linalg import hadamard
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 
@@ -365,3 +366,21 @@ def test_a_search_may_end_once_enough_groups_are_best(monkeypatch):
     assert counts[0] == (13, 13)
     assert counts[1][0] >= 16
     assert counts[1][1] is None
+
+
+@pytest.mark.parametrize("n_columns", [8, 16])
+def test_a_table_without_direction_is_looked_at_whole(n_columns):
+    """Columns made uncorrelated and equal: any six directions are as good as any other six, and show nothing."""
+    rng = np.random.default_rng(0)
+    y = np.repeat(np.arange(8), 50)
+    X = hadamard(n_columns)[y] + 0.3 * rng.standard_normal((len(y), n_columns))
+    X = (X - X.mean(axis=0)) @ np.linalg.inv(np.linalg.cholesky(np.cov(X.T))).T
+    assert choose(as_entries(X), rank=6).n_clusters == 1
+    found = choose(as_entries(X))
+    assert found.subspace.rank == n_columns
+    assert adjusted_rand_score(y, found.classify(as_entries(X)).labels) > 0.95
+
+
+def test_few_rows_are_not_explained_by_as_many_dimensions():
+    X = np.random.default_rng(0).standard_normal((9, 10))
+    assert choose(as_entries(X)).subspace.rank == 6

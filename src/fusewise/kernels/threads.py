@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
@@ -18,14 +19,28 @@ R = TypeVar("R")
 _threads: ContextVar[int] = ContextVar("threads", default=0)
 
 
-def in_threads(work: Callable[[T], R], items: list[T]) -> Iterator[R]:
-    """``map(work, items)``, on as many threads as a matrix product may use."""
+def in_threads(work: Callable[[T], R], items: Sequence[T]) -> Iterator[R]:
+    """``map(work, items)``, on as many threads as a matrix product may use.
+
+    No more items than there are threads are begun ahead of the results asked for, so that one who breaks off has
+    little done in vain.
+    """
     threads = min(n_threads(), len(items))
     if threads <= 1:
         yield from map(work, items)
         return
+    begun: deque[Future[R]] = deque()
     with _blas().limit(limits=1), ThreadPoolExecutor(threads) as pool:
-        yield from pool.map(work, items)
+        try:
+            for item in items:
+                begun.append(pool.submit(work, item))
+                if len(begun) == threads:
+                    yield begun.popleft().result()
+            while begun:
+                yield begun.popleft().result()
+        finally:
+            for future in begun:
+                future.cancel()
 
 
 @contextmanager

@@ -132,10 +132,15 @@ def compare(
     mixtures: list[Mixture] = []
     criteria: list[float] = []
     interrupted = False
+
+    def judge(labels: Labels) -> tuple[Mixture, float]:
+        mixture = _describe(rows, labels)
+        return mixture, criterion(rows.evidence, mixture, complete=complete)
+
     try:
-        for labels in candidates:
-            mixtures.append(_describe(rows, labels))
-            criteria.append(criterion(rows.evidence, mixtures[-1], complete=complete))
+        for mixture, judged in in_threads(judge, candidates):
+            mixtures.append(mixture)
+            criteria.append(judged)
             progress("comparing partitions", len(criteria), len(candidates), objective=-criteria[-1])
             best = int(np.argmax(criteria))
             if not all_of_them and (len(criteria) - 1 - best >= PATIENCE or (until and best + 1 >= until)):
@@ -156,8 +161,8 @@ def _describe(rows: Rows, labels: Labels) -> Mixture:
     """
     n, n_groups = len(labels), int(labels.max()) + 1
     within, prior = rows.within(labels), rows.prior(n_groups)
-    families = list(FAMILIES[: min(n_groups, 2)])
-    fits = in_threads(lambda name: fit_groups(rows.evidence, labels, within, prior, name), families)
+    families = FAMILIES[: min(n_groups, 2)]  # one group has one spread
+    fits = (fit_groups(rows.evidence, labels, within, prior, family) for family in families)
     return max(fits, key=lambda fit: fit.fit - 0.5 * fit.complexity * np.log(n))
 
 

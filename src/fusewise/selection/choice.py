@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import fdtrc
+from sklearn.exceptions import ConvergenceWarning
 
 from fusewise.evidence import Evidence, Index
 from fusewise.kernels.threads import small_products
@@ -21,8 +25,9 @@ from fusewise.spreads import TAIL
 from fusewise.subspace import Subspace
 from fusewise.tree import MergeTree
 
-#: Dimensions of the subspace to begin with, and the most where many clusters are found.
-RANK, LARGEST_RANK = 6, 12
+#: Dimensions of the subspace to begin with, and the most where many clusters are found. A table of no more columns than
+#: the latter is looked at whole, too; where no direction stands out from the noise, one of up to so many is.
+RANK, LARGEST_RANK, MOST_COLUMNS = 6, 12, 20
 #: Neighbours of each point.
 NEIGHBORS = 15
 #: A cluster has at least this share of the rows, and at least three.
@@ -152,6 +157,27 @@ class Choice:
         return whole
 
 
+class _Found(NamedTuple):
+    """What a search in a subspace came to."""
+
+    subspace: Subspace
+    placed: Rows
+    tree: MergeTree
+    partitions: list[Labels]
+    compared: Compared
+    chosen: int
+
+    @property
+    def gain(self) -> float:
+        """How much better the entries are explained by the chosen partition than by one cluster."""
+        return self.compared.criteria[self.chosen] - self.compared.criteria[0]
+
+    @property
+    def featureless(self) -> bool:
+        """Whether rows vary less along the axes than about them: then other axes would have done as well."""
+        return bool(self.placed.variances.mean() < self.subspace.noises.mean())
+
+
 @small_products()
 def choose(
     table: Table,
@@ -169,8 +195,10 @@ def choose(
     ones are joined by a graph; l0 fusion along the graph gives a tree of nested partitions; each partition is
     described by a Student mixture on the observed entries, and the one with the best `criterion` is taken. K centres
     span K - 1 dimensions, so if more clusters are found than the subspace has room for, it is enlarged, once, and all
-    is done again. Last, every row goes to its likeliest cluster, and the mixture is fitted once more; where clusters
-    with independent columns explain the entries better than the axes do, they take its place.
+    is done again. A table of few columns is also looked at whole: clusters may be told apart by what varies least, and
+    where all directions vary alike a subspace is an arbitrary one; of the two, the search that gains more over one
+    cluster is believed. Last, every row goes to its likeliest cluster, and the mixture is fitted once more; where
+    clusters with independent columns explain the entries better than the axes do, they take its place.
 
     Of more than `SAMPLE` rows a sample is looked at: no cluster that is large enough to count escapes it. What is
     fitted to columns (axes, and the means of independent columns) may need more rows than that, where a table is
@@ -193,7 +221,7 @@ def choose(
     sample = wide if enough else wide.take(np.searchsorted(many, rows))
     smallest = max(3.0, SMALLEST_SHARE * len(rows)) if min_size is None else max(min_size * len(rows) / n, 1.0)
 
-    def search(rank: int, until: int | None = None) -> tuple[Subspace, Rows, MergeTree, list[Labels], Compared, int]:
+    def search(rank: int, until: int | None = None) -> _Found:
         subspace = fit_axes(wide, rank, progress) if enough else fit_axes(wide, rank, progress, tol=WIDE_TOL)
         evidence = Evidence.of(subspace, sample)
         placed = Rows.of(evidence, prior_variances(subspace, evidence))
@@ -203,14 +231,13 @@ def choose(
         told = n_clusters is not None
         compared = compare(placed, candidates, sample.is_complete, all_of_them=told, until=until, progress=progress)
         chosen = len(compared.criteria) - 1 if told else int(np.argmax(compared.criteria))
-        return subspace, placed, tree, candidates, compared, chosen
+        return _Found(subspace, placed, tree, candidates, compared, chosen)
 
     most = min(len(columns), len(rows) - 1)
     room = min(max(RANK, (n_clusters or 1) - 1), LARGEST_RANK) if rank is None else rank
     found = search(min(room, most), until=LARGEST_RANK + 1 if rank is None and room < LARGEST_RANK else None)
-    needed = min(found[-1], LARGEST_RANK, most)
-    if rank is None and needed > found[0].rank:
-        found = search(needed)
+    if rank is None:
+        found = _enlarged(found, search, len(columns), most)
     subspace, placed, tree, candidates, compared, chosen = found
     mixture = assign(placed, compared.mixtures[chosen])
     return Choice(
@@ -229,6 +256,22 @@ def choose(
         better_explained(wide, placed.evidence if enough else Evidence.of(subspace, wide), subspace, mixture),
         compared.interrupted,
     )
+
+
+def _enlarged(found: _Found, search: Callable[[int], _Found], n_columns: int, most: int) -> _Found:
+    """The same in more dimensions (no more than `most`), where there is reason to look there."""
+    few = n_columns <= (MOST_COLUMNS if found.featureless else LARGEST_RANK)
+    whole = few and n_columns <= most
+    wanted = n_columns if whole else min(found.chosen, LARGEST_RANK, most)
+    if found.compared.interrupted or wanted <= found.subspace.rank:
+        return found
+    try:
+        other = search(wanted)
+    except KeyboardInterrupt:
+        warnings.warn(f"interrupted: the best in {found.subspace.rank} dimensions", ConvergenceWarning, stacklevel=5)
+        return found._replace(compared=replace(found.compared, interrupted=True))
+    crowded = found.chosen >= LARGEST_RANK  # there the first search ended
+    return other if not whole or crowded or other.gain > found.gain else found
 
 
 def _samples(n: int, column_counts: Index, row_length: float, seed: int) -> tuple[Index, Index]:
