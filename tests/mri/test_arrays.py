@@ -8,11 +8,12 @@ import pytest
 from fusewise.kernels.arrays import to_host
 from fusewise.mri import arrays, make_phantom, radial_mask, radial_trajectory, reconstruct
 from fusewise.mri.arrays import placement
-from fusewise.mri.kernels import LocalKernels, gram, median_distance, squared_distances
-from fusewise.mri.locations import LocationInverse, group_locations
+from fusewise.mri.kernels import LocalKernels, LocalMatrices, gram, median_distance, squared_distances
+from fusewise.mri.locations import LocationInverse, Locations
 from fusewise.mri.operators import Cartesian, Nufft
 from fusewise.mri.phantom import coil_maps
 from fusewise.mri.sampling import complex_noise
+from fusewise.mri.tiles import Tiles
 
 
 @pytest.fixture(params=["cpu", "torch"])
@@ -59,12 +60,26 @@ def test_padded_and_cropped_transforms(place):
         np.testing.assert_allclose(to_host(there_and_back), a, atol=1e-12)
 
 
-def test_diagonals_and_inverses(place):
+def test_diagonals(place):
     matrices = place(np.zeros((2, 3, 3)))
     arrays.add_to_diagonals(matrices, 3.0)
     np.testing.assert_array_equal(to_host(matrices), [3 * np.eye(3)] * 2)
-    regular = random_complex(4, 5, 5).real
-    np.testing.assert_allclose(to_host(arrays.inverse(place(regular))) @ regular, [np.eye(5)] * 4, atol=1e-10)
+
+
+@pytest.mark.parametrize(("precision", "tolerance"), [(np.float64, 1e-12), (np.float32, 1e-5)])
+@pytest.mark.parametrize("shape", [(5, 5), (4, 1, 1), (2, 3, 9, 9), (0, 4, 4)])
+def test_inverses_are_numpys(place, precision, tolerance, shape):
+    roots = random_complex(*shape).real
+    matrices = (roots @ roots.swapaxes(-1, -2) + np.eye(shape[-1])).astype(precision)
+    expected = np.linalg.inv(matrices.astype(float))
+    found = to_host(arrays.inverse(place(matrices.copy())))
+    assert found.dtype == precision
+    np.testing.assert_allclose(found, expected, atol=tolerance)
+
+
+def test_matrices_that_are_not_positive_are_refused():
+    with pytest.raises(np.linalg.LinAlgError, match="order 2 is not positive"):
+        arrays.inverse(np.array([np.eye(2), [[1.0, 2.0], [2.0, 1.0]]]))
 
 
 def test_batches_hold_everything_once(place):
@@ -88,13 +103,53 @@ def test_inverse_at_each_location(place):
     mask = rng.random((7, 40)) < 0.5
     kernel = np.exp(-np.square(np.subtract.outer(np.arange(7), np.arange(7))) / 8)
     samples = random_complex(7, 40) * mask
-    inverse = LocationInverse.under(place(kernel), group_locations(mask, place(kernel)), 0.3)
-    found = to_host(inverse.apply(place(samples)))
+    kinds = rng.integers(2, size=40)
+    mask[:, :6] = True  # these share their systems
+    samples = samples.astype(np.complex64) * mask
+    locations = Locations.of(mask, place(kernel), kinds)
+    inverse = LocationInverse.under(place(np.stack([kernel, kernel**4])), locations, 0.3)
+    found = to_host(locations.unpack(inverse.apply(locations.pack(place(samples)))))
     for column in range(40):
         s = np.flatnonzero(mask[:, column])
-        expected = np.linalg.solve(kernel[np.ix_(s, s)] + 0.3 * np.eye(len(s)), samples[s, column])
-        np.testing.assert_allclose(found[s, column], expected, atol=1e-10)
+        own = (kernel ** (1, 4)[kinds[column]])[np.ix_(s, s)]
+        expected = np.linalg.solve(own + 0.3 * np.eye(len(s)), samples[s, column])
+        np.testing.assert_allclose(found[s, column], expected, atol=1e-5)
         assert not found[~mask[:, column], column].any()
+
+
+def test_tiles_cover_the_image_once(place):
+    """Pixels numbered and read tile by tile: every number once, as many as areas say, each within its rectangle."""
+    numbers = np.arange(2 * 7 * 10).reshape(2, 7, 10)
+    tiles = Tiles.of((7, 10), 3.0)
+    found, areas = [], []
+    for some, where in tiles.batches(place(numbers)):
+        pixels = to_host(place(numbers)[where]).reshape(2, some.stop - some.start, -1)
+        np.testing.assert_array_equal(pixels[1], pixels[0] + 70)
+        areas += [pixels.shape[2]] * pixels.shape[1]
+        found += pixels[0].ravel().tolist()
+        for tile in pixels[0]:
+            height, width = (len(set(part)) for part in np.divmod(tile, 10))
+            assert height * width == len(tile)
+            assert max(height, width) <= 4
+    assert sorted(found) == list(range(70))
+    np.testing.assert_array_equal(tiles.areas, areas)
+    # The Gaussian about a tile holds one pixel in all.
+    np.testing.assert_allclose(tiles.smoother(4.0) @ tiles.areas, 1)
+
+
+def test_tiles_of_several_sizes_keep_their_matrices(place):
+    """Each tile has its own multiple of the unit matrix, in the order of ``smoother``'s rows."""
+    images = random_complex(3, 7, 10).astype(np.complex64)
+    tiles = Tiles.of((7, 10), 3.0)
+    near = tiles.smoother(2.0)
+    matrices = near[:, :1, None] * np.eye(3)
+    found = to_host(LocalMatrices(tiles, place(matrices.astype(np.float32)))(place(images)))
+    factors = (found / images).real
+    for some, (_, rows, columns) in tiles.batches(np.zeros(1)):
+        np.testing.assert_allclose(factors[:, rows, columns], near[some.start, 0], rtol=1e-4)
+    in_place = place(images.copy())
+    LocalMatrices(tiles, place(matrices.astype(np.float32)))(in_place, out=in_place)
+    np.testing.assert_array_equal(to_host(in_place), found)
 
 
 def test_local_kernels_are_the_same():

@@ -1,20 +1,20 @@
 """The solves against dense linear algebra, and leaving samples out against really doing so."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import fft
 
 from fusewise.mri.cells import Cells
 from fusewise.mri.fourier import AXES, to_plain, transform
-from fusewise.mri.gridded import by_location
 from fusewise.mri.interpolate import ByImage, BySample
 from fusewise.mri.kernels import LocalKernels, effective_rank, gram, h1_kernel, median_distance, squared_distances
-from fusewise.mri.locations import LocationInverse, group_locations
+from fusewise.mri.locations import LocationInverse, Locations, left_out
 from fusewise.mri.normal import NormalEquations, on_grid_equations
 from fusewise.mri.operators import Cartesian, Gridded
 from fusewise.mri.phantom import make_phantom
 from fusewise.mri.sampling import radial_mask, radial_trajectory
-from fusewise.mri.tiles import Tiles
 
 
 def problem(t=9, p=14, seed=0):
@@ -49,37 +49,47 @@ def test_effective_rank_of_a_projection():
     assert effective_rank(projection, 1e-6) == 3
 
 
-def test_groups_hold_every_location_once():
-    _, mask, _ = problem(20, 200)
-    groups = group_locations(mask, mask)
-    columns = np.concatenate([g.columns for g in groups])
-    assert sorted(columns) == sorted(np.flatnonzero(mask.any(axis=0)))
-    for g in groups:
-        for column, rows, seen in zip(g.columns, g.rows, g.seen, strict=True):
-            np.testing.assert_array_equal(np.sort(rows[seen]), np.flatnonzero(mask[:, column]))
+def test_samples_are_kept_once():
+    _, mask, values = problem(20, 200)
+    locations = Locations.of(mask, values)
+    packed = locations.pack(values)
+    np.testing.assert_array_equal(locations.unpack(packed), values)
+    assert np.linalg.norm(packed) == pytest.approx(np.linalg.norm(values))
+    assert np.count_nonzero(packed) == np.count_nonzero(values)
+    spans = [group.span for group in locations.groups]
+    assert [span.start for span in spans] == [0, *(span.stop for span in spans[:-1])]
+    assert spans[-1].stop == locations.size
+    for group in locations.groups:
+        assert group.seen.any(axis=1).all()
+        assert group.seen.all() == group.complete or not group.complete
+        # Of the frames that saw a location, each is there once.
+        for rows, seen in zip(group.rows, group.seen, strict=True):
+            assert len(set(rows[seen])) == np.count_nonzero(seen)
 
 
 def test_solve_is_kernel_regression():
     kernel, mask, values = problem()
-    found = LocationInverse.under(kernel, group_locations(mask, mask), 0.1).solve(values)
+    locations = Locations.of(mask, values)
+    found = locations.unpack(LocationInverse.under(kernel[None], locations, 0.1).apply(locations.pack(values)))
     for column in range(values.shape[1]):
         s = np.flatnonzero(mask[:, column])
-        dense = kernel[:, s] @ np.linalg.solve(kernel[np.ix_(s, s)] + 0.1 * np.eye(len(s)), values[s, column])
-        np.testing.assert_allclose(found[:, column], dense, atol=1e-4)
+        dense = np.linalg.solve(kernel[np.ix_(s, s)] + 0.1 * np.eye(len(s)), values[s, column])
+        np.testing.assert_allclose(found[s, column], dense, atol=1e-4)
 
 
 def test_leaving_out_is_leaving_out():
     kernel, mask, values = problem()
-    energy = 0.0
-    for column in range(1, values.shape[1]):  # the first is seen by all, and not judged
-        seen = np.flatnonzero(mask[:, column])
-        for i in seen:
-            s = seen[seen != i]
-            weights = np.linalg.solve(kernel[np.ix_(s, s)] + 0.1 * np.eye(len(s)), values[s, column])
-            energy += abs(values[i, column] - kernel[i, s] @ weights) ** 2
-    assert LocationInverse.under(kernel, group_locations(mask, mask), 0.1).left_out(values) == pytest.approx(
-        energy, rel=1e-3
-    )
+    locations = Locations.of(mask, values)
+    found = left_out(kernel[None].astype(float), locations, [0.1, 0.7], locations.pack(values))
+    for noise, energy in zip([0.1, 0.7], found, strict=True):
+        expected = 0.0
+        for column in range(1, values.shape[1]):  # the first is seen by all, and not judged
+            seen = np.flatnonzero(mask[:, column])
+            for i in seen:
+                s = seen[seen != i]
+                weights = np.linalg.solve(kernel[np.ix_(s, s)] + noise * np.eye(len(s)), values[s, column])
+                expected += abs(values[i, column] - kernel[i, s] @ weights) ** 2
+        assert energy == pytest.approx(expected, rel=1e-3)
 
 
 def series():
@@ -105,19 +115,6 @@ def test_variance_is_that_of_the_images():
     one = LocalKernels.of(images, 0.25, 100, 100)
     moving = images - images.mean(axis=0)
     assert one.variance == pytest.approx(float(np.mean(np.abs(moving) ** 2)), rel=1e-4)
-
-
-def test_tiles_cover_the_image_once():
-    """Pixels numbered, split and joined again; the tiles' own slots hold every number once, and areas count them."""
-    numbers = np.arange(2 * 7 * 10).reshape(2, 7, 10)
-    tiles = Tiles.of((7, 10), 3.0)
-    parts = tiles.split(numbers)
-    np.testing.assert_array_equal(tiles.join(parts, numbers.shape), numbers)
-    own = parts[:, 0][tiles.filled[:, 0] > 0]
-    assert sorted(own) == list(range(70))
-    np.testing.assert_array_equal(tiles.areas, tiles.filled.sum(axis=(1, 2)))
-    # The Gaussian about a tile holds one pixel in all.
-    np.testing.assert_allclose(tiles.smoother(4.0) @ tiles.areas, 1)
 
 
 def test_distances_of_a_tile_are_its_own():
@@ -157,11 +154,12 @@ def solvers(mask, samples, held=None):
     """Both ways to the same frames; without its preconditioner the first is slower, and just as right."""
     mask = fft.ifftshift(mask, axes=AXES)
     held = np.zeros_like(mask) if held is None else held
-    sampling = Gridded(mask)
     parts = [on_grid_equations(Gridded(part), samples) for part in (mask & ~held, mask & held)]
+    used = [Locations.of(part.reshape(len(mask), -1), samples) for part in (mask & ~held, mask)]
+    by_sample = BySample(samples[:, 0], *used, np.flatnonzero(held))
     return {
-        "by sample": BySample(sampling, samples, held, by_location(mask, held, samples)),
-        "by sample, plainly": BySample(sampling, samples, held, lambda kernel, lam, whole: lambda residual: residual),
+        "by sample": by_sample,
+        "by sample, plainly": replace(by_sample, precondition=lambda kernel, used, lam: lambda residual: residual),
         "by image": ByImage(*parts, float(mask.mean())),
     }
 

@@ -7,8 +7,8 @@ Types say NumPy's array for either.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -16,8 +16,11 @@ from scipy import fft
 
 from fusewise.kernels.arrays import library, to_host
 from fusewise.kernels.devices import torch_device
+from fusewise.kernels.threads import in_threads
+from fusewise.mri.cholesky import inverses_in_place
 
 Array = npt.NDArray[Any]
+T = TypeVar("T")
 
 #: Numbers worked on at once: about what a core's cache holds, and enough for a GPU (a quarter of a gigabyte).
 CPU_ENTRIES, TORCH_ENTRIES = 2**19, 2**25
@@ -50,18 +53,30 @@ def threads() -> int:
     return int(allowed) if allowed.isdigit() and int(allowed) > 0 else os.cpu_count() or 1
 
 
-def fft2(images: Array) -> Array:
-    """Unitary FFT over the last two axes."""
+def fft2(images: Array, overwrite: bool = False) -> Array:
+    """Unitary FFT over the last two axes; `overwrite`: in place where that spares a new array."""
     if library(images) is np:
-        return np.asarray(fft.fft2(images, norm="ortho", workers=threads()))
+        return _by_frames(fft.fft2, images, overwrite)
     return library(images).fft.fft2(images, norm="ortho")  # type: ignore[no-any-return]
 
 
-def ifft2(kspace: Array) -> Array:
+def ifft2(kspace: Array, overwrite: bool = False) -> Array:
     """The inverse, and the adjoint, of ``fft2``."""
     if library(kspace) is np:
-        return np.asarray(fft.ifft2(kspace, norm="ortho", workers=threads()))
+        return _by_frames(fft.ifft2, kspace, overwrite)
     return library(kspace).fft.ifft2(kspace, norm="ortho")  # type: ignore[no-any-return]
+
+
+def _by_frames(transform: Callable[..., Array], values: Array, overwrite: bool) -> Array:
+    """A transform of as many frames at once as a core's cache holds: both of its axes are then done there."""
+    frames = values.reshape(-1, *values.shape[-2:])
+    out = frames if overwrite else np.empty(frames.shape, np.result_type(values.dtype, np.complex64))
+
+    def change(some: slice) -> None:
+        out[some] = transform(frames[some], norm="ortho", overwrite_x=overwrite)
+
+    each(change, batches(len(frames), 8 * frames[0].size, values), values)
+    return out.reshape(values.shape)
 
 
 def padded_fft(values: Array, length: int, axis: int) -> Array:
@@ -78,6 +93,11 @@ def cropped_ifft(values: Array, length: int, axis: int) -> Array:
     else:
         full = library(values).fft.ifft(values, None, axis)
     return full[..., :length] if axis == -1 else full[..., :length, :]
+
+
+def zeros(shape: int | tuple[int, ...], like: Array) -> Array:
+    """Of the type and in the place of `like`."""
+    return np.zeros(shape, like.dtype) if library(like) is np else like.new_zeros(shape)  # type: ignore[attr-defined]
 
 
 def as_real(values: Array) -> Array:
@@ -110,15 +130,30 @@ def add_to_diagonals(matrices: Array, value: float) -> None:
 
 
 def inverse(matrices: Array) -> Array:
-    """Of regular matrices (..., n, n); torch does not stop to see whether they are."""
+    """Of positive definite matrices (..., n, n), which are used up; torch does not stop to see whether they are."""
     if library(matrices) is np:
-        return np.asarray(np.linalg.inv(matrices))
-    return library(matrices).linalg.inv_ex(matrices).inverse  # type: ignore[no-any-return]
+        return inverses_in_place(matrices)
+    xp = library(matrices)
+    factor = xp.linalg.cholesky_ex(matrices).L
+    unit = xp.eye(matrices.shape[-1], dtype=factor.dtype, device=factor.device)
+    root = xp.linalg.solve_triangular(factor, unit.expand(factor.shape), upper=False)
+    return root.mT @ root  # type: ignore[no-any-return]
 
 
-def inner(a: Array, b: Array) -> float:
-    """Re <a, b>."""
-    return float(library(a).vdot(a.reshape(-1), b.reshape(-1)).real)
+def single(values: Array) -> Array:
+    """Real values in single precision."""
+    return values.astype(np.float32, copy=False) if library(values) is np else values.float()  # type: ignore[attr-defined]
+
+
+def double(values: Array) -> Array:
+    """Real values in double precision."""
+    return values.astype(np.float64, copy=False) if library(values) is np else values.double()  # type: ignore[attr-defined]
+
+
+def inner(a: Array, b: Array) -> Any:
+    """Re <a, b>: a number, which a device is not asked for before it is needed."""
+    product = library(a).vdot(a.reshape(-1), b.reshape(-1)).real
+    return float(product) if library(a) is np else product
 
 
 def energy(values: Array) -> float:
@@ -141,3 +176,9 @@ def batches(count: int, entries: int, like: Array) -> list[slice]:
     room = CPU_ENTRIES if library(like) is np else TORCH_ENTRIES
     size = max(1, room // max(1, entries))
     return [slice(start, start + size) for start in range(0, count, size)]
+
+
+def each(work: Callable[[T], None], items: Sequence[T], like: Array) -> None:
+    """Call `work` for each item: on the host a thread for each core, and products without threads of their own."""
+    for _ in in_threads(work, items) if library(like) is np else map(work, items):
+        pass

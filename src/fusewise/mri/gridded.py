@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
 
 import numpy as np
 from scipy import fft
 
 from fusewise.kernels.arrays import beside, library
-from fusewise.mri.arrays import Array, Placement, ifft2
+from fusewise.mri.arrays import Array, Placement, ifft2, real_times, single
 from fusewise.mri.fourier import AXES, radii, to_plain
 from fusewise.mri.interpolate import ByImage, BySample, Solver
 from fusewise.mri.kernels import LocalKernels
-from fusewise.mri.locations import LocationInverse, group_locations
+from fusewise.mri.locations import LocationInverse, Locations
 from fusewise.mri.navigator import Bands, common_locations, signals
 from fusewise.mri.normal import on_grid_equations
 from fusewise.mri.operators import Gridded
@@ -45,49 +45,47 @@ def reconstruct_gridded(
     common = navigator if navigator is not None and navigator.dtype == bool else common_locations(mask)
     if navigator is None or navigator.dtype == bool:
         signal = np.concatenate([signals(coil, mask, common) for coil in kspace.swapaxes(0, 1)], axis=1)
-        bands = Bands.of(signal, np.tile(where[common], kspace.shape[1]))
+        bands = Bands.of(place(signal), np.tile(where[common], kspace.shape[1]))
     else:
-        bands = Bands.of(navigator.reshape(len(navigator), -1), np.zeros(navigator[0].size))
-    tell(f"{mask.mean():.1%} sampled; {np.count_nonzero(common)} common locations; {len(bands.distances)} bands")
+        bands = Bands.of(place(navigator.reshape(len(navigator), -1)), np.zeros(navigator[0].size))
+    tell(f"{mask.mean():.1%} sampled; {np.count_nonzero(common)} common locations; {len(bands)} bands")
 
     mask, where, common = (fft.ifftshift(array, axes=AXES) for array in (mask, where, common))
     samples = to_plain(place(kspace))
     held = hold_out(mask, common, rng)
     sampling = Gridded(place(mask), None if maps is None else place(maps))
-    start, choice = start_from_bands(bands, samples.swapaxes(0, 1), mask & ~held, where, rng, sampling.maps)
+    fitted = by_location(mask & ~held, where, bands, samples)
+    start, choice = start_from_bands(bands, samples.swapaxes(0, 1), mask & ~held, where, rng, sampling.maps, fitted)
     tell(f"bands: scale {choice.scale}, noise {choice.noise}: left out {choice.score:.2f} dB")
 
     mean = start.mean(axis=0)
     side = max(shape) / TILES
     kernels = LocalKernels.of(start, SCALES[0], side, side)
     deviations = samples - sampling.forward(mean[None])
-    left_out = place(held)
     solver: Solver
     if maps is None:
-        solver = BySample(sampling, deviations, left_out, by_location(mask, held, samples))
+        every = by_location(mask, where, bands, samples)
+        solver = BySample(deviations[:, 0], fitted, every, beside(np.flatnonzero(held), samples))
     else:
-        masks = sampling.mask & ~left_out, left_out
-        fitted, unseen = (on_grid_equations(replace(sampling, mask=part), deviations) for part in masks)
-        solver = ByImage(fitted, unseen, float(mask.mean()))
+        masks = sampling.mask & ~place(held), place(held)
+        known, unseen = (on_grid_equations(replace(sampling, mask=part), deviations) for part in masks)
+        solver = ByImage(known, unseen, float(mask.mean()))
     return Places(solver, kernels, choice.noise).solve(mean, choice, tell)
 
 
-def by_location(mask: Array, held: Array, like: Array) -> Callable[[Array, float, bool], Callable[[Array], Array]]:
-    """The inverse under the mean kernel, location by location, beside `like`: see ``interpolate.BySample``."""
-    groups = {
-        whole: group_locations((mask if whole else mask & ~held).reshape(len(mask), -1), like)
-        for whole in (False, True)
-    }
-
-    def prepare(kernel: Array, lam: float, whole: bool) -> Callable[[Array], Array]:
-        inverse = LocationInverse.under(kernel, groups[whole], lam)
-        return lambda samples: inverse.apply(samples.reshape(len(mask), -1)).reshape(samples.shape)
-
-    return prepare
+def by_location(mask: Array, where: Array, bands: Bands, like: Array) -> Locations:
+    """Samples of a mask T x ny x nx by location, each location of the kind of its band."""
+    return Locations.of(mask.reshape(len(mask), -1), like, bands.which(where.ravel()))
 
 
 def start_from_bands(
-    bands: Bands, coils: Iterable[Array], mask: Array, where: Array, rng: np.random.Generator, maps: Array | None
+    bands: Bands,
+    coils: Iterable[Array],
+    mask: Array,
+    where: Array,
+    rng: np.random.Generator,
+    maps: Array | None,
+    locations: Locations | None = None,
 ) -> tuple[Array, Choice]:
     """Images under one kernel for each band, each coil's k-space by itself, then combined by the maps.
 
@@ -98,19 +96,31 @@ def start_from_bands(
     mask, where : T x ny x nx, what to use of it, and the radius of each location (1 at the edge).
     rng : chooses the locations by which scale and noise are chosen, for all coils by the first.
     maps : coils x ny x nx; None: one coil that sees everything alike.
+    locations : ``by_location`` of the mask, if that is known.
     """
     seen, radius = mask.reshape(len(mask), -1), where.ravel()
     coils = iter(coils)
     mean, values = about_mean(next(coils), seen)
+    bands = bands.beside(values)
     choice = choose_bands(bands, values, seen, radius, rng)
-    inverses = by_band(bands, choice, seen, radius, values)
-    images = ifft2((mean + under_bands(values, inverses)).reshape(mask.shape))
+    locations = by_location(mask, where, bands, values) if locations is None else locations
+    kernels = bands.kernels(choice.scale)
+    inverse = LocationInverse.under(kernels, locations, choice.noise)
+    members = [beside(np.flatnonzero(bands.which(radius) == band), values) for band in range(len(bands))]
+
+    def estimated(mean: Array, values: Array) -> Array:
+        found = locations.unpack(inverse.apply(locations.pack(values)))
+        for kernel, here in zip(single(kernels), members, strict=True):
+            found[:, here] = real_times(kernel, found[:, here])
+        found += mean
+        return ifft2(found.reshape(mask.shape), overwrite=True)
+
+    images = estimated(mean, values)
     if maps is None:
         return images, choice
     images = images * maps[0].conj()
     for kspace, sensitivity in zip(coils, maps[1:], strict=True):
-        mean, values = about_mean(kspace, seen)
-        images += sensitivity.conj() * ifft2((mean + under_bands(values, inverses)).reshape(mask.shape))
+        images += sensitivity.conj() * estimated(*about_mean(kspace, seen))
     return images / library(maps).square(abs(maps)).sum(axis=0).clip(1e-6), choice
 
 
@@ -120,23 +130,3 @@ def about_mean(kspace: Array, mask: Array) -> tuple[Array, Array]:
     values = kspace.reshape(mask.shape) * seen
     mean = values.sum(axis=0) * beside((1 / np.maximum(mask.sum(axis=0), 1)).astype(np.float32), kspace)
     return mean, (values - mean) * seen
-
-
-def by_band(
-    bands: Bands, choice: Choice, mask: Array, radius: Array, like: Array
-) -> list[tuple[Array, LocationInverse]]:
-    """Locations of each band and their inverse, where `like` lies."""
-    pieces = []
-    for band, kernel in enumerate(bands.kernel(band, choice.scale) for band in range(len(bands.distances))):
-        here = np.flatnonzero(bands.which(radius) == band)
-        inverse = LocationInverse.under(beside(kernel, like), group_locations(mask[:, here], like), choice.noise)
-        pieces.append((beside(here, like), inverse))
-    return pieces
-
-
-def under_bands(values: Array, inverses: list[tuple[Array, LocationInverse]]) -> Array:
-    """Deviations of all frames at all locations from the deviations sampled."""
-    found: Array = library(values).zeros_like(values)
-    for here, inverse in inverses:
-        found[:, here] = inverse.solve(values[:, here])
-    return found

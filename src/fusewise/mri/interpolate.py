@@ -16,15 +16,15 @@ several coils and off the grid, where samples that nearly repeat each other make
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import inf, sqrt
-from typing import ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
 from fusewise.kernels.arrays import library
-from fusewise.mri.arrays import Array, energy, inner
+from fusewise.mri.arrays import Array, energy, fft2, ifft2, inner
 from fusewise.mri.kernels import LocalKernels
+from fusewise.mri.locations import LocationInverse, Locations
 from fusewise.mri.normal import NormalEquations
-from fusewise.mri.operators import Gridded
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,28 +70,33 @@ class Solver(Protocol):
         kernels, noise : K and lam.
         whole : whether to use the samples held out, too.
         steps, tol : conjugate gradients end after so many steps, or once the residual has shrunk by `tol`.
-        start : where to start; None: zero.
+        start : where to start, found under the same kernels; None: zero.
         """
         ...
 
 
+def under_mean_kernel(kernel: Array, locations: Locations, noise: float) -> Callable[[Array], Array]:
+    """The inverse at every k-space location of the system that `kernel` gives everywhere."""
+    return LocationInverse.under(kernel[None], locations, noise).apply
+
+
 @dataclass(frozen=True, eq=False)
 class BySample:
-    """(A K A' + lam I) a = b by conjugate gradients on samples.
+    """(A K A' + lam I) a = b by conjugate gradients on samples, A the FFT on the grid seen by one coil.
 
     Attributes
     ----------
-    sampling : A.
-    samples : b, T x coils x ny x nx, zero where not sampled.
-    held : T x ny x nx, samples held out.
-    precondition : (mean kernel, lam, whether all samples are used) to an approximate inverse of the system, which
-        leaves zeros where there is no sample.
+    samples : b, T x ny x nx, zero where not sampled.
+    fitted, every : the samples without those held out, and with them.
+    held : places of those held out among the T ny nx.
+    precondition : (mean kernel, samples used, lam) to an approximate inverse of the system.
     """
 
-    sampling: Gridded
     samples: Array
+    fitted: Locations
+    every: Locations
     held: Array
-    precondition: Callable[[Array, float, bool], Callable[[Array], Array]]
+    precondition: Callable[[Array, Locations, float], Callable[[Array], Array]] = under_mean_kernel
 
     trial_steps: ClassVar[int] = 6
     final_steps: ClassVar[int] = 20
@@ -100,12 +105,11 @@ class BySample:
     @property
     def held_energy(self) -> float:
         """||b||² of the samples held out."""
-        return energy(self.samples * self.held[:, None])
+        return energy(self.samples.reshape(-1)[self.held])
 
     def missed(self, images: Array) -> float:
         """||A u - b||² of the samples held out."""
-        held = self.held[:, None]
-        return energy(replace(self.sampling, mask=self.held).forward(images) - self.samples * held)
+        return energy(fft2(images).reshape(-1)[self.held] - self.samples.reshape(-1)[self.held])
 
     def __call__(
         self,
@@ -118,32 +122,34 @@ class BySample:
         start: Solution | None = None,
     ) -> Solution:
         """See ``Solver``."""
-        used = self.sampling if whole else replace(self.sampling, mask=self.sampling.mask & ~self.held)
+        used = self.every if whole else self.fitted
         covariance = kernels.covariance()
-
-        def system(dual: Array) -> Array:
-            return used.forward(covariance(used.adjoint(dual))) + noise * dual
-
-        inverse = self.precondition(covariance.mean(), noise, whole)
-        target = self.samples * used.mask[:, None]
-        size = sqrt(inner(target, target)) or 1.0
+        inverse = self.precondition(covariance.mean(), used, noise)
+        target = used.pack(self.samples)
         dual = direction = library(target).zeros_like(target)
+        kspace, work = (library(target).zeros_like(self.samples) for _ in range(2))  # kspace: F u
         residual, before = target, inf
         if start is not None:
-            dual = start.dual
-            residual = target - system(dual)
-        history = [sqrt(inner(residual, residual)) / size]
+            dual, kspace = used.pack(start.dual), fft2(start.images)
+            residual = target - used.pack(kspace) - noise * dual
+        size, squares = inner(target, target), [inner(residual, residual)]
         for _ in range(steps):
             scaled = inverse(residual)
             following = inner(residual, scaled)
-            if history[-1] <= tol or following <= 0:
+            if squares[-1] <= tol**2 * size or following <= 0:
                 break
             direction, before = scaled + (following / before) * direction, following
-            pushed = system(direction)
-            step = before / inner(direction, pushed)
-            dual, residual = dual + step * direction, residual - step * pushed
-            history.append(sqrt(inner(residual, residual)) / size)
-        return Solution(dual, covariance(used.adjoint(dual)), tuple(history))
+            # F K A' times the direction. Only here are arrays long, and one serves from beginning to end.
+            pushed = ifft2(used.unpack(direction, out=work), overwrite=True)
+            pushed = fft2(covariance(pushed, out=pushed), overwrite=True)
+            image = used.pack(pushed) + noise * direction
+            step = before / inner(direction, image)
+            dual, residual = dual + step * direction, residual - step * image
+            pushed *= step
+            kspace += pushed
+            squares.append(inner(residual, residual))
+        images = ifft2(kspace, overwrite=True)
+        return Solution(used.unpack(dual), images, _relative(squares, size))
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,23 +197,28 @@ class ByImage:
         used = self.fitted + self.held if whole else self.fitted
         inverse = kernels.shrunk(self.density, noise)
         target = used.target
-        size = sqrt(inner(target, target)) or 1.0
         z = u = direction = pushed = library(target).zeros_like(target)  # pushed: K times the direction
         residual, before = target, inf
         if start is not None:
             z, u = start.dual, start.images
             residual = target - used.normal(u) - noise * z
-        history = [sqrt(inner(residual, residual)) / size]
+        size, squares = inner(target, target), [inner(residual, residual)]
         for _ in range(steps):
             scaled = inverse(residual)
             weighed = (residual - noise * scaled) / self.density
             following = inner(residual, weighed)
-            if history[-1] <= tol or following <= 0:
+            if squares[-1] <= tol**2 * size or following <= 0:
                 break
             turn, before = following / before, following
             direction, pushed = scaled + turn * direction, weighed + turn * pushed
             image = used.normal(pushed) + noise * direction
             step = before / inner(pushed, image)
             z, u, residual = z + step * direction, u + step * pushed, residual - step * image
-            history.append(sqrt(inner(residual, residual)) / size)
-        return Solution(z, u, tuple(history))
+            squares.append(inner(residual, residual))
+        return Solution(z, u, _relative(squares, size))
+
+
+def _relative(squares: list[Any], size: Any) -> tuple[float, ...]:
+    """Lengths of residuals in units of the target's."""
+    unit = float(size) or 1.0
+    return tuple(sqrt(float(square) / unit) for square in squares)

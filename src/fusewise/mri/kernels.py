@@ -14,11 +14,24 @@ sigma² is `scale` times the median squared distance, so that one unit-free numb
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from fusewise.kernels.arrays import beside, library, to_host
-from fusewise.mri.arrays import Array, add_to_diagonals, as_real, batches, inverse, medians, real_times
+from fusewise.mri.arrays import (
+    Array,
+    add_to_diagonals,
+    as_real,
+    batches,
+    double,
+    each,
+    inverse,
+    medians,
+    real_times,
+    zeros,
+)
 from fusewise.mri.tiles import Tiles
 
 #: Kernels are built and applied in single precision: their error is far below that of any reconstruction.
@@ -63,7 +76,7 @@ def mixed_kernel(distances: Array, variance: float | Array) -> Array:
 
 def effective_rank(kernel: Array, noise: float) -> int:
     """tr K (K + lam I)^-1 = T - lam tr (K + lam I)^-1, rounded: the directions in time that stand out of the noise."""
-    system = kernel + 0.0
+    system = double(kernel) + 0.0
     add_to_diagonals(system, noise)
     return round(len(kernel) - noise * float(library(kernel).trace(inverse(system))))
 
@@ -81,9 +94,17 @@ class LocalMatrices:
     tiles: Tiles
     matrices: Array
 
-    def __call__(self, images: Array) -> Array:
-        """sum_j M_ij(x) u_j(x)."""
-        return self.tiles.join(real_times(self.matrices, self.tiles.split(images)), images.shape)
+    def __call__(self, images: Array, out: Array | None = None) -> Array:
+        """sum_j M_ij(x) u_j(x); `out` may be the images themselves."""
+        found: Array = library(images).empty_like(images) if out is None else out
+
+        def multiply(batch: tuple[slice, Any]) -> None:
+            some, where = batch
+            part = images[where]
+            found[where] = real_times(self.matrices[some], _by_tile(part)).swapaxes(0, 1).reshape(part.shape)
+
+        each(multiply, self.tiles.batches(images), images)
+        return found
 
     def mean(self) -> Array:
         """M(x) averaged over the image; of a covariance, that which every single k-space location has."""
@@ -128,16 +149,32 @@ class LocalKernels:
         side : of a tile, in pixels.
         window : standard deviation of the Gaussian window, in pixels.
         """
-        tiles = Tiles.of((images.shape[1], images.shape[2]), side).beside(images)
-        parts = as_real(tiles.split(images - images.mean(axis=0)) * tiles.filled)
-        grams = parts @ parts.swapaxes(1, 2)
+        tiles = Tiles.of((images.shape[1], images.shape[2]), side)
+        moving = images - images.mean(axis=0)
+        frames, count = len(images), len(tiles.areas)
+        grams = zeros((count, frames, frames), as_real(moving[0, 0]))
+
+        def compare(batch: tuple[slice, Any]) -> None:
+            some, where = batch
+            parts = as_real(_by_tile(moving[where]))
+            grams[some] = parts @ parts.swapaxes(1, 2)
+
+        each(compare, tiles.batches(images), images)
         blur = beside(tiles.smoother(window).astype(PRECISION), grams)
-        grams = (blur @ grams.reshape(len(blur), -1)).reshape(grams.shape)
-        variances = to_host(library(images).einsum("cii->c", grams)) / len(images)
-        middles = np.empty(len(grams))
-        for some in batches(len(grams), len(images) ** 2, grams):
+        pairs = grams.reshape(count, -1)
+
+        def smooth(some: slice) -> None:
+            pairs[:, some] = blur @ pairs[:, some]
+
+        each(smooth, batches(frames**2, count, grams), grams)
+        variances = to_host(library(images).einsum("cii->c", grams)) / frames
+        middles = np.empty(count)
+
+        def measure(some: slice) -> None:
             grams[some] = squared_distances(grams[some])
             middles[some] = median_distance(grams[some])
+
+        each(measure, batches(count, frames**2, grams), grams)
         return cls(tiles, grams, middles, variances, scale)
 
     def at(self, scale: float) -> LocalKernels:
@@ -151,21 +188,41 @@ class LocalKernels:
 
     def covariance(self) -> LocalMatrices:
         """K(x); nil in tiles whose variance is nil beside the others'."""
+        return self._covariance
+
+    @cached_property
+    def _covariance(self) -> LocalMatrices:
+        return LocalMatrices(self.tiles, self._evaluated())
+
+    def shrunk(self, density: float, noise: float) -> LocalMatrices:
+        """(density K(x) + noise I)^-1."""
+        kernels = self._evaluated()
+
+        def invert(some: slice) -> None:
+            # In double precision: where a tile moves most, noise is little beside the kernel.
+            system = double(density * kernels[some])
+            add_to_diagonals(system, noise)
+            kernels[some] = inverse(system)
+
+        each(invert, batches(len(kernels), kernels.shape[1] ** 2, kernels), kernels)
+        return LocalMatrices(self.tiles, kernels)
+
+    def _evaluated(self) -> Array:
         heights = np.where(self.variances > 1e-6 * self.variances.max(initial=0), self.variances, 0)
         widths, heights = (
             beside(values.astype(PRECISION)[:, None, None], self.distances)
             for values in (self.scale * self.medians, heights)
         )
         kernels: Array = library(self.distances).empty_like(self.distances)
-        for some in batches(len(kernels), kernels.shape[1] ** 2, kernels):
-            kernels[some] = heights[some] * (mixed_kernel(self.distances[some], widths[some]) + self.constant)
-        return LocalMatrices(self.tiles, kernels)
 
-    def shrunk(self, density: float, noise: float) -> LocalMatrices:
-        """(density K(x) + noise I)^-1."""
-        kernels = self.covariance().matrices
-        for some in batches(len(kernels), kernels.shape[1] ** 2, kernels):
-            system = density * kernels[some]
-            add_to_diagonals(system, noise)
-            kernels[some] = inverse(system)
-        return LocalMatrices(self.tiles, kernels)
+        def evaluate(some: slice) -> None:
+            kernels[some] = heights[some] * (mixed_kernel(self.distances[some], widths[some]) + self.constant)
+
+        each(evaluate, batches(len(kernels), kernels.shape[1] ** 2, kernels), kernels)
+        return kernels
+
+
+def _by_tile(pixels: Array) -> Array:
+    """Pixels T x (tiles x) height x width of tiles, as tiles x T x pixels."""
+    count = 1 if pixels.ndim == 3 else pixels.shape[1]
+    return pixels.reshape(len(pixels), count, -1).swapaxes(0, 1)

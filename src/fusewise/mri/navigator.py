@@ -6,12 +6,13 @@ decorrelates under smaller motion than coarse shape does, so distances are taken
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from fusewise.kernels.arrays import beside, library
 from fusewise.mri.arrays import Array
-from fusewise.mri.kernels import PRECISION, gram, h1_kernel, median_distance, squared_distances
+from fusewise.mri.kernels import gram, h1_kernel, median_distance, squared_distances
 
 #: Outer radii of the bands, as parts of half the width of k-space; the last band reaches to the corners.
 BORDERS = (0.09, 0.29, 0.49, 0.69, 0.90)
@@ -55,16 +56,18 @@ class Bands:
 
     Attributes
     ----------
-    distances : one T x T array for each band.
+    distances : bands x T x T.
+    medians : bands, the median of those of different frames (on the host).
     upto : outer radius of each band but the last, as a part of half the width of k-space.
     """
 
-    distances: tuple[Array, ...]
+    distances: Array
+    medians: Array
     upto: tuple[float, ...]
 
     @classmethod
     def of(cls, values: Array, radii: Array) -> Bands:
-        """From samples at the same places in every frame, T x L, and their radii (1 at the edge of k-space)."""
+        """From samples at the same places in every frame, T x L, and their radii (on the host; 1 at the edge)."""
         inner = (0.0, *BORDERS)
         outer = (*BORDERS, np.inf)
         distances: list[Array] = []
@@ -72,18 +75,30 @@ class Bands:
         for low, high in zip(inner, outer, strict=True):
             near = (radii >= low - OVERLAP) & (radii < high + OVERLAP)
             if np.count_nonzero(near) >= FEWEST or not distances:
-                used = near if near.any() else np.ones_like(near)
-                distances.append(squared_distances(gram(values[:, used])))
+                used = np.flatnonzero(near if near.any() else np.ones_like(near))
+                distances.append(squared_distances(gram(values[:, beside(used, values)])))
                 upto.append(high)
             else:
                 upto[-1] = high
-        return cls(tuple(distances), tuple(upto[:-1]))
+        stacked: Array = library(values).stack(distances)
+        return cls(stacked, median_distance(stacked), tuple(upto[:-1]))
+
+    def __len__(self) -> int:
+        return len(self.distances)
+
+    def beside(self, other: Array) -> Bands:
+        """The same where another array lies."""
+        return (
+            self
+            if library(self.distances) is library(other)
+            else replace(self, distances=beside(self.distances, other))
+        )
 
     def which(self, radii: Array) -> Array:
         """The band of each location."""
         return np.digitize(radii, self.upto)
 
-    def kernel(self, band: int, scale: float) -> Array:
-        """H1 weights of the frames in a band, and a constant."""
-        distances = self.distances[band]
-        return (h1_kernel(distances, scale * float(median_distance(distances))) + CONSTANT).astype(PRECISION)
+    def kernels(self, scale: float) -> Array:
+        """H1 weights of the frames in each band, and a constant: bands x T x T, in double precision."""
+        variances = beside(scale * self.medians[:, None, None], self.distances)
+        return h1_kernel(self.distances, variances) + CONSTANT

@@ -1,4 +1,4 @@
-"""A page of results: movie, frames, a line through the middle over time, clusters of frames, samples of one frame.
+"""A page of results: movie, frames, a line through the middle and breath and beat over time, clusters, samples.
 
 Pictures need Pillow. Not for diagnostic use, as the page says.
 """
@@ -24,12 +24,14 @@ PAGE_FILES = ("index.html", "movie.gif", "frames.png", "profile.png", "clusters.
 PAGE = """<!doctype html><html lang="en"><meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1"><title>{title}</title>
 <style>body{{font-family:sans-serif;max-width:60em;margin:2em auto;padding:0 1em;background:#111;color:#eee}}
-img{{image-rendering:pixelated;max-width:100%}} .movie{{min-width:20em}} .warning{{color:#fb6;font-weight:bold}}</style>
+img{{image-rendering:pixelated;max-width:100%}} polyline{{fill:none;stroke:#8cf}}
+.movie{{min-width:20em}} .warning{{color:#fb6;font-weight:bold}}</style>
 <h1>{title}</h1><p class="warning">{warning}</p>
 <p>{summary}</p>
 <h2>Movie</h2><img class="movie" src="movie.gif" alt="all frames, one after another">
 <h2>Frames</h2><img src="frames.png" alt="frames evenly spaced in time">
 <h2>A line through the middle over time</h2><img src="profile.png" alt="position (down) against time (across)">
+{rhythms}
 <h2>Clusters of frames</h2><p>Mean frame of each cluster, the largest first ({sizes} frames).</p>
 <img src="clusters.png" alt="mean frame of each cluster">
 <h2>Samples of the first frame</h2><img src="sampling.png" alt="k-space locations sampled"></html>
@@ -56,8 +58,29 @@ def write_page(folder: Path, found: Reconstruction, scan: Scan, title: str) -> P
     summary = f"{len(magnitude)} frames; lam {found.lam:.3g}, sigma {found.sigma:.3g}, rank {found.rank}."
     sizes = ", ".join(str(int(group.sum())) for group in groups)
     page = folder / "index.html"
-    page.write_text(PAGE.format(title=escape(title), warning=WARNING, summary=summary, sizes=sizes), encoding="utf-8")
+    parts = {"title": escape(title), "warning": WARNING, "summary": summary, "sizes": sizes, "rhythms": rhythms(found)}
+    page.write_text(PAGE.format(**parts), encoding="utf-8")
     return page
+
+
+def rhythms(found: Reconstruction) -> str:
+    """Breath and beat over time, drawn in the page; what was not found is said."""
+    if found.beat is None:
+        return "<h2>Breath and beat</h2><p>No rhythm found: clusters are of frames that look alike.</p>"
+    cycles = found.rhythms
+    parts = [f"<h2>Breath and beat</h2><p>Phase of the beat in each frame: {cycles.beat_cycles:.1f} beats.</p>"]
+    parts.append(drawing(found.beat, 1 + np.flatnonzero(np.diff(found.beat) < -0.5)))
+    if found.breath is not None:
+        parts.append(f"<p>Position of the breath: {cycles.breath_cycles:.1f} breaths.</p>{drawing(found.breath)}")
+    return "\n".join(parts)
+
+
+def drawing(values: Array, breaks: Array | tuple[int, ...] = ()) -> str:
+    """A curve of values in [0, 1] over the frames, lifted where it breaks off (a beat ends)."""
+    across = 900 / max(len(values) - 1, 1)
+    points = [f"{across * t:.1f},{62 - 60 * value:.1f}" for t, value in enumerate(values)]
+    runs = [f'<polyline points="{" ".join(run)}"/>' for run in np.split(np.array(points), breaks)]
+    return f'<svg viewBox="0 0 900 64" role="img" aria-label="over time">{"".join(runs)}</svg>'
 
 
 def first_mask(scan: Scan, shape: tuple[int, ...]) -> Array:

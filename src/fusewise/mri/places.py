@@ -83,7 +83,7 @@ class Places:
                 "the trajectory and the navigator fit the data, and does anything move above the noise?",
                 stacklevel=4,
             )
-        chosen, lam = self.kernels.at(local.scale), local.noise * unit
+        chosen, lam = trials.at(local.scale), local.noise * unit
         start = trials.best if trials.best_score == local.score else None
         solution = self.solver(chosen, lam, steps=self.solver.final_steps, start=start)
         history = solution.history
@@ -103,11 +103,18 @@ class _Trials:
         self.energy = places.solver.held_energy
         self.best_score = -np.inf
         self.best: Solution | None = None
+        self.kernels = places.kernels
+
+    def at(self, scale: float) -> LocalKernels:
+        """The kernels at a scale; the last ones are kept, since noises are tried at one scale after another."""
+        if self.kernels is self.places.kernels or self.kernels.scale != scale:
+            self.kernels = self.places.kernels.at(scale)
+        return self.kernels
 
     def __call__(self, scale: float, noise: float) -> float:
         """Score in decibels."""
-        places, kernels = self.places, self.places.kernels.at(scale)
-        found = places.solver(kernels, noise * self.unit, whole=False, steps=places.solver.trial_steps)
+        places = self.places
+        found = places.solver(self.at(scale), noise * self.unit, whole=False, steps=places.solver.trial_steps)
         score = decibels(self.energy, places.solver.missed(found.images))
         if score > self.best_score:
             self.best_score, self.best = score, found

@@ -7,7 +7,8 @@ from functools import cached_property
 
 from fusewise.labels import Labels
 from fusewise.mri.arrays import Array
-from fusewise.mri.phases import frame_labels
+from fusewise.mri.phases import frame_rhythms, labels_of
+from fusewise.mri.rhythms import Rhythms
 from fusewise.mri.selecting import Choice
 
 
@@ -34,6 +35,21 @@ class Reconstruction:
     local: Choice
 
     @cached_property
+    def rhythms(self) -> Rhythms:
+        """Breath and beat, found in the images (computed when first asked for)."""
+        return frame_rhythms(self.images)
+
+    @property
+    def breath(self) -> Array | None:
+        """Position of the breath in each frame, 0 (where it rests) to 1; None where no breath was found."""
+        return self.rhythms.breath
+
+    @property
+    def beat(self) -> Array | None:
+        """Phase of the beat in each frame, in [0, 1); None where no beat was found."""
+        return self.rhythms.beat
+
+    @cached_property
     def labels(self) -> Labels:
-        """Cluster of each frame, by cardiac and respiratory phase (computed when first asked for)."""
-        return frame_labels(self.images)
+        """Cluster of each frame, by breath and beat (computed when first asked for)."""
+        return labels_of(self.images, self.rhythms)

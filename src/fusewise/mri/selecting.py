@@ -9,7 +9,7 @@ import numpy as np
 
 from fusewise.kernels.arrays import beside
 from fusewise.mri.arrays import Array, energy
-from fusewise.mri.locations import LocationInverse, group_locations
+from fusewise.mri.locations import Locations, left_out
 from fusewise.mri.navigator import Bands
 
 #: Locations over which a setting is judged: enough for a hundredth of a decibel, few enough for a second.
@@ -45,7 +45,7 @@ def choose_bands(bands: Bands, values: Array, mask: Array, radii: Array, rng: np
 
     Parameters
     ----------
-    bands : distances of the frames.
+    bands : distances of the frames, where the values lie.
     values, mask : T x P deviations from the mean frame, zero where hidden, and (on the host) where they were seen.
     radii : of the P locations, 1 at the edge of k-space.
     rng : chooses the locations judged.
@@ -55,20 +55,13 @@ def choose_bands(bands: Bands, values: Array, mask: Array, radii: Array, rng: np
     if not len(candidates):
         return Choice(SCALES[1], NOISES[1], float("nan"))
     some = rng.choice(candidates, min(JUDGED, len(candidates)), replace=False)
-    band_of = bands.which(radii[some])
-    parts = [some[band_of == band] for band in range(len(bands.distances))]
-    groups = [group_locations(mask[:, part], values) for part in parts]
-    judged = [values[:, beside(part, values)] for part in parts]
-    whole = sum(map(energy, judged))
+    locations = Locations.of(mask[:, some], values, bands.which(radii[some]))
+    judged = locations.pack(values[:, beside(some, values)])
+    whole = energy(judged)
     tried = []
     for scale in SCALES:
-        kernels = [beside(bands.kernel(band, scale), values) for band in range(len(parts))]
-        for noise in NOISES:
-            error = sum(
-                LocationInverse.under(kernel, group, noise).left_out(part)
-                for kernel, group, part in zip(kernels, groups, judged, strict=True)
-            )
-            tried.append((scale, noise, decibels(whole, error)))
+        errors = left_out(bands.kernels(scale), locations, NOISES, judged)
+        tried += [(scale, noise, decibels(whole, error)) for noise, error in zip(NOISES, errors, strict=True)]
     return best(tried)
 
 

@@ -1,81 +1,85 @@
-"""The image cut into tiles, all worked on at once: what is done tile by tile becomes one product of many matrices."""
+"""The image cut into tiles: all tiles of one size are worked on at once on a GPU, and one after the other on a CPU."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
-from fusewise.kernels.arrays import beside
+from fusewise.kernels.arrays import beside, library
 from fusewise.mri.arrays import Array
 
 
 @dataclass(frozen=True, eq=False)
 class Tiles:
-    """Rectangles that cover a ny x nx image; the smaller ones are filled up to the size of the largest.
+    """Rectangles that cover a ny x nx image, in the order of their size.
 
     Attributes
     ----------
     borders : of the tiles, along y and along x.
-    pixels : tiles x size, the pixels of each tile; where filled up, its first one again.
-    filled : tiles x 1 x size, 1 for a pixel and 0 where filled up.
-    slots : ny nx, where each pixel stands among all slots of all tiles.
     """
 
     borders: tuple[Array, Array]
-    pixels: Array
-    filled: Array
-    slots: Array
 
     @classmethod
     def of(cls, shape: tuple[int, int], side: float) -> Tiles:
         """Tiles of about `side` x `side` pixels."""
-        borders = _borders(shape[0], side), _borders(shape[1], side)
-        (ys, height), (xs, width) = (_members(border) for border in borders)
-        pixels = ys[:, None, :, None] * shape[1] + xs[None, :, None, :]
-        filled = height[:, None, :, None] & width[None, :, None, :]
-        size = ys.shape[1] * xs.shape[1]
-        pixels, filled = pixels.reshape(-1, size), filled.reshape(-1, size)
-        slots = np.empty(shape[0] * shape[1], dtype=np.intp)
-        slots[pixels[filled]] = np.flatnonzero(filled)
-        return cls(borders, pixels, filled[:, None].astype(np.float32), slots)
-
-    def beside(self, other: Array) -> Tiles:
-        """The same where another array lies."""
-        parts = (beside(part, other) for part in (self.pixels, self.filled, self.slots))
-        return Tiles(self.borders, *parts)
-
-    def split(self, images: Array) -> Array:
-        """Images T x ny x nx to tiles x T x size."""
-        return images.reshape(len(images), -1)[:, self.pixels].swapaxes(0, 1)
-
-    def join(self, parts: Array, shape: tuple[int, ...]) -> Array:
-        """The inverse of ``split``."""
-        rows = parts.swapaxes(0, 1).reshape(parts.shape[1], -1)
-        return rows[:, self.slots].reshape(shape)
+        return cls((_borders(shape[0], side), _borders(shape[1], side)))
 
     @property
     def areas(self) -> Array:
-        """Pixels of each tile (on the host)."""
-        return np.outer(np.diff(self.borders[0]), np.diff(self.borders[1])).ravel()
+        """Pixels of each tile."""
+        return np.asarray(self._corners[:, 1].prod(axis=1))
 
     def smoother(self, window: float) -> Array:
-        """Tiles x tiles: weight of each tile's pixels under a Gaussian about a tile, one pixel in all (on the host)."""
+        """Tiles x tiles: weight of each tile's pixels under a Gaussian about a tile, one pixel in all."""
         along_y, along_x = (_smoother(border, window) for border in self.borders)
-        return np.kron(along_y, along_x)
+        return np.asarray(np.kron(along_y, along_x)[np.ix_(self._order, self._order)])
+
+    def batches(self, like: Array) -> list[tuple[slice, Any]]:
+        """Tiles to be worked on at once where `like` lies, and the index of their pixels in images T x ny x nx.
+
+        An image's pixels under the index are T x (tiles x) height x width: on the host of a single tile, which slices
+        cut out faster than numbers; on a device of all tiles of one size.
+        """
+        corners = self._corners
+        if library(like) is np:
+            ends = corners.sum(axis=1)
+            return [
+                (slice(k, k + 1), np.s_[:, y:y_end, x:x_end])
+                for k, ((y, x), (y_end, x_end)) in enumerate(zip(corners[:, 0], ends, strict=True))
+            ]
+        found, start = [], 0
+        sizes, counts = np.unique(corners[:, 1], axis=0, return_counts=True)
+        for (height, width), count in zip(sizes, counts, strict=True):
+            some = slice(start, start + int(count))
+            y, x = corners[some, 0].T[:, :, None, None]
+            rows, columns = y + np.arange(height)[:, None], x + np.arange(width)
+            found.append((some, (slice(None), beside(rows, like), beside(columns, like))))
+            start += int(count)
+        return found
+
+    @cached_property
+    def _corners(self) -> Array:
+        """Tiles x 2 x 2: first row and column, height and width."""
+        return self._unordered[self._order]
+
+    @cached_property
+    def _order(self) -> Array:
+        return np.lexsort(self._unordered[:, 1].T[::-1])
+
+    @property
+    def _unordered(self) -> Array:
+        along_y, along_x = (np.stack([border[:-1], np.diff(border)], axis=1) for border in self.borders)
+        pairs = np.broadcast_arrays(along_y[:, None], along_x[None])
+        return np.stack(pairs, axis=-1).reshape(-1, 2, 2)
 
 
 def _borders(length: int, side: float) -> Array:
     count = min(length, max(1, round(length / side)))
     return np.rint(np.linspace(0, length, count + 1)).astype(int)
-
-
-def _members(border: Array) -> tuple[Array, Array]:
-    """Rows (or columns) of each strip, filled up with its first one, and which are its own."""
-    lengths = np.diff(border)[:, None]
-    steps = np.arange(lengths.max())
-    own = steps < lengths
-    return border[:-1, None] + np.where(own, steps, 0), own
 
 
 def _smoother(border: Array, window: float) -> Array:
