@@ -105,19 +105,6 @@ def neighbours(n: int, r: int, device: str) -> np.ndarray:
     return indices
 
 
-def neighbours_within(n: int, r: int, device: str, block: int) -> np.ndarray:
-    """Neighbours sought within blocks of the points: among ten million at once the search takes over five minutes."""
-    where = places(n, r)
-
-    def search() -> Array:
-        starts = range(0, n, block)
-        return np.concatenate([nearest(where[s : s + block], NEIGHBORS, device)[1] + s for s in starts])
-
-    indices, taken = once(search, device)
-    show(f"{NEIGHBORS} nearest of {n:,} x {r}, within blocks of {block:,}", taken, "s")
-    return indices
-
-
 def graph(n: int, r: int, device: str, iterations: int, indices: np.ndarray, rate: float | None) -> None:
     """A fixed number of iterations of the loop along a graph of neighbours, one lam."""
     where = places(n, r)
@@ -206,7 +193,6 @@ def main() -> None:
     parser.add_argument("--r", type=int, default=10, help="their dimensions")
     parser.add_argument("--iterations", type=int, default=10, help="of the loop along the graph")
     parser.add_argument("--huge", type=int, default=10_000_000, help="points of the largest graph")
-    parser.add_argument("--block", type=int, default=1_000_000, help="points among which its neighbours are sought")
     parser.add_argument("--dense", type=int, default=50_000, help="points whose pairs are all taken")
     args = parser.parse_args()
     rate = card(args.device) if "copy" in args.parts else None
@@ -219,7 +205,7 @@ def main() -> None:
     if "table" in args.parts:
         whole(args.n, args.r, args.device)
     if "huge" in args.parts:
-        indices = neighbours_within(args.huge, args.r, search, args.block)
+        indices = neighbours(args.huge, args.r, search)
         graph(args.huge, args.r, args.device, args.iterations, indices, rate)
 
 

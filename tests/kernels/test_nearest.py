@@ -53,10 +53,13 @@ def test_all_distances(k):
     assert (indices == order).mean() > 0.999, "but for ties within rounding"
 
 
-@pytest.mark.parametrize("each", [1, 20], ids=["crowded", "roomy"])
+@pytest.mark.parametrize(
+    ("each", "attempts"), [(1, 1), (3, 4), (3, 1), (20, 1)], ids=["by force", "crowded", "crowded, once", "roomy"]
+)
 @pytest.mark.parametrize("n", [256, 259])
-def test_tiles_find_the_same(n, each, monkeypatch):
-    for name, value in (("TILE", 16), ("SEED_TILES", 2), ("PLACES_EACH", each), ("LAUNCH", 2**15)):
+def test_tiles_find_the_same(n, each, attempts, monkeypatch):
+    sizes = {"TILE": 16, "SEED_TILES": 2, "PLACES_EACH": each, "ATTEMPTS": attempts, "LAUNCH": 2**15}
+    for name, value in sizes.items():
         monkeypatch.setattr(nearest_torch, name, value)
     points = draw(n)
     placed = torch.from_numpy(points.astype(np.float32))
@@ -64,6 +67,23 @@ def test_tiles_find_the_same(n, each, monkeypatch):
     expected, order = by_hand(points, 3)
     np.testing.assert_allclose(np.sqrt(squares.numpy()), expected, rtol=1e-4, atol=1e-5)
     assert (indices.numpy() == order).mean() > 0.999
+
+
+def test_a_crowd_is_thinned_out_by_smaller_radii(monkeypatch):
+    def force(queries, points, k, own):
+        forced.append(len(queries))
+        return by_force(queries, points, k, own)
+
+    by_force, forced, counts = nearest_torch._by_force, [], {}
+    monkeypatch.setattr(nearest_torch, "_by_force", force)
+    for name, value in (("TILE", 16), ("SEED_TILES", 2), ("PLACES_EACH", 3)):
+        monkeypatch.setattr(nearest_torch, name, value)
+    for attempts in (1, 4):
+        forced.clear()
+        monkeypatch.setattr(nearest_torch, "ATTEMPTS", attempts)
+        nearest_torch._by_tiles(torch.from_numpy(draw(256).astype(np.float32)), 3, collect)
+        counts[attempts] = sum(forced)
+    assert counts[4] <= counts[1] / 10
 
 
 def test_tiles_hold_every_point_once_and_split_the_space():

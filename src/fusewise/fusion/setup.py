@@ -113,7 +113,7 @@ def choose_pairs(entries: Entries, subspace: Subspace | None, n_neighbors: int |
         return CompletePairs(n)
     if subspace is None or np.iscomplexobj(entries.values) or n_neighbors < 1:
         return NeighborPairs.nearest(entries, n_neighbors)
-    return nearest_expected(*coordinates(subspace, entries.values, entries.mask), n_neighbors)
+    return nearest_expected(*coordinates(subspace, entries.values, entries.mask), n_neighbors, device)
 
 
 def lacking_memory(entries: Entries, device: str = "cpu") -> str:

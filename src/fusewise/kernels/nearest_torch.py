@@ -25,9 +25,9 @@ TILE = 64
 #: Nearest tiles whose points give the first radius.
 SEED_TILES = 16
 
-#: Places kept for each neighbour wanted, since the first radius holds some points too many; where it holds more than
-#: there are places, the point is searched for again by brute force.
-PLACES_EACH = 16
+#: Places kept for each neighbour wanted, since the first radius holds some points too many. Where it holds more than
+#: there are places, those kept give a smaller radius to try; after so many attempts, brute force.
+PLACES_EACH, ATTEMPTS = 16, 4
 
 #: Numbers in one block of distances, and in all the blocks that one launch of the kernel needs.
 BLOCK, LAUNCH = 2**28, 2**30
@@ -164,17 +164,28 @@ def _by_tiles(points: Array, k: int, collect: Any) -> tuple[Array, Array]:
     step = max(1, min(LAUNCH // (4 * max(n_tiles, size * n_places)), n_tiles))
     for start in range(0, n_tiles, step):
         some = slice(start, min(start + step, n_tiles))
+        owners, left = tiles.order[some], tiles.filled[some]
         radii = _first_radii(tiles, some, k)
-        starts, near = _near_tiles(tiles, some, radii)
-        found, places, counts = collect(tiles.coordinates, some, radii, starts, near, n_places)
-        best = found.topk(k, dim=2, largest=False)
-        owners, filled = tiles.order[some], tiles.filled[some]
-        chosen = tiles.order.reshape(-1)[places.gather(2, best.indices)]
-        squares[owners[filled]], indices[owners[filled]] = best.values[filled], chosen[filled]
-        crowded = owners[filled & (counts > n_places)]
+        for _ in range(ATTEMPTS):
+            found, places, counts = collect(tiles.coordinates, some, radii, *_near_tiles(tiles, some, radii), n_places)
+            best = found.topk(k, dim=2, largest=False)
+            chosen = tiles.order.reshape(-1)[places.gather(2, best.indices)]
+            complete = left & (counts <= n_places)
+            squares[owners[complete]], indices[owners[complete]] = best.values[complete], chosen[complete]
+            left = left & ~complete
+            if not left.any():
+                break
+            # The k nearest of those that were kept are no nearer than the k nearest of all.
+            radii = torch.where(left, _widened(best.values[:, :, -1]), -1)
+        crowded = owners[left]
         if len(crowded):
             squares[crowded], indices[crowded] = _by_force(points[crowded], points, k, crowded)
     return squares, indices
+
+
+def _widened(radii: Array) -> Array:
+    """Rounding must not leave out the neighbour a radius was measured by."""
+    return radii * (1 + 1e-5)
 
 
 def _first_radii(tiles: Tiles, some: slice, k: int) -> Array:
@@ -194,8 +205,7 @@ def _first_radii(tiles: Tiles, some: slice, k: int) -> Array:
         own = tiles.order[part][:, :, None] == tiles.order[theirs].flatten(1)[:, None]
         s.masked_fill_(repeats[:, None] | own, torch.inf)
         radii.append(s.topk(k, dim=2, largest=False).values[:, :, -1])
-    # Rounding must not leave out the neighbour a radius was measured by.
-    return torch.where(tiles.filled[some], torch.cat(radii) * (1 + 1e-5), -1)
+    return torch.where(tiles.filled[some], _widened(torch.cat(radii)), -1)
 
 
 def _near_tiles(tiles: Tiles, some: slice, radii: Array) -> tuple[Array, Array]:

@@ -16,6 +16,7 @@ import numba
 import numpy as np
 from scipy.spatial import cKDTree
 
+from fusewise.kernels.devices import torch_device
 from fusewise.kernels.lanes import LANES, factorise
 from fusewise.kernels.threads import in_threads
 from fusewise.observations.entries import Real
@@ -35,7 +36,7 @@ SAMPLE = 5000
 BLOCK = 1024
 
 
-def nearest_expected(places: Real, covariances: Real, n_neighbors: int) -> NeighborPairs:
+def nearest_expected(places: Real, covariances: Real, n_neighbors: int, device: str = "cpu") -> NeighborPairs:
     """Join each point with the `n_neighbors` of largest expected weight, at the scale of the nearest neighbours.
 
     Parameters
@@ -43,9 +44,15 @@ def nearest_expected(places: Real, covariances: Real, n_neighbors: int) -> Neigh
     places : N x r, the v_i, real.
     covariances : N x r x r, the S_i.
     n_neighbors : how many; the graph is made symmetric, so some points have more.
+    device : where to look for them, if they are many.
     """
     n = len(places)
     k = min(n_neighbors, n - 1)
+    if n > EXHAUSTIVE and torch_device(device) is not None:
+        from fusewise.pairs.device_expected import likeliest
+
+        found = likeliest(places, covariances, k, min(n - 1, CANDIDATES * k), 1 + n // SAMPLE, device)
+        return NeighborPairs.from_neighbors(found, device=device)
     tree = cKDTree(places)
     variance = _spacing(tree, k + 1) ** 2
     neighbors = np.empty((n, k), np.intp)

@@ -1,0 +1,70 @@
+"""``expected`` on a device: candidates by place alone, then the expected weight of each, many pairs at a time."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fusewise.kernels.arrays import Array, beside, to_host
+from fusewise.kernels.devices import torch_device
+from fusewise.kernels.nearest_torch import nearest
+from fusewise.observations.entries import Real
+from fusewise.pairs.distances import Index
+
+#: Numbers in the covariances of the pairs that are weighed at once.
+BLOCK = 2**28
+
+
+def likeliest(places: Real, covariances: Real, k: int, n_candidates: int, every: int, device: str) -> Index:
+    """The k neighbours of largest expected weight of each point, of its `n_candidates` nearest by place; N x k.
+
+    Parameters
+    ----------
+    places, covariances : N x r and N x r x r, real.
+    k, n_candidates : how many, and of how many; at most N - 1.
+    every : the scale is the median distance from one point in so many to its k-th nearest.
+    device : see ``torch_device``.
+    """
+    import torch
+
+    n, r = places.shape
+    distances, candidates = nearest(places, n_candidates, device)
+    variance = float(np.median(distances[::every, k - 1])) ** 2 or float(np.var(places)) or 1.0
+    v = torch.from_numpy(places).to(torch_device(device))
+    S = beside(covariances[:, *np.tril_indices(r)], v)
+    chosen = []
+    step = max(1, BLOCK // (n_candidates * S.shape[1]))
+    for begin in range(0, n, step):
+        some = beside(candidates[begin : begin + step], v)
+        own = slice(begin, begin + len(some))
+        away = (v[own, None] - v[some]).unbind(2)
+        weights = _log_expected_weights(away, (S[own, None] + S[some]).unbind(2), variance)
+        chosen.append(some.gather(1, weights.topk(k, dim=1).indices))
+    return to_host(torch.cat(chosen))
+
+
+def _log_expected_weights(away: tuple[Array, ...], both: tuple[Array, ...], variance: float) -> Array:
+    """See ``expected``; a tensor for each v_i - v_j of r coordinates, and each of S_i + S_j along its lower triangle.
+
+    The factor L of S_i + S_j + variance I is found a row at a time, and with it L^-1 (v_i - v_j).
+    """
+    factor: list[list[Array]] = []
+    pivots: list[Array] = []
+    whitened: list[Array] = []
+    entries = iter(both)
+    total = 0.0
+    for a in range(len(away)):
+        row: list[Array] = []
+        for b in range(a):
+            row.append(_less(next(entries), row, factor[b]) * pivots[b])
+        pivots.append(_less(next(entries) + variance, row, row).rsqrt())
+        factor.append(row)
+        whitened.append(_less(away[a], row, whitened) * pivots[a])
+        total = total - 0.5 * whitened[a].square() + (pivots[a] * variance**0.5).log()
+    return total
+
+
+def _less(start: Array, left: list[Array], right: list[Array]) -> Array:
+    """start - sum_k left_k right_k, as far as the shorter list goes."""
+    for x, y in zip(left, right, strict=False):
+        start = start.addcmul(x, y, value=-1)
+    return start
