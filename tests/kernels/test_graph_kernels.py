@@ -6,7 +6,7 @@ from scipy import sparse
 from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.sparse.csgraph import connected_components
 
-from fusewise.kernels import graph
+from fusewise.kernels import graph, threads
 from fusewise.kernels.spanning import spanning_tree
 
 N = 60
@@ -25,8 +25,8 @@ def weights():
 @pytest.mark.parametrize("p", [1, 3, 20])
 @pytest.mark.parametrize("worth", [0, 2**60], ids=["threads", "no threads"])
 def test_loops_over_edges(weights, dtype, p, worth, monkeypatch):
-    monkeypatch.setattr(graph, "WORTH_THREADS", worth)
-    monkeypatch.setattr(graph, "n_threads", lambda: 2)
+    monkeypatch.setattr(threads, "WORTH_THREADS", worth)
+    monkeypatch.setattr(threads, "n_threads", lambda: 2)
     points = np.random.default_rng(1).normal(size=(N, p)).astype(dtype)
     upper = sparse.coo_matrix(sparse.triu(weights, k=1))
     precision = 1e-5 if dtype == np.float32 else 1e-12

@@ -69,6 +69,24 @@ def test_tiles_find_the_same(n, each, attempts, monkeypatch):
     assert (indices.numpy() == order).mean() > 0.999
 
 
+@pytest.mark.parametrize(("most", "recall"), [(1, 0.4), (6, 0.75), (24, 0.98)])
+def test_of_many_tiles_the_nearest_are_searched(most, recall, monkeypatch):
+    for name, value in (("TILE", 16), ("SEED_TILES", 2), ("MOST_TILES", most), ("HALVINGS", 12)):
+        monkeypatch.setattr(nearest_torch, name, value)
+    points = draw(1000)
+    tiles = Tiles.of(torch.from_numpy(points.astype(np.float32)))
+    every = slice(0, len(tiles.order))
+    starts, _ = nearest_torch._near_tiles(tiles, every, nearest_torch._first_radii(tiles, every, 3))
+    assert starts.diff().max() < len(tiles.order) / 2, "some were left out"
+    squares, indices = nearest_torch._by_tiles(torch.from_numpy(points.astype(np.float32)), 3, collect)
+    exact, order = by_hand(points, 3)
+    found = np.linalg.norm(points[:, None] - points[indices.numpy()], axis=2)
+    np.testing.assert_allclose(squares.sqrt(), found, rtol=1e-4)
+    assert (squares.sqrt().numpy() >= exact * (1 - 1e-4)).all()
+    assert (indices.numpy() == order).mean() > recall
+    assert (np.sort(indices.numpy())[:, 1:] != np.sort(indices.numpy())[:, :-1]).all(), "k different ones"
+
+
 def test_a_crowd_is_thinned_out_by_smaller_radii(monkeypatch):
     def force(queries, points, k, own):
         forced.append(len(queries))

@@ -6,21 +6,16 @@ without threads of its own it is ready in half a second, once for each precision
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from itertools import pairwise
 from typing import Any
 
 import numba
 import numpy as np
 import numpy.typing as npt
 
-from fusewise.kernels.threads import in_threads, n_threads
+from fusewise.kernels.threads import in_ranges
 
 Real = npt.NDArray[np.floating[Any]]
 Index = npt.NDArray[np.integer[Any]]
-
-#: Multiplications below which starting threads costs more than it gives.
-WORTH_THREADS = 2**22
 
 #: Sums may be taken in any order, so that they run on vector units; nothing else is relaxed.
 _compiled = numba.njit(nogil=True, cache=True, fastmath={"reassoc", "contract", "nsz"})
@@ -29,7 +24,7 @@ _compiled = numba.njit(nogil=True, cache=True, fastmath={"reassoc", "contract", 
 def edge_squares(points: Real, first: Index, second: Index) -> Real:
     """||a_i - a_j||² for every edge (i, j)."""
     s = np.empty(len(first), points.dtype)
-    _in_ranges(len(first), points.shape[1], lambda begin, end: _edge_squares(points, first, second, s, begin, end))
+    in_ranges(len(first), points.shape[1], lambda begin, end: _edge_squares(points, first, second, s, begin, end))
     return s
 
 
@@ -37,7 +32,7 @@ def gather(weights: Real, indptr: Index, edges: Index) -> tuple[Real, Real]:
     """Weights of the edges in row order (each edge stands in two rows), and their sums by rows."""
     data = np.empty(len(edges), weights.dtype)
     degree = np.empty(len(indptr) - 1, weights.dtype)
-    _in_ranges(len(degree), 16, lambda begin, end: _gather(weights, indptr, edges, data, degree, begin, end))
+    in_ranges(len(degree), 16, lambda begin, end: _gather(weights, indptr, edges, data, degree, begin, end))
     return data, degree
 
 
@@ -45,22 +40,10 @@ def laplacian(indptr: Index, indices: Index, data: Real, degree: Real, points: R
     """L u: d_i u_i - sum_j w_ij u_j."""
     out = np.empty(points.shape, points.dtype)
     work = (len(indices) * points.shape[1]) // max(len(out), 1)
-    _in_ranges(
+    in_ranges(
         len(out), work, lambda begin, end: _laplacian(indptr, indices, data, degree, points, out, begin, end)
     )  # fmt: skip
     return out
-
-
-def _in_ranges(n: int, work: int, loop: Callable[[int, int], None]) -> None:
-    """Run a loop over 0 ... n, in threads where there is enough work (multiplications per item)."""
-    threads = n_threads() if n * work > WORTH_THREADS else 1
-    if threads == 1:
-        loop(0, n)
-        return
-    # Several ranges for each thread, since rows differ in length.
-    cuts = np.linspace(0, n, 8 * threads + 1).astype(int).tolist()
-    for _ in in_threads(lambda ends: loop(*ends), list(pairwise(cuts))):
-        pass
 
 
 @_compiled

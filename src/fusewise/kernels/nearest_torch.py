@@ -1,9 +1,12 @@
-"""The k nearest neighbours of every point, exactly, on a device.
+"""The k nearest neighbours of every point on a device: exactly, but for the largest sets of points.
 
 Points are sorted into tiles of about a hundred by median splits, so that each tile fills a small box. The tiles whose
 centres are nearest give every point k neighbours and with them a radius that holds its true ones. A tile is then
 compared with those tiles alone whose boxes come within the radius of any of its points, by a kernel that keeps the few
 distances below the radius and forgets the rest: they never reach memory.
+
+In ten dimensions every tile of a cluster comes within that radius of every other. Where these are too many (beyond a
+million points, say), the nearest ``MOST_TILES`` are looked at: the neighbours beyond are few.
 """
 
 from __future__ import annotations
@@ -28,6 +31,9 @@ SEED_TILES = 16
 #: Places kept for each neighbour wanted, since the first radius holds some points too many. Where it holds more than
 #: there are places, those kept give a smaller radius to try; after so many attempts, brute force.
 PLACES_EACH, ATTEMPTS = 16, 4
+
+#: A tile is compared with at most so many, some hundred thousand points.
+MOST_TILES, HALVINGS = 2048, 6
 
 #: Numbers in one block of distances, and in all the blocks that one launch of the kernel needs.
 BLOCK, LAUNCH = 2**28, 2**30
@@ -170,16 +176,18 @@ def _by_tiles(points: Array, k: int, collect: Any) -> tuple[Array, Array]:
             found, places, counts = collect(tiles.coordinates, some, radii, *_near_tiles(tiles, some, radii), n_places)
             best = found.topk(k, dim=2, largest=False)
             chosen = tiles.order.reshape(-1)[places.gather(2, best.indices)]
-            complete = left & (counts <= n_places)
+            enough, crowded = counts >= k, counts > n_places
+            complete = left & enough & ~crowded
             squares[owners[complete]], indices[owners[complete]] = best.values[complete], chosen[complete]
             left = left & ~complete
-            if not left.any():
+            again = left & crowded
+            if not again.any():
                 break
             # The k nearest of those that were kept are no nearer than the k nearest of all.
-            radii = torch.where(left, _widened(best.values[:, :, -1]), -1)
-        crowded = owners[left]
-        if len(crowded):
-            squares[crowded], indices[crowded] = _by_force(points[crowded], points, k, crowded)
+            radii = torch.where(again, _widened(best.values[:, :, -1]), -1)
+        rest = owners[left]
+        if len(rest):
+            squares[rest], indices[rest] = _by_force(points[rest], points, k, rest)
     return squares, indices
 
 
@@ -209,7 +217,10 @@ def _first_radii(tiles: Tiles, some: slice, k: int) -> Array:
 
 
 def _near_tiles(tiles: Tiles, some: slice, radii: Array) -> tuple[Array, Array]:
-    """For each of some tiles, those whose boxes come within the radius of any of its points: rows and columns."""
+    """For each of some tiles, those whose boxes come within the radius of any of its points: rows and columns.
+
+    Of more than ``MOST_TILES`` the nearest, by halving the radius' range until about so many are left.
+    """
     import torch
 
     low, high = tiles.boxes
@@ -217,7 +228,16 @@ def _near_tiles(tiles: Tiles, some: slice, radii: Array) -> tuple[Array, Array]:
     for d in range(low.shape[1]):
         apart = torch.maximum(low[None, :, d] - high[some, None, d], low[some, None, d] - high[None, :, d])
         gap += apart.clip_(0, None).square_()
-    near = gap <= radii.amax(1)[:, None]
+    reach = radii.amax(1)
+    crowded = ((gap <= reach[:, None]).sum(1) > MOST_TILES).nonzero()[:, 0]
+    if len(crowded):
+        theirs, few, many = gap[crowded], torch.zeros_like(reach[crowded]), reach[crowded]
+        for _ in range(HALVINGS):
+            middle = (few + many) / 2
+            fits = (theirs <= middle[:, None]).sum(1) <= MOST_TILES
+            few, many = torch.where(fits, middle, few), torch.where(fits, many, middle)
+        reach[crowded] = many
+    near = gap <= reach[:, None]
     starts = torch.zeros(len(near) + 1, dtype=torch.int64, device=low.device)
     starts[1:] = near.sum(1).cumsum(0)
     return starts, near.nonzero()[:, 1].to(torch.int32)

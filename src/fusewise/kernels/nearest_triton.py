@@ -65,15 +65,17 @@ def _collect(  # type: ignore[no-untyped-def]  # Triton reads annotations as its
         kept = (square <= radius[None, :]) & inside[:, None]
         kept = kept & ((lane[:, None] != lane[None, :]) | (tile != other))
         square = tl.where(kept, square, float("inf"))
-        # Few are left: taking the nearest of each column away, again and again, needs no arrays of addresses.
-        best, which = tl.min(square, 0, return_indices=True)
-        while tl.min(best) < float("inf"):
+        # Few are left, in most tiles none: taking the nearest of each column away, again and again, needs no arrays of
+        # addresses.
+        least = tl.min(tl.min(square, 0))
+        while least < float("inf"):
+            best, which = tl.min(square, 0, return_indices=True)
             found = best < float("inf")
             room = found & (count < n_places)
             tl.store(squares + base + count, best, mask=room)
             tl.store(places + base + count, (other * size + which).to(tl.int32), mask=room)
             count += found.to(tl.int32)
             square = tl.where(lane[:, None] == which[None, :], float("inf"), square)
-            best, which = tl.min(square, 0, return_indices=True)
+            least = tl.min(tl.min(square, 0))
         at += 1
     tl.store(counts + row * size + lane, count, mask=inside)

@@ -8,12 +8,16 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
+from itertools import pairwise
 from typing import TypeVar
 
 from threadpoolctl import ThreadpoolController
 
 T = TypeVar("T")
 R = TypeVar("R")
+
+#: Multiplications below which starting threads costs more than it gives.
+WORTH_THREADS = 2**22
 
 #: Threads that ``in_threads`` may use within ``small_products``; other threads than the one that entered it see none.
 _threads: ContextVar[int] = ContextVar("threads", default=0)
@@ -41,6 +45,18 @@ def in_threads(work: Callable[[T], R], items: Sequence[T]) -> Iterator[R]:
         finally:
             for future in begun:
                 future.cancel()
+
+
+def in_ranges(n: int, work: int, loop: Callable[[int, int], None]) -> None:
+    """Run a loop over 0 ... n, in threads where there is enough work (multiplications per item)."""
+    threads = n_threads() if n * work > WORTH_THREADS else 1
+    if threads == 1:
+        loop(0, n)
+        return
+    # Several ranges for each thread, since items differ.
+    cuts = [n * k // (8 * threads) for k in range(8 * threads + 1)]
+    for _ in in_threads(lambda ends: loop(*ends), list(pairwise(cuts))):
+        pass
 
 
 @contextmanager

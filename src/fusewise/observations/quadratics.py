@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from fusewise.kernels import blocks
 from fusewise.observations.entries import Real, Values
 
 
@@ -72,7 +73,7 @@ class Quadratics:
 
     def normal(self, centers: Values) -> Values:
         """G_i u_i."""
-        return np.asarray(np.einsum("ikl,il->ik", self.gram, centers))
+        return blocks.products(self.gram, centers)
 
     def solve(self, anchors: Values, pull: Real) -> Values:
         """argmin_u ||A_i u - b_i||² + t_i ||u - v_i||² = v_i + (G_i + t_i I)^+ (h_i - G_i v_i)."""
@@ -86,6 +87,5 @@ class Quadratics:
         """(G_i + t_i I)^-1, as a function of the right-hand sides."""
         # Without a pull, what a point has not seen is free: a touch of one keeps the system regular.
         floor = np.finfo(pull.dtype).eps * max(1.0, float(np.abs(self.gram).max(initial=0)))
-        system = self.gram + np.maximum(pull, 100 * floor)[:, None, None] * np.eye(self.shape[1])
-        inverse = np.linalg.inv(system)
-        return lambda right: np.asarray(np.einsum("ikl,il->ik", inverse, right))
+        inverse = blocks.inverses(self.gram, np.maximum(pull, 100 * floor))
+        return lambda right: blocks.products(inverse, right)

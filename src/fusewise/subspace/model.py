@@ -8,6 +8,7 @@ from typing import Any
 import numba
 import numpy as np
 
+from fusewise.kernels import blocks
 from fusewise.kernels.threads import in_threads
 from fusewise.subspace.table import Array, as_table, centered
 
@@ -136,9 +137,8 @@ def coordinates(subspace: Subspace, values: Any, mask: Any = None) -> tuple[Arra
     """
     precision, vector = information(subspace, values, mask)
     scales = np.sqrt(subspace.variances)  # kept on both sides: a variance of zero is a coordinate of zero
-    system = scales[:, None] * precision * scales + np.eye(subspace.rank)
-    covariance = scales[:, None] * np.linalg.inv(system) * scales
-    return np.einsum("ikl,il->ik", covariance, vector), covariance
+    covariance = scales[:, None] * blocks.inverses(scales[:, None] * precision * scales, np.ones(len(vector))) * scales
+    return blocks.products(covariance, vector), covariance
 
 
 def reconstruct(subspace: Subspace, v: Array) -> Array:

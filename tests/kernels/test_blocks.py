@@ -1,0 +1,34 @@
+"""Products with small matrices and their inverses, against NumPy's."""
+
+import numpy as np
+import pytest
+
+from fusewise.kernels import blocks, threads
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex64, np.complex128])
+@pytest.mark.parametrize("r", [1, 2, 7])
+@pytest.mark.parametrize("worth", [0, 2**60], ids=["threads", "no threads"])
+def test_blocks(dtype, r, worth, monkeypatch):
+    monkeypatch.setattr(threads, "WORTH_THREADS", worth)
+    monkeypatch.setattr(threads, "n_threads", lambda: 2)
+    rng = np.random.default_rng(r)
+    parts = rng.normal(size=(2, 50, r + 1, r))
+    factors = (parts[0] + 1j * parts[1] if np.issubdtype(dtype, np.complexfloating) else parts[0]).astype(dtype)
+    grams = np.swapaxes(factors.conj(), 1, 2) @ factors
+    shift = rng.uniform(0.5, 1, 50).astype(grams.real.dtype)
+    precision = 1e-3 if grams.real.dtype == np.float32 else 1e-10
+
+    found = blocks.inverses(grams, shift)
+    assert found.dtype == dtype
+    np.testing.assert_allclose(found, np.linalg.inv(grams + shift[:, None, None] * np.eye(r)), atol=precision)
+    vectors = factors[:, 0]
+    np.testing.assert_allclose(
+        blocks.products(grams, vectors), np.squeeze(grams @ vectors[:, :, None], 2), rtol=precision, atol=precision
+    )
+
+
+def test_views_and_broadcasts_are_as_good_as_arrays():
+    grams = np.broadcast_to(np.diag([1.0, 3.0])[::-1, ::-1], (4, 2, 2))
+    np.testing.assert_allclose(blocks.inverses(grams, np.ones(4)), np.broadcast_to(np.diag([0.25, 0.5]), (4, 2, 2)))
+    np.testing.assert_allclose(blocks.products(grams, np.ones((4, 2))), np.tile([3.0, 1.0], (4, 1)))
