@@ -174,7 +174,7 @@ def whole(n: int, r: int, device: str) -> None:
 
     def fused(rows: np.ndarray) -> np.ndarray:
         how = {"rank": r, "n_neighbors": NEIGHBORS, "device": device, "tol": 1e-3}
-        return fuse(rows, lam=1.0, penalty=H1(0.3), **how).labels
+        return fuse(rows, lam=10.0, penalty=H1(1.0), **how).labels
 
     for name, work in ((f"fuse on {device}", fused), ("the default, on the CPU", FusionClustering().fit_predict)):
         work(table[:5000])  # compiles

@@ -15,7 +15,7 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
-from fusewise.kernels.lanes import LANES, factorise
+from fusewise.kernels.lanes import LANES, OPTIONS, accumulate, combine, factorise
 from fusewise.observations import InMemory, SparseEntries
 from fusewise.observations.entries import Real
 from fusewise.subspace import Subspace
@@ -232,93 +232,102 @@ def each_applied(matrices: Any, kinds: Any, vectors: Any) -> Any:
     return found
 
 
-@numba.njit(cache=True, nogil=True)
+@numba.njit(**OPTIONS)
 def _inverses(precision: Any, factors: Any, begin: Any, roots: bool) -> Any:
     """B^-1 and log det B of each pattern, B = I + L' A L with the L of its group; R^-1 with B = R R' if asked for."""
     r, n = precision.shape[0], precision.shape[2]
     inverse, log_det, root = np.empty((r, r, n)), np.zeros(n), np.zeros((r, r, n if roots else 0))
-    lower, undone, work = np.empty((r, r, LANES)), np.empty((r, r, LANES)), np.empty((r, r, LANES))
-    pivot, s = np.empty((r, LANES)), work[0, 0]
+    matrices, lower, undone = np.empty((r, r, LANES)), np.empty((r, r, LANES)), np.empty((r, r, LANES))
+    pivot, half, total = np.empty((r, LANES)), np.empty((r, LANES)), np.empty(LANES)
     for g in range(len(begin) - 1):
+        factor = factors[:, :, g].T.copy()
         for start in range(begin[g], begin[g + 1], LANES):
             n_now = min(LANES, begin[g + 1] - start)
-            _turn(precision[:, :, start : start + n_now], factors[:, :, g], work, lower)
+            for i in range(r):
+                for j in range(r):
+                    held, source = matrices[i, j], precision[i, j]
+                    for c in range(n_now):
+                        held[c] = source[start + c]
+            _turn(matrices, factor, half, lower, n_now)
             factorise(lower, pivot, 1.0, n_now)
             _undo(lower, pivot, undone, n_now)
             for i in range(r):
+                scale = pivot[i]
                 for c in range(n_now):
-                    log_det[start + c] -= 2 * np.log(pivot[i, c])
+                    log_det[start + c] -= 2 * np.log(scale[c])
                 for j in range(i + 1):
                     for c in range(n_now):
-                        s[c] = 0.0
-                    for k in range(i, r):
-                        for c in range(n_now):
-                            s[c] += undone[k, i, c] * undone[k, j, c]
+                        total[c] = 0.0
+                    accumulate(total, 1.0, undone[i], undone[j], i, r, n_now)
+                    one, other = inverse[i, j], inverse[j, i]
                     for c in range(n_now):
-                        inverse[i, j, start + c] = s[c]
-                        inverse[j, i, start + c] = s[c]
-                        if roots:
-                            root[i, j, start + c] = undone[i, j, c]
+                        one[start + c] = total[c]
+                        other[start + c] = total[c]
+                    if roots:
+                        to, source = root[i, j], undone[j, i]
+                        for c in range(n_now):
+                            to[start + c] = source[c]
     return inverse, log_det, root
 
 
-@numba.njit(cache=True, nogil=True)
-def _turn(matrices: Any, factor: Any, half: Any, turned: Any) -> None:
-    """The lower triangles of L' A L."""
-    r, _, n = matrices.shape
+@numba.njit(**OPTIONS)
+def _turn(matrices: Any, factor: Any, half: Any, turned: Any, n: int) -> None:
+    """The lower triangles of L' A L, A symmetric; `factor` is L'."""
+    r = len(factor)
     for i in range(r):
         for j in range(r):
-            for c in range(n):
-                half[i, j, c] = 0.0
-            for k in range(i, r):
-                for c in range(n):
-                    half[i, j, c] += factor[k, i] * matrices[k, j, c]
+            combine(half[j], factor[i], matrices[j], i, r, n)
         for j in range(i + 1):
-            for c in range(n):
-                turned[i, j, c] = 0.0
-            for k in range(j, r):
-                for c in range(n):
-                    turned[i, j, c] += half[i, k, c] * factor[k, j]
+            combine(turned[i, j], factor[j], half, j, r, n)
 
 
-@numba.njit(cache=True, nogil=True)
+@numba.njit(**OPTIONS)
 def _undo(lower: Any, pivot: Any, undone: Any, n: int) -> None:
-    """R^-1 of the factors that ``factorise`` leaves."""
+    """(R^-1)' of the factors R that ``factorise`` leaves."""
     for i in range(lower.shape[0]):
+        scale, diagonal = pivot[i], undone[i, i]
         for c in range(n):
-            undone[i, i, c] = pivot[i, c]
+            diagonal[c] = scale[c]
         for j in range(i):
+            entry = undone[j, i]
             for c in range(n):
-                undone[i, j, c] = 0.0
-            for k in range(j, i):
-                for c in range(n):
-                    undone[i, j, c] -= lower[i, k, c] * undone[k, j, c]
+                entry[c] = 0.0
+            accumulate(entry, -1.0, lower[i], undone[j], j, i, n)
             for c in range(n):
-                undone[i, j, c] *= pivot[i, c]
+                entry[c] *= scale[c]
 
 
-@numba.njit(cache=True, nogil=True)
+@numba.njit(**OPTIONS)
 def _distances(covariances: Any, spread: Any, kinds: Any, away: Any) -> Any:
     """x' (C + S)^-1 x for each x (r x N) with the C of its kind (r x r x U), and log det(C + S) of each kind."""
     r, n = away.shape
     n_kinds = covariances.shape[2]
-    lower, pivot = np.empty((r, r, n_kinds)), np.empty((r, n_kinds))
+    lower, pivot = np.empty((r, r, LANES)), np.empty((r, LANES))
+    factors = np.empty((r, r, n_kinds))  # one over the diagonal
     distance, log_det = np.zeros(n), np.zeros(n_kinds)
     for start in range(0, n_kinds, LANES):
-        now = slice(start, min(start + LANES, n_kinds))
+        n_now = min(LANES, n_kinds - start)
         for i in range(r):
             for j in range(i + 1):
-                lower[i, j, now] = covariances[i, j, now] + spread[i, j]
-        factorise(lower[:, :, now], pivot[:, now], 0.0, now.stop - now.start)
+                entry, source, shift = lower[i, j], covariances[i, j], spread[i, j]
+                for c in range(n_now):
+                    entry[c] = source[start + c] + shift
+        factorise(lower, pivot, 0.0, n_now)
         for i in range(r):
-            for c in range(now.start, now.stop):
-                log_det[c] -= 2 * np.log(pivot[i, c])
+            for j in range(i + 1):
+                to, source = factors[i, j], pivot[i] if i == j else lower[i, j]
+                for c in range(n_now):
+                    to[start + c] = source[c]
+            for c in range(n_now):
+                log_det[start + c] -= 2 * np.log(pivot[i, c])
     whitened = away.copy()
     for i in range(r):
+        row, scale = whitened[i], factors[i, i]
         for k in range(i):
+            entry, before = factors[i, k], whitened[k]
             for c in range(n):
-                whitened[i, c] -= lower[i, k, kinds[c]] * whitened[k, c]
+                row[c] -= entry[kinds[c]] * before[c]
         for c in range(n):
-            whitened[i, c] *= pivot[i, kinds[c]]
-            distance[c] += whitened[i, c] * whitened[i, c]
+            row[c] *= scale[kinds[c]]
+            distance[c] += row[c] * row[c]
     return distance, log_det

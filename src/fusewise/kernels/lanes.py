@@ -1,4 +1,9 @@
-"""Small matrices side by side, the many of them last: compiled loops over these do several at once."""
+"""Small matrices side by side, the many of them last: compiled loops over these do several at once.
+
+A matrix is r x r x lanes, and an entry of it a row of lanes, which lie side by side in memory: loops over a slice of a
+larger array, whose step the compiler cannot know, would take twice as long. Four products at a time share the way of
+their sum to memory and back.
+"""
 
 from __future__ import annotations
 
@@ -7,24 +12,67 @@ from typing import Any
 import numba
 import numpy as np
 
-#: Matrices worked on at once: long enough for the loops over them to be worth entering, and all in the nearest cache.
-LANES = 64
+#: Matrices worked on at once: long enough for the loops over them to be worth entering, and all in the nearest caches.
+LANES = 128
+
+#: How loops over lanes are compiled: sums may be taken in any order.
+OPTIONS: dict[str, Any] = {
+    "cache": True,
+    "nogil": True,
+    "error_model": "numpy",
+    "fastmath": {"reassoc", "contract", "nsz"},
+}
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@numba.njit(inline="always", **OPTIONS)
+def accumulate(total: Any, sign: float, a: Any, b: Any, first: int, last: int, n: int) -> None:
+    """Add to the total (n lanes) sign (a_k b_k + ...), k from `first` up to `last`."""
+    k = first
+    while k + 4 <= last:
+        a0, a1, a2, a3 = a[k], a[k + 1], a[k + 2], a[k + 3]
+        b0, b1, b2, b3 = b[k], b[k + 1], b[k + 2], b[k + 3]
+        for c in range(n):
+            total[c] += sign * (a0[c] * b0[c] + a1[c] * b1[c] + a2[c] * b2[c] + a3[c] * b3[c])
+        k += 4
+    while k < last:
+        a0, b0 = a[k], b[k]
+        for c in range(n):
+            total[c] += sign * a0[c] * b0[c]
+        k += 1
+
+
+@numba.njit(inline="always", **OPTIONS)
+def combine(total: Any, weights: Any, b: Any, first: int, last: int, n: int) -> None:
+    """Set the total (n lanes) to w_k b_k + ..., k from `first` up to `last`, the weights alike in all lanes."""
+    for c in range(n):
+        total[c] = 0.0
+    k = first
+    while k + 4 <= last:
+        w0, w1, w2, w3 = weights[k], weights[k + 1], weights[k + 2], weights[k + 3]
+        b0, b1, b2, b3 = b[k], b[k + 1], b[k + 2], b[k + 3]
+        for c in range(n):
+            total[c] += w0 * b0[c] + w1 * b1[c] + w2 * b2[c] + w3 * b3[c]
+        k += 4
+    while k < last:
+        w0, b0 = weights[k], b[k]
+        for c in range(n):
+            total[c] += w0 * b0[c]
+        k += 1
+
+
+@numba.njit(**OPTIONS)
 def factorise(lower: Any, pivot: Any, shift: float, n: int) -> None:
     """R with R R' = C + shift I in place of the lower triangles of the first n matrices C (r x r x lanes).
 
     But for the diagonals: one over these goes to `pivot` (r x lanes).
     """
-    r = lower.shape[0]
-    for i in range(r):
+    for i in range(lower.shape[0]):
         for j in range(i + 1):
-            for k in range(j):
+            entry, scale = lower[i, j], pivot[j]
+            accumulate(entry, -1.0, lower[i], lower[j], 0, j, n)
+            if i == j:
                 for c in range(n):
-                    lower[i, j, c] -= lower[i, k, c] * lower[j, k, c]
-            for c in range(n):
-                if i == j:
-                    pivot[i, c] = 1 / np.sqrt(shift + lower[i, i, c])
-                else:
-                    lower[i, j, c] *= pivot[j, c]
+                    scale[c] = 1 / np.sqrt(shift + entry[c])
+            else:
+                for c in range(n):
+                    entry[c] *= scale[c]

@@ -54,7 +54,7 @@ def _entropy(mixture: Mixture, places: Real) -> float:
     scores = np.empty((len(places), mixture.n_components))
     for k in range(mixture.n_components):
         factor = np.linalg.cholesky(regular(mixture.spreads[k]))
-        distance = np.square(np.linalg.solve(factor, (places - mixture.means[k]).T)).sum(axis=0)
+        distance = np.square((places - mixture.means[k]) @ np.linalg.inv(factor).T).sum(axis=1)
         size = np.log(np.diag(factor)).sum()
         scores[:, k] = np.log(mixture.shares[k]) - size - (TAIL + r) / 2 * np.log1p(distance / TAIL)
     certain, _ = probabilities(scores)
