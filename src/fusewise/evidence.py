@@ -233,6 +233,22 @@ def each_applied(matrices: Any, kinds: Any, vectors: Any) -> Any:
 
 
 @numba.njit(**OPTIONS)
+def by_groups(matrices: Any, begin: Any, vectors: Any) -> Any:
+    """The product of each matrix (r x r x U) with the vector of its group (r x K)."""
+    r, _, n = matrices.shape
+    found = np.zeros((r, n))
+    for i in range(r):
+        row = found[i]
+        for j in range(r):
+            entries = matrices[i, j]
+            for g in range(len(begin) - 1):
+                weight = vectors[j, g]
+                for c in range(begin[g], begin[g + 1]):
+                    row[c] += weight * entries[c]
+    return found
+
+
+@numba.njit(**OPTIONS)
 def _inverses(precision: Any, factors: Any, begin: Any, roots: bool) -> Any:
     """B^-1 and log det B of each pattern, B = I + L' A L with the L of its group; R^-1 with B = R R' if asked for."""
     r, n = precision.shape[0], precision.shape[2]

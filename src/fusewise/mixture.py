@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import gammaln
 
-from fusewise.evidence import Evidence, Groups, Index, Marginal, each_applied
+from fusewise.evidence import Evidence, Groups, Index, Marginal, by_groups, each_applied
 from fusewise.observations.entries import Real
 from fusewise.spreads import TAIL, Seen, Spreads, em_step, fisher_step
 
@@ -138,8 +138,10 @@ def probabilities(densities: Real) -> tuple[Real, Real]:
 
     Never quite zero: numbers too small to be normal would slow every product down a hundredfold.
     """
-    total = np.logaddexp.reduce(densities, axis=1)
-    return np.exp(np.maximum(densities - total[:, None], -100.0)), total
+    top = densities.max(axis=1, keepdims=True)
+    shares = np.exp(np.maximum(densities - top, -100.0))
+    sums = shares.sum(axis=1, keepdims=True)
+    return shares / sums, (top + np.log(sums))[:, 0]
 
 
 def log_tails(distance: Real, dimensions: Index) -> Real:
@@ -172,7 +174,7 @@ def _explain(groups: Groups, marginal: Marginal, means: Real) -> _Explained:
     evidence = groups.evidence
     m = np.einsum("jkg,gk->jg", marginal.undone, means)
     own = m[:, groups.pattern_group]
-    moved = own - each_applied(marginal.inverse, np.arange(own.shape[1]), own)
+    moved = own - by_groups(marginal.inverse, groups.pattern_begin, m)
     rows = own[:, evidence.pattern]
     pull = marginal.target - moved[:, evidence.pattern]
     away = groups.turned(marginal.undone, evidence.places) - rows
@@ -207,10 +209,11 @@ def _seen(groups: Groups, explained: _Explained, shares: Real, weights: Real) ->
 
 def _summed(groups: Groups, marginal: Marginal, weights: Real) -> Real:
     """sum_i w_i B_i^-1 over the rows of each group, K x r x r."""
-    n = marginal.inverse.shape[2]
+    r, _, n = marginal.inverse.shape
     per_pattern = np.bincount(groups.evidence.pattern, weights, minlength=n)
-    sums = np.add.reduceat(marginal.inverse * per_pattern, groups.pattern_begin[:-1], axis=2)
-    return np.ascontiguousarray(sums.transpose(2, 0, 1))
+    flat = marginal.inverse.reshape(r * r, n)
+    spans = (slice(*span) for span in pairwise(groups.pattern_begin))
+    return np.array([flat[:, span] @ per_pattern[span] for span in spans]).reshape(-1, r, r)
 
 
 def _weights(evidence: Evidence, distance: Real) -> Real:
