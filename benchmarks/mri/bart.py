@@ -1,6 +1,6 @@
 """BART's ``pics`` (Uecker et al. 2015) as baselines, called through files if ``bart`` is on the PATH.
 
-Temporal total variation and locally low rank frames; with a trajectory, any regulariser.
+Temporal total variation and locally low rank frames, on the grid and at a trajectory.
 """
 
 from __future__ import annotations
@@ -8,14 +8,19 @@ from __future__ import annotations
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from off_grid import Scan
 
 from fusewise.mri.formats import read_cfl, write_cfl
 
 Array = Any
+
+#: (weight, iterations) to the options of ``pics``.
+Penalty = Callable[[float, int], list[str]]
 
 #: BART's dimension of time, and its flag.
 TIME = 10
@@ -26,15 +31,25 @@ def at_hand() -> bool:
     return shutil.which("bart") is not None
 
 
-def temporal_tv(kspace: Array, mask: Array, weight: float = 0.003, n_iter: int = 100) -> Array:
+def temporal_tv(weight: float, n_iter: int) -> list[str]:
     """l1 norm of the differences in time, by ADMM."""
-    return pics(kspace[:, None], ones_like(kspace), ["-R", f"T:{IN_TIME}:0:{weight}", "-i", str(n_iter)], mask=mask)
+    return ["-R", f"T:{IN_TIME}:0:{weight}", "-i", str(n_iter)]
 
 
-def locally_low_rank(kspace: Array, mask: Array, weight: float = 0.01, n_iter: int = 100, block: int = 8) -> Array:
+def locally_low_rank(weight: float, n_iter: int, block: int = 8) -> list[str]:
     """Nuclear norm of blocks of pixels over time, by FISTA."""
-    options = ["-R", f"L:{IN_SPACE}:{IN_SPACE}:{weight}", "-b", str(block), "-i", str(n_iter)]
-    return pics(kspace[:, None], ones_like(kspace), options, mask=mask)
+    return ["-R", f"L:{IN_SPACE}:{IN_SPACE}:{weight}", "-b", str(block), "-i", str(n_iter)]
+
+
+def on_grid(kspace: Array, mask: Array, *, penalty: Penalty, weight: float = 0.003, n_iter: int = 100) -> Array:
+    """Frames of one coil, from k-space T x ny x nx and its mask."""
+    maps = np.ones((1, *kspace.shape[1:]), np.complex64)
+    return pics(kspace[:, None], maps, penalty(weight, n_iter), mask=mask)
+
+
+def off_grid(scan: Scan, *, penalty: Penalty, weight: float = 0.003, n_iter: int = 100) -> Array:
+    """Frames of several coils at a trajectory; steps by the largest eigenvalue (-e), or FISTA runs away."""
+    return pics(scan.kspace, scan.maps, ["-e", *penalty(weight, n_iter)], trajectory=scan.trajectory)
 
 
 def pics(
@@ -69,7 +84,3 @@ def to_dimensions(array: Array) -> Array:
     """T x coils x ny x nx to BART's (y, x, 1, coils, ..., T)."""
     frames, coils, ny, nx = array.shape
     return array.transpose(2, 3, 1, 0).reshape(ny, nx, 1, coils, *(6 * [1]), frames)
-
-
-def ones_like(kspace: Array) -> Array:
-    return np.ones((1, *kspace.shape[1:]), np.complex64)

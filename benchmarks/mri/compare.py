@@ -47,6 +47,12 @@ LADDERS: dict[str, dict[str, tuple[float, float]]] = {
 }
 
 
+def barts(method: Method, n_iter: int) -> dict[str, Method]:
+    """BART's two baselines, on the grid or off it."""
+    penalties = {"BART temporal TV": bart.temporal_tv, "BART locally low rank": bart.locally_low_rank}
+    return {name: partial(method, penalty=penalty, n_iter=n_iter) for name, penalty in penalties.items()}
+
+
 def on_grid(args: argparse.Namespace, images: Any, seed: int, offset: float) -> dict[str, Method]:
     """Methods for one coil on the grid, their data bound."""
     mask = radial_mask(len(images), images.shape[1:], args.golden, args.navigators, offset=offset)
@@ -58,8 +64,7 @@ def on_grid(args: argparse.Namespace, images: Any, seed: int, offset: float) -> 
         "view sharing": baselines.view_sharing,
         "STORM": baselines.storm,
         "L+S": partial(baselines.low_rank_plus_sparse, n_iter=args.iterations, **device),
-        "BART temporal TV": partial(bart.temporal_tv, n_iter=args.iterations),
-        "BART locally low rank": partial(bart.locally_low_rank, n_iter=args.iterations),
+        **barts(bart.on_grid, args.iterations),
         "Fusewise": lambda k, m: reconstruct(k, m, random_state=seed, verbose=args.verbose, **device).images,
     }
     return {name: partial(method, kspace, mask) for name, method in methods.items()}
@@ -80,6 +85,7 @@ def at_trajectory(args: argparse.Namespace, images: Any, seed: int, offset: floa
         "view sharing": off_grid.view_sharing,
         "STORM": off_grid.storm,
         "L+S": partial(off_grid.low_rank_plus_sparse, n_iter=args.iterations),
+        **barts(bart.off_grid, args.iterations),
         "Fusewise": lambda scan: reconstruct(scan.kspace, trajectory=path, maps=maps, **settings).images,
     }
     scan = off_grid.Scan(kspace, path, maps, args.device)

@@ -15,7 +15,7 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
-from fusewise.kernels.lanes import LANES, OPTIONS, accumulate, combine, factorise
+from fusewise.kernels.lanes import LANES, accumulate, combine, compiled, factorise
 from fusewise.observations import InMemory, SparseEntries
 from fusewise.observations.entries import Real
 from fusewise.subspace import Subspace
@@ -232,7 +232,7 @@ def each_applied(matrices: Any, kinds: Any, vectors: Any) -> Any:
     return found
 
 
-@numba.njit(**OPTIONS)
+@compiled
 def by_groups(matrices: Any, begin: Any, vectors: Any) -> Any:
     """The product of each matrix (r x r x U) with the vector of its group (r x K)."""
     r, _, n = matrices.shape
@@ -248,7 +248,7 @@ def by_groups(matrices: Any, begin: Any, vectors: Any) -> Any:
     return found
 
 
-@numba.njit(**OPTIONS)
+@compiled
 def _inverses(precision: Any, factors: Any, begin: Any, roots: bool) -> Any:
     """B^-1 and log det B of each pattern, B = I + L' A L with the L of its group; R^-1 with B = R R' if asked for."""
     r, n = precision.shape[0], precision.shape[2]
@@ -286,7 +286,7 @@ def _inverses(precision: Any, factors: Any, begin: Any, roots: bool) -> Any:
     return inverse, log_det, root
 
 
-@numba.njit(**OPTIONS)
+@compiled
 def _turn(matrices: Any, factor: Any, half: Any, turned: Any, n: int) -> None:
     """The lower triangles of L' A L, A symmetric; `factor` is L'."""
     r = len(factor)
@@ -297,7 +297,7 @@ def _turn(matrices: Any, factor: Any, half: Any, turned: Any, n: int) -> None:
             combine(turned[i, j], factor[j], half, j, r, n)
 
 
-@numba.njit(**OPTIONS)
+@compiled
 def _undo(lower: Any, pivot: Any, undone: Any, n: int) -> None:
     """(R^-1)' of the factors R that ``factorise`` leaves."""
     for i in range(lower.shape[0]):
@@ -313,7 +313,7 @@ def _undo(lower: Any, pivot: Any, undone: Any, n: int) -> None:
                 entry[c] *= scale[c]
 
 
-@numba.njit(**OPTIONS)
+@compiled
 def _distances(covariances: Any, spread: Any, kinds: Any, away: Any) -> Any:
     """x' (C + S)^-1 x for each x (r x N) with the C of its kind (r x r x U), and log det(C + S) of each kind."""
     r, n = away.shape

@@ -16,15 +16,10 @@ import numpy as np
 LANES = 128
 
 #: How loops over lanes are compiled: sums may be taken in any order.
-OPTIONS: dict[str, Any] = {
-    "cache": True,
-    "nogil": True,
-    "error_model": "numpy",
-    "fastmath": {"reassoc", "contract", "nsz"},
-}
+compiled = numba.njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
 
 
-@numba.njit(inline="always", **OPTIONS)
+@numba.njit(cache=True, nogil=True, inline="always")
 def accumulate(total: Any, sign: float, a: Any, b: Any, first: int, last: int, n: int) -> None:
     """Add to the total (n lanes) sign (a_k b_k + ...), k from `first` up to `last`."""
     k = first
@@ -41,7 +36,7 @@ def accumulate(total: Any, sign: float, a: Any, b: Any, first: int, last: int, n
         k += 1
 
 
-@numba.njit(inline="always", **OPTIONS)
+@numba.njit(cache=True, nogil=True, inline="always")
 def combine(total: Any, weights: Any, b: Any, first: int, last: int, n: int) -> None:
     """Set the total (n lanes) to w_k b_k + ..., k from `first` up to `last`, the weights alike in all lanes."""
     for c in range(n):
@@ -60,7 +55,7 @@ def combine(total: Any, weights: Any, b: Any, first: int, last: int, n: int) -> 
         k += 1
 
 
-@numba.njit(**OPTIONS)
+@compiled
 def factorise(lower: Any, pivot: Any, shift: float, n: int) -> None:
     """R with R R' = C + shift I in place of the lower triangles of the first n matrices C (r x r x lanes).
 

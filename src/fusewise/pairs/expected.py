@@ -21,6 +21,7 @@ from fusewise.kernels.lanes import LANES, factorise
 from fusewise.kernels.threads import in_threads
 from fusewise.observations.entries import Real
 from fusewise.pairs.distances import Index
+from fusewise.pairs.near_places import nearest_places
 from fusewise.pairs.neighbors import NeighborPairs
 
 #: Up to so many points every pair is weighed; beyond, the nearest by place alone are weighed again.
@@ -55,13 +56,15 @@ def nearest_expected(places: Real, covariances: Real, n_neighbors: int, device: 
         return NeighborPairs.from_neighbors(found, device=device)
     tree = cKDTree(places)
     variance = _spacing(tree, k + 1) ** 2
+    nearest = nearest_places(places, tree)
     neighbors = np.empty((n, k), np.intp)
 
     def choose(rows: Index) -> None:
         if n <= EXHAUSTIVE:
             candidates = np.broadcast_to(np.arange(n), (len(rows), n))
         else:
-            candidates = np.asarray(tree.query(places[rows], min(n, CANDIDATES * k + 1))[1])
+            candidates = nearest(places[rows], min(n, CANDIDATES * k + 1))
+            candidates = np.where(candidates < 0, rows[:, None], candidates)
         weights = _log_expected_weights(places, covariances, rows, candidates, variance)
         chosen = np.argpartition(-weights, k - 1, axis=1)[:, :k]
         neighbors[rows] = np.take_along_axis(candidates, chosen, axis=1)
