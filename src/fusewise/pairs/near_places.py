@@ -18,7 +18,7 @@ from fusewise.pairs.distances import Index
 MANY, FEW = 50_000, 4
 
 #: Lists, in units of the square root of the number of points; those looked into; points by which their centres are
-#: found, for each list. Of the 46 nearest of a million points in ten dimensions 99.7% are found, in a seventh of the
+#: found, for each list. Of the 46 nearest of a million points in ten dimensions 99.7% are found, in an eighth of the
 #: tree's time (``benchmarks/neighbors.py``).
 LISTS, PROBED, TRAINED = 4, 40, 40
 
