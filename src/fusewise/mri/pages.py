@@ -25,16 +25,18 @@ PAGE = """<!doctype html><html lang="en"><meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1"><title>{title}</title>
 <style>body{{font-family:sans-serif;max-width:60em;margin:2em auto;padding:0 1em;background:#111;color:#eee}}
 img{{image-rendering:pixelated;max-width:100%}} polyline{{fill:none;stroke:#8cf}}
-.movie{{min-width:20em}} .warning{{color:#fb6;font-weight:bold}}</style>
+.movie{{min-width:20em}} .many{{min-width:min(40em,100%)}} .mask{{min-width:12em}}
+.warning{{color:#fb6;font-weight:bold}}</style>
 <h1>{title}</h1><p class="warning">{warning}</p>
 <p>{summary}</p>
 <h2>Movie</h2><img class="movie" src="movie.gif" alt="all frames, one after another">
-<h2>Frames</h2><img src="frames.png" alt="frames evenly spaced in time">
-<h2>A line through the middle over time</h2><img src="profile.png" alt="position (down) against time (across)">
+<h2>Frames</h2><img class="many" src="frames.png" alt="frames evenly spaced in time">
+<h2>A line through the middle over time</h2>
+<img class="many" src="profile.png" alt="position (down) against time (across)">
 {rhythms}
 <h2>Clusters of frames</h2><p>Mean frame of each cluster, the largest first ({sizes} frames).</p>
-<img src="clusters.png" alt="mean frame of each cluster">
-<h2>Samples of the first frame</h2><img src="sampling.png" alt="k-space locations sampled"></html>
+<img class="many" src="clusters.png" alt="mean frame of each cluster">
+<h2>Samples of the first frame</h2><img class="mask" src="sampling.png" alt="k-space locations sampled"></html>
 """
 
 
