@@ -6,6 +6,7 @@ from scipy import integrate, optimize, stats
 
 from fusewise import mixture as module
 from fusewise.evidence import Evidence, _inverses
+from fusewise.kernels.lanes import LANES
 from fusewise.mixture import TAIL, Mixture, fit_groups, soften
 from fusewise.observations import as_entries
 from fusewise.subspace import Subspace
@@ -210,6 +211,22 @@ class TestDensities:
                 assert distances[i, k] == pytest.approx((x - mean) @ np.linalg.solve(covariance, x - mean), rel=1e-6)
         np.testing.assert_allclose(densities[-1], np.log(mixture.shares), atol=1e-6)  # a row with nothing observed
         np.testing.assert_allclose(distances[-1], 0, atol=1e-6)
+
+    def test_rows_of_many_patterns_are_as_rows_of_few(self):
+        # More patterns of holes than are worked on at once.
+        rng = np.random.default_rng(4)
+        X = rng.normal(size=(5 * LANES // 2, 12))
+        X[rng.random(X.shape) < 0.4] = np.nan
+        subspace = Subspace(np.zeros(12), np.linalg.qr(rng.normal(size=(12, 5)))[0], np.ones(5), 0.5)
+        mixture, few = self.mixture(rng, 5), np.array_split(np.arange(len(X)), 20)
+        evidence = Evidence.of(subspace, as_entries(X))
+        assert evidence.precision.shape[2] > 2 * LANES
+        for found, *parts in zip(
+            mixture.log_densities(evidence),
+            *(mixture.log_densities(Evidence.of(subspace, as_entries(X[rows]))) for rows in few),
+            strict=True,
+        ):
+            np.testing.assert_allclose(found, np.concatenate(parts), rtol=1e-5, atol=1e-5)
 
     def test_conditional_is_gaussian_conditioning(self, case):
         subspace, entries, mu, _ = case

@@ -11,7 +11,6 @@ from scipy import sparse
 from fusewise.observations import ArrayBlocks, ParquetBlocks, as_entries, as_sparse_entries, blocks
 from fusewise.subspace import choose_rank, coordinates, fit_subspace, information
 from fusewise.subspace import fit as module
-from fusewise.subspace.model import _invert
 
 
 def table(n=600, p=8, rank=2, hidden=0.3, seed=0):
@@ -129,17 +128,6 @@ class TestSparse:
         assert_allclose(covariance(fit_subspace(other, rank=rank)), covariance(fit), rtol=1e-6, atol=1e-8)
         for ours, theirs in zip(information(fit, other), information(fit, one), strict=True):
             assert_allclose(ours, theirs, atol=1e-10)
-
-
-@pytest.mark.parametrize("imaginary", [0, 1j])
-def test_inverses_are_those_of_lapack(imaginary):
-    rng = np.random.default_rng(0)
-    A = rng.normal(size=(40, 5, 5)) + imaginary * rng.normal(size=(40, 5, 5))
-    systems = A @ A.conj().transpose(0, 2, 1) + 0.1 * np.eye(5)
-    inverses = systems.copy()
-    log_det = _invert(inverses)
-    assert_allclose(inverses, np.linalg.inv(systems), rtol=1e-9, atol=1e-12)
-    assert_allclose(log_det, np.linalg.slogdet(systems)[1], rtol=1e-12)
 
 
 @pytest.mark.parametrize("blur", [None, np.linspace(0, 2, 8)])

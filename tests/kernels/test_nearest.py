@@ -76,8 +76,16 @@ def test_of_many_tiles_the_nearest_are_searched(most, recall, monkeypatch):
     points = draw(1000)
     tiles = Tiles.of(torch.from_numpy(points.astype(np.float32)))
     every = slice(0, len(tiles.order))
-    starts, _ = nearest_torch._near_tiles(tiles, every, nearest_torch._first_radii(tiles, every, 3))
-    assert starts.diff().max() < len(tiles.order) / 2, "some were left out"
+    radii = nearest_torch._first_radii(tiles, every, 3)
+    kept = nearest_torch._near_tiles(tiles, every, radii)[0].diff()
+    with monkeypatch.context() as unlimited:
+        unlimited.setattr(nearest_torch, "MOST_TILES", len(tiles.order))
+        near = nearest_torch._near_tiles(tiles, every, radii)[0].diff()
+    crowded = near > most
+    assert crowded.any()
+    assert (kept[~crowded] == near[~crowded]).all()
+    assert (kept[crowded] > most).all(), "enough are looked at"
+    assert kept[crowded].float().mean() < most + 8, "and few more"
     squares, indices = nearest_torch._by_tiles(torch.from_numpy(points.astype(np.float32)), 3, collect)
     exact, order = by_hand(points, 3)
     found = np.linalg.norm(points[:, None] - points[indices.numpy()], axis=2)

@@ -21,12 +21,12 @@ def products(blocks: Blocks, vectors: Blocks) -> Blocks:
     return out
 
 
-def inverses(blocks: Blocks, shift: Blocks) -> Blocks:
-    """(G_i + t_i I)^-1 of Hermitian G_i (N x r x r), each sum positive definite."""
+def inverses(blocks: Blocks, shift: Blocks) -> tuple[Blocks, Blocks]:
+    """(G_i + t_i I)^-1 of Hermitian G_i (N x r x r), each sum positive definite; and log det(G_i + t_i I)."""
     n, r, _ = blocks.shape
-    out = np.empty_like(blocks, order="C")
-    in_ranges(n, r**3, lambda begin, end: _inverses(blocks, shift, out, begin, end))
-    return out
+    out, log_det = np.empty_like(blocks, order="C"), np.zeros(n)
+    in_ranges(n, r**3, lambda begin, end: _inverses(blocks, shift, out, log_det, begin, end))
+    return out, log_det
 
 
 #: Sums may be taken in any order, so that they run on vector units.
@@ -44,24 +44,33 @@ def _products(blocks: Any, vectors: Any, out: Any, begin: int, end: int) -> None
             out[i, k] = total
 
 
-@_compiled
-def _inverses(blocks: Any, shift: Any, out: Any, begin: int, end: int) -> None:
-    """Gauss and Jordan's elimination in place; pivots of positive definite matrices need no search."""
+@numba.njit(nogil=True, cache=True, error_model="numpy")
+def _inverses(blocks: Any, shift: Any, out: Any, log_det: Any, begin: int, end: int) -> None:
     r = blocks.shape[1]
-    for i in range(begin, end):
-        a = out[i]
-        for k in range(r):
-            for j in range(r):
-                a[k, j] = blocks[i, k, j]
-            a[k, k] += shift[i]
-        for k in range(r):
-            pivot = 1 / a[k, k]
-            a[k, k] = 1
-            for j in range(r):
-                a[k, j] *= pivot
-            for m in range(r):
-                if m != k:
-                    factor = a[m, k]
-                    a[m, k] = 0
-                    for j in range(r):
-                        a[m, j] -= factor * a[k, j]
+    lower = np.zeros((r, r), blocks.dtype)  # a Cholesky factor, then its inverse
+    for m in range(begin, end):
+        for i in range(r):
+            diagonal = blocks[m, i, i].real + shift[m]
+            for j in range(i + 1):
+                s = blocks[m, i, j]
+                if i == j:
+                    s += shift[m]
+                for k in range(j):
+                    s -= lower[i, k] * np.conj(lower[j, k])
+                # a pivot below rounding is rounding: without noise, a row that sees little is all but singular
+                lower[i, j] = np.sqrt(max(s.real, 1e-15 * diagonal)) if i == j else s / lower[j, j].real
+            log_det[m] += 2 * np.log(lower[i, i].real)
+        for j in range(r):
+            lower[j, j] = 1 / lower[j, j].real
+            for i in range(j + 1, r):
+                s = lower[i, j] * lower[j, j]
+                for k in range(j + 1, i):
+                    s += lower[i, k] * lower[k, j]
+                lower[i, j] = -s / lower[i, i].real
+        for i in range(r):
+            for j in range(i + 1):
+                s = np.conj(lower[i, i]) * lower[i, j]
+                for k in range(i + 1, r):
+                    s += np.conj(lower[k, i]) * lower[k, j]
+                out[m, i, j] = s
+                out[m, j, i] = np.conj(s)

@@ -1,6 +1,6 @@
 """The k nearest neighbours of every point on a device: exactly, but for the largest sets of points.
 
-Points are sorted into tiles of about a hundred by median splits, so that each tile fills a small box. The tiles whose
+Points are sorted into tiles of some dozens by median splits, so that each tile fills a small box. The tiles whose
 centres are nearest give every point k neighbours and with them a radius that holds its true ones. A tile is then
 compared with those tiles alone whose boxes come within the radius of any of its points, by a kernel that keeps the few
 distances below the radius and forgets the rest: they never reach memory.
@@ -32,7 +32,7 @@ SEED_TILES = 16
 #: there are places, those kept give a smaller radius to try; after so many attempts, brute force.
 PLACES_EACH, ATTEMPTS = 16, 4
 
-#: A tile is compared with at most so many, some hundred thousand points.
+#: A tile is compared with about so many at most, some hundred thousand points; how closely their number is met.
 MOST_TILES, HALVINGS = 2048, 6
 
 #: Numbers in one block of distances, and in all the blocks that one launch of the kernel needs.

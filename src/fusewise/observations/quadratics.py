@@ -87,5 +87,5 @@ class Quadratics:
         """(G_i + t_i I)^-1, as a function of the right-hand sides."""
         # Without a pull, what a point has not seen is free: a touch of one keeps the system regular.
         floor = np.finfo(pull.dtype).eps * max(1.0, float(np.abs(self.gram).max(initial=0)))
-        inverse = blocks.inverses(self.gram, np.maximum(pull, 100 * floor))
+        inverse, _ = blocks.inverses(self.gram, np.maximum(pull, 1000 * floor))
         return lambda right: blocks.products(inverse, right)

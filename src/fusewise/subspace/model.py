@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-import numba
 import numpy as np
 
 from fusewise.kernels import blocks
@@ -61,43 +60,10 @@ def posterior(y: Any, pattern: Any, loadings: Array, noise: float) -> tuple[Arra
     """``M_i = W_I^H W_I + noise I``: returns ``M_i^-1``, ``m_i = M_i^-1 W_I^H y_i`` and ``log det M_i``."""
     r = loadings.shape[1]
     outer = (loadings.conj()[:, :, None] * loadings[:, None, :]).reshape(-1, r * r)
-    system = np.asarray(pattern @ outer).reshape(-1, r, r) + noise * np.eye(r)
-    log_det = _invert(system)
+    grams = np.asarray(pattern @ outer).reshape(-1, r, r)
+    inverse, log_det = blocks.inverses(grams, np.full(len(grams), noise))
     right = np.asarray(y @ loadings.conj())
-    return system, np.einsum("ikl,il->ik", system, right), log_det
-
-
-@numba.njit(cache=True, nogil=True, error_model="numpy")
-def _invert(systems: Any) -> Any:
-    """Turn Hermitian positive definite matrices into their inverses; the logarithms of their determinants."""
-    n, r, _ = systems.shape
-    log_det = np.zeros(n)
-    lower = np.zeros((r, r), systems.dtype)  # a Cholesky factor, then its inverse
-    for m in range(n):
-        a = systems[m]
-        for i in range(r):
-            for j in range(i + 1):
-                s = a[i, j]
-                for k in range(j):
-                    s -= lower[i, k] * np.conj(lower[j, k])
-                # a pivot below rounding is rounding: without noise, a row that sees little is all but singular
-                lower[i, j] = np.sqrt(max(s.real, 1e-15 * a[i, i].real)) if i == j else s / lower[j, j].real
-            log_det[m] += 2 * np.log(lower[i, i].real)
-        for j in range(r):
-            lower[j, j] = 1 / lower[j, j].real
-            for i in range(j + 1, r):
-                s = lower[i, j] * lower[j, j]
-                for k in range(j + 1, i):
-                    s += lower[i, k] * lower[k, j]
-                lower[i, j] = -s / lower[i, i].real
-        for i in range(r):
-            for j in range(i + 1):
-                s = np.conj(lower[i, i]) * lower[i, j]
-                for k in range(i + 1, r):
-                    s += np.conj(lower[k, i]) * lower[k, j]
-                a[i, j] = s
-                a[j, i] = np.conj(s)
-    return log_det
+    return inverse, np.einsum("ikl,il->ik", inverse, right), log_det
 
 
 def information(subspace: Subspace, values: Any, mask: Any = None) -> tuple[Array, Array]:
@@ -137,7 +103,8 @@ def coordinates(subspace: Subspace, values: Any, mask: Any = None) -> tuple[Arra
     """
     precision, vector = information(subspace, values, mask)
     scales = np.sqrt(subspace.variances)  # kept on both sides: a variance of zero is a coordinate of zero
-    covariance = scales[:, None] * blocks.inverses(scales[:, None] * precision * scales, np.ones(len(vector))) * scales
+    inverse, _ = blocks.inverses(scales[:, None] * precision * scales, np.ones(len(vector)))
+    covariance = scales[:, None] * inverse * scales
     return blocks.products(covariance, vector), covariance
 
 
