@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 from scipy import fft
 
-from fusewise.kernels.arrays import library, to_host
-from fusewise.mri.arrays import energy, placement, threads
+from fusewise.kernels.arrays import energy, library, to_host
+from fusewise.kernels.devices import placement
+from fusewise.mri.arrays import threads
 from fusewise.mri.fourier import AXES, invert, to_plain
 from fusewise.mri.navigator import Bands, common_locations, signals
 from fusewise.mri.normal import NormalEquations, on_grid_equations

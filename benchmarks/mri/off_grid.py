@@ -13,8 +13,8 @@ from typing import Any
 import baselines
 import numpy as np
 
-from fusewise.kernels.arrays import beside, library, to_host
-from fusewise.mri.arrays import inner, placement, real_times
+from fusewise.kernels.arrays import beside, inner, library, real_times, to_host
+from fusewise.kernels.devices import placement
 from fusewise.mri.cells import Cells
 from fusewise.mri.kernels import gram, squared_distances
 from fusewise.mri.normal import Convolution, NormalEquations, off_grid_equations

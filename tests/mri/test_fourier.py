@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from fusewise.kernels.arrays import to_host
-from fusewise.mri.arrays import fft2, ifft2, placement
+from fusewise.kernels.devices import placement
+from fusewise.mri.arrays import fft2, ifft2
 from fusewise.mri.fourier import invert, to_plain, transform
 
 SHAPES = [(6, 8), (7, 5)]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from fusewise.kernels.arrays import to_host
-from fusewise.mri.arrays import placement
+from fusewise.kernels.devices import placement
 from fusewise.mri.normal import Convolution, off_grid_equations, on_grid_equations, point_spread_spectra
 from fusewise.mri.operators import Gridded, Nufft
 from fusewise.mri.sampling import radial_trajectory

@@ -11,6 +11,7 @@ from scipy.linalg import cho_factor, cho_solve
 
 from fusewise.fusion.problem import Problem
 from fusewise.kernels.arrays import Array
+from fusewise.kernels.krylov import conjugate_gradients, shrunk_by
 from fusewise.observations.entries import Values
 from fusewise.pairs import DenseWeights, Weighted
 
@@ -46,7 +47,7 @@ def solve_quadratic(
     """
     if isinstance(weighted, DenseWeights) and problem.observations.is_complete:
         return _solve_directly(problem, weighted)
-    return _conjugate_gradients(problem, weighted, centers, shrink, max_steps)
+    return _solve_by_steps(problem, weighted, centers, shrink, max_steps)
 
 
 def _solve_directly(problem: Problem, weighted: DenseWeights) -> Values:
@@ -59,7 +60,7 @@ def _solve_directly(problem: Problem, weighted: DenseWeights) -> Values:
     return solved
 
 
-def _conjugate_gradients(problem: Problem, weighted: Weighted, centers: Array, shrink: float, max_steps: int) -> Array:
+def _solve_by_steps(problem: Problem, weighted: Weighted, centers: Array, shrink: float, max_steps: int) -> Array:
     """All features at once; each has its own step length where the observations do not couple them."""
     observations, coupling = problem.observations, 2 * problem.lam
 
@@ -70,25 +71,14 @@ def _conjugate_gradients(problem: Problem, weighted: Weighted, centers: Array, s
         products = (a.conj() * b).real
         return products.sum(0) if observations.separable else products.sum()
 
-    precondition = observations.preconditioner(coupling * weighted.degree)
-    residual = observations.target - system(centers)
-    scaled = precondition(residual)
-    direction, energy = scaled, inner(residual, scaled)
-    goal = shrink**2 * energy
-    for _ in range(max_steps):
-        if bool((energy <= goal).all()):
-            break
-        pushed = system(direction)
-        step = _safe_ratio(energy, inner(direction, pushed))
-        centers = centers + step * direction
-        residual = residual - step * pushed
-        scaled = precondition(residual)
-        following = inner(residual, scaled)
-        direction = scaled + _safe_ratio(following, energy) * direction
-        energy = following
+    steps = conjugate_gradients(
+        system,
+        observations.preconditioner(coupling * weighted.degree),
+        observations.target - system(centers),
+        inner,
+        max_steps=max_steps,
+        enough=shrunk_by(shrink),
+    )
+    for length, direction, _ in steps:
+        centers = centers + length * direction
     return centers
-
-
-def _safe_ratio(a: Array, b: Array) -> Array:
-    """a / b, and 0 where b is not positive (a column already solved)."""
-    return (b > 0) * a / (b + (b <= 0))

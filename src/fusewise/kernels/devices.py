@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fusewise.kernels.arrays import Array
+
+#: Array on the host to array where it shall be worked on.
+Placement = Callable[[npt.NDArray[Any]], Array]
 
 
 def torch_device(name: str) -> Any:
@@ -30,6 +39,16 @@ def torch_device(name: str) -> Any:
     if name == "auto":
         return None
     raise RuntimeError(f"device={name!r}, but torch sees no CUDA device: use device='cpu' or 'auto'")
+
+
+def placement(device: str) -> Placement:
+    """The way to a device, named as for ``torch_device``."""
+    where = torch_device(device)
+    if where is None:
+        return np.asarray
+    import torch
+
+    return lambda array: torch.as_tensor(np.ascontiguousarray(array), device=where)
 
 
 def device_memory(device: Any) -> int:

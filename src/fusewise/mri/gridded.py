@@ -8,12 +8,13 @@ from dataclasses import replace
 import numpy as np
 from scipy import fft
 
-from fusewise.kernels.arrays import beside, library
-from fusewise.mri.arrays import Array, Placement, ifft2, real_times, single
+from fusewise.fusion.columns import ColumnInverse, Columns
+from fusewise.kernels.arrays import beside, library, real_times, single
+from fusewise.kernels.devices import Placement
+from fusewise.mri.arrays import Array, ifft2
 from fusewise.mri.fourier import AXES, radii, to_plain
 from fusewise.mri.interpolate import ByImage, BySample, Solver
 from fusewise.mri.kernels import LocalKernels
-from fusewise.mri.locations import LocationInverse, Locations
 from fusewise.mri.navigator import Bands, common_locations, signals
 from fusewise.mri.normal import on_grid_equations
 from fusewise.mri.operators import Gridded
@@ -73,9 +74,9 @@ def reconstruct_gridded(
     return Places(solver, kernels, choice.noise).solve(mean, choice, tell)
 
 
-def by_location(mask: Array, where: Array, bands: Bands, like: Array) -> Locations:
-    """Samples of a mask T x ny x nx by location, each location of the kind of its band."""
-    return Locations.of(mask.reshape(len(mask), -1), like, bands.which(where.ravel()))
+def by_location(mask: Array, where: Array, bands: Bands, like: Array) -> Columns:
+    """Frames of a mask T x ny x nx as rows with missing entries: a location is a column, of the kind of its band."""
+    return Columns.of(mask.reshape(len(mask), -1), like, bands.which(where.ravel()))
 
 
 def start_from_bands(
@@ -85,7 +86,7 @@ def start_from_bands(
     where: Array,
     rng: np.random.Generator,
     maps: Array | None,
-    locations: Locations | None = None,
+    columns: Columns | None = None,
 ) -> tuple[Array, Choice]:
     """Images under one kernel for each band, each coil's k-space by itself, then combined by the maps.
 
@@ -96,20 +97,20 @@ def start_from_bands(
     mask, where : T x ny x nx, what to use of it, and the radius of each location (1 at the edge).
     rng : chooses the locations by which scale and noise are chosen, for all coils by the first.
     maps : coils x ny x nx; None: one coil that sees everything alike.
-    locations : ``by_location`` of the mask, if that is known.
+    columns : ``by_location`` of the mask, if that is known.
     """
     seen, radius = mask.reshape(len(mask), -1), where.ravel()
     coils = iter(coils)
     mean, values = about_mean(next(coils), seen)
     bands = bands.beside(values)
     choice = choose_bands(bands, values, seen, radius, rng)
-    locations = by_location(mask, where, bands, values) if locations is None else locations
+    columns = by_location(mask, where, bands, values) if columns is None else columns
     kernels = bands.kernels(choice.scale)
-    inverse = LocationInverse.under(kernels, locations, choice.noise)
+    inverse = ColumnInverse.under(kernels, columns, choice.noise)
     members = [beside(np.flatnonzero(bands.which(radius) == band), values) for band in range(len(bands))]
 
     def estimated(mean: Array, values: Array) -> Array:
-        found = locations.unpack(inverse.apply(locations.pack(values)))
+        found = columns.unpack(inverse(columns.pack(values)))
         for kernel, here in zip(single(kernels), members, strict=True):
             found[:, here] = real_times(kernel, found[:, here])
         found += mean

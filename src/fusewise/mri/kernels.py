@@ -19,19 +19,21 @@ from typing import Any
 
 import numpy as np
 
-from fusewise.kernels.arrays import beside, library, to_host
-from fusewise.mri.arrays import (
-    Array,
+from fusewise.kernels.arrays import (
     add_to_diagonals,
     as_real,
     batches,
+    beside,
     double,
     each,
     inverse,
+    library,
     medians,
     real_times,
+    to_host,
     zeros,
 )
+from fusewise.mri.arrays import Array
 from fusewise.mri.tiles import Tiles
 
 #: Kernels are built and applied in single precision: their error is far below that of any reconstruction.
@@ -41,7 +43,7 @@ PRECISION = np.float32
 def gram(rows: Array) -> Array:
     """Re <u_i, u_j> of rows about their mean."""
     rows = rows.reshape(len(rows), -1)
-    real = as_real(rows - rows.mean(axis=0))
+    real: Array = as_real(rows - rows.mean(axis=0))
     return real @ real.T
 
 

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import fft
 
-from fusewise.kernels.arrays import library
-from fusewise.mri.arrays import Array, Placement, batches, cropped_ifft, energy, padded_fft, threads
+from fusewise.kernels.arrays import batches, energy, library
+from fusewise.kernels.devices import Placement
+from fusewise.mri.arrays import Array, cropped_ifft, padded_fft, threads
 from fusewise.mri.operators import Gridded, Nufft
 
 

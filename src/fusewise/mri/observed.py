@@ -12,6 +12,7 @@ from scipy import sparse
 from fusewise.fidelity import Quadratic
 from fusewise.fusion.loop import Descent, descend
 from fusewise.fusion.problem import Problem
+from fusewise.kernels.krylov import conjugate_gradients, shrunk_by
 from fusewise.mri.arrays import Array
 from fusewise.mri.fourier import invert, transform
 from fusewise.mri.kernels import median_distance
@@ -74,23 +75,18 @@ class FourierObservations:
 
     def solve(self, anchors: Array, pull: Array) -> Array:
         """argmin_u ||A_i u - b_i||² + t_i ||u - v_i||², frame by frame by conjugate gradients, all frames abreast."""
-        precondition = self.preconditioner(pull)
         strength = pull[:, None]
-        residual = self.target - self.normal(anchors)
-        centers, scaled = anchors.copy(), precondition(residual)
-        direction, energy = scaled, _inner(residual, scaled)
-        goal = self.tol**2 * energy
-        for _ in range(500):
-            if np.all(energy <= goal):
-                break
-            pushed = self.normal(direction) + strength * direction
-            step = _ratio(energy, _inner(direction, pushed))[:, None]
-            centers = centers + step * direction
-            residual = residual - step * pushed
-            scaled = precondition(residual)
-            following = _inner(residual, scaled)
-            direction = scaled + _ratio(following, energy)[:, None] * direction
-            energy = following
+        steps = conjugate_gradients(
+            lambda frames: self.normal(frames) + strength * frames,
+            self.preconditioner(pull),
+            self.target - self.normal(anchors),
+            lambda a, b: np.sum(a.conj() * b, axis=1, keepdims=True).real,
+            max_steps=500,
+            enough=shrunk_by(self.tol),
+        )
+        centers = anchors
+        for length, direction, _ in steps:
+            centers = centers + length * direction
         return np.asarray(centers, dtype=anchors.dtype)
 
     def confine(self, centers: Array) -> Array:
@@ -175,11 +171,3 @@ def frame_affinities(distances: Array, n_neighbors: int = 4, temporal: float = 0
     weights[steps + 1, steps] = np.maximum(weights[steps + 1, steps], temporal)
     np.fill_diagonal(weights, 0)
     return sparse.csr_matrix(weights)
-
-
-def _inner(a: Array, b: Array) -> Array:
-    return np.asarray(np.sum(a.conj() * b, axis=1).real)
-
-
-def _ratio(a: Array, b: Array) -> Array:
-    return np.where(b > 0, a / np.where(b > 0, b, 1), 0)

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fusewise.fusion.interpolation import Interpolated
 from fusewise.kernels.arrays import to_host
 from fusewise.mri.arrays import Array
-from fusewise.mri.interpolate import Solution, Solver
+from fusewise.mri.interpolate import Solver
 from fusewise.mri.kernels import LocalKernels, effective_rank
 from fusewise.mri.result import Reconstruction
 from fusewise.mri.selecting import Choice, choose_local, decibels
@@ -88,7 +89,7 @@ class Places:
         solution = self.solver(chosen, lam, steps=self.solver.final_steps, start=start)
         history = solution.history
         tell(f"done: residual {history[-1]:.1e} after {len(history) - 1} steps")
-        images = to_host(mean + solution.images)
+        images = to_host(mean + solution.centers)
         sigma = float(np.sqrt(local.scale * np.median(self.kernels.medians)))
         return Reconstruction(
             images, lam, sigma, effective_rank(chosen.covariance().mean(), lam), history, bands, local
@@ -102,7 +103,7 @@ class _Trials:
         self.places, self.unit, self.tell = places, unit, tell
         self.energy = places.solver.held_energy
         self.best_score = -np.inf
-        self.best: Solution | None = None
+        self.best: Interpolated | None = None
         self.kernels = places.kernels
 
     def at(self, scale: float) -> LocalKernels:
@@ -115,7 +116,7 @@ class _Trials:
         """Score in decibels."""
         places = self.places
         found = places.solver(self.at(scale), noise * self.unit, whole=False, steps=places.solver.trial_steps)
-        score = decibels(self.energy, places.solver.missed(found.images))
+        score = decibels(self.energy, places.solver.missed(found.centers))
         if score > self.best_score:
             self.best_score, self.best = score, found
         self.tell(f"places: scale {scale}, noise {noise}: held-out samples {score:.2f} dB")

@@ -12,7 +12,8 @@ import numpy as np
 from scipy import fft
 
 from fusewise.kernels.arrays import to_host
-from fusewise.mri.arrays import Array, Placement
+from fusewise.kernels.devices import Placement
+from fusewise.mri.arrays import Array
 from fusewise.mri.cells import Cells
 from fusewise.mri.fourier import AXES, radii, to_plain
 from fusewise.mri.gridded import start_from_bands
@@ -66,7 +67,7 @@ def reconstruct_radial(
     fitted, unseen = (off_grid_equations(operator, deviations, weights * part, place) for part in (~held, held))
     solver = ByImage(fitted, unseen, float(cells.mask.mean()))
     tell("point spread functions of the samples are known")
-    better = mean + solver(kernels, QUIET * kernels.variance, whole=False, steps=solver.trial_steps).images
+    better = mean + solver(kernels, QUIET * kernels.variance, whole=False, steps=solver.trial_steps).centers
     tell("frames from the samples where they are; kernels anew")
     return Places(solver, by_place(better)).solve(mean, choice, tell)
 

@@ -7,7 +7,8 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from fusewise.mri.arrays import Array, placement
+from fusewise.kernels.devices import placement
+from fusewise.mri.arrays import Array
 from fusewise.mri.coils import maps_from_images, mean_gridded_images, sensitivity_maps
 from fusewise.mri.gridded import reconstruct_gridded
 from fusewise.mri.places import Teller

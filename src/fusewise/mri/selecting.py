@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from fusewise.kernels.arrays import beside
-from fusewise.mri.arrays import Array, energy
-from fusewise.mri.locations import Locations, left_out
+from fusewise.fusion.columns import Columns, left_out
+from fusewise.kernels.arrays import beside, energy
+from fusewise.mri.arrays import Array
 from fusewise.mri.navigator import Bands
 
 #: Locations over which a setting is judged: enough for a hundredth of a decibel, few enough for a second.
@@ -55,12 +55,12 @@ def choose_bands(bands: Bands, values: Array, mask: Array, radii: Array, rng: np
     if not len(candidates):
         return Choice(SCALES[1], NOISES[1], float("nan"))
     some = rng.choice(candidates, min(JUDGED, len(candidates)), replace=False)
-    locations = Locations.of(mask[:, some], values, bands.which(radii[some]))
-    judged = locations.pack(values[:, beside(some, values)])
+    columns = Columns.of(mask[:, some], values, bands.which(radii[some]))
+    judged = columns.pack(values[:, beside(some, values)])
     whole = energy(judged)
     tried = []
     for scale in SCALES:
-        errors = left_out(bands.kernels(scale), locations, NOISES, judged)
+        errors = left_out(bands.kernels(scale), columns, NOISES, judged)
         tried += [(scale, noise, decibels(whole, error)) for noise, error in zip(NOISES, errors, strict=True)]
     return best(tried)
 

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba.extending import get_cython_function_address
 
 
 def inverses_in_place(matrices: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -40,6 +39,8 @@ def inverses_in_place(matrices: npt.NDArray[Any]) -> npt.NDArray[Any]:
 @cache
 def _routines(kind: str) -> tuple[Any, Any]:
     """Factor a matrix, and make of the factor the inverse: xPOTRF and xPOTRI for "f" or "d"."""
+    from numba.extending import get_cython_function_address  # takes a while to import
+
     number = ctypes.POINTER(ctypes.c_int)
     signature = ctypes.CFUNCTYPE(None, ctypes.c_char_p, number, ctypes.c_void_p, number, number)
     prefix = {"f": "s", "d": "d"}[kind]

@@ -1,0 +1,123 @@
+"""Interpolation against dense linear algebra, against fusion, and the objective, which never rises."""
+
+import numpy as np
+import pytest
+
+from fusewise.fidelity import Quadratic
+from fusewise.fusion.interpolation import Interpolated, by_points, by_samples
+from fusewise.fusion.problem import Problem
+from fusewise.fusion.steps import solve_quadratic
+from fusewise.observations import Entries
+from fusewise.pairs import CompletePairs
+from fusewise.penalties import H1
+
+N, P, SAMPLES = 6, 4, 3
+LAM = 0.3
+
+
+class Measured:
+    """Points of P entries, each seen through a matrix of its own, and a covariance of them all that couples entries."""
+
+    def __init__(self, seed=0):
+        rng = np.random.default_rng(seed)
+        self.matrices = rng.standard_normal((N, SAMPLES, P)) + 1j * rng.standard_normal((N, SAMPLES, P))
+        self.samples = rng.standard_normal((N, SAMPLES)) + 1j * rng.standard_normal((N, SAMPLES))
+        places = rng.standard_normal((P, N, 2))  # each entry has a kernel of its own
+        distances = np.square(places[:, :, None] - places[:, None]).sum(axis=3)
+        self.kernels = np.exp(-distances)
+        self.density = float(np.mean([np.trace(a.conj().T @ a).real / P for a in self.matrices]))
+
+    def forward(self, u):
+        return np.einsum("nsp,np->ns", self.matrices, u)
+
+    def adjoint(self, b):
+        return np.einsum("nsp,ns->np", self.matrices.conj(), b)
+
+    def normal(self, u):
+        return self.adjoint(self.forward(u))
+
+    def covariance(self, u):
+        return np.einsum("pnm,mp->np", self.kernels, u)
+
+    def shrunk(self, r):
+        systems = self.density * self.kernels + LAM * np.eye(N)
+        return np.linalg.solve(systems, r.T[..., None])[..., 0].T
+
+    def objective(self, u):
+        penalty = np.vdot(u.T, np.linalg.solve(self.kernels, u.T[..., None])[..., 0]).real
+        return np.linalg.norm(self.forward(u) - self.samples) ** 2 + LAM * penalty
+
+    def minimiser(self):
+        """One dense system for all points and entries."""
+        units = np.eye(N * P).reshape(-1, N, P)
+        normal = np.stack([self.normal(e).ravel() for e in units], axis=1)
+        covariance = np.stack([self.covariance(e).ravel() for e in units], axis=1)
+        right = self.adjoint(self.samples).ravel()
+        return np.linalg.solve(normal + LAM * np.linalg.inv(covariance), right).reshape(N, P)
+
+    def solve(self, way, start=None, **stop):
+        if way == "points":
+            target = self.adjoint(self.samples)
+            return by_points(self.normal, target, self.shrunk, self.density, LAM, start, **stop)
+        start = Interpolated(np.zeros((N, P), complex), np.zeros((N, SAMPLES), complex)) if start is None else start
+        return by_samples(
+            lambda a: self.covariance(self.adjoint(a)), self.forward, self.samples, lambda r: r, LAM, start, **stop
+        )
+
+
+@pytest.mark.parametrize("way", ["points", "samples"])
+def test_solution_is_the_dense_minimiser(way):
+    data = Measured()
+    found = data.solve(way, max_steps=200, tol=1e-12)
+    np.testing.assert_allclose(found.centers, data.minimiser(), atol=1e-8)
+    assert found.history[0] == 1
+    assert found.history[-1] <= 1e-12
+
+
+@pytest.mark.parametrize("way", ["points", "samples"])
+def test_a_start_is_gone_on_from(way):
+    data = Measured()
+    first = data.solve(way, max_steps=4, tol=0)
+    size = first.history[-1]
+    second = data.solve(way, start=first, max_steps=200, tol=1e-12)
+    assert second.history[0] == pytest.approx(size, rel=1e-8)
+    np.testing.assert_allclose(second.centers, data.minimiser(), atol=1e-8)
+
+
+def test_the_objective_never_rises():
+    data = Measured()
+    centers = [data.solve("points", max_steps=k, tol=0).centers for k in range(1, 40)]
+    values = [np.linalg.norm(data.samples) ** 2, *map(data.objective, centers)]
+    assert np.all(np.diff(values) <= 1e-9)
+    assert values[-1] == pytest.approx(data.objective(data.minimiser()), rel=1e-6)
+
+
+def test_points_carry_their_inverse_image():
+    """The dual is K^-1 u, by which a solve is gone on from."""
+    data = Measured()
+    found = data.solve("points", max_steps=5, tol=0)
+    np.testing.assert_allclose(data.covariance(found.dual), found.centers, atol=1e-8)
+
+
+def test_with_the_laplacian_for_the_inverse_covariance_it_is_fusion():
+    """K^-1 = 2 L, made invertible by a little: the minimum of fusion's majoriser on a table with holes."""
+    rng = np.random.default_rng(0)
+    values, mask = rng.standard_normal((N, P)), rng.random((N, P)) < 0.7
+    mask[0] = True
+    entries = Entries(np.where(mask, values, 0), mask)
+    problem = Problem(entries, CompletePairs(N), H1(1.0), Quadratic(), LAM)
+    weighted = problem.weigh(values)
+    fused = solve_quadratic(problem, weighted, values, shrink=1e-10, max_steps=500)
+    laplacian = 2 * weighted.laplacian(np.eye(N))
+    kernel = np.linalg.inv(laplacian + 1e-7 * np.eye(N))
+    density = float(mask.mean())
+    found = by_points(
+        lambda u: mask * u,
+        np.where(mask, values, 0),
+        lambda r: np.linalg.solve(density * kernel + LAM * np.eye(N), r),
+        density,
+        LAM,
+        max_steps=500,
+        tol=1e-12,
+    )
+    np.testing.assert_allclose(found.centers, fused, atol=1e-5)
