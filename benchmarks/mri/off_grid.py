@@ -20,7 +20,7 @@ from fusewise.mri.kernels import gram, squared_distances
 from fusewise.mri.normal import Convolution, NormalEquations, off_grid_equations
 from fusewise.mri.observed import frame_affinities
 from fusewise.mri.operators import Nufft
-from fusewise.mri.radial import common_samples
+from fusewise.mri.radial import common_samples, sampling_at
 
 Array = Any
 
@@ -42,7 +42,9 @@ class Scan:
     def equations(self) -> NormalEquations:
         """Of all frames, on the device."""
         weights = np.square(Cells.of(self.trajectory, self.maps.shape[1:]).roots)
-        return off_grid_equations(self.operator, self.kspace, weights, placement(self.device))
+        place = placement(self.device)
+        operator = sampling_at(self.trajectory, place(self.maps), place)
+        return off_grid_equations(operator, place(self.kspace), weights)
 
 
 def adjoint(scan: Scan) -> Array:

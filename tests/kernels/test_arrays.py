@@ -64,3 +64,16 @@ def test_batches_hold_everything_once(place):
         numbers = [n for part in arrays.batches(count, entries, few) for n in range(count)[part]]
         assert numbers == list(range(count))
     assert len(arrays.batches(7, 2**30, few)) == 7
+
+
+@pytest.mark.parametrize("part", [np.asarray, np.real])
+def test_sums_by_place(place, part):
+    places, values = np.array([3, 0, 3, 3]), np.ascontiguousarray(part(random_complex(4)))
+    expected = [values[1], 0, 0, values[0] + values[2] + values[3], 0]
+    found = to_host(arrays.sums_at(place(places), place(values), 5))
+    assert found.dtype == values.dtype
+    np.testing.assert_allclose(found, expected)
+
+
+def test_cast_takes_the_type(place):
+    assert to_host(arrays.cast(place(np.ones(2)), place(np.ones(1, np.float32)))).dtype == np.float32

@@ -1,5 +1,7 @@
 """A'A of samples off the grid by FFTs alone: against the NUFFT, against the defining sum, and its symmetries."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -7,6 +9,7 @@ from fusewise.kernels.arrays import to_host
 from fusewise.kernels.devices import placement
 from fusewise.mri.normal import Convolution, off_grid_equations, on_grid_equations, point_spread_spectra
 from fusewise.mri.operators import Gridded, Nufft
+from fusewise.mri.radial import sampling_at
 from fusewise.mri.sampling import radial_trajectory
 
 pytest.importorskip("finufft")
@@ -35,6 +38,13 @@ def scan(coils=COILS, seed=0):
     return operator, random_complex((T, coils, 23), 2), weights
 
 
+def equations_of(operator, samples, weights, place):
+    """By finufft on the host, by sums on a device."""
+    there = sampling_at(operator.trajectory, place(operator.maps), place)
+    there = replace(there, double=True) if isinstance(there, Nufft) else there
+    return off_grid_equations(there, place(samples), weights)
+
+
 def dense(operator, frame):
     """The matrix of A_i, (coils * samples) x pixels, by its defining sum."""
     y, x = np.mgrid[:NY, :NX]
@@ -46,7 +56,7 @@ def dense(operator, frame):
 @pytest.mark.parametrize("coils", [1, COILS])
 def test_normal_is_that_of_the_nufft(place, coils):
     operator, samples, weights = scan(coils)
-    equations = off_grid_equations(operator, samples, weights, place)
+    equations = equations_of(operator, samples, weights, place)
     u = random_complex(operator.shape, 3)
     expected = operator.adjoint(operator.forward(u) * weights[:, None])
     np.testing.assert_allclose(to_host(equations.normal(place(u))), expected, atol=1e-8)
@@ -54,7 +64,7 @@ def test_normal_is_that_of_the_nufft(place, coils):
 
 def test_normal_and_target_are_those_of_the_dense_matrix(place):
     operator, samples, weights = scan()
-    equations = off_grid_equations(operator, samples, weights, place)
+    equations = equations_of(operator, samples, weights, place)
     u = random_complex(operator.shape, 3)
     normal, target = to_host(equations.normal(place(u))), to_host(equations.target)
     for t in range(T):
@@ -68,7 +78,7 @@ def test_misfit_is_summed_over_the_samples(place):
     operator, samples, weights = scan()
     u = random_complex(operator.shape, 4)
     expected = np.sum(weights[:, None] * np.abs(operator.forward(u) - samples) ** 2)
-    assert off_grid_equations(operator, samples, weights, place).misfit(place(u)) == pytest.approx(expected, rel=1e-8)
+    assert equations_of(operator, samples, weights, place).misfit(place(u)) == pytest.approx(expected, rel=1e-8)
 
 
 def test_parts_add_up(place):
@@ -76,8 +86,8 @@ def test_parts_add_up(place):
     operator, samples, weights = scan()
     held = np.random.default_rng(3).random(weights.shape) < 0.3
     u = place(random_complex(operator.shape, 4))
-    parts = [off_grid_equations(operator, samples, weights * part, place) for part in (held, ~held)]
-    whole, joined = off_grid_equations(operator, samples, weights, place), parts[0] + parts[1]
+    parts = [equations_of(operator, samples, weights * part, place) for part in (held, ~held)]
+    whole, joined = equations_of(operator, samples, weights, place), parts[0] + parts[1]
     np.testing.assert_allclose(to_host(joined.normal(u)), to_host(whole.normal(u)), atol=1e-8)
     assert joined.misfit(u) == pytest.approx(whole.misfit(u), rel=1e-8)
     assert joined.misfit(u) == pytest.approx(parts[0].misfit(u) + parts[1].misfit(u), rel=1e-8)
@@ -85,7 +95,7 @@ def test_parts_add_up(place):
 
 def test_normal_is_symmetric_and_positive(place):
     operator, samples, weights = scan()
-    normal = off_grid_equations(operator, samples, weights, place).normal
+    normal = equations_of(operator, samples, weights, place).normal
     u, v = random_complex(operator.shape, 5), random_complex(operator.shape, 6)
     pushed_u, pushed_v = to_host(normal(place(u))), to_host(normal(place(v)))
     assert np.vdot(v, pushed_u) == pytest.approx(np.vdot(pushed_v, u), rel=1e-10)
@@ -97,10 +107,11 @@ def test_single_precision_stays_single(place):
     trajectory = radial_trajectory(T, 16, 3, 2)
     operator = Nufft(trajectory, random_complex((2, NY, NX), 1).astype(np.complex64))
     weights = np.ones(trajectory.shape[:2], np.float32)
-    spectra = point_spread_spectra(operator, weights)
-    assert spectra.dtype == np.float32
+    there = sampling_at(trajectory, place(operator.maps), place)
+    spectra = point_spread_spectra(there, weights)
+    assert to_host(spectra).dtype == np.float32
     u = random_complex(operator.shape, 7).astype(np.complex64)
-    found = to_host(Convolution(place(spectra), place(operator.maps))(place(u)))
+    found = to_host(Convolution(spectra, there.maps)(place(u)))
     assert found.dtype == np.complex64
     expected = operator.adjoint(operator.forward(u))
     assert np.abs(found - expected).max() < 1e-4 * np.abs(expected).max()
@@ -116,3 +127,14 @@ def test_on_the_grid_the_spectrum_is_the_mask(place):
     np.testing.assert_allclose(to_host(equations.normal(place(u))), expected, atol=1e-10)
     missed = np.sum(np.abs((sampling.forward(u) - samples) * mask[:, None]) ** 2)
     assert equations.misfit(place(u)) == pytest.approx(missed, rel=1e-8)
+
+
+def test_deviations_from_an_image(place):
+    """||A (m + v) - b||² in v: the same value, and the target A' (b - A m)."""
+    operator, samples, weights = scan()
+    mean, v = random_complex((NY, NX), 3), random_complex(operator.shape, 4)
+    about = equations_of(operator, samples, weights, place).about(place(mean))
+    errors = operator.forward(mean + v) - samples
+    assert about.misfit(place(v)) == pytest.approx(np.sum(weights[:, None] * np.abs(errors) ** 2), rel=1e-8)
+    left = samples - operator.forward(np.broadcast_to(mean, operator.shape))
+    np.testing.assert_allclose(to_host(about.target), operator.adjoint(left * weights[:, None]), atol=1e-8)

@@ -1,5 +1,7 @@
 """Every operator: <A u, b> = <u, A' b>, agreement with the defining sum, and with the grid."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from scipy.sparse.linalg import aslinearoperator
@@ -8,6 +10,7 @@ from fusewise.mri.fourier import transform
 from fusewise.mri.operators import Cartesian, Foreign, Nufft
 from fusewise.mri.phantom import coil_maps
 from fusewise.mri.sampling import radial_mask, radial_trajectory
+from fusewise.mri.sums import FourierSums
 
 T, NY, NX = 3, 10, 9
 
@@ -24,6 +27,10 @@ def maps(n_coils):
 def nufft(double=True, n_coils=3):
     pytest.importorskip("finufft")
     return Nufft(radial_trajectory(T, 16, 2, 1), maps(n_coils), double=double)
+
+
+def sums():
+    return FourierSums(radial_trajectory(T, 16, 2, 1), maps(3))
 
 
 class LikeMriNufft:
@@ -58,6 +65,7 @@ def operators():
         "cartesian coils": lambda: Cartesian(mask, maps(3)),
         "nufft": nufft,
         "nufft one coil": lambda: nufft(n_coils=1),
+        "sums": sums,
         "like mri-nufft": lambda: Foreign(one, (NY, NX)),
         "like sigpy": lambda: Foreign([LikeSigpy(a.op, a.adj_op) for a in one], (NY, NX)),
         "scipy": lambda: Foreign([aslinearoperator(a) for a in dense], (NY, NX)),
@@ -81,8 +89,9 @@ def test_single_precision_adjoint():
     assert np.vdot(b, operator.forward(u)) == pytest.approx(np.vdot(operator.adjoint(b), u), rel=1e-4)
 
 
-def test_nufft_is_its_defining_sum():
-    operator = nufft()
+@pytest.mark.parametrize("make", [nufft, sums])
+def test_samples_are_their_defining_sum(make):
+    operator = make()
     u = random_complex(operator.shape, 3)
     y, x = np.mgrid[:NY, :NX]
     y, x = y - NY // 2, x - NX // 2
@@ -92,11 +101,12 @@ def test_nufft_is_its_defining_sum():
         assert operator.forward(u)[t, c, s] == pytest.approx(expected, rel=1e-8)
 
 
-def test_nufft_on_grid_points_is_the_fft():
+@pytest.mark.parametrize("make", [partial(Nufft, double=True), FourierSums])
+def test_samples_at_grid_points_are_the_fft(make):
     pytest.importorskip("finufft")
     rows, columns = np.mgrid[:NY, :NX]
     places = np.stack([(rows - NY // 2) / NY, (columns - NX // 2) / NX], axis=-1).reshape(1, -1, 2)
-    operator = Nufft(places, np.ones((1, NY, NX)), double=True)
+    operator = make(places, np.ones((1, NY, NX), complex))
     u = random_complex((1, NY, NX), 4)
     np.testing.assert_allclose(operator.forward(u)[0, 0].reshape(NY, NX), transform(u[0]), atol=1e-8)
 

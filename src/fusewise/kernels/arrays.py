@@ -60,6 +60,11 @@ def zeros(shape: int | tuple[int, ...], like: Array) -> Array:
     return np.zeros(shape, like.dtype) if library(like) is np else like.new_zeros(shape)
 
 
+def cast(values: Array, like: Array) -> Array:
+    """Of the type of `like`."""
+    return values.astype(like.dtype, copy=False) if library(values) is np else values.to(like.dtype)
+
+
 def as_real(values: Array) -> Array:
     """Complex (..., n) as real (..., 2 n), parts side by side; real values as they are."""
     if library(values) is np:
@@ -118,6 +123,16 @@ def energy(values: Array) -> float:
     """||a||², summed in double precision."""
     xp = library(values)
     return float(xp.square(abs(values)).sum(dtype=xp.float64))
+
+
+def sums_at(places: Array, values: Array, size: int) -> Array:
+    """The sum of the values (a vector) that share each of `size` places."""
+    if library(values) is np:
+        sums = np.bincount(places, values.real, size)
+        if np.iscomplexobj(values):
+            sums = sums + 1j * np.bincount(places, values.imag, size)
+        return sums.astype(values.dtype)
+    return values.new_zeros(size).index_add_(0, places, values)
 
 
 def medians(values: Array) -> npt.NDArray[np.float64]:

@@ -8,10 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import fft
 
+from fusewise.kernels.arrays import beside, sums_at
 from fusewise.mri.arrays import Array
-from fusewise.mri.fourier import AXES
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,10 +50,9 @@ class Cells:
         return seen.reshape(self.shape)
 
     def means(self, samples: Array) -> Array:
-        """Mean sample of each cell of one coil (T x S), T x ny x nx in the centred layout, zero where there is none."""
+        """Mean sample of each cell of one coil (T x S, wherever it lies), T x ny x nx, zero where there is none."""
         frames, n_cells = self.shape[0], self.shape[1] * self.shape[2]
-        flat = (self.index + np.arange(frames)[:, None] * n_cells).ravel()
-        shared = (samples * np.square(self.roots)).ravel()
-        real, imaginary = (np.bincount(flat, part, frames * n_cells) for part in (shared.real, shared.imag))
-        mean = (real + 1j * imaginary).reshape(self.shape).astype(np.complex64)
-        return np.asarray(fft.fftshift(mean, axes=AXES))
+        places = beside((self.index + np.arange(frames)[:, None] * n_cells).ravel(), samples)
+        shared = samples * beside(np.square(self.roots), samples)
+        means: Array = sums_at(places, shared.reshape(-1), frames * n_cells).reshape(self.shape)
+        return means

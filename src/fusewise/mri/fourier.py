@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import fft
 
-from fusewise.kernels.arrays import beside, library
+from fusewise.kernels.arrays import beside, cast, library
 from fusewise.mri.arrays import Array, fft2, ifft2
 
 #: The image axes, always the last two.
@@ -29,11 +29,15 @@ def to_plain(kspace: Array) -> Array:
     each of them by a phase. Both are unitary and the same for all frames, so distances between frames stay.
     """
     shifts = fft if library(kspace) is np else library(kspace).fft
+    return turned(shifts.ifftshift(kspace, AXES))
+
+
+def turned(kspace: Array) -> Array:
+    """The second half of ``to_plain``: the phases, of k-space with frequency 0 in the corner already."""
     ny, nx = kspace.shape[-2:]
     turns = np.add.outer(fft.fftfreq(ny) * (ny // 2), fft.fftfreq(nx) * (nx // 2))
-    precision = np.complex64 if kspace.itemsize == 8 else np.complex128
-    phases = beside(np.exp(-2j * np.pi * turns).astype(precision), kspace)
-    return shifts.ifftshift(kspace, AXES) * phases  # type: ignore[no-any-return]
+    phases: Array = cast(beside(np.exp(-2j * np.pi * turns), kspace), kspace)
+    return kspace * phases
 
 
 def radii(shape: tuple[int, int]) -> Array:

@@ -63,15 +63,13 @@ def reconstruct_gridded(
     side = max(shape) / TILES
     kernels = LocalKernels.of(start, SCALES[0], side, side)
     deviations = samples - sampling.forward(mean[None])
-    solver: Solver
+    masks = sampling.mask & ~place(held), place(held)
+    known, unseen = (on_grid_equations(replace(sampling, mask=part), deviations) for part in masks)
+    ways: list[Solver] = [ByImage(known, unseen, float(mask.mean()))]
     if maps is None:
         every = by_location(mask, where, bands, samples)
-        solver = BySample(deviations[:, 0], fitted, every, beside(np.flatnonzero(held), samples))
-    else:
-        masks = sampling.mask & ~place(held), place(held)
-        known, unseen = (on_grid_equations(replace(sampling, mask=part), deviations) for part in masks)
-        solver = ByImage(known, unseen, float(mask.mean()))
-    return Places(solver, kernels, choice.noise).solve(mean, choice, tell)
+        ways.append(BySample(deviations[:, 0], fitted, every, beside(np.flatnonzero(held), samples)))
+    return Places(ways, kernels, choice.noise).solve(mean, choice, tell)
 
 
 def by_location(mask: Array, where: Array, bands: Bands, like: Array) -> Columns:

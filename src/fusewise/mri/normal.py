@@ -7,15 +7,15 @@ twice the size (Toeplitz embedding: Fessler et al. 2005): samples, trajectory an
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import fft
 
-from fusewise.kernels.arrays import batches, energy, library
-from fusewise.kernels.devices import Placement
-from fusewise.mri.arrays import Array, cropped_ifft, padded_fft, threads
+from fusewise.kernels.arrays import batches, beside, cast, energy, library, zeros
+from fusewise.mri.arrays import Array, cropped_ifft, fft2, padded_fft
 from fusewise.mri.operators import Gridded, Nufft
+from fusewise.mri.sums import FourierSums
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,6 +73,11 @@ class NormalEquations:
         """Of the samples of both."""
         return NormalEquations(self.normal + other.normal, self.target + other.target, self.energy + other.energy)
 
+    def about(self, image: Array) -> NormalEquations:
+        """In deviations of the frames from one image."""
+        images = library(self.target).zeros_like(self.target) + image
+        return NormalEquations(self.normal, self.target - self.normal(images), self.misfit(images))
+
     def misfit(self, images: Array) -> float:
         """||A u - b||², the terms summed in double precision since they all but cancel."""
         products = images.conj() * (self.normal(images) - 2 * self.target)
@@ -86,22 +91,22 @@ def on_grid_equations(sampling: Gridded, samples: Array) -> NormalEquations:
     return NormalEquations(Convolution(spectra, sampling.maps), sampling.adjoint(seen), energy(seen))
 
 
-def off_grid_equations(operator: Nufft, samples: Array, weights: Array, place: Placement) -> NormalEquations:
+def off_grid_equations(operator: Nufft | FourierSums, samples: Array, weights: Array) -> NormalEquations:
     """sum_is w_is |(A u - b)_is|².
 
     Parameters
     ----------
-    operator, samples : A, and b (T x coils x samples) on the host.
-    weights : T x samples, w: not negative; 0 leaves a sample out.
-    place : where to compute.
+    operator, samples : A, and b (T x coils x samples), where to compute.
+    weights : T x samples on the host, w: not negative; 0 leaves a sample out.
     """
-    weighed = samples * weights[:, None]
-    normal = Convolution(place(point_spread_spectra(operator, weights)), place(operator.maps))
-    size = float((np.square(np.abs(samples)) * weights[:, None]).sum(dtype=float))
-    return NormalEquations(normal, place(operator.adjoint(weighed)), size)
+    xp = library(samples)
+    shares = cast(beside(weights, samples), samples.real)[:, None]
+    normal = Convolution(point_spread_spectra(operator, weights), operator.maps)
+    size = float((xp.square(abs(samples)) * shares).sum(dtype=xp.float64))
+    return NormalEquations(normal, operator.adjoint(samples * shares), size)
 
 
-def point_spread_spectra(operator: Nufft, weights: Array) -> Array:
+def point_spread_spectra(operator: Nufft | FourierSums, weights: Array) -> Array:
     """The spectra h of ``Convolution`` for A_i' W_i A_i with weights T x samples: real, by the symmetry of the spread.
 
     p_i(d) = sum_s w_is exp(2 pi i k_is . d) / (ny nx) is what the convolution needs for |d| < (ny, nx), laid out in a
@@ -109,12 +114,15 @@ def point_spread_spectra(operator: Nufft, weights: Array) -> Array:
     """
     frames, ny, nx = operator.shape
     my, mx = (fft.next_fast_len(2 * n - 1) for n in (ny, nx))
-    one = np.ones((1, 2 * ny - 1, 2 * nx - 1), operator.dtype)
-    scale = np.sqrt(one.size) / (ny * nx)  # the adjoint divides by the root of its own pixels
-    spread = Nufft(operator.trajectory, one, operator.double).adjoint(scale * weights[:, None])
-    out = np.empty((frames, my, mx), spread.real.dtype)
-    for t in range(frames):
-        circle = np.zeros((my, mx), spread.dtype)
-        circle[: 2 * ny - 1, : 2 * nx - 1] = spread[t]
-        out[t] = fft.fft2(np.roll(circle, (1 - ny, 1 - nx), axis=(0, 1)), workers=threads()).real
+    one = zeros((1, 2 * ny - 1, 2 * nx - 1), operator.maps) + 1
+    # The adjoint divides by the root of its own pixels, and ``fft2`` by that of the circle's.
+    scale = np.sqrt((2 * ny - 1) * (2 * nx - 1) * my * mx) / (ny * nx)
+    shares = cast(beside(scale * weights, one), one.real)
+    spread = replace(operator, maps=one).adjoint(shares[:, None])
+    xp = library(spread)
+    out: Array = zeros((frames, my, mx), spread.real)
+    for some in batches(frames, my * mx, spread):
+        circles = zeros((len(spread[some]), my, mx), spread)
+        circles[:, : 2 * ny - 1, : 2 * nx - 1] = spread[some]
+        out[some] = fft2(xp.roll(circles, (1 - ny, 1 - nx), (1, 2)), overwrite=True).real
     return out

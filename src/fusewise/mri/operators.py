@@ -95,7 +95,7 @@ class Gridded:
 class Nufft:
     """A_i u (c, s) = sum_x maps_c(x) u(x) exp(-2 pi i k_is . (x - centre)) / sqrt(ny nx): samples T x coils x samples.
 
-    Computed by finufft, the coils of a frame in one transform, to 1e-5 in single and 1e-10 in double precision.
+    Computed by finufft, the coils of a frame in one transform, to 1e-6 in single and 1e-10 in double precision.
 
     Attributes
     ----------
@@ -168,7 +168,7 @@ class Nufft:
             import finufft
         except ImportError as error:
             raise ImportError('samples off the grid need finufft: pip install "fusewise[mri]"') from error
-        accuracy = 1e-10 if self.double else 1e-5
+        accuracy = 1e-10 if self.double else 1e-6
         settings = {"eps": accuracy, "dtype": self.dtype, "nthreads": n_threads}
         return finufft.Plan(kind, self.shape[1:], n_trans=len(self.maps), isign=1 if kind == 1 else -1, **settings)
 

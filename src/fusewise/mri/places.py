@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -52,12 +52,13 @@ class Places:
 
     Attributes
     ----------
-    solver : of the samples of the deviations, see ``interpolate``; those held out have not touched the kernels.
+    ways : to solve for the deviations, see ``interpolate``: of several the one that first foretells the samples held
+        out better. These have not touched the kernels.
     kernels : at any scale.
     quiet : the least lam to try, in units of the variance of the motion.
     """
 
-    solver: Solver
+    ways: Sequence[Solver]
     kernels: LocalKernels
     quiet: float = QUIET
 
@@ -75,9 +76,12 @@ class Places:
             still = Choice(SCALES[0], bands.noise, float("nan"))
             images = np.repeat(to_host(mean)[None], self.kernels.distances.shape[1], axis=0)
             return Reconstruction(images, 0.0, 0.0, 0, (0.0,), bands, still)
-        trials = _Trials(self, unit, tell)
         noises = [level * max(self.quiet, QUIET) for level in LEVELS]
-        local = choose_local(trials, SCALES, noises, self.solver.flattery)
+        trials = max(
+            (_Trials(way, self.kernels, unit, tell) for way in self.ways),
+            key=lambda trials: trials(SCALES[0], noises[0]),
+        )
+        local = choose_local(trials, SCALES, noises, trials.way.flattery)
         if local.score < 0:
             warnings.warn(
                 f"samples held out are foretold no better than by the mean frame ({local.score:.1f} dB): do the maps, "
@@ -86,7 +90,7 @@ class Places:
             )
         chosen, lam = trials.at(local.scale), local.noise * unit
         start = trials.best if trials.best_score == local.score else None
-        solution = self.solver(chosen, lam, steps=self.solver.final_steps, start=start)
+        solution = trials.way(chosen, lam, steps=trials.way.final_steps, start=start)
         history = solution.history
         tell(f"done: residual {history[-1]:.1e} after {len(history) - 1} steps")
         images = to_host(mean + solution.centers)
@@ -99,25 +103,26 @@ class Places:
 class _Trials:
     """Short solves without the samples held out, each judged by how well it foretells them; the best is kept."""
 
-    def __init__(self, places: Places, unit: float, tell: Teller):
-        self.places, self.unit, self.tell = places, unit, tell
-        self.energy = places.solver.held_energy
+    def __init__(self, way: Solver, kernels: LocalKernels, unit: float, tell: Teller):
+        self.way, self.kernels, self.unit, self.tell = way, kernels, unit, tell
+        self.energy = way.held_energy
+        self.scores: dict[tuple[float, float], float] = {}
         self.best_score = -np.inf
         self.best: Interpolated | None = None
-        self.kernels = places.kernels
 
     def at(self, scale: float) -> LocalKernels:
         """The kernels at a scale; the last ones are kept, since noises are tried at one scale after another."""
-        if self.kernels is self.places.kernels or self.kernels.scale != scale:
-            self.kernels = self.places.kernels.at(scale)
+        if self.kernels.scale != scale:
+            self.kernels = self.kernels.at(scale)
         return self.kernels
 
     def __call__(self, scale: float, noise: float) -> float:
         """Score in decibels."""
-        places = self.places
-        found = places.solver(self.at(scale), noise * self.unit, whole=False, steps=places.solver.trial_steps)
-        score = decibels(self.energy, places.solver.missed(found.centers))
-        if score > self.best_score:
-            self.best_score, self.best = score, found
-        self.tell(f"places: scale {scale}, noise {noise}: held-out samples {score:.2f} dB")
-        return score
+        if (scale, noise) not in self.scores:
+            found = self.way(self.at(scale), noise * self.unit, whole=False, steps=self.way.trial_steps)
+            score = self.scores[scale, noise] = decibels(self.energy, self.way.missed(found.centers))
+            if score > self.best_score:
+                self.best_score, self.best = score, found
+            name = type(self.way).__name__
+            self.tell(f"places, {name}: scale {scale}, noise {noise}: held-out samples {score:.2f} dB")
+        return self.scores[scale, noise]

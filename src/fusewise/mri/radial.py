@@ -11,11 +11,11 @@ from dataclasses import replace
 import numpy as np
 from scipy import fft
 
-from fusewise.kernels.arrays import to_host
+from fusewise.kernels.arrays import library
 from fusewise.kernels.devices import Placement
 from fusewise.mri.arrays import Array
 from fusewise.mri.cells import Cells
-from fusewise.mri.fourier import AXES, radii, to_plain
+from fusewise.mri.fourier import AXES, radii, turned
 from fusewise.mri.gridded import start_from_bands
 from fusewise.mri.interpolate import ByImage
 from fusewise.mri.kernels import LocalKernels
@@ -25,6 +25,7 @@ from fusewise.mri.operators import Nufft
 from fusewise.mri.places import QUIET, SCALES, TILES, Places, Teller
 from fusewise.mri.result import Reconstruction
 from fusewise.mri.selecting import hold_out
+from fusewise.mri.sums import FourierSums
 
 #: Variance of the mean frame in units of that of the motion: the start's mean bears the error of gridding.
 CONSTANT = 1.0
@@ -42,34 +43,35 @@ def reconstruct_radial(
     place: Placement,
     tell: Teller,
 ) -> Reconstruction:
-    """Images from samples T x coils x samples at `trajectory` (T x samples x 2, cycles per pixel).
-
-    The NUFFT runs on the CPU, for a start; what is iterated runs where `place` says.
-    """
-    samples = kspace.astype(np.complex64)
+    """Images from samples T x coils x samples at `trajectory` (T x samples x 2, cycles per pixel)."""
     shape = int(maps.shape[1]), int(maps.shape[2])
     common = common_samples(trajectory)
-    bands = compare_frames(samples, trajectory, common, navigator)
+    bands = compare_frames(kspace, trajectory, common, navigator)
+    samples = place(kspace.astype(np.complex64))
+    operator = sampling_at(trajectory, place(maps), place)
     held = hold_out(np.ones(trajectory.shape[:2], dtype=bool), common, rng)
     cells = Cells.of(trajectory, shape, ~held)
     where = fft.ifftshift(radii(shape) / (min(shape) / 2), axes=AXES)
-    moved = (to_plain(place(cells.means(coil))) for coil in samples.swapaxes(0, 1))
-    start, choice = start_from_bands(bands, moved, cells.mask, where, rng, place(maps))
+    moved = (turned(cells.means(coil)) for coil in samples.swapaxes(0, 1))
+    start, choice = start_from_bands(bands, moved, cells.mask, where, rng, operator.maps)
     tell(f"start on the grid: scale {choice.scale}, noise {choice.noise}: left out {choice.score:.2f} dB")
 
     mean = start.mean(axis=0)
     kernels = by_place(start).at(MIDDLE)
-    operator = Nufft(trajectory, maps)
-    deviations = samples - operator.forward(np.broadcast_to(to_host(mean), start.shape))
     # Samples that share a cell of k-space share the weight of one, which evens out a radial line's centre.
     cells = Cells.of(trajectory, shape)
     weights = np.square(cells.roots)
-    fitted, unseen = (off_grid_equations(operator, deviations, weights * part, place) for part in (~held, held))
-    solver = ByImage(fitted, unseen, float(cells.mask.mean()))
+    known, unseen = (off_grid_equations(operator, samples, weights * part).about(mean) for part in (~held, held))
+    solver = ByImage(known, unseen, float(cells.mask.mean()))
     tell("point spread functions of the samples are known")
     better = mean + solver(kernels, QUIET * kernels.variance, whole=False, steps=solver.trial_steps).centers
     tell("frames from the samples where they are; kernels anew")
-    return Places(solver, by_place(better)).solve(mean, choice, tell)
+    return Places([solver], by_place(better)).solve(mean, choice, tell)
+
+
+def sampling_at(trajectory: Array, maps: Array, place: Placement) -> Nufft | FourierSums:
+    """A where the maps lie: by finufft on the host, as matrix products on a device."""
+    return Nufft(trajectory, maps) if library(maps) is np else FourierSums(place(trajectory), maps)
 
 
 def by_place(images: Array) -> LocalKernels:
