@@ -39,9 +39,9 @@ class Measured:
     def covariance(self, u):
         return np.einsum("pnm,mp->np", self.kernels, u)
 
-    def shrunk(self, r):
+    def shrunk(self, r, out):
         systems = self.density * self.kernels + LAM * np.eye(N)
-        return np.linalg.solve(systems, r.T[..., None])[..., 0].T
+        out[...] = np.linalg.solve(systems, r.T[..., None])[..., 0].T
 
     def objective(self, u):
         penalty = np.vdot(u.T, np.linalg.solve(self.kernels, u.T[..., None])[..., 0]).real
@@ -61,7 +61,7 @@ class Measured:
             return by_points(self.normal, target, self.shrunk, self.density, LAM, start, **stop)
         start = Interpolated(np.zeros((N, P), complex), np.zeros((N, SAMPLES), complex)) if start is None else start
         return by_samples(
-            lambda a: self.covariance(self.adjoint(a)), self.forward, self.samples, lambda r: r, LAM, start, **stop
+            lambda a: self.covariance(self.adjoint(a)), self.forward, self.samples, np.copy, LAM, start, **stop
         )
 
 
@@ -111,10 +111,15 @@ def test_with_the_laplacian_for_the_inverse_covariance_it_is_fusion():
     laplacian = 2 * weighted.laplacian(np.eye(N))
     kernel = np.linalg.inv(laplacian + 1e-7 * np.eye(N))
     density = float(mask.mean())
+    system = density * kernel + LAM * np.eye(N)
+
+    def shrunk(r, out):
+        out[...] = np.linalg.solve(system, r)
+
     found = by_points(
         lambda u: mask * u,
         np.where(mask, values, 0),
-        lambda r: np.linalg.solve(density * kernel + LAM * np.eye(N), r),
+        shrunk,
         density,
         LAM,
         max_steps=500,

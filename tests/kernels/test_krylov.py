@@ -12,14 +12,14 @@ def system(n=7, seed=0):
     return root @ root.T + 0.1 * np.eye(n), rng.standard_normal(n)
 
 
-def solve(matrix, right, precondition=lambda r: r, max_steps=100, enough=None, inner=np.dot):
+def solve(matrix, right, precondition=np.copy, max_steps=100, enough=None, inner=np.dot):
     x, residuals = np.zeros_like(right), []
     steps = conjugate_gradients(
         lambda v: matrix @ v, precondition, right, inner, max_steps=max_steps, enough=enough or shrunk_by(1e-12)
     )
     for length, direction, residual in steps:
         x = x + length * direction
-        residuals.append(residual)
+        residuals.append(residual.copy())
     return x, residuals
 
 

@@ -20,7 +20,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from math import sqrt
 
-from fusewise.kernels.arrays import Array, inner, library
+from fusewise.kernels.arrays import Array, copied, inner, library
 from fusewise.kernels.krylov import conjugate_gradients
 
 
@@ -43,7 +43,7 @@ class Interpolated:
 def by_points(
     normal: Callable[[Array], Array],
     target: Array,
-    shrunk: Callable[[Array], Array],
+    shrunk: Callable[..., Array],
     density: float,
     lam: float,
     start: Interpolated | None = None,
@@ -51,31 +51,37 @@ def by_points(
     max_steps: int,
     tol: float,
 ) -> Interpolated:
-    """Solve (A'A + lam K^-1) u = A'b, with z = K^-1 u carried beside u.
+    """Solve (A'A + lam K^-1) u = A'b; what u changes by is carried beside its K^-1-image, which K^-1 is not needed for.
 
     Parameters
     ----------
     normal, target : A'A and A'b.
-    shrunk : G = (rho K + lam I)^-1. It gives K G, the preconditioner, as (I - lam G) / rho: one product a step.
+    shrunk : G = (rho K + lam I)^-1, written into `out`. It gives the preconditioner K G as (I - lam G) / rho.
     density : rho, the mean of A'A's diagonal.
     lam : see the formula.
     start : where to start, found under the same covariance; None: zero.
     max_steps, tol : to stop after so many steps, or with a residual of `tol` times ||A'b||.
     """
-    stack = library(target).stack
-    if start is None:
-        both, residual = library(target).zeros_like(stack([target, target])), target  # z and u
-    else:
-        both = stack([start.dual, start.centers])
-        residual = target - normal(start.centers) - lam * start.dual
+    xp = library(target)
+    centers = xp.zeros_like(target) if start is None else copied(start.centers)
+    residual = target if start is None else target - normal(centers) - lam * start.dual
+    pair = xp.stack([residual, residual])  # what z and u change by
 
     def precondition(residual: Array) -> Array:
-        pulled = shrunk(residual)
-        return stack([pulled, (residual - lam * pulled) / density])
+        shrunk(residual, out=pair[0])
+        xp.multiply(pair[0], -lam, out=pair[1])
+        pair[1] += residual
+        pair[1] /= density
+        return pair
+
+    def system(direction: Array) -> Array:
+        pushed = normal(direction[1])
+        pushed += lam * direction[0]
+        return pushed
 
     progress = _Progress(target, residual, tol)
     steps = conjugate_gradients(
-        lambda vector: normal(vector[1]) + lam * vector[0],
+        system,
         precondition,
         residual,
         lambda vector, residual: inner(vector[1], residual),
@@ -83,9 +89,10 @@ def by_points(
         enough=progress.enough,
     )
     for length, direction, residual in steps:
-        both += length * direction
+        centers += length * direction[1]
         progress.note(residual)
-    return Interpolated(both[1], both[0], tuple(progress.history))
+    # The residual tells z: r = A'b - A'A u - lam z.
+    return Interpolated(centers, (target - normal(centers) - residual) / lam, tuple(progress.history))
 
 
 def by_samples(

@@ -60,6 +60,11 @@ def zeros(shape: int | tuple[int, ...], like: Array) -> Array:
     return np.zeros(shape, like.dtype) if library(like) is np else like.new_zeros(shape)
 
 
+def copied(values: Array) -> Array:
+    """A copy, in the same place."""
+    return values.copy() if library(values) is np else values.clone()
+
+
 def cast(values: Array, like: Array) -> Array:
     """Of the type of `like`."""
     return values.astype(like.dtype, copy=False) if library(values) is np else values.to(like.dtype)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from fusewise.kernels.arrays import Array
+from fusewise.kernels.arrays import Array, copied
 
 #: (residual, its energy <C r, r> under the preconditioner C) to whether it is small enough.
 Enough = Callable[[Array, Array], bool]
@@ -21,6 +21,9 @@ def conjugate_gradients(
 ) -> Iterator[tuple[Array, Array, Array]]:
     """Step towards the solution of S x = b: x <- x + length * direction, and the residual b - S x is known.
 
+    Long arrays are written over: `system` and `precondition` may return the same one every time, and what is yielded
+    is good until the next step.
+
     Parameters
     ----------
     system : S, from vectors like x to residuals. The two may be of different kinds: a vector may carry with it what is
@@ -35,16 +38,23 @@ def conjugate_gradients(
     ------
     length, direction, residual : the latter after the step.
     """
+    residual = copied(residual)
     direction, before = None, None
     for _ in range(max_steps):
         scaled = precondition(residual)
         energy = inner(scaled, residual)
         if enough(residual, energy):
             return
-        direction = scaled if direction is None else scaled + ratio(energy, before) * direction
+        if direction is None:
+            direction = copied(scaled)
+        else:
+            direction *= ratio(energy, before)
+            direction += scaled
         pushed = system(direction)
         length = ratio(energy, inner(direction, pushed))
-        residual, before = residual - length * pushed, energy
+        pushed *= length
+        residual -= pushed
+        before = energy
         yield length, direction, residual
 
 

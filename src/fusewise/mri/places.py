@@ -105,6 +105,7 @@ class _Trials:
 
     def __init__(self, way: Solver, kernels: LocalKernels, unit: float, tell: Teller):
         self.way, self.kernels, self.unit, self.tell = way, kernels, unit, tell
+        self.latest = kernels
         self.energy = way.held_energy
         self.scores: dict[tuple[float, float], float] = {}
         self.best_score = -np.inf
@@ -112,9 +113,9 @@ class _Trials:
 
     def at(self, scale: float) -> LocalKernels:
         """The kernels at a scale; the last ones are kept, since noises are tried at one scale after another."""
-        if self.kernels.scale != scale:
-            self.kernels = self.kernels.at(scale)
-        return self.kernels
+        if self.latest is self.kernels or self.latest.scale != scale:
+            self.latest = self.kernels.at(scale)
+        return self.latest
 
     def __call__(self, scale: float, noise: float) -> float:
         """Score in decibels."""
