@@ -13,8 +13,9 @@ from typing import Any
 import baselines
 import numpy as np
 
-from fusewise.kernels.arrays import beside, inner, library, real_times, to_host
+from fusewise.kernels.arrays import beside, copied, inner, library, real_times, to_host
 from fusewise.kernels.devices import placement
+from fusewise.kernels.krylov import conjugate_gradients
 from fusewise.mri.cells import Cells
 from fusewise.mri.kernels import gram, squared_distances
 from fusewise.mri.normal import Convolution, NormalEquations, off_grid_equations
@@ -94,7 +95,7 @@ def storm(scan: Scan, lam: float = 0.05, n_neighbors: int = 6, steps: int = 40) 
         smooth = real_times(pushing, images.reshape(len(images), -1)).reshape(images.shape)
         return equations.normal(images) + smooth
 
-    return to_host(start + conjugate_gradients(system, equations.target - system(start), steps))
+    return to_host(start + solved(system, equations.target - system(start), steps))
 
 
 def low_rank_plus_sparse(
@@ -117,17 +118,13 @@ def pool(equations: NormalEquations, weights: Array) -> NormalEquations:
 
 def regularised(equations: NormalEquations, pull: float, steps: int) -> Array:
     """min ||A u - b||² + pull ||u||²."""
-    return conjugate_gradients(lambda u: equations.normal(u) + pull * u, equations.target, steps)
+    return solved(lambda u: equations.normal(u) + pull * u, equations.target, steps)
 
 
-def conjugate_gradients(system: Callable[[Array], Array], target: Array, steps: int) -> Array:
-    """So many steps from zero."""
-    images, residual, direction = library(target).zeros_like(target), target, target
-    size = inner(residual, residual)
-    for _ in range(steps):
-        pushed = system(direction)
-        length = size / inner(direction, pushed)
-        images, residual = images + length * direction, residual - length * pushed
-        following = inner(residual, residual)
-        direction, size = residual + (following / size) * direction, following
+def solved(system: Callable[[Array], Array], target: Array, steps: int) -> Array:
+    """So many steps of conjugate gradients from zero."""
+    images = library(target).zeros_like(target)
+    way = conjugate_gradients(system, copied, target, inner, max_steps=steps, enough=lambda residual, energy: False)
+    for length, direction, _ in way:
+        images += length * direction
     return images

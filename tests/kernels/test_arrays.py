@@ -5,14 +5,6 @@ import pytest
 
 from fusewise.kernels import arrays
 from fusewise.kernels.arrays import to_host
-from fusewise.kernels.devices import placement
-
-
-@pytest.fixture(params=["cpu", "torch"])
-def place(request):
-    if request.param == "torch":
-        pytest.importorskip("torch")
-    return placement(request.param)
 
 
 def random_complex(*shape, seed=0):

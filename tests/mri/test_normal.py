@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from fusewise.kernels.arrays import to_host
-from fusewise.kernels.devices import placement
 from fusewise.mri.normal import Convolution, off_grid_equations, on_grid_equations, point_spread_spectra
 from fusewise.mri.operators import Gridded, Nufft
 from fusewise.mri.radial import sampling_at
@@ -15,13 +14,6 @@ from fusewise.mri.sampling import radial_trajectory
 pytest.importorskip("finufft")
 
 T, NY, NX, COILS = 3, 10, 7, 4
-
-
-@pytest.fixture(params=["cpu", "torch"])
-def place(request):
-    if request.param == "torch":
-        pytest.importorskip("torch")
-    return placement(request.param)
 
 
 def random_complex(shape, seed):

@@ -15,13 +15,6 @@ from fusewise.mri.sampling import complex_noise
 from fusewise.mri.tiles import Tiles
 
 
-@pytest.fixture(params=["cpu", "torch"])
-def place(request):
-    if request.param == "torch":
-        pytest.importorskip("torch")
-    return placement(request.param)
-
-
 def random_complex(*shape, seed=0):
     rng = np.random.default_rng(seed)
     return rng.standard_normal(shape) + 1j * rng.standard_normal(shape)

@@ -11,8 +11,9 @@ sampling: with several coils, or off the grid, samples nearly repeat each other,
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
 from fusewise.fusion.columns import ColumnInverse, Columns
 from fusewise.fusion.interpolation import Interpolated, by_points, by_samples
@@ -22,7 +23,7 @@ from fusewise.mri.kernels import LocalKernels
 from fusewise.mri.normal import NormalEquations
 
 
-class Solver(Protocol):
+class Solver(ABC):
     """The samples of a series, some of them held out, and the way from kernels and lam to frames."""
 
     #: Steps while settings are chosen, and at the end; see ``selecting.choose_local``.
@@ -30,14 +31,23 @@ class Solver(Protocol):
     final_steps: ClassVar[int]
     flattery: ClassVar[float]
 
+    #: A residual so small, beside the target, ends a solve.
+    tol: ClassVar[float]
+
     @property
+    @abstractmethod
     def held_energy(self) -> float:
         """||b||² of the samples held out."""
-        ...
 
+    @abstractmethod
     def missed(self, images: Array) -> float:
         """||A u - b||² of the samples held out."""
-        ...
+
+    @abstractmethod
+    def solve(
+        self, kernels: LocalKernels, noise: float, whole: bool, start: Interpolated | None, max_steps: int, tol: float
+    ) -> Interpolated:
+        """See ``__call__``."""
 
     def __call__(
         self,
@@ -45,9 +55,9 @@ class Solver(Protocol):
         noise: float,
         *,
         whole: bool = True,
-        steps: int = 20,
-        tol: float = 1e-2,
         start: Interpolated | None = None,
+        steps: int = 20,
+        tol: float | None = None,
     ) -> Interpolated:
         """Frames, as the points of the core.
 
@@ -55,14 +65,14 @@ class Solver(Protocol):
         ----------
         kernels, noise : K and lam.
         whole : whether to use the samples held out, too.
-        steps, tol : to end after so many steps, or once the residual has shrunk by `tol`.
         start : where to start, found under the same kernels; None: zero.
+        steps, tol : to end after so many steps, or once the residual has shrunk by `tol`.
         """
-        ...
+        return self.solve(kernels, noise, whole, start, steps, self.tol if tol is None else tol)
 
 
 @dataclass(frozen=True, eq=False)
-class BySample:
+class BySample(Solver):
     """(A K A' + lam I) a = b, A the FFT on the grid seen by one coil.
 
     Attributes
@@ -80,6 +90,7 @@ class BySample:
     trial_steps: ClassVar[int] = 6
     final_steps: ClassVar[int] = 20
     flattery: ClassVar[float] = 0.1
+    tol: ClassVar[float] = 1e-2
 
     @property
     def held_energy(self) -> float:
@@ -90,15 +101,8 @@ class BySample:
         """||A u - b||² of the samples held out."""
         return energy(fft2(images).reshape(-1)[self.held] - self.samples.reshape(-1)[self.held])
 
-    def __call__(
-        self,
-        kernels: LocalKernels,
-        noise: float,
-        *,
-        whole: bool = True,
-        steps: int = 20,
-        tol: float = 1e-2,
-        start: Interpolated | None = None,
+    def solve(
+        self, kernels: LocalKernels, noise: float, whole: bool, start: Interpolated | None, max_steps: int, tol: float
     ) -> Interpolated:
         """See ``Solver``. The core is shown k-space for images, whose lengths and products are the same."""
         used = self.every if whole else self.fitted
@@ -116,12 +120,12 @@ class BySample:
         else:
             begun = Interpolated(fft2(start.centers), used.pack(start.dual))
         inverse = ColumnInverse.under(covariance.mean()[None], used, noise)
-        found = by_samples(spread, used.pack, target, inverse, noise, begun, max_steps=steps, tol=tol)
+        found = by_samples(spread, used.pack, target, inverse, noise, begun, max_steps=max_steps, tol=tol)
         return Interpolated(ifft2(found.centers, overwrite=True), used.unpack(found.dual), found.history)
 
 
 @dataclass(frozen=True, eq=False)
-class ByImage:
+class ByImage(Solver):
     """(A'A + lam K^-1) u = A' b, for any sampling.
 
     Attributes
@@ -138,6 +142,7 @@ class ByImage:
     trial_steps: ClassVar[int] = 10
     final_steps: ClassVar[int] = 30
     flattery: ClassVar[float] = 0.02
+    tol: ClassVar[float] = 3e-3
 
     @property
     def held_energy(self) -> float:
@@ -148,17 +153,10 @@ class ByImage:
         """||A u - b||² of the samples held out."""
         return self.held.misfit(images)
 
-    def __call__(
-        self,
-        kernels: LocalKernels,
-        noise: float,
-        *,
-        whole: bool = True,
-        steps: int = 20,
-        tol: float = 3e-3,
-        start: Interpolated | None = None,
+    def solve(
+        self, kernels: LocalKernels, noise: float, whole: bool, start: Interpolated | None, max_steps: int, tol: float
     ) -> Interpolated:
         """See ``Solver``."""
         used = self.fitted + self.held if whole else self.fitted
         shrunk = kernels.shrunk(self.density, noise)
-        return by_points(used.normal, used.target, shrunk, self.density, noise, start, max_steps=steps, tol=tol)
+        return by_points(used.normal, used.target, shrunk, self.density, noise, start, max_steps=max_steps, tol=tol)

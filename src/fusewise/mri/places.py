@@ -96,7 +96,7 @@ class Places:
         images = to_host(mean + solution.centers)
         sigma = float(np.sqrt(local.scale * np.median(self.kernels.medians)))
         return Reconstruction(
-            images, lam, sigma, effective_rank(chosen.covariance().mean(), lam), history, bands, local
+            images, lam, sigma, effective_rank(chosen.covariance().mean(), lam), history, bands, local, trials.name
         )
 
 
@@ -111,6 +111,11 @@ class _Trials:
         self.best_score = -np.inf
         self.best: Interpolated | None = None
 
+    @property
+    def name(self) -> str:
+        """Of the way."""
+        return type(self.way).__name__
+
     def at(self, scale: float) -> LocalKernels:
         """The kernels at a scale; the last ones are kept, since noises are tried at one scale after another."""
         if self.latest is self.kernels or self.latest.scale != scale:
@@ -124,6 +129,5 @@ class _Trials:
             score = self.scores[scale, noise] = decibels(self.energy, self.way.missed(found.centers))
             if score > self.best_score:
                 self.best_score, self.best = score, found
-            name = type(self.way).__name__
-            self.tell(f"places, {name}: scale {scale}, noise {noise}: held-out samples {score:.2f} dB")
+            self.tell(f"places, {self.name}: scale {scale}, noise {noise}: held-out samples {score:.2f} dB")
         return self.scores[scale, noise]

@@ -24,6 +24,7 @@ class Reconstruction:
     rank : directions in time that stand out of the noise.
     history : relative residual of the last solve, step by step.
     bands, local : the settings tried and the held-out samples' verdict on each.
+    way : "ByImage" or "BySample", see ``mri.interpolate``; "" where nothing moves.
     """
 
     images: Array = field(repr=False)
@@ -33,6 +34,7 @@ class Reconstruction:
     history: tuple[float, ...] = field(repr=False)
     bands: Choice
     local: Choice
+    way: str = ""
 
     @cached_property
     def rhythms(self) -> Rhythms:
