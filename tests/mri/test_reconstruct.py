@@ -95,32 +95,73 @@ def test_noise_is_noticed(phantom, scan):
     assert noisy.local.noise > clean.local.noise
 
 
-def test_the_way_is_the_one_that_foretells_better():
-    """Two ways, one of which shrinks what it finds: it is tried once, and the other does the rest."""
+@pytest.fixture(scope="module")
+def beating():
+    """A series, kernels of it, the mean frame, and equations of the samples used and of those held out."""
     images = make_phantom(12, 24, frame_time=0.1).images
-    kernels = LocalKernels.of(images, 0.25, 8, 8)
-    sampling = Gridded(fft.ifftshift(radial_mask(12, (24, 24), 3, 2), axes=AXES))
-    mean = images.mean(axis=0)
+    mask = fft.ifftshift(radial_mask(12, (24, 24), 3, 2), axes=AXES)
     held = np.random.default_rng(0).random(images.shape) < 0.1
-    parts = [sampling.mask & ~held, sampling.mask & held]
-    known, unseen = (on_grid_equations(Gridded(p), Gridded(p).forward(images - mean)) for p in parts)
+    mean = images.mean(axis=0)
+    parts = [Gridded(mask & ~held), Gridded(mask & held)]
+    equations = [on_grid_equations(part, part.forward(images - mean)) for part in parts]
+    return images, LocalKernels.of(images, 0.25, 8, 8), mean, equations
 
-    class Shrinking(ByImage):
-        calls = 0
 
+class Counted(ByImage):
+    calls = 0
+    stop_at = None
+
+    def __call__(self, *args, **options):
+        type(self).calls += 1
+        if self.calls == self.stop_at:
+            raise KeyboardInterrupt
+        return super().__call__(*args, **options)
+
+
+def test_the_way_is_the_one_that_foretells_better(beating):
+    """Two ways, one of which shrinks what it finds: it is tried once, and the other does the rest."""
+    images, kernels, mean, equations = beating
+
+    class Shrinking(Counted):
         def __call__(self, *args, **options):
-            type(self).calls += 1
             found = super().__call__(*args, **options)
             return replace(found, centers=0.2 * found.centers)
 
-    ways = [Shrinking(known, unseen, 0.3), ByImage(known, unseen, 0.3)]
-    still = Choice(0.5, 1e-2, 0.0)
+    ways = [Shrinking(*equations, 0.3), ByImage(*equations, 0.3)]
     for order in (ways, ways[::-1]):
         Shrinking.calls = 0
-        found = Places(order, kernels).solve(mean, still, Teller(0))
+        found = Places(order, kernels).solve(mean, Choice(0.5, 1e-2, 0.0), Teller(0))
         assert found.way == "ByImage"
         assert Shrinking.calls == 1
         assert ser(images, found.images) > 15
+
+
+@pytest.mark.parametrize("stop_at", [3, 5])
+def test_interrupted_gives_the_best_so_far(beating, stop_at):
+    images, kernels, mean, equations = beating
+    heard = []
+
+    class Interrupted(Counted):
+        calls = 0
+
+    Interrupted.stop_at = stop_at
+    with pytest.warns(UserWarning, match="interrupted"):
+        found = Places([Interrupted(*equations, 0.3)], kernels).solve(
+            mean, Choice(0.5, 1e-2, 0.0), Teller(heard.append)
+        )
+    assert len(found.local.tried) == stop_at - 1 == len(heard) - 1
+    assert found.local.score == max(score for _, _, score in found.local.tried)
+    assert ser(images, found.images) > 15
+
+
+def test_interrupted_before_there_is_anything(beating):
+    _, kernels, mean, equations = beating
+
+    class Interrupted(Counted):
+        calls, stop_at = 0, 1
+
+    with pytest.raises(KeyboardInterrupt):
+        Places([Interrupted(*equations, 0.3)], kernels).solve(mean, Choice(0.5, 1e-2, 0.0), Teller(0))
 
 
 def test_labels_follow_the_phases(found):

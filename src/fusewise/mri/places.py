@@ -16,7 +16,7 @@ from fusewise.mri.arrays import Array
 from fusewise.mri.interpolate import Solver
 from fusewise.mri.kernels import LocalKernels, effective_rank
 from fusewise.mri.result import Reconstruction
-from fusewise.mri.selecting import Choice, choose_local, decibels
+from fusewise.mri.selecting import Choice, best, choose_local, decibels
 
 #: Tiles per width of the image: about a ventricle each.
 TILES = 14
@@ -76,28 +76,41 @@ class Places:
             still = Choice(SCALES[0], bands.noise, float("nan"))
             images = np.repeat(to_host(mean)[None], self.kernels.distances.shape[1], axis=0)
             return Reconstruction(images, 0.0, 0.0, 0, (0.0,), bands, still)
-        noises = [level * max(self.quiet, QUIET) for level in LEVELS]
-        trials = max(
-            (_Trials(way, self.kernels, unit, tell) for way in self.ways),
-            key=lambda trials: trials(SCALES[0], noises[0]),
-        )
-        local = choose_local(trials, SCALES, noises, trials.way.flattery)
+        trials, local, solution = self._chosen(unit, tell)
         if local.score < 0:
             warnings.warn(
                 f"samples held out are foretold no better than by the mean frame ({local.score:.1f} dB): do the maps, "
                 "the trajectory and the navigator fit the data, and does anything move above the noise?",
                 stacklevel=4,
             )
-        chosen, lam = trials.at(local.scale), local.noise * unit
-        start = trials.best if trials.best_score == local.score else None
-        solution = trials.way(chosen, lam, steps=trials.way.final_steps, start=start)
         history = solution.history
         tell(f"done: residual {history[-1]:.1e} after {len(history) - 1} steps")
         images = to_host(mean + solution.centers)
-        sigma = float(np.sqrt(local.scale * np.median(self.kernels.medians)))
-        return Reconstruction(
-            images, lam, sigma, effective_rank(chosen.covariance().mean(), lam), history, bands, local, trials.name
-        )
+        lam, sigma = local.noise * unit, float(np.sqrt(local.scale * np.median(self.kernels.medians)))
+        rank = effective_rank(trials.at(local.scale).covariance().mean(), lam)
+        return Reconstruction(images, lam, sigma, rank, history, bands, local, trials.name)
+
+    def _chosen(self, unit: float, tell: Teller) -> tuple[_Trials, Choice, Interpolated]:
+        """The way, the setting and the deviations; after Ctrl-C the best there are, if there are any."""
+        noises = [level * max(self.quiet, QUIET) for level in LEVELS]
+        contest = [_Trials(way, self.kernels, unit, tell) for way in self.ways]
+        try:
+            trials = max(contest, key=lambda trials: trials(SCALES[0], noises[0]))
+            contest = [trials]  # the others' kernels are not needed any more
+            way = trials.way
+            local = choose_local(trials, SCALES, noises, way.flattery)
+            start = trials.best if trials.best_score == local.score else None
+            kernels = trials.at(local.scale)
+            return trials, local, way(kernels, local.noise * unit, steps=way.final_steps, start=start)
+        except KeyboardInterrupt:
+            trials = max(contest, key=lambda trials: trials.best_score)
+            if trials.best is None:
+                raise
+            warnings.warn(
+                "interrupted: these are the frames of the best trial so far, which did not use the samples held out",
+                stacklevel=5,
+            )
+            return trials, trials.choice, trials.best
 
 
 class _Trials:
@@ -115,6 +128,11 @@ class _Trials:
     def name(self) -> str:
         """Of the way."""
         return type(self.way).__name__
+
+    @property
+    def choice(self) -> Choice:
+        """The best setting so far."""
+        return best([(*setting, score) for setting, score in self.scores.items()])
 
     def at(self, scale: float) -> LocalKernels:
         """The kernels at a scale; the last ones are kept, since noises are tried at one scale after another."""
