@@ -145,10 +145,9 @@ def test_interrupted_gives_the_best_so_far(beating, stop_at):
         calls = 0
 
     Interrupted.stop_at = stop_at
+    places = Places([Interrupted(*equations, 0.3)], kernels)
     with pytest.warns(UserWarning, match="interrupted"):
-        found = Places([Interrupted(*equations, 0.3)], kernels).solve(
-            mean, Choice(0.5, 1e-2, 0.0), Teller(heard.append)
-        )
+        found = places.solve(mean, Choice(0.5, 1e-2, 0.0), Teller(heard.append))
     assert len(found.local.tried) == stop_at - 1 == len(heard) - 1
     assert found.local.score == max(score for _, _, score in found.local.tried)
     assert ser(images, found.images) > 15

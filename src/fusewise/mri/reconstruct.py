@@ -28,6 +28,8 @@ def reconstruct(
 ) -> Reconstruction:
     """Reconstruct a series of frames; everything not given is chosen from the data.
 
+    Ctrl-C ends it with the best frames so far, once there are any.
+
     Parameters
     ----------
     kspace : gridded: T x ny x nx or T x coils x ny x nx, the centre in the middle (fftshifted, orthonormal FFT).
