@@ -4,7 +4,7 @@ Frames are points, A_i the sampling of frame i, and the covariance of frames dif
 all k-space locations. Two ways lead to the same frames, and which comes nearer in few steps depends on the data:
 
 ``BySample`` seeks a, preconditioned by the inverse under the mean kernel at every k-space location, which is the exact
-diagonal block of A K A'. For one coil on the grid; the faster the less noise there is.
+diagonal block of A K A'. For one coil on the grid.
 ``ByImage`` seeks u, preconditioned by the inverse at every place with the mean sampling density for A'A. For any
 sampling: with several coils, or off the grid, samples nearly repeat each other, and A K A' is all but singular.
 """
