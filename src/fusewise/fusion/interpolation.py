@@ -65,7 +65,7 @@ def by_points(
     xp = library(target)
     centers = xp.zeros_like(target) if start is None else copied(start.centers)
     residual = target if start is None else target - normal(centers) - lam * start.dual
-    pair = xp.stack([residual, residual])  # what z and u change by
+    pair, work = xp.stack([residual, residual]), xp.empty_like(target)  # what z and u change by; long arrays are dear
 
     def precondition(residual: Array) -> Array:
         shrunk(residual, out=pair[0])
@@ -76,7 +76,7 @@ def by_points(
 
     def system(direction: Array) -> Array:
         pushed = normal(direction[1])
-        pushed += lam * direction[0]
+        pushed += xp.multiply(direction[0], lam, out=work)
         return pushed
 
     progress = _Progress(target, residual, tol)
@@ -89,7 +89,7 @@ def by_points(
         enough=progress.enough,
     )
     for length, direction, residual in steps:
-        centers += length * direction[1]
+        centers += xp.multiply(direction[1], length, out=work)
         progress.note(residual)
     # The residual tells z: r = A'b - A'A u - lam z.
     return Interpolated(centers, (target - normal(centers) - residual) / lam, tuple(progress.history))

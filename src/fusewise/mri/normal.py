@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import fft
 
-from fusewise.kernels.arrays import batches, beside, cast, energy, library, zeros
+from fusewise.kernels.arrays import batches, beside, cast, each, energy, library, zeros
 from fusewise.mri.arrays import Array, cropped_ifft, fft2, padded_fft
 from fusewise.mri.operators import Gridded, Nufft
 from fusewise.mri.sums import FourierSums
@@ -40,8 +40,11 @@ class Convolution:
         coils = 1 if self.maps is None else len(self.maps)
         entries = coils * self.spectra.shape[1] * self.spectra.shape[2]
         out: Array = library(images).empty_like(images)
-        for some in batches(len(images), entries, images):
+
+        def apply(some: slice) -> None:
             out[some] = self._filtered(images[some], self.spectra[some])
+
+        each(apply, batches(len(images), entries, images), images)
         return out
 
     def _filtered(self, images: Array, spectra: Array) -> Array:
