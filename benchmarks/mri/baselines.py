@@ -16,7 +16,8 @@ from fusewise.kernels.arrays import energy, library, to_host
 from fusewise.kernels.devices import placement
 from fusewise.mri.arrays import threads
 from fusewise.mri.fourier import AXES, invert, to_plain
-from fusewise.mri.navigator import Bands, common_locations, signals
+from fusewise.mri.kernels import gram, squared_distances
+from fusewise.mri.navigator import common_locations, filled_in_time
 from fusewise.mri.normal import NormalEquations, on_grid_equations
 from fusewise.mri.observed import frame_affinities, fuse_frames, grid_entries
 from fusewise.mri.operators import Gridded
@@ -49,12 +50,12 @@ def view_sharing(kspace: Array, mask: Array, half_width: int = 4) -> Array:
 
 
 def storm(kspace: Array, mask: Array, lam: float = 0.05, n_neighbors: int = 6) -> Array:
-    """STORM-type: sum_i ||S_i (u_i - x_i)||² + lam sum_ij w_ij ||u_i - u_j||², weights from the navigator lines.
+    """STORM-type: sum_i ||S_i (u_i - x_i)||² + lam sum_ij w_ij ||u_i - u_j||², weights from what most frames saw.
 
     It is the core's fusion with a penalty that never saturates, so that the weights stay what they were.
     """
     common = common_locations(mask)
-    distances = Bands.of(signals(kspace, mask, common), np.zeros(np.count_nonzero(common))).distances[0]
+    distances = squared_distances(gram(filled_in_time(kspace[:, common], mask[:, common])))
     entries = grid_entries(kspace, mask)
     quadratic = TruncatedL2(1e6)
     start = entries.fill(entries.column_means)

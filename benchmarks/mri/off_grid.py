@@ -21,7 +21,7 @@ from fusewise.mri.kernels import gram, squared_distances
 from fusewise.mri.normal import Convolution, NormalEquations, off_grid_equations
 from fusewise.mri.observed import frame_affinities
 from fusewise.mri.operators import Nufft
-from fusewise.mri.radial import common_samples, sampling_at
+from fusewise.mri.radial import sampling_at
 
 Array = Any
 
@@ -66,8 +66,7 @@ def sense(scan: Scan, pull: float = 0.05, steps: int = 20) -> Array:
 
 def temporal_mean(scan: Scan, pull: float = 1e-3, steps: int = 30) -> Array:
     """One image for all frames: min mean_i ||A_i u - b_i||² + pull ||u||²."""
-    pooled = pool(scan.equations(), np.full((1, len(scan.kspace)), 1 / len(scan.kspace)))
-    found = to_host(regularised(pooled, pull, steps))
+    found = to_host(regularised(scan.equations().mean(), pull, steps))
     return np.broadcast_to(found, (len(scan.kspace), *found.shape[1:]))
 
 
@@ -83,12 +82,13 @@ def storm(scan: Scan, lam: float = 0.05, n_neighbors: int = 6, steps: int = 40) 
 
     Conjugate gradients start from the temporal mean.
     """
-    navigators = scan.kspace[..., common_samples(scan.trajectory)]
+    common = np.isclose(scan.trajectory, scan.trajectory[:1], atol=1e-6).all(axis=(0, 2))
+    navigators = scan.kspace[..., common]
     affinities = frame_affinities(squared_distances(gram(navigators)), n_neighbors).toarray()
     laplacian = np.diag(affinities.sum(axis=1)) - affinities
     equations = scan.equations()
     pushing = beside((lam * laplacian).astype(np.float32), equations.target)
-    mean = regularised(pool(equations, np.full((1, len(affinities)), 1 / len(affinities))), 1e-3, 30)
+    mean = regularised(equations.mean(), 1e-3, 30)
     start = equations.target * 0 + mean
 
     def system(images: Array) -> Array:

@@ -8,7 +8,7 @@ import pytest
 from fusewise.kernels.arrays import to_host
 from fusewise.mri.normal import Convolution, off_grid_equations, on_grid_equations, point_spread_spectra
 from fusewise.mri.operators import Gridded, Nufft
-from fusewise.mri.radial import sampling_at
+from fusewise.mri.radial import PULL, mean_image, sampling_at
 from fusewise.mri.sampling import radial_trajectory
 
 pytest.importorskip("finufft")
@@ -130,3 +130,24 @@ def test_deviations_from_an_image(place):
     assert about.misfit(place(v)) == pytest.approx(np.sum(weights[:, None] * np.abs(errors) ** 2), rel=1e-8)
     left = samples - operator.forward(np.broadcast_to(mean, operator.shape))
     np.testing.assert_allclose(to_host(about.target), operator.adjoint(left * weights[:, None]), atol=1e-8)
+
+
+def test_one_image_for_all_frames(place):
+    """The mean of the frames' misfits at a common image, and its minimum, against the dense matrices."""
+    operator, samples, weights = scan()
+    equations = equations_of(operator, samples, weights, place)
+    image = random_complex((NY, NX), 3)
+    mean = equations.mean()
+    everywhere = place(np.repeat(image[None], T, axis=0))
+    assert mean.misfit(place(image[None])) == pytest.approx(equations.misfit(everywhere) / T, rel=1e-8)
+
+    gram, target = PULL * np.eye(NY * NX), 0
+    for t in range(T):
+        matrix, weight = dense(operator, t), np.tile(weights[t], COILS)
+        gram = gram + matrix.conj().T @ (weight[:, None] * matrix) / T
+        target = target + matrix.conj().T @ (weight * samples[t].ravel()) / T
+    expected = np.linalg.solve(gram, target)
+    found = to_host(mean_image(equations)).ravel()
+    # Thirty steps, or a residual of a thousandth.
+    assert np.linalg.norm(gram @ found - target) < 2e-3 * np.linalg.norm(target)
+    assert np.linalg.norm(found - expected) < 0.05 * np.linalg.norm(expected)

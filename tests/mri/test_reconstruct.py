@@ -180,6 +180,7 @@ def test_a_still_series_is_its_mean():
     # Where no frame looked (the corners of k-space) nothing can be known.
     seen = transform(still) * mask.any(axis=0)
     assert ser(invert(seen), found.images) > 40
+    np.testing.assert_array_equal(found.labels, 0)
 
 
 def test_two_still_phases_are_two_clusters():
@@ -262,6 +263,8 @@ def test_more_noise_must_gain_more_than_flattery():
         ({"mask": np.zeros((5, 8, 8), bool)}, "frame 0 has no samples"),
         ({"mask": np.arange(5)[:, None, None] != np.full((8, 8), 3)}, "frame 3 has no samples"),
         ({"kspace": np.full((5, 8, 8), np.nan)}, "no samples"),
+        ({"kspace": np.zeros((5, 8, 8)), "mask": np.ones((5, 8, 8), bool)}, "nothing but zeros"),
+        ({"kspace": np.zeros((5, 2, 8)), "trajectory": np.zeros((5, 8, 2))}, "nothing but zeros"),
     ],
 )
 def test_bad_input_is_named(change, message):

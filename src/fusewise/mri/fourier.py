@@ -41,6 +41,6 @@ def turned(kspace: Array) -> Array:
 
 
 def radii(shape: tuple[int, int]) -> Array:
-    """Distance of each k-space location from the centre, in samples, centre in the middle."""
+    """Distance of each k-space location from the centre, which is in the middle; 1 at the nearest edge."""
     y, x = np.ogrid[: shape[0], : shape[1]]
-    return np.asarray(np.hypot(y - shape[0] // 2, x - shape[1] // 2))
+    return np.asarray(np.hypot(y - shape[0] // 2, x - shape[1] // 2) / (min(shape) / 2))

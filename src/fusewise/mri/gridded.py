@@ -14,11 +14,10 @@ from fusewise.kernels.devices import Placement
 from fusewise.mri.arrays import Array, ifft2
 from fusewise.mri.fourier import AXES, radii, to_plain
 from fusewise.mri.interpolate import ByImage, BySample, Solver
-from fusewise.mri.kernels import LocalKernels
-from fusewise.mri.navigator import Bands, common_locations, signals
+from fusewise.mri.navigator import Bands, common_locations, filled_in_time
 from fusewise.mri.normal import on_grid_equations
 from fusewise.mri.operators import Gridded
-from fusewise.mri.places import SCALES, TILES, Places, Teller
+from fusewise.mri.places import Places, Teller, kernels_by_place
 from fusewise.mri.result import Reconstruction
 from fusewise.mri.selecting import Choice, choose_bands, hold_out
 
@@ -42,10 +41,11 @@ def reconstruct_gridded(
     navigator, rng, place, tell : see ``fusewise.mri.reconstruct``; where to compute, and who is told.
     """
     shape = mask.shape[1], mask.shape[2]
-    where = radii(shape) / (min(shape) / 2)
+    where = radii(shape)
     common = navigator if navigator is not None and navigator.dtype == bool else common_locations(mask)
     if navigator is None or navigator.dtype == bool:
-        signal = np.concatenate([signals(coil, mask, common) for coil in kspace.swapaxes(0, 1)], axis=1)
+        seen = mask[:, common]
+        signal = np.concatenate([filled_in_time(coil[:, common], seen) for coil in kspace.swapaxes(0, 1)], axis=1)
         bands = Bands.of(place(signal), np.tile(where[common], kspace.shape[1]))
     else:
         bands = Bands.of(place(navigator.reshape(len(navigator), -1)), np.zeros(navigator[0].size))
@@ -60,8 +60,6 @@ def reconstruct_gridded(
     tell(f"bands: scale {choice.scale}, noise {choice.noise}: left out {choice.score:.2f} dB")
 
     mean = start.mean(axis=0)
-    side = max(shape) / TILES
-    kernels = LocalKernels.of(start, SCALES[0], side, side)
     deviations = samples - sampling.forward(mean[None])
     masks = sampling.mask & ~place(held), place(held)
     known, unseen = (on_grid_equations(replace(sampling, mask=part), deviations) for part in masks)
@@ -69,7 +67,7 @@ def reconstruct_gridded(
     if maps is None:
         every = by_location(mask, where, bands, samples)
         ways.append(BySample(deviations[:, 0], fitted, every, beside(np.flatnonzero(held), samples)))
-    return Places(ways, kernels, choice.noise).solve(mean, choice, tell)
+    return Places(ways, kernels_by_place(start), choice.noise).solve(mean, choice, tell)
 
 
 def by_location(mask: Array, where: Array, bands: Bands, like: Array) -> Columns:

@@ -130,7 +130,6 @@ class LocalKernels:
     medians : tiles, the median of those of different frames (on the host).
     variances : tiles, mean squared deviation per pixel (on the host).
     scale : sigma² in units of each tile's median squared distance.
-    constant : variance of what all frames share, in units of the tile's; 0 where the mean has been subtracted.
     """
 
     tiles: Tiles
@@ -138,7 +137,6 @@ class LocalKernels:
     medians: Array
     variances: Array
     scale: float
-    constant: float = 0.0
 
     @classmethod
     def of(cls, images: Array, scale: float, side: float = 12.0, window: float = 12.0) -> LocalKernels:
@@ -218,7 +216,7 @@ class LocalKernels:
         kernels: Array = library(self.distances).empty_like(self.distances)
 
         def evaluate(some: slice) -> None:
-            kernels[some] = heights[some] * (mixed_kernel(self.distances[some], widths[some]) + self.constant)
+            kernels[some] = heights[some] * mixed_kernel(self.distances[some], widths[some])
 
         each(evaluate, batches(len(kernels), kernels.shape[1] ** 2, kernels), kernels)
         return kernels

@@ -1,7 +1,8 @@
-"""What all frames saw alike, and the kernels it gives: navigator lines, or the commonly sampled centre of k-space.
+"""What all frames saw alike, and the kernels it gives: navigator lines, or the often sampled centre of k-space.
 
-Samples at the same places in every frame tell how far apart two frames are without any reconstruction. Fine detail
-decorrelates under smaller motion than coarse shape does, so distances are taken band by band of spatial frequency.
+Samples at the same places in all frames, or in most, tell how far apart two frames are without any reconstruction.
+Fine detail decorrelates under smaller motion than coarse shape does, so distances are taken band by band of spatial
+frequency.
 """
 
 from __future__ import annotations
@@ -23,31 +24,33 @@ OVERLAP = 0.045
 #: A band judged by fewer samples than this leaves its distances to the next band inwards.
 FEWEST = 16
 
+#: Locations seen in this part of the frames tell them apart: few gaps are longer than one frame, and filled in time.
+OFTEN = 0.5
+
+#: Where fewer locations are seen so often, as many as this, those seen most.
+WANTED = 64
+
 #: Prior variance of a constant in time, in units of that of the motion: what the subtracted mean may have missed.
 CONSTANT = 1.0
 
 
 def common_locations(mask: Array) -> Array:
-    """Locations (ny x nx) seen in every frame; where there are too few, those seen most often."""
-    always = mask.all(axis=0)
-    if np.count_nonzero(always) >= FEWEST:
-        return np.asarray(always)
-    often = np.asarray(mask.mean(axis=0))
-    enough = np.sort(often.ravel())[-min(4 * FEWEST, often.size)]
-    return np.asarray(often >= max(enough, 1 / len(mask)))
+    """Locations (ny x nx) seen in half of the frames or more; where these are too few, those seen most often."""
+    seen = np.asarray(mask.mean(axis=0))
+    wanted = np.sort(seen.ravel())[-min(WANTED, seen.size)]
+    return np.asarray(seen >= max(min(OFTEN, wanted), 1 / len(mask)))
 
 
-def signals(kspace: Array, mask: Array, locations: Array) -> Array:
-    """k-space at some locations in every frame (T x locations), gaps filled linearly in time."""
-    values, seen = kspace[:, locations], mask[:, locations]
+def filled_in_time(values: Array, seen: Array) -> Array:
+    """Samples of the same locations in all frames (T x locations), those not seen filled linearly in time."""
     if seen.all():
-        return np.asarray(values)
+        return values
     values = values.copy()
     times = np.arange(len(values))
     for column, here in zip(values.T, seen.T, strict=True):
         if here.any():
             column[~here] = np.interp(times[~here], times[here], column[here])
-    return np.asarray(values)
+    return values
 
 
 @dataclass(frozen=True, eq=False)

@@ -76,6 +76,11 @@ class NormalEquations:
         """Of the samples of both."""
         return NormalEquations(self.normal + other.normal, self.target + other.target, self.energy + other.energy)
 
+    def mean(self) -> NormalEquations:
+        """Of one image for all frames: the mean over them of ||A_i u - b_i||²."""
+        normal = Convolution(self.normal.spectra.mean(axis=0)[None], self.normal.maps)
+        return NormalEquations(normal, self.target.mean(axis=0)[None], self.energy / len(self.target))
+
     def about(self, image: Array) -> NormalEquations:
         """In deviations of the frames from one image."""
         images = library(self.target).zeros_like(self.target) + image

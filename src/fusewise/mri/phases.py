@@ -14,6 +14,7 @@ import warnings
 import numpy as np
 from sklearn.cluster import SpectralClustering
 
+from fusewise.kernels.arrays import energy
 from fusewise.labels import Labels, number_by_size
 from fusewise.mri.arrays import Array
 from fusewise.mri.kernels import gram
@@ -51,11 +52,16 @@ def frame_rhythms(images: Array) -> Rhythms:
 def labels_of(images: Array, rhythms: Rhythms, n_clusters: int = N_CLUSTERS) -> Labels:
     """Labels by rhythms that are known already; see ``frame_labels``."""
     wanted = min(n_clusters, max(1, len(images) // 5))
-    if wanted < 2:
+    if wanted < 2 or not moving(images):
         return np.zeros(len(images), dtype=np.intp)
     if rhythms.beat is None:
         return spectral_labels(images, wanted)
     return number_by_size(cells(rhythms.beat, rhythms.breath, wanted))
+
+
+def moving(images: Array) -> bool:
+    """Whether frames differ by more than the rounding of single precision."""
+    return float(np.trace(gram(images))) > 1e-11 * energy(images)
 
 
 def cells(beat: Array, breath: Array | None, n_cells: int) -> Labels:

@@ -31,6 +31,12 @@ LEVELS = (1.0, 5.0, 25.0)
 QUIET = 1e-2
 
 
+def kernels_by_place(images: Array) -> LocalKernels:
+    """Of frames, or of their deviations from the mean frame, at the first of the scales."""
+    side = max(images.shape[1:]) / TILES
+    return LocalKernels.of(images, SCALES[0], side, side)
+
+
 class Teller:
     """Progress to a function, or, if asked for, to stderr with seconds."""
 

@@ -1,36 +1,34 @@
 """Samples off the grid, any number of coils, to images: the same kernels through an operator.
 
-A start from samples moved to the grid bears the error of moving them, and so do kernels by place taken from it. With
-those first kernels the samples where they are give better frames, and these the kernels that are used.
+One image that fits all samples where they are is subtracted from them. What is left, the motion, is moved to the grid
+for a start; with kernels by place of that, the samples where they are give better frames, and these the kernels used.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 from scipy import fft
 
-from fusewise.kernels.arrays import library
+from fusewise.fusion.interpolation import by_points
+from fusewise.kernels.arrays import beside, library, to_host
 from fusewise.kernels.devices import Placement
 from fusewise.mri.arrays import Array
 from fusewise.mri.cells import Cells
 from fusewise.mri.fourier import AXES, radii, turned
 from fusewise.mri.gridded import start_from_bands
 from fusewise.mri.interpolate import ByImage
-from fusewise.mri.kernels import LocalKernels
-from fusewise.mri.navigator import FEWEST, Bands
-from fusewise.mri.normal import off_grid_equations
+from fusewise.mri.navigator import Bands, common_locations, filled_in_time
+from fusewise.mri.normal import NormalEquations, off_grid_equations
 from fusewise.mri.operators import Nufft
-from fusewise.mri.places import QUIET, SCALES, TILES, Places, Teller
+from fusewise.mri.places import QUIET, Places, Teller, kernels_by_place
 from fusewise.mri.result import Reconstruction
 from fusewise.mri.selecting import hold_out
 from fusewise.mri.sums import FourierSums
 
-#: Variance of the mean frame in units of that of the motion: the start's mean bears the error of gridding.
-CONSTANT = 1.0
+#: Weight of the size of the mean frame beside its misfit: only what no line came near is left to it.
+PULL = 1e-3
 
-#: sigma² of the kernels of the start, in units of the median squared distance: its distances bear that error, too.
+#: sigma² of the kernels of the start, in units of the median squared distance: the start is no more than a start.
 MIDDLE = 0.5
 
 
@@ -45,28 +43,31 @@ def reconstruct_radial(
 ) -> Reconstruction:
     """Images from samples T x coils x samples at `trajectory` (T x samples x 2, cycles per pixel)."""
     shape = int(maps.shape[1]), int(maps.shape[2])
-    common = common_samples(trajectory)
-    bands = compare_frames(kspace, trajectory, common, navigator)
     samples = place(kspace.astype(np.complex64))
     operator = sampling_at(trajectory, place(maps), place)
-    held = hold_out(np.ones(trajectory.shape[:2], dtype=bool), common, rng)
-    cells = Cells.of(trajectory, shape, ~held)
-    where = fft.ifftshift(radii(shape) / (min(shape) / 2), axes=AXES)
-    moved = (turned(cells.means(coil)) for coil in samples.swapaxes(0, 1))
-    start, choice = start_from_bands(bands, moved, cells.mask, where, rng, operator.maps)
+    cells = Cells.of(trajectory, shape)
+    often = common_locations(cells.mask)
+    held = hold_out(np.ones(trajectory.shape[:2], dtype=bool), often.ravel()[cells.index], rng)
+    # Samples that share a cell of k-space share the weight of one, which evens out a radial line's centre.
+    weights = np.square(cells.roots)
+    known, unseen = (off_grid_equations(operator, samples, weights * part) for part in (~held, held))
+    mean = mean_image(known)
+    known, unseen = known.about(mean), unseen.about(mean)
+    deviations = samples - operator.forward(library(mean).broadcast_to(mean, operator.shape))
+    tell("the mean frame and the point spread functions of the samples are known")
+
+    where = fft.ifftshift(radii(shape), axes=AXES)
+    bands = compare_frames(deviations, cells, often, where, navigator)
+    fitted = Cells.of(trajectory, shape, ~held)
+    moved = (turned(fitted.means(coil)) for coil in deviations.swapaxes(0, 1))
+    start, choice = start_from_bands(bands, moved, fitted.mask, where, rng, operator.maps)
     tell(f"start on the grid: scale {choice.scale}, noise {choice.noise}: left out {choice.score:.2f} dB")
 
-    mean = start.mean(axis=0)
-    kernels = by_place(start).at(MIDDLE)
-    # Samples that share a cell of k-space share the weight of one, which evens out a radial line's centre.
-    cells = Cells.of(trajectory, shape)
-    weights = np.square(cells.roots)
-    known, unseen = (off_grid_equations(operator, samples, weights * part).about(mean) for part in (~held, held))
+    kernels = kernels_by_place(start).at(MIDDLE)
     solver = ByImage(known, unseen, float(cells.mask.mean()))
-    tell("point spread functions of the samples are known")
-    better = mean + solver(kernels, QUIET * kernels.variance, whole=False, steps=solver.trial_steps).centers
+    better = solver(kernels, QUIET * kernels.variance, whole=False, steps=solver.trial_steps).centers
     tell("frames from the samples where they are; kernels anew")
-    return Places([solver], by_place(better)).solve(mean, choice, tell)
+    return Places([solver], kernels_by_place(better)).solve(mean, choice, tell)
 
 
 def sampling_at(trajectory: Array, maps: Array, place: Placement) -> Nufft | FourierSums:
@@ -74,26 +75,39 @@ def sampling_at(trajectory: Array, maps: Array, place: Placement) -> Nufft | Fou
     return Nufft(trajectory, maps) if library(maps) is np else FourierSums(place(trajectory), maps)
 
 
-def by_place(images: Array) -> LocalKernels:
-    """Kernels of images that may be wrong about their mean."""
-    side = max(images.shape[1:]) / TILES
-    return replace(LocalKernels.of(images, SCALES[0], side, side), constant=CONSTANT)
+def mean_image(equations: NormalEquations) -> Array:
+    """The one image that fits the samples of all frames best: min mean_i ||A_i u - b_i||² + pull ||u||²."""
+    pooled = equations.mean()
+    multiply = library(pooled.target).multiply
+
+    def shrunk(images: Array, out: Array) -> None:
+        multiply(images, 1 / (1 + PULL), out=out)
+
+    found = by_points(pooled.normal, pooled.target, shrunk, 1.0, PULL, max_steps=30, tol=1e-3)
+    mean: Array = found.centers[0]
+    return mean
 
 
-def common_samples(trajectory: Array) -> Array:
-    """Samples that lie at the same place in every frame."""
-    return np.asarray(np.isclose(trajectory, trajectory[:1], atol=1e-6).all(axis=(0, 2)))
+def compare_frames(deviations: Array, cells: Cells, often: Array, where: Array, navigator: Array | None) -> Bands:
+    """Distances of the frames by the navigator, or by what fell into the cells of k-space that most frames have seen.
 
+    These are the cells of navigator lines, and of the centre, which all lines cross. Within a cell each frame's
+    samples lie elsewhere: the mean frame, which is steep there, must have been subtracted.
 
-def compare_frames(samples: Array, trajectory: Array, common: Array, navigator: Array | None) -> Bands:
-    """Distances of the frames by what all of them measured alike."""
+    Parameters
+    ----------
+    deviations : T x coils x samples.
+    cells : of the samples.
+    often : ny x nx, the cells to compare.
+    where : ny x nx, their radii.
+    navigator : T x anything.
+    """
     if navigator is not None:
         signal = navigator.reshape(len(navigator), -1)
         return Bands.of(signal, np.zeros(signal.shape[1]))
-    if np.count_nonzero(common) < FEWEST:
-        raise ValueError(
-            f"only {np.count_nonzero(common)} samples lie at the same place in all frames: too few to compare the "
-            "frames by. Give navigator (frames x anything measured alike in every frame)"
-        )
-    signal = np.ascontiguousarray(samples[:, :, common]).reshape(len(samples), -1)
-    return Bands.of(signal, np.tile(2 * np.hypot(*trajectory[0, common].T), samples.shape[1]))
+    seen, chosen = cells.mask[:, often], np.flatnonzero(often)
+    parts = []
+    for coil in deviations.swapaxes(0, 1):
+        means = cells.means(coil).reshape(len(coil), -1)
+        parts.append(filled_in_time(to_host(means[:, beside(chosen, means)]), seen))
+    return Bands.of(np.concatenate(parts, axis=1), np.tile(where[often], len(parts)))

@@ -54,6 +54,7 @@ def reconstruct(
     rng, tell, place = np.random.default_rng(random_state), Teller(verbose), placement(device)
     if trajectory is None:
         samples, known = _on_grid(samples, mask)
+        _check_signal(samples)
         _check_navigator(guide, known)
         if coils is None and samples.shape[1] > 1:
             coils = maps_from_images(mean_gridded_images(samples, known))
@@ -63,6 +64,7 @@ def reconstruct(
         raise ValueError("mask is for data on the grid: leave out the mask, or the trajectory")
     path = np.asarray(trajectory, dtype=float)
     _check_path(samples, path)
+    _check_signal(samples)
     _check_navigator(guide, samples)
     coils = sensitivity_maps(samples, path) if coils is None else coils
     _check_maps(coils, samples)
@@ -91,6 +93,11 @@ def _same_shape(mask: Array, shape: tuple[int, ...]) -> Array:
 def _check_length(kspace: Array) -> None:
     if len(kspace) < 3:
         raise ValueError(f"{len(kspace)} frames are too few: fusion compares frames")
+
+
+def _check_signal(kspace: Array) -> None:
+    if not kspace.any():
+        raise ValueError("kspace holds nothing but zeros")
 
 
 def _check_path(kspace: Array, trajectory: Array) -> None:

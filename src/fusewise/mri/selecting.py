@@ -18,6 +18,9 @@ JUDGED = 1000
 #: Part of the samples held out to choose the local kernels.
 HELD_OUT = 0.05
 
+#: Where a smaller part of the samples may be held out than this, all may.
+FEW = 0.1
+
 SCALES = (0.25, 0.5, 1.0)
 NOISES = (1e-3, 1e-2, 1e-1, 1.0)
 
@@ -66,8 +69,14 @@ def choose_bands(bands: Bands, values: Array, mask: Array, radii: Array, rng: np
 
 
 def hold_out(mask: Array, spared: Array, rng: np.random.Generator) -> Array:
-    """A part of the samples (T x ...), to be foretold: none of those at `spared` locations, which all frames share."""
-    return np.asarray(mask & ~spared & (rng.random(mask.shape, dtype=np.float32) < HELD_OUT))
+    """A part of the samples (T x ...), to be foretold: none of those `spared`, which tell the frames apart.
+
+    Unless these are nearly all: then they are not.
+    """
+    free = mask & ~spared
+    if np.count_nonzero(free) < FEW * np.count_nonzero(mask):
+        free = mask
+    return np.asarray(free & (rng.random(mask.shape, dtype=np.float32) < HELD_OUT))
 
 
 def choose_local(

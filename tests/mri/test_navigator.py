@@ -1,0 +1,83 @@
+"""What tells the frames apart: navigator lines, or the centre that all lines cross, on the grid and off it."""
+
+import numpy as np
+import pytest
+
+from fusewise.mri import make_phantom, radial_mask, radial_trajectory, reconstruct, sample_grid
+from fusewise.mri.cells import Cells
+from fusewise.mri.kernels import gram, squared_distances
+from fusewise.mri.navigator import common_locations, filled_in_time
+from fusewise.mri.operators import Nufft
+from fusewise.mri.radial import compare_frames
+from fusewise.mri.selecting import HELD_OUT, hold_out
+
+
+def test_locations_seen_in_half_of_the_frames():
+    mask = np.random.default_rng(0).random((40, 16, 16)) < np.linspace(0, 1, 16)
+    np.testing.assert_array_equal(common_locations(mask), mask.sum(axis=0) >= 20)
+
+
+def test_where_few_are_seen_often_those_seen_most():
+    mask = np.random.default_rng(0).random((40, 16, 16)) < 0.2
+    counts, chosen = mask.sum(axis=0), common_locations(mask)
+    assert 64 <= np.count_nonzero(chosen) < 128
+    assert counts[chosen].min() > counts[~chosen].max()
+
+
+def test_places_that_no_frame_saw_tell_nothing():
+    mask = np.zeros((10, 8, 8), dtype=bool)
+    mask[:, 4] = True
+    np.testing.assert_array_equal(common_locations(mask), mask[0])
+
+
+def test_gaps_are_filled_in_time():
+    """Samples on a straight line in time are found again wherever one was missed between two."""
+    mask = np.ones((9, 4), dtype=bool)
+    mask[[1, 4, 5], 1] = False
+    line = np.arange(9)[:, None] * np.array([1, 2j, 3 - 1j, 0]) + 1
+    np.testing.assert_allclose(filled_in_time(np.where(mask, line, 0), mask), line)
+
+
+def test_samples_that_tell_the_frames_apart_are_not_held_out():
+    mask = np.random.default_rng(0).random((50, 20, 20)) < 0.5
+    spared = np.zeros((20, 20), dtype=bool)
+    spared[:10] = True
+    held = hold_out(mask, spared, np.random.default_rng(1))
+    assert not (held & (spared | ~mask)).any()
+    assert np.count_nonzero(held) == pytest.approx(HELD_OUT * np.count_nonzero(mask & ~spared), rel=0.1)
+    # Unless that left next to nothing to choose by.
+    held = hold_out(mask, np.ones((20, 20), dtype=bool), np.random.default_rng(1))
+    assert np.count_nonzero(held) == pytest.approx(HELD_OUT * np.count_nonzero(mask), rel=0.1)
+
+
+@pytest.mark.parametrize(("golden", "navigators"), [(5, 3), (8, 0), (20, 0)])
+def test_distances_follow_those_of_the_images(golden, navigators):
+    """Of cells in which each frame's samples lie elsewhere, too, once the mean frame is subtracted."""
+    pytest.importorskip("finufft")
+    phantom = make_phantom(60, 32, n_coils=4, frame_time=0.08)
+    trajectory = radial_trajectory(60, 32, golden, navigators)
+    kspace = Nufft(trajectory, phantom.maps).forward(phantom.images - phantom.images.mean(axis=0))
+    cells = Cells.of(trajectory, (32, 32))
+    often = common_locations(cells.mask)
+    bands = compare_frames(kspace, cells, often, np.zeros((32, 32)), None)
+    truth = squared_distances(gram(phantom.images))
+    above = np.triu_indices(60, 1)
+    assert np.corrcoef(bands.distances[0][above], truth[above])[0, 1] > 0.9
+
+
+@pytest.mark.parametrize("radial", [False, True])
+def test_golden_angles_need_no_navigator(radial):
+    """Lines that wander see more of k-space than lines that stay: the frames are at least as good."""
+    phantom = make_phantom(60, 32, n_coils=4 if radial else 1, frame_time=0.08)
+    errors = []
+    for golden, navigators in ((5, 3), (8, 0)):
+        if radial:
+            pytest.importorskip("finufft")
+            trajectory = radial_trajectory(60, 32, golden, navigators)
+            kspace = Nufft(trajectory, phantom.maps).forward(phantom.images)
+            found = reconstruct(kspace, trajectory=trajectory, maps=phantom.maps, random_state=0).images
+        else:
+            mask = radial_mask(60, (32, 32), golden, navigators)
+            found = reconstruct(sample_grid(phantom.images, mask), mask, random_state=0).images
+        errors.append(np.linalg.norm(found - phantom.images))
+    assert errors[1] < 1.1 * errors[0] < 0.1 * np.linalg.norm(phantom.images)
