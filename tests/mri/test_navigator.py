@@ -9,7 +9,7 @@ from fusewise.mri.kernels import gram, squared_distances
 from fusewise.mri.navigator import common_locations, filled_in_time
 from fusewise.mri.operators import Nufft
 from fusewise.mri.radial import compare_frames
-from fusewise.mri.selecting import HELD_OUT, hold_out
+from fusewise.mri.selecting import HELD_OUT, hold_out, stand_ins
 
 
 def test_locations_seen_in_half_of_the_frames():
@@ -38,7 +38,7 @@ def test_gaps_are_filled_in_time():
     np.testing.assert_allclose(filled_in_time(np.where(mask, line, 0), mask), line)
 
 
-def test_samples_that_tell_the_frames_apart_are_not_held_out():
+def test_locations_that_every_frame_saw_are_not_held_out():
     mask = np.random.default_rng(0).random((50, 20, 20)) < 0.5
     spared = np.zeros((20, 20), dtype=bool)
     spared[:10] = True
@@ -50,6 +50,17 @@ def test_samples_that_tell_the_frames_apart_are_not_held_out():
     assert np.count_nonzero(held) == pytest.approx(HELD_OUT * np.count_nonzero(mask), rel=0.1)
 
 
+def test_samples_held_out_stand_for_all_frames():
+    """On average over what is sampled and held out, their weighted errors are those of all frames."""
+    rng = np.random.default_rng(0)
+    errors = rng.random((200, 30, 30)) * np.linspace(0.1, 3, 30)  # large where little is seen
+    mask = rng.random(errors.shape) < np.linspace(1, 0.1, 30)
+    held = np.mean([hold_out(mask, np.zeros((30, 30), dtype=bool), rng) for _ in range(50)], axis=0)
+    found = (errors * held * stand_ins(mask)).sum() / HELD_OUT
+    assert found == pytest.approx(errors.sum(), rel=0.02)
+    assert (errors * held).sum() / held.sum() < 0.8 * errors.mean()
+
+
 @pytest.mark.parametrize(("golden", "navigators"), [(5, 3), (8, 0), (20, 0)])
 def test_distances_follow_those_of_the_images(golden, navigators):
     """Of cells in which each frame's samples lie elsewhere, too, once the mean frame is subtracted."""
@@ -57,9 +68,7 @@ def test_distances_follow_those_of_the_images(golden, navigators):
     phantom = make_phantom(60, 32, n_coils=4, frame_time=0.08)
     trajectory = radial_trajectory(60, 32, golden, navigators)
     kspace = Nufft(trajectory, phantom.maps).forward(phantom.images - phantom.images.mean(axis=0))
-    cells = Cells.of(trajectory, (32, 32))
-    often = common_locations(cells.mask)
-    bands = compare_frames(kspace, cells, often, np.zeros((32, 32)), None)
+    bands = compare_frames(kspace, Cells.of(trajectory, (32, 32)), np.zeros((32, 32)), None)
     truth = squared_distances(gram(phantom.images))
     above = np.triu_indices(60, 1)
     assert np.corrcoef(bands.distances[0][above], truth[above])[0, 1] > 0.9

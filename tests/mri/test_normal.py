@@ -117,8 +117,11 @@ def test_on_the_grid_the_spectrum_is_the_mask(place):
     equations = on_grid_equations(Gridded(place(mask), place(maps)), place(samples))
     expected = sampling.adjoint(sampling.forward(u))
     np.testing.assert_allclose(to_host(equations.normal(place(u))), expected, atol=1e-10)
-    missed = np.sum(np.abs((sampling.forward(u) - samples) * mask[:, None]) ** 2)
-    assert equations.misfit(place(u)) == pytest.approx(missed, rel=1e-8)
+    missed = np.abs((sampling.forward(u) - samples) * mask[:, None]) ** 2
+    assert equations.misfit(place(u)) == pytest.approx(missed.sum(), rel=1e-8)
+    weights = np.random.default_rng(1).random((NY, NX))
+    weighted = on_grid_equations(Gridded(place(mask), place(maps)), place(samples), place(weights))
+    assert weighted.misfit(place(u)) == pytest.approx((weights * missed).sum(), rel=1e-8)
 
 
 def test_deviations_from_an_image(place):

@@ -130,7 +130,7 @@ def test_the_way_is_the_one_that_foretells_better(beating):
     ways = [Shrinking(*equations, 0.3), ByImage(*equations, 0.3)]
     for order in (ways, ways[::-1]):
         Shrinking.calls = 0
-        found = Places(order, kernels).solve(mean, Choice(0.5, 1e-2, 0.0), Teller(0))
+        found = Places(order, equations[1], kernels).solve(mean, Choice(0.5, 1e-2, 0.0), Teller(0))
         assert found.way == "ByImage"
         assert Shrinking.calls == 1
         assert ser(images, found.images) > 15
@@ -145,7 +145,7 @@ def test_interrupted_gives_the_best_so_far(beating, stop_at):
         calls = 0
 
     Interrupted.stop_at = stop_at
-    places = Places([Interrupted(*equations, 0.3)], kernels)
+    places = Places([Interrupted(*equations, 0.3)], equations[1], kernels)
     with pytest.warns(UserWarning, match="interrupted"):
         found = places.solve(mean, Choice(0.5, 1e-2, 0.0), Teller(heard.append))
     assert len(found.local.tried) == stop_at - 1 == len(heard) - 1
@@ -160,7 +160,7 @@ def test_interrupted_before_there_is_anything(beating):
         calls, stop_at = 0, 1
 
     with pytest.raises(KeyboardInterrupt):
-        Places([Interrupted(*equations, 0.3)], kernels).solve(mean, Choice(0.5, 1e-2, 0.0), Teller(0))
+        Places([Interrupted(*equations, 0.3)], equations[1], kernels).solve(mean, Choice(0.5, 1e-2, 0.0), Teller(0))
 
 
 def test_labels_follow_the_phases(found):

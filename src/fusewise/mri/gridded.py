@@ -19,7 +19,7 @@ from fusewise.mri.normal import on_grid_equations
 from fusewise.mri.operators import Gridded
 from fusewise.mri.places import Places, Teller, kernels_by_place
 from fusewise.mri.result import Reconstruction
-from fusewise.mri.selecting import Choice, choose_bands, hold_out
+from fusewise.mri.selecting import Choice, choose_bands, hold_out, stand_ins
 
 
 def reconstruct_gridded(
@@ -42,18 +42,18 @@ def reconstruct_gridded(
     """
     shape = mask.shape[1], mask.shape[2]
     where = radii(shape)
-    common = navigator if navigator is not None and navigator.dtype == bool else common_locations(mask)
+    held = hold_out(mask, np.asarray(mask.all(axis=0)), rng)
     if navigator is None or navigator.dtype == bool:
-        seen = mask[:, common]
+        common = common_locations(mask) if navigator is None else navigator
+        seen = (mask & ~held)[:, common]
         signal = np.concatenate([filled_in_time(coil[:, common], seen) for coil in kspace.swapaxes(0, 1)], axis=1)
         bands = Bands.of(place(signal), np.tile(where[common], kspace.shape[1]))
     else:
         bands = Bands.of(place(navigator.reshape(len(navigator), -1)), np.zeros(navigator[0].size))
-    tell(f"{mask.mean():.1%} sampled; {np.count_nonzero(common)} common locations; {len(bands)} bands")
+    tell(f"{mask.mean():.1%} sampled; frames compared in {len(bands)} bands")
 
-    mask, where, common = (fft.ifftshift(array, axes=AXES) for array in (mask, where, common))
+    mask, where, held = (fft.ifftshift(array, axes=AXES) for array in (mask, where, held))
     samples = to_plain(place(kspace))
-    held = hold_out(mask, common, rng)
     sampling = Gridded(place(mask), None if maps is None else place(maps))
     fitted = by_location(mask & ~held, where, bands, samples)
     start, choice = start_from_bands(bands, samples.swapaxes(0, 1), mask & ~held, where, rng, sampling.maps, fitted)
@@ -61,13 +61,14 @@ def reconstruct_gridded(
 
     mean = start.mean(axis=0)
     deviations = samples - sampling.forward(mean[None])
-    masks = sampling.mask & ~place(held), place(held)
-    known, unseen = (on_grid_equations(replace(sampling, mask=part), deviations) for part in masks)
+    using, sparing = replace(sampling, mask=sampling.mask & ~place(held)), replace(sampling, mask=place(held))
+    known, unseen = (on_grid_equations(part, deviations) for part in (using, sparing))
+    judge = on_grid_equations(sparing, deviations, place(stand_ins(mask)))
     ways: list[Solver] = [ByImage(known, unseen, float(mask.mean()))]
     if maps is None:
         every = by_location(mask, where, bands, samples)
-        ways.append(BySample(deviations[:, 0], fitted, every, beside(np.flatnonzero(held), samples)))
-    return Places(ways, kernels_by_place(start), choice.noise).solve(mean, choice, tell)
+        ways.append(BySample(deviations[:, 0], fitted, every))
+    return Places(ways, judge, kernels_by_place(start), choice.noise).solve(mean, choice, tell)
 
 
 def by_location(mask: Array, where: Array, bands: Bands, like: Array) -> Columns:

@@ -17,7 +17,7 @@ from typing import ClassVar
 
 from fusewise.fusion.columns import ColumnInverse, Columns
 from fusewise.fusion.interpolation import Interpolated, by_points, by_samples
-from fusewise.kernels.arrays import energy, library
+from fusewise.kernels.arrays import library
 from fusewise.mri.arrays import Array, fft2, ifft2
 from fusewise.mri.kernels import LocalKernels
 from fusewise.mri.normal import NormalEquations
@@ -26,22 +26,12 @@ from fusewise.mri.normal import NormalEquations
 class Solver(ABC):
     """The samples of a series, some of them held out, and the way from kernels and lam to frames."""
 
-    #: Steps while settings are chosen, and at the end; see ``selecting.choose_local``.
+    #: Steps while settings are chosen, and at the end.
     trial_steps: ClassVar[int]
     final_steps: ClassVar[int]
-    flattery: ClassVar[float]
 
     #: A residual so small, beside the target, ends a solve.
     tol: ClassVar[float]
-
-    @property
-    @abstractmethod
-    def held_energy(self) -> float:
-        """||b||² of the samples held out."""
-
-    @abstractmethod
-    def missed(self, images: Array) -> float:
-        """||A u - b||² of the samples held out."""
 
     @abstractmethod
     def solve(
@@ -79,27 +69,15 @@ class BySample(Solver):
     ----------
     samples : b, T x ny x nx, zero where not sampled.
     fitted, every : the samples without those held out, and with them; a k-space location is a column.
-    held : places of those held out among the T ny nx.
     """
 
     samples: Array
     fitted: Columns
     every: Columns
-    held: Array
 
     trial_steps: ClassVar[int] = 6
     final_steps: ClassVar[int] = 20
-    flattery: ClassVar[float] = 0.1
     tol: ClassVar[float] = 1e-2
-
-    @property
-    def held_energy(self) -> float:
-        """||b||² of the samples held out."""
-        return energy(self.samples.reshape(-1)[self.held])
-
-    def missed(self, images: Array) -> float:
-        """||A u - b||² of the samples held out."""
-        return energy(fft2(images).reshape(-1)[self.held] - self.samples.reshape(-1)[self.held])
 
     def solve(
         self, kernels: LocalKernels, noise: float, whole: bool, start: Interpolated | None, max_steps: int, tol: float
@@ -141,17 +119,7 @@ class ByImage(Solver):
     # More than by sample: the preconditioner is weaker, and a trial cut short judges speed, not the setting.
     trial_steps: ClassVar[int] = 10
     final_steps: ClassVar[int] = 30
-    flattery: ClassVar[float] = 0.02
     tol: ClassVar[float] = 3e-3
-
-    @property
-    def held_energy(self) -> float:
-        """||b||² of the samples held out."""
-        return self.held.energy
-
-    def missed(self, images: Array) -> float:
-        """||A u - b||² of the samples held out."""
-        return self.held.misfit(images)
 
     def solve(
         self, kernels: LocalKernels, noise: float, whole: bool, start: Interpolated | None, max_steps: int, tol: float

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import fft
 
-from fusewise.kernels.arrays import batches, beside, cast, each, energy, library, zeros
+from fusewise.kernels.arrays import batches, beside, cast, each, library, zeros
 from fusewise.mri.arrays import Array, cropped_ifft, fft2, padded_fft
 from fusewise.mri.operators import Gridded, Nufft
 from fusewise.mri.sums import FourierSums
@@ -92,11 +92,15 @@ class NormalEquations:
         return self.energy + float(products.real.sum(dtype=library(images).float64))
 
 
-def on_grid_equations(sampling: Gridded, samples: Array) -> NormalEquations:
-    """sum ||A u - b||² over the samples (T x coils x ny x nx) where the mask is True."""
+def on_grid_equations(sampling: Gridded, samples: Array, weights: Array | None = None) -> NormalEquations:
+    """sum_is w_s |(A u - b)_is|² over the samples (T x coils x ny x nx) where the mask is True; w: ny x nx, None: 1."""
     seen = samples * sampling.mask[:, None]
     spectra = sampling.mask * library(samples).ones_like(samples[0, 0].real)
-    return NormalEquations(Convolution(spectra, sampling.maps), sampling.adjoint(seen), energy(seen))
+    shared = seen
+    if weights is not None:
+        spectra, shared = spectra * weights, seen * weights
+    size = float((seen.conj() * shared).real.sum(dtype=library(samples).float64))
+    return NormalEquations(Convolution(spectra, sampling.maps), sampling.adjoint(shared), size)
 
 
 def off_grid_equations(operator: Nufft | FourierSums, samples: Array, weights: Array) -> NormalEquations:

@@ -15,6 +15,7 @@ from fusewise.kernels.arrays import to_host
 from fusewise.mri.arrays import Array
 from fusewise.mri.interpolate import Solver
 from fusewise.mri.kernels import LocalKernels, effective_rank
+from fusewise.mri.normal import NormalEquations
 from fusewise.mri.result import Reconstruction
 from fusewise.mri.selecting import Choice, best, choose_local, decibels
 
@@ -22,13 +23,17 @@ from fusewise.mri.selecting import Choice, best, choose_local, decibels
 TILES = 14
 
 #: Candidates for sigma², in units of the median squared distance.
-SCALES = (0.125, 0.25, 0.5, 1.0)
+SCALES = (0.125, 0.25, 0.5, 1.0, 2.0)
 
 #: Candidates for lam, in units of the least one.
-LEVELS = (1.0, 5.0, 25.0)
+LEVELS = (1.0, 5.0, 25.0, 125.0)
 
 #: The least lam tried, in units of the variance of the motion: below it conjugate gradients only take longer.
 QUIET = 1e-2
+
+
+#: Decibels that more noise must gain to be believed: it also speeds convergence within a short trial.
+FLATTERY = 0.02
 
 
 def kernels_by_place(images: Array) -> LocalKernels:
@@ -59,12 +64,15 @@ class Places:
     Attributes
     ----------
     ways : to solve for the deviations, see ``interpolate``: of several the one that first foretells the samples held
-        out better. These have not touched the kernels.
+        out better.
+    judge : of the samples held out, which have not touched the kernels; each stands for the frames in which nobody
+        looked there, so that what it misses is the error of the images.
     kernels : at any scale.
     quiet : the least lam to try, in units of the variance of the motion.
     """
 
     ways: Sequence[Solver]
+    judge: NormalEquations
     kernels: LocalKernels
     quiet: float = QUIET
 
@@ -99,12 +107,12 @@ class Places:
     def _chosen(self, unit: float, tell: Teller) -> tuple[_Trials, Choice, Interpolated]:
         """The way, the setting and the deviations; after Ctrl-C the best there are, if there are any."""
         noises = [level * max(self.quiet, QUIET) for level in LEVELS]
-        contest = [_Trials(way, self.kernels, unit, tell) for way in self.ways]
+        contest = [_Trials(way, self.judge, self.kernels, unit, tell) for way in self.ways]
         try:
             trials = max(contest, key=lambda trials: trials(SCALES[0], noises[0]))
             contest = [trials]  # the others' kernels are not needed any more
             way = trials.way
-            local = choose_local(trials, SCALES, noises, way.flattery)
+            local = choose_local(trials, SCALES, noises, FLATTERY)
             start = trials.best if trials.best_score == local.score else None
             kernels = trials.at(local.scale)
             return trials, local, way(kernels, local.noise * unit, steps=way.final_steps, start=start)
@@ -122,10 +130,9 @@ class Places:
 class _Trials:
     """Short solves without the samples held out, each judged by how well it foretells them; the best is kept."""
 
-    def __init__(self, way: Solver, kernels: LocalKernels, unit: float, tell: Teller):
-        self.way, self.kernels, self.unit, self.tell = way, kernels, unit, tell
+    def __init__(self, way: Solver, judge: NormalEquations, kernels: LocalKernels, unit: float, tell: Teller):
+        self.way, self.judge, self.kernels, self.unit, self.tell = way, judge, kernels, unit, tell
         self.latest = kernels
-        self.energy = way.held_energy
         self.scores: dict[tuple[float, float], float] = {}
         self.best_score = -np.inf
         self.best: Interpolated | None = None
@@ -150,7 +157,7 @@ class _Trials:
         """Score in decibels."""
         if (scale, noise) not in self.scores:
             found = self.way(self.at(scale), noise * self.unit, whole=False, steps=self.way.trial_steps)
-            score = self.scores[scale, noise] = decibels(self.energy, self.way.missed(found.centers))
+            score = self.scores[scale, noise] = decibels(self.judge.energy, self.judge.misfit(found.centers))
             if score > self.best_score:
                 self.best_score, self.best = score, found
             self.tell(f"places, {self.name}: scale {scale}, noise {noise}: held-out samples {score:.2f} dB")

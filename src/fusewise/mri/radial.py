@@ -22,7 +22,7 @@ from fusewise.mri.normal import NormalEquations, off_grid_equations
 from fusewise.mri.operators import Nufft
 from fusewise.mri.places import QUIET, Places, Teller, kernels_by_place
 from fusewise.mri.result import Reconstruction
-from fusewise.mri.selecting import hold_out
+from fusewise.mri.selecting import hold_out, stand_ins
 from fusewise.mri.sums import FourierSums
 
 #: Weight of the size of the mean frame beside its misfit: only what no line came near is left to it.
@@ -46,19 +46,20 @@ def reconstruct_radial(
     samples = place(kspace.astype(np.complex64))
     operator = sampling_at(trajectory, place(maps), place)
     cells = Cells.of(trajectory, shape)
-    often = common_locations(cells.mask)
-    held = hold_out(np.ones(trajectory.shape[:2], dtype=bool), often.ravel()[cells.index], rng)
+    always = cells.mask.all(axis=0)
+    held = hold_out(np.ones(trajectory.shape[:2], dtype=bool), always.ravel()[cells.index], rng)
     # Samples that share a cell of k-space share the weight of one, which evens out a radial line's centre.
     weights = np.square(cells.roots)
     known, unseen = (off_grid_equations(operator, samples, weights * part) for part in (~held, held))
     mean = mean_image(known)
     known, unseen = known.about(mean), unseen.about(mean)
     deviations = samples - operator.forward(library(mean).broadcast_to(mean, operator.shape))
+    judge = off_grid_equations(operator, deviations, weights * held * stand_ins(cells.mask).ravel()[cells.index])
     tell("the mean frame and the point spread functions of the samples are known")
 
     where = fft.ifftshift(radii(shape), axes=AXES)
-    bands = compare_frames(deviations, cells, often, where, navigator)
     fitted = Cells.of(trajectory, shape, ~held)
+    bands = compare_frames(deviations, fitted, where, navigator)
     moved = (turned(fitted.means(coil)) for coil in deviations.swapaxes(0, 1))
     start, choice = start_from_bands(bands, moved, fitted.mask, where, rng, operator.maps)
     tell(f"start on the grid: scale {choice.scale}, noise {choice.noise}: left out {choice.score:.2f} dB")
@@ -67,7 +68,7 @@ def reconstruct_radial(
     solver = ByImage(known, unseen, float(cells.mask.mean()))
     better = solver(kernels, QUIET * kernels.variance, whole=False, steps=solver.trial_steps).centers
     tell("frames from the samples where they are; kernels anew")
-    return Places([solver], kernels_by_place(better)).solve(mean, choice, tell)
+    return Places([solver], judge, kernels_by_place(better)).solve(mean, choice, tell)
 
 
 def sampling_at(trajectory: Array, maps: Array, place: Placement) -> Nufft | FourierSums:
@@ -88,7 +89,7 @@ def mean_image(equations: NormalEquations) -> Array:
     return mean
 
 
-def compare_frames(deviations: Array, cells: Cells, often: Array, where: Array, navigator: Array | None) -> Bands:
+def compare_frames(deviations: Array, cells: Cells, where: Array, navigator: Array | None) -> Bands:
     """Distances of the frames by the navigator, or by what fell into the cells of k-space that most frames have seen.
 
     These are the cells of navigator lines, and of the centre, which all lines cross. Within a cell each frame's
@@ -97,15 +98,16 @@ def compare_frames(deviations: Array, cells: Cells, often: Array, where: Array, 
     Parameters
     ----------
     deviations : T x coils x samples.
-    cells : of the samples.
-    often : ny x nx, the cells to compare.
+    cells : of the samples to be used.
     where : ny x nx, their radii.
     navigator : T x anything.
     """
     if navigator is not None:
         signal = navigator.reshape(len(navigator), -1)
         return Bands.of(signal, np.zeros(signal.shape[1]))
-    seen, chosen = cells.mask[:, often], np.flatnonzero(often)
+    mask = cells.mask
+    often = common_locations(mask)
+    seen, chosen = mask[:, often], np.flatnonzero(often)
     parts = []
     for coil in deviations.swapaxes(0, 1):
         means = cells.means(coil).reshape(len(coil), -1)

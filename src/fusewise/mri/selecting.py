@@ -69,14 +69,22 @@ def choose_bands(bands: Bands, values: Array, mask: Array, radii: Array, rng: np
 
 
 def hold_out(mask: Array, spared: Array, rng: np.random.Generator) -> Array:
-    """A part of the samples (T x ...), to be foretold: none of those `spared`, which tell the frames apart.
+    """A part of the samples (T x ...), to be foretold: none of those `spared`, unless these are nearly all.
 
-    Unless these are nearly all: then they are not.
+    Locations that every frame saw tell the frames apart, and there is nothing to foretell at them.
     """
     free = mask & ~spared
     if np.count_nonzero(free) < FEW * np.count_nonzero(mask):
         free = mask
     return np.asarray(free & (rng.random(mask.shape, dtype=np.float32) < HELD_OUT))
+
+
+def stand_ins(mask: Array) -> Array:
+    """For how many frames a sample of each location stands: T over the frames that saw it (T x ... to ...).
+
+    Weighted so, the errors of samples held out at random add up to those of all frames, at the locations ever seen.
+    """
+    return np.asarray((len(mask) / np.maximum(mask.sum(axis=0), 1)).astype(np.float32))
 
 
 def choose_local(
@@ -88,7 +96,7 @@ def choose_local(
     ----------
     predict : score in decibels of a scale and a noise.
     scales, noises : candidates, rising.
-    flattery : decibels that more noise must gain to be believed: it also speeds convergence within a short trial.
+    flattery : decibels that more noise must gain.
     """
     levels = list(noises)
     tried: list[tuple[float, float, float]] = []
