@@ -38,7 +38,7 @@ def reconstruct(
     trajectory : T x samples x 2 positions (along y, along x) in cycles per pixel, in [-0.5, 0.5). None: gridded.
     maps : coils x ny x nx sensitivities. None: estimated from the mean over time.
     navigator : what tells frames apart: ny x nx booleans (locations sampled in every frame), or T x anything
-        measured alike in every frame. None: whatever all frames sampled in common.
+        measured alike in every frame. None: whatever most frames sampled, as the centre of k-space.
     device : where to solve: "cpu" (NumPy), "cuda" (torch on a GPU), "auto" (the GPU if there is one), or
         "torch" (torch on the CPU, to check one by the other).
     random_state : seed of the choice of held-out samples.
