@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fusewise.kernels.cholesky import inverses_in_place
-from fusewise.kernels.threads import in_threads
+from fusewise.kernels.threads import WORTH_THREADS, in_threads
 
 #: A NumPy array, or a torch tensor wherever it lives.
 Array = Any
@@ -17,6 +17,9 @@ T = TypeVar("T")
 
 #: Numbers worked on at once: about what a core's cache holds, and enough for a GPU (a quarter of a gigabyte).
 CPU_ENTRIES, TORCH_ENTRIES = 2**19, 2**25
+
+#: Multiplications for each number of an array that ``each`` takes for granted: products and transforms do as many.
+PER_ENTRY = 32
 
 
 def library(x: Array) -> Any:
@@ -157,6 +160,10 @@ def batches(count: int, entries: int, like: Array) -> list[slice]:
 
 
 def each(work: Callable[[T], None], items: Sequence[T], like: Array) -> None:
-    """Call `work` for each item: on the host a thread for each core, and products without threads of their own."""
-    for _ in in_threads(work, items) if library(like) is np else map(work, items):
+    """Call `work` for each item: on the host a thread for each core, and products without threads of their own.
+
+    Only where an array such as `like` is long enough to be worth threads.
+    """
+    threaded = library(like) is np and PER_ENTRY * like.size > WORTH_THREADS
+    for _ in in_threads(work, items) if threaded else map(work, items):
         pass
