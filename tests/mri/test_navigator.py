@@ -2,12 +2,17 @@
 
 import numpy as np
 import pytest
+from scipy import fft
 
+from fusewise.kernels.devices import placement
 from fusewise.mri import make_phantom, radial_mask, radial_trajectory, reconstruct, sample_grid
+from fusewise.mri.arrays import fft2
 from fusewise.mri.cells import Cells
+from fusewise.mri.fourier import AXES, to_plain
 from fusewise.mri.kernels import gram, squared_distances
 from fusewise.mri.navigator import common_locations, filled_in_time
 from fusewise.mri.operators import Nufft
+from fusewise.mri.places import Places
 from fusewise.mri.radial import compare_frames
 from fusewise.mri.selecting import HELD_OUT, hold_out, stand_ins
 
@@ -68,10 +73,74 @@ def test_distances_follow_those_of_the_images(golden, navigators):
     phantom = make_phantom(60, 32, n_coils=4, frame_time=0.08)
     trajectory = radial_trajectory(60, 32, golden, navigators)
     kspace = Nufft(trajectory, phantom.maps).forward(phantom.images - phantom.images.mean(axis=0))
-    bands = compare_frames(kspace, Cells.of(trajectory, (32, 32)), np.zeros((32, 32)), None)
+    bands = compare_frames(kspace, Cells.of(trajectory, (32, 32)), np.zeros((32, 32)), None, placement("cpu"))
     truth = squared_distances(gram(phantom.images))
     above = np.triu_indices(60, 1)
     assert np.corrcoef(bands.distances[0][above], truth[above])[0, 1] > 0.9
+
+
+class Caught(Exception):
+    """Ends a reconstruction once everything is ready to be solved."""
+
+
+def scan_of(radial):
+    """A scan as keywords of ``reconstruct``, and which of its samples seed 0 holds out."""
+    phantom = make_phantom(40, 24, n_coils=3 if radial else 1, frame_time=0.08)
+    if not radial:
+        mask = radial_mask(40, (24, 24), 6, 2)
+        held = hold_out(mask, mask.all(axis=0), np.random.default_rng(0))
+        return {"kspace": sample_grid(phantom.images, mask), "mask": mask}, held
+    trajectory = radial_trajectory(40, 24, 6, 2)
+    cells = Cells.of(trajectory, (24, 24))
+    always = cells.mask.all(axis=0).ravel()[cells.index]
+    held = hold_out(np.ones(trajectory.shape[:2], dtype=bool), always, np.random.default_rng(0))
+    kspace = Nufft(trajectory, phantom.maps).forward(phantom.images)
+    return {"kspace": kspace, "trajectory": trajectory, "maps": phantom.maps}, held
+
+
+def ready(monkeypatch, scan):
+    """What a reconstruction is about to solve: ``Places``, and the mean frame."""
+    found = []
+
+    def solve(self, mean, bands, tell):
+        found.extend([self, mean])
+        raise Caught
+
+    monkeypatch.setattr(Places, "solve", solve)
+    with pytest.raises(Caught):
+        reconstruct(**scan, random_state=0)
+    return found
+
+
+@pytest.mark.parametrize("radial", [False, True])
+def test_samples_held_out_touch_only_the_judge(monkeypatch, radial):
+    """Spoilt, they change neither the mean frame nor the kernels."""
+    if radial:
+        pytest.importorskip("finufft")
+    scan, held = scan_of(radial)
+    spoilt = np.where(held[:, None] if radial else held, 3 * scan["kspace"] + 1, scan["kspace"])
+    (places, mean), (other, same) = (ready(monkeypatch, scan | {"kspace": k}) for k in (scan["kspace"], spoilt))
+    np.testing.assert_array_equal(mean, same)
+    np.testing.assert_array_equal(places.kernels.distances, other.kernels.distances)
+    assert other.judge.energy > 2 * places.judge.energy
+
+
+@pytest.mark.parametrize("radial", [False, True])
+def test_the_judge_weighs_what_it_misses(monkeypatch, radial):
+    """sum over samples held out of T / (frames that looked there) |b - A mean|²."""
+    if radial:
+        pytest.importorskip("finufft")
+    scan, held = scan_of(radial)
+    places, mean = ready(monkeypatch, scan)
+    if radial:
+        cells = Cells.of(scan["trajectory"], (24, 24))
+        weights = held * cells.roots**2 * stand_ins(cells.mask).ravel()[cells.index]
+        operator = Nufft(scan["trajectory"], scan["maps"])
+        errors = np.square(np.abs(scan["kspace"] - operator.forward(np.repeat(mean[None], 40, axis=0)))).sum(axis=1)
+    else:
+        weights = fft.ifftshift(held * stand_ins(scan["mask"]), axes=AXES)
+        errors = np.square(np.abs(to_plain(scan["kspace"]) - fft2(mean)))
+    assert places.judge.energy == pytest.approx((weights * errors).sum(), rel=1e-4)
 
 
 @pytest.mark.parametrize("radial", [False, True])

@@ -14,7 +14,7 @@ from fusewise.kernels.devices import Placement
 from fusewise.mri.arrays import Array, ifft2
 from fusewise.mri.fourier import AXES, radii, to_plain
 from fusewise.mri.interpolate import ByImage, BySample, Solver
-from fusewise.mri.navigator import Bands, common_locations, filled_in_time
+from fusewise.mri.navigator import Bands, common_locations
 from fusewise.mri.normal import on_grid_equations
 from fusewise.mri.operators import Gridded
 from fusewise.mri.places import Places, Teller, kernels_by_place
@@ -45,11 +45,10 @@ def reconstruct_gridded(
     held = hold_out(mask, np.asarray(mask.all(axis=0)), rng)
     if navigator is None or navigator.dtype == bool:
         common = common_locations(mask) if navigator is None else navigator
-        seen = (mask & ~held)[:, common]
-        signal = np.concatenate([filled_in_time(coil[:, common], seen) for coil in kspace.swapaxes(0, 1)], axis=1)
-        bands = Bands.of(place(signal), np.tile(where[common], kspace.shape[1]))
+        coils = (coil[:, common] for coil in kspace.swapaxes(0, 1))
+        bands = Bands.of_coils(coils, (mask & ~held)[:, common], where[common], place)
     else:
-        bands = Bands.of(place(navigator.reshape(len(navigator), -1)), np.zeros(navigator[0].size))
+        bands = Bands.of_signal(place(navigator))
     tell(f"{mask.mean():.1%} sampled; frames compared in {len(bands)} bands")
 
     mask, where, held = (fft.ifftshift(array, axes=AXES) for array in (mask, where, held))

@@ -7,11 +7,13 @@ frequency.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from fusewise.kernels.arrays import beside, library
+from fusewise.kernels.devices import Placement
 from fusewise.mri.arrays import Array
 from fusewise.mri.kernels import gram, h1_kernel, median_distance, squared_distances
 
@@ -85,6 +87,24 @@ class Bands:
                 upto[-1] = high
         stacked: Array = library(values).stack(distances)
         return cls(stacked, median_distance(stacked), tuple(upto[:-1]))
+
+    @classmethod
+    def of_signal(cls, signal: Array) -> Bands:
+        """From anything measured alike in every frame, T x ...: one band for all."""
+        return cls.of(signal.reshape(len(signal), -1), np.zeros(signal[0].size))
+
+    @classmethod
+    def of_coils(cls, coils: Iterable[Array], seen: Array, radii: Array, place: Placement) -> Bands:
+        """From samples of each coil at the same locations (T x L), those not seen filled in time.
+
+        Parameters
+        ----------
+        coils, seen : T x L for each coil, and booleans for all; on the host.
+        radii : of the L locations.
+        place : where to compare the frames.
+        """
+        filled = [filled_in_time(values, seen) for values in coils]
+        return cls.of(place(np.concatenate(filled, axis=1)), np.tile(radii, len(filled)))
 
     def __len__(self) -> int:
         return len(self.distances)

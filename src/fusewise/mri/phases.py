@@ -61,7 +61,7 @@ def labels_of(images: Array, rhythms: Rhythms, n_clusters: int = N_CLUSTERS) -> 
 
 def moving(images: Array) -> bool:
     """Whether frames differ by more than the rounding of single precision."""
-    return float(np.trace(gram(images))) > 1e-11 * energy(images)
+    return energy(images - images.mean(axis=0)) > 1e-11 * energy(images)
 
 
 def cells(beat: Array, breath: Array | None, n_cells: int) -> Labels:

@@ -17,7 +17,7 @@ from fusewise.mri.cells import Cells
 from fusewise.mri.fourier import AXES, radii, turned
 from fusewise.mri.gridded import start_from_bands
 from fusewise.mri.interpolate import ByImage
-from fusewise.mri.navigator import Bands, common_locations, filled_in_time
+from fusewise.mri.navigator import Bands, common_locations
 from fusewise.mri.normal import NormalEquations, off_grid_equations
 from fusewise.mri.operators import Nufft
 from fusewise.mri.places import QUIET, Places, Teller, kernels_by_place
@@ -59,7 +59,7 @@ def reconstruct_radial(
 
     where = fft.ifftshift(radii(shape), axes=AXES)
     fitted = Cells.of(trajectory, shape, ~held)
-    bands = compare_frames(deviations, fitted, where, navigator)
+    bands = compare_frames(deviations, fitted, where, navigator, place)
     moved = (turned(fitted.means(coil)) for coil in deviations.swapaxes(0, 1))
     start, choice = start_from_bands(bands, moved, fitted.mask, where, rng, operator.maps)
     tell(f"start on the grid: scale {choice.scale}, noise {choice.noise}: left out {choice.score:.2f} dB")
@@ -89,7 +89,7 @@ def mean_image(equations: NormalEquations) -> Array:
     return mean
 
 
-def compare_frames(deviations: Array, cells: Cells, where: Array, navigator: Array | None) -> Bands:
+def compare_frames(deviations: Array, cells: Cells, where: Array, navigator: Array | None, place: Placement) -> Bands:
     """Distances of the frames by the navigator, or by what fell into the cells of k-space that most frames have seen.
 
     These are the cells of navigator lines, and of the centre, which all lines cross. Within a cell each frame's
@@ -101,15 +101,13 @@ def compare_frames(deviations: Array, cells: Cells, where: Array, navigator: Arr
     cells : of the samples to be used.
     where : ny x nx, their radii.
     navigator : T x anything.
+    place : where to compare them.
     """
     if navigator is not None:
-        signal = navigator.reshape(len(navigator), -1)
-        return Bands.of(signal, np.zeros(signal.shape[1]))
+        return Bands.of_signal(place(navigator))
     mask = cells.mask
     often = common_locations(mask)
-    seen, chosen = mask[:, often], np.flatnonzero(often)
-    parts = []
-    for coil in deviations.swapaxes(0, 1):
-        means = cells.means(coil).reshape(len(coil), -1)
-        parts.append(filled_in_time(to_host(means[:, beside(chosen, means)]), seen))
-    return Bands.of(np.concatenate(parts, axis=1), np.tile(where[often], len(parts)))
+    chosen = beside(np.flatnonzero(often), deviations)
+    means = (cells.means(coil).reshape(len(coil), -1) for coil in deviations.swapaxes(0, 1))
+    coils = (to_host(values[:, chosen]) for values in means)
+    return Bands.of_coils(coils, mask[:, often], where[often], place)
