@@ -2,7 +2,8 @@
 
     python benchmarks/mri/compare.py [--series FILE.npy --step 2 --heart 38:96,36:90] [--coils 8] [--tune 64] ...
 
-The file holds frames x ny x nx magnitudes. It is sampled retrospectively: fixed navigator lines and golden-angle lines
+The file holds frames x ny x nx magnitudes, or with --cine a breath-held cine, slices x phases x ny x nx, of which one
+slice is made to breathe. It is sampled retrospectively: fixed navigator lines and golden-angle lines
 through the centre of k-space; a seed turns the first line and draws the noise. Gridded with one coil; with --coils 8
 off the grid, through a NUFFT and simulated coils. With --tune the baselines are given the best parameters *by the
 ground truth* of the first frames of the first seed, sought until every step away is worse; Fusewise chooses all of its
@@ -26,6 +27,7 @@ import bart
 import baselines
 import numpy as np
 import off_grid
+from cine import breathing_cine
 from tuning import tune
 
 from fusewise.mri import make_phantom, radial_mask, radial_trajectory, reconstruct, sample_grid
@@ -133,8 +135,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--series", type=Path, help="frames x ny x nx magnitudes, .npy; default: the phantom")
     parser.add_argument("--step", type=int, default=1, help="take every so many frames of the file")
+    parser.add_argument("--cine", type=Path, help="a breath-held cine, .npz, in the place of a series")
+    parser.add_argument("--slice", type=int, help="of the cine; default: the middle one")
     parser.add_argument("--heart", type=parse_box, help="rows,columns of the heart, as 38:96,36:90")
-    parser.add_argument("--frames", type=int, default=300, help="frames of the phantom")
+    parser.add_argument("--frames", type=int, default=300, help="of the phantom or the cine")
     parser.add_argument("--size", type=int, default=128, help="side of the phantom")
     parser.add_argument("--golden", type=int, default=6)
     parser.add_argument("--navigators", type=int, default=4)
@@ -155,8 +159,11 @@ def main() -> None:
     parser.add_argument("--verbose", action="store_true")
     args = parser.parse_args()
 
-    if args.series:
-        images = np.load(args.series)[:: args.step].astype(np.float32)
+    if args.series or args.cine:
+        if args.series:
+            images = np.load(args.series)[:: args.step].astype(np.float32)
+        else:
+            images = breathing_cine(args.cine, args.frames, 0, args.slice)[0].real
         images /= images.max()
         heart = args.heart or (slice(None), slice(None))
     else:

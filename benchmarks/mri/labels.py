@@ -3,7 +3,7 @@
     python benchmarks/mri/labels.py [--cine FILE.npz] [--frames 1000] [--seeds 5] [--tune 250] [--device cuda]
 
 By default the phantom; with --cine a breath-held cine (an .npz array slices x phases x ny x nx: the middle slice, at
-half its size), made to breathe by shifting it along the rows. The truth is the cardiac phase (10 bins) times the
+about 128 pixels), made to breathe by shifting it along the rows. The truth is the cardiac phase (10 bins) times the
 breath's position (2 bins): 20 classes. A seed draws the lengths of beats and breaths, turns the first line and draws
 the noise. L+S is given the best weights *by the ground truth* (SER of the first frames of the first seed). The first
 two rows are the comparison; the others tell what of a gain is the way of labelling and what the frames. Where arcs of
@@ -21,35 +21,18 @@ from typing import Any
 
 import baselines
 import numpy as np
-from scipy.ndimage import shift
+from cine import breathing_cine
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 from tuning import tune
 
 from fusewise import FusionClustering
 from fusewise.mri import make_phantom, radial_mask, reconstruct, sample_grid
 from fusewise.mri.metrics import ser
-from fusewise.mri.phantom import cyclic_phase, inspiration
+from fusewise.mri.phantom import inspiration
 from fusewise.mri.phases import coordinates, frame_rhythms, labels_of, spectral_labels
 
 #: Where the tuning of L+S begins, and its steps.
 LADDER = {"rank_weight": (8e-4, 2.0), "sparse_weight": (4e-3, 2.0)}
-
-
-def breathing_cine(path: Path, n_frames: int, seed: int) -> tuple[Any, Any, Any]:
-    """Frames, cardiac phase and breath of a cine made to breathe; beats and breaths vary in length."""
-    with np.load(path) as found:
-        stack = next(a for a in (found[name] for name in found.files) if a.ndim == 4)
-    cine = stack[len(stack) // 2].astype(np.float32)
-    ny, nx = (n // 2 * 2 for n in cine.shape[1:])
-    cine = cine[:, :ny, :nx].reshape(len(cine), ny // 2, 2, nx // 2, 2).mean(axis=(2, 4))
-    cine /= cine.max()
-    rng = np.random.default_rng(seed)
-    times = np.arange(n_frames) * 0.04
-    cardiac = cyclic_phase(times, 0.9, 0.08, rng)
-    breath = inspiration(cyclic_phase(times, 4.0, 0.08, rng))
-    phases = np.floor(cardiac * len(cine)).astype(int)
-    frames = [shift(cine[p], (6 * b, 0), order=1, mode="nearest") for p, b in zip(phases, breath, strict=True)]
-    return np.stack(frames).astype(np.complex64), cardiac, breath
 
 
 def beat_error(beat: Any, cardiac: Any) -> float:

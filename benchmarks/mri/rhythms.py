@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from cine import read_cine
 from scipy.ndimage import shift
 
 from fusewise.mri.phantom import contraction, cyclic_phase, draw, inspiration
@@ -44,16 +45,6 @@ def series(stack: Any, seed: int, *, beats: bool = True, breathes: bool = True) 
     return images + noise, beat, breath
 
 
-def small_cine(path: Path) -> Any:
-    """A stack of cines, slices x phases x about 32 x 32, the brightest pixel 1."""
-    with np.load(path) as found:
-        stack = next(a for a in (found[name] for name in found.files) if a.ndim == 4).astype(float)
-    side = max(min(stack.shape[2:]) // 32, 1)
-    ny, nx = (n // side for n in stack.shape[2:])
-    small = stack[:, :, : ny * side, : nx * side].reshape(*stack.shape[:2], ny, side, nx, side).mean(axis=(3, 5))
-    return small / small.max()
-
-
 def cycles(phase: Any) -> float:
     turns = np.unwrap(phase, period=1)
     return float(turns[-1] - turns[0])
@@ -69,7 +60,9 @@ def main() -> None:
     parser.add_argument("--first-seed", type=int, default=1000)
     parser.add_argument("--cine", type=Path)
     args = parser.parse_args()
-    stack = None if args.cine is None else small_cine(args.cine)
+    stack = None if args.cine is None else read_cine(args.cine, 32)
+    if stack is not None:
+        stack /= stack.max()
     seeds = range(args.first_seed, args.first_seed + args.draws)
 
     print(
