@@ -55,18 +55,25 @@ def on_grid(kspace: Array, mask: Array, *, penalty: Penalty, weight: float = 0.0
 def off_grid(scan: Scan, *, penalty: Penalty, weight: float = 0.003, n_iter: int = 100) -> Array:
     """Frames of several coils at a trajectory; steps by the largest eigenvalue (-e), or FISTA runs away.
 
-    BART's FFTs have twice the image's side, and slow ones where that has a large prime: 268 = 4 x 67. The field of
-    view is widened to a fast side by maps of zero: the same problem (BART divides by the side, hence the factor), in
-    a quarter of the time.
+    BART's FFTs have twice the image's side, and are slow where that has a large prime: 268 = 4 x 67.
     """
-    ny, nx = scan.maps.shape[1:]
-    wide = [2 * next_fast_len(-(-side // 2), real=True) for side in (ny, nx)]
-    before = [new // 2 - old // 2 for new, old in zip(wide, (ny, nx), strict=True)]
-    inside = np.s_[before[0] : before[0] + ny, before[1] : before[1] + nx]
-    maps = np.zeros((len(scan.maps), *wide), np.complex64)
-    maps[:, *inside] = scan.maps * np.sqrt(np.prod(wide) / (ny * nx))
+    maps, inside = widened(scan.maps)
     options = ["-e", *penalty(weight, n_iter)]
     return pics(scan.kspace, maps, options, trajectory=scan.trajectory)[:, *inside]
+
+
+def widened(maps: Array) -> tuple[Array, tuple[slice, slice]]:
+    """Maps with zeros about them, to an even side that FFTs like, and where the image is: the same samples from both.
+
+    The transform divides by the root of the number of pixels, which the maps make up for.
+    """
+    ny, nx = maps.shape[1:]
+    wide = [2 * next_fast_len(-(-side // 2), real=True) for side in (ny, nx)]
+    top, left = (new // 2 - old // 2 for new, old in zip(wide, (ny, nx), strict=True))
+    inside = slice(top, top + ny), slice(left, left + nx)
+    out = np.zeros((len(maps), *wide), np.complex64)
+    out[:, *inside] = maps * np.sqrt(np.prod(wide) / (ny * nx))
+    return out, inside
 
 
 def pics(

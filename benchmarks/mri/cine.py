@@ -12,13 +12,14 @@ from fusewise.mri.phantom import cyclic_phase, inspiration
 
 
 def read_cine(path: Path, side: int) -> Any:
-    """Slices x phases x ny x nx of an .npz file, pixels averaged until the shorter side is about ``side``."""
+    """Slices x phases x ny x nx of an .npz file, the shorter side averaged to about ``side``, the brightest pixel 1."""
     with np.load(path) as found:
         stack = next(a for a in (found[name] for name in found.files) if a.ndim == 4).astype(np.float32)
     block = max(min(stack.shape[2:]) // side, 1)
     ny, nx = (n // block for n in stack.shape[2:])
     blocks = stack[:, :, : ny * block, : nx * block].reshape(*stack.shape[:2], ny, block, nx, block)
-    return blocks.mean(axis=(3, 5))
+    small = blocks.mean(axis=(3, 5))
+    return small / small.max()
 
 
 def breathing_cine(path: Path, n_frames: int, seed: int, at: int | None = None) -> tuple[Any, Any, Any]:

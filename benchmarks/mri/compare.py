@@ -3,12 +3,12 @@
     python benchmarks/mri/compare.py [--series FILE.npy --step 2 --heart 38:96,36:90] [--coils 8] [--tune 64] ...
 
 The file holds frames x ny x nx magnitudes, or with --cine a breath-held cine, slices x phases x ny x nx, of which one
-slice is made to breathe. It is sampled retrospectively: fixed navigator lines and golden-angle lines
-through the centre of k-space; a seed turns the first line and draws the noise. Gridded with one coil; with --coils 8
-off the grid, through a NUFFT and simulated coils. With --tune the baselines are given the best parameters *by the
-ground truth* of the first frames of the first seed, sought until every step away is worse; Fusewise chooses all of its
-own by held-out samples. Every method runs in a process of its own: peak memory is that process's, or the GPU's with
---device cuda (nil for the methods on the grid that know no GPU).
+slice is made to breathe. It is sampled retrospectively: fixed navigator lines and golden-angle lines through the centre
+of k-space; a seed turns the first line and draws the noise. Gridded with one coil; with --coils 8 off the grid, through
+a NUFFT and simulated coils. With --tune the baselines are given the best parameters *by the ground truth* of the first
+frames of the first seed, sought until every step away is worse; Fusewise chooses all of its own by held-out samples.
+Every method runs in a process of its own: peak memory is that process's, or the GPU's with --device cuda (nil for the
+methods on the grid that know no GPU).
 """
 
 from __future__ import annotations
@@ -99,6 +99,18 @@ def parse_box(text: str) -> tuple[slice, slice]:
     return rows, columns
 
 
+def truth(args: argparse.Namespace) -> tuple[Any, tuple[slice, slice]]:
+    """The images, the brightest pixel 1, and the heart's box."""
+    if args.series:
+        images = np.load(args.series)[:: args.step].astype(np.float32)
+    elif args.cine:
+        images = breathing_cine(args.cine, args.frames, 0, args.slice)[0].real
+    else:
+        phantom = make_phantom(args.frames, args.size)
+        return phantom.images, args.heart or phantom.heart
+    return images / images.max(), args.heart or (slice(None), slice(None))
+
+
 def measured(method: Method, device: str) -> tuple[Any, float, float, float]:
     """Images, seconds, CPU seconds and peak GiB of a method."""
 
@@ -133,9 +145,10 @@ def cpu_seconds() -> float:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--series", type=Path, help="frames x ny x nx magnitudes, .npy; default: the phantom")
-    parser.add_argument("--step", type=int, default=1, help="take every so many frames of the file")
-    parser.add_argument("--cine", type=Path, help="a breath-held cine, .npz, in the place of a series")
+    source = parser.add_mutually_exclusive_group()
+    source.add_argument("--series", type=Path, help="frames x ny x nx magnitudes, .npy; default: the phantom")
+    source.add_argument("--cine", type=Path, help="a breath-held cine, .npz, made to breathe")
+    parser.add_argument("--step", type=int, default=1, help="take every so many frames of the series")
     parser.add_argument("--slice", type=int, help="of the cine; default: the middle one")
     parser.add_argument("--heart", type=parse_box, help="rows,columns of the heart, as 38:96,36:90")
     parser.add_argument("--frames", type=int, default=300, help="of the phantom or the cine")
@@ -159,16 +172,7 @@ def main() -> None:
     parser.add_argument("--verbose", action="store_true")
     args = parser.parse_args()
 
-    if args.series or args.cine:
-        if args.series:
-            images = np.load(args.series)[:: args.step].astype(np.float32)
-        else:
-            images = breathing_cine(args.cine, args.frames, 0, args.slice)[0].real
-        images /= images.max()
-        heart = args.heart or (slice(None), slice(None))
-    else:
-        phantom = make_phantom(args.frames, args.size)
-        images, heart = phantom.images, args.heart or phantom.heart
+    images, heart = truth(args)
     settings = dict(args.settings)
     print("| seed | method | SER heart | SER whole | SSIM heart | SSIM whole | s | CPU s | GiB |\n" + "|---" * 9 + "|")
     for seed in range(args.first_seed, args.first_seed + args.seeds):

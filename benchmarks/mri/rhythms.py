@@ -61,8 +61,6 @@ def main() -> None:
     parser.add_argument("--cine", type=Path)
     args = parser.parse_args()
     stack = None if args.cine is None else read_cine(args.cine, 32)
-    if stack is not None:
-        stack /= stack.max()
     seeds = range(args.first_seed, args.first_seed + args.draws)
 
     print(

@@ -1,4 +1,4 @@
-"""The benchmarks' own code: the search for parameters, and the baselines off the grid against dense algebra."""
+"""The benchmarks' own code: the search for parameters, their data, and baselines off the grid against dense algebra."""
 
 import sys
 from pathlib import Path
@@ -42,6 +42,46 @@ def test_climbing_does_not_walk_along_a_plateau():
     from tuning import climb
 
     assert climb(lambda weight: 1.0, {"weight": 1.0}, {"weight": 2.0}) == {"weight": 1.0}
+
+
+@pytest.mark.parametrize("shape", [(26, 22), (13, 16)])
+def test_a_wider_field_of_view_has_the_same_samples(shape):
+    """What BART is given off the grid: sides of 26 = 2 x 13 become 30, and nothing is seen outside."""
+    pytest.importorskip("finufft")
+    from bart import widened
+
+    rng = np.random.default_rng(0)
+    maps, images = (rng.standard_normal((n, *shape)) + 1j * rng.standard_normal((n, *shape)) for n in (3, 2))
+    trajectory = rng.uniform(-0.5, 0.5, (2, 40, 2))
+    wide, inside = widened(maps)
+    assert all(side % 2 == 0 for side in wide.shape[1:])
+    if shape == (26, 22):
+        assert wide.shape[1:] == (30, 24)
+    around = rng.standard_normal((2, *wide.shape[1:])).astype(complex)
+    around[:, *inside] = images
+    expected = Nufft(trajectory, maps).forward(images)
+    found = Nufft(trajectory, wide.astype(complex)).forward(around)
+    np.testing.assert_allclose(found, expected, atol=1e-5 * np.abs(expected).max())
+
+
+def test_a_cine_made_to_breathe(tmp_path):
+    """Pixels are means of blocks; a frame is its phase's, moved along the rows by the breath."""
+    from cine import breathing_cine, read_cine
+
+    stack = np.random.default_rng(0).integers(1, 100, (3, 4, 260, 256))
+    np.savez(tmp_path / "cine.npz", spacing=np.ones(2), vol=stack)
+    small = read_cine(tmp_path / "cine.npz", 128)
+    assert small.shape == (3, 4, 130, 128)
+    pixel = stack[2, 1, 20:22, 30:32].mean()
+    assert small[2, 1, 10, 15] / small[0, 0, 0, 0] == pytest.approx(pixel / stack[0, 0, :2, :2].mean(), rel=1e-5)
+
+    frames, cardiac, breath = breathing_cine(tmp_path / "cine.npz", 60, 0, at=2)
+    still = small[2] / small[2].max()
+    for frame, phase, depth in zip(frames.real, cardiac, 6 * breath, strict=True):
+        rows = np.arange(40, 80) - depth
+        columns = still[int(phase * 4)].T
+        expected = [np.interp(rows, np.arange(130), column) for column in columns]
+        np.testing.assert_allclose(frame[40:80], np.transpose(expected), atol=1e-5)
 
 
 @pytest.fixture(scope="module")

@@ -31,7 +31,6 @@ LEVELS = (1.0, 5.0, 25.0, 125.0)
 #: The least lam tried, in units of the variance of the motion: below it conjugate gradients only take longer.
 QUIET = 1e-2
 
-
 #: Decibels that more noise must gain to be believed: it also speeds convergence within a short trial.
 FLATTERY = 0.02
 
