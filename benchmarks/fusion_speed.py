@@ -19,8 +19,8 @@ from sklearn.metrics import adjusted_rand_score
 
 from fusewise import fusion_path
 from fusewise.fusion import Solution, solution
-from fusewise.path import FusionPath
-from fusewise.penalties import H1, L1, Penalty
+from fusewise.fusion.path import FusionPath
+from fusewise.fusion.penalties import H1, L1, Penalty
 
 CLUSTERS, NEIGHBORS = 10, 15
 
@@ -40,7 +40,7 @@ def timed(X: np.ndarray, lams: np.ndarray, penalty: Penalty, tol: float, merge: 
         stamps.append(time.process_time())
         return solution.conclude(*args)
 
-    with patch("fusewise.path.conclude", conclude):
+    with patch("fusewise.fusion.path.conclude", conclude):
         path = fusion_path(X, lams=lams, penalty=penalty, n_neighbors=NEIGHBORS, tol=tol, merge=merge)
     return path, stamps
 

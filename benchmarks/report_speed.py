@@ -17,7 +17,7 @@ from playwright.sync_api import sync_playwright
 
 from fusewise import FusionClustering
 from fusewise.datasets import hide_entries, make_clusters
-from fusewise.plots.findings import read_findings
+from fusewise.views.findings import read_findings
 
 FLAGS = ["--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--ignore-gpu-blocklist"]
 KNOWN = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")

@@ -18,8 +18,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from fusewise import mri
-from fusewise.mri.fourier import invert
-from fusewise.mri.metrics import ser
+from fusewise.mri.frames.metrics import ser
+from fusewise.mri.sampling.fourier import invert
 
 
 def main() -> None:

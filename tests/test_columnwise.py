@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from fusewise.columnwise import ColumnMixture, fit_columns
+from fusewise.automatic.columnwise import ColumnMixture, fit_columns
+from fusewise.automatic.mixture import TAIL
 from fusewise.datasets import hide_entries
-from fusewise.mixture import TAIL
 from fusewise.observations import as_entries
 
 

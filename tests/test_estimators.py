@@ -16,8 +16,8 @@ from sklearn.preprocessing import StandardScaler
 
 from fusewise import DataWarning, FusionClustering, FusionImputer, fuse
 from fusewise.datasets import hide_entries, make_clusters
-from fusewise.fidelity import Ball, Box
-from fusewise.penalties import H1, Lp
+from fusewise.fusion.fidelity import Ball, Box
+from fusewise.fusion.penalties import H1, Lp
 from fusewise.progress import listening
 
 
@@ -66,14 +66,14 @@ def test_interrupted_is_not_converged(clusters, monkeypatch):
         return 0.0
 
     calls = []
-    monkeypatch.setattr("fusewise.selection.candidates.criterion", interrupt)
+    monkeypatch.setattr("fusewise.automatic.candidates.criterion", interrupt)
     with pytest.warns(ConvergenceWarning, match="interrupted"):
         assert not FusionClustering().fit(clusters[0]).converged_
 
 
 def test_interrupted_on_the_way_to_more_dimensions(clusters, monkeypatch):
     """What the first search found is the best so far."""
-    from fusewise.selection import choice
+    from fusewise.automatic import choice
 
     def axes(table, rank, progress):
         if rank > choice.RANK:

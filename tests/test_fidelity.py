@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import minimize
 from sklearn.base import clone
 
-from fusewise.fidelity import FIDELITIES, Ball, Box, Quadratic, as_fidelity
+from fusewise.fusion.fidelity import FIDELITIES, Ball, Box, Quadratic, as_fidelity
 from fusewise.observations import Entries, as_entries
 
 N, P = 7, 4

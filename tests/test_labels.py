@@ -8,15 +8,16 @@ from scipy.sparse.csgraph import connected_components
 from scipy.spatial.distance import pdist, squareform
 
 from fusewise.datasets import hide_entries, load_wine_subset, make_clusters
-from fusewise.fidelity import Box, Quadratic
 from fusewise.fusion import fuse
+from fusewise.fusion.fidelity import Box, Quadratic
+from fusewise.fusion.labels import fusion_scale
 from fusewise.fusion.merging import Merged
+from fusewise.fusion.penalties import H1, MCP, GemanMcClure, Lp
 from fusewise.fusion.problem import Problem
-from fusewise.labels import fusion_scale, group_means, number_by_size
 from fusewise.observations import as_entries
+from fusewise.observations.groups import group_means, number_by_size
 from fusewise.pairs import CompletePairs
 from fusewise.pairs.distances import real_view
-from fusewise.penalties import H1, MCP, GemanMcClure, Lp
 
 
 def cut(centers, distance):

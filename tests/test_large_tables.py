@@ -10,9 +10,10 @@ from sklearn.metrics import adjusted_rand_score
 
 import fusewise
 from fusewise import DataWarning, FusionClustering, FusionImputer
-from fusewise.columnwise import ColumnMixture, fit_columns
+from fusewise.automatic import choice
+from fusewise.automatic.columnwise import ColumnMixture, fit_columns
+from fusewise.automatic.evidence import Evidence
 from fusewise.datasets import hide_entries, make_clusters
-from fusewise.evidence import Evidence
 from fusewise.observations import (
     ArrayBlocks,
     ParquetBlocks,
@@ -21,9 +22,10 @@ from fusewise.observations import (
     as_entries,
     as_sparse_entries,
     blocks,
-    reading,
 )
-from fusewise.selection import choice
+from fusewise.observations import (
+    conversion as reading,
+)
 from fusewise.subspace import fit_subspace
 
 

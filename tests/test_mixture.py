@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from scipy import integrate, optimize, stats
 
-from fusewise import mixture as module
-from fusewise.evidence import Evidence, _inverses
+from fusewise.automatic import mixture as module
+from fusewise.automatic.evidence import Evidence, _inverses
+from fusewise.automatic.mixture import TAIL, Mixture, fit_groups, soften
 from fusewise.kernels.lanes import LANES
-from fusewise.mixture import TAIL, Mixture, fit_groups, soften
 from fusewise.observations import as_entries
 from fusewise.subspace import Subspace
 

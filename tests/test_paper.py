@@ -5,10 +5,10 @@ import pytest
 from sklearn.metrics import adjusted_rand_score
 
 from fusewise.datasets import hide_entries, load_wine_subset, make_clusters
-from fusewise.fidelity import Box
 from fusewise.fusion import fuse
-from fusewise.path import fusion_path
-from fusewise.penalties import H1, L1, Lp
+from fusewise.fusion.fidelity import Box
+from fusewise.fusion.path import fusion_path
+from fusewise.fusion.penalties import H1, L1, Lp
 
 
 class TestWine:

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from fusewise import path as path_module
 from fusewise.datasets import hide_entries, make_clusters
-from fusewise.fidelity import Box
 from fusewise.fusion import fuse
-from fusewise.path import fusion_path
-from fusewise.penalties import H1, L1
+from fusewise.fusion import path as path_module
+from fusewise.fusion.fidelity import Box
+from fusewise.fusion.path import fusion_path
+from fusewise.fusion.penalties import H1, L1
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
 
-from fusewise.penalties import (
+from fusewise.fusion.penalties import (
     H1,
     L0,
     L1,

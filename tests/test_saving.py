@@ -19,8 +19,8 @@ from scipy import sparse
 import fusewise
 from fusewise import FusionClustering, FusionImputer
 from fusewise.datasets import hide_entries, make_clusters
+from fusewise.fusion.penalties import H1, Penalty
 from fusewise.observations import SparseEntries
-from fusewise.penalties import H1, Penalty
 from fusewise.saving import ModelFileError, archive, load_with_extra, save
 
 pytestmark = pytest.mark.filterwarnings("ignore::fusewise.DataWarning")
@@ -144,7 +144,7 @@ def test_both_models_of_a_cluster_come_back(tmp_path):
 
 def test_the_report_of_a_model_that_came_back_is_the_same(saved, tmp_path):
     pytest.importorskip("plotly")
-    from fusewise.report import write_report
+    from fusewise.views.report import write_report
 
     model = FusionClustering().fit(table())
     pages = []

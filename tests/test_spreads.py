@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from fusewise import spreads as module
-from fusewise.evidence import Evidence
-from fusewise.mixture import _explain, _fit_means, _seen, _weights, fit_groups
+from fusewise.automatic import spreads as module
+from fusewise.automatic.evidence import Evidence
+from fusewise.automatic.mixture import _explain, _fit_means, _seen, _weights, fit_groups
+from fusewise.automatic.spreads import TAIL, Seen, Spreads, _information, _solved, em_step, fisher_step
 from fusewise.observations import as_entries
-from fusewise.spreads import TAIL, Seen, Spreads, _information, _solved, em_step, fisher_step
 from fusewise.subspace import Subspace
 
 R, P, N = 3, 7, 150
@@ -110,9 +110,9 @@ def test_scoring_gets_there_sooner_where_noise_hides_the_spread(rng, family, mon
     fits = {}
     for name in ("fisher", "em"):
         with monkeypatch.context() as patch:
-            patch.setattr("fusewise.mixture.ROUNDS", 5)
+            patch.setattr("fusewise.automatic.mixture.ROUNDS", 5)
             if name == "em":
-                patch.setattr("fusewise.mixture.fisher_step", lambda now, *rest: em_step(now, *rest[:3]))
+                patch.setattr("fusewise.automatic.mixture.fisher_step", lambda now, *rest: em_step(now, *rest[:3]))
             fits[name] = fit_groups(*arguments).fit
     assert fits["fisher"] > fits["em"] + 1
 

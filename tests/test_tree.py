@@ -8,9 +8,10 @@ from scipy import sparse
 from scipy.cluster.hierarchy import dendrogram, fcluster, is_valid_linkage
 from scipy.spatial.distance import pdist, squareform
 
+from fusewise.automatic.fusion_tree import RIDGE, fusion_tree
+from fusewise.automatic.merge_tree import MergeTree
 from fusewise.observations import Quadratics
 from fusewise.pairs import NeighborPairs
-from fusewise.tree import RIDGE, MergeTree, fusion_tree
 
 
 def quadratics(rng, n, r, rows=None):

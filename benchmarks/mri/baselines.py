@@ -12,16 +12,16 @@ from typing import Any
 import numpy as np
 from scipy import fft
 
+from fusewise.fusion.penalties import TruncatedL2
 from fusewise.kernels.arrays import energy, library, to_host
 from fusewise.kernels.devices import placement
-from fusewise.mri.arrays import threads
-from fusewise.mri.fourier import AXES, invert, to_plain
-from fusewise.mri.kernels import gram, squared_distances
-from fusewise.mri.navigator import common_locations, filled_in_time
-from fusewise.mri.normal import NormalEquations, on_grid_equations
-from fusewise.mri.observed import frame_affinities, fuse_frames, grid_entries
-from fusewise.mri.operators import Gridded
-from fusewise.penalties import TruncatedL2
+from fusewise.mri.batches import threads
+from fusewise.mri.sampling.fourier import AXES, invert, to_plain
+from fusewise.mri.sampling.normal_equations import NormalEquations, on_grid_equations
+from fusewise.mri.sampling.operators import Gridded
+from fusewise.mri.solving.covariances import gram, squared_distances
+from fusewise.mri.solving.navigator import common_locations, filled_in_time
+from fusewise.mri.solving.observed import frame_affinities, fuse_frames, grid_entries
 
 Array = Any
 

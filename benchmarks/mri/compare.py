@@ -31,10 +31,10 @@ from cine import breathing_cine
 from tuning import tune
 
 from fusewise.mri import make_phantom, radial_mask, radial_trajectory, reconstruct, sample_grid
-from fusewise.mri.metrics import ser, ssim
-from fusewise.mri.operators import Nufft
+from fusewise.mri.frames.metrics import ser, ssim
 from fusewise.mri.phantom import coil_maps
-from fusewise.mri.sampling import complex_noise
+from fusewise.mri.sampling.operators import Nufft
+from fusewise.mri.sampling.trajectories import complex_noise
 
 Method = Callable[..., Any]
 

@@ -1,6 +1,6 @@
 """What a dynamic series of several coils at a trajectory is usually reconstructed with.
 
-All but the first solve least squares through the same A'A, by FFTs alone (``fusewise.mri.normal``), with samples that
+All but the first solve least squares through the same A'A, by FFTs alone (``normal_equations``), with samples that
 share a cell of k-space sharing the weight of one; on the CPU or, placed there, on a GPU.
 """
 
@@ -16,12 +16,12 @@ import numpy as np
 from fusewise.kernels.arrays import beside, copied, inner, library, real_times, to_host
 from fusewise.kernels.devices import placement
 from fusewise.kernels.krylov import conjugate_gradients
-from fusewise.mri.cells import Cells
-from fusewise.mri.kernels import gram, squared_distances
-from fusewise.mri.normal import Convolution, NormalEquations, off_grid_equations
-from fusewise.mri.observed import frame_affinities
-from fusewise.mri.operators import Nufft
-from fusewise.mri.radial import sampling_at
+from fusewise.mri.sampling.cells import Cells
+from fusewise.mri.sampling.normal_equations import Convolution, NormalEquations, off_grid_equations
+from fusewise.mri.sampling.operators import Nufft
+from fusewise.mri.solving.covariances import gram, squared_distances
+from fusewise.mri.solving.observed import frame_affinities
+from fusewise.mri.solving.radial import sampling_at
 
 Array = Any
 

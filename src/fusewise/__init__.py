@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from fusewise.estimators import FusionClustering, FusionImputer
-    from fusewise.fusion import Solution, fuse
+    from fusewise.fusion import FusionPath, Solution, fuse, fusion_path
     from fusewise.observations import DataWarning
-    from fusewise.path import FusionPath, fusion_path
     from fusewise.saving import load
 
 __version__ = "0.1.0.dev0"
@@ -22,10 +21,10 @@ _HOMES = {
     "DataWarning": "fusewise.observations",
     "FusionClustering": "fusewise.estimators",
     "FusionImputer": "fusewise.estimators",
-    "FusionPath": "fusewise.path",
+    "FusionPath": "fusewise.fusion",
     "Solution": "fusewise.fusion",
     "fuse": "fusewise.fusion",
-    "fusion_path": "fusewise.path",
+    "fusion_path": "fusewise.fusion",
     "load": "fusewise.saving",
 }
 

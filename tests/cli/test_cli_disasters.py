@@ -14,7 +14,9 @@ import pytest
 from cli_helpers import write
 
 from fusewise import FusionClustering
-from fusewise.cli import impute, path, predict
+from fusewise.cli.running import imputing as impute
+from fusewise.cli.running import predicting as predict
+from fusewise.cli.running import tracing as path
 from fusewise.datasets import make_clusters
 
 GOOD = "a,b\n1,2\n2,1\n8,9\n9,8\n"
@@ -79,7 +81,7 @@ def test_a_full_disk(run, place, command, monkeypatch):
         raise OSError(28, "No space left on device")
 
     if command in ("fit", "demo"):
-        monkeypatch.setattr("fusewise.report.write_report", lambda model, file, **options: full(file))
+        monkeypatch.setattr("fusewise.views.report.write_report", lambda model, file, **options: full(file))
     for module in (impute, path, predict):
         monkeypatch.setattr(module, "write_csv", full)
     stopped(run, place, command, 2, "No space left on device")

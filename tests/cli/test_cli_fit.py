@@ -10,7 +10,7 @@ from cli_helpers import CENTERS, SIZE, STEADY, UNITS, read, write
 from sklearn.metrics import adjusted_rand_score
 
 from fusewise import FusionClustering
-from fusewise.penalties import H1
+from fusewise.fusion.penalties import H1
 
 
 def test_writes_labels_completed_and_centers(run, table, numbers):

@@ -10,8 +10,8 @@ import pytest
 from rich.console import Console
 
 from fusewise import FusionClustering
-from fusewise.cli.picture import DOTS, HEIGHT, in_colour, picture, rasterize, sign
-from fusewise.plots.findings import read_findings
+from fusewise.cli.showing.picture import DOTS, HEIGHT, in_colour, picture, rasterize, sign
+from fusewise.views.findings import read_findings
 
 
 def test_corners():

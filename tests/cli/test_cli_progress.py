@@ -6,7 +6,7 @@ import io
 
 from rich.console import Console
 
-from fusewise.cli import console
+from fusewise.cli.showing import console
 
 
 def test_stages_are_shown_on_a_terminal(monkeypatch):

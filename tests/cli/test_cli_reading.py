@@ -9,10 +9,10 @@ import pandas as pd
 import pytest
 from cli_helpers import read, write
 
-from fusewise.cli.columns import sort_columns
-from fusewise.cli.encoding import encode
-from fusewise.cli.errors import InputError
-from fusewise.cli.reading import read_table
+from fusewise.tables.columns import sort_columns
+from fusewise.tables.encoding import encode
+from fusewise.tables.errors import InputError
+from fusewise.tables.files import read_table
 
 
 def values(path: Path) -> np.ndarray:

@@ -10,9 +10,9 @@ from typer.testing import CliRunner
 
 pytest.importorskip("PIL")
 
-from fusewise.cli.mri import app, print_recon
-from fusewise.mri.formats import read_cfl, write_cfl
-from fusewise.mri.pages import PAGE_FILES
+from fusewise.cli.commands.mri import app, print_recon
+from fusewise.mri.files.formats import read_cfl, write_cfl
+from fusewise.views.mri_page import PAGE_FILES
 
 SMALL = ("--frames", "15", "--size", "24")
 

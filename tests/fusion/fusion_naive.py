@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from fusewise.fidelity import Ball, Box, Quadratic
-from fusewise.penalties import H1, L1, MCP, PENALTIES, SCAD, GemanMcClure, Lp, Penalty, TruncatedL2
+from fusewise.fusion.fidelity import Ball, Box, Quadratic
+from fusewise.fusion.penalties import H1, L1, MCP, PENALTIES, SCAD, GemanMcClure, Lp, Penalty, TruncatedL2
 
 #: One of each penalty that can be minimised, at scales that suit tables of unit size.
 EXAMPLES: list[Penalty] = [

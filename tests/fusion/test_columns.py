@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from fusewise.fusion.columns import ColumnInverse, Columns, left_out
 from fusewise.kernels.arrays import to_host
+from fusewise.mri.solving.columns import ColumnInverse, Columns, left_out
 
 
 def random_complex(*shape, seed=0):

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from fusion_naive import EXAMPLES, draw
 
-from fusewise.fidelity import Ball, Quadratic
 from fusewise.fusion import fuse
+from fusewise.fusion.fidelity import Ball, Quadratic
+from fusewise.fusion.path import fusion_path
+from fusewise.fusion.penalties import H1, MCP
 from fusewise.fusion.placing import place
 from fusewise.fusion.setup import pose
 from fusewise.kernels.arrays import beside, to_host
-from fusewise.path import fusion_path
-from fusewise.penalties import H1, MCP
 
 torch = pytest.importorskip("torch")
 DEVICES = ["torch:cpu", "cuda"] if torch.cuda.is_available() else ["torch:cpu"]

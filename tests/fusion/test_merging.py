@@ -7,13 +7,13 @@ import pytest
 from fusion_naive import EXAMPLES, draw, objective
 
 from fusewise.datasets import hide_entries, make_clusters
-from fusewise.fidelity import Box, Quadratic
+from fusewise.fusion.fidelity import Box, Quadratic
 from fusewise.fusion.loop import descend
 from fusewise.fusion.merging import Merged, agreed
+from fusewise.fusion.path import fusion_path
+from fusewise.fusion.penalties import H1, L1, MCP
 from fusewise.fusion.setup import pose
 from fusewise.fusion.steps import solve_quadratic
-from fusewise.path import fusion_path
-from fusewise.penalties import H1, L1, MCP
 
 KINDS = ("real", "complex")
 MISSING = (0.0, 0.4)

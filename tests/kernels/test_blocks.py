@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from fusewise.kernels import blocks, threads
+from fusewise.kernels import small_matrices as blocks
+from fusewise.kernels import threads
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex64, np.complex128])

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from fusewise.fusion import fuse, setup
+from fusewise.fusion.path import fusion_path
 from fusewise.fusion.setup import lacking_memory
 from fusewise.kernels import memory
 from fusewise.kernels.memory import available_memory, in_words
 from fusewise.observations import as_entries
-from fusewise.path import fusion_path
 
 GIB = 2**30
 

@@ -4,9 +4,16 @@ import numpy as np
 import pytest
 
 from fusewise.mri import reconstruct
-from fusewise.mri.formats import read_cfl, read_scan, series_from_bart, write_cfl, write_images, write_scan
-from fusewise.mri.pages import PAGE_FILES, first_mask, tile, write_page
-from fusewise.mri.simulating import simulate_scan
+from fusewise.mri.files.formats import (
+    read_cfl,
+    read_scan,
+    series_from_bart,
+    write_cfl,
+    write_images,
+    write_scan,
+)
+from fusewise.mri.files.simulating import simulate_scan
+from fusewise.views.mri_page import PAGE_FILES, first_mask, tile, write_page
 
 
 def images(shape=(3, 4, 5)):

@@ -4,15 +4,22 @@ import numpy as np
 import pytest
 from scipy import fft
 
-from fusewise.fusion.columns import Columns
-from fusewise.mri.cells import Cells
-from fusewise.mri.fourier import AXES, to_plain, transform
-from fusewise.mri.interpolate import ByImage, BySample
-from fusewise.mri.kernels import LocalKernels, effective_rank, gram, h1_kernel, median_distance, squared_distances
-from fusewise.mri.normal import NormalEquations, on_grid_equations
-from fusewise.mri.operators import Cartesian, Gridded
 from fusewise.mri.phantom import make_phantom
-from fusewise.mri.sampling import radial_mask, radial_trajectory
+from fusewise.mri.sampling.cells import Cells
+from fusewise.mri.sampling.fourier import AXES, to_plain, transform
+from fusewise.mri.sampling.normal_equations import NormalEquations, on_grid_equations
+from fusewise.mri.sampling.operators import Cartesian, Gridded
+from fusewise.mri.sampling.trajectories import radial_mask, radial_trajectory
+from fusewise.mri.solving.columns import Columns
+from fusewise.mri.solving.covariances import (
+    LocalKernels,
+    effective_rank,
+    gram,
+    h1_kernel,
+    median_distance,
+    squared_distances,
+)
+from fusewise.mri.solving.ways import ByImage, BySample
 
 
 def test_distances_are_distances():

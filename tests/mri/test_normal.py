@@ -6,10 +6,15 @@ import numpy as np
 import pytest
 
 from fusewise.kernels.arrays import to_host
-from fusewise.mri.normal import Convolution, off_grid_equations, on_grid_equations, point_spread_spectra
-from fusewise.mri.operators import Gridded, Nufft
-from fusewise.mri.radial import PULL, mean_image, sampling_at
-from fusewise.mri.sampling import radial_trajectory
+from fusewise.mri.sampling.normal_equations import (
+    Convolution,
+    off_grid_equations,
+    on_grid_equations,
+    point_spread_spectra,
+)
+from fusewise.mri.sampling.operators import Gridded, Nufft
+from fusewise.mri.sampling.trajectories import radial_trajectory
+from fusewise.mri.solving.radial import PULL, mean_image, sampling_at
 
 pytest.importorskip("finufft")
 

@@ -5,13 +5,13 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from fusewise.mri.fourier import invert, transform
-from fusewise.mri.kernels import gram, squared_distances
-from fusewise.mri.observed import FourierObservations, frame_affinities, fuse_frames, grid_entries
-from fusewise.mri.operators import Cartesian
+from fusewise.fusion.penalties import H1
 from fusewise.mri.phantom import coil_maps, make_phantom
-from fusewise.mri.sampling import radial_mask
-from fusewise.penalties import H1
+from fusewise.mri.sampling.fourier import invert, transform
+from fusewise.mri.sampling.operators import Cartesian
+from fusewise.mri.sampling.trajectories import radial_mask
+from fusewise.mri.solving.covariances import gram, squared_distances
+from fusewise.mri.solving.observed import FourierObservations, frame_affinities, fuse_frames, grid_entries
 
 
 def scan(n_frames=12, size=16):

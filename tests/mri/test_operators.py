@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from scipy.sparse.linalg import aslinearoperator
 
-from fusewise.mri.fourier import transform
-from fusewise.mri.operators import Cartesian, Foreign, Nufft
 from fusewise.mri.phantom import coil_maps
-from fusewise.mri.sampling import radial_mask, radial_trajectory
-from fusewise.mri.sums import FourierSums
+from fusewise.mri.sampling.fourier import transform
+from fusewise.mri.sampling.operators import Cartesian, Foreign, Nufft
+from fusewise.mri.sampling.sums import FourierSums
+from fusewise.mri.sampling.trajectories import radial_mask, radial_trajectory
 
 T, NY, NX = 3, 10, 9
 

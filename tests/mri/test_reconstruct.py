@@ -8,15 +8,15 @@ import pytest
 from scipy import fft
 
 from fusewise.mri import frame_labels, make_phantom, radial_mask, radial_trajectory, reconstruct, sample_grid
-from fusewise.mri.coils import compress_coils, guess_shape, sensitivity_maps
-from fusewise.mri.fourier import AXES, invert, transform
-from fusewise.mri.interpolate import ByImage
-from fusewise.mri.kernels import LocalKernels
-from fusewise.mri.metrics import ser, ssim
-from fusewise.mri.normal import on_grid_equations
-from fusewise.mri.operators import Cartesian, Gridded, Nufft
-from fusewise.mri.places import Places, Teller
-from fusewise.mri.selecting import Choice, choose_local
+from fusewise.mri.frames.metrics import ser, ssim
+from fusewise.mri.sampling.coils import compress_coils, guess_shape, sensitivity_maps
+from fusewise.mri.sampling.fourier import AXES, invert, transform
+from fusewise.mri.sampling.normal_equations import on_grid_equations
+from fusewise.mri.sampling.operators import Cartesian, Gridded, Nufft
+from fusewise.mri.solving.covariances import LocalKernels
+from fusewise.mri.solving.held_out import Choice, choose_local
+from fusewise.mri.solving.places import Places, Teller
+from fusewise.mri.solving.ways import ByImage
 
 N, SIZE = 50, 40
 

@@ -3,8 +3,14 @@
 import numpy as np
 import pytest
 
-from fusewise.mri.fourier import transform
-from fusewise.mri.sampling import GOLDEN_ANGLE, line_angles, radial_mask, radial_trajectory, sample_grid
+from fusewise.mri.sampling.fourier import transform
+from fusewise.mri.sampling.trajectories import (
+    GOLDEN_ANGLE,
+    line_angles,
+    radial_mask,
+    radial_trajectory,
+    sample_grid,
+)
 
 
 def test_golden_angle_degrees():

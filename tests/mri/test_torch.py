@@ -7,12 +7,19 @@ import pytest
 
 from fusewise.kernels.arrays import to_host
 from fusewise.kernels.devices import placement
-from fusewise.mri import arrays, make_phantom, radial_mask, radial_trajectory, reconstruct
-from fusewise.mri.kernels import LocalKernels, LocalMatrices, gram, median_distance, squared_distances
-from fusewise.mri.operators import Cartesian, Nufft
+from fusewise.mri import batches as arrays
+from fusewise.mri import make_phantom, radial_mask, radial_trajectory, reconstruct
 from fusewise.mri.phantom import coil_maps
-from fusewise.mri.sampling import complex_noise
-from fusewise.mri.tiles import Tiles
+from fusewise.mri.sampling.operators import Cartesian, Nufft
+from fusewise.mri.sampling.trajectories import complex_noise
+from fusewise.mri.solving.covariances import (
+    LocalKernels,
+    LocalMatrices,
+    gram,
+    median_distance,
+    squared_distances,
+)
+from fusewise.mri.solving.tiles import Tiles
 
 
 def random_complex(*shape, seed=0):

@@ -18,7 +18,9 @@ from fusewise.observations import (
     as_table,
     blocks,
     each_block,
-    reading,
+)
+from fusewise.observations import (
+    conversion as reading,
 )
 
 KINDS = ["entries", "sparse", "streamed"]
@@ -83,7 +85,7 @@ class TestTheSameNumbers:
 
     @pytest.mark.parametrize("kind", KINDS)
     def test_every_row_comes_by_once(self, kind, monkeypatch):
-        monkeypatch.setattr("fusewise.observations.tables.BLOCK_ROWS", 7)
+        monkeypatch.setattr("fusewise.observations.kinds.BLOCK_ROWS", 7)
         X = numbers()
         found = np.zeros(X.shape)
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
+from fusewise.fusion.penalties import H1, L1, MCP, SCAD, GemanMcClure, Lp, TruncatedL2
 from fusewise.observations import as_entries
 from fusewise.pairs import CompletePairs, complete
-from fusewise.penalties import H1, L1, MCP, SCAD, GemanMcClure, Lp, TruncatedL2
 
 PENALTIES = [
     H1(0.8), L1(), Lp(0.3, smoothing=0.01), MCP(2.0), SCAD(3.0), TruncatedL2(1.7), GemanMcClure(0.6)

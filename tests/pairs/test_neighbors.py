@@ -6,9 +6,9 @@ from scipy import sparse
 from scipy.cluster.hierarchy import linkage
 from scipy.sparse.csgraph import connected_components
 
+from fusewise.fusion.penalties import H1, MCP, Lp
 from fusewise.observations import as_entries
 from fusewise.pairs import CompletePairs, NeighborPairs, distances, partial_squared_distances
-from fusewise.penalties import H1, MCP, Lp
 
 N, P = 20, 4
 

@@ -10,15 +10,15 @@ from matplotlib.collections import LineCollection, PathCollection, QuadMesh
 from sklearn.exceptions import NotFittedError
 
 from fusewise import FusionClustering
-from fusewise.plots import (
+from fusewise.views.findings import compare_missingness, profile_of, read_findings
+from fusewise.views.palette import COLOURS, MARKERS, SYMBOLS, colour, shape
+from fusewise.views.plots import (
     DendrogramDisplay,
     FusionMapDisplay,
     FusionPathDisplay,
     MissingnessDisplay,
     ProfileDisplay,
 )
-from fusewise.plots.findings import compare_missingness, profile_of, read_findings
-from fusewise.plots.palette import COLOURS, MARKERS, SYMBOLS, colour, shape
 
 DISPLAYS = [DendrogramDisplay, FusionMapDisplay, FusionPathDisplay, MissingnessDisplay, ProfileDisplay]
 
@@ -133,7 +133,7 @@ sys.modules["matplotlib"] = None
 sys.modules["matplotlib.pyplot"] = None
 import numpy as np
 from fusewise import FusionClustering
-from fusewise.plots import FusionMapDisplay
+from fusewise.views.plots import FusionMapDisplay
 model = FusionClustering().fit(np.repeat([[0.0, 0.1], [5.0, 5.1]], 5, axis=0) + 0.01 * np.arange(10)[:, None])
 try:
     FusionMapDisplay.from_estimator(model)

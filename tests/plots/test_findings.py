@@ -8,13 +8,13 @@ from sklearn.exceptions import NotFittedError
 from sklearn.feature_selection import f_classif
 
 from fusewise import FusionClustering, FusionImputer
+from fusewise.automatic.merge_tree import MergeTree
 from fusewise.datasets import make_clusters
-from fusewise.labels import number_by_size
-from fusewise.plots.findings import branches_of, compare_missingness, profile_of, read_findings
-from fusewise.plots.findings.missingness import chi_square, holm
-from fusewise.plots.findings.plane import fit_plane
-from fusewise.plots.findings.trail import join_heights, successors
-from fusewise.tree import MergeTree
+from fusewise.observations.groups import number_by_size
+from fusewise.views.findings import branches_of, compare_missingness, profile_of, read_findings
+from fusewise.views.findings.missingness import chi_square, holm
+from fusewise.views.findings.plane import fit_plane
+from fusewise.views.findings.trail import join_heights, successors
 
 
 def test_plane_is_that_of_the_svd():

@@ -9,7 +9,7 @@ from report_helpers import NASTY_COLUMN, NASTY_ROW
 
 from fusewise import DataWarning, FusionClustering
 from fusewise.datasets import hide_entries, make_clusters
-from fusewise.report import write_report
+from fusewise.views.report import write_report
 
 
 @pytest.fixture(scope="session")

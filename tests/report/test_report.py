@@ -15,14 +15,16 @@ from sklearn.exceptions import NotFittedError
 
 from fusewise import DataWarning, FusionClustering
 from fusewise.datasets import hide_entries, make_clusters
-from fusewise.penalties import H1
-from fusewise.plots.findings import Findings, Step, Trail, read_findings
-from fusewise.report import making, words, write_report
-from fusewise.report.page import render
-from fusewise.report.payload import KINDS, packed, to_json
-from fusewise.report.promise import promise_for
-from fusewise.report.writing import write_whole
+from fusewise.fusion.penalties import H1
 from fusewise.theory import ClusterGeometry, success_probability
+from fusewise.views import wording as words
+from fusewise.views.files import write_whole
+from fusewise.views.findings import Findings, Step, Trail, read_findings
+from fusewise.views.report import provenance as making
+from fusewise.views.report import write_report
+from fusewise.views.report.page import render
+from fusewise.views.report.payload import KINDS, packed, to_json
+from fusewise.views.report.recovery import promise_for
 
 
 def data_of(path):
@@ -219,7 +221,7 @@ def test_promise_is_that_of_the_theory():
 
 def test_promise_by_a_sample_is_of_all_rows(monkeypatch):
     """Measured on fewer rows, the promise still counts every row, and says what was done."""
-    monkeypatch.setattr("fusewise.report.promise.MOST_MEASURED", 15)
+    monkeypatch.setattr("fusewise.views.report.recovery.MOST_MEASURED", 15)
     X, _, _ = make_clusters(2, 20, 30, noise=0.02, random_state=0)
     found = read_findings(FusionClustering().fit(X))
     promised = promise_for(found)

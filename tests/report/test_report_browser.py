@@ -10,8 +10,8 @@ from scipy.spatial import cKDTree
 
 from fusewise import FusionClustering
 from fusewise.datasets import make_clusters
-from fusewise.plots.findings import read_findings
-from fusewise.report import write_report
+from fusewise.views.findings import read_findings
+from fusewise.views.report import write_report
 
 READY = "document.documentElement.dataset.ready === 'all'"
 PATIENCE = 60_000  # milliseconds: a busy machine is no failure

@@ -14,7 +14,7 @@ from fusewise.reproduce import (
     fig7_wine,
     fig8_mri,
 )
-from fusewise.reproduce.tables import TRIANGLE, designed_pair, principal_plane, projected, triangle_centers
+from fusewise.reproduce.designs import TRIANGLE, designed_pair, principal_plane, projected, triangle_centers
 from fusewise.reproduce.trials import Outcomes
 
 

@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 import pytest
 
 from fusewise.reproduce import STUDIES, reproduce
-from fusewise.reproduce.page import render
+from fusewise.reproduce.index_page import render
 from fusewise.reproduce.study import Claim, Findings, Study, Table
 
 

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from fusewise.columnwise import ColumnMixture
+from fusewise.automatic import choose
+from fusewise.automatic.clusters import AlongAxes
+from fusewise.automatic.columnwise import ColumnMixture
+from fusewise.automatic.evidence import Evidence
 from fusewise.datasets import hide_entries
-from fusewise.evidence import Evidence
 from fusewise.observations import as_entries
-from fusewise.selection import choose
-from fusewise.selection.clusters import AlongAxes
 
 P = 20
 

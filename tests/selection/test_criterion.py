@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from fusewise.evidence import Evidence
-from fusewise.mixture import TAIL, Mixture, fit_groups
+from fusewise.automatic.criterion import criterion
+from fusewise.automatic.evidence import Evidence
+from fusewise.automatic.mixture import TAIL, Mixture, fit_groups
 from fusewise.observations import as_entries
-from fusewise.selection.criterion import criterion
 from fusewise.subspace import Subspace
 
 P = 6

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from fusewise.fidelity import Quadratic
+from fusewise.fusion.fidelity import Quadratic
+from fusewise.fusion.path import FusionPath
+from fusewise.fusion.penalties import H1
+from fusewise.fusion.rules import choose_sigma, cut_to, lam_schedule, longest_plateau
 from fusewise.fusion.solution import Solution
 from fusewise.observations import as_entries
-from fusewise.path import FusionPath
-from fusewise.penalties import H1
-from fusewise.selection import choose_sigma, cut_to, lam_schedule, longest_plateau
 
 NAN = np.nan
 

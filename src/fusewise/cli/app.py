@@ -17,12 +17,12 @@ from fusewise.cli.commands.demo import demo
 from fusewise.cli.commands.fit import fit
 from fusewise.cli.commands.guarantee import guarantee
 from fusewise.cli.commands.impute import impute
+from fusewise.cli.commands.mri import app as mri
 from fusewise.cli.commands.path import path
 from fusewise.cli.commands.plan import plan
 from fusewise.cli.commands.predict import predict
+from fusewise.cli.commands.reproduce import reproduce
 from fusewise.cli.errors import guarded
-from fusewise.cli.mri import app as mri
-from fusewise.cli.reproduce import reproduce
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode="markdown", pretty_exceptions_enable=False)
 

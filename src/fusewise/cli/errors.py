@@ -14,15 +14,13 @@ from typing import ParamSpec, TypeVar
 
 import typer
 
+from fusewise.tables.errors import InputError
+
 P = ParamSpec("P")
 R = TypeVar("R")
 
 INPUT_AT_FAULT = 2
 INTERRUPTED = 130
-
-
-class InputError(Exception):
-    """Something in the user's input is at fault; the message says what and where."""
 
 
 class Stop(BaseException):

@@ -11,9 +11,9 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
 from sklearn.utils.validation import validate_data
 
-from fusewise.fidelity import Fidelity, as_fidelity
+from fusewise.fusion.fidelity import Fidelity, as_fidelity
+from fusewise.fusion.penalties import Penalty, as_penalty
 from fusewise.observations import ParquetBlocks, Table, as_table, is_complex
-from fusewise.penalties import Penalty, as_penalty
 
 
 class FusionEstimator(BaseEstimator):  # type: ignore[misc]

@@ -12,22 +12,23 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from fusewise.automatic import Choice, Classified, choose
 from fusewise.estimators.base import FusionEstimator
 from fusewise.estimators.showing import ShowingMixin
-from fusewise.fidelity import Quadratic, as_fidelity
 from fusewise.fusion import Solution, fuse
+from fusewise.fusion.fidelity import Quadratic, as_fidelity
 from fusewise.fusion.fuse import lam_without_effect
+from fusewise.fusion.path import FusionPath, fusion_path
+from fusewise.fusion.penalties import H1, L0, Penalty, as_penalty
+from fusewise.fusion.rules import choose_sigma, cut_to, lam_schedule, longest_plateau
 from fusewise.fusion.setup import noise_level, pose
 from fusewise.kernels.devices import torch_device
-from fusewise.labels import group_means
 from fusewise.observations import Entries, InMemory, Table, each_block, warn_of_blanks
 from fusewise.observations.checks import check_fits
 from fusewise.observations.entries import Real
+from fusewise.observations.groups import group_means
 from fusewise.pairs import partial_squared_distances_to
-from fusewise.path import FusionPath, fusion_path
-from fusewise.penalties import H1, L0, Penalty, as_penalty
 from fusewise.progress import shown
-from fusewise.selection import Choice, Classified, choose, choose_sigma, cut_to, lam_schedule, longest_plateau
 
 
 class FusionClustering(ShowingMixin, ClusterMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, FusionEstimator):  # type: ignore[misc]
@@ -42,7 +43,7 @@ class FusionClustering(ShowingMixin, ClusterMixin, ClassNamePrefixFeaturesOutMix
 
     **By default** nothing need be said: the rows are placed in a low-dimensional subspace of the standardised table,
     each with the uncertainty its holes leave; l0 fusion along a graph of neighbours gives a tree of nested partitions,
-    and the one that best explains the observed entries is taken (see ``fusewise.selection.choose``).
+    and the one that best explains the observed entries is taken (see ``fusewise.automatic.choose``).
     **The paper's plain algorithm** is ``FusionClustering(rank=None, n_neighbors=None, init="partial",
     penalty=H1(sigma), lam=lam)``. Any of lam, sigma, a constrained fidelity, a start, ``rank=None`` or
     ``n_neighbors=None`` selects it; what is then left open follows simple rules, given below.

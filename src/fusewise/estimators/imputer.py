@@ -11,10 +11,10 @@ from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from fusewise.automatic import Choice, Smooth
 from fusewise.estimators.base import FusionEstimator
 from fusewise.estimators.clustering import FusionClustering
 from fusewise.observations import Entries, as_entries
-from fusewise.selection import Choice, Smooth
 
 #: Part of the observed entries that is hidden to measure the error of filling.
 HELD_OUT = 0.1

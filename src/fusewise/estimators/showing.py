@@ -29,7 +29,7 @@ class ShowingMixin:
         title: str | None = None,
         force: bool = False,
     ) -> Path:
-        """Write what was found to one HTML file that needs nothing but a browser; see ``fusewise.report``.
+        """Write what was found to one HTML file that needs nothing but a browser; see ``fusewise.views.report``.
 
         Parameters
         ----------
@@ -38,7 +38,7 @@ class ShowingMixin:
         title : heading of the page.
         force : replace a file that is there.
         """
-        write_report = import_module("fusewise.report").write_report
+        write_report = import_module("fusewise.views.report").write_report
         written: Path = write_report(self, path, names=names, feature_names=feature_names, title=title, force=force)
         return written
 
@@ -54,4 +54,4 @@ class ShowingMixin:
     def _card(self) -> str:
         """What was found, below scikit-learn's diagram; nothing before the fit, or if the table is not held whole."""
         held = isinstance(getattr(self, "observations_", None), Entries)
-        return str(import_module("fusewise.report.card").card(self)) if held else ""
+        return str(import_module("fusewise.views.report.card").card(self)) if held else ""

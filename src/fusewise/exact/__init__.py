@@ -4,8 +4,8 @@
 that optimum. Only what the reductions leave needs HiGHS: ``pip install "fusewise[exact]"``.
 """
 
-from fusewise.exact.bounds import fewest_splits
 from fusewise.exact.certificate import Certificate, certify
+from fusewise.exact.lower_bounds import fewest_splits
 from fusewise.exact.search import Reductions
 from fusewise.exact.solve import ExactSolution, solve_l0
 

@@ -13,10 +13,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from fusewise.exact.bounds import best_shares
 from fusewise.exact.clock import Clock
 from fusewise.exact.feasibility import Ints
-from fusewise.exact.graph import WeightedGraph
+from fusewise.exact.lower_bounds import best_shares
+from fusewise.exact.pair_graph import WeightedGraph
 
 
 def drop_edges(graph: WeightedGraph, labels: Ints, clock: Clock) -> tuple[WeightedGraph, int, int]:

@@ -6,7 +6,7 @@ import numpy as np
 
 from fusewise.exact.clock import Clock
 from fusewise.exact.feasibility import Floats, Ints
-from fusewise.exact.graph import WeightedGraph
+from fusewise.exact.pair_graph import WeightedGraph
 
 
 def greedy_cliques(graph: WeightedGraph, rng: np.random.Generator, noise: float = 0.0) -> Ints:

@@ -14,9 +14,9 @@ from scipy.sparse import csr_array, vstack
 
 from fusewise.exact.clock import Clock
 from fusewise.exact.feasibility import Bools, Floats, Ints
-from fusewise.exact.graph import Piece, WeightedGraph
 from fusewise.exact.heuristic import search
 from fusewise.exact.highs import Programme, whole, whole_mip
+from fusewise.exact.pair_graph import Piece, WeightedGraph
 
 _TOLERANCE = 1e-5
 _PER_VERTEX = 25

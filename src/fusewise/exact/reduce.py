@@ -16,9 +16,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from fusewise.exact.bounds import clique_bound
 from fusewise.exact.feasibility import Ints
-from fusewise.exact.graph import WeightedGraph
+from fusewise.exact.lower_bounds import clique_bound
+from fusewise.exact.pair_graph import WeightedGraph
 
 _TRIMS = 12
 

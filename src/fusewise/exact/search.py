@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from fusewise.exact.bounds import best_shares
 from fusewise.exact.clock import Clock
-from fusewise.exact.columns import enumerate_cliques, solve_columns
+from fusewise.exact.column_generation import enumerate_cliques, solve_columns
 from fusewise.exact.eliminate import drop_edges
 from fusewise.exact.feasibility import Bools, Ints
-from fusewise.exact.graph import Piece, WeightedGraph
 from fusewise.exact.heuristic import climb_from_greedy, search
+from fusewise.exact.lower_bounds import best_shares
+from fusewise.exact.pair_graph import Piece, WeightedGraph
 from fusewise.exact.programme import solve_edges
 from fusewise.exact.reduce import merge_cores, merge_twins
 

@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy.typing as npt
 
-from fusewise.fidelity import Fidelity
+from fusewise.fusion.fidelity import Fidelity
 from fusewise.fusion.loop import Callback, Descent, Progress, choose_solver, descend
 from fusewise.fusion.merging import Merged
+from fusewise.fusion.penalties import Penalty
 from fusewise.fusion.problem import Problem
 from fusewise.fusion.setup import Posed, default_overlap, pose
 from fusewise.fusion.solution import Solution, conclude, warn_if_unfinished
 from fusewise.fusion.starts import Init, start
 from fusewise.kernels.arrays import Array
-from fusewise.penalties import Penalty
 
 #: Iterations at each lam on the way to the first one asked for: groups need to form there, not to settle.
 ITERATIONS_ON_THE_WAY = 3
@@ -102,7 +102,7 @@ def fuse(
     --------
     >>> import numpy as np
     >>> from fusewise import fuse
-    >>> from fusewise.penalties import H1
+    >>> from fusewise.fusion.penalties import H1
     >>> X = np.array([[0.0, 0.1], [0.1, np.nan], [np.nan, 0.0], [5.0, 5.1], [5.1, np.nan], [np.nan, 5.0]])
     >>> fuse(X, lam=1.0, penalty=H1(0.5)).labels
     array([0, 0, 0, 1, 1, 1])

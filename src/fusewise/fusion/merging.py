@@ -13,16 +13,16 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
+from fusewise.fusion.labels import WIDE, fusion_scale
 from fusewise.fusion.loop import Descent
+from fusewise.fusion.penalties import Penalty
 from fusewise.fusion.placing import place
 from fusewise.fusion.pooled import PooledEntries, sum_by
 from fusewise.fusion.problem import Problem
 from fusewise.kernels.arrays import Array, beside, to_host
-from fusewise.labels import WIDE, fusion_scale
 from fusewise.observations import Entries, Observations, Quadratics
 from fusewise.observations.entries import Real
 from fusewise.pairs.distances import Index
-from fusewise.penalties import Penalty
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +60,7 @@ class Merged:
         return replace(self, problem=self.problem.at(lam, penalty), working=self.working.at(lam, penalty))
 
     def groups(self, descent: Descent) -> Index:
-        """The group of fused centres of each point (numbers without an order), by the rule of ``fusewise.labels``.
+        """The group of fused centres of each point (numbers without an order), by the rule of ``fusion.labels``.
 
         Centres are linked along the pairs: on a graph only points that its edges join can fuse.
         """

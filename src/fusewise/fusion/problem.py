@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from fusewise.fidelity import Fidelity
+from fusewise.fusion.fidelity import Fidelity
+from fusewise.fusion.penalties import Penalty
 from fusewise.kernels.arrays import Array, library, norm, rounding_unit
 from fusewise.observations import Observations
 from fusewise.pairs import Pairs, Weighted
-from fusewise.penalties import Penalty
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fusewise.fidelity import Fidelity, as_fidelity
+from fusewise.fusion.fidelity import Fidelity, as_fidelity
+from fusewise.fusion.penalties import Penalty, as_penalty
 from fusewise.fusion.problem import Problem
 from fusewise.kernels.devices import torch_device
 from fusewise.kernels.memory import available_memory, in_words
@@ -18,7 +19,6 @@ from fusewise.observations import Entries, Observations, Quadratics, as_entries,
 from fusewise.observations.entries import Mask, Real, Values
 from fusewise.pairs import CompletePairs, NeighborPairs, Pairs, nearest_expected, partial_squared_distances
 from fusewise.pairs.distances import row_blocks
-from fusewise.penalties import Penalty, as_penalty
 from fusewise.subspace import Subspace, choose_rank, coordinates, fit_subspace, information, reconstruct
 
 #: Neighbours of each point where all pairs do not fit.

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from fusewise.fidelity import Fidelity
+from fusewise.fusion.fidelity import Fidelity
 from fusewise.fusion.loop import Descent
 from fusewise.fusion.merging import Merged
+from fusewise.fusion.penalties import Penalty
 from fusewise.fusion.setup import Posed
 from fusewise.kernels.arrays import to_host
-from fusewise.labels import Labels, number_by_size
 from fusewise.observations import Entries
 from fusewise.observations.entries import Values
+from fusewise.observations.groups import Labels, number_by_size
 from fusewise.pairs.distances import Index
-from fusewise.penalties import Penalty
 
 if TYPE_CHECKING:
     from fusewise.exact import Certificate

@@ -1,10 +1,10 @@
 """Dynamic MRI: frames that cluster, reconstructed from a few percent of their samples. Not for diagnostic use."""
 
+from fusewise.mri.frames.phases import frame_labels
 from fusewise.mri.phantom import Phantom, make_phantom
-from fusewise.mri.phases import frame_labels
 from fusewise.mri.reconstruct import reconstruct
 from fusewise.mri.result import Reconstruction
-from fusewise.mri.sampling import radial_mask, radial_trajectory, sample_grid
+from fusewise.mri.sampling.trajectories import radial_mask, radial_trajectory, sample_grid
 
 __all__ = [
     "Phantom",

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from fusewise.labels import Labels
-from fusewise.mri.arrays import Array
-from fusewise.mri.phases import frame_rhythms, labels_of
-from fusewise.mri.rhythms import Rhythms
-from fusewise.mri.selecting import Choice
+from fusewise.mri.batches import Array
+from fusewise.mri.frames.phases import frame_rhythms, labels_of
+from fusewise.mri.frames.rhythms import Rhythms
+from fusewise.mri.solving.held_out import Choice
+from fusewise.observations.groups import Labels
 
 
 @dataclass(frozen=True, eq=False)

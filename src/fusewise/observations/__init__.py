@@ -2,13 +2,13 @@
 
 from fusewise.observations.blanks import DataWarning, warn_of_blanks
 from fusewise.observations.blocks import ArrayBlocks, ParquetBlocks, RowBlocks
+from fusewise.observations.contract import Observations
+from fusewise.observations.conversion import as_entries, as_sparse_entries, as_table, is_complex
 from fusewise.observations.entries import Entries
-from fusewise.observations.model import Observations
+from fusewise.observations.kinds import InMemory, Table, each_block
 from fusewise.observations.quadratics import Quadratics
-from fusewise.observations.reading import as_entries, as_sparse_entries, as_table, is_complex
 from fusewise.observations.sparse import SparseEntries
 from fusewise.observations.streamed import StreamedEntries
-from fusewise.observations.tables import InMemory, Table, each_block
 
 __all__ = [
     "ArrayBlocks",

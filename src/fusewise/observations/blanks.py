@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 import numpy.typing as npt
 
-from fusewise.observations.tables import Table
+from fusewise.observations.kinds import Table
 
 
 class DataWarning(UserWarning):

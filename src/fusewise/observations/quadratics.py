@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from fusewise.kernels import blocks
+from fusewise.kernels import small_matrices as blocks
 from fusewise.observations.entries import Real, Values
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from fusewise.observations.entries import Real
-from fusewise.observations.tables import InMemory
+from fusewise.observations.kinds import InMemory
 
 
 def steps(table: InMemory) -> Real:

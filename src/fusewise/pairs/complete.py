@@ -13,8 +13,7 @@ from fusewise.kernels.threads import in_threads
 from fusewise.observations import Entries
 from fusewise.observations.entries import Real, Values
 from fusewise.pairs.distances import Index, partial_squared_distances, real_view
-from fusewise.pairs.weights import DenseWeights, Weighted
-from fusewise.penalties import Penalty
+from fusewise.pairs.weights import DenseWeights, PairPenalty, Weighted
 
 #: Side of a square block of pairs: a few such blocks fit a processor's cache.
 BLOCK_SIDE = 192
@@ -40,7 +39,7 @@ class CompletePairs:
             return float(self.n_points - 1)
         return float((self.sizes * (self.sizes.sum() - self.sizes)).max())
 
-    def weigh(self, centers: Values, penalty: Penalty) -> Weighted:
+    def weigh(self, centers: Values, penalty: PairPenalty) -> Weighted:
         """Weigh every pair by the distance of its centres."""
         points = real_view(centers - centers.mean(axis=0))
         norms = np.square(points).sum(axis=1)
@@ -55,7 +54,7 @@ class CompletePairs:
 
         return self._weigh(block, points.dtype)
 
-    def weigh_partial(self, entries: Entries, penalty: Penalty, min_overlap: int) -> Weighted:
+    def weigh_partial(self, entries: Entries, penalty: PairPenalty, min_overlap: int) -> Weighted:
         """Weigh every pair by its partial distance; a pair with too few common entries gets no weight."""
 
         def block(rows: slice, columns: slice) -> tuple[Real, Real]:

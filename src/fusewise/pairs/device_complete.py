@@ -15,8 +15,7 @@ from fusewise.observations import Entries
 from fusewise.observations.entries import Real, Values
 from fusewise.pairs.complete import CompletePairs
 from fusewise.pairs.distances import Index
-from fusewise.pairs.weights import Pairs, Weighted
-from fusewise.penalties import Penalty
+from fusewise.pairs.weights import PairPenalty, Pairs, Weighted
 
 #: Pairs in one block of rows.
 BLOCK_PAIRS = 2**28
@@ -84,7 +83,7 @@ class DeviceCompletePairs:
         """max_i sum_j c_ij."""
         return self.host.largest_degree
 
-    def weigh(self, centers: Array, penalty: Penalty) -> Weighted:
+    def weigh(self, centers: Array, penalty: PairPenalty) -> Weighted:
         """Weigh every pair by the distance of its centres."""
         import torch
 
@@ -99,7 +98,7 @@ class DeviceCompletePairs:
 
         return self._weigh(distances, points, penalty)
 
-    def weigh_partial(self, entries: Entries, penalty: Penalty, min_overlap: int) -> Weighted:
+    def weigh_partial(self, entries: Entries, penalty: PairPenalty, min_overlap: int) -> Weighted:
         """Weigh every pair by its partial distance (``partial_squared_distances``); too little in common: no weight."""
         import torch
 
@@ -125,7 +124,7 @@ class DeviceCompletePairs:
         """A shortest spanning tree, in NumPy's arrays."""
         return self.host.spans(centers, reach)
 
-    def _weigh(self, distances: Distances, points: Array, penalty: Penalty) -> Weighted:
+    def _weigh(self, distances: Distances, points: Array, penalty: PairPenalty) -> Weighted:
         import torch
 
         n, dtype = self.n_points, points.dtype
@@ -151,7 +150,7 @@ class DeviceCompletePairs:
 
 
 def _weigh_block(
-    penalty: Penalty, s: Array, unknown: Array | None, sizes: Array | None, start: int
+    penalty: PairPenalty, s: Array, unknown: Array | None, sizes: Array | None, start: int
 ) -> tuple[Array, Array]:
     """Turn squared distances of rows from `start` on into weights, in place; row sums of penalties and weights."""
     import torch

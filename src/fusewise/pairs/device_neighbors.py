@@ -14,8 +14,7 @@ from fusewise.observations import Entries
 from fusewise.observations.entries import Real, Values
 from fusewise.pairs.distances import Index
 from fusewise.pairs.neighbors import NeighborPairs
-from fusewise.pairs.weights import Pairs, Weighted
-from fusewise.penalties import Penalty
+from fusewise.pairs.weights import PairPenalty, Pairs, Weighted
 
 #: Numbers in one block of differences between the ends of edges.
 BLOCK_ENTRIES = 2**27
@@ -97,7 +96,7 @@ class DeviceNeighborPairs:
         """max_i sum_j c_ij."""
         return self.host.largest_degree
 
-    def weigh(self, centers: Array, penalty: Penalty) -> Weighted:
+    def weigh(self, centers: Array, penalty: PairPenalty) -> Weighted:
         """Weigh every edge by the distance of its centres."""
         import torch
 
@@ -107,7 +106,7 @@ class DeviceNeighborPairs:
             s[some] = difference.square_().sum(1)
         return self._weighted(*penalty.value_and_weight(s))
 
-    def weigh_partial(self, entries: Entries, penalty: Penalty, min_overlap: int) -> Weighted:
+    def weigh_partial(self, entries: Entries, penalty: PairPenalty, min_overlap: int) -> Weighted:
         """Weigh every edge by its partial distance; an edge with too few common entries gets no weight."""
         import torch
 

@@ -25,8 +25,7 @@ from fusewise.pairs.distances import (
     real_view,
     row_blocks,
 )
-from fusewise.pairs.weights import Weighted
-from fusewise.penalties import Penalty
+from fusewise.pairs.weights import PairPenalty, Weighted
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,11 +158,11 @@ class NeighborPairs:
         """Where each edge stands in the rows of the matrix of weights."""
         return Adjacency.of(self.n_points, self.first, self.second)
 
-    def weigh(self, centers: Values, penalty: Penalty) -> Weighted:
+    def weigh(self, centers: Values, penalty: PairPenalty) -> Weighted:
         """Weigh every edge by the distance of its centres."""
         return self._weighted(*penalty.value_and_weight(self.squared_lengths(centers)))
 
-    def weigh_partial(self, entries: Entries, penalty: Penalty, min_overlap: int) -> Weighted:
+    def weigh_partial(self, entries: Entries, penalty: PairPenalty, min_overlap: int) -> Weighted:
         """Weigh every edge by its partial distance; an edge with too few common entries gets no weight."""
         s = partial_squared_distances_between(entries, self.first, self.second, min_overlap=min_overlap)
         unknown = np.isinf(s)

@@ -9,7 +9,14 @@ from fusewise.kernels.arrays import Array
 from fusewise.observations import Entries
 from fusewise.observations.entries import Real, Values
 from fusewise.pairs.distances import Index, real_view
-from fusewise.penalties import Penalty
+
+
+class PairPenalty(Protocol):
+    """What pairs ask of a penalty phi."""
+
+    def value_and_weight(self, s: Array) -> tuple[Array, Array]:
+        """phi(t) and phi'(t) / (2 t) at t = sqrt(s)."""
+        ...
 
 
 class Weighted(Protocol):
@@ -74,11 +81,11 @@ class Pairs(Protocol):
         """max_i sum_j c_ij."""
         ...
 
-    def weigh(self, centers: Array, penalty: Penalty) -> Weighted:
+    def weigh(self, centers: Array, penalty: PairPenalty) -> Weighted:
         """Weigh every pair by the distance of its centres."""
         ...
 
-    def weigh_partial(self, entries: Entries, penalty: Penalty, min_overlap: int) -> Weighted:
+    def weigh_partial(self, entries: Entries, penalty: PairPenalty, min_overlap: int) -> Weighted:
         """Weigh every pair by its partial distance; a pair with too few common entries gets no weight."""
         ...
 

@@ -15,7 +15,7 @@ from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-from fusewise.plots.palette import COLOURS
+from fusewise.views.palette import COLOURS
 
 INK = "#1a1a1a"
 

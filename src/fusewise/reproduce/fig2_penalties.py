@@ -6,11 +6,11 @@ from itertools import pairwise
 
 import numpy as np
 
-from fusewise.penalties import H1, L0, L1, MCP, SCAD, GemanMcClure, Lp, Penalty, TruncatedL2
-from fusewise.plots.palette import COLOURS
+from fusewise.fusion.penalties import H1, L0, L1, MCP, SCAD, GemanMcClure, Lp, Penalty, TruncatedL2
 from fusewise.reproduce.drawing import INK, canvas, letter
 from fusewise.reproduce.study import Claim, Findings, Picture, Study, Table, verdict
 from fusewise.reproduce.trials import Outcomes
+from fusewise.views.palette import COLOURS
 
 FARTHEST = 2.0
 PANELS: dict[str, tuple[str, dict[str, Penalty]]] = {
@@ -83,6 +83,6 @@ def _picture() -> Picture:
 STUDY = Study(
     "fig2",
     "Penalties",
-    "Values of fusewise.penalties; nothing is simulated.",
+    "Values of fusewise.fusion.penalties; nothing is simulated.",
     report,
 )

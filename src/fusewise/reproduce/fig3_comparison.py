@@ -8,11 +8,11 @@ import numpy as np
 from sklearn.metrics import adjusted_rand_score
 
 from fusewise.datasets import make_clusters
-from fusewise.path import fusion_path
-from fusewise.penalties import H1, L1, Lp, Penalty
+from fusewise.fusion.path import fusion_path
+from fusewise.fusion.penalties import H1, L1, Lp, Penalty
+from fusewise.reproduce.designs import principal_plane, projected
 from fusewise.reproduce.drawing import canvas, draw_map, letter
 from fusewise.reproduce.study import Claim, Findings, Picture, Study, Table, verdict
-from fusewise.reproduce.tables import principal_plane, projected
 from fusewise.reproduce.trials import Outcomes, Trial
 
 #: lams of each path, and which of them is drawn: for l1 the last before the sliver in which it recovers the clusters.

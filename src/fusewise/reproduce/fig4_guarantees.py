@@ -9,10 +9,10 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
 from fusewise import theory
-from fusewise.plots.palette import COLOURS
 from fusewise.reproduce.drawing import canvas, letter
 from fusewise.reproduce.study import Claim, Findings, Picture, Study, Table, verdict
 from fusewise.reproduce.trials import Outcomes, Trial
+from fusewise.views.palette import COLOURS
 
 P, MU0 = 50, 1.5
 FEATURES = (10, 25, 50, 100)

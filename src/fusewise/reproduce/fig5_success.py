@@ -9,12 +9,12 @@ import numpy.typing as npt
 from sklearn.metrics import adjusted_rand_score
 
 from fusewise.datasets import hide_entries, make_clusters
-from fusewise.fidelity import Box
 from fusewise.fusion import fuse
-from fusewise.penalties import H1
+from fusewise.fusion.fidelity import Box
+from fusewise.fusion.penalties import H1
+from fusewise.reproduce.designs import designed_pair
 from fusewise.reproduce.drawing import canvas, draw_cells, letter
 from fusewise.reproduce.study import Claim, Findings, Picture, Study, Table, verdict
-from fusewise.reproduce.tables import designed_pair
 from fusewise.reproduce.trials import Outcomes, Trial
 from fusewise.theory import ClusterGeometry, success_probability
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from fusewise.plots.palette import COLOURS
 from fusewise.reproduce.drawing import canvas, draw_map, letter
 from fusewise.reproduce.study import Claim, Findings, Picture, Table, verdict
 from fusewise.reproduce.trials import Outcomes
+from fusewise.views.palette import COLOURS
 
 BEST = "unconstrained, partial distances"
 SHORT = {

@@ -16,13 +16,13 @@ from sklearn.metrics import adjusted_rand_score
 
 from fusewise.datasets import hide_entries, make_clusters
 from fusewise.estimators import FusionClustering
-from fusewise.fidelity import Box
 from fusewise.fusion import Solution, fuse
-from fusewise.path import fusion_path
-from fusewise.penalties import H1
+from fusewise.fusion.fidelity import Box
+from fusewise.fusion.path import fusion_path
+from fusewise.fusion.penalties import H1
+from fusewise.reproduce.designs import principal_plane, projected, triangle_centers
 from fusewise.reproduce.fig6_findings import report
 from fusewise.reproduce.study import Study
-from fusewise.reproduce.tables import principal_plane, projected, triangle_centers
 from fusewise.reproduce.trials import Trial
 
 #: Standard deviation of the noise under each reading of the paper.

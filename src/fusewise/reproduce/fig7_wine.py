@@ -11,13 +11,13 @@ from sklearn.metrics import adjusted_rand_score
 from fusewise.datasets import hide_entries, load_wine_subset
 from fusewise.estimators import FusionClustering
 from fusewise.fusion import fuse
-from fusewise.path import fusion_path
-from fusewise.penalties import H1
-from fusewise.plots.palette import COLOURS
+from fusewise.fusion.path import fusion_path
+from fusewise.fusion.penalties import H1
+from fusewise.reproduce.designs import principal_plane, projected
 from fusewise.reproduce.drawing import canvas, draw_map, letter
 from fusewise.reproduce.study import Claim, Findings, Picture, Study, Table, verdict
-from fusewise.reproduce.tables import principal_plane, projected
 from fusewise.reproduce.trials import Outcomes, Trial
+from fusewise.views.palette import COLOURS
 
 #: The published code's sigma = 0.06 and lambda = 0.02 ... 0.1 act on mean squared distances of 13 features.
 SIGMA = 0.06 * np.sqrt(13 / 2)

@@ -8,10 +8,10 @@ import numpy as np
 
 from fusewise import mri
 from fusewise.fusion import fuse
-from fusewise.mri.fourier import invert
-from fusewise.mri.metrics import ser
+from fusewise.fusion.penalties import H1
+from fusewise.mri.frames.metrics import ser
 from fusewise.mri.phantom import contraction, inspiration
-from fusewise.penalties import H1
+from fusewise.mri.sampling.fourier import invert
 from fusewise.reproduce.drawing import canvas, letter
 from fusewise.reproduce.study import Claim, Findings, Picture, Study, Table, verdict
 from fusewise.reproduce.trials import Outcomes, Trial

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from fusewise.report.writing import write_whole
 from fusewise.reproduce import (
     fig2_penalties,
     fig3_comparison,
@@ -19,9 +18,10 @@ from fusewise.reproduce import (
     fig8_mri,
 )
 from fusewise.reproduce.drawing import encode
-from fusewise.reproduce.page import render
+from fusewise.reproduce.index_page import render
 from fusewise.reproduce.study import Findings, Study
 from fusewise.reproduce.trials import Outcomes, Tell, load_result, run_trials
+from fusewise.views.files import write_whole
 
 STUDIES: dict[str, Study] = {
     module.STUDY.name: module.STUDY

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from fusewise._parameters import Parameterised
-from fusewise.columnwise import ColumnMixture
+from fusewise.automatic import Choice, Smooth
+from fusewise.automatic.clusters import AlongAxes
+from fusewise.automatic.columnwise import ColumnMixture
+from fusewise.automatic.evidence import Evidence
+from fusewise.automatic.merge_tree import MergeTree
+from fusewise.automatic.mixture import Mixture
 from fusewise.estimators import FusionClustering, FusionImputer
 from fusewise.estimators.base import FusionEstimator
-from fusewise.evidence import Evidence
-from fusewise.fidelity import FIDELITIES
 from fusewise.fusion import Solution
-from fusewise.mixture import Mixture
+from fusewise.fusion.fidelity import FIDELITIES
+from fusewise.fusion.parameters import Parameterised
+from fusewise.fusion.path import FusionPath
+from fusewise.fusion.penalties import PENALTIES
 from fusewise.observations import Entries, SparseEntries, StreamedEntries
-from fusewise.path import FusionPath
-from fusewise.penalties import PENALTIES
-from fusewise.selection import Choice, Smooth
-from fusewise.selection.clusters import AlongAxes
 from fusewise.subspace import Subspace
-from fusewise.tree import MergeTree
 
 
 def _by_name(*classes: type[Any]) -> dict[str, type[Any]]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from fusewise.kernels import blocks
+from fusewise.kernels import small_matrices as blocks
 from fusewise.kernels.threads import in_threads
 from fusewise.subspace.table import Array, as_table, centered
 

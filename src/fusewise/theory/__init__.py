@@ -10,24 +10,8 @@
 =====================  ==========================================================================
 """
 
-from fusewise.theory.bounds import (
-    beta0,
-    beta1,
-    delta0,
-    gamma0,
-    log_beta0,
-    log_beta1,
-    log_delta0,
-    log_gamma0,
-)
-from fusewise.theory.compositions import (
-    eta0,
-    eta0_approx,
-    eta0_approx_valid,
-    eta1,
-    log_eta0,
-    log_eta1,
-)
+from fusewise.theory.bounds import beta0, beta1, delta0, gamma0, log_beta0, log_beta1, log_delta0, log_gamma0
+from fusewise.theory.compositions import eta0, eta0_approx, eta0_approx_valid, eta1, log_eta0, log_eta1
 from fusewise.theory.failure import blind_failure, log_sharp_failure, sharp_failure
 from fusewise.theory.geometry import ClusterGeometry, coherence
 from fusewise.theory.promises import (

@@ -21,8 +21,8 @@ def bench(
 
     Simulated tables, as in the paper; both methods see the same ones, in turn, in this one run.
     """
-    from fusewise.cli import console
-    from fusewise.cli.bench import Setting, bench_data, print_bench, run_bench
+    from fusewise.cli.running.benchmarking import Setting, bench_data, print_bench, run_bench
+    from fusewise.cli.showing import console
 
     setting = Setting(rows, features, clusters, hidden, repeats)
     with console.working(shown=not json) as tell:

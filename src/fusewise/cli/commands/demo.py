@@ -24,6 +24,6 @@ def demo(
     The table is scikit-learn's Wine: 178 wines by 13 measurements. The cultivars are used to score the result, never
     to find it.
     """
-    from fusewise.cli.demo import run_demo
+    from fusewise.cli.running.demonstration import run_demo
 
     run_demo(out, hidden=hidden, seed=seed, force=force, json=json)

@@ -52,9 +52,9 @@ def fit(
     Writes labels.csv (the cluster of each row), completed.csv (your table, its holes filled) and centers.csv (the
     clusters, in your units). Scales such as sigma and epsilon are in standardised units unless --no-standardize.
     """
-    from fusewise.cli import console, summary
-    from fusewise.cli.fit import Outputs, run_fit
-    from fusewise.cli.model import Model
+    from fusewise.cli.running.fitting import Outputs, run_fit
+    from fusewise.cli.running.model import Model
+    from fusewise.cli.showing import console, summary
 
     model = Model(n_clusters, penalty, sigma, lam, fidelity, epsilon, rank, neighbors, max_iter, seed)
     folder = Path(f"{table.stem}_fusewise") if out is None else out

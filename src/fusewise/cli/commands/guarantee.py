@@ -24,9 +24,10 @@ def guarantee(
     If the labels were found rather than known, the answer reads: if these are the true clusters, then so much is
     promised. Use the same --drop and --no-standardize as for fit.
     """
-    from fusewise.cli import console, promises
-    from fusewise.cli.guarantee import measure_geometry
-    from fusewise.cli.plan import promised
+    from fusewise.cli.running.geometry import measure_geometry
+    from fusewise.cli.running.planning import promised
+    from fusewise.cli.showing import console
+    from fusewise.cli.showing import guarantees as promises
 
     with console.working(shown=not json) as tell:
         tell(f"measuring {table.name}")

@@ -32,9 +32,9 @@ def impute(
     What was observed is handed back as it was written. A hole gets its expected value given what the row shows, under
     the clusters found; a category its likeliest value. Columns that cannot be used keep their holes.
     """
-    from fusewise.cli import console, summary
-    from fusewise.cli.impute import run_impute
-    from fusewise.cli.model import Model
+    from fusewise.cli.running.imputing import run_impute
+    from fusewise.cli.running.model import Model
+    from fusewise.cli.showing import console, summary
 
     target = Path(f"{table.stem}_completed.csv") if out is None else out
     columns = {"drop": drop or [], "names": names, "labels": labels}

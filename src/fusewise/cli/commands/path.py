@@ -43,9 +43,9 @@ def path(
     By default the candidates are cuts of the merge tree, compared by a criterion (larger is better). With --sigma,
     --rank none or --neighbors none it is the paper's path, and the partition that persists longest is taken.
     """
-    from fusewise.cli import console
-    from fusewise.cli.model import Model
-    from fusewise.cli.path import Outputs, path_data, print_path, run_path
+    from fusewise.cli.running.model import Model
+    from fusewise.cli.running.tracing import Outputs, path_data, print_path, run_path
+    from fusewise.cli.showing import console
 
     target = Path(f"{table.stem}_path.csv") if out is None else out
     model = Model(n_clusters, penalty, sigma, None, fidelity, epsilon, rank, neighbors, max_iter, seed)

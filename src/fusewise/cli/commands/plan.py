@@ -21,8 +21,8 @@ def plan(
     json: options.Json = False,
 ) -> None:
     """How much must be observed for clusters like these to be found?"""
-    from fusewise.cli import promises
-    from fusewise.cli.plan import planned_geometry, promised
+    from fusewise.cli.running.planning import planned_geometry, promised
+    from fusewise.cli.showing import guarantees as promises
 
     geometry = planned_geometry(clusters, size, features, kappa, coherence)
     promises.show(geometry, promised(geometry, observed, target, uniform), uniform, json=json)

@@ -28,8 +28,8 @@ def predict(
 
     Columns are found by name and encoded as they were for the fit. One that is not in the table counts as missing.
     """
-    from fusewise.cli import console, summary
-    from fusewise.cli.predict import run_predict
+    from fusewise.cli.running.predicting import run_predict
+    from fusewise.cli.showing import console, summary
 
     target = Path(f"{table.stem}_labels.csv") if out is None else out
     with console.working(shown=not json) as tell:

@@ -1,0 +1,6 @@
+"""Engine 2, the default: a merge tree in a subspace, and the partition that best explains what was observed."""
+
+from fusewise.automatic.choice import Choice, Classified, choose
+from fusewise.automatic.smooth import Smooth
+
+__all__ = ["Choice", "Classified", "Smooth", "choose"]

@@ -1,0 +1,180 @@
+"""Partitions along the merge tree of l0 fusion, each described by a mixture on the observed entries, and compared."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.exceptions import ConvergenceWarning
+
+from fusewise.automatic.clusters import SOFT_ROUNDS
+from fusewise.automatic.criterion import criterion
+from fusewise.automatic.evidence import Evidence
+from fusewise.automatic.fusion_tree import fusion_tree
+from fusewise.automatic.merge_tree import MergeTree
+from fusewise.automatic.mixture import Mixture, fit_groups, soften
+from fusewise.automatic.spreads import TAIL
+from fusewise.kernels.threads import in_threads
+from fusewise.observations import Quadratics
+from fusewise.observations.entries import Real
+from fusewise.pairs import nearest_expected
+from fusewise.progress import Progress, silent
+
+Labels = npt.NDArray[np.intp]
+
+#: At most so many clusters are considered, and no more than one for every four rows.
+MOST_CLUSTERS = 25
+#: The search ends when the criterion has not risen for so many numbers of clusters.
+PATIENCE = 8
+#: Spread within a cluster assumed while fusing, as a part of the variance along an axis of the subspace.
+WITHIN = 0.1
+FAMILIES = ("scale", "full")
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Rows in a subspace: what their entries say of their coordinates, and where they are thought to be.
+
+    Attributes
+    ----------
+    evidence : of the entries.
+    places, covariances : mean and covariance of each row's coordinates, N x r and N x r x r.
+    variances : of each coordinate over all rows, r.
+    """
+
+    evidence: Evidence
+    places: Real
+    covariances: Real
+    variances: Real
+
+    @classmethod
+    def of(cls, evidence: Evidence, variances: Real) -> Rows:
+        """Rows whose coordinates are N(0, diag(variances)) beforehand."""
+        return cls(evidence, *evidence.posterior(variances), variances)
+
+    def within(self, labels: Labels) -> Real:
+        """Spread about the means of groups, the rows' own uncertainty added."""
+        means = np.array([self.places[labels == k].mean(axis=0) for k in range(labels.max() + 1)])
+        deviations = self.places - means[labels]
+        return np.asarray((deviations.T @ deviations + self.covariances.sum(axis=0)) / len(deviations))
+
+    def prior(self, n_groups: int) -> Real:
+        """K groups that fill the space between them have about this spread each."""
+        return np.asarray(np.diag(self.variances) / n_groups ** (2 / len(self.variances)))
+
+
+def grow(rows: Rows, n_neighbors: int) -> MergeTree:
+    """The merge tree on the graph of nearest neighbours, rows far from everything weighing less (Student's weights)."""
+    evidence = rows.evidence
+    n, r = evidence.shape
+    pairs = nearest_expected(rows.places, rows.covariances, min(n_neighbors, n - 1))
+    marginal = evidence.together.marginal(WITHIN * rows.variances.mean() * np.eye(r)[None])
+    scale = marginal.undone[0, 0, 0]  # coordinates are in units of the spread there
+    gram = scale**2 * (np.eye(r) - marginal.inverse.transpose(2, 0, 1))
+    target = scale * marginal.target.T
+    together = np.zeros(n, np.intp)
+    one = fit_groups(evidence, together, rows.within(together), np.diag(rows.variances), "scale")
+    weights = (TAIL + evidence.dimensions) / (TAIL + one.log_densities(evidence)[1][:, 0])
+    return fusion_tree(
+        Quadratics(gram[evidence.pattern] * weights[:, None, None], target * weights[:, None], np.zeros(n)), pairs
+    )
+
+
+def partitions(tree: MergeTree, places: Real, smallest: float, n_clusters: int | None) -> list[Labels]:
+    """Candidates along the tree, shed parts joined to the nearest group; the last has `n_clusters` groups if given."""
+    most = min(MOST_CLUSTERS, max(1, tree.n_points // 4)) if n_clusters is None else n_clusters
+    found = tree.partitions(smallest, most)
+    if n_clusters is not None and len(found) < n_clusters:
+        found = tree.partitions(1, n_clusters)  # so many clusters can only be had with small ones
+    return [_labels(tree, nodes, places) for nodes in found]
+
+
+def _labels(tree: MergeTree, nodes: list[int], places: Real) -> Labels:
+    labels = np.full(tree.n_points, -1, dtype=np.intp)
+    for k, node in enumerate(nodes):
+        labels[tree.members(node)] = k
+    shed = np.flatnonzero(labels < 0)
+    if len(shed):
+        centres = np.array([places[labels == k].mean(axis=0) for k in range(len(nodes))])
+        labels[shed] = np.square(places[shed, None] - centres).sum(axis=2).argmin(axis=1)
+    return labels
+
+
+@dataclass(frozen=True, eq=False)
+class Compared:
+    """Partitions in order of the number of groups, with what was fitted to them.
+
+    Attributes
+    ----------
+    mixtures, criteria : of each partition looked at; the criterion is better when larger.
+    interrupted : whether Ctrl-C ended the comparison before it was done.
+    """
+
+    mixtures: tuple[Mixture, ...]
+    criteria: tuple[float, ...]
+    interrupted: bool
+
+
+def compare(
+    rows: Rows,
+    candidates: list[Labels],
+    complete: bool,
+    *,
+    all_of_them: bool,
+    until: int | None = None,
+    progress: Progress = silent,
+) -> Compared:
+    """Fit a mixture to each partition and judge it, until the criterion has not risen for a while.
+
+    Or until a partition into so many groups is the best so far, where it is enough to know that there are as many.
+    """
+    mixtures: list[Mixture] = []
+    criteria: list[float] = []
+    interrupted = False
+
+    def judge(labels: Labels) -> tuple[Mixture, float]:
+        mixture = _describe(rows, labels)
+        return mixture, criterion(rows.evidence, mixture, complete=complete)
+
+    try:
+        for mixture, judged in in_threads(judge, candidates):
+            mixtures.append(mixture)
+            criteria.append(judged)
+            progress("comparing partitions", len(criteria), len(candidates), objective=-criteria[-1])
+            best = int(np.argmax(criteria))
+            if not all_of_them and (len(criteria) - 1 - best >= PATIENCE or (until and best + 1 >= until)):
+                break
+    except KeyboardInterrupt:
+        if not criteria or all_of_them:
+            raise
+        interrupted = True
+        warnings.warn(f"interrupted: the best of {len(criteria)} partitions compared", ConvergenceWarning, stacklevel=5)
+    return Compared(tuple(mixtures), tuple(criteria), interrupted)
+
+
+def _describe(rows: Rows, labels: Labels) -> Mixture:
+    """The mixture of a partition, of the family that explains it better.
+
+    Each fit begins from one spread for all groups: begun from the fit of the partition before, EM is hardly faster,
+    and ends in worse optima.
+    """
+    n, n_groups = len(labels), int(labels.max()) + 1
+    within, prior = rows.within(labels), rows.prior(n_groups)
+    families = FAMILIES[: min(n_groups, 2)]  # one group has one spread
+    fits = (fit_groups(rows.evidence, labels, within, prior, family) for family in families)
+    return max(fits, key=lambda fit: fit.fit - 0.5 * fit.complexity * np.log(n))
+
+
+def assign(rows: Rows, mixture: Mixture) -> Mixture:
+    """Every row to its likeliest component and a few rounds in which rows are shared, unless that empties one."""
+    if mixture.n_components == 1:
+        return mixture
+    evidence, prior = rows.evidence, rows.prior(mixture.n_components)
+    labels = mixture.log_densities(evidence)[0].argmax(axis=1)
+    if len(np.unique(labels)) == mixture.n_components:
+        mixture = fit_groups(evidence, labels, rows.within(labels), prior, mixture.family)
+    shared = soften(evidence, mixture, prior, SOFT_ROUNDS)
+    left = np.unique(shared.log_densities(evidence)[0].argmax(axis=1))
+    return shared if len(left) == shared.n_components else mixture

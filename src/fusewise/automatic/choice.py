@@ -1,0 +1,287 @@
+"""The default: a subspace, a graph, the merge tree of l0 fusion, and the partition that explains the table best."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import fdtrc
+from sklearn.exceptions import ConvergenceWarning
+
+from fusewise.automatic.axes import fit_axes, prior_variances, varying_columns
+from fusewise.automatic.candidates import Compared, Labels, Rows, assign, compare, grow, partitions
+from fusewise.automatic.clusters import Clusters, ambient, better_explained
+from fusewise.automatic.evidence import Evidence, Index
+from fusewise.automatic.merge_tree import MergeTree
+from fusewise.automatic.mixture import Mixture, probabilities
+from fusewise.automatic.spreads import TAIL
+from fusewise.kernels.threads import small_products
+from fusewise.observations import InMemory, Table, each_block
+from fusewise.observations.entries import Real, Values
+from fusewise.progress import Progress, silent
+from fusewise.subspace import Subspace
+
+#: Dimensions of the subspace to begin with, and the most where many clusters are found. A table of no more columns than
+#: the latter is looked at whole, too; where no direction stands out from the noise, one of up to so many is.
+RANK, LARGEST_RANK, MOST_COLUMNS = 6, 12, 20
+#: Neighbours of each point.
+NEIGHBORS = 15
+#: A cluster has at least this share of the rows, and at least three.
+SMALLEST_SHARE = 0.015
+#: Of a larger table, so many rows are looked at to find the clusters: the smallest cluster has 75 rows among them.
+SAMPLE = 5_000
+#: A row is an outlier if its own cluster puts less than this probability so far out.
+OUTLIER_LEVEL = 0.01
+#: Axes and independent columns are fitted to more rows than that where a typical column would have fewer entries than
+#: this, but not to more than fill so many numbers; passes are then dear, and end at a gain of so much for each entry.
+ENTRIES_PER_COLUMN, MOST_NUMBERS, WIDE_TOL = 300, 50_000_000, 1e-4
+
+
+@dataclass(frozen=True, eq=False)
+class Classified:
+    """Rows as the clusters see them.
+
+    Attributes
+    ----------
+    labels : the likeliest cluster of each row.
+    posterior : N x K, the probability of each cluster for each row.
+    outlying : whether a row is further from its cluster than all but one in a hundred of a Student's cluster are.
+    """
+
+    labels: Labels
+    posterior: Real
+    outlying: npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """A partition, what it was chosen from, and why.
+
+    Attributes
+    ----------
+    columns, scale, middle : which columns vary; the standard deviation of each (1 for the others), and its mean. The
+        subspace and the clusters are those of the varying columns, standardised.
+    rows : the rows that were looked at, numbered among those with something observed: all, or a sample.
+    subspace, evidence, tree : the steps on the way.
+    partitions, mixtures, criteria : the candidates along the tree, one for each number of clusters from 1 up.
+    chosen : which of them was taken.
+    mixture : its components, after the last step of assignment.
+    clusters : these, or the same with independent columns, whichever explains the entries better.
+    interrupted : whether Ctrl-C ended the comparison before it was done.
+    """
+
+    columns: Index
+    scale: Real
+    middle: Values
+    rows: Index
+    subspace: Subspace
+    evidence: Evidence
+    tree: MergeTree
+    partitions: tuple[Labels, ...]
+    mixtures: tuple[Mixture, ...]
+    criteria: tuple[float, ...]
+    chosen: int
+    mixture: Mixture
+    clusters: Clusters
+    interrupted: bool
+
+    @property
+    def n_clusters(self) -> int:
+        """K."""
+        return self.clusters.n_components
+
+    @property
+    def lam(self) -> float:
+        """The lam of l0 fusion from which the tree has as few groups as were chosen (shed ones counted among them)."""
+        heights = self.tree.linkage[:, 2]
+        return float(heights[max(len(heights) - self.n_clusters, 0)])
+
+    @property
+    def centers(self) -> Values:
+        """K x P, in the units of the table."""
+        return self._in_units(self.clusters.centers)
+
+    def classify(self, table: Table) -> Classified:
+        """The likeliest cluster of each row, its probabilities, and whether it is too far out for any."""
+        n = table.shape[0]
+        found = Classified(np.empty(n, np.intp), np.empty((n, self.n_clusters)), np.empty(n, bool))
+
+        def one(rows: InMemory, where: slice) -> None:
+            densities, distances, dimensions = self.clusters.log_densities(self.standardised(rows))
+            posterior, _ = probabilities(densities)
+            labels = posterior.argmax(axis=1)
+            d = np.maximum(dimensions, 1)
+            nearest = distances[np.arange(len(labels)), labels]
+            found.labels[where], found.posterior[where] = labels, posterior
+            found.outlying[where] = fdtrc(d, TAIL, nearest / d) < OUTLIER_LEVEL
+
+        each_block(one, table)
+        return found
+
+    def completed(self, table: Table, posterior: Real) -> Values:
+        """E[row | its entries], in the units of the table: each cluster's guess, weighed by its probability."""
+        filled = np.empty(table.shape, self.middle.dtype)
+
+        def one(rows: InMemory, where: slice) -> None:
+            filled[where] = self._in_units(self.clusters.completed(self.standardised(rows), posterior[where]))
+
+        each_block(one, table, width=table.shape[1])
+        return filled
+
+    def places(self, table: Table) -> Real:
+        """Coordinates of each row in the subspace, by least squares on its entries."""
+        places = np.empty((table.shape[0], self.evidence.shape[1]))
+
+        def one(rows: InMemory, where: slice) -> None:
+            places[where] = Evidence.of(self.subspace, self.standardised(rows)).places.T
+
+        each_block(one, table)
+        return places
+
+    def ambient(self, places: Real) -> Values:
+        """Coordinates as rows of the table, in its units."""
+        return self._in_units(ambient(self.subspace, places))
+
+    def standardised(self, rows: InMemory) -> InMemory:
+        """Rows of a table on the scale of the clusters."""
+        return rows.standardised(self.columns, self.scale, self.middle)
+
+    def _in_units(self, rows: Values) -> Values:
+        """Standardised rows of the varying columns as rows of the table."""
+        whole = np.repeat(self.middle[None], len(rows), axis=0)
+        whole[:, self.columns] += rows * self.scale[self.columns]
+        return whole
+
+
+class _Found(NamedTuple):
+    """What a search in a subspace came to."""
+
+    subspace: Subspace
+    placed: Rows
+    tree: MergeTree
+    partitions: list[Labels]
+    compared: Compared
+    chosen: int
+
+    @property
+    def gain(self) -> float:
+        """How much better the entries are explained by the chosen partition than by one cluster."""
+        return self.compared.criteria[self.chosen] - self.compared.criteria[0]
+
+    @property
+    def featureless(self) -> bool:
+        """Whether rows vary less along the axes than about them: then other axes would have done as well."""
+        return bool(self.placed.variances.mean() < self.subspace.noises.mean())
+
+
+@small_products()
+def choose(
+    table: Table,
+    *,
+    n_clusters: int | None = None,
+    rank: int | None = None,
+    n_neighbors: int | None = None,
+    min_size: float | None = None,
+    seed: int = 0,
+    progress: Progress = silent,
+) -> Choice:
+    """Cluster a table without being told anything (or only some of it).
+
+    Columns are brought to unit variance; rows are placed in a subspace, with the uncertainty their holes leave; near
+    ones are joined by a graph; l0 fusion along the graph gives a tree of nested partitions; each partition is
+    described by a Student mixture on the observed entries, and the one with the best `criterion` is taken. K centres
+    span K - 1 dimensions, so if more clusters are found than the subspace has room for, it is enlarged, once, and all
+    is done again. A table of few columns is also looked at whole: clusters may be told apart by what varies least, and
+    where all directions vary alike a subspace is an arbitrary one; of the two, the search that gains more over one
+    cluster is believed. Last, every row goes to its likeliest cluster, and the mixture is fitted once more; where
+    clusters with independent columns explain the entries better than the axes do, they take its place.
+
+    Of more than `SAMPLE` rows a sample is looked at: no cluster that is large enough to count escapes it. What is
+    fitted to columns (axes, and the means of independent columns) may need more rows than that, where a table is
+    nearly empty.
+
+    Parameters
+    ----------
+    table : rows with nothing observed are passed over.
+    n_clusters, rank, n_neighbors : numbers to use instead of choosing them.
+    min_size : smallest cluster considered; None: 1.5% of the rows, at least 3.
+    seed : of the sample.
+    progress : told of each step.
+    """
+    columns, scale = varying_columns(table)
+    seen = np.flatnonzero(table.row_counts > 0)
+    n = len(seen)
+    rows, many = _samples(n, table.column_counts[columns], table.n_stored / table.shape[0], seed)
+    wide = table.take(seen[many]).standardised(columns, scale, table.column_means)
+    enough = len(many) == len(rows)
+    sample = wide if enough else wide.take(np.searchsorted(many, rows))
+    smallest = max(3.0, SMALLEST_SHARE * len(rows)) if min_size is None else max(min_size * len(rows) / n, 1.0)
+
+    def search(rank: int, until: int | None = None) -> _Found:
+        subspace = fit_axes(wide, rank, progress) if enough else fit_axes(wide, rank, progress, tol=WIDE_TOL)
+        evidence = Evidence.of(subspace, sample)
+        placed = Rows.of(evidence, prior_variances(subspace, evidence))
+        progress(f"merge tree of {len(rows)} rows in {subspace.rank} dimensions", 0)
+        tree = grow(placed, n_neighbors or NEIGHBORS)
+        candidates = partitions(tree, placed.places, smallest, n_clusters)
+        told = n_clusters is not None
+        compared = compare(placed, candidates, sample.is_complete, all_of_them=told, until=until, progress=progress)
+        chosen = len(compared.criteria) - 1 if told else int(np.argmax(compared.criteria))
+        return _Found(subspace, placed, tree, candidates, compared, chosen)
+
+    most = min(len(columns), len(rows) - 1)
+    room = min(max(RANK, (n_clusters or 1) - 1), LARGEST_RANK) if rank is None else rank
+    found = search(min(room, most), until=LARGEST_RANK + 1 if rank is None and room < LARGEST_RANK else None)
+    if rank is None:
+        found = _enlarged(found, search, len(columns), most)
+    subspace, placed, tree, candidates, compared, chosen = found
+    mixture = assign(placed, compared.mixtures[chosen])
+    return Choice(
+        columns,
+        scale,
+        table.column_means,
+        rows,
+        subspace,
+        placed.evidence,
+        tree,
+        tuple(candidates[: len(compared.criteria)]),
+        compared.mixtures,
+        compared.criteria,
+        chosen,
+        mixture,
+        better_explained(wide, placed.evidence if enough else Evidence.of(subspace, wide), subspace, mixture),
+        compared.interrupted,
+    )
+
+
+def _enlarged(found: _Found, search: Callable[[int], _Found], n_columns: int, most: int) -> _Found:
+    """The same in more dimensions (no more than `most`), where there is reason to look there."""
+    few = n_columns <= (MOST_COLUMNS if found.featureless else LARGEST_RANK)
+    whole = few and n_columns <= most
+    wanted = n_columns if whole else min(found.chosen, LARGEST_RANK, most)
+    if found.compared.interrupted or wanted <= found.subspace.rank:
+        return found
+    try:
+        other = search(wanted)
+    except KeyboardInterrupt:
+        warnings.warn(f"interrupted: the best in {found.subspace.rank} dimensions", ConvergenceWarning, stacklevel=5)
+        return found._replace(compared=replace(found.compared, interrupted=True))
+    crowded = found.chosen >= LARGEST_RANK  # there the first search ended
+    return other if not whole or crowded or other.gain > found.gain else found
+
+
+def _samples(n: int, column_counts: Index, row_length: float, seed: int) -> tuple[Index, Index]:
+    """Rows in which to look for clusters, and rows to fit columns to: the same, or more that include them."""
+    if n <= SAMPLE:
+        return np.arange(n), np.arange(n)
+    random = np.random.default_rng(seed)
+    rows = np.sort(random.choice(n, SAMPLE, replace=False))
+    typical = max(float(np.median(column_counts)), 1.0)
+    wanted = int(min(n * min(ENTRIES_PER_COLUMN / typical, 1.0), MOST_NUMBERS / row_length))
+    if wanted <= SAMPLE:
+        return rows, rows
+    return rows, np.union1d(rows, random.choice(n, wanted, replace=False))

@@ -1,0 +1,263 @@
+"""The greedy path of l0 fusion along a graph."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numba
+import numpy as np
+
+from fusewise.automatic.merge_tree import Index, MergeTree
+from fusewise.observations import Quadratics
+from fusewise.pairs import NeighborPairs
+
+#: Ridge on the quadratics, relative to their mean size: a direction nobody in a group has seen costs nothing there.
+RIDGE = 1e-6
+
+#: A group not yet joined, in the slot of one of its points: size |G|; drift, the length of the way its centre has come;
+#: name in the tree (-1: joined to another); count of points; root, the slot it was joined to (its own: none); changed,
+#: the number of joins when it last did; its first half-edge, and how many it has at most; seen, work space.
+NODE = np.dtype(
+    [("size", float), ("drift", float)]
+    + [(k, np.int64) for k in ("name", "count", "root", "changed", "head", "degree", "seen")]
+)
+
+#: An edge: affinity (0: part of another edge now); the root of the rise when it was last worked out, how far both ends
+#: had drifted by then, and when, in joins.
+EDGE = np.dtype([("affinity", float), ("root", float), ("drift", float), ("when", np.int64)])
+
+#: Edge e has two halves, 2e and 2e + 1, each in the linked list of the node at its own end (a slot).
+HALF = np.dtype([("end", np.int64), ("following", np.int64)])
+
+
+def fusion_tree(observations: Quadratics, pairs: NeighborPairs, weights: Index | None = None) -> MergeTree:
+    """Greedy path of the l0 fusion of points with quadratic fidelities along a graph.
+
+    Parameters
+    ----------
+    observations : f_i(u) = u' G_i u - 2 h_i' u + e_i, real.
+    pairs : who may fuse with whom. Parts of the graph that no edge joins fuse last, as if one edge of affinity 1 joined
+        every two of them.
+    weights : how many rows each point stands for, where it is many merged into one (its quadratic is then their sum).
+    """
+    n, r = observations.shape
+    ridge = RIDGE * float(np.trace(observations.gram.sum(axis=0))) / (n * r)
+    gram, target = observations.gram + ridge * np.eye(r), np.array(observations.target, float)
+    joins, prices, step = np.zeros((n - 1, 3), np.int64), np.zeros(n - 1), 0
+    nodes = np.zeros(n, NODE)
+    nodes["name"], nodes["count"] = np.arange(n), 1
+    ends, affinity = np.column_stack([pairs.first, pairs.second]), pairs.affinity
+    while step < n - 1:  # twice, where the graph has several parts
+        nodes["root"], nodes["head"], nodes["seen"], nodes["degree"] = np.arange(len(nodes)), -1, -1, 0
+        edges, halves = np.zeros(len(ends), EDGE), np.zeros(2 * len(ends), HALF)
+        edges["affinity"], edges["when"], halves["end"] = affinity, -1, ends.ravel()
+        heap = np.arange(len(nodes)), np.arange(len(nodes)), np.zeros(len(nodes))
+        step = _fuse_greedily(gram, target, nodes, edges, halves, heap, joins, prices, step)
+        parts = np.flatnonzero(nodes["name"] >= 0)
+        gram, target, nodes = gram[parts], target[parts], nodes[parts]
+        ends = np.column_stack(np.triu_indices(len(parts), 1))
+        affinity = np.ones(len(ends))
+    linkage = np.column_stack([joins[:, :2], np.maximum.accumulate(prices), joins[:, 2]])
+    return MergeTree(linkage.astype(float), weights)
+
+
+@numba.njit(cache=True, error_model="numpy")
+def _fuse_greedily(
+    gram: Any, target: Any, nodes: Any, edges: Any, halves: Any, heap: Any, joins: Any, prices: Any, step: int
+) -> int:
+    """Join the pair with the least (rise of fidelity) / affinity until no edge is left; the number of joins by then.
+
+    The key of a node is at most the least price of its edges to nodes that have not changed since it was looked at.
+    So the least key of all is at most the least price, and a node whose key is least is looked at again before it
+    joins.
+    """
+    n, r = target.shape
+    centre, work = np.zeros((n, r)), np.empty((r + 3, r))
+    slots, _, keys = heap
+    for half in range(len(halves) - 1, -1, -1):
+        slot = halves[half].end
+        halves[half].following, nodes[slot].head = nodes[slot].head, half
+        nodes[slot].degree += 1
+    for slot in range(n):
+        _settle(gram, target, centre, nodes[slot], slot, work)
+    while keys[slots[0]] < np.inf:
+        slot = slots[0]
+        other = _cheapest(gram, centre, nodes, edges, halves, keys, slot, step, work)
+        price = keys[slot]
+        _reorder(heap, slot)
+        if other < 0 or keys[slots[0]] < price:
+            continue
+        kept, gone = (slot, other) if nodes[slot].degree >= nodes[other].degree else (other, slot)
+        joins[step, 0], joins[step, 1], prices[step] = nodes[kept].name, nodes[gone].name, price
+        nodes[kept].count += nodes[gone].count
+        joins[step, 2] = nodes[kept].count
+        step += 1
+        nodes[kept].name, nodes[gone].name = len(joins) + step, -1
+        nodes[gone].root, nodes[kept].changed = kept, step
+        for i in range(r):
+            target[kept, i] += target[gone, i]
+            for j in range(r):
+                gram[kept, i, j] += gram[gone, i, j]
+        _settle(gram, target, centre, nodes[kept], kept, work)
+        _hand_over(nodes, edges, halves, gone, kept)
+        keys[gone] = np.inf
+        _reorder(heap, gone)
+        keys[kept] = 0.0
+        _reorder(heap, kept)
+    return step
+
+
+@numba.njit(cache=True, error_model="numpy")
+def _cheapest(
+    gram: Any, centre: Any, nodes: Any, edges: Any, halves: Any, keys: Any, slot: int, step: int, work: Any
+) -> int:
+    """Set the key of a node to the least price of its edges; the slot at the other end (-1: there are none).
+
+    Most edges need not be priced again when an end has changed. The rise is |u_a - u_b|² in the metric M with
+    M^-1 = G_a^-1 + G_b^-1, which only grows as nodes join, and is bounded by either G. So if the centres have since
+    drifted by d in all, the rise is at least (sqrt(rise then) - sqrt(|G|) d)².
+    """
+    _simplify(nodes, edges, halves, slot)
+    best, partner, half = np.inf, -1, nodes[slot].head
+    while half >= 0:
+        e = half // 2
+        other = nodes[halves[half ^ 1].end].root
+        half = halves[half].following
+        nodes[other].seen = -1
+        drift, root = nodes[slot].drift + nodes[other].drift, edges[e].root
+        known = edges[e].when >= nodes[slot].changed and edges[e].when >= nodes[other].changed
+        if not known:
+            root -= np.sqrt(min(nodes[slot].size, nodes[other].size)) * (drift - edges[e].drift)
+        if root > 0 and root * root >= best * edges[e].affinity:
+            continue
+        if not known:
+            root = np.sqrt(_rise(gram, centre, slot, other, work))
+            edges[e].root, edges[e].drift, edges[e].when = root, drift, step
+        if root * root < best * edges[e].affinity:
+            best, partner = root * root / edges[e].affinity, other
+    keys[slot] = best
+    return partner
+
+
+@numba.njit(cache=True, error_model="numpy")
+def _simplify(nodes: Any, edges: Any, halves: Any, slot: int) -> None:
+    """Drop a node's edges to itself, and make one of those that lead to the same node; mark these as seen."""
+    before, half, degree = -1, nodes[slot].head, 0
+    while half >= 0:
+        e, following, first = half // 2, halves[half].following, -1
+        far = halves[half ^ 1].end
+        while nodes[far].root != nodes[nodes[far].root].root:
+            nodes[far].root = nodes[nodes[far].root].root
+        other = nodes[far].root
+        dropped = other == slot or edges[e].affinity == 0
+        if not dropped:
+            first = nodes[other].seen
+            dropped = first >= 0
+        if first >= 0:
+            edges[first].affinity += edges[e].affinity
+            edges[e].affinity = 0.0
+            if edges[e].root > edges[first].root:  # the tighter bound, as a rule
+                edges[first].root, edges[first].drift, edges[first].when = edges[e].root, edges[e].drift, edges[e].when
+        if not dropped:
+            nodes[other].seen = e
+            before = half
+            degree += 1
+        elif before < 0:
+            nodes[slot].head = following
+        else:
+            halves[before].following = following
+        half = following
+    nodes[slot].degree = degree
+
+
+@numba.njit(cache=True)
+def _hand_over(nodes: Any, edges: Any, halves: Any, gone: int, kept: int) -> None:
+    """Put the half-edges of a node in front of another's; nothing is known any more of what they cost."""
+    half, last = nodes[gone].head, -1
+    while half >= 0:
+        edges[half // 2].root, edges[half // 2].drift, edges[half // 2].when = 0.0, 0.0, -1
+        half, last = halves[half].following, half
+    if last >= 0:
+        halves[last].following, nodes[kept].head = nodes[kept].head, nodes[gone].head
+    nodes[kept].degree += nodes[gone].degree
+
+
+@numba.njit(cache=True, error_model="numpy")
+def _factor(gram: Any, a: int, b: int, work: Any) -> None:
+    """Cholesky factor of G_a + G_b (of G_a, if they are the same) in the first rows of `work`."""
+    for i in range(gram.shape[1]):
+        for j in range(i + 1):
+            s = gram[a, i, j]
+            if a != b:
+                s += gram[b, i, j]
+            for k in range(j):
+                s -= work[i, k] * work[j, k]
+            work[i, j] = np.sqrt(max(s, 1e-300)) if i == j else s / work[j, j]
+
+
+@numba.njit(cache=True, error_model="numpy")
+def _settle(gram: Any, target: Any, centre: Any, node: Any, slot: int, work: Any) -> None:
+    """Bring up to date a node's centre G^-1 h, the length of the way it has come, and its size |G|."""
+    r = len(work) - 3
+    _factor(gram, slot, slot, work)
+    square, moved = 0.0, 0.0
+    for i in range(r):
+        s = target[slot, i]
+        for k in range(i):
+            s -= work[i, k] * work[r, k]
+        work[r, i] = s / work[i, i]
+        for k in range(r):
+            square += gram[slot, i, k] * gram[slot, i, k]
+    for i in range(r - 1, -1, -1):
+        s = work[r, i]
+        for k in range(i + 1, r):
+            s -= work[k, i] * work[r, k]
+        work[r, i] = s / work[i, i]
+        way = work[r, i] - centre[slot, i]
+        moved += way * way
+        centre[slot, i] = work[r, i]
+    node.size = np.sqrt(square)
+    node.drift += np.sqrt(moved)
+
+
+@numba.njit(cache=True, error_model="numpy")
+def _rise(gram: Any, centre: Any, a: int, b: int, work: Any) -> float:
+    """d' G_a (G_a + G_b)^-1 G_b d with d = u_a - u_b: by how much the fidelity rises if two nodes share a centre."""
+    r = len(work) - 3
+    _factor(gram, a, b, work)
+    total = 0.0
+    for i in range(r):
+        work[r, i] = centre[a, i] - centre[b, i]
+    for i in range(r):
+        s, t = 0.0, 0.0
+        for k in range(r):
+            s += gram[a, i, k] * work[r, k]
+            t += gram[b, i, k] * work[r, k]
+        for k in range(i):
+            s -= work[i, k] * work[r + 1, k]
+            t -= work[i, k] * work[r + 2, k]
+        work[r + 1, i], work[r + 2, i] = s / work[i, i], t / work[i, i]
+        total += work[r + 1, i] * work[r + 2, i]
+    return max(total, 0.0)
+
+
+@numba.njit(cache=True)
+def _reorder(heap: Any, slot: int) -> None:
+    """Bring a slot whose key has changed to its place."""
+    slots, place, keys = heap
+    at, key, n = place[slot], keys[slot], len(slots)
+    while at > 0 and keys[slots[(at - 1) // 2]] > key:
+        slots[at] = slots[(at - 1) // 2]
+        place[slots[at]] = at
+        at = (at - 1) // 2
+    while 2 * at + 1 < n:
+        below = 2 * at + 1
+        if below + 1 < n and keys[slots[below + 1]] < keys[slots[below]]:
+            below += 1
+        if keys[slots[below]] >= key:
+            break
+        slots[at] = slots[below]
+        place[slots[at]] = at
+        at = below
+    slots[at] = slot
+    place[slot] = at

@@ -1,0 +1,228 @@
+"""Groups as the components of a mixture, judged on the observed entries alone.
+
+A row of component k has coordinates v ~ t_nu(mu_k, Sigma_k) in the subspace, and its observed entries are those
+coordinates seen through Q with noise. Student's tails (few degrees of freedom) let a component have a skirt without
+asking for a second component to explain it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import gammaln
+
+from fusewise.automatic.evidence import Evidence, Groups, Index, Marginal, by_groups, each_applied
+from fusewise.automatic.spreads import TAIL, Seen, Spreads, em_step, fisher_step
+from fusewise.observations.entries import Real
+
+#: At most so many rounds of EM, in which centres, spreads and row weights settle while the labels are held; they end
+#: when the fit gains less than so many nats (of n > 1000 rows, (n / 1000)² times as many: 5 of 5000, where a parameter
+#: costs 4). Partitions can only be compared by fits that have settled.
+ROUNDS = 15
+GAIN = 0.2
+
+
+@dataclass(frozen=True, eq=False)
+class Mixture:
+    """Components mu_k, Sigma_k with shares pi_k, and how well they explain the rows they were fitted to.
+
+    Attributes
+    ----------
+    means, spreads, shares : K x r, K x r x r, K.
+    family : "scale" or "full".
+    fit : classification log-likelihood of the labels the components were fitted to.
+    complexity : number of free parameters.
+    """
+
+    means: Real
+    spreads: Real
+    shares: Real
+    family: str
+    fit: float
+    complexity: float
+
+    @property
+    def n_components(self) -> int:
+        """K."""
+        return len(self.shares)
+
+    def log_densities(self, evidence: Evidence) -> tuple[Real, Real]:
+        """log pi_k + log p(x_i | k), N x K; and the squared distance of each row from each mean, in spreads."""
+        densities = np.empty((self.n_components, evidence.shape[0]))
+        distances = np.empty_like(densities)
+        for k in range(self.n_components):
+            distances[k], rest = evidence.seen_from(self.means[k], self.spreads[k])
+            densities[k] = rest + log_tails(distances[k], evidence.dimensions)
+        return densities.T + np.log(self.shares), distances.T
+
+    def conditional(self, groups: Groups, noise: Real | None = None) -> Real:
+        """Mean of the coordinates of each row, given its entries and that it belongs to the component of its group.
+
+        With `noise`, r x N standard normal numbers, coordinates drawn from what the entries allow. N x r, rows in the
+        order of the groups.
+        """
+        marginal = groups.marginal(self.spreads, roots=noise is not None)
+        away = _explain(groups, marginal, self.means).pull
+        if noise is not None:
+            away += each_applied(marginal.root.transpose(1, 0, 2), groups.evidence.pattern, noise)
+        return np.asarray(self.means[groups.group] + groups.turned(marginal.factor, away).T)
+
+
+def fit_groups(evidence: Evidence, labels: Index, spread: Real, prior: Real, family: str) -> Mixture:
+    """Centres and spreads of given groups, by EM on the observed entries with the labels held.
+
+    Parameters
+    ----------
+    evidence : of the rows.
+    labels : 0 .. K-1, none empty.
+    spread : a first guess at the spread within groups.
+    prior : the spread that r + 2 pseudo-rows add, so that a small group has one too.
+    family : "scale" or "full".
+    """
+    n, r = evidence.shape
+    sizes = np.bincount(labels).astype(float)
+    groups = evidence.grouped(labels, len(sizes))
+    ones: Real = np.ones(n)
+    weights = ones
+    spreads = Spreads(np.repeat(spread[None], len(sizes), axis=0), spread)
+    before, safe, scoring = -np.inf, spreads, True
+    for _ in range(ROUNDS):
+        explained = _fit_means(groups, spreads.each, weights)
+        fit = float(explained.density.sum() + sizes @ np.log(sizes / n))
+        if fit < before and scoring:  # too far: back to where EM itself would have gone, and on with it
+            spreads, scoring = safe, False
+            continue
+        if fit > before:  # the prior may pull the last steps down a little
+            settled = Mixture(explained.means, spreads.each, sizes / n, family, fit, _complexity(sizes, r, family))
+        if fit - before < GAIN * max(1.0, n / 1000) ** 2:
+            break
+        before = fit
+        weights = _weights(groups.evidence, explained.distance)
+        seen = _seen(groups, explained, ones, weights)
+        safe = em_step(spreads, seen, prior, family)
+        spreads = fisher_step(spreads, seen, prior, family) if scoring else safe
+    return settled
+
+
+def soften(evidence: Evidence, mixture: Mixture, prior: Real, rounds: int) -> Mixture:
+    """A few rounds of EM on the observed entries in which rows may be shared between components.
+
+    Few: EM run to its end is free to leave the partition it came from, and does so on tables whose clusters are no
+    Student's.
+    """
+    rows = evidence.together
+    for _ in range(rounds):
+        densities, distances = mixture.log_densities(evidence)
+        posterior, _ = probabilities(densities)
+        sizes = posterior.sum(axis=0)
+        if sizes.min() < 1:
+            break
+        means, known = np.empty_like(mixture.means), []
+        for k in range(mixture.n_components):
+            weights = _weights(evidence, distances[:, k])
+            explained = _fit_means(rows, mixture.spreads[k : k + 1], posterior[:, k] * weights)
+            means[k] = explained.means[0]
+            known.append(_seen(rows, explained, posterior[:, k], weights))
+        seen = Seen(*(np.concatenate(each) for each in zip(*known, strict=True)))
+        common = seen.scatter.sum(axis=0) / sizes.sum()
+        spreads = em_step(Spreads(mixture.spreads, common), seen, prior, mixture.family).each
+        mixture = replace(mixture, means=means, spreads=spreads, shares=sizes / sizes.sum())
+    return mixture
+
+
+def probabilities(densities: Real) -> tuple[Real, Real]:
+    """p(k | row) from the logarithms of p(k, row), and log p(row).
+
+    Never quite zero: numbers too small to be normal would slow every product down a hundredfold.
+    """
+    top = densities.max(axis=1, keepdims=True)
+    shares = np.exp(np.maximum(densities - top, -100.0))
+    sums = shares.sum(axis=1, keepdims=True)
+    return shares / sums, (top + np.log(sums))[:, 0]
+
+
+def log_tails(distance: Real, dimensions: Index) -> Real:
+    """log t_nu - log of the Gaussian's normaliser: what stands for -distance/2 where tails are Student's."""
+    d = np.arange(int(dimensions.max(initial=0)) + 1)
+    lead = gammaln((TAIL + d) / 2) - gammaln(TAIL / 2) - d / 2 * np.log(TAIL / 2)
+    return np.asarray(lead[dimensions.astype(np.intp)] - (TAIL + dimensions) / 2 * np.log1p(distance / TAIL))
+
+
+class _Explained(NamedTuple):
+    """Rows under t_nu(mu_k, Sigma_k), the component k of a row being its group.
+
+    Attributes
+    ----------
+    marginal : with Sigma_k = L L' integrated out.
+    means : K x r, the mu_k.
+    density, distance : log-density of each row, and its squared distance from mu_k.
+    pull : r x N, the E[s | x_i] with coordinates mu_k + L s.
+    """
+
+    marginal: Marginal
+    means: Real
+    density: Real
+    distance: Real
+    pull: Real
+
+
+def _explain(groups: Groups, marginal: Marginal, means: Real) -> _Explained:
+    """Components with given means (K x r); |x - mu|² in spreads is E[s | x]' L^-1 (v - mu) at the least-squares v."""
+    evidence = groups.evidence
+    m = np.einsum("jkg,gk->jg", marginal.undone, means)
+    own = m[:, groups.pattern_group]
+    moved = own - by_groups(marginal.inverse, groups.pattern_begin, m)
+    rows = own[:, evidence.pattern]
+    pull = marginal.target - moved[:, evidence.pattern]
+    away = groups.turned(marginal.undone, evidence.places) - rows
+    distance = np.maximum(np.einsum("ki,ki->i", pull, away), 0)
+    gaussian = marginal.constant + np.einsum("ki,ki->i", marginal.target, rows)
+    gaussian -= 0.5 * np.einsum("ku,ku->u", moved, own)[evidence.pattern]
+    density = gaussian + 0.5 * distance + log_tails(distance, evidence.dimensions)
+    return _Explained(marginal, means, density, distance, pull)
+
+
+def _fit_means(groups: Groups, spreads: Real, weights: Real) -> _Explained:
+    """Components with the means that maximise sum_i w_i log p(x_i | mu_k), the weights held."""
+    marginal = groups.marginal(spreads)
+    sizes = np.add.reduceat(weights, groups.begin[:-1])
+    # A direction nobody in a group has seen stays where it is: at the origin.
+    system = ((1 + 1e-9) * sizes)[:, None, None] * np.eye(spreads.shape[1]) - _summed(groups, marginal, weights)
+    right = np.add.reduceat(marginal.target * weights, groups.begin[:-1], axis=1)
+    m = np.linalg.solve(system, right.T[:, :, None])[:, :, 0]
+    return _explain(groups, marginal, np.einsum("jkg,gk->gj", marginal.factor, m))
+
+
+def _seen(groups: Groups, explained: _Explained, shares: Real, weights: Real) -> Seen:
+    """What rows say of the spreads: how far from the means they are known to be, and may be; each to its share p_i."""
+    pull, weighed = explained.pull, explained.pull * (shares * weights)
+    sizes, unsure = np.add.reduceat(shares, groups.begin[:-1]), _summed(groups, explained.marginal, shares)
+    spans = [slice(*span) for span in pairwise(groups.begin)]
+    scatter = np.array([weighed[:, span] @ pull[:, span].T for span in spans]) + unsure
+    factors = explained.marginal.factor.transpose(2, 0, 1)
+    known = np.eye(len(pull)) - unsure / sizes[:, None, None]
+    return Seen(factors @ scatter @ factors.transpose(0, 2, 1), known, sizes)
+
+
+def _summed(groups: Groups, marginal: Marginal, weights: Real) -> Real:
+    """sum_i w_i B_i^-1 over the rows of each group, K x r x r."""
+    r, _, n = marginal.inverse.shape
+    per_pattern = np.bincount(groups.evidence.pattern, weights, minlength=n)
+    flat = marginal.inverse.reshape(r * r, n)
+    spans = (slice(*span) for span in pairwise(groups.pattern_begin))
+    return np.array([flat[:, span] @ per_pattern[span] for span in spans]).reshape(-1, r, r)
+
+
+def _weights(evidence: Evidence, distance: Real) -> Real:
+    """E of the precision of each row under Student's law, given its distance."""
+    return np.asarray((TAIL + evidence.dimensions) / (TAIL + distance))
+
+
+def _complexity(sizes: Real, r: int, family: str) -> float:
+    """Free parameters; a spread drawn towards the common one counts for the part that is its own."""
+    n_groups, shape = len(sizes), r * (r + 1) / 2
+    own = 1.0 if family == "scale" else float(np.mean(sizes / (sizes + r + 2.0))) * shape
+    return n_groups - 1 + n_groups * r + shape + (n_groups - 1) * own

@@ -1,0 +1,1 @@
+"""What each command does: options in, results out."""

@@ -1,0 +1,74 @@
+"""``fusewise demo``: a table whose truth is known, some of its entries hidden, clustered as any other."""
+
+from __future__ import annotations
+
+import shlex
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.text import Text
+from sklearn.datasets import load_wine
+
+from fusewise.cli.running.clustering import Clustered
+from fusewise.cli.running.fitting import REPORT, Fit, Outputs, run_fit
+from fusewise.cli.running.model import Model
+from fusewise.cli.running.writing import write_csv
+from fusewise.cli.showing import console, summary
+from fusewise.datasets import hide_entries
+from fusewise.tables.errors import InputError
+from fusewise.tables.text import Dialect
+
+TABLE, MODEL = "wine.csv", "wine.fusewise"
+
+
+def run_demo(out: Path, *, hidden: float, seed: int, force: bool, json: bool = False) -> None:
+    """Write the table with holes, fit it as ``fusewise fit`` does, and set what was filled beside what was hidden."""
+    if not 0 <= hidden <= 0.9:
+        raise InputError(f"--hidden must be from 0 to 0.9, got {hidden:g}")
+    wine = load_wine()
+    X = hide_entries(wine.data, hidden, random_state=seed)
+    command = f"fusewise demo --out {shlex.quote(str(out))} --hidden {hidden:g} --seed {seed}"
+    outputs = Outputs(out, report=True, save=out / MODEL, table=TABLE, force=force, command=command)
+    with console.working(shown=not json) as tell, tempfile.TemporaryDirectory() as folder:
+        _write_table(Path(folder, TABLE), X, wine)
+        columns = {"labels": "cultivar"}
+        fit = run_fit(Path(folder, TABLE), Model(), outputs, columns=columns, standardize=True, tell=tell)
+    errors = _errors(fit.clustered, wine.data, X)
+    if json:
+        console.print_json(summary.fit_data(fit) | {"table": str(out / TABLE), **errors})
+        return
+    _print(fit, errors, out)
+
+
+def _write_table(path: Path, X: Any, wine: Any) -> None:
+    cells = X.astype(object)
+    cells[np.isnan(X)] = None
+    columns = {str(name): cells[:, j] for j, name in enumerate(wine.feature_names)}
+    kinds = np.array([f"cultivar {k + 1}" for k in wine.target], dtype=object)
+    write_csv(path, {**columns, "cultivar": kinds}, Dialect())
+
+
+def _errors(found: Clustered, truth: Any, X: Any) -> dict[str, float]:
+    """Root-mean-square error of the filled entries, in standard deviations of their columns; and with column means."""
+    shift, scale = found.encoding.units
+    holes = np.isnan(X)
+    if not holes.any():
+        return {}
+    exact = (truth - shift) / scale
+    away = {"error_filled": found.completed - exact, "error_column_means": -exact}
+    return {name: float(np.sqrt(np.mean(np.square(values[holes])))) for name, values in away.items()}
+
+
+def _print(fit: Fit, errors: dict[str, float], out: Path) -> None:
+    plain = Console(highlight=False)
+    summary.print_fit(fit)
+    facts = console.grid("dim", "")
+    facts.add_row("table", Text(f"{out / TABLE}: scikit-learn's Wine, some of its entries hidden"))
+    if errors:
+        facts.add_row("holes", f"filled to within {errors['error_filled']:.2f} standard deviations of what was hidden "
+                      f"(column means: {errors['error_column_means']:.2f})")  # fmt: skip
+    console.print_below(plain, facts)
+    plain.print(Text.assemble("\nThe report: ", (str(out / REPORT), "bold")), soft_wrap=True)

@@ -1,0 +1,116 @@
+"""``fusewise fit``: cluster a table with holes, fill them, and write what was found."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fusewise.cli.running.clustering import Clustered, Tell, agreement, cluster, prepare
+from fusewise.cli.running.model import Model
+from fusewise.cli.running.writing import staged, write_csv
+from fusewise.saving import save
+from fusewise.tables.encoding import center_table, complete, free_name, in_dialect
+from fusewise.tables.errors import InputError
+from fusewise.tables.files import Cells
+from fusewise.tables.recoding import as_extra
+from fusewise.tables.text import Dialect
+
+TABLES = ("labels.csv", "completed.csv", "centers.csv")
+REPORT = "report.html"
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """Where results go.
+
+    Attributes
+    ----------
+    folder : for the tables and the report.
+    report : whether to write one.
+    save : file for the model, or None.
+    table : name of a copy of the table itself in the folder, or None.
+    force : replace what is there.
+    command : the line that runs it again, for the report.
+    """
+
+    folder: Path
+    report: bool = False
+    save: Path | None = None
+    table: str | None = None
+    force: bool = False
+    command: str | None = None
+
+    @property
+    def files(self) -> list[Path]:
+        """All files that will be written."""
+        names = [*([self.table] if self.table else []), *TABLES, *([REPORT] if self.report else [])]
+        return [self.folder / name for name in names] + ([] if self.save is None else [self.save])
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """What was found, ready to be shown."""
+
+    clustered: Clustered
+    ari: float | None
+    outputs: Outputs
+
+
+def run_fit(path: Path, model: Model, outputs: Outputs, *, columns: dict[str, Any], standardize: bool,
+            verbose: int = 0, tell: Tell) -> Fit:  # fmt: skip
+    """Read, cluster, write; see ``prepare`` for the columns."""
+    model.build()  # refuses choices out of range before any work is done
+    prepared = prepare(path, model, columns=columns, standardize=standardize, tell=tell)
+    with staged(outputs.files, force=outputs.force, sources=[path]) as places:
+        found = cluster(prepared, model, verbose=verbose, tell=tell)
+        tell("writing")
+        _write_tables(found, *(places[outputs.folder / name] for name in TABLES))
+        if outputs.table is not None:
+            shutil.copyfile(path, places[outputs.folder / outputs.table])
+        if outputs.save is not None:
+            save(found.model, places[outputs.save], extra=as_extra(found))
+        if outputs.report:
+            tell("writing the report")
+            _write_report(found, places[outputs.folder / REPORT], outputs.command)
+    known = found.roles.labels_column
+    ari = None if known is None else agreement(found.table.columns[known], found.model.labels_)
+    return Fit(found, ari, outputs)
+
+
+def label_table(names: Cells, column: str | None, labels: Any, confidence: Any, dialect: Dialect) -> dict[str, Cells]:
+    """Name, label and (where there is one) confidence of each row."""
+    columns = {free_name(column or "row", ("label", "confidence")): names, "label": labels.astype(object)}
+    if confidence is not None:
+        shown = [in_dialect(round(float(value), 4), dialect) for value in confidence]
+        columns["confidence"] = np.array(shown, dtype=object)
+    return columns
+
+
+def _write_tables(found: Clustered, labels: Path, completed: Path, centers: Path) -> None:
+    table, roles, model = found.table, found.roles, found.model
+    rows = label_table(roles.names, roles.names_column, model.labels_, model.confidence_, table.dialect)
+    write_csv(labels, rows, table.dialect)
+    write_csv(completed, complete(table, found.encoding, found.completed), table.dialect)
+    clusters = center_table(found.encoding, model.cluster_centers_, found.sizes, table.dialect)
+    write_csv(centers, clusters, table.dialect)
+
+
+def _write_report(found: Clustered, path: Path, command: str | None) -> None:
+    from fusewise.views.report import write_report
+
+    try:
+        write_report(
+            found.model,
+            path,
+            names=[str(name) for name in found.roles.names],
+            feature_names=found.encoding.features,
+            title=found.table.path.name,
+            units=found.encoding.units,
+            command=command,
+        )
+    except ImportError as error:  # it names what to install
+        raise InputError(f"--report: {error}") from error

@@ -1,0 +1,54 @@
+"""``fusewise impute``: fill the holes of a table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fusewise.cli.running.clustering import Clustered, Tell, cluster, prepare
+from fusewise.cli.running.model import Model
+from fusewise.cli.running.writing import staged, write_csv
+from fusewise.tables.encoding import complete
+
+
+@dataclass(frozen=True, eq=False)
+class Imputation:
+    """What was filled, ready to be shown.
+
+    Attributes
+    ----------
+    filled, left : holes filled, and holes left in columns that cannot be used.
+    """
+
+    clustered: Clustered
+    filled: int
+    left: int
+    file: Path
+
+    @property
+    def way(self) -> str:
+        """What the holes were filled from: "clusters" or "subspace"."""
+        assert self.clustered.imputer is not None
+        return str(self.clustered.imputer.fill_)
+
+    @property
+    def errors(self) -> dict[str, float]:
+        """Error of each way on entries hidden for the purpose, in standard deviations of their columns."""
+        assert self.clustered.imputer is not None
+        return dict(self.clustered.imputer.held_out_error_)
+
+
+def run_impute(path: Path, out: Path, model: Model, *, columns: dict[str, Any], standardize: bool, force: bool,
+               tell: Tell) -> Imputation:  # fmt: skip
+    """Read, cluster, fill, write; see ``prepare`` for the columns."""
+    model.build()
+    prepared = prepare(path, model, columns=columns, standardize=standardize, tell=tell)
+    with staged([out], force=force, sources=[path]) as places:
+        found = cluster(prepared, model, impute=True, tell=tell)
+        tell("writing")
+        write_csv(places[out], complete(found.table, found.encoding, found.completed), found.table.dialect)
+    used = {column.name for column in found.roles.used}
+    holes = {name: sum(cell is None for cell in cells) for name, cells in found.table.columns.items()}
+    filled = sum(count for name, count in holes.items() if name in used)
+    return Imputation(found, filled, sum(holes.values()) - filled, out)

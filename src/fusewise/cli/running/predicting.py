@@ -1,0 +1,103 @@
+"""``fusewise predict``: the clusters of new rows."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fusewise import FusionClustering, FusionImputer
+from fusewise.automatic import Choice
+from fusewise.cli.errors import blaming_input, stopping_at_once
+from fusewise.cli.running.clustering import Tell, agreement
+from fusewise.cli.running.fitting import label_table
+from fusewise.cli.running.writing import staged, write_csv
+from fusewise.observations import as_entries
+from fusewise.saving import ModelFileError, SavedModel, load_with_extra
+from fusewise.tables.columns import column_or_none, row_names
+from fusewise.tables.encoding import Encoding
+from fusewise.tables.errors import InputError
+from fusewise.tables.files import Table, read_table
+from fusewise.tables.recoding import recode
+
+
+@dataclass(frozen=True, eq=False)
+class Prediction:
+    """What was said of each row, ready to be shown."""
+
+    table: Table
+    encoding: Encoding
+    labels: Any
+    n_clusters: int
+    ari: float | None
+    labels_column: str | None
+    notes: list[str]
+    file: Path
+
+    @property
+    def sizes(self) -> list[int]:
+        """Rows in each cluster."""
+        return [int(n) for n in np.bincount(self.labels[self.labels >= 0], minlength=self.n_clusters)]
+
+
+def run_predict(model: Path, path: Path, out: Path, *, names: str | None, labels: str | None, force: bool,
+                tell: Tell) -> Prediction:  # fmt: skip
+    """Load, read, predict, write."""
+    tell(f"reading {model.name}")
+    saved = open_model(model)
+    clustering = _clustering(saved, model)
+    tell(f"reading {path.name}")
+    table = read_table(path)
+    encoding, notes = recode(saved, table)
+    with staged([out], force=force, sources=[path, model]) as places:
+        tell(f"placing {table.n_rows:,} rows")
+        found, confidence = _predict(clustering, encoding.matrix)
+        column = _column(table, names, saved.extra.get("names"), "--names")
+        rows = label_table(row_names(table, column), column, found, confidence, table.dialect)
+        write_csv(places[out], rows, table.dialect)
+    known = _column(table, labels, saved.extra.get("labels"), "--labels")
+    ari = None if known is None else agreement(table.columns[known], found)
+    return Prediction(table, encoding, found, int(clustering.n_clusters_), ari, known, table.notes + notes, out)
+
+
+def open_model(path: Path) -> SavedModel:
+    """A saved model, or an error that says what is wrong with the file."""
+    try:
+        return load_with_extra(path)
+    except ModelFileError as error:
+        raise InputError(str(error)) from error
+    except FileNotFoundError as error:
+        raise InputError(f"there is no file {str(path)!r}") from error
+    except OSError as error:
+        raise InputError(f"cannot read {str(path)!r}: {error.strerror or error}") from error
+
+
+def _clustering(saved: SavedModel, path: Path) -> FusionClustering:
+    model = saved.model
+    clustering = getattr(model, "clustering_", None) if isinstance(model, FusionImputer) else model
+    if not isinstance(clustering, FusionClustering) or not hasattr(clustering, "labels_"):
+        raise InputError(f"the model in {str(path)!r} was saved before it was fitted")
+    return clustering
+
+
+def _predict(model: FusionClustering, matrix: Any) -> tuple[Any, Any]:
+    """Labels, and the probability of each where the model has probabilities."""
+    with warnings.catch_warnings(), blaming_input(), stopping_at_once():
+        # Blank rows are labelled -1, which says it; columns were matched by name before they became a matrix.
+        warnings.simplefilter("ignore")
+        labels = model.predict(matrix)
+        if not isinstance(model.path_, Choice):
+            return labels, None
+        entries = as_entries(matrix, min_rows=1)
+        posterior = model.path_.classify(entries).posterior
+    return labels, np.where(entries.row_counts > 0, posterior.max(axis=1), 0.0)
+
+
+def _column(table: Table, asked: str | None, at_fit: Any, option: str) -> str | None:
+    """The column asked for, or the one used at the fit where the table has it."""
+    if asked is not None:
+        return column_or_none(table, asked, option)
+    return at_fit if at_fit in table.columns else None

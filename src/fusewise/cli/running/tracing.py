@@ -1,0 +1,156 @@
+"""``fusewise path``: what the result is chosen from."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.text import Text
+
+import fusewise
+from fusewise.cli.running.clustering import Clustered, Tell, cluster, prepare
+from fusewise.cli.running.model import Model
+from fusewise.cli.running.writing import staged, write_csv
+from fusewise.cli.showing.console import BAR, bar, grid, headed, listed, print_below, readable
+from fusewise.tables.encoding import in_dialect
+from fusewise.tables.errors import InputError
+from fusewise.tables.files import Cells
+from fusewise.views.findings import Step, Trail
+from fusewise.views.plots import FusionPathDisplay
+
+#: Sizes of clusters listed.
+MOST_SIZES = 8
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """Where results go: the path as a table, a picture of it (or None), and whether to replace what is there."""
+
+    table: Path
+    picture: Path | None = None
+    force: bool = False
+
+    @property
+    def files(self) -> list[Path]:
+        """All files that will be written."""
+        return [self.table, *([] if self.picture is None else [self.picture])]
+
+
+@dataclass(frozen=True, eq=False)
+class WayThere:
+    """The path of a table, ready to be shown."""
+
+    clustered: Clustered
+    trail: Trail
+    files: list[Path]
+
+
+def run_path(path: Path, model: Model, outputs: Outputs, *, columns: dict[str, Any], standardize: bool,
+             tell: Tell) -> WayThere:  # fmt: skip
+    """Read, cluster, and write the way that led there; see ``prepare`` for the columns."""
+    model.build()
+    prepared = prepare(path, model, columns=columns, standardize=standardize, tell=tell)
+    with staged(outputs.files, force=outputs.force, sources=[path]) as places:
+        found = cluster(prepared, model, tell=tell)
+        trail = found.findings.trail
+        tell("writing")
+        write_csv(places[outputs.table], _table(found, trail), found.table.dialect)
+        if outputs.picture is not None:
+            _draw(found, places[outputs.picture])
+    return WayThere(found, trail, outputs.files)
+
+
+def _draw(found: Clustered, place: Path) -> None:
+    try:
+        FusionPathDisplay.from_estimator(found.model).figure_.savefig(place, dpi=200)
+    except (ImportError, ValueError) as error:  # matplotlib is missing, or cannot write such a file
+        raise InputError(f"--picture: {error}") from error
+
+
+def sizes(step: Step) -> list[int]:
+    """Rows in each group of a step, the largest first."""
+    counts = np.bincount(step.labels[step.labels >= 0])
+    return sorted((int(n) for n in counts), reverse=True)
+
+
+def _table(found: Clustered, trail: Trail) -> dict[str, Cells]:
+    dialect = found.table.dialect
+    rows = [
+        (
+            _written(step.lam, dialect),
+            step.n_clusters,
+            int(np.count_nonzero(step.labels < 0)),
+            _written(step.criterion, dialect),
+            "yes" if k == trail.chosen else "",
+            " ".join(map(str, sizes(step))),
+        )
+        for k, step in enumerate(trail.steps)
+    ]
+    names = ("lam", "clusters", "alone", "criterion", "chosen", "sizes")
+    return {name: np.array([row[k] for row in rows], dtype=object) for k, name in enumerate(names)}
+
+
+def _written(value: float, dialect: Any) -> Any:
+    return None if math.isnan(value) else in_dialect(float(value), dialect)
+
+
+def path_data(found: WayThere) -> dict[str, Any]:
+    """The path, for machines."""
+    return {
+        "version": fusewise.__version__,
+        "table": str(found.clustered.table.path),
+        "criterion": found.trail.criterion_name,
+        "chosen": found.trail.chosen,
+        "steps": [
+            {
+                "lam": step.lam,
+                "clusters": step.n_clusters,
+                "alone": int(np.count_nonzero(step.labels < 0)),
+                "criterion": step.criterion,
+                "sizes": sizes(step),
+            }
+            for step in found.trail.steps
+        ],
+        "notes": found.clustered.notes,
+        "files": [str(path) for path in found.files],
+    }
+
+
+def print_path(found: WayThere) -> None:
+    """The path as a table with bars, the choice marked."""
+    console, trail = Console(highlight=False), found.trail
+    console.print(Text.assemble((found.clustered.table.path.name, "bold"), "  ", trail.criterion_name))
+    table = headed("lam", "clusters", "criterion", "", "sizes", left=("sizes",))
+    # Steps before the first candidate are cuts of the tree into ever more groups: in the file, but not worth a line.
+    known = [k for k, step in enumerate(trail.steps) if not math.isnan(step.criterion)]
+    first = known[0] if known else 0
+    heights = _heights(trail)
+    for k, step in enumerate(trail.steps[first:], first):
+        chosen = k == trail.chosen
+        drawn = Text() if math.isnan(step.criterion) else bar(heights[k], "bold green" if chosen else "cyan")
+        drawn.pad_right(BAR - len(drawn))
+        mark = " ◀ chosen" if chosen else ""
+        criterion = "" if math.isnan(step.criterion) else f"{step.criterion:,.1f}"
+        table.add_row(readable(step.lam), str(step.n_clusters), criterion, drawn, _shown(sizes(step)) + mark)
+    facts = grid("dim", "")
+    listed(facts, "written", list(found.files))
+    listed(facts, Text("note", "yellow"), found.clustered.notes)
+    print_below(console, table, facts)
+
+
+def _heights(trail: Trail) -> list[float]:
+    """Each criterion between the least (0) and the largest (1)."""
+    values = np.array([step.criterion for step in trail.steps], dtype=float)
+    if np.isnan(values).all():
+        return [0.0] * len(values)
+    low, size = np.nanmin(values), np.nanmax(values) - np.nanmin(values)
+    return [float(v) for v in (values - low) / size] if size > 0 else [1.0] * len(values)
+
+
+def _shown(counts: list[int]) -> str:
+    more = " ..." if len(counts) > MOST_SIZES else ""
+    return " ".join(map(str, counts[:MOST_SIZES])) + more

@@ -1,0 +1,175 @@
+"""``fusion_path``: the same problem along lam and sigma, each point started from the one before it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fusewise.fusion.fidelity import Fidelity
+from fusewise.fusion.fuse import Settings, descend_from, first_centers
+from fusewise.fusion.loop import choose_solver
+from fusewise.fusion.merging import Merged, agreed
+from fusewise.fusion.penalties import Penalty, as_penalty
+from fusewise.fusion.problem import Problem
+from fusewise.fusion.setup import check_lam, pose
+from fusewise.fusion.solution import Solution, conclude, warn_if_unfinished
+from fusewise.kernels.arrays import Array
+from fusewise.observations.entries import Values
+from fusewise.observations.groups import Labels
+from fusewise.pairs.distances import Index
+
+
+@dataclass(frozen=True, eq=False)
+class FusionPath:
+    """Solutions along a path, in order.
+
+    Attributes
+    ----------
+    solutions : one ``Solution`` per point; fewer than asked for if the path was interrupted.
+    """
+
+    solutions: tuple[Solution, ...]
+
+    @property
+    def lams(self) -> npt.NDArray[np.float64]:
+        """lam at each point."""
+        return np.array([solution.lam for solution in self.solutions])
+
+    @property
+    def sigmas(self) -> npt.NDArray[np.float64]:
+        """Scale of the penalty at each point (NaN where it has none)."""
+        return np.array([getattr(s.penalty, "sigma", None) or np.nan for s in self.solutions])
+
+    @property
+    def labels(self) -> list[Labels]:
+        """Labels at each point."""
+        return [solution.labels for solution in self.solutions]
+
+    @property
+    def n_clusters(self) -> npt.NDArray[np.intp]:
+        """Number of groups at each point."""
+        return np.array([solution.n_clusters for solution in self.solutions], dtype=np.intp)
+
+    @property
+    def converged(self) -> npt.NDArray[np.bool_]:
+        """Whether each point converged."""
+        return np.array([solution.converged for solution in self.solutions])
+
+    def centers(self, k: int) -> Values:
+        """The u_i at point k, N x P."""
+        return self.solutions[k].centers
+
+    def __len__(self) -> int:
+        return len(self.solutions)
+
+    def __iter__(self) -> Iterator[Solution]:
+        return iter(self.solutions)
+
+    def __getitem__(self, k: int) -> Solution:
+        return self.solutions[k]
+
+
+def fusion_path(
+    X: Any,
+    *,
+    lams: float | Sequence[float] | npt.NDArray[Any] = 1.0,
+    sigmas: float | Sequence[float] | npt.NDArray[Any] | None = None,
+    penalty: str | Penalty = "h1",
+    fidelity: str | Fidelity = "quadratic",
+    mask: npt.ArrayLike | None = None,
+    rank: int | None = None,
+    n_neighbors: int | str | None = "auto",
+    **settings: Any,
+) -> FusionPath:
+    """Solve a sequence of fusion problems, each started from where the ones before it lead.
+
+    Parameters
+    ----------
+    X, penalty, fidelity, mask, rank, n_neighbors, **settings : as ``fuse``.
+    lams : weights of the fusion term, in the order to follow (rising lams fuse more and more).
+    sigmas : scales of the penalty, in the order to follow; None keeps that of `penalty`. If both lams and sigmas have
+        several values they go together, point by point.
+
+    Returns
+    -------
+    FusionPath
+
+    Notes
+    -----
+    The way matters: started cold at a large lam, nearly everything merges. So the first lam is itself approached from
+    far below, unless ``continuation=False``. Where lam rises, a point is started from the last one, or from where the
+    last two lead if the objective is lower there; and points that two points of the path in a row found fused are held
+    equal from then on, one node for all of them (``merge=False`` solves for every centre anew). The objective and the
+    relative gradient are then those of the problem with these centres equal: for a penalty that is smooth at zero, such
+    as H1, the centres of a group would else lie a share of about 1/(1 + 2 lam d) of their data apart.
+    """
+    how = Settings(**settings)
+    schedule = _schedule(lams, sigmas, as_penalty(penalty))
+    posed = pose(X, mask, schedule[0][0], schedule[0][1], fidelity, rank, n_neighbors, how.device)
+    solver = choose_solver(posed.problem, how.solver)
+    apart = merged = Merged.not_at_all(posed.problem, how.device)
+    start, interrupted = first_centers(posed, merged.working, solver, how)
+    solutions: list[Solution] = []
+    trail: list[tuple[float, Array]] = []  # lams and centres of the points behind, as long as lam rises
+    before: Index | None = None  # the groups of the point before
+    for k, (lam, scaled) in enumerate(schedule):
+        merged = merged.at(lam, scaled)
+        descent = descend_from(merged.working, _ahead(merged.working, start, trail), interrupted, solver, how)
+        groups, start = merged.groups(descent), descent.centers
+        solutions.append(conclude(posed, merged, descent, groups, how.min_cluster_size))
+        warn_if_unfinished(descent, how.tol)
+        if descent.status == "interrupted":
+            break
+        if not _pulls_harder(schedule[k : k + 2], merged.problem):
+            merged, start, before, trail = apart, start[merged.node_of], None, []
+            continue
+        smaller = merged
+        if how.merge and before is not None:
+            smaller, start = merged.merge(agreed(groups, before), start)
+        trail = [*trail, (lam, start)] if smaller is merged else [(lam, start)]
+        merged, before = smaller, groups
+    return FusionPath(tuple(solutions))
+
+
+def _pulls_harder(points: Sequence[tuple[float, Penalty]], problem: Problem) -> bool:
+    """Whether what has fused at one point of the path is sure to stay so at the next."""
+    if len(points) < 2 or problem.fidelity.constrained:
+        return False
+    (lam, penalty), (following, scaled) = points
+    return following >= lam and scaled == penalty
+
+
+def _ahead(problem: Problem, start: Array, trail: Sequence[tuple[float, Array]]) -> Array:
+    """Where the last two points of the path lead at this lam (on a logarithmic scale), if that is a better start."""
+    if len(trail) < 2 or not problem.lam > trail[-1][0] > trail[-2][0] > 0:
+        return start
+    (earlier, first), (lam, last) = trail[-2:]
+    stride = math.log(problem.lam / lam) / math.log(lam / earlier)
+    ahead = problem.observations.confine(last + stride * (last - first))
+    values = [problem.objective(centers, problem.weigh(centers)) for centers in (ahead, start)]
+    return ahead if values[0] < values[1] else start
+
+
+def _schedule(lams: Any, sigmas: Any, penalty: Penalty) -> list[tuple[float, Penalty]]:
+    """Pairs (lam, penalty) in the order of the path."""
+    lam_list = np.atleast_1d(np.asarray(lams, dtype=float))
+    if lam_list.ndim != 1 or not len(lam_list):
+        raise ValueError(f"lams must be a number or a non-empty sequence of numbers, got {lams!r}")
+    for lam in lam_list:
+        check_lam(float(lam))
+    if sigmas is None:
+        return [(float(lam), penalty) for lam in lam_list]
+    if "sigma" not in penalty.get_params():
+        raise ValueError(f"sigmas were given, but {type(penalty).__name__} has no scale sigma")
+    scales = [penalty.replace(sigma=float(sigma)) for sigma in np.atleast_1d(np.asarray(sigmas, dtype=float))]
+    if not scales:
+        raise ValueError("sigmas must be a number or a non-empty sequence of numbers")
+    if len(lam_list) > 1 and len(scales) > 1 and len(lam_list) != len(scales):
+        raise ValueError(f"lams and sigmas go together: got {len(lam_list)} lams and {len(scales)} sigmas")
+    length = max(len(lam_list), len(scales))
+    return [(float(lam_list[k % len(lam_list)]), scales[k % len(scales)]) for k in range(length)]

@@ -1,0 +1,289 @@
+r"""Fusion penalties: what it costs two centres to be a distance t apart.
+
+Every penalty is concave and non-decreasing **in s = t²**, zero at t = 0. That one property gives everything the
+fusion loop needs. With
+
+    weight(t) = phi'(t) / (2 t) = d phi / d s,
+
+the quadratic phi(t) + weight(t) (x² - t²) touches phi at x = t and lies above it everywhere, so minimising the
+weighted sum of squares can only lower the penalty (majorise-minimise).
+
+**Contract.** ``value`` and ``weight`` take distances t >= 0 of any shape; the weight is real, non-negative,
+non-increasing and finite at t = 0. Penalties with a kink at zero (L1, Lp, MCP, SCAD) are smoothed there: within about
+``smoothing`` of zero they are replaced by a smooth concave function of s, as each class documents; ``value`` and
+``weight`` are always those of one and the same smoothed function.
+
+**To add a penalty** write ``value_and_weight(s)`` in squared distances, and put the class into ``PENALTIES``: the
+contract tests find it there. Functions come from ``library(s)``, which is numpy, or torch where s lives on a device.
+"""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from fusewise.fusion.parameters import Parameterised, by_name
+from fusewise.kernels.arrays import library
+
+Array = npt.NDArray[np.floating[Any]]
+
+
+class Penalty(Parameterised):
+    """phi(t), a function of the distance between two centres."""
+
+    #: Whether phi is bounded, so that far pairs no longer attract each other.
+    saturates: ClassVar[bool] = True
+    #: Whether ``weight`` exists, so that the penalty can be minimised by reweighting.
+    has_weight: ClassVar[bool] = True
+
+    def value_and_weight(self, s: Array) -> tuple[Array, Array]:
+        """Phi and d phi / d s at squared distances s (what the fusion loop calls; both share most of their work)."""
+        raise NotImplementedError
+
+    def value(self, t: npt.ArrayLike) -> Array:
+        """phi(t)."""
+        return self.value_and_weight(np.square(_distances(t)))[0]
+
+    def weight(self, t: npt.ArrayLike) -> Array:
+        """phi'(t) / (2 t), with its limit at t = 0."""
+        return self.value_and_weight(np.square(_distances(t)))[1]
+
+    @property
+    def reach(self) -> float | None:
+        """Distance beyond which a pair hardly attracts; None where there is none."""
+        return None
+
+    @property
+    def resolution(self) -> float:
+        """Distance below which the penalty cannot tell two centres apart."""
+        raise NotImplementedError
+
+
+def _distances(t: npt.ArrayLike) -> Array:
+    t = np.asarray(t)
+    return t if t.dtype.kind == "f" else t.astype(float)
+
+
+def _soft_modulus(s: Array, smoothing: float) -> tuple[Array, Array]:
+    """s / sqrt(s + smoothing²) and its derivative in s: t = sqrt(s) but for a rounded tip, concave in s."""
+    root = library(s).sqrt(s + smoothing**2)
+    return s / root, (0.5 * s + smoothing**2) / root**3
+
+
+class L0(Penalty):
+    """phi(t) = 0 if t = 0 else 1: the number of unfused pairs. A value only; ``fusewise.exact`` minimises it."""
+
+    has_weight = False
+
+    def value(self, t: npt.ArrayLike) -> Array:
+        """phi(t)."""
+        t = _distances(t)
+        return (t > 0).astype(t.dtype)
+
+    def weight(self, t: npt.ArrayLike) -> Array:
+        """Refused: l0 has no quadratic majoriser."""
+        raise TypeError(
+            "L0 has no weight, so it cannot be minimised by reweighting: use a penalty that approximates it "
+            "(H1, Lp, MCP, ...), or fusewise.exact.solve_l0"
+        )
+
+    def value_and_weight(self, s: Array) -> tuple[Array, Array]:
+        """Refused, as ``weight``."""
+        return self.value(s), self.weight(s)
+
+
+class Lp(Penalty):
+    """phi(t) = t^p, 0 < p < 1 (p -> 0 tends to l0).
+
+    Smoothed as t² / (t² + smoothing²)^(1 - p/2): zero at zero, t^p (1 + O(smoothing²/t²)) away from it, and
+    weight(0) = smoothing^(p - 2).
+    """
+
+    saturates = False
+
+    def __init__(self, p: float = 0.5, smoothing: float = 1e-4):
+        self.p = p
+        self.smoothing = smoothing
+        self.check()
+
+    def check(self) -> None:
+        """0 < p < 1, smoothing > 0."""
+        if not 0 < self.p < 1:
+            raise ValueError(f"Lp needs 0 < p < 1, got p={self.p!r} (for p = 1 use L1, for p = 0 L0)")
+        _check_positive("smoothing", self.smoothing)
+
+    def value_and_weight(self, s: Array) -> tuple[Array, Array]:
+        """See the class."""
+        return _smooth_power(s, self.p, self.smoothing)
+
+    @property
+    def resolution(self) -> float:
+        """The smoothing."""
+        return self.smoothing
+
+
+class L1(Penalty):
+    """phi(t) = t: the convex (sum-of-norms) penalty, smoothed as t² / sqrt(t² + smoothing²)."""
+
+    saturates = False
+
+    def __init__(self, smoothing: float = 1e-4):
+        self.smoothing = smoothing
+        self.check()
+
+    def check(self) -> None:
+        """Smoothing > 0."""
+        _check_positive("smoothing", self.smoothing)
+
+    def value_and_weight(self, s: Array) -> tuple[Array, Array]:
+        """See the class."""
+        return _smooth_power(s, 1.0, self.smoothing)
+
+    @property
+    def resolution(self) -> float:
+        """The smoothing."""
+        return self.smoothing
+
+
+def _smooth_power(s: Array, p: float, smoothing: float) -> tuple[Array, Array]:
+    """s (s + a)^(p/2 - 1) with a = smoothing², and its derivative (s + a)^(p/2 - 2) (s p/2 + a)."""
+    shifted = s + smoothing**2
+    ratio = shifted ** (p / 2 - 1)
+    return s * ratio, ratio * (s * (p / 2) + smoothing**2) / shifted
+
+
+class _Saturating(Penalty):
+    """A penalty that rises from 0 to 1 over the scale sigma, and tends to l0 as sigma -> 0.
+
+    ``sigma=None`` lets the estimator choose the scale from the data; by itself such a penalty has unit scale.
+    """
+
+    def __init__(self, sigma: float | None = None):
+        self.sigma = sigma
+        self.check()
+
+    def check(self) -> None:
+        """Sigma > 0 where given."""
+        if self.sigma is not None:
+            _check_positive("sigma", self.sigma)
+
+    @property
+    def scale(self) -> float:
+        """Sigma, or 1 where none is set."""
+        return 1.0 if self.sigma is None else float(self.sigma)
+
+    @property
+    def reach(self) -> float | None:
+        """Sigma."""
+        return self.scale
+
+    @property
+    def resolution(self) -> float:
+        """A hundredth of sigma: far inside the dip at zero."""
+        return 0.01 * self.scale
+
+
+class H1(_Saturating):
+    """phi(t) = 1 - exp(-t² / (2 sigma²)), weight(t) = exp(-t² / (2 sigma²)) / (2 sigma²)."""
+
+    def value_and_weight(self, s: Array) -> tuple[Array, Array]:
+        """See the class."""
+        rate = 0.5 / self.scale**2
+        decay = library(s).exp(s * -rate)
+        decay = decay * (decay > library(s).finfo(decay.dtype).tiny ** 0.3)  # less holds nothing, and overflows
+        return 1 - decay, rate * decay
+
+
+class GemanMcClure(_Saturating):
+    """phi(t) = t² / (t² + sigma²), weight(t) = sigma² / (t² + sigma²)²."""
+
+    def value_and_weight(self, s: Array) -> tuple[Array, Array]:
+        """See the class."""
+        total = s + self.scale**2
+        return s / total, self.scale**2 / total**2
+
+
+class TruncatedL2(_Saturating):
+    """phi(t) = min(t² / sigma², 1); the weight is 1/sigma² within sigma and 0 beyond."""
+
+    def value_and_weight(self, s: Array) -> tuple[Array, Array]:
+        """See the class."""
+        inside = s < self.scale**2
+        return library(s).where(inside, s / self.scale**2, 1.0), library(s).where(inside, s * 0 + self.scale**-2, 0.0)
+
+
+class MCP(_Saturating):
+    """phi(t) = 1 - (1 - t/sigma)² for t < sigma, 1 beyond: the minimax concave penalty, scaled to saturate at 1.
+
+    t is smoothed as t² / sqrt(t² + smoothing²), with smoothing relative to sigma.
+    """
+
+    def __init__(self, sigma: float | None = None, smoothing: float = 1e-3):
+        self.smoothing = smoothing
+        super().__init__(sigma)
+
+    def check(self) -> None:
+        """Sigma > 0 where given, smoothing > 0."""
+        super().check()
+        _check_positive("smoothing", self.smoothing)
+
+    def value_and_weight(self, s: Array) -> tuple[Array, Array]:
+        """See the class."""
+        t, slope = _soft_modulus(s / self.scale**2, self.smoothing)
+        short = library(t).clip(1 - t, 0, None)
+        return 1 - short**2, 2 * short * slope / self.scale**2
+
+
+class SCAD(_Saturating):
+    """The smoothly clipped absolute deviation, scaled to saturate at t = sigma with value 1.
+
+    With t in units of sigma/a: phi rises as t up to 1, then along the parabola (2at - t² - 1) / (2(a - 1)) up to
+    t = a, where it levels at (a + 1)/2; all divided by (a + 1)/2. Smoothed as MCP.
+    """
+
+    def __init__(self, sigma: float | None = None, a: float = 3.7, smoothing: float = 1e-3):
+        self.a = a
+        self.smoothing = smoothing
+        super().__init__(sigma)
+
+    def check(self) -> None:
+        """Sigma > 0 where given, a > 2, smoothing > 0."""
+        super().check()
+        if not self.a > 2:
+            raise ValueError(f"SCAD needs a > 2, got a={self.a!r}")
+        _check_positive("smoothing", self.smoothing)
+
+    def value_and_weight(self, s: Array) -> tuple[Array, Array]:
+        """See the class."""
+        a, unit = self.a, (self.a / self.scale) ** 2
+        t, slope = _soft_modulus(s * unit, self.smoothing)
+        parabola = (2 * a * t - t * t - 1) / (2 * (a - 1))
+        where = library(t).where
+        value = where(t <= 1, t, where(t < a, parabola, (a + 1) / 2))
+        rise = library(t).clip((a - t) / (a - 1), 0, 1)
+        return value * (2 / (a + 1)), rise * slope * (unit * 2 / (a + 1))
+
+
+def _check_positive(name: str, value: Any) -> None:
+    if not (isinstance(value, Real) and 0 < float(value) < np.inf):
+        raise ValueError(f"{name} must be a positive number, got {value!r}")
+
+
+PENALTIES: dict[str, type[Penalty]] = {
+    "l0": L0,
+    "l1": L1,
+    "lp": Lp,
+    "h1": H1,
+    "mcp": MCP,
+    "scad": SCAD,
+    "truncated_l2": TruncatedL2,
+    "geman_mcclure": GemanMcClure,
+}
+
+
+def as_penalty(penalty: str | Penalty) -> Penalty:
+    """A penalty from its name, or as it is."""
+    return by_name("penalty", penalty, PENALTIES, Penalty)

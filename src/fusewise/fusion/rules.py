@@ -1,0 +1,65 @@
+"""The paper's path with what was left open chosen by simple rules: sigma, the lams, and the point to take."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.cluster.hierarchy import fcluster, linkage
+
+from fusewise.fusion.path import FusionPath
+from fusewise.fusion.setup import nearest_distances
+from fusewise.observations import Entries
+from fusewise.observations.entries import Real
+from fusewise.observations.groups import Labels, group_means, number_by_size
+from fusewise.pairs.distances import real_view
+
+#: lam is followed over so many doublings, from where it has no effect.
+DOUBLINGS = 24
+
+
+def choose_sigma(entries: Entries) -> float:
+    """Half the median distance between a point and its nearest neighbour (partial distances)."""
+    nearest = nearest_distances(entries)
+    positive = nearest[nearest > 0]
+    return 0.5 * float(np.median(positive)) if len(positive) else 1.0
+
+
+def lam_schedule(first: float) -> Real:
+    """lam doubled again and again from `first`."""
+    return first * 2.0 ** np.arange(DOUBLINGS)
+
+
+def longest_plateau(path: FusionPath) -> int:
+    """The point of the path whose partition persists over the most points; the last one of them.
+
+    Partitions into one group or without any are not candidates, unless there is nothing else.
+    """
+    best, best_length, length = len(path) - 1, 0, 0
+    for k, labels in enumerate(path.labels):
+        same = k > 0 and np.array_equal(labels, path.labels[k - 1])
+        length = length + 1 if same else 1
+        if path.n_clusters[k] >= 2 and length >= best_length:
+            best, best_length = k, length
+    return best
+
+
+def cut_to(path: FusionPath, n_clusters: int) -> tuple[int, Labels]:
+    """The point with the fewest groups of at least `n_clusters`, and its groups joined until so many are left.
+
+    Outliers count as groups of their own there: they are the first to be joined.
+    """
+    k = max((i for i, labels in enumerate(path.labels) if _n_groups(labels) >= n_clusters), default=0)
+    seen = path[k].observations.row_counts > 0
+    groups = path.labels[k][seen]
+    loose = np.flatnonzero(groups < 0)
+    groups[loose] = groups.max(initial=-1) + 1 + np.arange(len(loose))
+    if groups.max() > 0:
+        tree = linkage(real_view(group_means(path.centers(k)[seen], groups)), method="average")
+        groups = fcluster(tree, n_clusters, criterion="maxclust")[groups].astype(np.intp)
+    labels = np.full(len(seen), -1, dtype=np.intp)
+    labels[seen] = number_by_size(groups)
+    return k, labels
+
+
+def _n_groups(labels: Labels) -> int:
+    """Groups, each outlier counted as one."""
+    return int(labels.max(initial=-1)) + 1 + int(np.count_nonzero(labels < 0))

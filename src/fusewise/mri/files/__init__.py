@@ -1,0 +1,1 @@
+"""Scans and images as files."""

@@ -1,0 +1,160 @@
+"""Files of the trade: ISMRMRD and BART in; NIfTI, NumPy and BART out.
+
+What is read comes as ``Scan``: the arguments of ``fusewise.mri.reconstruct``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fusewise.mri.batches import Array
+
+EXTRA = 'pip install "fusewise[mri]"'
+
+#: Files of a series of images, by format.
+IMAGE_FILES = {"npy": ("images.npy",), "cfl": ("images.cfl", "images.hdr"), "nii": ("images.nii.gz",)}
+
+
+@dataclass(frozen=True, eq=False)
+class Scan:
+    """Samples of a series: gridded, T (x coils) x ny x nx with a mask, or T x coils x samples with a trajectory."""
+
+    kspace: Array
+    mask: Array | None = None
+    trajectory: Array | None = None
+    maps: Array | None = None
+
+
+def read_scan(path: str | Path, *, lines_per_frame: int = 10) -> Scan:
+    """Read a scan by the ending of its name.
+
+    ``.h5``, ``.mrd``  ISMRMRD, radial, frames of `lines_per_frame` successive readouts (unless the file counts frames);
+    ``.cfl``, ``.hdr`` BART, gridded: dimensions (y, x, 1, coils, ..., time at 10);
+    ``.npz``           arrays named kspace, mask, trajectory, maps, as ``fusewise mri simulate`` writes them;
+    ``.npy``           gridded k-space, zero where not sampled.
+    """
+    path = Path(path)
+    if not path.exists() and not path.with_suffix(".cfl").exists():
+        raise FileNotFoundError(f"no such file: {path}")
+    if path.suffix in (".h5", ".mrd"):
+        return read_ismrmrd(path, lines_per_frame)
+    if path.suffix in (".cfl", ".hdr"):
+        return _gridded(series_from_bart(read_cfl(path)))
+    if path.suffix == ".npy":
+        return _gridded(np.load(path))
+    if path.suffix == ".npz":
+        with np.load(path) as found:
+            if "kspace" not in found:
+                raise ValueError(f"{path.name} holds no array named kspace, but {', '.join(found) or 'nothing'}")
+            return Scan(found["kspace"], *(found.get(name) for name in ("mask", "trajectory", "maps")))
+    raise ValueError(f"cannot tell the format of {path.name}: use .h5, .mrd, .cfl, .npz or .npy")
+
+
+def write_scan(path: str | Path, scan: Scan, **truth: Array) -> None:
+    """Write a scan as ``.npz``, and what else is known of it."""
+    parts = {"kspace": scan.kspace, "mask": scan.mask, "trajectory": scan.trajectory, "maps": scan.maps}
+    arrays: dict[str, Any] = {name: part for name, part in parts.items() if part is not None} | truth
+    np.savez_compressed(path, **arrays)
+
+
+def write_images(path: str | Path, images: Array) -> None:
+    """Write images (T x ny x nx) by the ending: ``.npy``, ``.cfl`` (complex), ``.nii`` or ``.nii.gz`` (magnitude)."""
+    path = Path(path)
+    if path.name.endswith((".nii", ".nii.gz")):
+        write_nifti(path, images)
+    elif path.suffix == ".cfl":
+        ny, nx = images.shape[1:]
+        write_cfl(path, np.moveaxis(images, 0, 2).reshape(ny, nx, *(8 * [1]), len(images)))
+    elif path.suffix == ".npy":
+        np.save(path, images)
+    else:
+        raise ValueError(f"cannot write {path.name}: use .npy, .cfl, .nii or .nii.gz")
+
+
+def read_cfl(path: str | Path) -> Array:
+    """A BART array: dimensions in ``.hdr``, complex64 in column-major order in ``.cfl``."""
+    path = Path(path)
+    lines = path.with_suffix(".hdr").read_text().splitlines()
+    dimensions = [int(n) for n in lines[lines.index("# Dimensions") + 1].split()]
+    values = np.fromfile(path.with_suffix(".cfl"), dtype="<c8")
+    if values.size != np.prod(dimensions):
+        raise ValueError(f"{path.name}: the header says {np.prod(dimensions)} values, the file holds {values.size}")
+    return np.asarray(values.reshape(dimensions, order="F"))
+
+
+def write_cfl(path: str | Path, array: Array) -> None:
+    """Write an array as BART's ``.cfl`` and ``.hdr``."""
+    path = Path(path)
+    path.with_suffix(".hdr").write_text("# Dimensions\n" + " ".join(map(str, array.shape)) + "\n")
+    np.asarray(array, dtype="<c8").ravel(order="F").tofile(path.with_suffix(".cfl"))
+
+
+def series_from_bart(array: Array) -> Array:
+    """T x ny x nx, or T x coils x ny x nx, from BART's dimensions (y, x, z, coils, ..., time at index 10)."""
+    sides: list[int] = [*array.shape, *((16 - array.ndim) * [1])]
+    if any(side != 1 for axis, side in enumerate(sides) if axis not in (0, 1, 3, 10)):
+        raise ValueError(
+            f"BART array of dimensions {array.shape}: only y, x, coils (the 4th) and time (the 11th) may exceed 1"
+        )
+    series = array.reshape(sides[0], sides[1], sides[3], sides[10]).transpose(3, 2, 0, 1)
+    return series[:, 0] if sides[3] == 1 else series
+
+
+def write_nifti(path: str | Path, images: Array) -> None:
+    """Magnitudes as a NIfTI series (x, y, 1, time)."""
+    try:
+        import nibabel
+    except ImportError as error:
+        raise ImportError(f"NIfTI files need nibabel: {EXTRA}") from error
+    volume = np.abs(images).astype(np.float32).transpose(2, 1, 0)[:, :, None, :]
+    series: Any = nibabel.Nifti1Image
+    nibabel.save(series(volume, np.eye(4)), Path(path))
+
+
+def read_ismrmrd(path: str | Path, lines_per_frame: int) -> Scan:
+    """Radial readouts with trajectories. Frames are the file's repetitions, or runs of `lines_per_frame` readouts.
+
+    Noise scans are left out. Trajectories are taken as cycles per field of view if they exceed 0.5, and scaled by the
+    matrix size of the header to cycles per pixel.
+    """
+    try:
+        import ismrmrd
+    except ImportError as error:
+        raise ImportError(f"ISMRMRD files need ismrmrd: {EXTRA}") from error
+    file: Any = ismrmrd.Dataset(str(path), create_if_needed=False)
+    header = ismrmrd.xsd.CreateFromDocument(file.read_xml_header())
+    readouts = [file.read_acquisition(k) for k in range(file.number_of_acquisitions())]
+    file.close()
+    readouts = [a for a in readouts if not a.is_flag_set(ismrmrd.ACQ_IS_NOISE_MEASUREMENT)]
+    if not readouts or readouts[0].traj.shape[1] < 2:
+        raise ValueError(f"{Path(path).name}: no readouts with a trajectory (x, y)")
+    lines = np.stack([a.data for a in readouts])
+    # ISMRMRD names the axes x, y; ours are rows, columns.
+    places = np.stack([a.traj[:, [1, 0]] for a in readouts]).astype(float)
+    if np.abs(places).max() > 0.5:
+        size = header.encoding[0].encodedSpace.matrixSize
+        places = places / np.array([size.y, size.x])
+    repetitions = np.array([a.idx.repetition for a in readouts])
+    if repetitions.max() > 0:
+        lines_per_frame = int(np.bincount(repetitions).min())
+        kept = np.concatenate([np.flatnonzero(repetitions == r)[:lines_per_frame] for r in np.unique(repetitions)])
+        lines, places = lines[kept], places[kept]
+    n_frames = len(lines) // lines_per_frame
+    if n_frames < 3:
+        raise ValueError(f"{len(lines)} readouts make {n_frames} frames of {lines_per_frame}: too few")
+    used = n_frames * lines_per_frame
+    _, coils, readout = lines.shape
+    kspace = lines[:used].reshape(n_frames, lines_per_frame, coils, readout).swapaxes(1, 2)
+    return Scan(
+        kspace.reshape(n_frames, coils, -1).astype(np.complex64),
+        trajectory=places[:used].reshape(n_frames, lines_per_frame * readout, 2),
+    )
+
+
+def _gridded(kspace: Array) -> Scan:
+    seen = np.isfinite(kspace) & (kspace != 0)
+    return Scan(np.nan_to_num(kspace), mask=seen.any(axis=1) if kspace.ndim == 4 else seen)

@@ -1,0 +1,46 @@
+"""The centred, orthonormal Fourier transform of images, and k-space laid out as the FFT likes it."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import fft
+
+from fusewise.kernels.arrays import beside, cast, library
+from fusewise.mri.batches import Array, fft2, ifft2
+
+#: The image axes, always the last two.
+AXES = (-2, -1)
+
+
+def transform(images: Array) -> Array:
+    """k(f) = sum_x u(x) exp(-2 pi i f (x - c) / n) / n, c the central pixel, frequency 0 in the middle: unitary."""
+    return np.asarray(fft.fftshift(fft2(fft.ifftshift(images, axes=AXES)), axes=AXES))
+
+
+def invert(kspace: Array) -> Array:
+    """The inverse, and the adjoint, of ``transform``."""
+    return np.asarray(fft.fftshift(ifft2(fft.ifftshift(kspace, axes=AXES)), axes=AXES))
+
+
+def to_plain(kspace: Array) -> Array:
+    """k-space of the same images as the bare FFT gives it, so that no shift is paid for inside iterations.
+
+    Moving frequency 0 to the corner reorders the samples; moving the origin from the central pixel to the corner turns
+    each of them by a phase. Both are unitary and the same for all frames, so distances between frames stay.
+    """
+    shifts = fft if library(kspace) is np else library(kspace).fft
+    return turned(shifts.ifftshift(kspace, AXES))
+
+
+def turned(kspace: Array) -> Array:
+    """The second half of ``to_plain``: the phases, of k-space with frequency 0 in the corner already."""
+    ny, nx = kspace.shape[-2:]
+    turns = np.add.outer(fft.fftfreq(ny) * (ny // 2), fft.fftfreq(nx) * (nx // 2))
+    phases: Array = cast(beside(np.exp(-2j * np.pi * turns), kspace), kspace)
+    return kspace * phases
+
+
+def radii(shape: tuple[int, int]) -> Array:
+    """Distance of each k-space location from the centre, which is in the middle; 1 at the nearest edge."""
+    y, x = np.ogrid[: shape[0], : shape[1]]
+    return np.asarray(np.hypot(y - shape[0] // 2, x - shape[1] // 2) / (min(shape) / 2))

@@ -1,0 +1,140 @@
+"""Samples as the images see them: A'A u, A'b and ||b||², which is all that a solve on images asks of them.
+
+A_i'A_i is a convolution cut to the image, so FFTs are all it needs, on any device. On the grid it is circular, and its
+spectrum is the mask. Off the grid it is that of the point spread function of the samples, and circular on a grid of
+twice the size (Toeplitz embedding: Fessler et al. 2005): samples, trajectory and NUFFT are not needed any more.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy import fft
+
+from fusewise.kernels.arrays import batches, beside, cast, each, library, zeros
+from fusewise.mri.batches import Array, cropped_ifft, fft2, padded_fft
+from fusewise.mri.sampling.operators import Gridded, Nufft
+from fusewise.mri.sampling.sums import FourierSums
+
+
+@dataclass(frozen=True, eq=False)
+class Convolution:
+    """u_i -> sum_c conj(m_c) C F^-1 (h_i F(P (m_c u_i))): P fills an image up with zeros, C cuts it out again.
+
+    Attributes
+    ----------
+    spectra : T x my x mx, h: real, at least as large as the images.
+    maps : coils x ny x nx, m; None: one coil that sees everything alike.
+    """
+
+    spectra: Array
+    maps: Array | None = None
+
+    def __add__(self, other: Convolution) -> Convolution:
+        """With the same maps."""
+        return Convolution(self.spectra + other.spectra, self.maps)
+
+    def __call__(self, images: Array) -> Array:
+        """Of images T x ny x nx, a batch of frames at a time."""
+        coils = 1 if self.maps is None else len(self.maps)
+        entries = coils * self.spectra.shape[1] * self.spectra.shape[2]
+        out: Array = library(images).empty_like(images)
+
+        def apply(some: slice) -> None:
+            out[some] = self._filtered(images[some], self.spectra[some])
+
+        each(apply, batches(len(images), entries, images), images)
+        return out
+
+    def _filtered(self, images: Array, spectra: Array) -> Array:
+        (ny, nx), (my, mx) = images.shape[1:], spectra.shape[1:]
+        seen = images[:, None] if self.maps is None else images[:, None] * self.maps
+        # Along x first, and last: rows of zeros need no transform.
+        waves = padded_fft(padded_fft(seen, mx, -1), my, -2)
+        waves *= spectra[:, None]
+        seen = cropped_ifft(cropped_ifft(waves, ny, -2), nx, -1)
+        return seen[:, 0] if self.maps is None else (seen * self.maps.conj()).sum(axis=1)
+
+
+@dataclass(frozen=True, eq=False)
+class NormalEquations:
+    """||A u - b||² = <u, A'A u> - 2 Re <u, A'b> + ||b||².
+
+    Attributes
+    ----------
+    normal : images (T x ny x nx) to A'A u.
+    target : A'b.
+    energy : ||b||².
+    """
+
+    normal: Convolution
+    target: Array
+    energy: float
+
+    def __add__(self, other: NormalEquations) -> NormalEquations:
+        """Of the samples of both."""
+        return NormalEquations(self.normal + other.normal, self.target + other.target, self.energy + other.energy)
+
+    def mean(self) -> NormalEquations:
+        """Of one image for all frames: the mean over them of ||A_i u - b_i||²."""
+        normal = Convolution(self.normal.spectra.mean(axis=0)[None], self.normal.maps)
+        return NormalEquations(normal, self.target.mean(axis=0)[None], self.energy / len(self.target))
+
+    def about(self, image: Array) -> NormalEquations:
+        """In deviations of the frames from one image."""
+        images = library(self.target).zeros_like(self.target) + image
+        return NormalEquations(self.normal, self.target - self.normal(images), self.misfit(images))
+
+    def misfit(self, images: Array) -> float:
+        """||A u - b||², the terms summed in double precision since they all but cancel."""
+        products = images.conj() * (self.normal(images) - 2 * self.target)
+        return self.energy + float(products.real.sum(dtype=library(images).float64))
+
+
+def on_grid_equations(sampling: Gridded, samples: Array, weights: Array | None = None) -> NormalEquations:
+    """sum_is w_s |(A u - b)_is|² over the samples (T x coils x ny x nx) where the mask is True; w: ny x nx, None: 1."""
+    seen = samples * sampling.mask[:, None]
+    spectra = sampling.mask * library(samples).ones_like(samples[0, 0].real)
+    shared = seen
+    if weights is not None:
+        spectra, shared = spectra * weights, seen * weights
+    size = float((seen.conj() * shared).real.sum(dtype=library(samples).float64))
+    return NormalEquations(Convolution(spectra, sampling.maps), sampling.adjoint(shared), size)
+
+
+def off_grid_equations(operator: Nufft | FourierSums, samples: Array, weights: Array) -> NormalEquations:
+    """sum_is w_is |(A u - b)_is|².
+
+    Parameters
+    ----------
+    operator, samples : A, and b (T x coils x samples), where to compute.
+    weights : T x samples on the host, w: not negative; 0 leaves a sample out.
+    """
+    xp = library(samples)
+    shares = cast(beside(weights, samples), samples.real)[:, None]
+    normal = Convolution(point_spread_spectra(operator, weights), operator.maps)
+    size = float((xp.square(abs(samples)) * shares).sum(dtype=xp.float64))
+    return NormalEquations(normal, operator.adjoint(samples * shares), size)
+
+
+def point_spread_spectra(operator: Nufft | FourierSums, weights: Array) -> Array:
+    """The spectra h of ``Convolution`` for A_i' W_i A_i with weights T x samples: real, by the symmetry of the spread.
+
+    p_i(d) = sum_s w_is exp(2 pi i k_is . d) / (ny nx) is what the convolution needs for |d| < (ny, nx), laid out in a
+    circle of any size at least twice that, less one; the size is one that the FFT likes.
+    """
+    frames, ny, nx = operator.shape
+    my, mx = (fft.next_fast_len(2 * n - 1) for n in (ny, nx))
+    one = zeros((1, 2 * ny - 1, 2 * nx - 1), operator.maps) + 1
+    # The adjoint divides by the root of its own pixels, and ``fft2`` by that of the circle's.
+    scale = np.sqrt((2 * ny - 1) * (2 * nx - 1) * my * mx) / (ny * nx)
+    shares = cast(beside(scale * weights, one), one.real)
+    spread = replace(operator, maps=one).adjoint(shares[:, None])
+    xp = library(spread)
+    out: Array = zeros((frames, my, mx), spread.real)
+    for some in batches(frames, my * mx, spread):
+        circles = zeros((len(spread[some]), my, mx), spread)
+        circles[:, : 2 * ny - 1, : 2 * nx - 1] = spread[some]
+        out[some] = fft2(xp.roll(circles, (1 - ny, 1 - nx), (1, 2)), overwrite=True).real
+    return out

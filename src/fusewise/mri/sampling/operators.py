@@ -1,0 +1,217 @@
+"""Sampling operators A_i of frames, all frames at once: images (T x ny x nx) to samples and back.
+
+Every operator has ``forward`` (A u) and ``adjoint`` (A' b), exact adjoints of each other, and A' A of norm about 1 per
+unit of sampling density. ``FourierObservations`` makes of an operator and its samples an observation model of the core,
+so that the one fusion loop serves them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from fusewise.mri.batches import Array, fft2, ifft2, threads
+from fusewise.mri.sampling.fourier import invert, transform
+
+
+class FrameOperator(Protocol):
+    """A: images to samples, frame by frame."""
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """(T, ny, nx)."""
+        ...
+
+    def forward(self, images: Array) -> Array:
+        """A_i u_i."""
+        ...
+
+    def adjoint(self, samples: Array) -> Array:
+        """A_i' b_i."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Cartesian:
+    """A_i u = mask_i * F(maps * u), F the centred unitary FFT: samples T x coils x ny x nx, zero off the mask.
+
+    Attributes
+    ----------
+    mask : T x ny x nx booleans.
+    maps : coils x ny x nx sensitivities; None: one coil that sees everything alike, and samples T x ny x nx.
+    """
+
+    mask: Array
+    maps: Array | None = None
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """(T, ny, nx)."""
+        t, ny, nx = self.mask.shape
+        return t, ny, nx
+
+    def forward(self, images: Array) -> Array:
+        """A_i u_i."""
+        if self.maps is None:
+            return transform(images) * self.mask
+        return transform(images[:, None] * self.maps) * self.mask[:, None]
+
+    def adjoint(self, samples: Array) -> Array:
+        """A_i' b_i."""
+        if self.maps is None:
+            return invert(samples * self.mask)
+        return np.asarray((invert(samples * self.mask[:, None]) * self.maps.conj()).sum(axis=1))
+
+
+@dataclass(frozen=True, eq=False)
+class Gridded:
+    """``Cartesian`` as the solves use it: FFTs without shifts, any library's arrays, and always T x coils x ny x nx.
+
+    Attributes
+    ----------
+    mask : T x ny x nx, in the plain layout (``fourier.to_plain``).
+    maps : coils x ny x nx; None: one coil that sees everything alike.
+    """
+
+    mask: Array
+    maps: Array | None = None
+
+    def forward(self, images: Array) -> Array:
+        """A u."""
+        seen = images[:, None] if self.maps is None else images[:, None] * self.maps
+        return fft2(seen) * self.mask[:, None]
+
+    def adjoint(self, samples: Array) -> Array:
+        """A' b, for samples that are zero off the mask."""
+        seen = ifft2(samples)
+        return seen[:, 0] if self.maps is None else (seen * self.maps.conj()).sum(axis=1)
+
+
+@dataclass(frozen=True, eq=False)
+class Nufft:
+    """A_i u (c, s) = sum_x maps_c(x) u(x) exp(-2 pi i k_is . (x - centre)) / sqrt(ny nx): samples T x coils x samples.
+
+    Computed by finufft, the coils of a frame in one transform, to 1e-6 in single and 1e-10 in double precision.
+
+    Attributes
+    ----------
+    trajectory : T x samples x 2 positions (along y, along x) in cycles per pixel, in [-0.5, 0.5].
+    maps : coils x ny x nx; ones of shape 1 x ny x nx for a single coil.
+    double : whether to compute in double precision.
+    """
+
+    trajectory: Array
+    maps: Array
+    double: bool = False
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """(T, ny, nx)."""
+        return len(self.trajectory), int(self.maps.shape[1]), int(self.maps.shape[2])
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Of images and samples."""
+        return np.dtype(np.complex128 if self.double else np.complex64)
+
+    def forward(self, images: Array) -> Array:
+        """A_i u_i."""
+        maps = np.ascontiguousarray(self.maps, dtype=self.dtype)
+        out = np.empty((self.shape[0], len(maps), self.trajectory.shape[1]), self.dtype)
+
+        def sample(plan: Any, t: int) -> None:
+            out[t] = plan.execute(maps * images[t].astype(self.dtype, copy=False))
+
+        self._each_frame(2, sample)
+        return np.asarray(out * self._scale)
+
+    def adjoint(self, samples: Array) -> Array:
+        """A_i' b_i."""
+        weights = self.maps.conj().astype(self.dtype, copy=False)
+        out = np.empty(self.shape, self.dtype)
+
+        def spread(plan: Any, t: int) -> None:
+            grids = plan.execute(np.ascontiguousarray(samples[t], dtype=self.dtype)).reshape(weights.shape)
+            out[t] = (weights * grids).sum(axis=0)
+
+        self._each_frame(1, spread)
+        return np.asarray(out * self._scale)
+
+    @property
+    def _scale(self) -> Any:
+        return self.dtype.type(1 / np.sqrt(self.shape[1] * self.shape[2])).real
+
+    def _each_frame(self, kind: int, work: Callable[[Any, int], None]) -> None:
+        """Call `work` with a plan (1: the adjoint, 2: A) set to a frame's points, and the frame's number.
+
+        Each thread takes a share of the frames: a frame by itself is too small to be shared.
+        """
+        angles = 2 * np.pi * np.moveaxis(self.trajectory, 2, 1)
+        points = np.ascontiguousarray(angles, dtype=np.float64 if self.double else np.float32)
+        shares = np.array_split(np.arange(len(points)), min(threads(), len(points)))
+        plans = [self._plan(kind, threads() // len(shares)) for _ in shares]
+
+        def run(plan: Any, share: Array) -> None:
+            for t in share:
+                plan.setpts(points[t, 0], points[t, 1])
+                work(plan, t)
+
+        with ThreadPoolExecutor(len(shares)) as pool:
+            list(pool.map(run, plans, shares))
+
+    def _plan(self, kind: int, n_threads: int) -> Any:
+        try:
+            import finufft
+        except ImportError as error:
+            raise ImportError('samples off the grid need finufft: pip install "fusewise[mri]"') from error
+        accuracy = 1e-10 if self.double else 1e-6
+        settings = {"eps": accuracy, "dtype": self.dtype, "nthreads": n_threads}
+        return finufft.Plan(kind, self.shape[1:], n_trans=len(self.maps), isign=1 if kind == 1 else -1, **settings)
+
+
+@dataclass(frozen=True, eq=False)
+class Foreign:
+    """One operator of another library for each frame: mri-nufft, sigpy, PyLops, or anything with a pair of methods.
+
+    Understood: ``op``/``adj_op`` (mri-nufft), a callable with ``H`` (sigpy), ``matvec``/``rmatvec`` (PyLops, scipy).
+
+    Attributes
+    ----------
+    operators : T operators whose samples have one common shape.
+    image_shape : (ny, nx).
+    """
+
+    operators: Sequence[Any]
+    image_shape: tuple[int, int]
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """(T, ny, nx)."""
+        return (len(self.operators), *self.image_shape)
+
+    def forward(self, images: Array) -> Array:
+        """A_i u_i."""
+        return np.stack([methods_of(a)[0](u) for a, u in zip(self.operators, images, strict=True)])
+
+    def adjoint(self, samples: Array) -> Array:
+        """A_i' b_i."""
+        found = [np.asarray(methods_of(a)[1](b)) for a, b in zip(self.operators, samples, strict=True)]
+        return np.stack([image.reshape(self.image_shape) for image in found])
+
+
+def methods_of(operator: Any) -> tuple[Callable[[Array], Any], Callable[[Array], Any]]:
+    """The forward and adjoint methods of a foreign operator."""
+    if hasattr(operator, "op") and hasattr(operator, "adj_op"):
+        return operator.op, operator.adj_op
+    if hasattr(operator, "matvec") and hasattr(operator, "rmatvec"):
+        return lambda u: operator.matvec(u.ravel()), lambda b: operator.rmatvec(b.ravel())
+    if callable(operator) and hasattr(operator, "H"):
+        return operator, operator.H
+    raise TypeError(
+        f"{type(operator).__name__} is no operator we know: it needs op and adj_op, matvec and rmatvec, "
+        "or to be callable with an adjoint H"
+    )

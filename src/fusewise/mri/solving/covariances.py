@@ -1,0 +1,228 @@
+"""How alike the frames are: the H1 weights of pairs of frames, read as a covariance in time.
+
+With d_ij the distance of frames i and j (in some part of k-space or of the image), the H1 weight of the pair,
+
+    K_ij = exp(-d_ij² / (2 sigma²)),
+
+is a positive definite kernel. Fusion asks that like frames be equal; the kernel asks the same and forgives more: the
+estimate of a frame is the interpolation, along the manifold of frames, of what its neighbours saw. Interpolation has
+no bias where frames change linearly between neighbours, which averaging (the graph Laplacian) has.
+
+sigma² is `scale` times the median squared distance, so that one unit-free number serves every part of the data.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from fusewise.kernels.arrays import (
+    add_to_diagonals,
+    as_real,
+    batches,
+    beside,
+    double,
+    each,
+    inverse,
+    library,
+    medians,
+    real_times,
+    to_host,
+    zeros,
+)
+from fusewise.mri.batches import Array
+from fusewise.mri.solving.tiles import Tiles
+
+#: Kernels are built and applied in single precision: their error is far below that of any reconstruction.
+PRECISION = np.float32
+
+
+def gram(rows: Array) -> Array:
+    """Re <u_i, u_j> of rows about their mean."""
+    rows = rows.reshape(len(rows), -1)
+    real: Array = as_real(rows - rows.mean(axis=0))
+    return real @ real.T
+
+
+def squared_distances(gram: Array) -> Array:
+    """d_ij² = G_ii + G_jj - 2 G_ij, from the real Gram matrix of the frames; one matrix or many (... x T x T)."""
+    squares: Array = library(gram).diagonal(gram, 0, -2, -1)
+    distances: Array = squares[..., :, None] + squares[..., None, :] - 2 * gram
+    return distances.clip(0)
+
+
+def median_distance(distances: Array) -> Array:
+    """Median (on the host) of the squared distances of different frames, ... x T x T; 1 where all frames are equal."""
+    above = np.flatnonzero(np.triu(np.ones(distances.shape[-2:], dtype=bool), 1))
+    if not len(above):
+        return np.ones(distances.shape[:-2])
+    flat = distances.reshape(*distances.shape[:-2], -1)
+    middle = medians(flat[..., beside(above, distances)])
+    return np.where(middle > 0, middle, 1.0)
+
+
+def h1_kernel(distances: Array, variance: float | Array) -> Array:
+    """exp(-d² / (2 sigma²)), sigma² = `variance`."""
+    return library(distances).exp(distances * (-0.5 / variance))  # type: ignore[no-any-return]
+
+
+def mixed_kernel(distances: Array, variance: float | Array) -> Array:
+    """Mean of two H1 kernels, at sigma² and at 4 sigma²: near frames weigh most, and far ones are not forgotten."""
+    narrow = h1_kernel(distances, variance)
+    sqrt = library(distances).sqrt
+    return 0.5 * (narrow + sqrt(sqrt(narrow)))  # type: ignore[no-any-return]
+
+
+def effective_rank(kernel: Array, noise: float) -> int:
+    """tr K (K + lam I)^-1 = T - lam tr (K + lam I)^-1, rounded: the directions in time that stand out of the noise."""
+    system = double(kernel) + 0.0
+    add_to_diagonals(system, noise)
+    return round(len(kernel) - noise * float(library(kernel).trace(inverse(system))))
+
+
+@dataclass(frozen=True, eq=False)
+class LocalMatrices:
+    """A T x T matrix for each tile of the image, for the time course of every pixel of it.
+
+    Attributes
+    ----------
+    tiles : of the image.
+    matrices : tiles x T x T.
+    """
+
+    tiles: Tiles
+    matrices: Array
+
+    def __call__(self, images: Array, out: Array | None = None) -> Array:
+        """sum_j M_ij(x) u_j(x); `out` may be the images themselves."""
+        found: Array = library(images).empty_like(images) if out is None else out
+
+        def multiply(batch: tuple[slice, Any]) -> None:
+            some, where = batch
+            part = images[where]
+            found[where] = real_times(self.matrices[some], _by_tile(part)).swapaxes(0, 1).reshape(part.shape)
+
+        each(multiply, self.tiles.batches(images), images)
+        return found
+
+    def mean(self) -> Array:
+        """M(x) averaged over the image; of a covariance, that which every single k-space location has."""
+        weights = (self.tiles.areas / self.tiles.areas.sum()).astype(PRECISION)
+        flat = self.matrices.reshape(len(weights), -1)
+        return (beside(weights, flat) @ flat).reshape(self.matrices.shape[1:])  # type: ignore[no-any-return]
+
+
+@dataclass(frozen=True, eq=False)
+class LocalKernels:
+    """A covariance in time that differs from place to place: K(x) = variance(x) x H1 weights of the frames around x.
+
+    The heart and the diaphragm move apart, so no one weight per pair of whole frames fits both. The image is cut into
+    tiles; the distances of the frames in a tile are those under a Gaussian window about it, and the tile's mean
+    squared deviation from the mean frame is its variance: where nothing moves, nothing is made up.
+
+    Attributes
+    ----------
+    tiles : of the image.
+    distances : tiles x T x T, squared distances per pixel.
+    medians : tiles, the median of those of different frames (on the host).
+    variances : tiles, mean squared deviation per pixel (on the host).
+    scale : sigma² in units of each tile's median squared distance.
+    """
+
+    tiles: Tiles
+    distances: Array
+    medians: Array
+    variances: Array
+    scale: float
+
+    @classmethod
+    def of(cls, images: Array, scale: float, side: float = 12.0, window: float = 12.0) -> LocalKernels:
+        """Kernels of a series of images.
+
+        Parameters
+        ----------
+        images : T x ny x nx.
+        scale : see the class.
+        side : of a tile, in pixels.
+        window : standard deviation of the Gaussian window, in pixels.
+        """
+        tiles = Tiles.of((images.shape[1], images.shape[2]), side)
+        moving = images - images.mean(axis=0)
+        frames, count = len(images), len(tiles.areas)
+        grams = zeros((count, frames, frames), as_real(moving[0, 0]))
+
+        def compare(batch: tuple[slice, Any]) -> None:
+            some, where = batch
+            parts = as_real(_by_tile(moving[where]))
+            grams[some] = parts @ parts.swapaxes(1, 2)
+
+        each(compare, tiles.batches(images), images)
+        blur = beside(tiles.smoother(window).astype(PRECISION), grams)
+        pairs = grams.reshape(count, -1)
+
+        def smooth(some: slice) -> None:
+            pairs[:, some] = blur @ pairs[:, some]
+
+        each(smooth, batches(frames**2, count, grams), grams)
+        variances = to_host(library(images).einsum("cii->c", grams)) / frames
+        middles = np.empty(count)
+
+        def measure(some: slice) -> None:
+            grams[some] = squared_distances(grams[some])
+            middles[some] = median_distance(grams[some])
+
+        each(measure, batches(count, frames**2, grams), grams)
+        return cls(tiles, grams, middles, variances, scale)
+
+    def at(self, scale: float) -> LocalKernels:
+        """The same distances at another scale."""
+        return replace(self, scale=scale)
+
+    @property
+    def variance(self) -> float:
+        """Mean over the image of the variance of a pixel: the unit of the noise level."""
+        return float(np.average(self.variances, weights=self.tiles.areas))
+
+    def covariance(self) -> LocalMatrices:
+        """K(x); nil in tiles whose variance is nil beside the others'."""
+        return self._covariance
+
+    @cached_property
+    def _covariance(self) -> LocalMatrices:
+        return LocalMatrices(self.tiles, self._evaluated())
+
+    def shrunk(self, density: float, noise: float) -> LocalMatrices:
+        """(density K(x) + noise I)^-1."""
+        kernels = self._evaluated()
+
+        def invert(some: slice) -> None:
+            # In double precision: where a tile moves most, noise is little beside the kernel.
+            system = double(density * kernels[some])
+            add_to_diagonals(system, noise)
+            kernels[some] = inverse(system)
+
+        each(invert, batches(len(kernels), kernels.shape[1] ** 2, kernels), kernels)
+        return LocalMatrices(self.tiles, kernels)
+
+    def _evaluated(self) -> Array:
+        heights = np.where(self.variances > 1e-6 * self.variances.max(initial=0), self.variances, 0)
+        widths, heights = (
+            beside(values.astype(PRECISION)[:, None, None], self.distances)
+            for values in (self.scale * self.medians, heights)
+        )
+        kernels: Array = library(self.distances).empty_like(self.distances)
+
+        def evaluate(some: slice) -> None:
+            kernels[some] = heights[some] * mixed_kernel(self.distances[some], widths[some])
+
+        each(evaluate, batches(len(kernels), kernels.shape[1] ** 2, kernels), kernels)
+        return kernels
+
+
+def _by_tile(pixels: Array) -> Array:
+    """Pixels T x (tiles x) height x width of tiles, as tiles x T x pixels."""
+    count = 1 if pixels.ndim == 3 else pixels.shape[1]
+    return pixels.reshape(len(pixels), count, -1).swapaxes(0, 1)

@@ -1,0 +1,129 @@
+"""k-space on a grid to images: kernels by band, then kernels by place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+import numpy as np
+from scipy import fft
+
+from fusewise.kernels.arrays import beside, library, real_times, single
+from fusewise.kernels.devices import Placement
+from fusewise.mri.batches import Array, ifft2
+from fusewise.mri.result import Reconstruction
+from fusewise.mri.sampling.fourier import AXES, radii, to_plain
+from fusewise.mri.sampling.normal_equations import on_grid_equations
+from fusewise.mri.sampling.operators import Gridded
+from fusewise.mri.solving.columns import ColumnInverse, Columns
+from fusewise.mri.solving.held_out import Choice, choose_bands, hold_out, stand_ins
+from fusewise.mri.solving.navigator import Bands, common_locations
+from fusewise.mri.solving.places import Places, Teller, kernels_by_place
+from fusewise.mri.solving.ways import ByImage, BySample, Solver
+
+
+def reconstruct_gridded(
+    kspace: Array,
+    mask: Array,
+    maps: Array | None,
+    navigator: Array | None,
+    rng: np.random.Generator,
+    place: Placement,
+    tell: Teller,
+) -> Reconstruction:
+    """Images from k-space on a grid.
+
+    Parameters
+    ----------
+    kspace : T x coils x ny x nx, complex64, the centre in the middle, zero where not sampled.
+    mask : T x ny x nx.
+    maps : coils x ny x nx; None: a single coil that sees everything alike.
+    navigator, rng, place, tell : see ``fusewise.mri.reconstruct``; where to compute, and who is told.
+    """
+    shape = mask.shape[1], mask.shape[2]
+    where = radii(shape)
+    held = hold_out(mask, np.asarray(mask.all(axis=0)), rng)
+    if navigator is None or navigator.dtype == bool:
+        common = common_locations(mask) if navigator is None else navigator
+        coils = (coil[:, common] for coil in kspace.swapaxes(0, 1))
+        bands = Bands.of_coils(coils, (mask & ~held)[:, common], where[common], place)
+    else:
+        bands = Bands.of_signal(place(navigator))
+    tell(f"{mask.mean():.1%} sampled; frames compared in {len(bands)} bands")
+
+    mask, where, held = (fft.ifftshift(array, axes=AXES) for array in (mask, where, held))
+    samples = to_plain(place(kspace))
+    sampling = Gridded(place(mask), None if maps is None else place(maps))
+    fitted = by_location(mask & ~held, where, bands, samples)
+    start, choice = start_from_bands(bands, samples.swapaxes(0, 1), mask & ~held, where, rng, sampling.maps, fitted)
+    tell(f"bands: scale {choice.scale}, noise {choice.noise}: left out {choice.score:.2f} dB")
+
+    mean = start.mean(axis=0)
+    deviations = samples - sampling.forward(mean[None])
+    using, sparing = replace(sampling, mask=sampling.mask & ~place(held)), replace(sampling, mask=place(held))
+    known, unseen = (on_grid_equations(part, deviations) for part in (using, sparing))
+    judge = on_grid_equations(sparing, deviations, place(stand_ins(mask)))
+    ways: list[Solver] = [ByImage(known, unseen, float(mask.mean()))]
+    if maps is None:
+        every = by_location(mask, where, bands, samples)
+        ways.append(BySample(deviations[:, 0], fitted, every))
+    return Places(ways, judge, kernels_by_place(start), choice.noise).solve(mean, choice, tell)
+
+
+def by_location(mask: Array, where: Array, bands: Bands, like: Array) -> Columns:
+    """Frames of a mask T x ny x nx as rows with missing entries: a location is a column, of the kind of its band."""
+    return Columns.of(mask.reshape(len(mask), -1), like, bands.which(where.ravel()))
+
+
+def start_from_bands(
+    bands: Bands,
+    coils: Iterable[Array],
+    mask: Array,
+    where: Array,
+    rng: np.random.Generator,
+    maps: Array | None,
+    columns: Columns | None = None,
+) -> tuple[Array, Choice]:
+    """Images under one kernel for each band, each coil's k-space by itself, then combined by the maps.
+
+    Parameters
+    ----------
+    bands : distances of the frames.
+    coils : T x ny x nx k-space of each coil (plain layout).
+    mask, where : T x ny x nx, what to use of it, and the radius of each location (1 at the edge).
+    rng : chooses the locations by which scale and noise are chosen, for all coils by the first.
+    maps : coils x ny x nx; None: one coil that sees everything alike.
+    columns : ``by_location`` of the mask, if that is known.
+    """
+    seen, radius = mask.reshape(len(mask), -1), where.ravel()
+    coils = iter(coils)
+    mean, values = about_mean(next(coils), seen)
+    bands = bands.beside(values)
+    choice = choose_bands(bands, values, seen, radius, rng)
+    columns = by_location(mask, where, bands, values) if columns is None else columns
+    kernels = bands.kernels(choice.scale)
+    inverse = ColumnInverse.under(kernels, columns, choice.noise)
+    members = [beside(np.flatnonzero(bands.which(radius) == band), values) for band in range(len(bands))]
+
+    def estimated(mean: Array, values: Array) -> Array:
+        found = columns.unpack(inverse(columns.pack(values)))
+        for kernel, here in zip(single(kernels), members, strict=True):
+            found[:, here] = real_times(kernel, found[:, here])
+        found += mean
+        return ifft2(found.reshape(mask.shape), overwrite=True)
+
+    images = estimated(mean, values)
+    if maps is None:
+        return images, choice
+    images = images * maps[0].conj()
+    for kspace, sensitivity in zip(coils, maps[1:], strict=True):
+        images += sensitivity.conj() * estimated(*about_mean(kspace, seen))
+    return images / library(maps).square(abs(maps)).sum(axis=0).clip(1e-6), choice
+
+
+def about_mean(kspace: Array, mask: Array) -> tuple[Array, Array]:
+    """Mean over the frames that saw each location, and the samples' deviations from it (T x P, zero where hidden)."""
+    seen = beside(mask, kspace)
+    values = kspace.reshape(mask.shape) * seen
+    mean = values.sum(axis=0) * beside((1 / np.maximum(mask.sum(axis=0), 1)).astype(np.float32), kspace)
+    return mean, (values - mean) * seen

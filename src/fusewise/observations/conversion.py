@@ -1,0 +1,147 @@
+"""From whatever holds a table to ``Entries``, with errors that say what is wrong and where."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+from sklearn.utils import check_array
+from sklearn.utils.validation import _get_feature_names
+
+from fusewise.observations.blocks import COMPLEX, FLOATS, ArrayBlocks, RowBlocks
+from fusewise.observations.checks import check_size, refuse, refuse_infinite
+from fusewise.observations.entries import Entries, Mask, Values
+from fusewise.observations.kinds import Table
+from fusewise.observations.sparse import SparseEntries
+from fusewise.observations.streamed import StreamedEntries
+
+#: Entries, hidden ones counted, up to which a table is held as an array with a mask: 0.6 GB of doubles.
+DENSE_ENTRIES = 64_000_000
+
+
+def as_table(X: Any, *, min_rows: int = 2) -> Table:
+    """Read a table with holes, whatever its size: as ``as_entries`` does where that is small.
+
+    Parameters
+    ----------
+    X : whatever ``as_entries`` reads, and ``RowBlocks``. Of more than `DENSE_ENTRIES`, a sparse matrix is kept as it
+        is (``SparseEntries``), and a ``numpy.memmap`` or ``RowBlocks`` is left where it is (``StreamedEntries``).
+    min_rows : fewest rows accepted.
+    """
+    if isinstance(X, SparseEntries | StreamedEntries):
+        return X
+    if isinstance(X, np.memmap) and X.ndim == 2 and X.size > DENSE_ENTRIES:
+        X = ArrayBlocks(X)
+    table: SparseEntries | StreamedEntries
+    if isinstance(X, RowBlocks) and callable(X.blocks):  # a frame may have a column of that name
+        check_size(X.shape, min_rows)
+        table = StreamedEntries.of(X)
+    elif sparse.issparse(X):
+        table = as_sparse_entries(X, min_rows=min_rows)
+    else:
+        return as_entries(X, min_rows=min_rows)
+    return table.dense() if table.shape[0] * table.shape[1] <= DENSE_ENTRIES else table
+
+
+def as_entries(X: Any, mask: npt.ArrayLike | None = None, *, min_rows: int = 2) -> Entries:
+    """Read a table with holes.
+
+    Parameters
+    ----------
+    X : array, nested list, pandas or polars frame: NaN (or null) is a hole. scipy.sparse: the stored entries are
+        observed, explicit zeros among them, and nothing else is. float32, float64, complex64 and complex128 are
+        kept; other numbers become float64. An ``Entries`` passes through.
+    mask : booleans of the same shape, True where observed; what it hides, and NaN, are holes.
+    min_rows : fewest rows accepted.
+
+    Returns
+    -------
+    Entries
+    """
+    if isinstance(X, Entries) and mask is None:
+        return X
+    names = _get_feature_names(X)
+    if sparse.issparse(X):
+        if mask is not None:
+            raise ValueError("a sparse table has its own mask (what is stored is observed): pass X alone")
+        return as_sparse_entries(X, min_rows=min_rows).dense()
+    values = _as_numbers(X, min_rows)
+    observed = ~np.isnan(values)
+    if mask is not None:
+        observed &= _as_mask(mask, values.shape)
+    refuse_infinite(values, observed, names)
+    values = np.where(observed, values, 0)
+    return Entries(values, observed, None if names is None else tuple(map(str, names)))
+
+
+def as_sparse_entries(X: Any, *, min_rows: int = 2) -> SparseEntries:
+    """Read a sparse table without filling it up: the stored entries are observed, NaN among them excepted."""
+    check_size(X.shape, min_rows)
+    rows = sparse.csr_matrix(X, copy=True)
+    rows.sum_duplicates()
+    if rows.dtype not in FLOATS + COMPLEX:
+        rows = rows.astype(np.float64)
+    seen = ~np.isnan(rows.data)
+    if not seen.all():
+        kept = np.concatenate([[0], np.cumsum(seen)])
+        rows = sparse.csr_matrix((rows.data[seen], rows.indices[seen], kept[rows.indptr]), rows.shape)
+    infinite = np.flatnonzero(np.isinf(rows.data))
+    if len(infinite):
+        row = int(np.searchsorted(rows.indptr, infinite[0], side="right")) - 1
+        refuse(row, int(rows.indices[infinite[0]]), len(infinite) - 1, None)
+    return SparseEntries(rows)
+
+
+def _as_numbers(X: Any, min_rows: int) -> Values:
+    """A 2-D array of real or complex floats."""
+    if is_complex(X):
+        X = np.asarray(X)
+        if X.ndim != 2:
+            raise ValueError(
+                f"Expected 2D array, got {X.ndim}D array instead: one row per point, one column per feature"
+            )
+        check_size(X.shape, min_rows)
+        kept: Values = X if X.dtype in COMPLEX else X.astype(np.complex128)
+        return kept
+    try:
+        array = check_array(X, dtype=FLOATS, ensure_all_finite=False, ensure_min_samples=min_rows)
+    except ValueError as error:
+        where = _first_non_number(X)
+        if where is None:
+            raise
+        raise ValueError(f"{where}: the table must be numeric; encode or drop that column") from error
+    return np.asarray(array)
+
+
+def is_complex(X: Any) -> bool:
+    """Whether an array, or what converts to one, holds complex numbers (frames are taken to be real)."""
+    if hasattr(X, "columns"):
+        return False
+    dtype = getattr(X, "dtype", None)
+    return (np.asarray(X).dtype if dtype is None else np.dtype(dtype)).kind == "c"
+
+
+def _as_mask(mask: npt.ArrayLike, shape: tuple[int, ...]) -> Mask:
+    mask = np.asarray(mask)
+    if mask.shape != shape:
+        raise ValueError(f"mask has shape {mask.shape}, but the table has shape {shape}: one True or False per entry")
+    if mask.dtype != bool and not np.isin(mask, (0, 1)).all():
+        raise ValueError("mask must hold only True (observed) and False (hidden)")
+    return mask.astype(bool)
+
+
+def _first_non_number(X: Any) -> str | None:
+    """Where the first entry stands that is neither a number nor missing; None if that is not what is wrong."""
+    names = _get_feature_names(X)
+    table = np.asarray(X, dtype=object)
+    if table.ndim != 2:
+        return None
+    for (row, column), entry in np.ndenumerate(table):
+        try:
+            float(np.nan if entry is None else entry)
+        except (TypeError, ValueError):
+            name = f" ({names[column]!r})" if names is not None else ""
+            return f"could not convert {entry!r} to a number, at row {row}, column {column}{name}"
+    return None

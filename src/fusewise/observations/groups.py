@@ -1,0 +1,31 @@
+"""Rows in groups: labels 0, 1, ... by falling size, and -1 for rows in none."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fusewise.observations.entries import Values
+
+Labels = npt.NDArray[np.intp]
+
+
+def number_by_size(groups: npt.NDArray[Any], min_size: int = 1) -> Labels:
+    """Number the groups 0, 1, ... by falling size (first seen first among equals), too small ones -1."""
+    _, first, members, sizes = np.unique(groups, return_index=True, return_inverse=True, return_counts=True)
+    order = np.lexsort((first, -sizes))
+    names = np.empty(len(sizes), dtype=np.intp)
+    names[order] = np.arange(len(sizes))
+    names[sizes < min_size] = -1
+    return names[members]
+
+
+def group_means(table: Values, labels: Labels) -> Values:
+    """Mean row of each group 0, 1, ...; no groups give no rows."""
+    n_groups = int(labels.max(initial=-1)) + 1
+    kept = labels >= 0
+    sums = np.zeros((n_groups, table.shape[1]), dtype=table.dtype)
+    np.add.at(sums, labels[kept], table[kept])
+    return sums / np.bincount(labels[kept], minlength=n_groups)[:, None]

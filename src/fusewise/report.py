@@ -1,0 +1,5 @@
+"""The report: what a model found, as one HTML file that needs nothing but a browser."""
+
+from fusewise.views.report import write_report
+
+__all__ = ["write_report"]

@@ -1,5 +1,0 @@
-"""The report: what a model found, as one HTML file that needs nothing but a browser."""
-
-from fusewise.report.report import write_report
-
-__all__ = ["write_report"]

@@ -1,0 +1,1 @@
+"""A person's table: files read, columns understood, encoded as numbers, and written back."""

@@ -1,0 +1,111 @@
+"""Another table, encoded as the one a model was fitted to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fusewise.cli.running.clustering import Prepared
+from fusewise.estimators.base import FusionEstimator
+from fusewise.saving import SavedModel
+from fusewise.tables.columns import Column, as_numbers, category_key, refuse_too_large, sort_columns
+from fusewise.tables.encoding import Block, Encoding, indicators
+from fusewise.tables.errors import InputError
+from fusewise.tables.files import Table
+
+
+@dataclass(frozen=True)
+class Known:
+    """A column as it was at the fit: its kind, and for a category the values it had."""
+
+    name: str
+    kind: str
+    categories: list[Any]
+    means: list[float]
+    spread: float
+    standardized: bool
+
+
+def as_extra(fitted: Prepared) -> dict[str, Any]:
+    """What a model file must say of the table besides the model, in plain JSON values."""
+    columns = [
+        {
+            "name": block.column.name,
+            "kind": block.column.kind,
+            "categories": [_plain(category) for category in block.column.categories],
+            "means": block.means.tolist(),
+            "spread": block.spread,
+            "standardized": block.standardized,
+        }
+        for block in fitted.encoding.blocks
+    ]
+    return {"columns": columns, "names": fitted.roles.names_column, "labels": fitted.roles.labels_column}
+
+
+def _plain(category: Any) -> Any:
+    return category.item() if isinstance(category, np.generic) else category
+
+
+def recode(saved: SavedModel, table: Table) -> tuple[Encoding, list[str]]:
+    """Encode a table as at the fit, and say what did not match.
+
+    A column that is not in the table, and a category that was not there at the fit, count as missing.
+    """
+    known = _known(saved, table)
+    if not any(column.name in table.columns for column in known):
+        shown = ", ".join(repr(column.name) for column in known[:8]) + (", ..." if len(known) > 8 else "")
+        raise InputError(f"{str(table.path)!r} has none of the columns of the model: {shown}")
+    notes: list[str] = []
+    return Encoding([_block(column, table, notes) for column in known]), notes
+
+
+def _known(saved: SavedModel, table: Table) -> list[Known]:
+    if "columns" not in saved.extra:
+        return [Known(name, "number", [], [0.0], 1.0, False) for name in _names(saved.model, table)]
+    try:
+        return [Known(**column) for column in saved.extra["columns"]]
+    except TypeError as error:
+        raise InputError(f"the model's columns cannot be read: {error}") from error
+
+
+def _names(model: FusionEstimator, table: Table) -> list[str]:
+    """Columns of a model that was saved from Python: by name where it has names, else the numbers in their order."""
+    names = getattr(model, "feature_names_in_", None)
+    if names is not None:
+        return [str(name) for name in names]
+    numbers = [column.name for column in sort_columns(table).used if column.kind == "number"]
+    needed = getattr(model, "n_features_in_", 0)
+    if len(numbers) != needed:
+        has = f"{str(table.path)!r} has {len(numbers)} columns of numbers"
+        raise InputError(f"the model has {needed} features without names, and {has}")
+    return numbers
+
+
+def _block(known: Known, table: Table, notes: list[str]) -> Block:
+    column = _column(known, table, notes)
+    features, values = indicators(column)
+    return Block(column, features, values, np.array(known.means), known.spread, known.standardized)
+
+
+def _column(known: Known, table: Table, notes: list[str]) -> Column:
+    kind: Any = known.kind
+    if known.name not in table.columns:
+        notes.append(f"column {known.name!r} is not in the table: taken as missing")
+        return Column(known.name, kind, np.full(table.n_rows, np.nan), tuple(known.categories))
+    cells = table.columns[known.name]
+    if kind == "number":
+        values = as_numbers(cells, table.dialect)
+        if values is None:
+            raise InputError(f"column {known.name!r} held numbers when the model was fitted, and holds others here")
+        refuse_too_large(known.name, values)
+        return Column(known.name, kind, values)
+    codes = {category_key(kind, category): code for code, category in enumerate(known.categories)}
+    words = [None if cell is None else category_key(kind, cell) for cell in cells]
+    new = sorted({word for word in words if word is not None and word not in codes})
+    if new:
+        shown = ", ".join(map(repr, new[:4])) + (", ..." if len(new) > 4 else "")
+        notes.append(f"column {known.name!r} has values unknown to the model ({shown}): taken as missing")
+    found = [np.nan if word is None else codes.get(word, np.nan) for word in words]
+    return Column(known.name, kind, np.array(found, dtype=float), tuple(known.categories))

@@ -1,0 +1,125 @@
+"""The merge tree, condensed: the groups of a trail and the joins between them, laid out for drawing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+
+from fusewise.observations.groups import Labels
+from fusewise.views.findings.findings import Findings
+from fusewise.views.findings.trail import Trail, successors
+
+#: Groups at the bottom of the tree.
+MOST_LEAVES = 40
+
+
+@dataclass(frozen=True)
+class Join:
+    """Two branches that become one.
+
+    Attributes
+    ----------
+    left, right : where the branches hang: (x, lam at which they began; 0 for a leaf).
+    lam : at which they join.
+    step : of the trail, from which on they are joined.
+    clusters : of the result, under each branch; -1 where a branch holds several.
+    """
+
+    left: tuple[float, float]
+    right: tuple[float, float]
+    lam: float
+    step: int
+    clusters: tuple[int, int]
+
+
+@dataclass(frozen=True, eq=False)
+class Branches:
+    """A dendrogram.
+
+    Attributes
+    ----------
+    sizes, clusters : of the leaves, from left to right: rows, and the cluster of the result most of them are in.
+    joins : in the order of rising lam.
+    """
+
+    sizes: tuple[int, ...]
+    clusters: tuple[int, ...]
+    joins: tuple[Join, ...]
+
+
+@dataclass
+class _Branch:
+    """A node of the tree while it is being built."""
+
+    leaves: list[int]
+    lam: float
+    clusters: set[int]
+    x: float = 0.0
+
+
+#: The two branches, what they become, and the step at which they do.
+Merge: TypeAlias = tuple[_Branch, _Branch, _Branch, int]
+
+
+def branches_of(found: Findings) -> Branches | None:
+    """The dendrogram of a model's trail, from its finest compared partition up; None where that has no two groups."""
+    steps = found.trail.steps
+    compared = (k for k, s in enumerate(steps) if np.isfinite(s.criterion) and 2 <= s.n_clusters <= MOST_LEAVES)
+    first = next(compared, None)
+    if first is None:
+        return None
+    rows = found.trail.rows
+    start, labels, weights = steps[first].labels, found.labels[found.drawn][rows], found.weights[rows]
+    weights = weights * (found.weights.sum() / weights.sum())  # the rows of the trail stand for all
+    leaves = range(steps[first].n_clusters)
+    clusters = [_majority(labels[start == leaf]) for leaf in leaves]
+    sizes = [round(float(weights[start == leaf].sum())) for leaf in leaves]
+    merges, roots = _merge(found.trail, first, clusters)
+    order = [leaf for root in roots for leaf in root.leaves]
+    where = {leaf: x for x, leaf in enumerate(order)}
+    return Branches(
+        tuple(sizes[leaf] for leaf in order),
+        tuple(clusters[leaf] for leaf in order),
+        tuple(_place(merge, where) for merge in merges),
+    )
+
+
+def _merge(trail: Trail, first: int, clusters: list[int]) -> tuple[list[Merge], list[_Branch]]:
+    """Follow the groups of step `first` upwards: the joins, and the branches left at the end."""
+    standing = {leaf: _Branch([leaf], 0.0, {clusters[leaf]}) for leaf in range(len(clusters))}
+    merges: list[Merge] = []
+    ended: list[_Branch] = []
+    for k in range(first + 1, len(trail.steps)):
+        above = successors(trail.steps[k - 1].labels, trail.steps[k].labels)
+        lam = trail.steps[k].lam if np.isfinite(trail.steps[k].lam) else float(k)
+        after: dict[int, _Branch] = {}
+        for group, branch in standing.items():
+            goal = int(above[group])
+            if goal < 0:  # its rows are on their own again: a path need not be nested
+                ended.append(branch)
+            elif goal in after:
+                joined = _Branch(after[goal].leaves + branch.leaves, lam, after[goal].clusters | branch.clusters)
+                merges.append((after[goal], branch, joined, k))
+                after[goal] = joined
+            else:
+                after[goal] = branch
+        standing = after
+    return merges, [*standing.values(), *ended]
+
+
+def _place(merge: Merge, where: dict[int, int]) -> Join:
+    left, right, joined, step = merge
+    for branch in (left, right):
+        if len(branch.leaves) == 1:
+            branch.x = where[branch.leaves[0]]
+    joined.x = (left.x + right.x) / 2
+    first, second = (next(iter(b.clusters)) if len(b.clusters) == 1 else -1 for b in (left, right))
+    return Join((left.x, left.lam), (right.x, right.lam), joined.lam, step, (first, second))
+
+
+def _majority(labels: Labels) -> int:
+    """The label most rows have; -1 if that is none."""
+    inside = labels[labels >= 0]
+    return int(np.bincount(inside).argmax()) if 2 * len(inside) >= len(labels) and len(inside) else -1

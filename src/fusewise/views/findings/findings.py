@@ -1,0 +1,210 @@
+"""``read_findings``: from a fitted model to plain arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils.validation import check_is_fitted
+
+from fusewise.automatic import Choice
+from fusewise.fusion.path import FusionPath
+from fusewise.observations import Entries
+from fusewise.observations.entries import Mask, Real
+from fusewise.observations.groups import Labels
+from fusewise.views.findings.plane import Plane, fit_plane
+from fusewise.views.findings.trail import Trail, read_trail
+
+Index = npt.NDArray[np.intp]
+
+#: Points drawn; of a longer table, a sample with rows of every cluster.
+MOST_DRAWN = 20_000
+#: Rows of a cluster that a sample has at least (all of a smaller one).
+FEWEST_OF_A_CLUSTER = 20
+
+
+@dataclass(frozen=True, eq=False)
+class Findings:
+    """A model's result. Complex columns come as two real ones.
+
+    Attributes
+    ----------
+    names, features : of the rows and of the columns.
+    values : N x P, NaN where hidden.
+    labels, confidence : of the rows; confidence is None where the model has none.
+    centers : K x P.
+    unit : P, the length that counts as one in each column: its standard deviation, or 1 in the plain algorithm.
+    shift, scale : P; the user's units are value * scale + shift.
+    drawn : the rows to draw: all that have an observed entry, or a sample of them.
+    completed, fused : of the drawn rows: holes filled by the model, and each row's own centre.
+    path : what the result was taken from.
+    model : the estimator, for its settings.
+    """
+
+    names: tuple[str, ...]
+    features: tuple[str, ...]
+    values: Real
+    labels: Labels
+    confidence: Real | None
+    centers: Real
+    unit: Real
+    shift: Real
+    scale: Real
+    drawn: Index
+    completed: Real
+    fused: Real
+    path: Choice | FusionPath | None
+    model: Any
+
+    @property
+    def n_clusters(self) -> int:
+        """K."""
+        return len(self.centers)
+
+    @property
+    def mask(self) -> Mask:
+        """Where the table was observed."""
+        return ~np.isnan(self.values)
+
+    @cached_property
+    def blank(self) -> Index:
+        """Rows with nothing observed."""
+        return np.flatnonzero(~self.mask.any(axis=1))
+
+    @cached_property
+    def sizes(self) -> Index:
+        """Rows in each cluster."""
+        return np.bincount(self.labels[self.labels >= 0], minlength=self.n_clusters).astype(np.intp)
+
+    @cached_property
+    def weights(self) -> Real:
+        """Rows of the table that each drawn row stands for."""
+        _, kind = np.unique(self.labels[self.drawn], return_inverse=True)
+        seen = np.setdiff1d(np.arange(len(self.labels)), self.blank, assume_unique=True)
+        return (np.unique(self.labels[seen], return_counts=True)[1] / np.bincount(kind))[kind]
+
+    @cached_property
+    def plane(self) -> Plane:
+        """The plane of the clustered rows: an outlier must not turn the picture."""
+        inside = self.labels[self.drawn] >= 0
+        return fit_plane(self.completed[inside] if inside.sum() > 1 else self.completed, self.unit)
+
+    @cached_property
+    def points(self) -> Real:
+        """Drawn rows in the plane."""
+        return self.plane.project(self.completed)
+
+    @cached_property
+    def trail(self) -> Trail:
+        """The way from every row alone to all in one."""
+        return read_trail(self)
+
+    def shown(self, rows: Real) -> Real:
+        """Values of the model as the user knows them."""
+        return np.asarray(rows * self.scale + self.shift)
+
+
+def read_findings(
+    model: Any,
+    *,
+    names: Sequence[Any] | npt.NDArray[Any] | None = None,
+    feature_names: Sequence[Any] | npt.NDArray[Any] | None = None,
+    units: tuple[npt.ArrayLike, npt.ArrayLike] | None = None,
+    most_drawn: int = MOST_DRAWN,
+) -> Findings:
+    """Read a fitted ``FusionClustering``.
+
+    Parameters
+    ----------
+    names : of the rows; by default their numbers, from 0.
+    feature_names : of the columns; by default those of the table, or x0, x1, ...
+    units : (shift, scale), numbers or one per column, where the table was standardised before the fit: what is shown
+        is value * scale + shift.
+    most_drawn : rows that are drawn at most.
+    """
+    check_is_fitted(model)
+    entries: Entries = model.observations_.dense()
+    n, p = entries.shape
+    rows = _words("names", names, n) or tuple(map(str, range(n)))
+    columns = _words("feature_names", feature_names, p) or _column_names(model, entries)
+    shift, scale = (np.broadcast_to(np.asarray(part, dtype=float), (p,)) for part in units or (0.0, 1.0))
+    drawn = _sample(model, np.flatnonzero(entries.row_counts > 0), most_drawn)
+    completed = _completed(model, entries.take(drawn), drawn)
+    values = np.where(entries.mask, entries.values, np.nan)
+    unit = _spread(entries) if isinstance(model.path_, Choice) else np.ones(p)
+    centers, fused = np.asarray(model.cluster_centers_), np.asarray(model.fused_)[drawn]
+    if np.iscomplexobj(values):
+        values[~entries.mask] = complex(np.nan, np.nan)
+        columns = tuple(f"{name} ({part})" for part in ("real", "imaginary") for name in columns)
+        values, centers, fused, completed = (_side_by_side(part) for part in (values, centers, fused, completed))
+        unit, scale, shift = np.tile(unit, 2), np.tile(scale, 2), np.concatenate([shift, np.zeros(p)])
+    return Findings(
+        names=rows,
+        features=columns,
+        values=values.astype(float),
+        labels=np.asarray(model.labels_),
+        confidence=model.confidence_,
+        centers=centers.astype(float),
+        unit=unit,
+        shift=shift,
+        scale=scale,
+        drawn=drawn,
+        completed=completed.astype(float),
+        fused=fused.astype(float),
+        path=model.path_,
+        model=model,
+    )
+
+
+def _words(what: str, given: Any, length: int) -> tuple[str, ...]:
+    """Names as text; their number must be that of the table."""
+    words = () if given is None else tuple(map(str, given))
+    if given is not None and len(words) != length:
+        raise ValueError(f"{what} has {len(words)} entries, and the model was fitted to {length}")
+    return words
+
+
+def _column_names(model: Any, entries: Entries) -> tuple[str, ...]:
+    known = getattr(model, "feature_names_in_", entries.feature_names)
+    return tuple(f"x{j}" for j in range(entries.shape[1])) if known is None else tuple(map(str, known))
+
+
+def _sample(model: Any, seen: Index, most: int) -> Index:
+    """`seen`, or about `most` of them: each cluster (and the outliers) by its share, and never fewer than a few.
+
+    Rows by which the clusters were found come first: only their way is known.
+    """
+    if len(seen) <= most:
+        return seen
+    turn = 1 + np.random.default_rng(0).random(len(seen))
+    if isinstance(model.path_, Choice):
+        turn[model.path_.rows] -= 1
+    labels = model.labels_[seen]
+    kept = []
+    for label in np.unique(labels):
+        members = np.flatnonzero(labels == label)
+        share = max(most * len(members) // len(seen), min(FEWEST_OF_A_CLUSTER, len(members)))
+        kept.append(members[np.argsort(turn[members], kind="stable")[:share]])
+    return seen[np.sort(np.concatenate(kept))]
+
+
+def _completed(model: Any, entries: Entries, rows: Index) -> npt.NDArray[Any]:
+    """Rows with their holes filled, as ``FusionImputer`` fills them."""
+    if isinstance(model.path_, Choice):
+        return entries.fill(model.path_.completed(entries, model.path_.classify(entries).posterior))
+    return entries.fill(np.asarray(model.fused_)[rows])
+
+
+def _spread(entries: Entries) -> Real:
+    """Standard deviation of the observed entries of each column; 1 for a constant one."""
+    squares = np.square(np.abs(entries.centred)).sum(axis=0) / np.maximum(entries.column_counts, 1)
+    return np.where(squares > 0, np.sqrt(squares), 1.0)
+
+
+def _side_by_side(table: npt.NDArray[Any]) -> Real:
+    """Real parts, then imaginary ones."""
+    return np.hstack([table.real, table.imag])

@@ -1,0 +1,204 @@
+"""The trail: how rows fuse, step by step, from every row alone to all in one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+from fusewise.automatic import Choice
+from fusewise.automatic.merge_tree import MergeTree
+from fusewise.fusion.path import FusionPath
+from fusewise.observations.entries import Real
+from fusewise.observations.groups import Labels, group_means
+
+Index = npt.NDArray[np.intp]
+
+if TYPE_CHECKING:
+    from fusewise.views.findings.findings import Findings
+
+#: Below the candidates the tree is cut into ever fewer groups, by this factor from step to step.
+FEWER = 1.5
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """One partition on the way.
+
+    Attributes
+    ----------
+    labels : group of each row of the trail; -1 for a row on its own.
+    lam : weight of the fusion term from which on rows are fused so far; NaN where it is not known.
+    criterion : what the choice was made by, the larger the better; NaN where it was not computed.
+    places : where the centres of these rows are in the plane.
+    centers : of the groups, where all rows of a group share one; None where each row still has its own.
+    """
+
+    labels: Labels
+    lam: float
+    criterion: float
+    places: Real
+    centers: Real | None
+
+    @property
+    def n_clusters(self) -> int:
+        """Number of groups."""
+        return int(self.labels.max(initial=-1)) + 1
+
+    @property
+    def n_groups(self) -> int:
+        """Number of groups, each row on its own counted as one."""
+        return self.n_clusters + int(np.count_nonzero(self.labels < 0))
+
+
+@dataclass(frozen=True, eq=False)
+class Trail:
+    """Steps in the order of rising lam.
+
+    Attributes
+    ----------
+    steps : none where the model was fitted at one given lam.
+    rows : whose way is known, as places among the drawn rows: all, or those by which the clusters were found.
+    chosen : the step the result was taken from; None where there are no steps.
+    criterion_name : what the criterion is, in a few words.
+    """
+
+    steps: tuple[Step, ...]
+    rows: Index
+    chosen: int | None
+    criterion_name: str
+
+
+def read_trail(found: Findings) -> Trail:
+    """The trail of a model."""
+    if isinstance(found.path, Choice):
+        return _along_tree(found, found.path)
+    if isinstance(found.path, FusionPath):
+        return _along_path(found, found.path)
+    return Trail((), np.arange(0), None, "")
+
+
+def _along_path(found: Findings, path: FusionPath) -> Trail:
+    """The solutions of a path, as they are."""
+    taken = found.model.lam_, found.model.penalty_
+    chosen = max((k for k, s in enumerate(path) if (s.lam, s.penalty) == taken), default=len(path) - 1)
+    lasting = _lasting(path.labels)
+    steps = []
+    for k, solution in enumerate(path):
+        centers = solution.centers[found.drawn]
+        rows = np.hstack([centers.real, centers.imag]) if np.iscomplexobj(centers) else centers
+        places = found.plane.project(rows.astype(float))
+        steps.append(Step(solution.labels[found.drawn], float(solution.lam), lasting[k], places, None))
+    name = "number of steps for which the partition stays the same"
+    return Trail(tuple(steps), np.arange(len(found.drawn)), chosen, name)
+
+
+def _lasting(partitions: list[Labels]) -> list[float]:
+    """For each step, how many steps in a row have its partition; NaN for one group or none: they are no candidates."""
+    runs: list[list[int]] = []
+    for k, labels in enumerate(partitions):
+        if k and np.array_equal(labels, partitions[k - 1]):
+            runs[-1].append(k)
+        else:
+            runs.append([k])
+    steps = [float(len(run)) for run in runs for _ in run]
+    return [n if labels.max(initial=-1) >= 1 else np.nan for n, labels in zip(steps, partitions, strict=True)]
+
+
+def _along_tree(found: Findings, choice: Choice) -> Trail:
+    """The candidates of the default route, coarsest last, after cuts of the tree below the finest of them."""
+    looked_at = np.setdiff1d(np.arange(len(found.labels)), found.blank, assume_unique=True)[choice.rows]
+    _, where, rows = np.intersect1d(looked_at, found.drawn, assume_unique=True, return_indices=True)
+    points = found.points[rows]
+    finest_first = choice.partitions[::-1]
+    lams = join_heights(choice.tree, finest_first)
+    steps = [_step(points, np.full(len(rows), -1), 0.0, np.nan)]
+    steps += [_step(points, labels[where], lam, np.nan) for labels, lam in _cuts_below(choice.tree, lams)]
+    for labels, lam, criterion in zip(finest_first, lams, choice.criteria[::-1], strict=True):
+        steps.append(_step(points, labels[where], lam, criterion))
+    name = "criterion: how well the partition explains the observed entries"
+    return Trail(tuple(steps), rows, len(steps) - 1 - choice.chosen, name)
+
+
+def _step(points: Real, labels: Labels, lam: float, criterion: float) -> Step:
+    """A step whose groups have the means of their rows as centres."""
+    if (labels >= 0).all():
+        labels = np.unique(labels, return_inverse=True)[1]  # a sample may miss a group
+    centers = group_means(points, labels)
+    places = np.where((labels >= 0)[:, None], centers[labels] if len(centers) else 0.0, points)
+    return Step(labels, float(lam), float(criterion), places, centers)
+
+
+def join_heights(tree: MergeTree, finest_first: tuple[Labels, ...]) -> Real:
+    """The lam from which on each partition holds: that of the join which made it from the one before.
+
+    The first one's is the largest lam below the next join at which something fuses in the tree.
+    """
+    order = tree.members(2 * tree.n_points - 2)
+    position = np.empty(tree.n_points, np.intp)
+    position[order] = np.arange(tree.n_points)
+    heights = np.zeros(len(finest_first))
+    for k in range(1, len(finest_first)):
+        fine, coarse = finest_first[k - 1], finest_first[k]
+        above = successors(fine, coarse)
+        pairs = [(a, b) for b in range(len(above)) for a in range(b) if above[a] == above[b]]
+        heights[k] = max((_join_height(tree, fine[order], position, a, b) for a, b in pairs), default=0.0)
+    if len(heights) > 1:
+        below = tree.linkage[:, 2][tree.linkage[:, 2] < heights[1]]
+        heights[0] = below[-1] if len(below) else 0.0
+    return np.maximum.accumulate(heights)
+
+
+def successors(fine: Labels, coarse: Labels) -> Index:
+    """For each group of a partition, the group of a coarser one that has most of its rows."""
+    kept = (fine >= 0) & (coarse >= 0)
+    shape = int(fine.max(initial=-1)) + 1, int(coarse.max(initial=-1)) + 1
+    counts = coo_array((np.ones(kept.sum()), (fine[kept], coarse[kept])), shape=shape).toarray()
+    return np.where(counts.any(axis=1), counts.argmax(axis=1) if shape[1] else -1, -1)
+
+
+def _join_height(tree: MergeTree, ordered: Labels, position: Index, a: int, b: int) -> float:
+    """The lam at which most of group a and most of group b come under one node.
+
+    "Most", because a partition hands small parts shed by the tree to the nearest group, wherever they hang.
+    """
+    totals = np.array([np.concatenate([[0], np.cumsum(ordered == group)]) for group in (a, b)])
+    node = 2 * tree.n_points - 2
+    while node >= tree.n_points:
+        for child in tree.children(node):
+            begin = position[tree.members(child)[0]]
+            inside = totals[:, begin + tree.sizes[child]] - totals[:, begin]
+            if (2 * inside > totals[:, -1]).all():
+                node = child
+                break
+        else:
+            break
+    return float(tree.linkage[node - tree.n_points, 2])
+
+
+def _cuts_below(tree: MergeTree, lams: Real) -> list[tuple[Labels, float]]:
+    """Cuts of the tree at ever larger lam, all below the first candidate's."""
+    heights = tree.linkage[:, 2]
+    n = tree.n_points
+    last = int(np.count_nonzero(heights < lams[0]))
+    found = []
+    groups = n / FEWER
+    while groups > max(n - last, 1):
+        joins = n - int(groups)
+        found.append((_cut(tree, joins), float(heights[joins - 1])))
+        groups /= FEWER
+    return found
+
+
+def _cut(tree: MergeTree, joins: int) -> Labels:
+    """Groups after so many joins."""
+    n = tree.n_points
+    children = tree.linkage[:joins, :2].astype(np.intp).ravel()
+    parents = np.repeat(n + np.arange(joins), 2)
+    graph = coo_array((np.ones(len(children)), (children, parents)), shape=(n + joins, n + joins))
+    labels: Labels = connected_components(graph, directed=False)[1][:n].astype(np.intp)
+    return labels

@@ -1,0 +1,117 @@
+"""A page of results: movie, frames, a line through the middle and breath and beat over time, clusters, samples.
+
+Pictures need Pillow. Not for diagnostic use, as the page says.
+"""
+
+from __future__ import annotations
+
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fusewise.mri.batches import Array
+from fusewise.mri.files.formats import Scan
+from fusewise.mri.result import Reconstruction
+from fusewise.mri.sampling.cells import Cells
+
+WARNING = "Not for diagnostic use."
+
+#: What ``write_page`` writes into a folder.
+PAGE_FILES = ("index.html", "movie.gif", "frames.png", "profile.png", "clusters.png", "sampling.png")
+
+PAGE = """<!doctype html><html lang="en"><meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1"><title>{title}</title>
+<style>body{{font-family:sans-serif;max-width:60em;margin:2em auto;padding:0 1em;background:#111;color:#eee}}
+img{{image-rendering:pixelated;max-width:100%}} polyline{{fill:none;stroke:#8cf}}
+.movie{{min-width:20em}} .many{{min-width:min(40em,100%)}} .mask{{min-width:12em}}
+.warning{{color:#fb6;font-weight:bold}}</style>
+<h1>{title}</h1><p class="warning">{warning}</p>
+<p>{summary}</p>
+<h2>Movie</h2><img class="movie" src="movie.gif" alt="all frames, one after another">
+<h2>Frames</h2><img class="many" src="frames.png" alt="frames evenly spaced in time">
+<h2>A line through the middle over time</h2>
+<img class="many" src="profile.png" alt="position (down) against time (across)">
+{rhythms}
+<h2>Clusters of frames</h2><p>Mean frame of each cluster, the largest first ({sizes} frames).</p>
+<img class="many" src="clusters.png" alt="mean frame of each cluster">
+<h2>Samples of the first frame</h2><img class="mask" src="sampling.png" alt="k-space locations sampled"></html>
+"""
+
+
+def write_page(folder: Path, found: Reconstruction, scan: Scan, title: str) -> Path:
+    """Write ``PAGE_FILES`` into a folder; the path of the page."""
+    image = _pillow()
+    magnitude = to_bytes(np.abs(found.images))
+    shown = np.linspace(0, len(magnitude) - 1, min(8, len(magnitude))).astype(int)
+    groups = [found.labels == k for k in range(int(found.labels.max(initial=-1)) + 1)]
+    means = to_bytes(np.stack([np.abs(found.images[group].mean(axis=0)) for group in groups]))
+    pictures = {
+        "frames.png": tile(magnitude[shown], 4),
+        "profile.png": magnitude[:, :, magnitude.shape[2] // 2].T.copy(),
+        "clusters.png": tile(means, 5),
+        "sampling.png": (255 * first_mask(scan, magnitude.shape[1:])).astype(np.uint8),
+    }
+    for name, picture in pictures.items():
+        image.fromarray(picture).save(folder / name)
+    movie = [image.fromarray(frame) for frame in magnitude]
+    movie[0].save(folder / "movie.gif", save_all=True, append_images=movie[1:], duration=40, loop=0)
+    summary = f"{len(magnitude)} frames; lam {found.lam:.3g}, sigma {found.sigma:.3g}, rank {found.rank}."
+    sizes = ", ".join(str(int(group.sum())) for group in groups)
+    page = folder / "index.html"
+    parts = {"title": escape(title), "warning": WARNING, "summary": summary, "sizes": sizes, "rhythms": rhythms(found)}
+    page.write_text(PAGE.format(**parts), encoding="utf-8")
+    return page
+
+
+def rhythms(found: Reconstruction) -> str:
+    """Breath and beat over time, drawn in the page; what was not found is said."""
+    if found.beat is None:
+        return "<h2>Breath and beat</h2><p>No rhythm found: clusters are of frames that look alike.</p>"
+    cycles = found.rhythms
+    parts = [f"<h2>Breath and beat</h2><p>Phase of the beat in each frame: {cycles.beat_cycles:.1f} beats.</p>"]
+    parts.append(drawing(found.beat, 1 + np.flatnonzero(np.diff(found.beat) < -0.5)))
+    if found.breath is not None:
+        parts.append(f"<p>Position of the breath: {cycles.breath_cycles:.1f} breaths.</p>{drawing(found.breath)}")
+    return "\n".join(parts)
+
+
+def drawing(values: Array, breaks: Array | tuple[int, ...] = ()) -> str:
+    """A curve of values in [0, 1] over the frames, lifted where it breaks off (a beat ends)."""
+    across = 900 / max(len(values) - 1, 1)
+    points = [f"{across * t:.1f},{62 - 60 * value:.1f}" for t, value in enumerate(values)]
+    runs = [f'<polyline points="{" ".join(run)}"/>' for run in np.split(np.array(points), breaks)]
+    return f'<svg viewBox="0 0 900 64" role="img" aria-label="over time">{"".join(runs)}</svg>'
+
+
+def first_mask(scan: Scan, shape: tuple[int, ...]) -> Array:
+    """ny x nx locations the first frame sampled, the centre in the middle."""
+    if scan.trajectory is not None:
+        cells = Cells.of(scan.trajectory[:1], (shape[0], shape[1]))
+        return np.fft.fftshift(cells.mask[0])
+    if scan.mask is not None:
+        return np.asarray(scan.mask[0])
+    return np.asarray((scan.kspace[0] != 0).reshape(-1, *shape).any(axis=0))
+
+
+def to_bytes(magnitude: Array) -> Array:
+    """Grey levels, the brightest thousandth of the pixels clipped."""
+    top = float(np.quantile(magnitude, 0.999)) or 1.0
+    return np.asarray(255 * np.clip(magnitude / top, 0, 1)).astype(np.uint8)
+
+
+def tile(images: Array, columns: int) -> Array:
+    """Images in rows of so many, the last row filled up with black."""
+    missing = -len(images) % columns
+    padded = np.concatenate([images, np.zeros((missing, *images.shape[1:]), images.dtype)])
+    rows = padded.reshape(-1, columns, *images.shape[1:])
+    return np.concatenate([np.concatenate(list(row), axis=1) for row in rows], axis=0)
+
+
+def _pillow() -> Any:
+    try:
+        from PIL import Image
+    except ImportError as error:
+        raise ImportError('pictures need Pillow: pip install "fusewise[mri]"') from error
+    return Image

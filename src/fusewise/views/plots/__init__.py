@@ -1,0 +1,15 @@
+"""Pictures of a fitted model with matplotlib, in scikit-learn's manner: ``SomeDisplay.from_estimator(model)``."""
+
+from fusewise.views.plots.dendrogram_display import DendrogramDisplay
+from fusewise.views.plots.map_display import FusionMapDisplay
+from fusewise.views.plots.missingness_display import MissingnessDisplay
+from fusewise.views.plots.path_display import FusionPathDisplay
+from fusewise.views.plots.profile_display import ProfileDisplay
+
+__all__ = [
+    "DendrogramDisplay",
+    "FusionMapDisplay",
+    "FusionPathDisplay",
+    "MissingnessDisplay",
+    "ProfileDisplay",
+]

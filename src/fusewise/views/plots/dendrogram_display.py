@@ -1,0 +1,70 @@
+"""``DendrogramDisplay``: the merge tree of the groups."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+
+from fusewise.views.findings import Branches, branches_of, read_findings
+from fusewise.views.palette import MARKERS, OUTLIER, colour, shape
+from fusewise.views.plots.canvas import QUIET, axes_for
+
+#: Leaves hang so far below the lowest join, as a factor.
+BELOW = 1.5
+
+
+class DendrogramDisplay:
+    """Which groups join, and at which lam. Branches have the colour of the cluster they are in.
+
+    Parameters
+    ----------
+    branches : leaves and joins.
+    chosen : the step the result was taken from: joins up to it are drawn full, later ones dotted.
+
+    Attributes
+    ----------
+    ax_, figure_ : where it was drawn.
+    """
+
+    def __init__(self, *, branches: Branches, chosen: int) -> None:
+        self.branches = branches
+        self.chosen = chosen
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, *, ax: Any = None) -> Self:
+        """Draw a fitted ``FusionClustering``, on `ax` or on new axes."""
+        found = read_findings(estimator)
+        branches, chosen = branches_of(found), found.trail.chosen
+        if branches is None or chosen is None:
+            raise ValueError("no two groups ever stood side by side: there is no tree to draw")
+        return cls(branches=branches, chosen=chosen).plot(ax=ax)
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw, on `ax` or on new axes."""
+        ax = axes_for(ax, 6.0, 3.4)
+        floor = min((join.lam for join in self.branches.joins if join.lam > 0), default=1.0) / BELOW
+        for join in self.branches.joins:
+            look = {"linewidth": 2.2} if join.step <= self.chosen else {"linewidth": 1.1, "linestyle": ":"}
+            top = max(join.lam, floor)
+            for (x, begin), cluster in zip((join.left, join.right), join.clusters, strict=True):
+                ax.plot([x, x], [max(begin, floor), top], color=_ink(cluster), solid_capstyle="butt", **look)
+            both = join.clusters[0] if join.clusters[0] == join.clusters[1] else -1
+            ax.plot([join.left[0], join.right[0]], [top, top], color=_ink(both), **look)
+        for x, cluster in enumerate(self.branches.clusters):
+            marker = MARKERS[shape(max(cluster, 0))]
+            ax.plot(x, floor, marker, color=OUTLIER if cluster < 0 else colour(cluster), markersize=5, clip_on=False)
+        ax.set_yscale("log")
+        ax.yaxis.set_major_formatter("{x:g}")
+        ax.set_ylabel("lam")
+        ax.set_xlabel("rows in each group")
+        ax.set_xticks(np.arange(len(self.branches.sizes)), [f"{size:,}" for size in self.branches.sizes])
+        if len(self.branches.sizes) > 12:
+            ax.tick_params("x", rotation=60)
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+
+def _ink(cluster: int) -> str:
+    """Grey where branches of several clusters meet."""
+    return QUIET if cluster < 0 else colour(cluster)

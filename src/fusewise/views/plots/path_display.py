@@ -1,0 +1,75 @@
+"""``FusionPathDisplay``: the number of groups and the criterion along the path, with the point that was chosen."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+
+from fusewise.observations.entries import Real
+from fusewise.views.findings import read_findings
+from fusewise.views.palette import COLOURS
+from fusewise.views.plots.canvas import QUIET, axes_for
+
+
+class FusionPathDisplay:
+    """Criterion (left axis) and number of groups (right axis) at each step, lam rising from left to right.
+
+    Parameters
+    ----------
+    groups : number of groups at each step, rows on their own counted.
+    lams : of the steps; NaN where not known.
+    criteria : of the steps; NaN where not compared.
+    chosen : the step the result was taken from.
+    criterion_name : what the criterion is.
+
+    Attributes
+    ----------
+    ax_, figure_ : where it was drawn.
+    groups_ax_ : the axes of the number of groups.
+    """
+
+    def __init__(
+        self, *, groups: Real, lams: Real, criteria: Real, chosen: int, criterion_name: str = "criterion"
+    ) -> None:
+        self.groups = groups
+        self.lams = lams
+        self.criteria = criteria
+        self.chosen = chosen
+        self.criterion_name = criterion_name
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, *, ax: Any = None) -> Self:
+        """Draw a fitted ``FusionClustering``, on `ax` or on new axes."""
+        trail = read_findings(estimator).trail
+        if trail.chosen is None:
+            raise ValueError("the model was fitted at one given lam: it has no path to draw")
+        display = cls(
+            groups=np.array([step.n_groups for step in trail.steps], dtype=float),
+            lams=np.array([step.lam for step in trail.steps]),
+            criteria=np.array([step.criterion for step in trail.steps]),
+            chosen=trail.chosen,
+            criterion_name=trail.criterion_name.split(":")[0],
+        )
+        return display.plot(ax=ax)
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw, on `ax` or on new axes."""
+        ax = axes_for(ax, 6.0, 3.4)
+        steps = np.arange(len(self.groups))
+        ax.plot(steps, self.criteria, "o-", color=COLOURS[0], markersize=4, linewidth=1.4, zorder=3)
+        star = {"color": "#E69F00", "markersize": 13, "markeredgecolor": "black", "markeredgewidth": 0.7, "zorder": 4}
+        ax.plot(self.chosen, self.criteria[self.chosen], "*", **star)
+        ax.axvline(self.chosen, color=QUIET, linewidth=0.8, linestyle=":")
+        ax.set_ylabel(self.criterion_name, color=COLOURS[0])
+        ax.set_xlabel("lam at the step (the star was chosen)")
+        shown = np.unique(np.linspace(0, len(steps) - 1, min(len(steps), 9)).astype(int))
+        ax.set_xticks(shown, [f"{self.lams[k]:.2g}" if np.isfinite(self.lams[k]) else "–" for k in shown])
+        other = ax.twinx()
+        other.spines["top"].set_visible(False)
+        other.plot(steps, self.groups, "s--", color=QUIET, markersize=3, linewidth=1.0)
+        other.set_yscale("log")
+        other.yaxis.set_major_formatter("{x:,.0f}")
+        other.set_ylabel("groups", color=QUIET)
+        self.ax_, self.groups_ax_, self.figure_ = ax, other, ax.figure
+        return self

@@ -1,0 +1,87 @@
+"""From findings to the text of the page: data -> JSON -> template."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from typing import Any
+
+from fusewise.views import wording as words
+from fusewise.views.findings import Findings, branches_of, compare_missingness, profile_of
+from fusewise.views.report import provenance as making
+from fusewise.views.report.payload import payload, to_json
+from fusewise.views.report.recovery import promise_for
+
+#: The scripts of the page, in the order in which they build on each other.
+SCRIPTS = ("data.js", "theme.js", "rows.js", "map.js", "explorer.js", "charts.js", "main.js")
+WEB = files("fusewise.views.report") / "web"
+
+
+def _load() -> tuple[Any, Any]:
+    """Jinja2 and plotly, or an ImportError that says how to get them."""
+    try:
+        import jinja2
+        import plotly.offline
+    except ImportError as error:
+        raise ImportError('The report needs Plotly and Jinja2: pip install "fusewise[report]"') from error
+    return jinja2, plotly.offline
+
+
+def render(found: Findings, *, title: str, file: str, command: str | None = None) -> str:
+    """The whole page.
+
+    Parameters
+    ----------
+    title : heading of the page.
+    file : name of the file it goes to, for the line that reruns it.
+    command : that line, where it is not Python.
+    """
+    jinja2, offline = _load()
+    profile, missing, branches, promised = (
+        profile_of(found), compare_missingness(found), branches_of(found), promise_for(found),
+    )  # fmt: skip
+    data = payload(found, profile, missing, branches, promised.curve)
+    # Everything from the user's table is escaped by the template; what is marked safe is ours, or is JSON without "<".
+    environment = jinja2.Environment(
+        loader=jinja2.FunctionLoader(lambda name: (WEB / name).read_text("utf-8")),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["readable"] = words.readable
+    return str(
+        environment.get_template("page.html").render(
+            title=title,
+            headline=words.headline(found),
+            notes=words.notes(found),
+            clusters=words.clusters(found, profile),
+            has_confidence=found.confidence is not None,
+            outliers=int((found.labels < 0).sum()) - len(found.blank),
+            path_sentence=words.path_sentence(found),
+            criterion_name=found.trail.criterion_name,
+            steps=words.steps(found),
+            has_tree=branches is not None,
+            profile_sentences=words.profile_sentences(found, profile),
+            telling=words.telling(found, profile),
+            has_holes=not found.mask.all(),
+            missing_sentences=words.missing_sentences(found, missing),
+            map_size=words.map_size(found, missing),
+            missing_columns=words.missing_columns(found, missing),
+            n_features=len(found.features),
+            promised=promised,
+            convergence=making.convergence(found),
+            settings=making.settings(found),
+            versions=making.versions(),
+            rerun=command or making.rerun(found, file),
+            fingerprint=making.fingerprint(found),
+            data=jinja2.utils.markupsafe.Markup(to_json(data)),
+            style=_ours(jinja2, "style.css"),
+            script=_ours(jinja2, *SCRIPTS),
+            plotly=jinja2.utils.markupsafe.Markup(offline.get_plotlyjs()),
+        )
+    )
+
+
+def _ours(jinja2: Any, *names: str) -> Any:
+    """Files of this package, as they are."""
+    return jinja2.utils.markupsafe.Markup("\n".join((WEB / name).read_text("utf-8") for name in names))

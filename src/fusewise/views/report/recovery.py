@@ -1,0 +1,61 @@
+"""What the theory promises for the clusters that were found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from fusewise.theory import ClusterGeometry, Promise, promise, success_probability
+from fusewise.views.findings import Findings
+
+#: Rows whose pairs are measured: all pairs of more would take longer than the fit.
+MOST_MEASURED = 1_500
+#: Entries of the table visited pair by pair; a wide table is measured on fewer rows.
+MOST_WORK = 1e8
+#: Fractions of entries observed for which the promise is tabulated.
+FRACTIONS = tuple(np.round(np.arange(0.05, 1.0001, 0.05), 2))
+
+
+@dataclass(frozen=True, eq=False)
+class Promised:
+    """A promise and what it rests on.
+
+    Attributes
+    ----------
+    sentences : in plain words.
+    result : the numbers, or None where nothing could be measured.
+    curve : (fraction observed, probability promised); empty where nothing is promised at any fraction.
+    measured : rows whose pairs were measured.
+    """
+
+    sentences: tuple[str, ...]
+    result: Promise | None
+    curve: tuple[tuple[float, float], ...]
+    measured: int
+
+
+def promise_for(found: Findings) -> Promised:
+    """Measure the clusters in the units the model measured in, on a sample of a long table."""
+    inside = np.flatnonzero(found.labels >= 0)
+    if not len(inside):
+        return Promised(("No row is in a cluster, so there is nothing to promise.",), None, (), 0)
+    most = min(MOST_MEASURED, int(np.sqrt(MOST_WORK / found.values.shape[1])))
+    rows = inside if len(inside) <= most else np.sort(np.random.default_rng(0).choice(inside, most, replace=False))
+    try:
+        geometry = ClusterGeometry.from_data(found.values[rows] / found.unit, found.labels[rows])
+    except ValueError as error:
+        return Promised((f"Nothing can be promised: {error}.",), None, (), len(rows))
+    sizes = tuple(int(n) for n in found.sizes[np.unique(found.labels[rows])])
+    geometry = replace(geometry, sizes=sizes, observed=float(found.mask[inside].mean()))
+    result = promise(geometry)
+    chances = np.atleast_1d(success_probability(geometry, FRACTIONS))
+    sentences = result.sentences
+    if len(rows) < len(inside):
+        sentences += (
+            f"Distances were measured on {len(rows):,} of the {len(inside):,} clustered rows, drawn at random: the "
+            "closest pairs of all may lie closer, and the true promise is then smaller.",
+        )
+    worth_drawing = geometry.n_clusters > 1 and bool((chances > 0).any())
+    curve = tuple((float(fraction), float(chance)) for fraction, chance in zip(FRACTIONS, chances, strict=True))
+    return Promised(sentences, result, curve if worth_drawing else (), len(rows))

@@ -1,0 +1,59 @@
+"""``write_report``: from a fitted model to a page."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy.typing as npt
+
+from fusewise.views.files import refuse_to_overwrite, write_whole
+from fusewise.views.findings import read_findings
+from fusewise.views.report.page import render
+
+
+def write_report(
+    model: Any,
+    path: str | os.PathLike[str],
+    *,
+    names: Sequence[Any] | npt.NDArray[Any] | None = None,
+    feature_names: Sequence[Any] | npt.NDArray[Any] | None = None,
+    title: str | None = None,
+    units: tuple[npt.ArrayLike, npt.ArrayLike] | None = None,
+    command: str | None = None,
+    force: bool = False,
+) -> Path:
+    """Write what a fitted model found to one self-contained HTML file.
+
+    Parameters
+    ----------
+    model : a fitted ``FusionClustering``.
+    path : the file to write. Its folder must exist; the file must not, unless `force`.
+    names : of the rows; by default their numbers, from 0.
+    feature_names : of the columns; by default those of the table, or x0, x1, ...
+    title : heading of the page.
+    units : (shift, scale), numbers or one per column, where the table was standardised before the fit: what is shown
+        is value * scale + shift.
+    command : the line that makes the result again; by default it is written in Python.
+    force : replace a file that is there.
+
+    Returns
+    -------
+    Path
+        The file.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be written, or is there already; nothing is left half-written.
+    ImportError
+        If Plotly or Jinja2 is missing: ``pip install "fusewise[report]"``.
+    """
+    target = Path(path)
+    refuse_to_overwrite(target, force=force)
+    found = read_findings(model, names=names, feature_names=feature_names, units=units)
+    page = render(found, title=title or "What was found", file=target.name, command=command)
+    write_whole(target, page.encode(errors="replace"))  # names of files need not be proper Unicode
+    return target
