@@ -13,15 +13,15 @@ import numpy as np
 from scipy import fft
 
 from fusewise.fusion.penalties import TruncatedL2
-from fusewise.kernels.arrays import energy, library, to_host
+from fusewise.kernels.arrays import library, to_host
 from fusewise.kernels.devices import placement
-from fusewise.mri.batches import threads
 from fusewise.mri.sampling.fourier import AXES, invert, to_plain
 from fusewise.mri.sampling.normal_equations import NormalEquations, on_grid_equations
 from fusewise.mri.sampling.operators import Gridded
-from fusewise.mri.solving.covariances import gram, squared_distances
+from fusewise.mri.solving.covariances import squared_distances
 from fusewise.mri.solving.navigator import common_locations, filled_in_time
 from fusewise.mri.solving.observed import frame_affinities, fuse_frames, grid_entries
+from fusewise.mri.tensors import energy, gram, threads
 
 Array = Any
 

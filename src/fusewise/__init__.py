@@ -9,10 +9,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from fusewise.estimators import FusionClustering, FusionImputer
+    from fusewise.estimators import FusionClustering, FusionImputer, load
     from fusewise.fusion import FusionPath, Solution, fuse, fusion_path
     from fusewise.observations import DataWarning
-    from fusewise.saving import load
 
 __version__ = "0.1.0.dev0"
 
@@ -25,7 +24,7 @@ _HOMES = {
     "Solution": "fusewise.fusion",
     "fuse": "fusewise.fusion",
     "fusion_path": "fusewise.fusion",
-    "load": "fusewise.saving",
+    "load": "fusewise.estimators",
 }
 
 __all__ = [

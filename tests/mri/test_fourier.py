@@ -5,8 +5,8 @@ import pytest
 
 from fusewise.kernels.arrays import to_host
 from fusewise.kernels.devices import placement
-from fusewise.mri.batches import fft2, ifft2
 from fusewise.mri.sampling.fourier import invert, to_plain, transform
+from fusewise.mri.tensors import fft2, ifft2
 
 SHAPES = [(6, 8), (7, 5)]
 

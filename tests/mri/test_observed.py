@@ -10,8 +10,9 @@ from fusewise.mri.phantom import coil_maps, make_phantom
 from fusewise.mri.sampling.fourier import invert, transform
 from fusewise.mri.sampling.operators import Cartesian
 from fusewise.mri.sampling.trajectories import radial_mask
-from fusewise.mri.solving.covariances import gram, squared_distances
+from fusewise.mri.solving.covariances import squared_distances
 from fusewise.mri.solving.observed import FourierObservations, frame_affinities, fuse_frames, grid_entries
+from fusewise.mri.tensors import gram
 
 
 def scan(n_frames=12, size=16):

@@ -7,19 +7,14 @@ import pytest
 
 from fusewise.kernels.arrays import to_host
 from fusewise.kernels.devices import placement
-from fusewise.mri import batches as arrays
 from fusewise.mri import make_phantom, radial_mask, radial_trajectory, reconstruct
+from fusewise.mri import tensors as arrays
 from fusewise.mri.phantom import coil_maps
 from fusewise.mri.sampling.operators import Cartesian, Nufft
 from fusewise.mri.sampling.trajectories import complex_noise
-from fusewise.mri.solving.covariances import (
-    LocalKernels,
-    LocalMatrices,
-    gram,
-    median_distance,
-    squared_distances,
-)
+from fusewise.mri.solving.covariances import LocalKernels, LocalMatrices, median_distance, squared_distances
 from fusewise.mri.solving.tiles import Tiles
+from fusewise.mri.tensors import gram
 
 
 def random_complex(*shape, seed=0):

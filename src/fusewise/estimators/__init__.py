@@ -2,5 +2,6 @@
 
 from fusewise.estimators.clustering import FusionClustering
 from fusewise.estimators.imputer import FusionImputer
+from fusewise.saving import load
 
-__all__ = ["FusionClustering", "FusionImputer"]
+__all__ = ["FusionClustering", "FusionImputer", "load"]

@@ -14,6 +14,7 @@ from sklearn.utils.validation import validate_data
 from fusewise.fusion.fidelity import Fidelity, as_fidelity
 from fusewise.fusion.penalties import Penalty, as_penalty
 from fusewise.observations import ParquetBlocks, Table, as_table, is_complex
+from fusewise.saving import save
 
 
 class FusionEstimator(BaseEstimator):  # type: ignore[misc]
@@ -63,8 +64,6 @@ class FusionEstimator(BaseEstimator):  # type: ignore[misc]
 
         A file of that name is replaced, whole or not at all.
         """
-        from fusewise.saving import save
-
         save(self, path)
 
     def __sklearn_tags__(self) -> Tags:

@@ -29,8 +29,10 @@ from fusewise.observations.entries import Real
 from fusewise.observations.groups import group_means
 from fusewise.pairs import partial_squared_distances_to
 from fusewise.progress import shown
+from fusewise.saving.registry import saveable
 
 
+@saveable
 class FusionClustering(ShowingMixin, ClusterMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, FusionEstimator):  # type: ignore[misc]
     """Clustering of data with missing entries, by fusion of centres.
 

@@ -15,11 +15,13 @@ from fusewise.automatic import Choice, Smooth
 from fusewise.estimators.base import FusionEstimator
 from fusewise.estimators.clustering import FusionClustering
 from fusewise.observations import Entries, as_entries
+from fusewise.saving.registry import saveable
 
 #: Part of the observed entries that is hidden to measure the error of filling.
 HELD_OUT = 0.1
 
 
+@saveable
 class FusionImputer(OneToOneFeatureMixin, TransformerMixin, FusionEstimator):  # type: ignore[misc]
     """Fills the holes of a table, and says how far off it is.
 

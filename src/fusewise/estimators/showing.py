@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +15,7 @@ from fusewise.observations import Entries
 class ShowingMixin:
     """``report`` and the HTML shown by notebooks, for an estimator with the results of ``FusionClustering``.
 
-    Views stand above the estimators and read them, never the other way round; so they are imported by name, only when
-    somebody asks to see something.
+    Views read results, not estimators; they are imported when somebody asks to see something, since they take long.
     """
 
     def report(
@@ -38,9 +36,9 @@ class ShowingMixin:
         title : heading of the page.
         force : replace a file that is there.
         """
-        write_report = import_module("fusewise.views.report").write_report
-        written: Path = write_report(self, path, names=names, feature_names=feature_names, title=title, force=force)
-        return written
+        from fusewise.views.report import write_report
+
+        return write_report(self, path, names=names, feature_names=feature_names, title=title, force=force)
 
     def _repr_html_inner(self) -> str:
         return str(super()._repr_html_inner()) + self._card()  # type: ignore[misc]
@@ -54,4 +52,8 @@ class ShowingMixin:
     def _card(self) -> str:
         """What was found, below scikit-learn's diagram; nothing before the fit, or if the table is not held whole."""
         held = isinstance(getattr(self, "observations_", None), Entries)
-        return str(import_module("fusewise.views.report.card").card(self)) if held else ""
+        if not held:
+            return ""
+        from fusewise.views.report.card import card
+
+        return card(self)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from fusewise.exact import Certificate, certify
 from fusewise.fusion.fidelity import Fidelity
 from fusewise.fusion.loop import Descent
 from fusewise.fusion.merging import Merged
@@ -19,9 +19,6 @@ from fusewise.observations import Entries
 from fusewise.observations.entries import Values
 from fusewise.observations.groups import Labels, number_by_size
 from fusewise.pairs.distances import Index
-
-if TYPE_CHECKING:
-    from fusewise.exact import Certificate
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,8 +73,6 @@ class Solution:
         epsilon : width of the boxes; None takes that of the ``Box`` fidelity.
         time_limit : seconds the exact solver may take before a cheaper bound is used.
         """
-        from fusewise.exact import certify
-
         width = getattr(self.fidelity, "epsilon", None) if epsilon is None else epsilon
         if width is None:
             raise ValueError("give epsilon: the l0 problem confines each point to a box, and this fidelity has none")

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit
 
-from fusewise.mri.batches import Array
+from fusewise.mri.tensors import Array
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,12 +8,12 @@ import numpy as np
 import numpy.typing as npt
 
 from fusewise.kernels.devices import placement
-from fusewise.mri.batches import Array
 from fusewise.mri.result import Reconstruction
 from fusewise.mri.sampling.coils import maps_from_images, mean_gridded_images, sensitivity_maps
 from fusewise.mri.solving.gridded import reconstruct_gridded
 from fusewise.mri.solving.places import Teller
 from fusewise.mri.solving.radial import reconstruct_radial
+from fusewise.mri.tensors import Array
 
 
 def reconstruct(

@@ -5,11 +5,28 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from fusewise.mri.batches import Array
 from fusewise.mri.frames.phases import frame_rhythms, labels_of
 from fusewise.mri.frames.rhythms import Rhythms
-from fusewise.mri.solving.held_out import Choice
+from fusewise.mri.tensors import Array
 from fusewise.observations.groups import Labels
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A setting, and what the samples left out say of it.
+
+    Attributes
+    ----------
+    scale : sigma² of the H1 weights in units of the median squared distance.
+    noise : lam in units of the variance of the motion.
+    score : energy of the samples left out over that of their prediction's error, in decibels.
+    tried : (scale, noise, score) of every setting tried.
+    """
+
+    scale: float
+    noise: float
+    score: float
+    tried: tuple[tuple[float, float, float], ...] = field(default=(), repr=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,8 +49,8 @@ class Reconstruction:
     sigma: float
     rank: int
     history: tuple[float, ...] = field(repr=False)
-    bands: Choice
-    local: Choice
+    bands: Setting
+    local: Setting
     way: str = ""
 
     @cached_property

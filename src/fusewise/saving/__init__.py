@@ -18,9 +18,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fusewise.estimators.base import FusionEstimator
+from sklearn.base import BaseEstimator
+
 from fusewise.saving.archive import ModelFileError, read_archive, write_archive
 from fusewise.saving.codec import Decoder, Encoder
+from fusewise.saving.registry import ESTIMATORS
 
 __all__ = ["ModelFileError", "SavedModel", "load", "load_with_extra", "save"]
 
@@ -29,12 +31,12 @@ __all__ = ["ModelFileError", "SavedModel", "load", "load_with_extra", "save"]
 class SavedModel:
     """What a model file held: the model, what was kept beside it, and the versions of what wrote it."""
 
-    model: FusionEstimator
+    model: BaseEstimator
     extra: dict[str, Any]
     versions: dict[str, str]
 
 
-def save(model: FusionEstimator, path: str | os.PathLike[str], *,
+def save(model: BaseEstimator, path: str | os.PathLike[str], *,
          extra: dict[str, Any] | None = None) -> None:  # fmt: skip
     """Write a model to a file, which ``load`` reads; a file of that name is replaced, whole or not at all.
 
@@ -49,7 +51,7 @@ def save(model: FusionEstimator, path: str | os.PathLike[str], *,
     write_archive(Path(path), type(model).__name__, tree, encoder.arrays)
 
 
-def load(path: str | os.PathLike[str]) -> FusionEstimator:
+def load(path: str | os.PathLike[str]) -> BaseEstimator:
     """Read a model that ``save`` wrote. Runs nothing from the file; refuses what is not such a model.
 
     Raises
@@ -70,6 +72,6 @@ def load_with_extra(path: str | os.PathLike[str]) -> SavedModel:
     except (ValueError, TypeError, RecursionError) as error:
         by = manifest.versions.get("fusewise", "?")
         raise ModelFileError(f"{str(path)!r} (written by fusewise {by}) cannot be read here: {error}") from error
-    if not isinstance(model, FusionEstimator) or not isinstance(extra, dict):
+    if type(model).__name__ not in ESTIMATORS or not isinstance(extra, dict):
         raise ModelFileError(f"{str(path)!r} holds no model, but {type(model).__name__}")
     return SavedModel(model, extra, manifest.versions)

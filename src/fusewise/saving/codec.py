@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
+from sklearn.base import BaseEstimator
 
-from fusewise.estimators.base import FusionEstimator
 from fusewise.observations import RowBlocks
 from fusewise.saving.registry import ESTIMATORS, PARAMETERISED, RECORDS
 
@@ -135,7 +135,7 @@ class Decoder:
             return kind(**self._parts(name, tree.get("parts"), set(kind._get_param_names()), set()))
         raise ValueError(f"it names {name!r}, which is no part of a model")
 
-    def _estimator(self, kind: type[FusionEstimator], tree: dict[str, Any]) -> FusionEstimator:
+    def _estimator(self, kind: type[BaseEstimator], tree: dict[str, Any]) -> BaseEstimator:
         known = set(kind._get_param_names())
         model = kind(**self._parts(kind.__name__, tree.get("parameters"), known, set()))
         for name, value in _mapping(tree.get("fitted"), kind.__name__).items():

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
+
+from sklearn.base import BaseEstimator
 
 from fusewise.automatic import Choice, Smooth
 from fusewise.automatic.clusters import AlongAxes
@@ -10,8 +12,6 @@ from fusewise.automatic.columnwise import ColumnMixture
 from fusewise.automatic.evidence import Evidence
 from fusewise.automatic.merge_tree import MergeTree
 from fusewise.automatic.mixture import Mixture
-from fusewise.estimators import FusionClustering, FusionImputer
-from fusewise.estimators.base import FusionEstimator
 from fusewise.fusion import Solution
 from fusewise.fusion.fidelity import FIDELITIES
 from fusewise.fusion.parameters import Parameterised
@@ -19,6 +19,8 @@ from fusewise.fusion.path import FusionPath
 from fusewise.fusion.penalties import PENALTIES
 from fusewise.observations import Entries, SparseEntries, StreamedEntries
 from fusewise.subspace import Subspace
+
+E = TypeVar("E", bound=type[BaseEstimator])
 
 
 def _by_name(*classes: type[Any]) -> dict[str, type[Any]]:
@@ -34,5 +36,11 @@ RECORDS = _by_name(
 #: Penalties and fidelities, saved by their parameters.
 PARAMETERISED: dict[str, type[Parameterised]] = _by_name(*PENALTIES.values(), *FIDELITIES.values())
 
-#: Models, saved by their parameters and what fitting gave them.
-ESTIMATORS: dict[str, type[FusionEstimator]] = _by_name(FusionClustering, FusionImputer)
+#: Models, saved by their parameters and what fitting gave them; ``saveable`` adds them.
+ESTIMATORS: dict[str, type[BaseEstimator]] = {}
+
+
+def saveable(kind: E) -> E:
+    """A decorator: models of this class can be saved, and loaded again."""
+    ESTIMATORS[kind.__name__] = kind
+    return kind

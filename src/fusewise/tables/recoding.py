@@ -7,10 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from fusewise.cli.running.clustering import Prepared
-from fusewise.estimators.base import FusionEstimator
-from fusewise.saving import SavedModel
-from fusewise.tables.columns import Column, as_numbers, category_key, refuse_too_large, sort_columns
+from fusewise.tables.columns import Column, Roles, as_numbers, category_key, refuse_too_large, sort_columns
 from fusewise.tables.encoding import Block, Encoding, indicators
 from fusewise.tables.errors import InputError
 from fusewise.tables.files import Table
@@ -28,7 +25,7 @@ class Known:
     standardized: bool
 
 
-def as_extra(fitted: Prepared) -> dict[str, Any]:
+def as_extra(encoding: Encoding, roles: Roles) -> dict[str, Any]:
     """What a model file must say of the table besides the model, in plain JSON values."""
     columns = [
         {
@@ -39,21 +36,27 @@ def as_extra(fitted: Prepared) -> dict[str, Any]:
             "spread": block.spread,
             "standardized": block.standardized,
         }
-        for block in fitted.encoding.blocks
+        for block in encoding.blocks
     ]
-    return {"columns": columns, "names": fitted.roles.names_column, "labels": fitted.roles.labels_column}
+    return {"columns": columns, "names": roles.names_column, "labels": roles.labels_column}
 
 
 def _plain(category: Any) -> Any:
     return category.item() if isinstance(category, np.generic) else category
 
 
-def recode(saved: SavedModel, table: Table) -> tuple[Encoding, list[str]]:
+def recode(model: Any, extra: dict[str, Any], table: Table) -> tuple[Encoding, list[str]]:
     """Encode a table as at the fit, and say what did not match.
 
     A column that is not in the table, and a category that was not there at the fit, count as missing.
+
+    Parameters
+    ----------
+    model : the fitted estimator; its names of features serve where `extra` says nothing of columns.
+    extra : what ``as_extra`` said at the fit.
+    table : the other table.
     """
-    known = _known(saved, table)
+    known = _known(model, extra, table)
     if not any(column.name in table.columns for column in known):
         shown = ", ".join(repr(column.name) for column in known[:8]) + (", ..." if len(known) > 8 else "")
         raise InputError(f"{str(table.path)!r} has none of the columns of the model: {shown}")
@@ -61,16 +64,16 @@ def recode(saved: SavedModel, table: Table) -> tuple[Encoding, list[str]]:
     return Encoding([_block(column, table, notes) for column in known]), notes
 
 
-def _known(saved: SavedModel, table: Table) -> list[Known]:
-    if "columns" not in saved.extra:
-        return [Known(name, "number", [], [0.0], 1.0, False) for name in _names(saved.model, table)]
+def _known(model: Any, extra: dict[str, Any], table: Table) -> list[Known]:
+    if "columns" not in extra:
+        return [Known(name, "number", [], [0.0], 1.0, False) for name in _names(model, table)]
     try:
-        return [Known(**column) for column in saved.extra["columns"]]
+        return [Known(**column) for column in extra["columns"]]
     except TypeError as error:
         raise InputError(f"the model's columns cannot be read: {error}") from error
 
 
-def _names(model: FusionEstimator, table: Table) -> list[str]:
+def _names(model: Any, table: Table) -> list[str]:
     """Columns of a model that was saved from Python: by name where it has names, else the numbers in their order."""
     names = getattr(model, "feature_names_in_", None)
     if names is not None:

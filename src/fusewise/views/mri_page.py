@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from fusewise.mri.batches import Array
 from fusewise.mri.files.formats import Scan
 from fusewise.mri.result import Reconstruction
 from fusewise.mri.sampling.cells import Cells
+from fusewise.mri.tensors import Array
 
 WARNING = "Not for diagnostic use."
 

@@ -72,7 +72,7 @@ def run_fit(path: Path, model: Model, outputs: Outputs, *, columns: dict[str, An
         if outputs.table is not None:
             shutil.copyfile(path, places[outputs.folder / outputs.table])
         if outputs.save is not None:
-            save(found.model, places[outputs.save], extra=as_extra(found))
+            save(found.model, places[outputs.save], extra=as_extra(found.encoding, found.roles))
         if outputs.report:
             tell("writing the report")
             _write_report(found, places[outputs.folder / REPORT], outputs.command)

@@ -51,7 +51,7 @@ def run_predict(model: Path, path: Path, out: Path, *, names: str | None, labels
     clustering = _clustering(saved, model)
     tell(f"reading {path.name}")
     table = read_table(path)
-    encoding, notes = recode(saved, table)
+    encoding, notes = recode(saved.model, saved.extra, table)
     with staged([out], force=force, sources=[path, model]) as places:
         tell(f"placing {table.n_rows:,} rows")
         found, confidence = _predict(clustering, encoding.matrix)

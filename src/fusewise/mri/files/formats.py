@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from fusewise.mri.batches import Array
+from fusewise.mri.tensors import Array
 
 EXTRA = 'pip install "fusewise[mri]"'
 

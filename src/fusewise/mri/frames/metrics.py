@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.ndimage import uniform_filter
 
-from fusewise.mri.batches import Array
+from fusewise.mri.tensors import Array
 
 Box = tuple[slice, slice]
 WHOLE: Box = (slice(None), slice(None))

@@ -14,10 +14,8 @@ import warnings
 import numpy as np
 from sklearn.cluster import SpectralClustering
 
-from fusewise.kernels.arrays import energy
-from fusewise.mri.batches import Array
 from fusewise.mri.frames.rhythms import Rhythms, find_rhythms
-from fusewise.mri.solving.covariances import gram
+from fusewise.mri.tensors import Array, energy, gram
 from fusewise.observations.groups import Labels, number_by_size
 
 #: As many as the paper shows.

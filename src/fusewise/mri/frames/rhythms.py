@@ -28,7 +28,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.fft import dct, idct
 
-from fusewise.mri.batches import Array
+from fusewise.mri.tensors import Array
 
 #: A band reaches from a rate divided by this to the rate times this: lengths of cycles scatter by some ten percent.
 WIDTH = 1.3

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fusewise.kernels.arrays import beside, sums_at
-from fusewise.mri.batches import Array
+from fusewise.kernels.arrays import beside
+from fusewise.mri.tensors import Array, sums_at
 
 
 @dataclass(frozen=True, eq=False)

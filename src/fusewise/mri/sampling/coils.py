@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from fusewise.mri.batches import Array
 from fusewise.mri.sampling.fourier import invert, transform
 from fusewise.mri.sampling.operators import Nufft
+from fusewise.mri.tensors import Array
 
 #: Samples along a side of the centre of k-space by which sigpy calibrates.
 CALIBRATION = 24

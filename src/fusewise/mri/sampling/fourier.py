@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from scipy import fft
 
-from fusewise.kernels.arrays import beside, cast, library
-from fusewise.mri.batches import Array, fft2, ifft2
+from fusewise.kernels.arrays import beside, library
+from fusewise.mri.tensors import Array, cast, fft2, ifft2
 
 #: The image axes, always the last two.
 AXES = (-2, -1)

@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import fft
 
-from fusewise.kernels.arrays import batches, beside, cast, each, library, zeros
-from fusewise.mri.batches import Array, cropped_ifft, fft2, padded_fft
+from fusewise.kernels.arrays import beside, library
 from fusewise.mri.sampling.operators import Gridded, Nufft
 from fusewise.mri.sampling.sums import FourierSums
+from fusewise.mri.tensors import Array, batches, cast, cropped_ifft, each, fft2, padded_fft, zeros
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,8 +14,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from fusewise.mri.batches import Array, fft2, ifft2, threads
 from fusewise.mri.sampling.fourier import invert, transform
+from fusewise.mri.tensors import Array, fft2, ifft2, threads
 
 
 class FrameOperator(Protocol):

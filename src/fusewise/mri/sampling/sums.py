@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fusewise.kernels.arrays import batches, beside, library, zeros
-from fusewise.mri.batches import Array
+from fusewise.kernels.arrays import beside, library
+from fusewise.mri.tensors import Array, batches, zeros
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,18 +13,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from fusewise.kernels.arrays import (
-    Array,
-    add_to_diagonals,
-    beside,
-    each,
-    inverse,
-    library,
-    real_times,
-    single,
-    to_host,
-    zeros,
-)
+from fusewise.kernels.arrays import Array, beside, library, to_host
+from fusewise.mri.tensors import add_to_diagonals, each, inverse, real_times, single, zeros
 
 #: How much larger than its smallest system a group's largest may be, and how many floats its systems may hold:
 #: on a CPU, where filling up costs time, and on a GPU, where each group does.

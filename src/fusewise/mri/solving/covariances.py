@@ -19,32 +19,23 @@ from typing import Any
 
 import numpy as np
 
-from fusewise.kernels.arrays import (
+from fusewise.kernels.arrays import beside, library, to_host
+from fusewise.mri.solving.tiles import Tiles
+from fusewise.mri.tensors import (
+    Array,
     add_to_diagonals,
     as_real,
     batches,
-    beside,
     double,
     each,
     inverse,
-    library,
     medians,
     real_times,
-    to_host,
     zeros,
 )
-from fusewise.mri.batches import Array
-from fusewise.mri.solving.tiles import Tiles
 
 #: Kernels are built and applied in single precision: their error is far below that of any reconstruction.
 PRECISION = np.float32
-
-
-def gram(rows: Array) -> Array:
-    """Re <u_i, u_j> of rows about their mean."""
-    rows = rows.reshape(len(rows), -1)
-    real: Array = as_real(rows - rows.mean(axis=0))
-    return real @ real.T
 
 
 def squared_distances(gram: Array) -> Array:

@@ -8,18 +8,18 @@ from dataclasses import replace
 import numpy as np
 from scipy import fft
 
-from fusewise.kernels.arrays import beside, library, real_times, single
+from fusewise.kernels.arrays import beside, library
 from fusewise.kernels.devices import Placement
-from fusewise.mri.batches import Array, ifft2
-from fusewise.mri.result import Reconstruction
+from fusewise.mri.result import Reconstruction, Setting
 from fusewise.mri.sampling.fourier import AXES, radii, to_plain
 from fusewise.mri.sampling.normal_equations import on_grid_equations
 from fusewise.mri.sampling.operators import Gridded
 from fusewise.mri.solving.columns import ColumnInverse, Columns
-from fusewise.mri.solving.held_out import Choice, choose_bands, hold_out, stand_ins
+from fusewise.mri.solving.held_out import choose_bands, hold_out, stand_ins
 from fusewise.mri.solving.navigator import Bands, common_locations
 from fusewise.mri.solving.places import Places, Teller, kernels_by_place
 from fusewise.mri.solving.ways import ByImage, BySample, Solver
+from fusewise.mri.tensors import Array, ifft2, real_times, single
 
 
 def reconstruct_gridded(
@@ -83,7 +83,7 @@ def start_from_bands(
     rng: np.random.Generator,
     maps: Array | None,
     columns: Columns | None = None,
-) -> tuple[Array, Choice]:
+) -> tuple[Array, Setting]:
     """Images under one kernel for each band, each coil's k-space by itself, then combined by the maps.
 
     Parameters

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 import numpy as np
 
-from fusewise.kernels.arrays import beside, energy
-from fusewise.mri.batches import Array
+from fusewise.kernels.arrays import beside
+from fusewise.mri.result import Setting
 from fusewise.mri.solving.columns import Columns, left_out
 from fusewise.mri.solving.navigator import Bands
+from fusewise.mri.tensors import Array, energy
 
 #: Locations over which a setting is judged: enough for a hundredth of a decibel, few enough for a second.
 JUDGED = 1000
@@ -25,25 +26,7 @@ SCALES = (0.25, 0.5, 1.0)
 NOISES = (1e-3, 1e-2, 1e-1, 1.0)
 
 
-@dataclass(frozen=True)
-class Choice:
-    """A setting, and what the samples left out say of it.
-
-    Attributes
-    ----------
-    scale : sigma² of the H1 weights in units of the median squared distance.
-    noise : lam in units of the variance of the motion.
-    score : energy of the samples left out over that of their prediction's error, in decibels.
-    tried : (scale, noise, score) of every setting tried.
-    """
-
-    scale: float
-    noise: float
-    score: float
-    tried: tuple[tuple[float, float, float], ...] = field(default=(), repr=False)
-
-
-def choose_bands(bands: Bands, values: Array, mask: Array, radii: Array, rng: np.random.Generator) -> Choice:
+def choose_bands(bands: Bands, values: Array, mask: Array, radii: Array, rng: np.random.Generator) -> Setting:
     """Scale and noise of the kernels by band: each sample foretold from the others of its location.
 
     Parameters
@@ -56,7 +39,7 @@ def choose_bands(bands: Bands, values: Array, mask: Array, radii: Array, rng: np
     counts = mask.sum(axis=0)
     candidates = np.flatnonzero((counts > 1) & (counts < len(mask)))
     if not len(candidates):
-        return Choice(SCALES[1], NOISES[1], float("nan"))
+        return Setting(SCALES[1], NOISES[1], float("nan"))
     some = rng.choice(candidates, min(JUDGED, len(candidates)), replace=False)
     columns = Columns.of(mask[:, some], values, bands.which(radii[some]))
     judged = columns.pack(values[:, beside(some, values)])
@@ -89,7 +72,7 @@ def stand_ins(mask: Array) -> Array:
 
 def choose_local(
     predict: Callable[[float, float], float], scales: Iterable[float], noises: Iterable[float], flattery: float
-) -> Choice:
+) -> Setting:
     """Walk up the scales until the score falls, at the first of the noises; then up the noises while they clearly help.
 
     Parameters
@@ -113,10 +96,10 @@ def choose_local(
     return replace(chosen, tried=tuple(tried))
 
 
-def best(tried: list[tuple[float, float, float]]) -> Choice:
+def best(tried: list[tuple[float, float, float]]) -> Setting:
     """The setting with the highest score."""
     scale, noise, score = max(tried, key=lambda setting: setting[2])
-    return Choice(scale, noise, score, tuple(tried))
+    return Setting(scale, noise, score, tuple(tried))
 
 
 def decibels(signal: float, error: float) -> float:

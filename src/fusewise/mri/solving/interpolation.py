@@ -20,8 +20,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from math import sqrt
 
-from fusewise.kernels.arrays import Array, copied, inner, library
+from fusewise.kernels.arrays import Array, copied, library
 from fusewise.kernels.krylov import conjugate_gradients
+from fusewise.mri.tensors import inner
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,8 +14,8 @@ import numpy as np
 
 from fusewise.kernels.arrays import beside, library
 from fusewise.kernels.devices import Placement
-from fusewise.mri.batches import Array
-from fusewise.mri.solving.covariances import gram, h1_kernel, median_distance, squared_distances
+from fusewise.mri.solving.covariances import h1_kernel, median_distance, squared_distances
+from fusewise.mri.tensors import Array, gram
 
 #: Outer radii of the bands, as parts of half the width of k-space; the last band reaches to the corners.
 BORDERS = (0.09, 0.29, 0.49, 0.69, 0.90)

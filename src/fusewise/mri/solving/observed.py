@@ -14,10 +14,10 @@ from fusewise.fusion.loop import Descent, descend
 from fusewise.fusion.penalties import Penalty
 from fusewise.fusion.problem import Problem
 from fusewise.kernels.krylov import conjugate_gradients, shrunk_by
-from fusewise.mri.batches import Array
 from fusewise.mri.sampling.fourier import invert, transform
 from fusewise.mri.sampling.operators import Cartesian, FrameOperator
 from fusewise.mri.solving.covariances import median_distance
+from fusewise.mri.tensors import Array
 from fusewise.observations import Entries, Observations
 from fusewise.pairs import NeighborPairs
 

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from fusewise.kernels.arrays import to_host
-from fusewise.mri.batches import Array
-from fusewise.mri.result import Reconstruction
+from fusewise.mri.result import Reconstruction, Setting
 from fusewise.mri.sampling.normal_equations import NormalEquations
 from fusewise.mri.solving.covariances import LocalKernels, effective_rank
-from fusewise.mri.solving.held_out import Choice, best, choose_local, decibels
+from fusewise.mri.solving.held_out import best, choose_local, decibels
 from fusewise.mri.solving.interpolation import Interpolated
 from fusewise.mri.solving.ways import Solver
+from fusewise.mri.tensors import Array
 
 #: Tiles per width of the image: about a ventricle each.
 TILES = 14
@@ -75,7 +75,7 @@ class Places:
     kernels: LocalKernels
     quiet: float = QUIET
 
-    def solve(self, mean: Array, bands: Choice, tell: Teller) -> Reconstruction:
+    def solve(self, mean: Array, bands: Setting, tell: Teller) -> Reconstruction:
         """Choose the setting by the samples held out, then use them all.
 
         Parameters
@@ -86,7 +86,7 @@ class Places:
         """
         unit = self.kernels.variance
         if unit <= 0:  # nothing moves
-            still = Choice(SCALES[0], bands.noise, float("nan"))
+            still = Setting(SCALES[0], bands.noise, float("nan"))
             images = np.repeat(to_host(mean)[None], self.kernels.distances.shape[1], axis=0)
             return Reconstruction(images, 0.0, 0.0, 0, (0.0,), bands, still)
         trials, local, solution = self._chosen(unit, tell)
@@ -103,7 +103,7 @@ class Places:
         rank = effective_rank(trials.at(local.scale).covariance().mean(), lam)
         return Reconstruction(images, lam, sigma, rank, history, bands, local, trials.name)
 
-    def _chosen(self, unit: float, tell: Teller) -> tuple[_Trials, Choice, Interpolated]:
+    def _chosen(self, unit: float, tell: Teller) -> tuple[_Trials, Setting, Interpolated]:
         """The way, the setting and the deviations; after Ctrl-C the best there are, if there are any."""
         noises = [level * max(self.quiet, QUIET) for level in LEVELS]
         contest = [_Trials(way, self.judge, self.kernels, unit, tell) for way in self.ways]
@@ -142,7 +142,7 @@ class _Trials:
         return type(self.way).__name__
 
     @property
-    def choice(self) -> Choice:
+    def choice(self) -> Setting:
         """The best setting so far."""
         return best([(*setting, score) for setting, score in self.scores.items()])
 

@@ -11,7 +11,6 @@ from scipy import fft
 
 from fusewise.kernels.arrays import beside, library, to_host
 from fusewise.kernels.devices import Placement
-from fusewise.mri.batches import Array
 from fusewise.mri.result import Reconstruction
 from fusewise.mri.sampling.cells import Cells
 from fusewise.mri.sampling.fourier import AXES, radii, turned
@@ -24,6 +23,7 @@ from fusewise.mri.solving.interpolation import by_points
 from fusewise.mri.solving.navigator import Bands, common_locations
 from fusewise.mri.solving.places import QUIET, Places, Teller, kernels_by_place
 from fusewise.mri.solving.ways import ByImage
+from fusewise.mri.tensors import Array
 
 #: Weight of the size of the mean frame beside its misfit: only what no line came near is left to it.
 PULL = 1e-3

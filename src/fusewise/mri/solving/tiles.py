@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from fusewise.kernels.arrays import beside, library
-from fusewise.mri.batches import Array
+from fusewise.mri.tensors import Array
 
 
 @dataclass(frozen=True, eq=False)

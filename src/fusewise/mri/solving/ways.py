@@ -16,11 +16,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from fusewise.kernels.arrays import library
-from fusewise.mri.batches import Array, fft2, ifft2
 from fusewise.mri.sampling.normal_equations import NormalEquations
 from fusewise.mri.solving.columns import ColumnInverse, Columns
 from fusewise.mri.solving.covariances import LocalKernels
 from fusewise.mri.solving.interpolation import Interpolated, by_points, by_samples
+from fusewise.mri.tensors import Array, fft2, ifft2
 
 
 class Solver(ABC):

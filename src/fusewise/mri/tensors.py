@@ -1,0 +1,189 @@
+"""What MRI does with arrays on the host (NumPy) and tensors on a device (torch), written once for both.
+
+What both libraries name alike is called through ``library(array)``. Types say NumPy's array for either.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+from scipy import fft
+
+from fusewise.kernels.arrays import Array as Tensor
+from fusewise.kernels.arrays import library, to_host
+from fusewise.kernels.cholesky import inverses_in_place
+from fusewise.kernels.threads import WORTH_THREADS, in_threads
+
+Array = npt.NDArray[Any]
+T = TypeVar("T")
+
+#: Numbers worked on at once: about what a core's cache holds, and enough for a GPU (a quarter of a gigabyte).
+CPU_ENTRIES, TORCH_ENTRIES = 2**19, 2**25
+
+#: Multiplications for each number of an array that ``each`` takes for granted: products and transforms do as many.
+PER_ENTRY = 32
+
+
+def zeros(shape: int | tuple[int, ...], like: Tensor) -> Tensor:
+    """Of the type and in the place of `like`."""
+    return np.zeros(shape, like.dtype) if library(like) is np else like.new_zeros(shape)
+
+
+def cast(values: Tensor, like: Tensor) -> Tensor:
+    """Of the type of `like`."""
+    return values.astype(like.dtype, copy=False) if library(values) is np else values.to(like.dtype)
+
+
+def as_real(values: Tensor) -> Tensor:
+    """Complex (..., n) as real (..., 2 n), parts side by side; real values as they are."""
+    if library(values) is np:
+        return np.ascontiguousarray(values).view(values.real.dtype)
+    return library(values).view_as_real(values).flatten(-2) if values.is_complex() else values
+
+
+def as_complex(pairs: Tensor) -> Tensor:
+    """The inverse of ``as_real`` on complex values."""
+    if library(pairs) is np:
+        return pairs.view(np.result_type(pairs.dtype, np.complex64))
+    return library(pairs).view_as_complex(pairs.unflatten(-1, (-1, 2)))
+
+
+def real_times(matrix: Tensor, vectors: Tensor) -> Tensor:
+    """A real matrix (..., m, n) times complex vectors (..., n, k), without making the matrix complex."""
+    return as_complex(matrix @ as_real(vectors))
+
+
+def add_to_diagonals(matrices: Tensor, value: float) -> None:
+    """A + value I for (..., n, n) matrices, in place."""
+    if library(matrices) is np:
+        np.einsum("...ii->...i", matrices)[...] += value
+    else:
+        library(matrices).diagonal(matrices, 0, -2, -1).add_(value)
+
+
+def inverse(matrices: Tensor) -> Tensor:
+    """Of positive definite matrices (..., n, n), which are used up; torch does not stop to see whether they are."""
+    if library(matrices) is np:
+        return inverses_in_place(matrices)
+    xp = library(matrices)
+    factor = xp.linalg.cholesky_ex(matrices).L
+    unit = xp.eye(matrices.shape[-1], dtype=factor.dtype, device=factor.device)
+    root = xp.linalg.solve_triangular(factor, unit.expand(factor.shape), upper=False)
+    return root.mT @ root
+
+
+def single(values: Tensor) -> Tensor:
+    """Real values in single precision."""
+    return values.astype(np.float32, copy=False) if library(values) is np else values.float()
+
+
+def double(values: Tensor) -> Tensor:
+    """Real values in double precision."""
+    return values.astype(np.float64, copy=False) if library(values) is np else values.double()
+
+
+def inner(a: Tensor, b: Tensor) -> Any:
+    """Re <a, b>: a number, which a device is not asked for before it is needed."""
+    product = library(a).vdot(a.reshape(-1), b.reshape(-1)).real
+    return float(product) if library(a) is np else product
+
+
+def energy(values: Tensor) -> float:
+    """||a||², summed in double precision."""
+    xp = library(values)
+    return float(xp.square(abs(values)).sum(dtype=xp.float64))
+
+
+def sums_at(places: Tensor, values: Tensor, size: int) -> Tensor:
+    """The sum of the values (a vector) that share each of `size` places."""
+    if library(values) is np:
+        sums = np.bincount(places, values.real, size)
+        if np.iscomplexobj(values):
+            sums = sums + 1j * np.bincount(places, values.imag, size)
+        return sums.astype(values.dtype)
+    return values.new_zeros(size).index_add_(0, places, values)
+
+
+def medians(values: Tensor) -> npt.NDArray[np.float64]:
+    """Of each row: the middle value, or the mean of the two in the middle (torch's own takes the lower)."""
+    if library(values) is np:
+        return np.asarray(np.median(values, axis=-1), dtype=float)
+    count = values.shape[-1]
+    ordered = library(values).sort(values, -1).values
+    return to_host((ordered[..., (count - 1) // 2] + ordered[..., count // 2]) / 2).astype(float)
+
+
+def gram(rows: Tensor) -> Tensor:
+    """Re <u_i, u_j> of rows about their mean."""
+    rows = rows.reshape(len(rows), -1)
+    real: Tensor = as_real(rows - rows.mean(axis=0))
+    return real @ real.T
+
+
+def batches(count: int, entries: int, like: Tensor) -> list[slice]:
+    """Slices of `count` things of `entries` numbers each: what a core's cache holds, or what keeps a GPU busy."""
+    room = CPU_ENTRIES if library(like) is np else TORCH_ENTRIES
+    size = max(1, room // max(1, entries))
+    return [slice(start, start + size) for start in range(0, count, size)]
+
+
+def each(work: Callable[[T], None], items: Sequence[T], like: Tensor) -> None:
+    """Call `work` for each item: on the host a thread for each core, and products without threads of their own.
+
+    Only where an array such as `like` is long enough to be worth threads.
+    """
+    threaded = library(like) is np and PER_ENTRY * like.size > WORTH_THREADS
+    for _ in in_threads(work, items) if threaded else map(work, items):
+        pass
+
+
+def threads() -> int:
+    """Cores the transforms may use: those OpenMP may, so that one variable limits both."""
+    allowed = os.environ.get("OMP_NUM_THREADS", "")
+    return int(allowed) if allowed.isdigit() and int(allowed) > 0 else os.cpu_count() or 1
+
+
+def fft2(images: Array, overwrite: bool = False) -> Array:
+    """Unitary FFT over the last two axes; `overwrite`: in place where that spares a new array."""
+    if library(images) is np:
+        return _by_frames(fft.fft2, images, overwrite)
+    return library(images).fft.fft2(images, norm="ortho")  # type: ignore[no-any-return]
+
+
+def ifft2(kspace: Array, overwrite: bool = False) -> Array:
+    """The inverse, and the adjoint, of ``fft2``."""
+    if library(kspace) is np:
+        return _by_frames(fft.ifft2, kspace, overwrite)
+    return library(kspace).fft.ifft2(kspace, norm="ortho")  # type: ignore[no-any-return]
+
+
+def _by_frames(transform: Callable[..., Array], values: Array, overwrite: bool) -> Array:
+    """A transform of as many frames at once as a core's cache holds: both of its axes are then done there."""
+    frames = values.reshape(-1, *values.shape[-2:])
+    out = frames if overwrite else np.empty(frames.shape, np.result_type(values.dtype, np.complex64))
+
+    def change(some: slice) -> None:
+        out[some] = transform(frames[some], norm="ortho", overwrite_x=overwrite)
+
+    each(change, batches(len(frames), 8 * frames[0].size, values), values)
+    return out.reshape(values.shape)
+
+
+def padded_fft(values: Array, length: int, axis: int) -> Array:
+    """FFT along one axis, filled up with zeros to a length; not normalised."""
+    if library(values) is np:
+        return np.asarray(fft.fft(values, length, axis))
+    return library(values).fft.fft(values, length, axis)  # type: ignore[no-any-return]
+
+
+def cropped_ifft(values: Array, length: int, axis: int) -> Array:
+    """The first `length` values of the inverse of ``padded_fft``; `values` may be overwritten."""
+    if library(values) is np:
+        full = np.asarray(fft.ifft(values, axis=axis, overwrite_x=True))
+    else:
+        full = library(values).fft.ifft(values, None, axis)
+    return full[..., :length] if axis == -1 else full[..., :length, :]
