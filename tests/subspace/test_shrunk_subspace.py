@@ -17,9 +17,7 @@ def low_rank(n, p, rank, noise=0.5, spread=1.0, seed=0):
 
 
 def filled(subspace, X):
-    mask = ~np.isnan(X)
-    values = np.where(mask, X, 0)
-    return reconstruct(subspace, coordinates(subspace, values, mask)[0])
+    return reconstruct(subspace, coordinates(subspace, as_entries(X))[0])
 
 
 def error(fit, X, truth):
@@ -30,7 +28,7 @@ def error(fit, X, truth):
 def test_agrees_with_maximum_likelihood_where_everything_is_seen_often():
     X = hide_entries(low_rank(3000, 8, 2), 0.2, random_state=0)
     entries = as_entries(X)
-    shrunk, plain = fit_shrunk_subspace(entries, 2), fit_subspace(entries.values, entries.mask, 2)
+    shrunk, plain = fit_shrunk_subspace(entries, 2), fit_subspace(entries, 2)
     np.testing.assert_allclose(shrunk.mean, plain.mean, atol=0.05)
     np.testing.assert_allclose(shrunk.variances, plain.variances, rtol=0.03)
     np.testing.assert_allclose(shrunk.noise, plain.noise, rtol=0.03)
@@ -49,7 +47,7 @@ def test_fills_nearly_empty_tables_better(seed):
     truth = low_rank(300, 200, 2, noise=1.0, spread=0.5, seed=seed)
     X = hide_entries(truth, 0.95, random_state=seed)
     entries = as_entries(X)
-    plain = fit_subspace(entries.values, entries.mask, 4)
+    plain = fit_subspace(entries, 4)
     assert error(fit_shrunk_subspace(entries, 4), X, truth) < 0.9 * error(plain, X, truth)
 
 

@@ -8,7 +8,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse
 
-from fusewise.observations import ArrayBlocks, ParquetBlocks, as_entries, as_sparse_entries, blocks
+from fusewise.observations import ArrayBlocks, ParquetBlocks, StreamedEntries, as_entries, as_sparse_entries, blocks
 from fusewise.subspace import choose_rank, coordinates, fit_subspace, information
 from fusewise.subspace import fit as module
 
@@ -42,10 +42,10 @@ class TestSample:
     def test_rare_columns_make_the_sample_larger(self, small):
         X = table(4000)
         counts = np.full(8, 4000)
-        assert module._sample(module.as_source(as_entries(X), None), counts, 2).shape == (200, 8)
+        assert module._sample(as_entries(X), counts, 2).shape == (200, 8)
         # 3 numbers to fit to a column seen 100 times in 4000 rows: 30 entries of it are in 1200 rows.
-        assert module._sample(module.as_source(as_entries(X), None), counts // 40, 2).shape == (1200, 8)
-        assert module._sample(module.as_source(as_entries(X), None), counts // 100, 2).shape == (4000, 8)
+        assert module._sample(as_entries(X), counts // 40, 2).shape == (1200, 8)
+        assert module._sample(as_entries(X), counts // 100, 2).shape == (4000, 8)
 
     def test_a_column_the_sample_has_not_seen(self, small):
         X = table(3000)
@@ -61,11 +61,11 @@ class TestSample:
 class TestStreams:
     def same(self, source, X, monkeypatch):
         monkeypatch.setattr(blocks, "READ_ENTRIES", 1000)  # 125 rows
-        whole, streamed = fit_subspace(as_entries(X), rank=2), fit_subspace(source, rank=2)
+        whole, streamed = fit_subspace(as_entries(X), rank=2), fit_subspace(StreamedEntries.of(source), rank=2)
         assert source.shape == X.shape
         assert sum(block.shape[0] for block in source.blocks()) == len(X)
         assert_allclose(covariance(streamed), covariance(whole), rtol=2e-3, atol=2e-3)
-        assert choose_rank(source, random_state=0) == choose_rank(as_entries(X), random_state=0)
+        assert choose_rank(StreamedEntries.of(source), random_state=0) == choose_rank(as_entries(X), random_state=0)
 
     def test_memory_mapped(self, tmp_path, monkeypatch):
         X = table().astype(np.float32)

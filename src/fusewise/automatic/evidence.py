@@ -18,7 +18,7 @@ import numpy.typing as npt
 from fusewise.kernels.lanes import LANES, accumulate, combine, compiled, factorise
 from fusewise.observations import InMemory, SparseEntries
 from fusewise.observations.entries import Real
-from fusewise.subspace import Subspace
+from fusewise.subspace import Subspace, precisions, pulls
 
 Index = npt.NDArray[np.intp]
 
@@ -77,13 +77,11 @@ class Evidence:
     @classmethod
     def of(cls, subspace: Subspace, entries: InMemory) -> Evidence:
         """The evidence of a table, seen through a subspace."""
-        r, noises = subspace.rank, subspace.noises
-        basis = subspace.basis / np.sqrt(noises)[:, None]
-        table = entries.standardised(np.arange(len(noises)), np.sqrt(noises), subspace.mean)
-        kinds, pattern = _patterns(table)
-        outer = (basis.conj()[:, :, None] * basis[:, None, :]).reshape(-1, r * r)
-        precision = np.asarray(kinds @ outer).reshape(-1, r, r)
-        vector, misfit = table.values @ basis.conj(), np.asarray(table.squares.sum(axis=1)).ravel()
+        noises = subspace.noises
+        kinds, pattern = _patterns(entries)
+        precision = precisions(subspace, kinds)
+        table = entries.standardised(np.arange(len(noises)), np.ones(len(noises)), subspace.mean)
+        vector, misfit = pulls(subspace, table.values), np.asarray(table.squares @ (1 / noises)).ravel()
         constant = -0.5 * (table.seen @ np.log(2 * np.pi * noises) + misfit)
         if np.iscomplexobj(precision) or np.iscomplexobj(vector):
             real, imaginary = precision.real, precision.imag

@@ -43,7 +43,7 @@ class Smooth:
     def completed(self, entries: Entries) -> Values:
         """E[row | its entries]; the mean where nothing is seen."""
         table = _scaled(entries, self.columns, self.scale)
-        found = reconstruct(self.subspace, coordinates(self.subspace, table.values, table.mask)[0])
+        found = reconstruct(self.subspace, coordinates(self.subspace, table)[0])
         p = len(self.columns)
         whole = np.repeat(self.middle[None], entries.shape[0], axis=0)
         parts = found[:, :p] + 1j * found[:, p:] if found.shape[1] > p else found

@@ -113,7 +113,7 @@ def choose_pairs(entries: Entries, subspace: Subspace | None, n_neighbors: int |
         return CompletePairs(n)
     if subspace is None or np.iscomplexobj(entries.values) or n_neighbors < 1:
         return NeighborPairs.nearest(entries, n_neighbors)
-    return nearest_expected(*coordinates(subspace, entries.values, entries.mask), n_neighbors, device)
+    return nearest_expected(*coordinates(subspace, entries), n_neighbors, device)
 
 
 def lacking_memory(entries: Entries, device: str = "cpu") -> str:
@@ -135,12 +135,12 @@ def _fit(entries: Entries, rank: int) -> Subspace:
         raise ValueError(
             f"rank must be from 1 to {min(entries.shape)} for a table of shape {entries.shape}, got {rank!r}"
         )
-    return fit_subspace(entries.values, entries.mask, rank)
+    return fit_subspace(entries, rank)
 
 
 def through(subspace: Subspace, entries: Entries) -> Quadratics:
     """Entries seen through a subspace: ||S_i (mean + Q v - x_i)||² as quadratics in the coordinates v."""
-    precision, vector = information(subspace, entries.values, entries.mask)
+    precision, vector = information(subspace, entries)
     deviations = np.where(entries.mask, entries.values - subspace.mean, 0)
     energy = np.square(np.abs(deviations)).sum(axis=1)
     return Quadratics(precision * subspace.noise, vector * subspace.noise, energy)
@@ -163,8 +163,8 @@ def noise_level(entries: Entries) -> float:
     if p < 4:
         nearest = nearest_distances(entries)
         return float(np.median(nearest) / np.sqrt(2 * p)) if len(nearest) else 0.0
-    rank = choose_rank(entries.values, entries.mask, max_rank=p // 2, random_state=0)
-    return float(np.sqrt(fit_subspace(entries.values, entries.mask, rank, tol=1e-4).noise))
+    rank = choose_rank(entries, max_rank=p // 2, random_state=0)
+    return float(np.sqrt(fit_subspace(entries, rank, tol=1e-4).noise))
 
 
 def nearest_distances(entries: Entries) -> Real:

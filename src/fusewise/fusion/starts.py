@@ -35,7 +35,7 @@ def start(posed: Posed, problem: Problem, init: Init, *, solver: str, min_overla
     if init == "subspace":
         if posed.subspace is None:
             raise ValueError("init='subspace' starts from coordinates in a subspace: give a rank")
-        places = coordinates(posed.subspace, entries.values, entries.mask)[0]
+        places = coordinates(posed.subspace, entries)[0]
         return beside(places, problem.observations.target)
     filled = posed.coordinates(entries.fill(0 if init == "zero" else entries.column_means))
     centers = beside(filled, problem.observations.target)

@@ -6,7 +6,16 @@ lowers the within-cluster energy from ``P * noise`` to ``rank * noise`` and keep
 """
 
 from fusewise.subspace.fit import fit_subspace
-from fusewise.subspace.model import Subspace, coordinates, information, reconstruct
+from fusewise.subspace.model import Subspace, coordinates, information, precisions, pulls, reconstruct
 from fusewise.subspace.rank import choose_rank
 
-__all__ = ["Subspace", "choose_rank", "coordinates", "fit_subspace", "information", "reconstruct"]
+__all__ = [
+    "Subspace",
+    "choose_rank",
+    "coordinates",
+    "fit_subspace",
+    "information",
+    "precisions",
+    "pulls",
+    "reconstruct",
+]

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import reduce
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from scipy import linalg
 from scipy.special import gammaln
 
 from fusewise.kernels.threads import in_threads
+from fusewise.observations import Entries, InMemory, StreamedEntries, Table
+from fusewise.observations.entries import Values, wide
 from fusewise.progress import Progress, silent
 from fusewise.subspace.model import Subspace, posterior
+from fusewise.subspace.rows import block, centered, row_slices, row_squares
 from fusewise.subspace.start import FLOOR, closed_form, grown
-from fusewise.subspace.table import Array, Streamed, Table, as_source, centered, column_means, row_squares
 
 #: Where a table has more than twice so many rows, EM first settles on so many of them: on more, if need be, to have
 #: this many entries of a column for every number that is fitted to it. Passes over all rows then end so much sooner.
@@ -22,8 +24,7 @@ SAMPLE, ENTRIES_PER_PARAMETER, SOONER = 20_000, 10, 10.0
 
 
 def fit_subspace(
-    values: Any,
-    mask: Any = None,
+    table: Table,
     rank: int = 1,
     *,
     dof: float | None = None,
@@ -40,11 +41,8 @@ def fit_subspace(
 
     Parameters
     ----------
-    values : (N, P) array or sparse matrix, ``Entries``, ``SparseEntries`` or ``RowBlocks``
-        Real or complex. Entries where `mask` is False are ignored; the stored entries of a sparse matrix are the
-        observed ones. Of ``RowBlocks`` one block at a time is in memory.
-    mask : (N, P) bool array, optional
-        True where observed; None for a complete (or a sparse) table.
+    table : Table
+        Real or complex; of ``StreamedEntries`` one block at a time is in memory.
     rank : int
         Dimension of the subspace, capped at ``min(N, P)``.
     dof : float, optional
@@ -56,16 +54,16 @@ def fit_subspace(
     start : Subspace, optional
         A fit of the same or a lower rank to begin from.
     """
-    table = as_source(values, mask)
     rank = min(rank, *table.shape)
-    if isinstance(table, Table) and table.complete and dof is None:
+    if isinstance(table, Entries) and table.is_complete and dof is None:
         return closed_form(table, rank)
-    mean, variance, counts = column_means(table)
+    dtype, counts = wide(table.dtype), table.column_counts.astype(float)
+    mean, variance = table.column_means.astype(dtype), float(table.column_variances @ counts) / max(counts.sum(), 1.0)
     floor = FLOOR * (variance or 1.0)
     sample = _sample(table, counts, rank)
     if start is None:
         p = len(mean)
-        start = Subspace(mean, np.zeros((p, 0), table.dtype), np.zeros(0), max(variance, floor))
+        start = Subspace(mean, np.zeros((p, 0), dtype), np.zeros(0), max(variance, floor))
         if sample.shape[0] < table.shape[0]:
             start = fit_subspace(sample, rank=rank, dof=dof, max_iter=max_iter, tol=tol, progress=progress)
             tol *= SOONER
@@ -82,24 +80,24 @@ def fit_subspace(
     return normalized(mean, loadings, noise, tuple(history))
 
 
-def _sample(table: Table | Streamed, counts: Array, rank: int) -> Table:
+def _sample(table: Table, counts: Values, rank: int) -> InMemory:
     """Rows enough to fit every column but the rarest; all of them, where that is no great saving."""
     n = table.shape[0]
     typical = max(float(np.median(counts)), 1.0)
     wanted = max(SAMPLE, int(n * ENTRIES_PER_PARAMETER * (rank + 1) / typical))
-    if isinstance(table, Table) and 2 * wanted >= n:
-        return table
+    if not isinstance(table, StreamedEntries) and 2 * wanted >= n:
+        return cast(InMemory, table)
     rows = np.random.default_rng(0).choice(n, min(wanted, n), replace=False)
-    return table.rows_at(np.sort(rows))
+    return table.take(np.sort(rows))
 
 
 @dataclass(frozen=True)
 class _Sums:
     """What the M step needs of the rows, summed over them."""
 
-    cross: Array  # (P, r+1): sum over a column's rows of tau conj(z) y, with z = (v, 1)
-    moments: Array  # (P, (r+1)^2): sum of tau E[conj(z) z^T]
-    latent: Array  # ((r+1)^2,): sum over all rows of tau E[conj(z) z^T]
+    cross: Values  # (P, r+1): sum over a column's rows of tau conj(z) y, with z = (v, 1)
+    moments: Values  # (P, (r+1)^2): sum of tau E[conj(z) z^T]
+    latent: Values  # ((r+1)^2,): sum over all rows of tau E[conj(z) z^T]
     energy: float  # sum of tau |y|^2
     log_likelihood: float
 
@@ -107,7 +105,7 @@ class _Sums:
         return _Sums(*(getattr(self, name) + getattr(other, name) for name in self.__dataclass_fields__))
 
 
-def _log_density(distance: Array, log_det: Array, counts: Array, dof: float | None, is_complex: bool) -> Array:
+def _log_density(distance: Values, log_det: Values, counts: Values, dof: float | None, is_complex: bool) -> Values:
     """Log-density of each row from its Mahalanobis distance: Gaussian, or Student with `dof`."""
     half = 1.0 if is_complex else 0.5
     constant = np.log(np.pi) if is_complex else np.log(2 * np.pi)
@@ -119,24 +117,24 @@ def _log_density(distance: Array, log_det: Array, counts: Array, dof: float | No
     return np.asarray(kernel - half * (counts * constant + log_det) - (dof + n) / 2 * scaled)
 
 
-def _pass(table: Table | Streamed, mean: Array, loadings: Array, noise: float, dof: float | None) -> _Sums:
+def _pass(table: Table, mean: Values, loadings: Values, noise: float, dof: float | None) -> _Sums:
     """One pass over the rows, block by block."""
     width = 3 * (loadings.shape[1] + 1) ** 2
 
-    def sums(part: Table) -> _Sums:
+    def sums(part: InMemory) -> _Sums:
         def work(rows: slice) -> _Sums:
-            return _expectation(*part.block(rows), mean, loadings, noise, dof)
+            return _expectation(*block(part, rows), mean, loadings, noise, dof)
 
-        return reduce(_Sums.__add__, in_threads(work, part.slices(width)))
+        return reduce(_Sums.__add__, in_threads(work, row_slices(part, width)))
 
     return reduce(_Sums.__add__, map(sums, table.parts()))
 
 
-def _expectation(block: Any, pattern: Any, mean: Array, loadings: Array, noise: float, dof: float | None) -> _Sums:
+def _expectation(values: Any, pattern: Any, mean: Values, loadings: Values, noise: float, dof: float | None) -> _Sums:
     """Posterior moments of the coordinates of some rows, and their log-likelihood."""
     r = loadings.shape[1]
     is_complex = np.iscomplexobj(loadings)
-    y = centered(block, pattern, mean)
+    y = centered(values, pattern, mean)
     inverse, v, log_det = posterior(y, pattern, loadings, noise)
     counts = np.asarray(pattern.sum(1)).ravel()
     squares = row_squares(y)
@@ -160,7 +158,9 @@ def _expectation(block: Any, pattern: Any, mean: Array, loadings: Array, noise: 
     )
 
 
-def _maximization(sums: _Sums, mean: Array, loadings: Array, counts: Array, floor: float) -> tuple[Array, Array, float]:
+def _maximization(
+    sums: _Sums, mean: Values, loadings: Values, counts: Values, floor: float
+) -> tuple[Values, Values, float]:
     """Regress every column on ``(v, 1)``; then give the latent mean and covariance back to the loadings.
 
     The second half is parameter-expanded EM (Liu, Rubin and Wu, 1998): the latent law is fitted too, and reduced to
@@ -182,7 +182,7 @@ def _maximization(sums: _Sums, mean: Array, loadings: Array, counts: Array, floo
     return mean + solution[:, r] + slopes @ shift, slopes @ root, noise
 
 
-def normalized(mean: Array, loadings: Array, noise: float, history: tuple[float, ...]) -> Subspace:
+def normalized(mean: Values, loadings: Values, noise: float, history: tuple[float, ...]) -> Subspace:
     """``loadings = basis diag(sqrt(variances)) R``: the rotation ``R`` of ``v ~ N(0, I)`` is immaterial."""
     basis, scales, _ = linalg.svd(loadings, full_matrices=False)
     return Subspace(mean, basis, scales**2, noise, history)

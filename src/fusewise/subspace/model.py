@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from fusewise.kernels import small_matrices as blocks
+from fusewise.kernels import small_matrices
 from fusewise.kernels.threads import in_threads
-from fusewise.subspace.table import Array, as_table, centered
+from fusewise.observations import InMemory
+from fusewise.observations.entries import Values, wide
+from fusewise.subspace.rows import block, centered, row_slices
 
 
 @dataclass(frozen=True)
@@ -33,12 +35,12 @@ class Subspace:
         Variance that the resolution of each column adds to the noise of its entries.
     """
 
-    mean: Array
-    basis: Array
-    variances: Array
+    mean: Values
+    basis: Values
+    variances: Values
     noise: float
     history: tuple[float, ...] = field(default=(), repr=False)
-    blur: Array | None = None
+    blur: Values | None = None
 
     @property
     def rank(self) -> int:
@@ -46,7 +48,7 @@ class Subspace:
         return int(self.basis.shape[1])
 
     @property
-    def noises(self) -> Array:
+    def noises(self) -> Values:
         """Variance of an entry of each column about the subspace, (P,)."""
         return np.full(len(self.mean), self.noise) + (0 if self.blur is None else self.blur)
 
@@ -56,58 +58,61 @@ class Subspace:
         return self.history[-1] if self.history else float("nan")
 
 
-def posterior(y: Any, pattern: Any, loadings: Array, noise: float) -> tuple[Array, Array, Array]:
+def posterior(y: Any, pattern: Any, loadings: Values, noise: float) -> tuple[Values, Values, Values]:
     """``M_i = W_I^H W_I + noise I``: returns ``M_i^-1``, ``m_i = M_i^-1 W_I^H y_i`` and ``log det M_i``."""
     r = loadings.shape[1]
     outer = (loadings.conj()[:, :, None] * loadings[:, None, :]).reshape(-1, r * r)
     grams = np.asarray(pattern @ outer).reshape(-1, r, r)
-    inverse, log_det = blocks.inverses(grams, np.full(len(grams), noise))
+    inverse, log_det = small_matrices.inverses(grams, np.full(len(grams), noise))
     right = np.asarray(y @ loadings.conj())
     return inverse, np.einsum("ikl,il->ik", inverse, right), log_det
 
 
-def information(subspace: Subspace, values: Any, mask: Any = None) -> tuple[Array, Array]:
+def precisions(subspace: Subspace, seen: Any) -> Values:
+    """``Q_I^H Q_I / noise`` for each row of a pattern (1 where seen, 0 where not), the noise being each column's."""
+    r, basis = subspace.rank, subspace.basis
+    weighed = basis.conj() / subspace.noises[:, None]
+    return np.asarray(seen @ (weighed[:, :, None] * basis[:, None, :]).reshape(-1, r * r)).reshape(-1, r, r)
+
+
+def pulls(subspace: Subspace, deviations: Any) -> Values:
+    """``Q_I^H (x_i - mean)_I / noise`` of deviations ``x_i - mean``, zero where hidden."""
+    return np.asarray(deviations @ (subspace.basis.conj() / subspace.noises[:, None]))
+
+
+def information(subspace: Subspace, table: InMemory) -> tuple[Values, Values]:
     """``precision_i = Q_I^H Q_I / noise`` and ``vector_i = Q_I^H (x_i - mean)_I / noise``, without the prior.
 
     What the entries of a row say of its coordinates: ``|S_i(Q u + mean - x_i)|^2 / noise``, the noise being that of
     each column, is ``u^H precision u - 2 Re(vector^H u)`` up to a constant. Shapes (N, r, r) and (N, r).
-
-    Parameters
-    ----------
-    subspace : a fit.
-    values, mask : the table, in memory, as in `fit_subspace`.
     """
-    table = as_table(values, mask)
     n, r = table.shape[0], subspace.rank
-    basis = subspace.basis
-    weighed = basis.conj() / subspace.noises[:, None]
-    outer = (weighed[:, :, None] * basis[:, None, :]).reshape(-1, r * r)
-    precision = np.empty((n, r * r), basis.dtype)
-    vector = np.empty((n, r), np.result_type(basis, table.dtype))
+    precision = np.empty((n, r, r), subspace.basis.dtype)
+    vector = np.empty((n, r), np.result_type(subspace.basis, wide(table.dtype)))
 
     def work(rows: slice) -> None:
-        block, pattern = table.block(rows)
-        precision[rows] = pattern @ outer
-        vector[rows] = centered(block, pattern, subspace.mean) @ weighed
+        values, pattern = block(table, rows)
+        precision[rows] = precisions(subspace, pattern)
+        vector[rows] = pulls(subspace, centered(values, pattern, subspace.mean))
 
-    for _ in in_threads(work, table.slices(r * r)):
+    for _ in in_threads(work, row_slices(table, r * r)):
         pass
-    return precision.reshape(n, r, r), vector
+    return precision, vector
 
 
-def coordinates(subspace: Subspace, values: Any, mask: Any = None) -> tuple[Array, Array]:
+def coordinates(subspace: Subspace, table: InMemory) -> tuple[Values, Values]:
     """``S_i = (Q_I^H Q_I / noise + diag(1/variances))^-1`` and ``v_i = S_i Q_I^H (x_i - mean)_I / noise``.
 
     Posterior mean (N, r) and covariance (N, r, r) of every row's coordinates; a row with nothing observed has the
     prior's.
     """
-    precision, vector = information(subspace, values, mask)
+    precision, vector = information(subspace, table)
     scales = np.sqrt(subspace.variances)  # kept on both sides: a variance of zero is a coordinate of zero
-    inverse, _ = blocks.inverses(scales[:, None] * precision * scales, np.ones(len(vector)))
+    inverse, _ = small_matrices.inverses(scales[:, None] * precision * scales, np.ones(len(vector)))
     covariance = scales[:, None] * inverse * scales
-    return blocks.products(covariance, vector), covariance
+    return small_matrices.products(covariance, vector), covariance
 
 
-def reconstruct(subspace: Subspace, v: Array) -> Array:
+def reconstruct(subspace: Subspace, v: Values) -> Values:
     """``mean + Q v``: rows of coordinates, in the ambient space."""
     return np.asarray(subspace.mean + v @ subspace.basis.T)

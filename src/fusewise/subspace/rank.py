@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from scipy import sparse
 
+from fusewise.observations import Entries, InMemory, SparseEntries, Table
+from fusewise.observations.entries import Values
 from fusewise.subspace.fit import fit_subspace
 from fusewise.subspace.model import Subspace, coordinates
-from fusewise.subspace.table import Array, Table, as_source, is_sparse
 
 
 def choose_rank(
-    values: Any,
-    mask: Any = None,
+    table: Table,
     max_rank: int = 20,
     *,
     random_state: int | np.random.Generator | None = None,
@@ -27,8 +25,8 @@ def choose_rank(
 
     Parameters
     ----------
-    values, mask : array or sparse matrix, bool array
-        The table, as in `fit_subspace`.
+    table : Table
+        As in `fit_subspace`.
     max_rank : int
         Largest rank tried; never above ``min(N, P) - 1``, which already spans every covariance.
     random_state : int or Generator, optional
@@ -39,16 +37,15 @@ def choose_rank(
         Rows the choice is made on: the error of the criterion falls with them, its cost rises.
     """
     rng = np.random.default_rng(random_state)
-    source = as_source(values, mask)
-    n = source.shape[0]
-    table = source.rows_at(np.sort(rng.choice(n, max_rows, replace=False)) if n > max_rows else np.arange(n))
-    train, rows, columns, truth = _split(table, hidden, rng)
+    n = table.shape[0]
+    rows = table.take(np.sort(rng.choice(n, max_rows, replace=False)) if n > max_rows else np.arange(n))
+    train, row, column, truth = _split(rows, hidden, rng)
     best_rank, best_error = 1, np.inf
     fit: Subspace | None = None
     for rank in range(1, max(1, min(max_rank, *np.subtract(table.shape, 1))) + 1):
-        fit = fit_subspace(train.values, train.mask, rank, max_iter=30, tol=1e-4, start=fit)
-        v = coordinates(fit, train.values, train.mask)[0]
-        fitted = fit.mean[columns] + np.einsum("ik,ik->i", v[rows], fit.basis[columns])
+        fit = fit_subspace(train, rank, max_iter=30, tol=1e-4, start=fit)
+        v = coordinates(fit, train)[0]
+        fitted = fit.mean[column] + np.einsum("ik,ik->i", v[row], fit.basis[column])
         error = float(np.sum(np.abs(truth - fitted) ** 2))
         if error < best_error:
             best_rank, best_error = rank, error
@@ -57,15 +54,14 @@ def choose_rank(
     return best_rank
 
 
-def _split(table: Table, hidden: float, rng: np.random.Generator) -> tuple[Table, Array, Array, Array]:
+def _split(table: InMemory, hidden: float, rng: np.random.Generator) -> tuple[InMemory, Values, Values, Values]:
     """Hide a part of the observed entries: the table left, and the rows, columns and values of the hidden ones."""
-    if is_sparse(table.values):
-        entries = table.values.tocoo()
+    if isinstance(table, SparseEntries):
+        entries = table.rows.tocoo()
         out = rng.random(entries.nnz) < hidden
         kept = (entries.data[~out], (entries.row[~out], entries.col[~out]))
-        left = Table(sparse.csr_matrix(kept, table.values.shape), None)
+        left = SparseEntries(sparse.csr_matrix(kept, table.shape))
         return left, entries.row[out], entries.col[out], entries.data[out]
-    mask = np.ones(table.values.shape, bool) if table.mask is None else table.mask
-    out = mask & (rng.random(mask.shape) < hidden)
-    rows, columns = np.nonzero(out)
-    return Table(np.where(out, 0, table.values), mask & ~out), rows, columns, table.values[rows, columns]
+    out = table.mask & (rng.random(table.shape) < hidden)
+    row, column = np.nonzero(out)
+    return Entries(np.where(out, 0, table.values), table.mask & ~out), row, column, table.values[row, column]

@@ -39,7 +39,7 @@ def fit_shrunk_subspace(entries: Entries, rank: int, *, max_iter: int = 200, tol
     """
     n, p = entries.shape
     rank = min(rank, n, p)
-    begin = fit_subspace(entries.values, entries.mask, rank, max_iter=5)
+    begin = fit_subspace(entries, rank, max_iter=5)
     counts = entries.column_counts.astype(float)
     mean, loadings = begin.mean.copy(), begin.basis * np.sqrt(begin.variances)
     size = max(float(np.square(entries.centred).sum() / counts.sum()), np.finfo(float).tiny)

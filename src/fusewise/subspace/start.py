@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 from scipy import linalg, sparse
 
+from fusewise.observations import Entries, InMemory
+from fusewise.observations.entries import Values, wide
 from fusewise.subspace.model import Subspace, posterior
-from fusewise.subspace.table import Array, Table, centered, column_means, is_sparse
+from fusewise.subspace.rows import block, centered, is_sparse, row_slices
 
 #: Up to this side an exact eigendecomposition costs least; beyond, so many rounds of subspace iteration are done, with
 #: so many directions to spare.
@@ -18,18 +20,18 @@ DENSE_EIGEN, ROUNDS, SPARE = 500, 6, 8
 FLOOR = 1e-12
 
 
-def closed_form(table: Table, rank: int) -> Subspace:
+def closed_form(table: Entries, rank: int) -> Subspace:
     """Maximum likelihood on complete data (Tipping and Bishop, 1999).
 
     The basis is the leading eigenvectors of the covariance, ``noise`` the mean of the other eigenvalues,
     ``variances`` the leading eigenvalues less the noise.
     """
     n, p = table.shape
-    mean = column_means(table)[0]
+    mean = table.values.mean(axis=0, dtype=wide(table.dtype))
     if p <= n:
-        covariance = np.zeros((p, p), table.dtype)
-        for rows in table.slices(p):
-            y = table.block(rows)[0] - mean
+        covariance = np.zeros((p, p), mean.dtype)
+        for rows in row_slices(table, p):
+            y = table.values[rows] - mean
             covariance += y.conj().T @ y / n
         eigenvalues, vectors = linalg.eigh(covariance)
         basis = vectors[:, ::-1][:, :rank].conj()
@@ -46,13 +48,13 @@ def closed_form(table: Table, rank: int) -> Subspace:
     return Subspace(mean, basis, variances, noise, (float(-factor * n * (p * constant + terms)),))
 
 
-def residual(table: Table, subspace: Subspace) -> Any:
+def residual(table: InMemory, subspace: Subspace) -> Any:
     """The observed entries less their reconstruction, with zeros in the holes."""
     blocks = []
     loadings = subspace.basis * np.sqrt(subspace.variances)
-    for rows in table.slices(subspace.rank**2):
-        block, pattern = table.block(rows)
-        y = centered(block, pattern, subspace.mean)
+    for rows in row_slices(table, subspace.rank**2):
+        values, pattern = block(table, rows)
+        y = centered(values, pattern, subspace.mean)
         if subspace.rank:
             v = posterior(y, pattern, loadings, subspace.noise)[1]
             if is_sparse(y):
@@ -64,7 +66,7 @@ def residual(table: Table, subspace: Subspace) -> Any:
     return sparse.vstack(blocks, format="csr") if is_sparse(blocks[0]) else np.concatenate(blocks)
 
 
-def _leading(filled: Any, k: int) -> Array:
+def _leading(filled: Any, k: int) -> Values:
     """The `k` leading right singular vectors, as columns: exact for small sides, else by a few rounds of iteration."""
     n, p = filled.shape
     if min(n, p) > DENSE_EIGEN and k + SPARE < min(n, p):
@@ -80,7 +82,7 @@ def _leading(filled: Any, k: int) -> Array:
     return np.asarray(linalg.qr(dense.T @ left.conj(), mode="economic")[0])
 
 
-def grown(table: Table, start: Subspace, rank: int) -> Array:
+def grown(table: InMemory, start: Subspace, rank: int) -> Values:
     """Loadings of `start`, with further columns along the leading directions of its residual."""
     loadings = start.basis * np.sqrt(start.variances)
     if start.rank >= rank:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from fusewise.kernels import arrays
+from fusewise.mri import tensors
 from fusewise.kernels.arrays import to_host
 
 
@@ -14,23 +14,23 @@ def random_complex(*shape, seed=0):
 
 def test_real_matrix_times_complex_vectors(place):
     matrix, vectors = random_complex(3, 4, 5).real, random_complex(3, 5, 2, seed=1)
-    np.testing.assert_allclose(to_host(arrays.real_times(place(matrix), place(vectors))), matrix @ vectors, atol=1e-12)
+    np.testing.assert_allclose(to_host(tensors.real_times(place(matrix), place(vectors))), matrix @ vectors, atol=1e-12)
     # A slice is not contiguous: its parts must still lie side by side.
-    found = arrays.real_times(place(matrix[0]), place(vectors[0].T.copy()).T)
+    found = tensors.real_times(place(matrix[0]), place(vectors[0].T.copy()).T)
     np.testing.assert_allclose(to_host(found), matrix[0] @ vectors[0], atol=1e-12)
 
 
 def test_sums_and_medians(place):
     a, b = random_complex(3, 4), random_complex(3, 4, seed=1)
-    assert arrays.inner(place(a), place(b)) == pytest.approx(np.sum(a.conj() * b).real)
-    assert arrays.energy(place(a)) == pytest.approx(np.sum(np.abs(a) ** 2))
+    assert tensors.inner(place(a), place(b)) == pytest.approx(np.sum(a.conj() * b).real)
+    assert tensors.energy(place(a)) == pytest.approx(np.sum(np.abs(a) ** 2))
     for values in ([[3.0, 1.0, 2.0], [5.0, 7.0, 6.0]], [[4.0, 1.0, 2.0, 10.0]]):
-        np.testing.assert_array_equal(arrays.medians(place(np.array(values))), np.median(values, axis=1))
+        np.testing.assert_array_equal(tensors.medians(place(np.array(values))), np.median(values, axis=1))
 
 
 def test_diagonals(place):
     matrices = place(np.zeros((2, 3, 3)))
-    arrays.add_to_diagonals(matrices, 3.0)
+    tensors.add_to_diagonals(matrices, 3.0)
     np.testing.assert_array_equal(to_host(matrices), [3 * np.eye(3)] * 2)
 
 
@@ -40,32 +40,32 @@ def test_inverses_are_numpys(place, precision, tolerance, shape):
     roots = random_complex(*shape).real
     matrices = (roots @ roots.swapaxes(-1, -2) + np.eye(shape[-1])).astype(precision)
     expected = np.linalg.inv(matrices.astype(float))
-    found = to_host(arrays.inverse(place(matrices.copy())))
+    found = to_host(tensors.inverse(place(matrices.copy())))
     assert found.dtype == precision
     np.testing.assert_allclose(found, expected, atol=tolerance)
 
 
 def test_matrices_that_are_not_positive_are_refused():
     with pytest.raises(np.linalg.LinAlgError, match="order 2 is not positive"):
-        arrays.inverse(np.array([np.eye(2), [[1.0, 2.0], [2.0, 1.0]]]))
+        tensors.inverse(np.array([np.eye(2), [[1.0, 2.0], [2.0, 1.0]]]))
 
 
 def test_batches_hold_everything_once(place):
     few = place(np.zeros(1))
-    for count, entries in ((7, 1), (7, 2**30), (5, arrays.CPU_ENTRIES // 2)):
-        numbers = [n for part in arrays.batches(count, entries, few) for n in range(count)[part]]
+    for count, entries in ((7, 1), (7, 2**30), (5, tensors.CPU_ENTRIES // 2)):
+        numbers = [n for part in tensors.batches(count, entries, few) for n in range(count)[part]]
         assert numbers == list(range(count))
-    assert len(arrays.batches(7, 2**30, few)) == 7
+    assert len(tensors.batches(7, 2**30, few)) == 7
 
 
 @pytest.mark.parametrize("part", [np.asarray, np.real])
 def test_sums_by_place(place, part):
     places, values = np.array([3, 0, 3, 3]), np.ascontiguousarray(part(random_complex(4)))
     expected = [values[1], 0, 0, values[0] + values[2] + values[3], 0]
-    found = to_host(arrays.sums_at(place(places), place(values), 5))
+    found = to_host(tensors.sums_at(place(places), place(values), 5))
     assert found.dtype == values.dtype
     np.testing.assert_allclose(found, expected)
 
 
 def test_cast_takes_the_type(place):
-    assert to_host(arrays.cast(place(np.ones(2)), place(np.ones(1, np.float32)))).dtype == np.float32
+    assert to_host(tensors.cast(place(np.ones(2)), place(np.ones(1, np.float32)))).dtype == np.float32
