@@ -1,6 +1,6 @@
 """What a long computation says while it runs.
 
-The library calls ``progress(stage, iteration, total, **values)``, as often as it likes; whoever listens decides what to
+The library calls ``progress(stage, iteration, total, **values)`` as often as it likes; whoever listens decides what to
 show. ``silent`` shows nothing, ``Printer`` a live line on a terminal and plain lines elsewhere.
 """
 
@@ -26,17 +26,17 @@ class Progress(Protocol):
     Parameters
     ----------
     stage : what is being done, in a word or three.
-    iteration : how many steps of the stage are done.
+    iteration : how many steps of the stage are done; 0 where it has none.
     total : how many there are, at most; None where nobody knows.
     values : numbers worth seeing, such as ``objective`` and ``clusters``.
     """
 
-    def __call__(self, stage: str, iteration: int, total: int | None = None, **values: float) -> None:
+    def __call__(self, stage: str, iteration: int = 0, total: int | None = None, **values: float) -> None:
         """Take note of a step."""
         ...
 
 
-def silent(stage: str, iteration: int, total: int | None = None, **values: float) -> None:
+def silent(stage: str, iteration: int = 0, total: int | None = None, **values: float) -> None:
     """Show nothing."""
 
 
@@ -75,7 +75,7 @@ class Printer:
         self._stage, self._begin, self._shown = "", 0.0, -float("inf")
         self._latest, self._width = "", 0
 
-    def __call__(self, stage: str, iteration: int, total: int | None = None, **values: float) -> None:
+    def __call__(self, stage: str, iteration: int = 0, total: int | None = None, **values: float) -> None:
         """Show a step, unless the last one was shown a moment ago."""
         now = time.monotonic()
         if stage != self._stage:

@@ -98,15 +98,15 @@ def test_bad_schedules(table, options, message):
 def test_interruption_keeps_what_was_done(table):
     calls = []
 
-    def stop(progress):
-        calls.append(progress)
+    def stop(stage, *step, **values):
+        calls.append(stage)
         if len(calls) == 1 + first.n_iter:
             raise KeyboardInterrupt
 
     options = {"penalty": H1(0.5), "tol": 1e-8}
     first = fuse(table, lam=0.05, **options)
     assert first.n_iter > 0
-    with pytest.warns(ConvergenceWarning, match="interrupted after 1 iterations"):
+    with pytest.warns(ConvergenceWarning, match="interrupted after 1 iteration:"):
         path = fusion_path(table, lams=[0.05, 0.2, 0.5], callback=stop, **options)
     assert len(path) == 2
     assert [solution.status for solution in path] == ["converged", "interrupted"]

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from fusewise.mri import tensors
 from fusewise.kernels.arrays import to_host
+from fusewise.mri import tensors
 
 
 def random_complex(*shape, seed=0):

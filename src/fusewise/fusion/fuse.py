@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy.typing as npt
 
 from fusewise.fusion.fidelity import Fidelity
-from fusewise.fusion.loop import Callback, Descent, Progress, choose_solver, descend
+from fusewise.fusion.loop import Descent, Status, choose_solver, descend
 from fusewise.fusion.merging import Merged
 from fusewise.fusion.penalties import Penalty
 from fusewise.fusion.problem import Problem
@@ -17,6 +18,7 @@ from fusewise.fusion.setup import Posed, default_overlap, pose
 from fusewise.fusion.solution import Solution, conclude, warn_if_unfinished
 from fusewise.fusion.starts import Init, start
 from fusewise.kernels.arrays import Array
+from fusewise.progress import Progress, shown
 
 #: Iterations at each lam on the way to the first one asked for: groups need to form there, not to settle.
 ITERATIONS_ON_THE_WAY = 3
@@ -38,8 +40,8 @@ class Settings:
     merge : along a path of rising lam, hold the centres of a group equal once two points in a row agree that they have
         fused, so that one node stands for all (see ``fusewise.fusion.merging``); False solves for every centre anew.
     device : "cpu"; "cuda" (torch, a card) or "cuda:1"; "auto" is the card where there is one.
-    verbose : 1 prints a line per problem to stderr, 2 one per iteration.
-    callback : called with a ``Progress`` after each iteration.
+    verbose : 1 shows each problem as it goes on stderr (lam, iteration, objective, relative gradient, time left).
+    callback : told of each iteration, as ``fusewise.progress.Progress`` says.
     """
 
     init: Init = "partial"
@@ -52,7 +54,7 @@ class Settings:
     merge: bool = True
     device: str = "cpu"
     verbose: int = 0
-    callback: Callback | None = field(default=None, repr=False)
+    callback: Progress | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         for name, least in (("max_iter", 1), ("min_cluster_size", 1), ("tol", 0)):
@@ -61,12 +63,14 @@ class Settings:
         if self.min_overlap is not None and self.min_overlap < 1:
             raise ValueError(f"min_overlap must be at least 1, got {self.min_overlap!r}")
 
-    def tell(self, progress: Progress) -> None:
-        """Pass on what happened in an iteration."""
-        if self.verbose > 1:
-            print(f"  {progress}", file=sys.stderr)
+    @contextmanager
+    def progress(self) -> Iterator[Progress]:
+        """Whoever is told of the iterations: `callback`, else a line on stderr where verbose, else who is listening."""
         if self.callback is not None:
-            self.callback(progress)
+            yield self.callback
+            return
+        with shown(self.verbose) as progress:
+            yield progress
 
 
 def fuse(
@@ -112,7 +116,8 @@ def fuse(
     merged = Merged.not_at_all(posed.problem, how.device)
     problem = merged.working
     solver = choose_solver(problem, how.solver)
-    descent = descend_from(problem, *first_centers(posed, problem, solver, how), solver, how)
+    with how.progress() as progress:
+        descent = descend_from(problem, *first_centers(posed, problem, solver, how), solver, how, progress)
     warn_if_unfinished(descent, how.tol)
     return conclude(posed, merged, descent, merged.groups(descent), how.min_cluster_size)
 
@@ -139,7 +144,7 @@ def first_centers(posed: Posed, problem: Problem, solver: str, how: Settings) ->
         rung = problem.at(lam, problem.penalty)
         descent = descend(rung, centers, solver=solver, max_iter=ITERATIONS_ON_THE_WAY, tol=how.tol)
         centers = descent.centers
-        if descent.status == "interrupted":
+        if descent.status == Status.INTERRUPTED:
             return centers, True
         lam *= 2
     return centers, False
@@ -151,16 +156,10 @@ def lam_without_effect(problem: Problem) -> float:
     return 0.05 / strongest
 
 
-def descend_from(problem: Problem, centers: Array, interrupted: bool, solver: str, how: Settings) -> Descent:
-    """Descend, and say so if asked; where the way to these centres was interrupted, they are what there is."""
+def descend_from(
+    problem: Problem, centers: Array, interrupted: bool, solver: str, how: Settings, progress: Progress
+) -> Descent:
+    """Descend; where the way to these centres was interrupted, they are what there is."""
     max_iter = 0 if interrupted else how.max_iter
-    descent = descend(problem, centers, solver=solver, max_iter=max_iter, tol=how.tol, callback=how.tell)
-    if interrupted:
-        descent = replace(descent, status="interrupted")
-    if how.verbose:
-        print(
-            f"lam {problem.lam:.4g}, {problem.penalty}: {descent.status} after {descent.n_iter} iterations, "
-            f"objective {descent.history[-1]:.6g}, relative gradient {descent.stationarity:.1e}",
-            file=sys.stderr,
-        )
-    return descent
+    descent = descend(problem, centers, solver=solver, max_iter=max_iter, tol=how.tol, progress=progress)
+    return replace(descent, status=Status.INTERRUPTED) if interrupted else descent

@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import StrEnum
 
 from fusewise.fusion.problem import Problem
 from fusewise.fusion.steps import average, solve_quadratic
 from fusewise.kernels.arrays import Array
 from fusewise.pairs import Weighted
+from fusewise.progress import Progress, silent
 
 #: Averaging steps between two weighings: a step costs one matrix product, a weighing two and the penalty.
 AVERAGING_STEPS = 8
@@ -27,17 +29,22 @@ LEAP_BELOW = 1e-2
 BOUND_SHARE = 1e-2
 
 
-@dataclass(frozen=True)
-class Progress:
-    """What a callback is told after each iteration."""
+class Status(StrEnum):
+    """How a descent ended, and what to do about it where that was too early."""
 
-    iteration: int
-    max_iter: int
-    objective: float
-    stationarity: float
+    CONVERGED = "converged"
+    STALLED = "stalled"
+    MAX_ITER = "max_iter"
+    INTERRUPTED = "interrupted"
 
-
-Callback = Callable[[Progress], None]
+    @property
+    def advice(self) -> str:
+        """What a user can do; nothing where the descent converged."""
+        return {
+            Status.STALLED: "The objective falls no further: raise tol, or the smoothing of the penalty if it has one.",
+            Status.MAX_ITER: "Raise max_iter, raise tol, or warm-start from smaller lam (fusion_path).",
+            Status.INTERRUPTED: "This is the best solution so far: pass its centers as init to continue.",
+        }.get(self, "")
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,14 +57,14 @@ class Descent:
     weighted : the pairs weighed there.
     history : the objective at the start and after every iteration.
     stationarity : relative gradient (or KKT residual) at the end.
-    status : "converged", "stalled" (nothing left to gain, short of the tolerance), "max_iter" or "interrupted".
+    status : how it ended.
     """
 
     centers: Array
     weighted: Weighted
     history: tuple[float, ...]
     stationarity: float
-    status: str
+    status: Status
 
     @property
     def n_iter(self) -> int:
@@ -66,7 +73,7 @@ class Descent:
 
 
 def descend(
-    problem: Problem, centers: Array, *, solver: str, max_iter: int, tol: float, callback: Callback | None = None
+    problem: Problem, centers: Array, *, solver: str, max_iter: int, tol: float, progress: Progress = silent
 ) -> Descent:
     """Run the loop until the relative gradient is below `tol`, or nothing is left to gain but rounding.
 
@@ -75,11 +82,11 @@ def descend(
     weighted = problem.weigh(centers)
     history = [problem.objective(centers, weighted)]
     stationarity = problem.stationarity(centers, weighted)
-    status, stalled, stride, gain, best = "max_iter", 0, 1.0, math.inf, math.inf
+    status, stalled, stride, gain, best = Status.MAX_ITER, 0, 1.0, math.inf, math.inf
     try:
         for iteration in range(1, max_iter + 1):
             if stationarity <= tol or stalled >= STALLED_FOR:
-                status = "converged" if stationarity <= tol * ROUNDING_LEAVE else "stalled"
+                status = Status.CONVERGED if stationarity <= tol * ROUNDING_LEAVE else Status.STALLED
                 break
             # A leap is judged by the objective, so it is not tried where rounding hides what it gains.
             slack = problem.rounding(centers, weighted, history[-1])
@@ -93,10 +100,11 @@ def descend(
             moving = gain > slack or stationarity < 0.9 * best
             best = min(best, stationarity) if moving else best
             stalled = 0 if moving else stalled + 1
-            if callback is not None:
-                callback(Progress(iteration, max_iter, history[-1], stationarity))
+            progress(
+                f"fusing, lam {problem.lam:.4g}", iteration, max_iter, objective=history[-1], gradient=stationarity
+            )
     except KeyboardInterrupt:
-        status = "interrupted"
+        status = Status.INTERRUPTED
     return Descent(centers, weighted, tuple(history), stationarity, status)
 
 

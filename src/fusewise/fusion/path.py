@@ -12,16 +12,17 @@ import numpy.typing as npt
 
 from fusewise.fusion.fidelity import Fidelity
 from fusewise.fusion.fuse import Settings, descend_from, first_centers
-from fusewise.fusion.loop import choose_solver
+from fusewise.fusion.loop import Status, choose_solver
 from fusewise.fusion.merging import Merged, agreed
 from fusewise.fusion.penalties import Penalty, as_penalty
 from fusewise.fusion.problem import Problem
-from fusewise.fusion.setup import check_lam, pose
+from fusewise.fusion.setup import Posed, check_lam, pose
 from fusewise.fusion.solution import Solution, conclude, warn_if_unfinished
 from fusewise.kernels.arrays import Array
 from fusewise.observations.entries import Values
 from fusewise.observations.groups import Labels
 from fusewise.pairs.distances import Index
+from fusewise.progress import Progress
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,20 +112,28 @@ def fusion_path(
     how = Settings(**settings)
     schedule = _schedule(lams, sigmas, as_penalty(penalty))
     posed = pose(X, mask, schedule[0][0], schedule[0][1], fidelity, rank, n_neighbors, how.device)
+    with how.progress() as progress:
+        return FusionPath(tuple(_follow(posed, schedule, how, progress)))
+
+
+def _follow(
+    posed: Posed, schedule: list[tuple[float, Penalty]], how: Settings, progress: Progress
+) -> Iterator[Solution]:
+    """The solutions one after the other, until the schedule ends or Ctrl-C."""
     solver = choose_solver(posed.problem, how.solver)
     apart = merged = Merged.not_at_all(posed.problem, how.device)
     start, interrupted = first_centers(posed, merged.working, solver, how)
-    solutions: list[Solution] = []
     trail: list[tuple[float, Array]] = []  # lams and centres of the points behind, as long as lam rises
     before: Index | None = None  # the groups of the point before
     for k, (lam, scaled) in enumerate(schedule):
         merged = merged.at(lam, scaled)
-        descent = descend_from(merged.working, _ahead(merged.working, start, trail), interrupted, solver, how)
+        ahead = _ahead(merged.working, start, trail)
+        descent = descend_from(merged.working, ahead, interrupted, solver, how, progress)
         groups, start = merged.groups(descent), descent.centers
-        solutions.append(conclude(posed, merged, descent, groups, how.min_cluster_size))
+        yield conclude(posed, merged, descent, groups, how.min_cluster_size)
         warn_if_unfinished(descent, how.tol)
-        if descent.status == "interrupted":
-            break
+        if descent.status == Status.INTERRUPTED:
+            return
         if not _pulls_harder(schedule[k : k + 2], merged.problem):
             merged, start, before, trail = apart, start[merged.node_of], None, []
             continue
@@ -133,7 +142,6 @@ def fusion_path(
             smaller, start = merged.merge(agreed(groups, before), start)
         trail = [*trail, (lam, start)] if smaller is merged else [(lam, start)]
         merged, before = smaller, groups
-    return FusionPath(tuple(solutions))
 
 
 def _pulls_harder(points: Sequence[tuple[float, Penalty]], problem: Problem) -> bool:

@@ -10,11 +10,12 @@ from sklearn.exceptions import ConvergenceWarning
 
 from fusewise.exact import Certificate, certify
 from fusewise.fusion.fidelity import Fidelity
-from fusewise.fusion.loop import Descent
+from fusewise.fusion.loop import Descent, Status
 from fusewise.fusion.merging import Merged
 from fusewise.fusion.penalties import Penalty
 from fusewise.fusion.setup import Posed
 from fusewise.kernels.arrays import to_host
+from fusewise.kernels.words import counted
 from fusewise.observations import Entries
 from fusewise.observations.entries import Values
 from fusewise.observations.groups import Labels, number_by_size
@@ -42,8 +43,11 @@ class Solution:
     fidelity: Fidelity
     history: tuple[float, ...] = field(repr=False)
     stationarity: float
-    status: str
+    status: Status
     observations: Entries = field(repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "status", Status(self.status))  # a saved one is a word
 
     @property
     def objective(self) -> float:
@@ -58,7 +62,7 @@ class Solution:
     @property
     def converged(self) -> bool:
         """Whether the iterations ended because nothing was left to gain."""
-        return self.status == "converged"
+        return self.status == Status.CONVERGED
 
     @property
     def n_clusters(self) -> int:
@@ -97,25 +101,13 @@ def conclude(posed: Posed, merged: Merged, descent: Descent, groups: Index, min_
 
 
 def warn_if_unfinished(descent: Descent, tol: float) -> None:
-    """Say that, and what to do about it."""
-    if descent.status == "max_iter":
-        warnings.warn(
-            f"not converged after {descent.n_iter} iterations: relative gradient {descent.stationarity:.1e}, "
-            f"tol {tol:.1e}. Raise max_iter, raise tol, or warm-start from smaller lam (fusion_path).",
-            ConvergenceWarning,
-            stacklevel=3,
-        )
-    elif descent.status == "stalled":
-        warnings.warn(
-            f"stalled after {descent.n_iter} iterations: relative gradient {descent.stationarity:.1e}, tol {tol:.1e}, "
-            "and the objective falls no further. Raise tol, or the smoothing of the penalty if it has one.",
-            ConvergenceWarning,
-            stacklevel=3,
-        )
-    elif descent.status == "interrupted":
-        warnings.warn(
-            f"interrupted after {descent.n_iter} iterations: this is the best so far (relative gradient "
-            f"{descent.stationarity:.1e}). Pass its centers as init to go on.",
-            ConvergenceWarning,
-            stacklevel=3,
-        )
+    """Warn where a descent has not converged, and say what to do about it."""
+    if descent.status == Status.CONVERGED:
+        return
+    how = {Status.MAX_ITER: "not converged"}.get(descent.status, descent.status.value)
+    warnings.warn(
+        f"{how} after {counted(descent.n_iter, 'iteration')}: relative gradient {descent.stationarity:.1e}, "
+        f"tol {tol:.1e}. {descent.status.advice}",
+        ConvergenceWarning,
+        stacklevel=3,
+    )

@@ -1,0 +1,28 @@
+import pytest
+
+from fusewise.kernels.words import counted, readable, some_of
+
+
+@pytest.mark.parametrize(
+    ("n", "said"), [(0, "0 rows"), (1, "1 row"), (2, "2 rows"), (1_000_000, "1,000,000 rows"), (-1, "-1 rows")]
+)
+def test_counted(n, said):
+    assert counted(n, "row") == said
+
+
+def test_irregular_plurals_are_given():
+    assert [counted(n, "entry", "entries") for n in (1, 2)] == ["1 entry", "2 entries"]
+
+
+def test_some_of():
+    assert some_of(["a", "b"]) == "a, b"
+    assert some_of(list("abcdefgh")) == "a, b, c, d, e, f, g, h"
+    assert some_of(range(5), most=3) == "0, 1, 2 and 2 more"
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [(0.012345, "0.0123"), (12.345, "12.3"), (1234.5, "1,234"), (-3.0, "−3"), (1e9, "1e+09"), (float("nan"), "–")],
+)
+def test_readable(value, said):
+    assert readable(value) == said
