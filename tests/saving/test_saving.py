@@ -20,6 +20,7 @@ import fusewise
 from fusewise import FusionClustering, FusionImputer
 from fusewise.datasets import hide_entries, make_clusters
 from fusewise.fusion.penalties import H1, Penalty
+from fusewise.kernels import output
 from fusewise.observations import SparseEntries
 from fusewise.saving import ModelFileError, archive, load_with_extra, save
 
@@ -360,7 +361,7 @@ def test_a_file_is_replaced_whole_or_not_at_all(tmp_path, monkeypatch, error):
     def fail(*_):
         raise error
 
-    monkeypatch.setattr(archive.os, "fsync", fail)
+    monkeypatch.setattr(output.os, "fsync", fail)
     with pytest.raises(type(error)):
         FusionClustering(lam=2.0).save(tmp_path / "m")
     assert (tmp_path / "m").read_bytes() == before

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
+from fusewise.kernels.output import finite_json, write_whole
 from fusewise.reproduce import (
     fig2_penalties,
     fig3_comparison,
@@ -21,7 +21,6 @@ from fusewise.reproduce.drawing import encode
 from fusewise.reproduce.index_page import render
 from fusewise.reproduce.study import Findings, Study
 from fusewise.reproduce.trials import Outcomes, Tell, load_result, run_trials
-from fusewise.views.files import write_whole
 
 STUDIES: dict[str, Study] = {
     module.STUDY.name: module.STUDY
@@ -96,7 +95,7 @@ def _write(out: Path, findings: dict[str, Findings], quick: bool) -> None:
         name: {"claims": [asdict(c) for c in found.claims], "tables": [asdict(t) for t in found.tables]}
         for name, found in findings.items()
     }
-    write_whole(out / NUMBERS, json.dumps(numbers, indent=1).encode())
+    write_whole(out / NUMBERS, finite_json(numbers, indent=1).encode())
     write_whole(
         out / PAGE, render([(STUDIES[name], found) for name, found in findings.items()], images, quick).encode()
     )

@@ -11,7 +11,6 @@ import hashlib
 import inspect
 import json
 import os
-import secrets
 import signal
 import warnings
 import zipfile
@@ -27,13 +26,12 @@ import numpy as np
 import numpy.typing as npt
 
 import fusewise
+from fusewise.kernels.output import written_whole
 
 Result = Mapping[str, npt.NDArray[Any]]
 
 #: Called with (trials done, trials in all).
 Tell = Callable[[int, int], None]
-
-_UNFINISHED = ".part-"
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,14 +104,9 @@ def load_result(trial: Trial, folder: Path) -> Result | None:
 
 def save_result(trial: Trial, result: Mapping[str, npt.ArrayLike], folder: Path) -> None:
     """Keep a result, whole or not at all."""
-    unfinished = folder / f"{_UNFINISHED}{secrets.token_hex(8)}"
-    try:
-        with unfinished.open("wb") as file:
-            arrays: dict[str, Any] = {name: np.asarray(value) for name, value in result.items()}
-            np.savez_compressed(file, identity=trial.identity, **arrays)
-        os.replace(unfinished, folder / trial.file_name)
-    finally:
-        unfinished.unlink(missing_ok=True)
+    arrays: dict[str, Any] = {name: np.asarray(value) for name, value in result.items()}
+    with written_whole(folder / trial.file_name) as file:
+        np.savez_compressed(file, identity=trial.identity, **arrays)
 
 
 def run_trials(trials: Sequence[Trial], folder: Path, *, jobs: int | None = None, tell: Tell | None = None) -> None:
@@ -127,7 +120,7 @@ def run_trials(trials: Sequence[Trial], folder: Path, *, jobs: int | None = None
     tell : called when it begins, and after each trial.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    for left in folder.glob(f"{_UNFINISHED}*"):  # of a run that was killed
+    for left in folder.glob(".*.npz-*"):  # of a run that was killed
         left.unlink(missing_ok=True)
     missing = {trial.file_name: trial for trial in trials if load_result(trial, folder) is None}
     done, total = len(trials) - len(missing), len(trials)

@@ -10,10 +10,8 @@ import hashlib
 import io
 import json
 import math
-import os
 import platform
 import re
-import secrets
 import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,6 +23,7 @@ import scipy
 import sklearn
 
 import fusewise
+from fusewise.kernels.output import written_whole
 from fusewise.saving.codec import NUMERIC, Array
 
 FORMAT, VERSION = "fusewise-model", 2
@@ -49,20 +48,12 @@ def write_archive(path: Path, name: str, tree: dict[str, Any], arrays: Sequence[
     """Write the tree of a model called `name`, and its arrays, to a file beside `path`, then put it there."""
     if path.exists() and not path.is_file():
         raise OSError(f"{str(path)!r} is not a file that could be replaced")
-    beside = path.with_name(f".{path.name}-{secrets.token_hex(4)}")
-    try:
-        with beside.open("xb") as file:
-            with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
-                members = {MODEL: _add(archive, MODEL, _as_json(tree))}
-                for k, array in enumerate(arrays):
-                    members[f"arrays/{k}.npy"] = _add(archive, f"arrays/{k}.npy", _as_npy(array))
-                about = {"format": FORMAT, "version": VERSION, "model": name, "versions": _versions()}
-                _add(archive, MANIFEST, _as_json({**about, "members": members}))
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(beside, path)
-    finally:
-        beside.unlink(missing_ok=True)
+    with written_whole(path) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+        members = {MODEL: _add(archive, MODEL, _as_json(tree))}
+        for k, array in enumerate(arrays):
+            members[f"arrays/{k}.npy"] = _add(archive, f"arrays/{k}.npy", _as_npy(array))
+        about = {"format": FORMAT, "version": VERSION, "model": name, "versions": _versions()}
+        _add(archive, MANIFEST, _as_json({**about, "members": members}))
 
 
 def _add(archive: zipfile.ZipFile, name: str, data: bytes) -> dict[str, Any]:

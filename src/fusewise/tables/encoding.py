@@ -89,6 +89,11 @@ class Encoding:
         return np.concatenate([b.shift for b in self.blocks]), np.repeat([b.scale for b in self.blocks], widths)
 
     @property
+    def shares(self) -> npt.NDArray[np.bool_]:
+        """Whether each feature says 0 or 1, for a category."""
+        return np.array([block.column.kind != "number" for block in self.blocks for _ in block.features])
+
+    @property
     def blank_rows(self) -> npt.NDArray[np.intp]:
         """Rows with nothing observed."""
         return np.flatnonzero(np.all([np.isnan(block.column.values) for block in self.blocks], axis=0))

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from fusewise.kernels.words import counted, readable
 from fusewise.views.findings import Findings, Missingness, Profile
 from fusewise.views.findings.missingness import LEVEL
 from fusewise.views.palette import SYMBOLS, colour, shape
@@ -18,25 +19,13 @@ NAMED, LISTED, MOST_CELLS = 3, 200, 6_000
 DOUBTFUL = 0.8
 
 
-def readable(value: float) -> str:
-    """Three digits, and all of those before the point: 0.0123, 12.3, 1,230."""
-    if not np.isfinite(value):
-        return "–"
-    return f"{value:,.0f}".replace("-", "−") if 100 <= abs(value) < 1e7 else f"{value:.3g}".replace("-", "−")
-
-
-def count(n: int, one: str, many: str | None = None) -> str:
-    """1 row, 2 rows."""
-    return f"{n:,} {one if n == 1 else many or one + 's'}"
-
-
 def headline(found: Findings) -> str:
     """The result in one sentence."""
     n, p = found.values.shape
     outliers = int(np.count_nonzero(found.labels < 0)) - len(found.blank)
-    loose = f" and {count(outliers, 'outlier')}" if outliers else ""
-    whole = f"{count(n, 'row')} of {count(p, 'feature')}, {found.mask.mean():.1%} of the entries observed"
-    return f"{count(found.n_clusters, 'cluster')}{loose} in {whole}."
+    loose = f" and {counted(outliers, 'outlier')}" if outliers else ""
+    whole = f"{counted(n, 'row')} of {counted(p, 'feature')}, {found.mask.mean():.1%} of the entries observed"
+    return f"{counted(found.n_clusters, 'cluster')}{loose} in {whole}."
 
 
 def notes(found: Findings) -> list[str]:
@@ -45,7 +34,7 @@ def notes(found: Findings) -> list[str]:
     blank, drawn = len(found.blank), len(found.drawn)
     if blank:
         has, belongs = ("has", "it is") if blank == 1 else ("have", "they are")
-        said.append(f"{count(blank, 'row')} {has} no observed entry and could belong anywhere: {belongs} not drawn.")
+        said.append(f"{counted(blank, 'row')} {has} no observed entry and could belong anywhere: {belongs} not drawn.")
     if drawn < len(found.labels) - blank:
         said.append(
             f"The map and the path show {drawn:,} of the {len(found.labels) - blank:,} rows, drawn at random with rows "
@@ -71,18 +60,32 @@ def clusters(found: Findings, profile: Profile) -> list[dict[str, Any]]:
                 "observed": f"{found.mask[members].mean():.0%}" if some else "–",
                 "confidence": None if sure is None else f"{sure.mean():.3f}" if some else "–",
                 "doubtful": None if sure is None else int(np.count_nonzero(sure < DOUBTFUL)),
-                "traits": _traits(found, profile, k),
+                "traits": traits(found, profile, k),
             }
         )
     return lines
 
 
-def _traits(found: Findings, profile: Profile, k: int) -> list[str]:
-    """The features in which a cluster lies furthest from the mean of all rows, in the user's units."""
+def traits(found: Findings, profile: Profile, k: int) -> list[str]:
+    """What a cluster stands out by: where it lies furthest from the mean of all rows, in the user's units.
+
+    Never empty: a cluster that stands out by nothing is said to lie near the mean.
+    """
     away = np.nan_to_num(profile.deviations[k])
     furthest = [j for j in np.argsort(-np.abs(away), kind="stable")[:TRAITS] if abs(away[j]) >= TRAIT_FROM]
-    shown = found.shown(found.centers[k])
-    return [f"{found.features[j]} {'▲' if away[j] > 0 else '▼'} {readable(shown[j])}" for j in furthest]
+    values = center_values(found, k)
+    named = [f"{found.features[j]} {'▲' if away[j] > 0 else '▼'} {values[j]}" for j in furthest]
+    return named or ["close to the mean of all rows"]
+
+
+def center_values(found: Findings, k: int) -> list[str]:
+    """The centre of a cluster as it is written: numbers in the user's units, shares of categories in percent."""
+    values = found.shown(found.centers[k])
+    return [
+        # Shrinkage can leave a share a hair outside of [0, 1].
+        f"{np.clip(value, 0, 1):.0%}" if share else readable(value)
+        for value, share in zip(values, found.shares, strict=True)
+    ]
 
 
 def steps(found: Findings) -> list[dict[str, Any]]:
@@ -102,8 +105,8 @@ def path_sentence(found: Findings) -> str:
     taken = trail.steps[trail.chosen]
     name = trail.criterion_name
     said = (
-        f"{count(len(trail.steps), 'step')} from every row on its own to ever fewer groups, as the weight of fusion "
-        f"lam grows. The result was taken where there are {count(taken.n_clusters, 'group')}, by the largest {name}."
+        f"{counted(len(trail.steps), 'step')} from every row on its own to ever fewer groups, as the weight of fusion "
+        f"lam grows. The result was taken where there are {counted(taken.n_clusters, 'group')}, by the largest {name}."
     )
     few = len(trail.rows) < len(found.drawn)
     return said + (f" Shown are the {len(trail.rows):,} rows by which the clusters were found." if few else "")
@@ -112,14 +115,13 @@ def path_sentence(found: Findings) -> str:
 def telling(found: Findings, profile: Profile) -> list[dict[str, Any]]:
     """Features by how well they tell the clusters apart."""
     order = np.argsort(-profile.telling, kind="stable")[: _lines(found)]
-    centers = found.shown(found.centers)
+    centers = [center_values(found, k) for k in range(found.n_clusters)]
     return [
         {
             "feature": found.features[j],
             "share": float(profile.telling[j]),
             "centers": [
-                "no entry" if np.isnan(profile.deviations[k, j]) else readable(centers[k, j])
-                for k in range(found.n_clusters)
+                "no entry" if np.isnan(profile.deviations[k, j]) else centers[k][j] for k in range(found.n_clusters)
             ],
         }
         for j in order
@@ -137,7 +139,7 @@ def profile_sentences(found: Findings, profile: Profile) -> list[str]:
         said.append(f"Drawn are the {len(profile.shown)} most telling of {len(profile.telling):,} features.")
     holes = int(np.isnan(profile.deviations).sum())
     if holes:
-        empty = count(holes, "cell is", "cells are")
+        empty = counted(holes, "cell is", "cells are")
         said.append(f"{empty} left empty: no row of the cluster has that feature observed.")
     return said
 
@@ -153,10 +155,10 @@ def missing_sentences(found: Findings, missing: Missingness) -> list[str]:
     if not tested:
         return ["No column has enough holes and rows in every cluster to say whether holes depend on the cluster."]
     untested = found.values.shape[1] - tested
-    rest = f" {count(untested, 'column')} could not be tested: too few holes or entries." if untested else ""
+    rest = f" {counted(untested, 'column')} could not be tested: too few holes or entries." if untested else ""
     if not len(differing):
-        return [f"Holes do not depend on the cluster in any of {count(tested, 'column')} tested ({how}).{rest}"]
-    depends = f"Holes depend on the cluster in {len(differing)} of {count(tested, 'column')} tested ({how}).{rest}"
+        return [f"Holes do not depend on the cluster in any of {counted(tested, 'column')} tested ({how}).{rest}"]
+    depends = f"Holes depend on the cluster in {len(differing)} of {counted(tested, 'column')} tested ({how}).{rest}"
     named = _listed([_extremes(found, missing, j) for j in differing[:NAMED]])
     care = (
         "That can be a finding in itself; it also means that entries are not missing completely at random, "

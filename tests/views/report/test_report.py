@@ -16,9 +16,9 @@ from sklearn.exceptions import NotFittedError
 from fusewise import DataWarning, FusionClustering
 from fusewise.datasets import hide_entries, make_clusters
 from fusewise.fusion.penalties import H1
+from fusewise.kernels.output import write_whole
 from fusewise.theory import ClusterGeometry, success_probability
 from fusewise.views import wording as words
-from fusewise.views.files import write_whole
 from fusewise.views.findings import Findings, Step, Trail, read_findings
 from fusewise.views.report import provenance as making
 from fusewise.views.report import write_report
@@ -244,8 +244,8 @@ def test_twenty_thousand_rows_by_fifty_fit_in_15_megabytes(model):
     found = Findings(
         names=tuple(f"a name of a row {i}" for i in range(n)), features=tuple(f"feature {j}" for j in range(p)),
         values=rng.normal(size=(n, p)), labels=labels, confidence=rng.random(n), centers=rng.normal(size=(k, p)),
-        unit=np.ones(p), shift=np.zeros(p), scale=np.ones(p), drawn=np.arange(n), completed=rng.normal(size=(n, p)),
-        fused=rng.normal(size=(n, p)), path=model.path_, model=model,
+        unit=np.ones(p), shift=np.zeros(p), scale=np.ones(p), shares=np.zeros(p, bool), drawn=np.arange(n),
+        completed=rng.normal(size=(n, p)), fused=rng.normal(size=(n, p)), path=model.path_, model=model,
     )  # fmt: skip
     counts = [*(int(n / 1.5**i) for i in range(17)), *range(25, 0, -1)]
     groups = [rng.integers(0, count, n) for count in counts]

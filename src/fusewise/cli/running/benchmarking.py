@@ -20,9 +20,9 @@ from sklearn.pipeline import make_pipeline
 import fusewise
 from fusewise import FusionClustering
 from fusewise.cli.errors import stopping_at_once
-from fusewise.cli.running.clustering import Tell
 from fusewise.cli.showing.console import grid, headed, print_below
 from fusewise.datasets import hide_entries, make_clusters
+from fusewise.progress import Progress
 from fusewise.tables.errors import InputError
 
 #: Standard deviation of the noise: that of the paper's Dataset-1.
@@ -51,7 +51,7 @@ class Measured:
     clusters: int
 
 
-def run_bench(setting: Setting, *, tell: Tell) -> dict[str, list[Measured]]:
+def run_bench(setting: Setting, *, tell: Progress) -> dict[str, list[Measured]]:
     """Both methods on every table, in turn; what is compiled once is compiled before."""
     if not 0 <= setting.hidden <= 0.9:
         raise InputError(f"--hidden must be from 0 to 0.9, got {setting.hidden:g}")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,15 +14,13 @@ from sklearn.metrics import adjusted_rand_score
 
 from fusewise import DataWarning, FusionClustering, FusionImputer
 from fusewise.cli.errors import blaming_input, stopping_at_once
-from fusewise.cli.running.model import Model
-from fusewise.progress import listening
+from fusewise.kernels.words import counted
+from fusewise.progress import Progress, listening
 from fusewise.tables.columns import Roles, sort_columns
 from fusewise.tables.encoding import Encoding, Floats, encode
 from fusewise.tables.errors import InputError
 from fusewise.tables.files import Cells, Table, read_table
 from fusewise.views.findings import Findings, read_findings
-
-Tell = Callable[..., None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +65,9 @@ class Clustered(Prepared):
         return int(np.count_nonzero(self.model.labels_ < 0))
 
 
-def prepare(path: Path, model: Model, *, columns: dict[str, Any], standardize: bool, tell: Tell) -> Prepared:
+def prepare(
+    path: Path, estimator: FusionClustering, *, columns: dict[str, Any], standardize: bool, tell: Progress
+) -> Prepared:
     """Read a table and encode its columns.
 
     Parameters
@@ -79,16 +78,15 @@ def prepare(path: Path, model: Model, *, columns: dict[str, Any], standardize: b
     table = read_table(path)
     if table.n_rows < 2:
         raise InputError(f"{str(path)!r} has one row: clustering needs at least two")
-    if model.n_clusters is not None and model.n_clusters > table.n_rows:
-        raise InputError(f"--n-clusters {model.n_clusters} is more than the {table.n_rows} rows of {str(path)!r}")
+    if estimator.n_clusters is not None and estimator.n_clusters > table.n_rows:
+        raise InputError(f"--n-clusters {estimator.n_clusters} is more than the {table.n_rows} rows of {str(path)!r}")
     roles = sort_columns(table, **columns)
     return Prepared(table, roles, encode(roles.used, standardize=standardize))
 
 
-def cluster(prepared: Prepared, model: Model, *, impute: bool = False, verbose: int = 0, tell: Tell) -> Clustered:
+def cluster(prepared: Prepared, estimator: FusionClustering, *, impute: bool = False, tell: Progress) -> Clustered:
     """Cluster a table and fill its holes, from the clusters or as an imputer finds best; Ctrl-C ends it at once."""
     table, roles, encoding = prepared.table, prepared.roles, prepared.encoding
-    estimator = model.build(verbose)
     matrix = encoding.matrix
     tell(f"{'filling' if impute else 'clustering'} {matrix.shape[0]:,} rows × {matrix.shape[1]:,} features")
     started = time.perf_counter()
@@ -96,14 +94,21 @@ def cluster(prepared: Prepared, model: Model, *, impute: bool = False, verbose: 
         warnings.simplefilter("always")
         imputer = FusionImputer(**estimator.get_params(deep=False)).fit(matrix) if impute else None
         found = estimator.fit(matrix) if imputer is None else imputer.clustering_
-        findings = read_findings(found, most_drawn=table.n_rows)
+        findings = read_findings(
+            found,
+            names=roles.names,
+            feature_names=encoding.features,
+            units=encoding.units,
+            shares=encoding.shares,
+            most_drawn=table.n_rows,
+        )
         completed = _by_clusters(findings) if imputer is None else imputer.transform(matrix)
     seconds = time.perf_counter() - started
     # Blank rows are reported with their names, convergence by its outcome; features here are not the user's columns.
     ours = (ConvergenceWarning, DataWarning)
     notes = table.notes + _blank_notes(encoding, roles)
     notes += [] if found.converged_ else ["not converged: take the result with care, or raise --max-iter"]
-    notes += sorted({str(w.message) for w in caught if not issubclass(w.category, ours)}) + _unmet(model, found)
+    notes += sorted({str(w.message) for w in caught if not issubclass(w.category, ours)}) + _unmet(estimator, found)
     return Clustered(table, roles, encoding, found, findings, imputer, completed, seconds, notes)
 
 
@@ -123,14 +128,16 @@ def _blank_notes(encoding: Encoding, roles: Roles) -> list[str]:
     return [f"{rows} no observed entry ({shown}): labelled -1, as they could belong anywhere"]
 
 
-def _unmet(model: Model, found: FusionClustering) -> list[str]:
+def _unmet(asked: FusionClustering, found: FusionClustering) -> list[str]:
     """What was asked for and did not come about."""
     notes = []
-    if model.n_clusters not in (None, found.n_clusters_):
-        why = ": a fixed --lam decides how many there are" if model.lam is not None else ""
-        notes.append(f"{model.n_clusters} clusters were asked for, {found.n_clusters_} found{why}")
-    if model.rank not in ("auto", "none") and str(found.rank_) != model.rank:
-        notes.append(f"--rank {model.rank} was not used: this version fuses in the space of all features")
+    if asked.n_clusters not in (None, found.n_clusters_):
+        why = "" if isinstance(asked.lam, str) else ": with --lam given, lam decides how many there are"
+        notes.append(
+            f"{counted(asked.n_clusters, 'cluster was', 'clusters were')} asked for, {found.n_clusters_} found{why}"
+        )
+    if isinstance(asked.rank, int) and found.rank_ != asked.rank:
+        notes.append(f"--rank {asked.rank} was not possible for this table: rank {found.rank_} was used")
     return notes
 
 

@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from fusewise.cli.running.clustering import Clustered, Tell, agreement, cluster, prepare
+from fusewise.cli.running.clustering import Clustered, agreement, cluster, prepare
 from fusewise.cli.running.model import Model
 from fusewise.cli.running.writing import staged, write_csv
+from fusewise.progress import Progress
 from fusewise.saving import save
 from fusewise.tables.encoding import center_table, complete, free_name, in_dialect
 from fusewise.tables.errors import InputError
@@ -61,12 +62,12 @@ class Fit:
 
 
 def run_fit(path: Path, model: Model, outputs: Outputs, *, columns: dict[str, Any], standardize: bool,
-            verbose: int = 0, tell: Tell) -> Fit:  # fmt: skip
+            verbose: int = 0, tell: Progress) -> Fit:  # fmt: skip
     """Read, cluster, write; see ``prepare`` for the columns."""
-    model.build()  # refuses choices out of range before any work is done
-    prepared = prepare(path, model, columns=columns, standardize=standardize, tell=tell)
+    estimator = model.build(verbose)  # refuses choices out of range before any work is done
+    prepared = prepare(path, estimator, columns=columns, standardize=standardize, tell=tell)
     with staged(outputs.files, force=outputs.force, sources=[path]) as places:
-        found = cluster(prepared, model, verbose=verbose, tell=tell)
+        found = cluster(prepared, estimator, tell=tell)
         tell("writing")
         _write_tables(found, *(places[outputs.folder / name] for name in TABLES))
         if outputs.table is not None:
@@ -100,17 +101,9 @@ def _write_tables(found: Clustered, labels: Path, completed: Path, centers: Path
 
 
 def _write_report(found: Clustered, path: Path, command: str | None) -> None:
-    from fusewise.views.report import write_report
+    from fusewise.views.report import write_page
 
     try:
-        write_report(
-            found.model,
-            path,
-            names=[str(name) for name in found.roles.names],
-            feature_names=found.encoding.features,
-            title=found.table.path.name,
-            units=found.encoding.units,
-            command=command,
-        )
+        write_page(found.findings.thinned(), path, title=found.table.path.name, command=command)
     except ImportError as error:  # it names what to install
         raise InputError(f"--report: {error}") from error

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fusewise.cli.running.clustering import Clustered, Tell, cluster, prepare
+from fusewise.cli.running.clustering import Clustered, cluster, prepare
 from fusewise.cli.running.model import Model
 from fusewise.cli.running.writing import staged, write_csv
+from fusewise.progress import Progress
 from fusewise.tables.encoding import complete
 
 
@@ -40,12 +41,12 @@ class Imputation:
 
 
 def run_impute(path: Path, out: Path, model: Model, *, columns: dict[str, Any], standardize: bool, force: bool,
-               tell: Tell) -> Imputation:  # fmt: skip
+               tell: Progress) -> Imputation:  # fmt: skip
     """Read, cluster, fill, write; see ``prepare`` for the columns."""
-    model.build()
-    prepared = prepare(path, model, columns=columns, standardize=standardize, tell=tell)
+    estimator = model.build()
+    prepared = prepare(path, estimator, columns=columns, standardize=standardize, tell=tell)
     with staged([out], force=force, sources=[path]) as places:
-        found = cluster(prepared, model, impute=True, tell=tell)
+        found = cluster(prepared, estimator, impute=True, tell=tell)
         tell("writing")
         write_csv(places[out], complete(found.table, found.encoding, found.completed), found.table.dialect)
     used = {column.name for column in found.roles.used}

@@ -12,10 +12,11 @@ import numpy as np
 from fusewise import FusionClustering, FusionImputer
 from fusewise.automatic import Choice
 from fusewise.cli.errors import blaming_input, stopping_at_once
-from fusewise.cli.running.clustering import Tell, agreement
+from fusewise.cli.running.clustering import agreement
 from fusewise.cli.running.fitting import label_table
 from fusewise.cli.running.writing import staged, write_csv
 from fusewise.observations import as_entries
+from fusewise.progress import Progress
 from fusewise.saving import ModelFileError, SavedModel, load_with_extra
 from fusewise.tables.columns import column_or_none, row_names
 from fusewise.tables.encoding import Encoding
@@ -44,7 +45,7 @@ class Prediction:
 
 
 def run_predict(model: Path, path: Path, out: Path, *, names: str | None, labels: str | None, force: bool,
-                tell: Tell) -> Prediction:  # fmt: skip
+                tell: Progress) -> Prediction:  # fmt: skip
     """Load, read, predict, write."""
     tell(f"reading {model.name}")
     saved = open_model(model)

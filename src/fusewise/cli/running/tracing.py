@@ -12,10 +12,12 @@ from rich.console import Console
 from rich.text import Text
 
 import fusewise
-from fusewise.cli.running.clustering import Clustered, Tell, cluster, prepare
+from fusewise.cli.running.clustering import Clustered, cluster, prepare
 from fusewise.cli.running.model import Model
 from fusewise.cli.running.writing import staged, write_csv
-from fusewise.cli.showing.console import BAR, bar, grid, headed, listed, print_below, readable
+from fusewise.cli.showing.console import BAR, bar, grid, headed, listed, print_below
+from fusewise.kernels.words import readable
+from fusewise.progress import Progress
 from fusewise.tables.encoding import in_dialect
 from fusewise.tables.errors import InputError
 from fusewise.tables.files import Cells
@@ -50,12 +52,12 @@ class WayThere:
 
 
 def run_path(path: Path, model: Model, outputs: Outputs, *, columns: dict[str, Any], standardize: bool,
-             tell: Tell) -> WayThere:  # fmt: skip
+             tell: Progress) -> WayThere:  # fmt: skip
     """Read, cluster, and write the way that led there; see ``prepare`` for the columns."""
-    model.build()
-    prepared = prepare(path, model, columns=columns, standardize=standardize, tell=tell)
+    estimator = model.build()
+    prepared = prepare(path, estimator, columns=columns, standardize=standardize, tell=tell)
     with staged(outputs.files, force=outputs.force, sources=[path]) as places:
-        found = cluster(prepared, model, tell=tell)
+        found = cluster(prepared, estimator, tell=tell)
         trail = found.findings.trail
         tell("writing")
         write_csv(places[outputs.table], _table(found, trail), found.table.dialect)

@@ -2,35 +2,33 @@
 
 from __future__ import annotations
 
-import json
-import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import numpy as np
 from rich.console import Console
 from rich.padding import Padding
-from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.progress import Progress as Bars
 from rich.table import Table as Grid
 from rich.text import Text
+
+from fusewise.kernels.output import finite_json
+from fusewise.progress import Progress, silent
 
 #: Characters of the longest bar.
 BAR = 20
 
 
 @contextmanager
-def working(*, shown: bool) -> Iterator[Callable[..., None]]:
-    """A function to be told of each stage, and a line on stderr (where that is a terminal) with stage, bar and time.
-
-    It is called as ``fusewise.progress.Progress`` says, or with the stage alone.
-    """
+def working(*, shown: bool) -> Iterator[Progress]:
+    """A function to be told of each stage, and a line on stderr (where that is a terminal) with stage, bar and time."""
     console = Console(stderr=True)
     if not (shown and console.is_terminal):
         yield silent
         return
     columns = SpinnerColumn(), TextColumn("{task.description}", markup=False), BarColumn(BAR), TimeElapsedColumn()
-    with Progress(*columns, console=console, transient=True) as progress:
+    with Bars(*columns, console=console, transient=True) as progress:
         task = progress.add_task("starting", total=None)
 
         def tell(stage: str, iteration: int = 0, total: int | None = None, **values: float) -> None:
@@ -40,25 +38,9 @@ def working(*, shown: bool) -> Iterator[Callable[..., None]]:
         yield tell
 
 
-def silent(stage: str, iteration: int = 0, total: int | None = None, **values: float) -> None:
-    """Show nothing."""
-
-
 def print_json(data: dict[str, Any]) -> None:
     """One JSON object on stdout; what is not a finite number becomes null."""
-    print(json.dumps(_plain(data), indent=2, ensure_ascii=False))
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {str(key): _plain(entry) for key, entry in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(entry) for entry in value]
-    if isinstance(value, np.generic):
-        return _plain(value.item())
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    return value if isinstance(value, str | bool | int | None) else str(value)
+    print(finite_json(data, indent=2, ensure_ascii=False))
 
 
 def print_below(console: Console, *parts: Any) -> None:
@@ -94,8 +76,3 @@ def listed(table: Grid, name: str | Text, entries: list[Any]) -> None:
     """Rows with the name before the first."""
     for k, entry in enumerate(entries):
         table.add_row("" if k else name, entry if isinstance(entry, Text) else Text(str(entry)))
-
-
-def readable(value: float) -> str:
-    """Three digits, and all of those before the point: 0.0123, 12.3, 1,230."""
-    return f"{value:,.0f}" if 100 <= abs(value) < 1e7 else f"{value:.3g}"

@@ -14,15 +14,15 @@ from fusewise.cli.running.clustering import Clustered
 from fusewise.cli.running.fitting import Fit
 from fusewise.cli.running.imputing import Imputation
 from fusewise.cli.running.predicting import Prediction
-from fusewise.cli.showing.console import bar, grid, headed, listed, print_below, readable
+from fusewise.cli.showing.console import bar, grid, headed, listed, print_below
 from fusewise.cli.showing.picture import picture
+from fusewise.kernels.words import counted
 from fusewise.tables.encoding import Encoding
+from fusewise.views.findings import profile_of
+from fusewise.views.wording import traits
 
 #: Clusters, columns of a kind, and notes, listed one by one.
 MOST_LISTED = 12
-
-#: Features named as what a cluster stands out by, and how far (in standard deviations) they must lie from the mean.
-TRAITS, TRAIT_FROM = 3, 0.5
 
 
 def fit_data(fit: Fit) -> dict[str, Any]:
@@ -76,7 +76,7 @@ def print_fit(fit: Fit) -> None:
 
 def _headline(name: str, rows: int, encoding: Encoding) -> Text:
     used = len(encoding.blocks)
-    what = f"{rows:,} rows × {used:,} feature{'s' if used > 1 else ''}, {encoding.observed_fraction:.1%} observed"
+    what = f"{counted(rows, 'row')} × {counted(used, 'feature')}, {encoding.observed_fraction:.1%} observed"
     return Text.assemble((name, "bold"), "  ", what)
 
 
@@ -103,29 +103,16 @@ def _columns(found: Clustered) -> Grid:
 
 
 def _clusters(found: Clustered) -> Grid:
-    sizes = found.sizes
+    sizes, profile = found.sizes, profile_of(found.findings)
     table = headed("cluster", "rows", "", "stands out by", left=("stands out by",))
     for k, size in enumerate(sizes[:MOST_LISTED]):
-        table.add_row(str(k), f"{size:,}", bar(size / max(sizes)), _traits(found, k))
+        table.add_row(str(k), f"{size:,}", bar(size / max(sizes)), Text(", ".join(traits(found.findings, profile, k))))
     if len(sizes) > MOST_LISTED:
-        table.add_row("...", f"{sum(sizes[MOST_LISTED:]):,}", "", f"in {len(sizes) - MOST_LISTED} smaller clusters")
+        rest = counted(len(sizes) - MOST_LISTED, "smaller cluster")
+        table.add_row("...", f"{sum(sizes[MOST_LISTED:]):,}", "", f"in {rest}")
     if found.outliers:
         table.add_row("-1", f"{found.outliers:,}", "", Text("outliers: rows in no cluster", "dim"))
     return table
-
-
-def _traits(found: Clustered, k: int) -> Text:
-    """The features in which a cluster lies furthest from the mean of all rows, in the user's units."""
-    blocks = found.encoding.blocks
-    values = np.hstack(found.encoding.decode(found.model.cluster_centers_[k : k + 1]))[0]
-    means = np.concatenate([block.means for block in blocks])
-    away = (values - means) / np.repeat([b.spread for b in blocks], [len(b.features) for b in blocks])
-    furthest = [j for j in np.argsort(-np.abs(away))[:TRAITS] if abs(away[j]) >= TRAIT_FROM]
-    names = found.encoding.features
-    numbers = [not b.column.categories for b in blocks for _ in b.features]
-    shown = {j: readable(values[j]) if numbers[j] else f"{np.clip(values[j], 0, 1):.0%}" for j in furthest}
-    parts = [f"{names[j]} {'▲' if away[j] > 0 else '▼'}{shown[j]}" for j in furthest]
-    return Text(", ".join(parts) or "nothing much: it lies near the mean", "" if parts else "dim")
 
 
 def _facts(fit: Fit) -> Grid:
@@ -206,7 +193,7 @@ def print_imputation(found: Imputation) -> None:
     console.print(_headline(done.table.path.name, done.table.n_rows, done.encoding))
     facts = grid("dim", "")
     clusters = done.model.n_clusters_
-    source = "a subspace" if found.way == "subspace" else f"{clusters} cluster{'s' if clusters > 1 else ''}"
+    source = "a subspace" if found.way == "subspace" else counted(clusters, "cluster")
     facts.add_row("filled", f"{found.filled:,} holes, from {source}")
     if found.errors:
         means = f"column means: {found.errors['means']:.2f}"

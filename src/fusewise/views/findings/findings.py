@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -39,6 +39,7 @@ class Findings:
     centers : K x P.
     unit : P, the length that counts as one in each column: its standard deviation, or 1 in the plain algorithm.
     shift, scale : P; the user's units are value * scale + shift.
+    shares : P, whether a feature says 0 or 1, as a category's do: a centre is then a share.
     drawn : the rows to draw: all that have an observed entry, or a sample of them.
     completed, fused : of the drawn rows: holes filled by the model, and each row's own centre.
     path : what the result was taken from.
@@ -54,6 +55,7 @@ class Findings:
     unit: Real
     shift: Real
     scale: Real
+    shares: Mask
     drawn: Index
     completed: Real
     fused: Real
@@ -107,6 +109,11 @@ class Findings:
         """Values of the model as the user knows them."""
         return np.asarray(rows * self.scale + self.shift)
 
+    def thinned(self, most: int = MOST_DRAWN) -> Findings:
+        """The same with at most about so many rows drawn."""
+        kept = np.searchsorted(self.drawn, _sample(self.model, self.drawn, most))
+        return replace(self, drawn=self.drawn[kept], completed=self.completed[kept], fused=self.fused[kept])
+
 
 def read_findings(
     model: Any,
@@ -114,6 +121,7 @@ def read_findings(
     names: Sequence[Any] | npt.NDArray[Any] | None = None,
     feature_names: Sequence[Any] | npt.NDArray[Any] | None = None,
     units: tuple[npt.ArrayLike, npt.ArrayLike] | None = None,
+    shares: npt.ArrayLike = False,
     most_drawn: int = MOST_DRAWN,
 ) -> Findings:
     """Read a fitted ``FusionClustering``.
@@ -124,6 +132,7 @@ def read_findings(
     feature_names : of the columns; by default those of the table, or x0, x1, ...
     units : (shift, scale), numbers or one per column, where the table was standardised before the fit: what is shown
         is value * scale + shift.
+    shares : whether a feature says 0 or 1, for a category; one for all, or one per column.
     most_drawn : rows that are drawn at most.
     """
     check_is_fitted(model)
@@ -132,6 +141,7 @@ def read_findings(
     rows = _words("names", names, n) or tuple(map(str, range(n)))
     columns = _words("feature_names", feature_names, p) or _column_names(model, entries)
     shift, scale = (np.broadcast_to(np.asarray(part, dtype=float), (p,)) for part in units or (0.0, 1.0))
+    fractions = np.broadcast_to(np.asarray(shares, dtype=bool), (p,))
     drawn = _sample(model, np.flatnonzero(entries.row_counts > 0), most_drawn)
     completed = _completed(model, entries.take(drawn), drawn)
     values = np.where(entries.mask, entries.values, np.nan)
@@ -142,6 +152,7 @@ def read_findings(
         columns = tuple(f"{name} ({part})" for part in ("real", "imaginary") for name in columns)
         values, centers, fused, completed = (_side_by_side(part) for part in (values, centers, fused, completed))
         unit, scale, shift = np.tile(unit, 2), np.tile(scale, 2), np.concatenate([shift, np.zeros(p)])
+        fractions = np.tile(fractions, 2)
     return Findings(
         names=rows,
         features=columns,
@@ -152,6 +163,7 @@ def read_findings(
         unit=unit,
         shift=shift,
         scale=scale,
+        shares=fractions,
         drawn=drawn,
         completed=completed.astype(float),
         fused=fused.astype(float),

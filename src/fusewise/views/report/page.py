@@ -5,6 +5,7 @@ from __future__ import annotations
 from importlib.resources import files
 from typing import Any
 
+from fusewise.kernels.words import readable
 from fusewise.views import wording as words
 from fusewise.views.findings import Findings, branches_of, compare_missingness, profile_of
 from fusewise.views.report import provenance as making
@@ -48,7 +49,7 @@ def render(found: Findings, *, title: str, file: str, command: str | None = None
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["readable"] = words.readable
+    environment.filters["readable"] = readable
     return str(
         environment.get_template("page.html").render(
             title=title,

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import base64
-import json
-import math
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from fusewise.kernels.output import finite_json
 from fusewise.observations.entries import Real
 from fusewise.views.findings import Branches, Findings, Missingness, Profile, Step
 from fusewise.views.palette import COLOURS, OUTLIER, SYMBOLS
@@ -44,17 +43,7 @@ def packed_entries(array: Real) -> dict[str, Any]:
 
 def to_json(data: Any) -> str:
     """JSON that can stand inside a <script>: no "<" is left as it is, and what is not finite is null."""
-    return json.dumps(_finite(data), allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
-
-
-def _finite(data: Any) -> Any:
-    if isinstance(data, dict):
-        return {key: _finite(value) for key, value in data.items()}
-    if isinstance(data, list | tuple):
-        return [_finite(value) for value in data]
-    if isinstance(data, float | np.floating):
-        return float(data) if math.isfinite(data) else None
-    return int(data) if isinstance(data, np.integer) else data
+    return finite_json(data, separators=(",", ":")).replace("<", "\\u003c")
 
 
 def payload(

@@ -13,8 +13,8 @@ import numpy as np
 import fusewise
 from fusewise.automatic import Choice
 from fusewise.fusion.path import FusionPath
+from fusewise.kernels.words import counted, readable
 from fusewise.views.findings import Findings
-from fusewise.views.wording import count, readable
 
 LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba")
 
@@ -23,11 +23,11 @@ def convergence(found: Findings) -> list[str]:
     """Whether the computation came to its end."""
     model = found.model
     if isinstance(found.path, Choice):
-        first = f"{count(len(found.path.criteria), 'partition')} of the merge tree compared"
+        first = f"{counted(len(found.path.criteria), 'partition')} of the merge tree compared"
         how = "to the end" if model.converged_ else "until it was interrupted: the best so far was taken"
-        return [f"{first}, {how}. Rows were placed in {count(int(model.rank_), 'dimension')}."]
+        return [f"{first}, {how}. Rows were placed in {counted(int(model.rank_), 'dimension')}."]
     settled = "Converged" if model.converged_ else "Not converged"
-    said = [f"{settled} after {count(model.n_iter_, 'iteration')} at lam = {readable(model.lam_)}."]
+    said = [f"{settled} after {counted(model.n_iter_, 'iteration')} at lam = {readable(model.lam_)}."]
     if isinstance(found.path, FusionPath):
         done, points = int(found.path.converged.sum()), len(found.path)
         said.append(f"{done} of the {points} points of the path converged.")

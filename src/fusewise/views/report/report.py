@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy.typing as npt
 
-from fusewise.views.files import refuse_to_overwrite, write_whole
-from fusewise.views.findings import read_findings
+from fusewise.kernels.output import refuse_to_overwrite, write_whole
+from fusewise.views.findings import Findings, read_findings
 from fusewise.views.report.page import render
 
 
@@ -54,6 +54,11 @@ def write_report(
     target = Path(path)
     refuse_to_overwrite(target, force=force)
     found = read_findings(model, names=names, feature_names=feature_names, units=units)
-    page = render(found, title=title or "What was found", file=target.name, command=command)
-    write_whole(target, page.encode(errors="replace"))  # names of files need not be proper Unicode
+    write_page(found, target, title=title, command=command)
     return target
+
+
+def write_page(found: Findings, path: Path, *, title: str | None = None, command: str | None = None) -> None:
+    """Write findings to a page; see ``write_report``."""
+    page = render(found, title=title or "What was found", file=path.name, command=command)
+    write_whole(path, page.encode(errors="replace"))  # names of files need not be proper Unicode
