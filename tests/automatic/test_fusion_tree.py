@@ -221,24 +221,6 @@ class TestPartitions:
             for node in fine:
                 assert sum(set(tree.members(node)) <= set(tree.members(other)) for other in coarse) == 1
 
-    def test_points_that_stand_for_many_rows(self):
-        # A tree over merged rows has the groups that the tree over the rows has, once these rows have joined.
-        rng = np.random.default_rng(2)
-        rows = quadratics(rng, 40, 2)
-        groups = rng.permutation(np.repeat(np.arange(10), 4))[:40]
-        groups[:3] = 0
-        weights = np.bincount(groups, minlength=10)
-        tree = fusion_tree(rows.merge(groups, 10), complete(10), weights)
-        assert is_valid_linkage(tree.linkage)
-        for node in range(19):
-            members = tree.members(node)
-            assert tree.sizes[node] == np.isin(groups, members).sum()
-            if node >= 10:
-                assert len(members) == tree.linkage[node - 10, 3]
-        assert tree.sizes[-1] == 40
-        for partition in tree.partitions(7, 10):
-            assert min(weights[tree.members(node)].sum() for node in partition) >= 7
-
     def test_down_to_single_points(self):
         rng = np.random.default_rng(1)
         tree = fusion_tree(quadratics(rng, 15, 2), complete(15))

@@ -23,9 +23,7 @@ from fusewise.observations import (
     as_sparse_entries,
     blocks,
 )
-from fusewise.observations import (
-    conversion as reading,
-)
+from fusewise.observations import conversion as reading
 from fusewise.subspace import fit_subspace
 
 

@@ -1,11 +1,15 @@
 """certify: what it says is true, in numbers and in words."""
 
+import json
+import pickle
+import re
+
 import numpy as np
 import pytest
 from exact_helpers import brute_force, objective_of, planted, random_graph, realise
 
+from fusewise.exact import Certificate, CertificateStatus, SolutionStatus, certify, fewest_splits, solve_l0
 from fusewise.exact import certificate as certificate_module
-from fusewise.exact import certify, fewest_splits, solve_l0
 from fusewise.exact.feasibility import feasible_pairs
 
 
@@ -23,9 +27,36 @@ def test_suboptimal_partition_gets_its_distance():
     split = np.where(np.arange(60) == 0, 7, truth)
     certificate = certify(X, split, 1.0)
     assert certificate.feasible
-    assert certificate.gap == pytest.approx((objective_of(split) - objective_of(truth)) / objective_of(split))
-    assert certificate.status.startswith("within ")
+    assert certificate.gap == pytest.approx(objective_of(split) / objective_of(truth) - 1)
+    assert certificate.status == "within gap"
     assert str(objective_of(truth)) in str(certificate)
+
+
+def test_the_percentage_is_of_the_optimum_and_never_too_small():
+    X = [[0.0, np.nan], [0.1, 5.0], [3.0, 5.0], [3.1, np.nan]]
+    assert str(certify(X, [0, 0, 1, 2], 0.2)).startswith("At most 25% above the optimum")  # 10 against 8
+    rng = np.random.default_rng(0)
+    for bound, above in rng.integers(1, [10**6, 10**4], (300, 2)).tolist():
+        certificate = Certificate(
+            bound + above,
+            bound,
+            above / bound,
+            True,
+            0,
+            np.zeros((0, 2), int),
+            1.0,
+            False,
+            CertificateStatus.WITHIN_GAP,
+        )
+        said = float(re.match(r"At most ([\d.]+)% above", str(certificate)).group(1))
+        assert 100 * above <= said * bound * (1 + 1e-9)
+        assert said <= 110 * above / bound
+
+
+def test_a_huge_entry_does_not_excuse_other_pairs():
+    certificate = certify([[0.0], [0.5], [1e16]], [0, 0, 1], 0.1)
+    assert certificate.status == "infeasible"
+    assert "1 pair of points in the same group is further apart" in str(certificate)
 
 
 def test_infeasible_partition_names_its_pairs():
@@ -35,6 +66,7 @@ def test_infeasible_partition_names_its_pairs():
     assert not certificate.feasible
     assert certificate.violations.tolist() == [[0, 2], [1, 2]]
     assert certificate.n_violations == 2
+    assert "2 pairs of points in the same group are further apart" in str(certificate)
     assert "rows 0 and 2" in str(certificate)
     assert np.isnan(certificate.gap)
 
@@ -61,10 +93,37 @@ def test_outliers_count_as_groups_of_one():
 
 
 def test_nothing_proven_is_unknown():
-    certificate = certificate_module.Certificate(6, 0, 1.0, True, 0, np.zeros((0, 2), int), 1.0, False, "unknown")
+    nothing = np.zeros((0, 2), int)
+    certificate = Certificate(6, 0, np.inf, True, 0, nothing, 1.0, False, CertificateStatus.UNKNOWN)
     assert str(certificate).startswith("Unknown")
-    # A perfect partition exists, but this one is split: the optimum is 0 and no percentage means anything.
-    assert certify([[0.0], [0.0]], [0, 1], 1.0).status == "unknown"
+
+
+@pytest.mark.parametrize("X", [[[0.0], [0.0]], [[0.0, np.nan], [np.nan, 0.0]], [[0.0], [np.nan], [0.0]]])
+def test_an_optimum_of_zero_is_known(X):
+    # One group would do, so no percentage means anything; but the optimum was found.
+    certificate = certify(X, np.arange(len(X)), 1.0)
+    assert (certificate.status, certificate.exact, certificate.bound, certificate.gap) == (
+        "not optimal",
+        True,
+        0,
+        np.inf,
+    )
+    assert "the optimum is 0" in str(certificate)
+
+
+def test_blank_rows_alone_are_optimal_however_labelled():
+    for labels in ([0, 0], [0, 1], [-1, -1]):
+        certificate = certify(np.full((2, 2), np.nan), labels, 1.0)
+        assert (certificate.status, certificate.exact, certificate.bound) == ("optimal", True, 0)
+
+
+def test_statuses_are_their_words():
+    assert json.dumps([*CertificateStatus, *SolutionStatus]) == json.dumps(
+        [str(s) for s in [*CertificateStatus, *SolutionStatus]]
+    )
+    assert f"{SolutionStatus.TIME_LIMIT}" == "time limit" == SolutionStatus.TIME_LIMIT
+    assert pickle.loads(pickle.dumps(SolutionStatus.OPTIMAL)).message == SolutionStatus.OPTIMAL.message
+    assert all(status.message.endswith(".") for status in [*CertificateStatus, *SolutionStatus])
 
 
 def test_short_time_still_gives_a_valid_bound():

@@ -1,12 +1,14 @@
 """Each reduction keeps the optimum: against brute force, and on graphs made for it."""
 
 import numpy as np
+import pytest
 from exact_helpers import brute_force, path_graph, planted, random_graph
 
 from fusewise.exact.clock import Clock
 from fusewise.exact.eliminate import drop_edges
 from fusewise.exact.feasibility import feasible_pairs
 from fusewise.exact.heuristic import climb_from_greedy, greedy_cliques, search
+from fusewise.exact.highs import whole
 from fusewise.exact.lower_bounds import Shares, best_shares, clique_bound, colouring_bound
 from fusewise.exact.pair_graph import WeightedGraph
 from fusewise.exact.programme import violated
@@ -52,7 +54,7 @@ def test_cores_keep_the_optimum():
         rng = np.random.default_rng(seed)
         adjacent = clustered_graph(rng, 9) if seed % 2 else random_graph(rng, 9, rng.uniform(0.3, 0.8))
         graph = WeightedGraph.of_points(adjacent)
-        labels = search(graph, np.arange(9), Clock(), seed=seed, rounds=5)
+        labels = search(graph, np.arange(9), Clock(), rounds=5)
         merged, carried, cores = merge_cores(graph, labels)
         found += cores
         assert merged.valid(carried)
@@ -123,7 +125,7 @@ def test_every_cut_holds_for_every_partition():
     rng = np.random.default_rng(0)
     adjacent = random_graph(rng, 12, 0.6)
     graph = WeightedGraph.of_points(adjacent)
-    partitions = [search(graph, greedy_cliques(graph, rng, 1.0), Clock(), seed=s, rounds=2) for s in range(20)]
+    partitions = [search(graph, greedy_cliques(graph, rng, 1.0), Clock(), rounds=2) for _ in range(20)]
     cuts = violated(0.5 * adjacent, adjacent)
     assert any(len(inside) > 2 for _, inside in cuts)
     for j, inside in cuts:
@@ -133,6 +135,28 @@ def test_every_cut_holds_for_every_partition():
             assert x[j, inside].sum() - rim <= 1
         half = 0.5 * (adjacent[j, inside].sum() - adjacent[np.ix_(inside, inside)].sum() / 2)
         assert half > 1
+
+
+@pytest.mark.parametrize("huge", [1e3, 1e16, 1e300, -1e308])
+def test_feasibility_of_a_pair_depends_on_that_pair_alone(huge):
+    X, _ = planted(20, 2, 3, 1.5, 0.7, 0)
+    alone = feasible_pairs(X, 1.0)
+    with_huge = feasible_pairs(np.vstack([X, np.full(3, huge)]), 1.0)
+    np.testing.assert_array_equal(with_huge[:-1, :-1], alone)
+
+
+def test_rounding_is_forgiven_at_every_magnitude():
+    for scale in 10.0 ** np.arange(-300, 300, 20):
+        for a, b, width in ((1, 3, 2), (2, 3, 1), (1, 7, 6)):
+            X = scale * np.array([[0.1 * a], [0.1 * b]])
+            assert feasible_pairs(X, scale * (0.1 * width))[0, 1]
+            assert not feasible_pairs(X, scale * (0.1 * width * (1 - 1e-14)))[0, 1]
+
+
+def test_bounds_are_rounded_up_by_more_than_their_own_rounding():
+    for exact in (7, 10**6, 10**10, 10**13):
+        assert whole(exact * (1 - 1e-13)) >= exact
+        assert whole(exact + 0.5) == exact or exact > 10**11
 
 
 def test_feasible_pairs_equal_the_definition():

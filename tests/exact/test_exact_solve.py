@@ -132,7 +132,7 @@ def test_time_limit_returns_a_valid_incumbent_and_bound():
         stopped = solve_l0(X, 1.0, time_limit=limit)
         assert stopped.bound <= best.objective <= stopped.objective == objective_of(stopped.labels)
         assert within_boxes(X, stopped, 1.0)
-        assert stopped.gap == pytest.approx((stopped.objective - stopped.bound) / stopped.objective)
+        assert stopped.gap == pytest.approx(stopped.objective / stopped.bound - 1)
         assert stopped.status in ("time limit", "optimal")
     assert solve_l0(X, 1.0, time_limit=1e-9).status == "time limit"
 
@@ -200,7 +200,11 @@ def test_rows_with_nothing_observed_are_left_out():
     assert solution.objective == 0
     assert np.isnan(solution.centers[1]).all()
     with pytest.warns(UserWarning, match="no observed entry"):
-        assert solve_l0(np.full((2, 2), np.nan), 1.0).labels.tolist() == [-1, -1]
+        nothing = solve_l0(np.full((2, 2), np.nan), 1.0)
+    assert nothing.labels.tolist() == [-1, -1]
+    assert (nothing.status, nothing.objective, nothing.bound, nothing.n_clusters) == ("optimal", 0, 0, 0)
+    assert nothing.centers.shape == (2, 2)
+    assert np.isnan(nothing.centers).all()
 
 
 def test_one_row_and_centres():

@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from scipy.cluster.hierarchy import linkage
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial.distance import pdist, squareform
 
@@ -16,7 +17,7 @@ from fusewise.fusion.penalties import H1, MCP, GemanMcClure, Lp
 from fusewise.fusion.problem import Problem
 from fusewise.observations import as_entries
 from fusewise.observations.groups import group_means, number_by_size
-from fusewise.pairs import CompletePairs
+from fusewise.pairs import CompletePairs, NeighborPairs
 from fusewise.pairs.distances import real_view
 
 
@@ -27,10 +28,10 @@ def cut(centers, distance):
     return as_sets(members)
 
 
-def fused_groups(centers, penalty, *, pull=None, min_size=1):
-    """Labels the library gives to centres of a problem on all pairs, pulled by them as strongly as said."""
+def fused_groups(centers, penalty, *, pull=None, min_size=1, pairs=None):
+    """Labels the library gives to centres of a problem (on all pairs unless told), pulled as strongly as said."""
     n = len(centers)
-    problem = Problem(as_entries(centers, min_rows=1), CompletePairs(n), penalty, Quadratic(), lam=0.5)
+    problem = Problem(as_entries(centers, min_rows=1), pairs or CompletePairs(n), penalty, Quadratic(), lam=0.5)
     degree = np.full(n, 9.0) if pull is None else pull  # 2 lam d_i
     descent = SimpleNamespace(centers=centers, weighted=SimpleNamespace(degree=degree))
     return number_by_size(Merged.not_at_all(problem).groups(descent), min_size)
@@ -77,6 +78,52 @@ def test_unfused_centres_stay_apart():
     X, _, _ = make_clusters(3, 10, 10, noise=0.3, random_state=0)
     assert len(set(fused_groups(X, H1(0.1)).tolist())) == 30
     assert fuse(X, lam=1e-6, penalty=H1(0.1)).n_clusters == 30
+
+
+def test_a_height_beyond_the_reach_does_not_narrow_the_gap():
+    X, truth, _ = make_clusters(3, 10, 15, noise=0.1, random_state=0)
+    hidden = hide_entries(X, 0.3, random_state=0)
+    solution = fuse(hidden, lam=0.03, penalty=H1(0.25), init="zero", min_overlap=1)
+    heights = linkage(solution.centers, "single")[:, 2]
+    # A gap by a factor above 10, of which less than 4 lies below sigma.
+    assert 0.25 / 4 < heights[-3] < heights[-2] / 10
+    assert as_sets(solution.labels) == as_sets(truth)
+
+
+def chain(rng, within, between):
+    """Three runs of points on a line, in any order: steps in (within/2, within], and in [between, 2 between] across."""
+    steps = within * rng.uniform(0.51, 1, 14)
+    steps[[4, 9]] = between * rng.uniform(1, 2, 2)
+    direction = rng.normal(size=3)
+    places = np.concatenate([[0], np.cumsum(steps)])[:, None] * direction / np.linalg.norm(direction)
+    order = rng.permutation(15)
+    return places[order], np.repeat([0, 1, 2], 5)[order], steps.max()
+
+
+def test_one_dominant_jump_decides_whatever_sigma():
+    """A gap of a factor above 4 that opens below sigma; sigma is not so large that all three runs are one."""
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        within = 10 ** rng.uniform(-3, 3)
+        centers, runs, top = chain(rng, within, within * 10 ** rng.uniform(np.log10(4.1), 4))
+        sigma = np.exp(rng.uniform(np.log(1.001 * within), np.log(3.9 * top)))
+        for penalty in (H1(sigma), GemanMcClure(sigma), Lp(0.5, smoothing=sigma / 100)):
+            assert as_sets(fused_groups(centers, penalty)) == as_sets(runs)
+        # No cut lies beyond the reach, none within the resolution.
+        assert len(set(fused_groups(centers, H1(0.5 * within)).tolist())) == 15
+        assert set(fused_groups(centers, H1(100 * top)).tolist()) == {0}
+
+
+def test_parts_of_a_graph_are_infinitely_far_apart():
+    rng = np.random.default_rng(1)
+    centers, runs, _ = chain(rng, 0.5, 50.0)
+    pairs = NeighborPairs.from_graph(runs[:, None] == runs[None, :])
+    assert as_sets(fused_groups(centers, H1(1.0), pairs=pairs)) == as_sets(runs)
+
+
+def test_groups_within_the_reach_are_not_joined_by_a_wider_gap_beyond_it():
+    centers = np.array([[0.0], [0.01], [0.9], [0.91], [100.0], [100.01]])
+    assert fused_groups(centers, H1(1.0)).tolist() == [0, 0, 1, 1, 2, 2]
 
 
 def test_coincident_centres_are_one_whatever_the_scale():

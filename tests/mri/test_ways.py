@@ -11,7 +11,13 @@ from fusewise.mri.sampling.normal_equations import NormalEquations, on_grid_equa
 from fusewise.mri.sampling.operators import Cartesian, Gridded
 from fusewise.mri.sampling.trajectories import radial_mask, radial_trajectory
 from fusewise.mri.solving.columns import Columns
-from fusewise.mri.solving.covariances import LocalKernels, effective_rank, h1_kernel, median_distance, squared_distances
+from fusewise.mri.solving.covariances import (
+    LocalKernels,
+    effective_rank,
+    h1_kernel,
+    median_distance,
+    squared_distances,
+)
 from fusewise.mri.solving.ways import ByImage, BySample
 from fusewise.mri.tensors import gram
 

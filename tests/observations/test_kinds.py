@@ -19,9 +19,7 @@ from fusewise.observations import (
     blocks,
     each_block,
 )
-from fusewise.observations import (
-    conversion as reading,
-)
+from fusewise.observations import conversion as reading
 
 KINDS = ["entries", "sparse", "streamed"]
 

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from scipy import sparse
 from scipy.cluster.hierarchy import linkage
-from scipy.sparse.csgraph import connected_components
 
 from fusewise.fusion.penalties import H1, MCP, Lp
 from fusewise.observations import as_entries
@@ -118,44 +117,9 @@ def test_neighbours_as_a_table_of_indices():
 
 @pytest.mark.parametrize("pairs", [CompletePairs(N), NeighborPairs.from_graph(sparse.csr_matrix(np.ones((N, N))))])
 def test_shortest_links(table, pairs):
-    """Those of single linkage, as far as the reach."""
+    """Those of single linkage."""
     U = table.fill(table.column_means)
     heights = linkage(distances.real_view(U), method="single")[:, 2]
-    reach = 1.001 * float(np.median(heights))
-    first, second, lengths = pairs.spans(U, reach)
-    np.testing.assert_allclose(np.sort(lengths), heights[heights <= reach])
+    first, second, lengths = pairs.spans(U)
+    np.testing.assert_allclose(np.sort(lengths), heights)
     np.testing.assert_allclose(lengths, np.linalg.norm(U[first] - U[second], axis=1))
-
-
-class TestConnected:
-    def parts(self, pairs):
-        return connected_components(pairs.affinities, directed=False)[0]
-
-    @pytest.mark.parametrize("complex_", [False, True])
-    def test_every_point_can_reach_every_other(self, complex_):
-        rng = np.random.default_rng(0)
-        X = (
-            rng.normal(size=(60, 3))
-            + 20 * (np.arange(60) % 5)[:, None]
-            + (1j * rng.normal(size=(60, 3)) if complex_ else 0)
-        )
-        pairs = NeighborPairs.nearest(as_entries(X), 3)
-        assert self.parts(pairs) >= 5
-        joined = pairs.connected(X)
-        assert self.parts(joined) == 1
-        assert len(joined.first) == len(pairs.first) + self.parts(pairs) - 1
-        assert (joined.first < joined.second).all()
-
-    def test_parts_are_joined_where_they_are_nearest(self):
-        X = np.array([[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]])
-        pairs = NeighborPairs.nearest(as_entries(X), 1).connected(X)
-        assert {(2, 3)} <= set(zip(pairs.first.tolist(), pairs.second.tolist(), strict=True))
-
-    def test_parts_in_the_same_place(self):
-        graph = sparse.csr_matrix((np.ones(2), ([0, 2], [1, 3])), shape=(4, 4))
-        assert self.parts(NeighborPairs.from_graph(graph).connected(np.zeros((4, 2)))) == 1
-
-    def test_nothing_is_added_where_all_is_connected(self):
-        X = np.random.default_rng(0).normal(size=(30, 2))
-        pairs = NeighborPairs.nearest(as_entries(X), 15)
-        assert pairs.connected(X) is pairs

@@ -8,7 +8,14 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse
 
-from fusewise.observations import ArrayBlocks, ParquetBlocks, StreamedEntries, as_entries, as_sparse_entries, blocks
+from fusewise.observations import (
+    ArrayBlocks,
+    ParquetBlocks,
+    StreamedEntries,
+    as_entries,
+    as_sparse_entries,
+    blocks,
+)
 from fusewise.subspace import choose_rank, coordinates, fit_subspace, information
 from fusewise.subspace import fit as module
 

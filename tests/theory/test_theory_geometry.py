@@ -69,11 +69,19 @@ def test_outliers_are_left_out_and_names_are_free():
     assert ClusterGeometry.from_data(X, named).delta == ClusterGeometry.from_data(X, labels).delta
 
 
+def test_a_huge_entry_leaves_the_separation_of_other_pairs_alone():
+    X, labels = square_clusters()
+    extra = np.full((2, 20), np.nan)
+    extra[:, 0] = 1e16  # a cluster of its own, that shares too few entries with others to be counted
+    whole = ClusterGeometry.from_data(np.vstack([X, extra]), [*labels, 9, 9], min_common=2)
+    assert whole.measured_separating == ClusterGeometry.from_data(X, labels).measured_separating > 0
+
+
 def test_one_cluster_has_nothing_to_confuse():
     X, _ = square_clusters()
     g = ClusterGeometry.from_data(X, np.zeros(len(X)))
     assert theory.success_probability(g, 0.01) == 1
-    assert "one cluster" in theory.describe_promise(g)[-1]
+    assert "one cluster" in theory.promise(g).sentences[-1]
 
 
 def test_from_model():

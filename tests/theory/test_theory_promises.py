@@ -82,7 +82,7 @@ def test_bad_arguments_are_named():
 
 
 def test_sentences_carry_their_numbers():
-    text = " ".join(theory.describe_promise(plan(), 0.5))
+    text = str(theory.promise(plan(), 0.5))
     for piece in ("3 clusters of 200 points each", "50 features", "kappa = 0.4", "mu0 = 2", "23 of the 50", "99.9%"):
         assert piece in text
     assert "independent" in text
@@ -91,3 +91,5 @@ def test_sentences_carry_their_numbers():
     assert "may still work" in silent
     assert "certain" in str(theory.promise(plan(), 1.0))
     assert theory.promise(plan(), 0.5).numbers["separating"] == 23
+    study = theory.ClusterGeometry.from_parameters(n_clusters=1, size=1, n_features=1, kappa=0.4, mu0=1)
+    assert "1 cluster of 1 point, 1 feature," in str(theory.promise(study, 0.5))

@@ -7,7 +7,7 @@ from typing import Any
 import numba
 import numpy as np
 
-from fusewise.automatic.merge_tree import Index, MergeTree
+from fusewise.automatic.merge_tree import MergeTree
 from fusewise.observations import Quadratics
 from fusewise.pairs import NeighborPairs
 
@@ -30,7 +30,7 @@ EDGE = np.dtype([("affinity", float), ("root", float), ("drift", float), ("when"
 HALF = np.dtype([("end", np.int64), ("following", np.int64)])
 
 
-def fusion_tree(observations: Quadratics, pairs: NeighborPairs, weights: Index | None = None) -> MergeTree:
+def fusion_tree(observations: Quadratics, pairs: NeighborPairs) -> MergeTree:
     """Greedy path of the l0 fusion of points with quadratic fidelities along a graph.
 
     Parameters
@@ -38,7 +38,6 @@ def fusion_tree(observations: Quadratics, pairs: NeighborPairs, weights: Index |
     observations : f_i(u) = u' G_i u - 2 h_i' u + e_i, real.
     pairs : who may fuse with whom. Parts of the graph that no edge joins fuse last, as if one edge of affinity 1 joined
         every two of them.
-    weights : how many rows each point stands for, where it is many merged into one (its quadratic is then their sum).
     """
     n, r = observations.shape
     ridge = RIDGE * float(np.trace(observations.gram.sum(axis=0))) / (n * r)
@@ -58,7 +57,7 @@ def fusion_tree(observations: Quadratics, pairs: NeighborPairs, weights: Index |
         ends = np.column_stack(np.triu_indices(len(parts), 1))
         affinity = np.ones(len(ends))
     linkage = np.column_stack([joins[:, :2], np.maximum.accumulate(prices), joins[:, 2]])
-    return MergeTree(linkage.astype(float), weights)
+    return MergeTree(linkage.astype(float))
 
 
 @numba.njit(cache=True, error_model="numpy")

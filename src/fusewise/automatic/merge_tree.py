@@ -20,11 +20,9 @@ class MergeTree:
     ----------
     linkage : (N - 1) x 4, in SciPy's form: the two nodes joined (points are 0 .. N-1, then joins in order), the lam
         at which they join (never falling), and the number of points in the new node.
-    weights : N, how many rows of a table each point stands for; None: one.
     """
 
     linkage: npt.NDArray[np.float64]
-    weights: Index | None = None
 
     @property
     def n_points(self) -> int:
@@ -33,22 +31,13 @@ class MergeTree:
 
     @cached_property
     def sizes(self) -> Index:
-        """Rows under each of the 2N - 1 nodes."""
-        if self.weights is None:
-            return self._counts
-        order, begin = self._places
-        total = np.concatenate([[0], np.cumsum(self.weights[order])])
-        return np.asarray(total[begin + self._counts] - total[begin])
-
-    @cached_property
-    def _counts(self) -> Index:
-        """Points under each node."""
+        """Points under each of the 2N - 1 nodes."""
         return np.concatenate([np.ones(self.n_points, np.intp), self.linkage[:, 3].astype(np.intp)])
 
     @cached_property
     def _places(self) -> tuple[Index, Index]:
         """Points in drawing order, and where in that order each node's points begin: a node is a run of points."""
-        n, counts = self.n_points, self._counts.tolist()
+        n, counts = self.n_points, self.sizes.tolist()
         begin = [0] * (2 * n - 1)
         node = 2 * n - 1
         for left, right in self.linkage[::-1, :2].astype(np.intp).tolist():
@@ -67,10 +56,10 @@ class MergeTree:
     def members(self, node: int) -> Index:
         """Points under a node."""
         order, begin = self._places
-        return order[begin[node] : begin[node] + self._counts[node]]
+        return order[begin[node] : begin[node] + self.sizes[node]]
 
     def partitions(self, min_size: float, max_groups: int) -> list[list[int]]:
-        """Partitions from the root down: for K = 1, 2, ... the first list of K nodes of at least `min_size` rows.
+        """Partitions from the root down: for K = 1, 2, ... the first list of K nodes of at least `min_size` points.
 
         Joins are undone in falling order of lam. A part smaller than `min_size` is shed: it is in none of the nodes
         (whoever uses the partition assigns it); a node that would only crumble into such parts is kept whole.

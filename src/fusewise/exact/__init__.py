@@ -8,5 +8,15 @@ from fusewise.exact.certificate import Certificate, certify
 from fusewise.exact.lower_bounds import fewest_splits
 from fusewise.exact.search import Reductions
 from fusewise.exact.solve import ExactSolution, solve_l0
+from fusewise.exact.status import CertificateStatus, SolutionStatus
 
-__all__ = ["Certificate", "ExactSolution", "Reductions", "certify", "fewest_splits", "solve_l0"]
+__all__ = [
+    "Certificate",
+    "CertificateStatus",
+    "ExactSolution",
+    "Reductions",
+    "SolutionStatus",
+    "certify",
+    "fewest_splits",
+    "solve_l0",
+]

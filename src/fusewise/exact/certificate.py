@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import warnings
+import math
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from fusewise.exact.feasibility import Ints, check_data, check_epsilon, feasible_pairs
+from fusewise.exact.feasibility import Floats, Ints, check_data, check_epsilon, feasible_pairs
 from fusewise.exact.lower_bounds import fewest_splits
 from fusewise.exact.search import relative_gap
 from fusewise.exact.solve import solve_l0
+from fusewise.exact.status import CertificateStatus, SolutionStatus
 
 _SHOWN = 1000
 
@@ -27,7 +28,8 @@ class Certificate:
     bound : int
         Proven lower bound on the objective of every feasible partition.
     gap : float
-        (objective - bound) / objective, 0 when the objective is 0; NaN when the partition is not feasible.
+        (objective - bound) / bound: the objective is at most this share above the optimum. 0 when they are equal,
+        infinity when only the bound is 0; NaN when the partition is not feasible.
     feasible : bool
         Whether every group can share a centre within epsilon/2 of all its members.
     n_violations : int
@@ -38,8 +40,9 @@ class Certificate:
         Width of the boxes.
     exact : bool
         Whether `bound` is the optimum itself.
-    status : str
-        "optimal", "within x%", "unknown" (nothing useful was proven) or "infeasible".
+    status : CertificateStatus
+        "optimal", "within gap", "not optimal" (the optimum is 0, this objective is not), "unknown" (no bound above 0
+        was proven in the time given) or "infeasible".
     """
 
     objective: int
@@ -50,27 +53,26 @@ class Certificate:
     violations: Ints
     epsilon: float
     exact: bool
-    status: str
+    status: CertificateStatus
 
     def __str__(self) -> str:
         """Say it in plain words."""
-        if not self.feasible:
-            i, j = self.violations[0]
-            return (
-                f"Infeasible for epsilon = {self.epsilon:g}: {self.n_violations} pair(s) of points in the same group "
-                f"are further apart than that in a feature both observe, for instance rows {i} and {j}."
-            )
-        counts = f"this partition separates {self.objective} ordered pairs"
-        if self.status == "optimal":
-            return f"Optimal: {counts}, and no feasible partition separates fewer."
+        first, second = self.violations[0] if len(self.violations) else (0, 0)
         known = "the optimum is" if self.exact else "no feasible partition separates fewer than"
-        if self.status == "unknown":
-            return f"Unknown: {counts}; {known} {self.bound}, which says little."
-        return f"Within {100 * self.gap:.2g}% of the optimum: {counts}; {known} {self.bound}."
+        pairs, are = ("pair", "is") if self.n_violations == 1 else ("pairs", "are")
+        return self.status.message.format(
+            separates=f"this partition separates {self.objective} ordered pairs",
+            percent=_percent_up(self.gap),
+            known=f"{known} {self.bound}",
+            epsilon=self.epsilon,
+            violations=f"{self.n_violations} {pairs} of points in the same group {are}",
+            first=first,
+            second=second,
+        )
 
 
 def certify(X: Any, labels: Any, epsilon: float, mask: Any = None, *, time_limit: float = 10.0) -> Certificate:
-    """(objective of labels - proven bound) / objective: how far a partition is from the l0 optimum.
+    """(objective of labels - proven bound) / bound: how far a partition is above the l0 optimum.
 
     Parameters
     ----------
@@ -96,24 +98,23 @@ def certify(X: Any, labels: Any, epsilon: float, mask: Any = None, *, time_limit
     groups = _check_labels(labels, len(data))
     rows = np.flatnonzero(~np.isnan(data).all(axis=1))
     objective, violations = _judge(groups[rows], feasible_pairs(data[rows], width))
-    bound, exact = _bound(data, width, time_limit)
+    bound, exact = _bound(data[rows], width, time_limit)
     feasible = not len(violations)
-    gap = relative_gap(objective, bound) if feasible else float("nan")
+    gap = relative_gap(objective, bound) if feasible else math.nan
     return Certificate(
-        objective, bound, gap, feasible, len(violations), rows[violations[:_SHOWN]], width, exact,
-        _status(feasible, gap, bound),
-    )  # fmt: skip
+        objective, bound, gap, feasible, len(violations), rows[violations[:_SHOWN]], width, exact, _status(gap, exact)
+    )
 
 
-def _bound(data: Any, epsilon: float, time_limit: float) -> tuple[int, bool]:
+def _bound(data: Floats, epsilon: float, time_limit: float) -> tuple[int, bool]:
     """The best lower bound at hand, and whether it is the optimum."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # rows with nothing observed: the caller knows by now
-        try:
-            solution = solve_l0(data, epsilon, time_limit=time_limit)
-        except ImportError:
-            return fewest_splits(data, epsilon), False
-    return solution.bound, solution.status == "optimal"
+    if not len(data):
+        return 0, True
+    try:
+        solution = solve_l0(data, epsilon, time_limit=time_limit)
+    except ImportError:
+        return fewest_splits(data, epsilon), False
+    return solution.bound, solution.status == SolutionStatus.OPTIMAL
 
 
 def _judge(groups: Ints, feasible: Any) -> tuple[int, Ints]:
@@ -123,12 +124,22 @@ def _judge(groups: Ints, feasible: Any) -> tuple[int, Ints]:
     return objective, np.argwhere(np.triu(same & ~feasible, 1))
 
 
-def _status(feasible: bool, gap: float, bound: int) -> str:
-    if not feasible:
-        return "infeasible"
+def _status(gap: float, exact: bool) -> CertificateStatus:
+    if math.isnan(gap):
+        return CertificateStatus.INFEASIBLE
     if gap == 0:
-        return "optimal"
-    return f"within {100 * gap:.2g}%" if bound > 0 else "unknown"
+        return CertificateStatus.OPTIMAL
+    if math.isfinite(gap):
+        return CertificateStatus.WITHIN_GAP
+    return CertificateStatus.NOT_OPTIMAL if exact else CertificateStatus.UNKNOWN
+
+
+def _percent_up(share: float) -> str:
+    """A share as a percentage of two significant digits, never below it."""
+    if not 0 < share < math.inf:
+        return f"{100 * share:g}"
+    unit = 10.0 ** (math.floor(math.log10(100 * share)) - 1)
+    return f"{math.ceil(100 * share / unit * (1 - 1e-12)) * unit:.6g}"
 
 
 def _check_labels(labels: Any, n_points: int) -> Ints:

@@ -16,7 +16,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 # A difference of two doubles written in decimal is off by an ulp or two of the larger one: 0.3 - 0.1 is
-# not 0.2. Four ulps of the column's largest magnitude forgive that and nothing a user could mean.
+# not 0.2. Four ulps of the larger of the two forgive that and nothing a user could mean.
 _ULPS = 4.0 * float(np.finfo(np.float64).eps)
 _BLOCK_BYTES = 1 << 25
 
@@ -55,30 +55,26 @@ def observed_rows(data: Floats) -> Ints:
     return np.flatnonzero(~np.isnan(data).all(axis=1))
 
 
-def tolerances(data: Floats, epsilon: float) -> Floats:
-    """tau_p = 4 ulp * (max_i |x_ip| + epsilon): what rounding may add to a difference in feature p."""
-    magnitude = np.max(np.abs(np.where(np.isnan(data), 0.0, data)), axis=0, initial=0.0)
-    return np.asarray(_ULPS * (magnitude + epsilon), dtype=np.float64)
-
-
 def feasible_pairs(data: Floats, epsilon: float) -> Bools:
-    """a_ij = [ |x_ip - x_jp| <= epsilon + tau_p for every feature p observed in both ], a_ii = False.
+    """a_ij = [ |x_ip - x_jp| <= epsilon + tau_ijp for every feature p observed in both ], a_ii = False.
 
     Two boxes of width epsilon meet exactly when their midpoints are at most epsilon apart in every feature
-    both constrain; a pair with no common feature always can. tau_p (see `tolerances`) absorbs rounding. Works
-    feature by feature on blocks of rows: never more than N x N booleans and one block of differences.
+    both constrain; a pair with no common feature always can. tau_ijp = 4 ulp * (max(|x_ip|, |x_jp|) + epsilon) is what
+    rounding may add to that difference. It depends on the two entries alone: a huge entry elsewhere excuses nothing.
+    Works feature by feature on blocks of rows: never more than N x N booleans and a few blocks of differences.
     """
     n_points, n_features = data.shape
-    limits = epsilon + tolerances(data, epsilon)
+    limit, slack = epsilon * (1 + _ULPS), _ULPS * np.abs(data)
     feasible = np.ones((n_points, n_points), dtype=np.bool_)
     rows = max(1, _BLOCK_BYTES // (8 * max(1, n_points)))
     with np.errstate(over="ignore", invalid="ignore"):
         for start in range(0, n_points, rows):
             block = feasible[start : start + rows]
             for p in range(n_features):
-                column = data[:, p]
+                column, own = data[:, p], slack[:, p]
+                excess = np.abs(column[start : start + rows, None] - column[None, :]) - limit
                 # NaN compares False, so a feature missing on either side forbids nothing.
-                block &= ~(np.abs(column[start : start + rows, None] - column[None, :]) > limits[p])
+                block &= ~(excess > np.maximum(own[start : start + rows, None], own[None, :]))
     np.fill_diagonal(feasible, False)
     return feasible
 

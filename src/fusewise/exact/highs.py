@@ -12,9 +12,10 @@ from fusewise.exact.clock import Clock
 from fusewise.exact.feasibility import Floats
 
 # All objectives here are whole numbers, so a bound below the next one is a proof. Bounds from our own dual
-# arithmetic are right to rounding; those of the branch and bound to its tolerances.
-ROUNDING = 1e-6
+# arithmetic are right to rounding, which grows with their own size; those of the branch and bound to its tolerances.
+_ROUNDING = 1e-6
 _MIP_ROUNDING = 1e-3
+_RELATIVE = 1e-12
 
 
 def load() -> Any:
@@ -55,10 +56,6 @@ class Programme:
             n, np.full(n, -math.inf), limits, matrix.nnz,
             matrix.indptr[:-1].astype(np.int32), matrix.indices.astype(np.int32), matrix.data.astype(np.float64),
         )  # fmt: skip
-
-    def drop_rows(self, rows: Any) -> None:
-        """Remove constraints by index."""
-        self.model.deleteRows(len(rows), np.asarray(rows, dtype=np.int32))
 
     def solve_lp(self, clock: Clock) -> bool:
         """Solve the linear programme; True when it was solved to optimality in the time left."""
@@ -115,9 +112,9 @@ class Programme:
 
 def whole(bound: float) -> int:
     """Largest whole number a proven bound from our own dual arithmetic allows."""
-    return math.floor(bound + ROUNDING)
+    return math.floor(bound + _ROUNDING + _RELATIVE * abs(bound))
 
 
 def whole_mip(bound: float) -> float:
     """Largest whole number a bound of the branch and bound allows, or infinity."""
-    return math.floor(bound + _MIP_ROUNDING) if math.isfinite(bound) else math.inf
+    return math.floor(bound + _MIP_ROUNDING + _RELATIVE * abs(bound)) if math.isfinite(bound) else math.inf

@@ -33,7 +33,7 @@ class Shares:
 
     Each kept pair vx is counted twice, s_vx times at v and s_xv times at x, with s_vx + s_xv = 2; Omega_v bounds
     sum_x s_vx w_x over the cliques among the neighbours of v. Counting a pair once at each end is natural but
-    weak where a vertex fits two clusters: every member of both then hopes to have it. Declared wild, such a vertex
+    weak where a vertex fits two clusters: the members of both then count it. Declared wild, such a vertex
     counts its pairs with the others twice, and they count them not at all.
 
     Parameters

@@ -72,7 +72,7 @@ class EdgeModel:
         return float(multipliers.sum() + np.maximum(0.0, surplus).sum() + self.base)
 
 
-def violated(x: Floats, adjacent: Bools, per_vertex: int = _PER_VERTEX) -> list[tuple[int, Ints]]:
+def violated(x: Floats, adjacent: Bools) -> list[tuple[int, Ints]]:
     """(j, T) with sum_T x_jt - sum_T x_st > 1: the worst pairs at each vertex, each grown greedily."""
     cuts: list[tuple[int, Ints]] = []
     for j in range(len(x)):
@@ -82,7 +82,7 @@ def violated(x: Floats, adjacent: Bools, per_vertex: int = _PER_VERTEX) -> list[
         spokes = x[j, inside]
         pair = spokes[:, None] + spokes[None, :] - x[np.ix_(inside, inside)]
         pair[np.tril_indices(len(inside))] = -np.inf
-        order = np.argsort(-pair, axis=None)[: 4 * per_vertex]
+        order = np.argsort(-pair, axis=None)[: 4 * _PER_VERTEX]
         # Pairs at or a little under 1 may still grow into a violated set: they are half-integral points' seeds.
         seeds = order[pair.ravel()[order] > 0.8]
         found = 0
@@ -92,7 +92,7 @@ def violated(x: Floats, adjacent: Bools, per_vertex: int = _PER_VERTEX) -> list[
             if value > 1 + _TOLERANCE:
                 cuts.append((j, members))
                 found += 1
-                if found >= per_vertex:
+                if found >= _PER_VERTEX:
                     break
     return cuts
 

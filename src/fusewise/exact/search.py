@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -71,7 +72,7 @@ class Search:
         return self.n_points * (self.n_points - 1) - 2 * sum(max(p.lower, p.upper) for p in self.pieces)
 
     def gap(self) -> float:
-        """Relative gap between the two."""
+        """How far the objective is above the bound, relative to the bound."""
         return relative_gap(self.objective(), self.bound())
 
     def run(self) -> None:
@@ -155,7 +156,7 @@ class Search:
         for piece in self.pieces:
             for v, points in enumerate(piece.graph.members):
                 labels[points] = offset + piece.labels[v]
-            offset += int(piece.labels.max()) + 1
+            offset += int(piece.labels.max(initial=-1)) + 1
         _, first, inverse, counts = np.unique(labels, return_index=True, return_inverse=True, return_counts=True)
         rank = np.empty(len(counts), dtype=np.int64)
         rank[np.lexsort((first, -counts))] = np.arange(len(counts))
@@ -163,8 +164,10 @@ class Search:
 
 
 def relative_gap(objective: int, bound: int) -> float:
-    """(objective - bound) / objective, 0 when the objective is 0."""
-    return (objective - bound) / objective if objective else 0.0
+    """(objective - bound) / bound: the objective is at most this share above the optimum (infinity when bound is 0)."""
+    if objective == bound:
+        return 0.0
+    return (objective - bound) / bound if bound else math.inf
 
 
 def _components(piece: Piece) -> list[Piece]:

@@ -19,7 +19,8 @@ from fusewise.exact.feasibility import (
     midranges,
     observed_rows,
 )
-from fusewise.exact.search import Reductions, Search, relative_gap
+from fusewise.exact.search import Reductions, Search
+from fusewise.exact.status import SolutionStatus
 
 
 @dataclass(frozen=True)
@@ -38,9 +39,10 @@ class ExactSolution:
     bound : int
         Proven lower bound on the objective of every feasible partition.
     gap : float
-        (objective - bound) / objective, 0 when the objective is 0.
-    status : str
-        "optimal", "within gap" (of the one asked for), "time limit" or "interrupted".
+        (objective - bound) / bound: the objective is at most this share above the optimum. 0 when they are equal,
+        infinity when only the bound is 0.
+    status : SolutionStatus
+        "optimal", "within gap" (of the one asked for), "time limit" or "interrupted"; ``status.message`` explains it.
     seconds : float
         Time taken.
     n_edges : int
@@ -54,7 +56,7 @@ class ExactSolution:
     objective: int
     bound: int
     gap: float
-    status: str
+    status: SolutionStatus
     seconds: float
     n_edges: int
     reductions: Reductions
@@ -67,102 +69,84 @@ class ExactSolution:
     @property
     def centers(self) -> Floats:
         """The u_i, N x P: the centre of each point's cluster, NaN for a row with no observed entry."""
-        rows = np.where(self.labels[:, None] >= 0, self.cluster_centers[self.labels], np.nan)
-        return np.asarray(rows, dtype=np.float64)
+        centers = np.full((len(self.labels), self.cluster_centers.shape[1]), np.nan)
+        inside = self.labels >= 0
+        centers[inside] = self.cluster_centers[self.labels[inside]]
+        return centers
 
 
 def solve_l0(
-    X: Any,
-    epsilon: float,
-    mask: Any = None,
-    *,
-    time_limit: float | None = None,
-    gap: float = 0.0,
-    verbose: int = 0,
+    X: Any, epsilon: float, mask: Any = None, *, time_limit: float | None = None, gap: float = 0.0, verbose: int = 0
 ) -> ExactSolution:
     """minimise sum_i sum_j [u_i != u_j] subject to ||S_i (x_i - u_i)||_inf <= epsilon/2, to proven optimality.
 
     Boxes that meet in pairs meet all together (Helly), so a group can share a centre exactly when all its pairs
-    can. The problem is then to split the graph of feasible pairs into cliques, keeping as many edges as possible. It is
-    reduced (components, twins, cores), and what is left is handed to an integer programme on HiGHS.
+    can. What remains is to split the graph of feasible pairs into cliques that keep as many edges as possible.
+    Reductions (components, twins, cores) come first; integer programmes, solved by HiGHS, settle what they leave.
 
     Parameters
     ----------
     X : array-like of shape (N, P)
         Real data, NaN where missing.
     epsilon : float
-        Width of the boxes, >= 0. Two values are taken as at most epsilon apart when they are so up to four ulps
-        of the largest magnitude in their column: 0.3 and 0.1 are 0.2 apart.
+        Width of the boxes, >= 0. Two values count as at most epsilon apart when they are so up to rounding, four
+        ulps of the larger of the two: 0.3 and 0.1 are 0.2 apart.
     mask : array-like of shape (N, P), optional
         True where an entry was observed.
     time_limit : float, optional
-        Seconds; the best partition found and its bound are returned when they are up. Checked between steps, so
-        a large problem may take a little longer. None: no limit.
+        Seconds, after which the best partition found and its bound are returned; checked between steps. None: no limit.
     gap : float
-        Stop at the first piece of work after which (objective - bound)/objective is at most this. 0: prove optimality.
+        Stop as soon as the objective is proven to be at most this share above the optimum. 0: prove optimality.
     verbose : int
         1 prints a line per step, 2 the log of HiGHS too.
 
     Returns
     -------
     ExactSolution
-        Labels, centres, objective, bound, gap and status. Ctrl-C returns too, with status "interrupted".
+        Labels, centres, objective, bound, gap and status. On Ctrl-C too, with status "interrupted".
 
     Notes
     -----
-    A row with no observed entry could join any group: it is labelled -1, with a warning, and left out of the
-    objective. Everything is deterministic unless the time limit strikes.
+    A row with no observed entry could join any group: it is labelled -1, with a warning, its centre is NaN, and it
+    is left out of the objective. Results are deterministic unless the time limit is reached.
 
     Examples
     --------
-    >>> import numpy as np
     >>> from fusewise.exact import solve_l0
-    >>> X = np.array([[0.0, np.nan], [0.1, 5.0], [3.0, 5.0], [3.1, np.nan]])
+    >>> X = [[0.0, float("nan")], [0.1, 5.0], [3.0, 5.0], [3.1, float("nan")]]
     >>> solution = solve_l0(X, epsilon=0.2)
-    >>> solution.labels.tolist(), solution.objective, solution.status
+    >>> solution.labels.tolist(), solution.objective, str(solution.status)
     ([0, 0, 1, 1], 8, 'optimal')
     """
-    width = check_epsilon(epsilon)
-    data = check_data(X, mask)
-    clock = Clock(_check_limit(time_limit))
-    _check_gap(gap)
+    width, data, clock = check_epsilon(epsilon), check_data(X, mask), Clock(_check_limit(time_limit))
     rows = observed_rows(data)
     adjacent = feasible_pairs(data[rows], width)
+    search = Search(adjacent, clock, _check_gap(gap), verbose)
+    status = _run(search)
     labels = np.full(len(data), -1, dtype=np.int64)
-    if not rows.size:
-        return _solution(data, labels, 0, 0, "optimal", clock, 0, Reductions())
-    search, interrupted = Search(adjacent, clock, float(gap), verbose), False
+    labels[rows] = search.labels()
+    return ExactSolution(
+        labels, midranges(data, labels), search.objective(), search.bound(), search.gap(), status, clock.elapsed(),
+        int(adjacent.sum()) // 2, search.reductions,
+    )  # fmt: skip
+
+
+def _run(search: Search) -> SolutionStatus:
+    """Run to the end or until Ctrl-C; how it ended."""
+    stopped = SolutionStatus.TIME_LIMIT
     try:
         search.run()
     except KeyboardInterrupt:
-        interrupted = True
-    labels[rows] = search.labels()
-    status = _status(search, interrupted)
-    n_edges = int(adjacent.sum()) // 2
-    return _solution(data, labels, search.objective(), search.bound(), status, clock, n_edges, search.reductions)
-
-
-def _status(search: Search, interrupted: bool) -> str:
+        stopped = SolutionStatus.INTERRUPTED
     if search.bound() == search.objective():
-        return "optimal"
-    if interrupted:
-        return "interrupted"
-    return "within gap" if search.gap() <= search.target else "time limit"
-
-
-def _solution(
-    data: Floats,
-    labels: Ints,
-    objective: int,
-    bound: int,
-    status: str,
-    clock: Clock,
-    n_edges: int,
-    reductions: Reductions,
-) -> ExactSolution:
-    gap = relative_gap(objective, bound)
-    centers = midranges(data, labels)
-    return ExactSolution(labels, centers, objective, bound, gap, status, clock.elapsed(), n_edges, reductions)
+        status = SolutionStatus.OPTIMAL
+    elif stopped == SolutionStatus.TIME_LIMIT and search.gap() <= search.target:
+        status = SolutionStatus.WITHIN_GAP
+    else:
+        status = stopped
+    if search.verbose:
+        print(f"exact: {status.message}")
+    return status
 
 
 def _check_limit(time_limit: Any) -> float:
@@ -173,6 +157,7 @@ def _check_limit(time_limit: Any) -> float:
     return float(time_limit)
 
 
-def _check_gap(gap: Any) -> None:
+def _check_gap(gap: Any) -> float:
     if isinstance(gap, bool) or not isinstance(gap, Real) or not 0 <= float(gap) < 1:
         raise ValueError(f"gap must be a number in [0, 1), got {gap!r}")
+    return float(gap)

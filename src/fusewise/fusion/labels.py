@@ -2,12 +2,14 @@
 
 Fusion brings centres together without making them equal to the last digit: within a group they end at a small
 fraction of the penalty's scale, and groups stay at least about that scale apart. **The rule:** link the centres by
-single linkage, and take the heights of the merges, raised to the penalty's ``resolution`` (below it any two centres
-count as one) and lowered to its ``reach`` (beyond it pairs hardly attract). Cut in the middle of the widest gap among
-them, the reach included, on a logarithmic scale. Where that gap spans a factor 4 or more, the labels do not change if
-the cut is moved by a factor 2 either way; where no gap does, nothing has clearly fused, and only centres within the
-resolution are joined. A point that its data hold more strongly than its pairs pull it has not fused, however near the
-others are: it stays alone. (``fusion.merging`` applies the rule along the pairs of a problem.)
+single linkage and look at the gaps between the heights of successive merges. Heights below the penalty's ``resolution``
+count as that (below it any two centres are one). A gap is clear if it spans a factor 4 or more, and it can separate
+fused centres from others if it opens below the penalty's ``reach`` (beyond it pairs hardly attract, so nothing fuses
+there). After the last merge the gap extends to the reach. Among the clear gaps the one with the widest part between
+resolution and reach is taken, and the cut is in its middle, all on a logarithmic scale. The labels then do not change
+if the cut is moved by a factor 2 either way. Where no gap is clear, nothing has clearly fused, and only centres within
+the resolution are joined. A point that its data hold more strongly than its pairs pull it has not fused, however near
+the others are: it stays alone. (``fusion.merging`` applies the rule along the pairs of a problem.)
 """
 
 from __future__ import annotations
@@ -28,7 +30,11 @@ def fusion_scale(heights: Real, penalty: Penalty) -> float:
     """The distance within which centres count as fused (see the rule above), from the heights of their merges."""
     low = penalty.resolution
     high = penalty.reach or WIDE * low
-    steps = np.append(np.clip(np.sort(heights), low, high), high)
-    ratios = steps[1:] / steps[:-1]
-    widest = int(np.argmax(ratios))
-    return float(np.sqrt(steps[widest] * steps[widest + 1])) if ratios[widest] >= CLEAR_GAP else low
+    steps = np.maximum(np.sort(heights), low)
+    below, above = steps, np.append(steps[1:], max(high, steps[-1]))
+    # Clear by the heights themselves: one beyond the reach does not narrow a gap that opens below it.
+    clear = (below < high) & (above >= CLEAR_GAP * below)
+    if not clear.any():
+        return low
+    widest = int(np.argmax(np.where(clear, np.minimum(above, high) / below, 0)))
+    return float(np.sqrt(below[widest] * above[widest]))

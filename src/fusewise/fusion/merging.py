@@ -13,7 +13,7 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
-from fusewise.fusion.labels import WIDE, fusion_scale
+from fusewise.fusion.labels import fusion_scale
 from fusewise.fusion.loop import Descent
 from fusewise.fusion.penalties import Penalty
 from fusewise.fusion.placing import place
@@ -71,7 +71,9 @@ class Merged:
         if held.all():
             return self.node_of
         first, second, lengths = self._spans(descent.centers)
-        heights = np.concatenate([self.heights, lengths])
+        # Parts of a graph that no edge joins are infinitely far apart.
+        apart = [np.inf] if len(lengths) < self.n_nodes - 1 else []
+        heights = np.concatenate([self.heights, lengths, apart])
         linked = lengths <= fusion_scale(heights, problem.penalty) if len(heights) else np.zeros(0, bool)
         groups = _components(self.n_nodes, first[linked], second[linked])
         groups[held] = self.n_nodes + np.flatnonzero(held)
@@ -106,9 +108,8 @@ class Merged:
         return merged, beside(means, merged.working.observations.target)
 
     def _spans(self, centers: Array) -> tuple[Index, Index, Real]:
-        """Shortest links between the centres, as far as ``fusion_scale`` looks."""
-        penalty = self.problem.penalty
-        return self.problem.pairs.spans(to_host(centers), penalty.reach or WIDE * penalty.resolution)
+        """Shortest links between the centres, however long: ``fusion_scale`` looks at the gaps between them."""
+        return self.problem.pairs.spans(to_host(centers))
 
     def _members(self) -> Real:
         dtype = self.problem.observations.target.real.dtype

@@ -72,11 +72,9 @@ class CompletePairs:
         sizes = np.ones(self.n_points) if self.sizes is None else self.sizes
         return CompletePairs(n_groups, np.bincount(groups, sizes, minlength=n_groups).astype(sizes.dtype))
 
-    def spans(self, centers: Values, reach: float) -> tuple[Index, Index, Real]:
-        """A shortest spanning tree of the centres: ends and lengths of its edges up to `reach`."""
-        first, second, lengths = spanning_tree(real_view(centers))
-        short = lengths <= reach
-        return first[short], second[short], lengths[short]
+    def spans(self, centers: Values) -> tuple[Index, Index, Real]:
+        """A shortest spanning tree of the centres: ends and lengths of its edges."""
+        return spanning_tree(real_view(centers))
 
     def _weigh(self, block: Callable[[slice, slice], tuple[Real, Real]], dtype: np.dtype[Any]) -> Weighted:
         """Fill the weights a block of the upper triangle at a time; the lower one is its mirror image."""

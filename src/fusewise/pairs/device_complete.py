@@ -120,9 +120,9 @@ class DeviceCompletePairs:
         """One point for each group, in NumPy's arrays."""
         return self.host.merge(groups, n_groups)
 
-    def spans(self, centers: Values, reach: float) -> tuple[Index, Index, Real]:
+    def spans(self, centers: Values) -> tuple[Index, Index, Real]:
         """A shortest spanning tree, in NumPy's arrays."""
-        return self.host.spans(centers, reach)
+        return self.host.spans(centers)
 
     def _weigh(self, distances: Distances, points: Array, penalty: PairPenalty) -> Weighted:
         import torch

@@ -129,9 +129,9 @@ class DeviceNeighborPairs:
         """One point for each group, in NumPy's arrays."""
         return self.host.merge(groups, n_groups)
 
-    def spans(self, centers: Values, reach: float) -> tuple[Index, Index, Real]:
+    def spans(self, centers: Values) -> tuple[Index, Index, Real]:
         """A shortest spanning forest, in NumPy's arrays."""
-        return self.host.spans(centers, reach)
+        return self.host.spans(centers)
 
     def _blocks(self, n_columns: int) -> Iterator[slice]:
         step = max(1, BLOCK_ENTRIES // n_columns)

@@ -9,9 +9,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
-from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
-from scipy.spatial import cKDTree
-from scipy.spatial.distance import cdist
+from scipy.sparse.csgraph import minimum_spanning_tree
 from sklearn.neighbors import NearestNeighbors
 
 from fusewise.kernels import graph as kernels
@@ -181,43 +179,12 @@ class NeighborPairs:
         merged = sparse.coo_matrix(sparse.csr_matrix((self.affinity[apart], ends), shape=(n_groups, n_groups)))
         return NeighborPairs(n_groups, merged.row.astype(np.intp), merged.col.astype(np.intp), merged.data)
 
-    def connected(self, places: Values) -> NeighborPairs:
-        """The same with edges between the parts that none joins yet, so that every point can reach every other.
-
-        Parts are joined along the shortest tree between their means, by the two points of each that are nearest, with
-        affinity 1.
-
-        Parameters
-        ----------
-        places : N x r, where the points are.
-        """
-        n_parts, part = connected_components(self.affinities, directed=False)
-        if n_parts == 1:
-            return self
-        points = real_view(places)
-        means = np.array([points[part == k].mean(axis=0) for k in range(n_parts)])
-        apart = cdist(means, means)
-        # To SciPy a zero is no edge.
-        edges = sparse.csr_matrix(np.triu(apart + 1e-12 * (apart.max() or 1.0), k=1))
-        tree = minimum_spanning_tree(edges).tocoo()
-        first, second = [self.first], [self.second]
-        for a, b in zip(tree.row, tree.col, strict=True):
-            here, there = np.flatnonzero(part == a), np.flatnonzero(part == b)
-            distances, nearest = cKDTree(points[there]).query(points[here])
-            closest = int(np.argmin(distances))
-            ends = here[closest], there[np.asarray(nearest)[closest]]
-            first.append(np.array([min(ends)]))
-            second.append(np.array([max(ends)]))
-        affinity = np.concatenate([self.affinity, np.ones(n_parts - 1, self.affinity.dtype)])
-        return NeighborPairs(self.n_points, np.concatenate(first), np.concatenate(second), affinity)
-
-    def spans(self, centers: Values, reach: float) -> tuple[Index, Index, Real]:
-        """A shortest spanning forest of the centres along the edges: ends and lengths of its edges up to `reach`."""
+    def spans(self, centers: Values) -> tuple[Index, Index, Real]:
+        """A shortest spanning forest of the centres along the edges: ends and lengths of its edges."""
         lengths = np.sqrt(self.squared_lengths(centers))
-        short = np.flatnonzero(lengths <= reach)
         # To SciPy a stored zero is no edge.
-        data = np.maximum(lengths[short], np.finfo(lengths.dtype).tiny)
-        ends = self.first[short], self.second[short]
+        data = np.maximum(lengths, np.finfo(lengths.dtype).tiny)
+        ends = self.first, self.second
         forest = minimum_spanning_tree(sparse.csr_matrix((data, ends), shape=(self.n_points, self.n_points))).tocoo()
         return forest.row.astype(np.intp), forest.col.astype(np.intp), forest.data
 

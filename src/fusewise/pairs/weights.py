@@ -93,6 +93,6 @@ class Pairs(Protocol):
         """One point for each group: affinities between two groups add, those within one are gone."""
         ...
 
-    def spans(self, centers: Values, reach: float) -> tuple[Index, Index, Real]:
-        """A shortest spanning forest of the centres along the pairs: ends and lengths of its edges up to `reach`."""
+    def spans(self, centers: Values) -> tuple[Index, Index, Real]:
+        """A shortest spanning forest of the centres along the pairs: ends and lengths of its edges."""
         ...

@@ -1,12 +1,12 @@
-"""What can be promised: the paper's guarantees computed, ours beside them, and both in plain words.
+"""Recovery guarantees: those of the paper, sharper ones of our own, and both in plain words.
 
 =====================  ==========================================================================
 ``geometry``           `ClusterGeometry`, `coherence`: how wide, how far apart, in how many features
 ``bounds``             the paper, one pair: `gamma0`, `delta0`, `beta0`, `beta1`
 ``compositions``       the paper, all points: `eta0`, `eta0_approx`, `eta1`
 ``sharper``            ours, one pair: `sharp_beta0`, `mixture_beta0`, `sharp_beta1`, `uniform_beta0`
-``failure``            ours, all points: `sharp_failure`, and `blind_failure`, a floor under it
-``promises``           `success_probability`, `required_sampling`, `promise`, `describe_promise`
+``failure``            ours, all points: `sharp_failure`, and `blind_failure`, a lower bound
+``promises``           `success_probability`, `required_sampling`, `promise`
 =====================  ==========================================================================
 """
 
@@ -16,7 +16,6 @@ from fusewise.theory.failure import blind_failure, log_sharp_failure, sharp_fail
 from fusewise.theory.geometry import ClusterGeometry, coherence
 from fusewise.theory.promises import (
     Promise,
-    describe_promise,
     log_failure,
     promise,
     required_sampling,
@@ -42,7 +41,6 @@ __all__ = [
     "blind_failure",
     "coherence",
     "delta0",
-    "describe_promise",
     "eta0",
     "eta0_approx",
     "eta0_approx_valid",

@@ -171,7 +171,7 @@ def eta0(beta0: ArrayLike, M: ArrayLike, K: ArrayLike) -> Floats:
     Returns
     -------
     float or ndarray
-        It is a bound, not a probability: it exceeds 1 where nothing is promised, and overflows to inf
+        It is a bound, not a probability: it exceeds 1 where nothing is guaranteed, and overflows to inf
         (`log_eta0` does not).
 
     Notes

@@ -10,7 +10,7 @@ The idea. If the truth is not the only optimum, some group Q mixes clusters and 
 
 Say its largest part comes from cluster l, and s of its points do not. It then holds C(s, t) C(m_l, r) choices of
 t outsiders and r points of l that can all share a centre; the expected number of those is bounded by the
-features alone, and Markov's inequality turns it into a probability. t and r are ours to choose.
+features alone, and Markov's inequality turns it into a probability. t and r can be chosen freely.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def log_pair_failure(log_pair: ArrayLike, sizes: ArrayLike) -> Floats:
 def log_biclique(p0: ArrayLike, n: float, a: ArrayLike, b: ArrayLike) -> Floats:
     r"""n log(q^a + q^b - q^(a+b)), q = 1 - p0: bound for a points to share with each of b points of other clusters.
 
-    In a feature that separates all of them, sharing needs that nobody on one of the two sides observed
+    In a feature that separates all of them, sharing needs that no point on one of the two sides observed
     it. Every pair across has at least n separating features; by Hoelder's inequality the worst case is when
     they are the same for all pairs, so nothing is lost there.
     """
@@ -118,7 +118,7 @@ def _log_biclique_failure(p0: float, n: float, M: Floats) -> float:
 
 
 def log_sharp_failure(p0: ArrayLike, separating: float, sizes: ArrayLike) -> Floats:
-    r"""log of `sharp_failure`; above 0 where nothing is promised."""
+    r"""log of `sharp_failure`; above 0 where nothing is guaranteed."""
     p0, M = check.real("p0", p0, 0, 1), _sizes(sizes)
     n = float(check.whole("separating", separating, 0))
     if len(M) == 1:

@@ -39,7 +39,7 @@ class ClusterGeometry:
     * ``c`` = min distance between cluster centres; ``mu_centers`` = max coherence of their differences;
     * ``kappa`` = epsilon sqrt(P) / delta and ``kappa_prime`` = epsilon sqrt(P) / c;
     * ``separating`` = min over points of different clusters of the number of features that differ by more than
-      epsilon (ours). ``measured_separating`` is its count on data; without data it follows from kappa and mu0.
+      epsilon. ``measured_separating`` is its count on data; without data it follows from kappa and mu0.
 
     Build it with `from_data`, `from_model` or `from_parameters`.
     """
@@ -177,7 +177,7 @@ class ClusterGeometry:
 
         Notes
         -----
-        On complete data every number is exact. With holes they are **estimates**:
+        On complete data every number is exact. With missing values they are **estimates**:
 
         * epsilon: largest range of the *observed* entries of a feature within a cluster. Never above the truth:
           optimistic.

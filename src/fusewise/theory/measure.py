@@ -1,4 +1,4 @@
-"""Measure the geometry of labelled data, holes allowed, in blocks that never hold N x N x P numbers."""
+"""Measure the geometry of labelled data, missing values allowed, in blocks that never hold N x N x P numbers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,6 @@ class PairSummary:
     mu0: float = 1.0  # largest coherence
     separating: float = np.inf  # least number of features that differ by more than epsilon
     n_pairs: int = 0  # pairs that shared enough entries to be measured
-    n_skipped: int = 0
 
 
 def feature_ranges(X: Floats, labels: NDArray[np.intp], n_clusters: int) -> tuple[Floats, Floats]:
@@ -53,21 +52,20 @@ def _measure_tile(A: Floats, B: Floats, epsilon: float) -> tuple[Floats, Floats,
         common += seen
         squares += gap**2
         np.maximum(largest, gap, out=largest)
-        big += gap > epsilon
+        # Two entries epsilon apart on paper differ by epsilon (1 + rounding) in floats: they still can share. Rounding
+        # is that of these two entries, whatever else is in the table.
+        big += gap > epsilon * (1 + 1e-9) + 1e-12 * np.fmax(np.abs(a)[:, None], np.abs(b)[None, :])
     return common, squares, largest, big
 
 
 def pair_summary(X: Floats, labels: NDArray[np.intp], n_clusters: int, epsilon: float, min_common: int) -> PairSummary:
     """Visit every pair of rows in different clusters that share at least ``min_common`` observed entries."""
     P, out = X.shape[1], PairSummary()
-    # Two entries epsilon apart on paper differ by epsilon (1 + rounding) in floats: they still can share.
-    threshold = epsilon * (1 + 1e-9) + 1e-12 * float(np.nanmax(np.abs(X), initial=0.0))
     groups = [X[labels == k] for k in range(n_clusters)]
     for A, B in combinations(groups, 2):
         for rows, columns in _tiles(len(A), len(B)):
-            common, squares, largest, big = _measure_tile(A[rows], B[columns], threshold)
+            common, squares, largest, big = _measure_tile(A[rows], B[columns], epsilon)
             keep = common >= min_common
-            out.n_skipped += int(keep.size - keep.sum())
             if not keep.any():
                 continue
             out.n_pairs += int(keep.sum())

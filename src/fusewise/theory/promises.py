@@ -1,4 +1,4 @@
-"""What can be promised: the probability of success, the sampling it needs, and both in plain words."""
+"""The recovery guarantee: the probability of success, the sampling it needs, and both in plain words."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _log_uniform_failure(geometry: ClusterGeometry, p0: Floats) -> Floats:
 def log_failure(
     geometry: ClusterGeometry, p0: ArrayLike | None = None, *, bound: Bound = "sharp", uniform: bool = False
 ) -> Floats:
-    """log of the failure bound behind `success_probability`; above 0 where nothing is promised."""
+    """log of the failure bound behind `success_probability`; above 0 where nothing is guaranteed."""
     given = check.real("p0", geometry.observed if p0 is None else p0, 0, 1)
     array = np.atleast_1d(given)
     if bound == "paper":
@@ -113,7 +113,7 @@ def required_sampling(
 
 
 def why_no_guarantee(geometry: ClusterGeometry, *, uniform: bool = False) -> str:
-    """Return the reason why nothing can be promised at any p0, or an empty string when something can."""
+    """Return the reason why nothing can be guaranteed at any p0, or an empty string when something can."""
     if success_probability(geometry, 1.0, uniform=uniform) > 0:
         return ""
     if geometry.delta == 0:
@@ -127,12 +127,12 @@ def why_no_guarantee(geometry: ClusterGeometry, *, uniform: bool = False) -> str
             f"no guarantee: kappa = {geometry.kappa:.3g} >= 1, so points of different clusters may differ "
             "by no more than epsilon in every feature"
         )
-    return why if uniform else why + "; uniform clusters could still be promised something (uniform=True)"
+    return why if uniform else why + "; there may still be one for uniform clusters (uniform=True)"
 
 
 @dataclass(frozen=True)
 class Promise:
-    """What is promised for a geometry at sampling p0: the numbers, and the sentences that say them."""
+    """The recovery guarantee for a geometry at sampling p0: the numbers, and the sentences that say them."""
 
     p0: float
     probability: float
@@ -177,15 +177,8 @@ def promise(
     return Promise(p0, probability, paper, required, target, reason, numbers, tuple(_say(geometry, result)))
 
 
-def describe_promise(
-    geometry: ClusterGeometry, p0: float | None = None, target: float = 0.95, *, uniform: bool = False
-) -> list[str]:
-    """Say in plain sentences, with their numbers, what is promised; for the command line and the report."""
-    return list(promise(geometry, p0, target, uniform=uniform).sentences)
-
-
 def _percent(value: float) -> str:
-    """Round towards caution: a promise short of certainty is never rounded up to it."""
+    """Rounded down, so that a guarantee short of certainty is never shown as certain."""
     return "99.9%" if value >= 0.999 else f"{100 * np.floor(value * 1000) / 1000:.1f}%"
 
 
@@ -196,33 +189,38 @@ def _round_up(value: float) -> str:
     return f"{np.ceil(value / unit * (1 - 1e-9)) * unit:.1g}"
 
 
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
 def _say(geometry: ClusterGeometry, result: Promise) -> list[str]:
     sizes, n = geometry.sizes, geometry.separating
-    size_text = f"{sizes[0]} points each" if geometry.equal_sizes else f"{min(sizes)} to {max(sizes)} points"
+    size_text = _count(sizes[0], "point") if geometry.equal_sizes else f"{min(sizes)} to {max(sizes)} points"
+    each = " each" if geometry.equal_sizes and geometry.n_clusters > 1 else ""
     lines = [
-        f"{geometry.n_clusters} clusters of {size_text}, {geometry.n_features} features, "
+        f"{_count(geometry.n_clusters, 'cluster')} of {size_text}{each}, {_count(geometry.n_features, 'feature')}, "
         f"{100 * result.p0:.3g}% of the entries observed.",
     ]
     if geometry.n_clusters == 1:
-        return [*lines, "There is one cluster only: nothing can be confused."]
+        return [*lines, "There is only one cluster, so no two clusters can be confused."]
     lines.append(
-        f"Width over separation kappa = {geometry.kappa:.3g} (promises from the paper need kappa < 1); "
-        f"coherence mu0 = {geometry.mu0:.3g} (1: all features matter alike; {geometry.n_features}: only one does)."
+        f"Width over separation kappa = {geometry.kappa:.3g} (the paper's guarantee needs kappa < 1); "
+        f"coherence mu0 = {geometry.mu0:.3g} (1: all features matter equally; {geometry.n_features}: only one matters)."
     )
     if n:
         lines.append(
             f"Any two points of different clusters differ by more than the cluster width in at least {n} of the "
-            f"{geometry.n_features} features."
+            f"{_count(geometry.n_features, 'feature')}."
         )
     if geometry.measured_separating is not None and geometry.observed < 1:
-        lines.append("The table has holes, so these numbers are estimates, and what follows from them too.")
-    return lines + _say_promise(result)
+        lines.append("The table has missing values, so these numbers, and what follows from them, are estimates.")
+    return lines + _say_guarantee(result)
 
 
-def _say_promise(result: Promise) -> list[str]:
+def _say_guarantee(result: Promise) -> list[str]:
     if result.reason:
         reason = result.reason[0].upper() + result.reason[1:] + "."
-        return [reason, "Clustering may still work; it is only not promised."]
+        return [reason, "Clustering may still work, but it is not guaranteed."]
     return [_say_now(result), _say_required(result), *_say_paper(result)]
 
 
@@ -230,7 +228,7 @@ def _say_now(result: Promise) -> str:
     if result.p0 == 1 and result.probability == 1:
         return "With every entry observed, the l0 problem returns exactly these clusters: that is certain."
     if result.probability == 0:
-        return f"At {100 * result.p0:.3g}% observed nothing can be promised; clustering may still work."
+        return f"At {100 * result.p0:.3g}% observed, there is no recovery guarantee; clustering may still work."
     return (
         "If entries are missing at random, the l0 problem returns exactly these clusters with probability "
         f"at least {_percent(result.probability)} (chance of failure at most {_round_up(1 - result.probability)})."
@@ -239,16 +237,16 @@ def _say_now(result: Promise) -> str:
 
 def _say_required(result: Promise) -> str:
     if np.isnan(result.required):
-        return f"No amount of sampling raises the promise to {_percent(result.target)}."
+        return f"No amount of sampling raises the recovery guarantee to {_percent(result.target)}."
     needed = 100 * np.ceil(result.required * 1000) / 1000
-    return f"A promise of {100 * result.target:.4g}% needs {needed:.1f}% of the entries observed."
+    return f"A recovery guarantee of {100 * result.target:.4g}% needs {needed:.1f}% of the entries observed."
 
 
 def _say_paper(result: Promise) -> list[str]:
     if np.isnan(result.paper_probability) or result.p0 == 1:
         return []
     if result.paper_probability == 0:
-        return ["The paper's own formula promises nothing here."]
+        return ["The paper's own formula gives no guarantee here."]
     return [
         f"The paper's formula says {_percent(result.paper_probability)}, but it treats pairs that share a point as "
         "independent, which they are not: rely on the figure above."

@@ -41,21 +41,16 @@ def separating_features(P: ArrayLike, kappa: ArrayLike, mu0: ArrayLike) -> Float
     return check.unwrap(np.asarray(np.clip(np.ceil(least * (1 - 1e-12)), 1, P)))
 
 
-def log_mixture_beta0(p0: ArrayLike, P: ArrayLike, kappa: ArrayLike, mu0: ArrayLike) -> Floats:
-    r"""log of `mixture_beta0`."""
-    p0, P = check.real("p0", p0, 0, 1), check.whole("P", P, 1)
-    kappa, mu0 = check.real("kappa", kappa, 0, 1, open_high=True), check.between_one_and("mu0", mu0, P)
-    per_entry = -np.expm1(-2 * ((1 - kappa**2) / mu0) ** 2)
-    return check.unwrap(np.asarray(P * np.log1p(-(p0**2) * per_entry)))
-
-
 def mixture_beta0(p0: ArrayLike, P: ArrayLike, kappa: ArrayLike, mu0: ArrayLike) -> Floats:
     r"""sum_q Binom(q; P, p0^2) exp(-2 q (1-kappa^2)^2/mu0^2) = (1 - p0^2 (1 - exp(-2 (1-kappa^2)^2/mu0^2)))^P.
 
     The paper's own argument without its losses: the overlap q keeps its exact binomial distribution
     instead of being split at half its mean. Always <= `beta0`, and >= `sharp_beta0`. Parameters as in `delta0`.
     """
-    return np.exp(log_mixture_beta0(p0, P, kappa, mu0))
+    p0, P = check.real("p0", p0, 0, 1), check.whole("P", P, 1)
+    kappa, mu0 = check.real("kappa", kappa, 0, 1, open_high=True), check.between_one_and("mu0", mu0, P)
+    per_entry = -np.expm1(-2 * ((1 - kappa**2) / mu0) ** 2)
+    return check.unwrap(np.asarray(np.exp(P * np.log1p(-(p0**2) * per_entry))))
 
 
 def log_sharp_beta0(p0: ArrayLike, P: ArrayLike, kappa: ArrayLike, mu0: ArrayLike) -> Floats:
