@@ -17,10 +17,9 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 
-from fusewise import fusion_path
+from fusewise import FusionPath, fusion_path
 from fusewise.fusion import Solution, solution
-from fusewise.fusion.path import FusionPath
-from fusewise.fusion.penalties import H1, L1, Penalty
+from fusewise.penalties import H1, L1, Penalty
 
 CLUSTERS, NEIGHBORS = 10, 15
 

@@ -106,7 +106,7 @@ def fuse(
     --------
     >>> import numpy as np
     >>> from fusewise import fuse
-    >>> from fusewise.fusion.penalties import H1
+    >>> from fusewise.penalties import H1
     >>> X = np.array([[0.0, 0.1], [0.1, np.nan], [np.nan, 0.0], [5.0, 5.1], [5.1, np.nan], [np.nan, 5.0]])
     >>> fuse(X, lam=1.0, penalty=H1(0.5)).labels
     array([0, 0, 0, 1, 1, 1])
