@@ -2,31 +2,99 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+if TYPE_CHECKING:
+    from fusewise.tables.asking import Asked
+
 COLUMNS, MODEL, OUTPUT = "Columns", "Model", "Output"
 
-TableFile = Annotated[Path, typer.Argument(metavar="TABLE", help="CSV, TSV, Parquet, Feather/Arrow or Excel.")]
+TableFile = Annotated[
+    Path,
+    typer.Argument(
+        metavar="TABLE",
+        help="CSV, TSV, Excel, Parquet, Feather, JSON lines, SQLite (FILE::TABLE), also compressed; - reads standard input.",
+    ),
+]
 
-Drop = Annotated[
-    list[str] | None,
-    typer.Option(metavar="COLUMN", help="Leave a column out (may be repeated).", rich_help_panel=COLUMNS),
-]
-Names = Annotated[
-    str | None,
-    typer.Option(
-        metavar="COLUMN", help="The column that names the rows; 'none': there is none.", rich_help_panel=COLUMNS
+
+def _one(metavar: str, help_: str) -> Any:
+    return Annotated[str | None, typer.Option(metavar=metavar, help=help_, rich_help_panel=COLUMNS)]
+
+
+def _several(metavar: str, help_: str) -> Any:
+    return Annotated[
+        list[str] | None, typer.Option(metavar=metavar, help=f"{help_} (may be repeated).", rich_help_panel=COLUMNS)
+    ]
+
+
+#: Options that say how a table is to be read; a command gets them together, as `asked`.
+READING: dict[str, Any] = {
+    "sheet": _one("NAME|NUMBER", "The sheet of an Excel file, by its name or its number from 1."),
+    "sep": _one(
+        "CHARACTER", "What separates the fields of a text file: ',', ';', '|', 'tab', ...; found if not given."
     ),
-]
-Labels = Annotated[
-    str | None,
-    typer.Option(
-        metavar="COLUMN", help="Known classes, to score against; 'none': there are none.", rich_help_panel=COLUMNS
-    ),
-]
+    "decimal": _one(".|,", "The decimal sign; found from all columns together if not given."),
+    "missing": _several("MARKER", "A further marker of missing values, such as -99"),
+    "columns": _several("COLUMN", "Use only these columns; commas may separate them"),
+    "drop": _several("COLUMN", "Leave a column out"),
+    "number": _several("COLUMN", "Read a column as numbers"),
+    "category": _several("COLUMN", "Read a column as categories"),
+    "ordered": _several("COLUMN:LOW<MID<HIGH", "Read a column as ordered categories, the lowest first"),
+    "labels": _one("COLUMN", "Known classes, to score against; 'none': there are none."),
+    "names": _one("COLUMN", "The column that names the rows; 'none': there is none."),
+}
+
+
+def reading(*without: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Add the options of READING, but those named, to a command, which gets them together as its argument `asked`."""
+    names = [name for name in READING if name not in without]
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        own = inspect.signature(command, eval_str=True)
+        kept = [parameter for parameter in own.parameters.values() if parameter.name != "asked"]
+        shared = [
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=READING[name])
+            for name in names
+        ]
+
+        @functools.wraps(command)
+        def run(**given: Any) -> None:
+            told = {name: given.pop(name) for name in names}
+            command(**given, asked=as_asked(**told))
+
+        run.__signature__ = own.replace(parameters=[*kept, *shared])  # type: ignore[attr-defined]
+        run.__annotations__ = {}  # the signature has them, resolved
+        return run
+
+    return decorate
+
+
+def as_asked(
+    *, number: list[str] | None = None, category: list[str] | None = None, ordered: list[str] | None = None,
+    columns: list[str] | None = None, drop: list[str] | None = None, missing: list[str] | None = None, **others: Any,
+) -> Asked:  # fmt: skip
+    """What the options say of a table, as the reader takes it."""
+    from fusewise.tables.asking import Asked, told_kind
+    from fusewise.tables.errors import InputError
+
+    kinds = {name: told_kind(name, "number") for name in number or ()}
+    kinds |= {name: told_kind(name, "category") for name in category or ()}
+    for text in ordered or ():
+        start, sign, rest = text.partition("<")
+        name, colon, first = start.rpartition(":")
+        if not (sign and colon):
+            raise InputError(f"--ordered {text!r}: write the column, a colon, and its levels: COLUMN:LOW<MID<HIGH")
+        kinds[name] = told_kind(name, [level.strip() for level in (first, *rest.split("<"))])
+    return Asked(missing=missing or (), kinds=kinds, ignore=drop or (), only=columns or (), **others)
+
+
 Standardize = Annotated[
     bool,
     typer.Option(

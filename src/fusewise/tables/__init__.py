@@ -1,1 +1,28 @@
 """A person's table: files read, columns understood, encoded as numbers, and written back."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from fusewise.tables.column_kinds import Column, Kind
+    from fusewise.tables.errors import InputError
+    from fusewise.tables.reading import Reading, read_table
+
+# Imported when first used, so that the command line's help does not wait for numpy.
+_HOMES = {
+    "Column": "fusewise.tables.column_kinds",
+    "InputError": "fusewise.tables.errors",
+    "Kind": "fusewise.tables.column_kinds",
+    "Reading": "fusewise.tables.reading",
+    "read_table": "fusewise.tables.reading",
+}
+
+__all__ = ["Column", "InputError", "Kind", "Reading", "read_table"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)

@@ -1,8 +1,8 @@
 """From columns to a table of numbers with holes, and back to the user's units.
 
-A category becomes one 0/1 feature per value (two values: one feature); where it is missing, the whole block is.
-Numbers are standardised on what was observed. A block of k features is scaled as a whole to variance 1, so that a
-column counts the same whatever its number of categories.
+A category becomes one 0/1 feature per value (two values: one feature); where it is missing, the whole block is. The
+levels of an ordered column become 0, 1, 2, ... Numbers are standardised on what was observed. A block of k features is
+scaled as a whole to variance 1, so that a column counts the same whatever its number of categories.
 """
 
 from __future__ import annotations
@@ -15,11 +15,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fusewise.tables.columns import Column
-from fusewise.tables.files import Cells, Table
-from fusewise.tables.text import Dialect
+from fusewise.tables.column_kinds import Column, Kind
+from fusewise.tables.grids import Cells, Dialect
+from fusewise.tables.numbers import Floats
+from fusewise.tables.reading import Reading
 
-Floats = npt.NDArray[np.float64]
+#: Kinds that become 0/1 features.
+ENCODED = frozenset({Kind.CATEGORY, Kind.FLAG})
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,9 +56,12 @@ class Block:
 
     def words(self, values: Floats) -> list[Any]:
         """Likeliest entry of the column for each row of decoded values: a number, or a category."""
-        if self.column.kind == "number":
+        if self.column.kind == Kind.NUMBER:
             decimals = self.decimals
             return [round(value, decimals) for value in values[:, 0].tolist()]
+        if self.column.kind == Kind.ORDERED:
+            last = len(self.column.categories) - 1
+            return [self.column.categories[code] for code in np.rint(values[:, 0]).clip(0, last).astype(int)]
         codes = values.argmax(axis=1) if values.shape[1] > 1 else (values[:, 0] > 0.5).astype(int)
         return [self.column.categories[code] for code in codes]
 
@@ -91,7 +96,7 @@ class Encoding:
     @property
     def shares(self) -> npt.NDArray[np.bool_]:
         """Whether each feature says 0 or 1, for a category."""
-        return np.array([block.column.kind != "number" for block in self.blocks for _ in block.features])
+        return np.array([block.column.kind in ENCODED for block in self.blocks for _ in block.features])
 
     @property
     def blank_rows(self) -> npt.NDArray[np.intp]:
@@ -122,7 +127,7 @@ def _block(column: Column, standardize: bool) -> Block:
 
 def indicators(column: Column) -> tuple[tuple[str, ...], Floats]:
     """Features of a column, and their values: the column itself, or 0/1 for each category."""
-    if column.kind == "number":
+    if column.kind not in ENCODED:
         return (column.name,), column.values[:, None]
     # Of two values one says everything: the second, which for booleans is "yes".
     codes = range(1, 2) if len(column.categories) == 2 else range(len(column.categories))
@@ -131,7 +136,7 @@ def indicators(column: Column) -> tuple[tuple[str, ...], Floats]:
     return tuple(f"{column.name}={column.categories[code]}" for code in codes), values
 
 
-def complete(table: Table, encoding: Encoding, fused: Floats) -> dict[str, Cells]:
+def complete(table: Reading, encoding: Encoding, fused: Floats) -> dict[str, Cells]:
     """The user's table, cell by cell as it was, its holes filled from the fused centres; unused columns untouched."""
     filled = dict(table.written)
     for block, values in zip(encoding.blocks, encoding.decode(fused), strict=True):
@@ -139,8 +144,10 @@ def complete(table: Table, encoding: Encoding, fused: Floats) -> dict[str, Cells
         if not len(holes):
             continue
         cells = table.written[block.column.name].copy()
+        before, after = block.column.affix  # "$" or " kg", written with the observed numbers too
         for row, word in zip(holes, block.words(values[holes]), strict=True):
-            cells[row] = in_dialect(word, table.dialect)
+            shown = in_dialect(word, table.dialect)
+            cells[row] = f"{before}{shown}{after}" if before or after else shown
         filled[block.column.name] = cells
     return filled
 
@@ -149,11 +156,11 @@ def center_table(encoding: Encoding, centers: Floats, sizes: list[int], dialect:
     """Clusters by features, in the user's units; for categories the share of each."""
     features: dict[str, list[Any]] = {}
     for block, values in zip(encoding.blocks, encoding.decode(centers), strict=True):
-        digits = block.decimals if block.column.kind == "number" else 4
+        digits = 4 if block.column.kind in ENCODED else block.decimals
         for name, column in zip(block.features, values.T, strict=True):
             name = free_name(name, features)  # a column may be called as the category of another: "colour=red"
             # Shrinkage can leave a share a hair outside of [0, 1].
-            shown = column if block.column.kind == "number" else np.clip(column, 0, 1)
+            shown = np.clip(column, 0, 1) if block.column.kind in ENCODED else column
             features[name] = [in_dialect(round(float(value), digits), dialect) for value in shown]
     leading = {free_name("cluster", features): list(range(len(sizes))), free_name("size", features): sizes}
     return {name: np.array(cells, dtype=object) for name, cells in (leading | features).items()}

@@ -1,5 +1,5 @@
-"""What is wrong with a user's table, file or option, in one line."""
+"""The one exception for what is wrong with a user's table, file or option."""
 
 
-class InputError(Exception):
-    """Something in the user's input is at fault; the message says what and where."""
+class InputError(ValueError):
+    """Something in the user's input is at fault; one line says what, where (row, column) and what to do."""

@@ -1,52 +1,66 @@
-"""Another table, encoded as the one a model was fitted to."""
+"""Another table, read and encoded as the one a model was fitted to."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
 
 import numpy as np
 
-from fusewise.tables.columns import Column, Roles, as_numbers, category_key, refuse_too_large, sort_columns
+from fusewise.kernels.words import counted
+from fusewise.tables.asking import Asked
+from fusewise.tables.column_kinds import Column, Kind
+from fusewise.tables.deciding import Told
 from fusewise.tables.encoding import Block, Encoding, indicators
 from fusewise.tables.errors import InputError
-from fusewise.tables.files import Table
+from fusewise.tables.grids import Grid
+from fusewise.tables.reading import Reading, read, read_grid
 
 
 @dataclass(frozen=True)
 class Known:
-    """A column as it was at the fit: its kind, and for a category the values it had."""
+    """A column as it was at the fit: its kind, its levels, and the words that stood for missing values."""
 
     name: str
-    kind: str
+    kind: Kind
     categories: list[Any]
     means: list[float]
     spread: float
     standardized: bool
+    missing: Sequence[str] = ()
+
+    def told(self, on_error: Literal["raise", "missing"]) -> Told:
+        """How to read the column in another table."""
+        return Told(self.kind, tuple(self.categories), fixed=True, on_error=on_error, missing=tuple(self.missing))
 
 
-def as_extra(encoding: Encoding, roles: Roles) -> dict[str, Any]:
+def as_extra(encoding: Encoding, table: Reading) -> dict[str, Any]:
     """What a model file must say of the table besides the model, in plain JSON values."""
     columns = [
         {
             "name": block.column.name,
-            "kind": block.column.kind,
+            "kind": block.column.kind.value,
             "categories": [_plain(category) for category in block.column.categories],
             "means": block.means.tolist(),
             "spread": block.spread,
             "standardized": block.standardized,
+            "missing": list(block.column.missing),
         }
         for block in encoding.blocks
     ]
-    return {"columns": columns, "names": roles.names_column, "labels": roles.labels_column}
+    return {"columns": columns, "names": table.names_column, "labels": table.labels_column}
 
 
 def _plain(category: Any) -> Any:
     return category.item() if isinstance(category, np.generic) else category
 
 
-def recode(model: Any, extra: dict[str, Any], table: Table) -> tuple[Encoding, list[str]]:
-    """Encode a table as at the fit, and say what did not match.
+def recode(
+    model: Any, extra: dict[str, Any], path: str | Path, asked: Asked, on_error: Literal["raise", "missing"] = "raise"
+) -> tuple[Reading, Encoding]:
+    """Read a table and encode it as at the fit; the reading's notes say what did not match.
 
     A column that is not in the table, and a category that was not there at the fit, count as missing.
 
@@ -54,61 +68,49 @@ def recode(model: Any, extra: dict[str, Any], table: Table) -> tuple[Encoding, l
     ----------
     model : the fitted estimator; its names of features serve where `extra` says nothing of columns.
     extra : what ``as_extra`` said at the fit.
-    table : the other table.
+    path : the other table.
+    asked : what the user says of it.
+    on_error : whether a cell that is no number in a column of numbers is an error, or a missing value.
     """
-    known = _known(model, extra, table)
-    if not any(column.name in table.columns for column in known):
+    grid = read_grid(path, asked.sheet, asked.sep)
+    known = _known(model, extra, path, grid, asked)
+    here = [column for column in known if column.name in grid.written]
+    if not here:
         shown = ", ".join(repr(column.name) for column in known[:8]) + (", ..." if len(known) > 8 else "")
-        raise InputError(f"{str(table.path)!r} has none of the columns of the model: {shown}")
-    notes: list[str] = []
-    return Encoding([_block(column, table, notes) for column in known]), notes
+        raise InputError(f"{str(path)!r} has none of the columns of the model: {shown}")
+    told = {column.name: column.told(on_error) for column in here}
+    # The other columns have no say in how numbers are written.
+    table = read(path, replace(asked, kinds=told, only=list(told), names=False, labels=False), grid)
+    read_here = {column.name: column for column in table.columns}
+    blocks, absent = [], []
+    for column in known:
+        made = read_here.get(column.name) if column.name in told else None
+        if made is None:
+            absent.append(f"column {column.name!r} is not in the table: taken as missing")
+            empty = np.full(table.n_rows, np.nan)
+            made = Column(column.name, column.kind, empty, tuple(column.categories))
+        features, values = indicators(made)
+        blocks.append(Block(made, features, values, np.array(column.means), column.spread, column.standardized))
+    return replace(table, notes=absent + table.notes), Encoding(blocks)
 
 
-def _known(model: Any, extra: dict[str, Any], table: Table) -> list[Known]:
+def _known(model: Any, extra: dict[str, Any], path: str | Path, grid: Grid, asked: Asked) -> list[Known]:
     if "columns" not in extra:
-        return [Known(name, "number", [], [0.0], 1.0, False) for name in _names(model, table)]
+        return [Known(name, Kind.NUMBER, [], [0.0], 1.0, False) for name in _names(model, path, grid, asked)]
     try:
-        return [Known(**column) for column in extra["columns"]]
-    except TypeError as error:
+        return [Known(**column | {"kind": Kind(column["kind"])}) for column in extra["columns"]]
+    except (TypeError, KeyError, ValueError) as error:
         raise InputError(f"the model's columns cannot be read: {error}") from error
 
 
-def _names(model: Any, table: Table) -> list[str]:
+def _names(model: Any, path: str | Path, grid: Grid, asked: Asked) -> list[str]:
     """Columns of a model that was saved from Python: by name where it has names, else the numbers in their order."""
     names = getattr(model, "feature_names_in_", None)
     if names is not None:
         return [str(name) for name in names]
-    numbers = [column.name for column in sort_columns(table).used if column.kind == "number"]
+    numbers = [column.name for column in read(path, asked, grid).used if column.kind == Kind.NUMBER]
     needed = getattr(model, "n_features_in_", 0)
     if len(numbers) != needed:
-        has = f"{str(table.path)!r} has {len(numbers)} columns of numbers"
-        raise InputError(f"the model has {needed} features without names, and {has}")
+        has = f"{str(path)!r} has {counted(len(numbers), 'column')} of numbers"
+        raise InputError(f"the model has {counted(needed, 'feature')} without names, and {has}")
     return numbers
-
-
-def _block(known: Known, table: Table, notes: list[str]) -> Block:
-    column = _column(known, table, notes)
-    features, values = indicators(column)
-    return Block(column, features, values, np.array(known.means), known.spread, known.standardized)
-
-
-def _column(known: Known, table: Table, notes: list[str]) -> Column:
-    kind: Any = known.kind
-    if known.name not in table.columns:
-        notes.append(f"column {known.name!r} is not in the table: taken as missing")
-        return Column(known.name, kind, np.full(table.n_rows, np.nan), tuple(known.categories))
-    cells = table.columns[known.name]
-    if kind == "number":
-        values = as_numbers(cells, table.dialect)
-        if values is None:
-            raise InputError(f"column {known.name!r} held numbers when the model was fitted, and holds others here")
-        refuse_too_large(known.name, values)
-        return Column(known.name, kind, values)
-    codes = {category_key(kind, category): code for code, category in enumerate(known.categories)}
-    words = [None if cell is None else category_key(kind, cell) for cell in cells]
-    new = sorted({word for word in words if word is not None and word not in codes})
-    if new:
-        shown = ", ".join(map(repr, new[:4])) + (", ..." if len(new) > 4 else "")
-        notes.append(f"column {known.name!r} has values unknown to the model ({shown}): taken as missing")
-    found = [np.nan if word is None else codes.get(word, np.nan) for word in words]
-    return Column(known.name, kind, np.array(found, dtype=float), tuple(known.categories))

@@ -1,134 +1,151 @@
-"""A text table to header, rows and dialect: CSV, TSV, semicolons, in whatever encoding and with whatever decimals."""
+"""A text table to header and rows: CSV, TSV, semicolons or pipes, in the encodings that spreadsheets write."""
 
 from __future__ import annotations
 
 import csv
 import io
 import re
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Sequence
+from itertools import islice
 
+from fusewise.kernels.words import counted
 from fusewise.tables.errors import InputError
+from fusewise.tables.grids import READABLE, Grid, by_column
+from fusewise.tables.sources import Source
 
-READABLE = "a table: CSV, TSV, Parquet, Feather/Arrow or Excel"
+SEPARATORS = ",;\t|"
 
-#: Numbers with a decimal point, with a decimal comma, and those whose comma may also stand after thousands.
-POINT, COMMA = (re.compile(rf"[-+]?\d*{sign}\d+([eE][-+]?\d+)?") for sign in (r"\.", ","))
-THOUSANDS = re.compile(r"[-+]?[1-9]\d{0,2},\d{3}")
+#: Records read to find the separator.
+SAMPLE = 50
+
+#: Byte order marks, and the encoding of what follows; the longer ones first.
+MARKS = (
+    (b"\xff\xfe\x00\x00", "utf-32"),
+    (b"\x00\x00\xfe\xff", "utf-32"),
+    (b"\xff\xfe", "utf-16"),
+    (b"\xfe\xff", "utf-16"),
+)
 
 
-@dataclass(frozen=True)
-class Dialect:
-    """How a text file separates its fields and writes its decimals."""
+def read_text(source: Source, sep: str | None = None) -> Grid:
+    """Read a text table.
 
-    separator: str = ","
-    decimal: str = "."
-
-
-@dataclass(frozen=True)
-class TextTable:
-    """A text table, its fields as they are written.
-
-    Attributes
+    Parameters
     ----------
-    header, rows : names of the columns, and as many fields in each row.
-    dialect : how it is written.
-    notes : what was assumed in reading it.
+    sep : separator of the fields; None: found from the file.
     """
-
-    header: list[str]
-    rows: list[list[str]]
-    dialect: Dialect
-    notes: list[str]
-
-
-def read_text(path: Path, data: bytes) -> TextTable:
-    """Read a text table from the bytes of a file."""
-    text, assumed = _decode(path, data)
-    told = re.match(r"sep=([,;\t])\r?\n", text)  # a line for Excel; left blank, so that lines keep their numbers
+    text, assumed = decode(source)
+    told = re.match(r"sep=([,;\t|])\r?\n", text)  # a line for Excel; left blank, so that lines keep their numbers
     text = "\n" + text[told.end() :] if told else text
     if not text.strip():
-        raise empty(path)
-    separator = told[1] if told else _separator(path, text)
-    header, rows, notes = _split(path, text, separator)
-    return TextTable(header, rows, Dialect(separator, _decimal(separator, rows)), assumed + notes)
+        raise InputError(f"{source.name!r} is empty: nothing to read")
+    separator = _as_separator(sep) if sep is not None else told[1] if told else _separator(source, text)
+    header, rows, notes = _split(source.name, text, separator)
+    return Grid(by_column(source.name, header, rows), separator, notes=assumed + notes)
 
 
-def empty(path: Path) -> InputError:
-    """The error for a file without a table."""
-    return InputError(f"{str(path)!r} is empty: nothing to read")
-
-
-def _decode(path: Path, data: bytes) -> tuple[str, list[str]]:
+def decode(source: Source) -> tuple[str, list[str]]:
     """The text of a file, and what was assumed of its encoding."""
-    notes: list[str] = []
+    data, notes = source.data, []
+    encoding = next((encoding for mark, encoding in MARKS if data.startswith(mark)), None) or _without_mark(data)
     try:
-        text = data.decode("utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig")
+        text = data.decode(encoding)
     except UnicodeDecodeError as error:
-        if error.encoding.startswith("utf-16"):
-            raise InputError(f"{str(path)!r} begins as UTF-16 and does not go on so: save it as UTF-8") from error
-        text = data.decode("latin-1")  # what spreadsheets of Western Europe write; never fails
-        notes.append(f"not UTF-8 (byte {error.start + 1}): read as Latin-1; save it as UTF-8 if names look wrong")
+        if not error.encoding.startswith("utf-8"):
+            name = encoding.upper()
+            raise InputError(f"{source.name!r} begins as {name} and does not go on so: save it as UTF-8") from error
+        text, read_as = _western(data)
+        where = f"byte {error.start + 1}"
+        notes.append(f"not UTF-8 ({where}): read as {read_as}; save it as UTF-8 if names look wrong")
     if re.search(r"[\x00-\x08\x0e-\x1f]", text):
-        why = "binary data, or text in UTF-16 without its mark"
-        raise InputError(f"{str(path)!r} is not a text table (it holds {why}): give {READABLE}")
+        raise InputError(f"{source.name!r} is not a text table (it holds binary data): give {READABLE}")
     kind = {"{": "JSON", "[": "JSON", "<": "HTML or XML"}.get(text.lstrip()[:1])
-    if kind:
-        raise InputError(f"{str(path)!r} looks like {kind}, not a table: give {READABLE}")
+    if kind and source.suffix not in JSON_SUFFIXES:
+        raise InputError(f"{source.name!r} looks like {kind}, not a table: give {READABLE}")
     return text, notes
 
 
-def _separator(path: Path, text: str) -> str:
-    if path.suffix.lower() in (".tsv", ".tab"):
-        return "\t"
-    first = re.sub(r'"[^"]*"', "", text.lstrip("\r\n").splitlines()[0])
-    return max(",;\t", key=first.count)
+JSON_SUFFIXES = (".jsonl", ".ndjson", ".json")
 
 
-def _split(path: Path, text: str, separator: str) -> tuple[list[str], list[list[str]], list[str]]:
-    """Header, rows, and what was assumed; every row must have as many fields as the header."""
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, skipinitialspace=True)
+def _without_mark(data: bytes) -> str:
+    """UTF-16 where every other byte of the beginning is zero, as for plain letters; else UTF-8."""
+    head = data[:400]
+    pairs = len(head) // 2
+    zeros = [head[k::2].count(0) for k in (0, 1)]
+    if pairs >= 4 and max(zeros) >= 0.9 * pairs and min(zeros) == 0:
+        return "utf-16-be" if zeros[0] > zeros[1] else "utf-16-le"
+    return "utf-8-sig"
+
+
+def _western(data: bytes) -> tuple[str, str]:
+    """Text in the encoding of Western spreadsheets, and its name; never fails."""
     try:
-        numbered = [(reader.line_num, row) for row in reader if row]
+        return data.decode("cp1252"), "Windows-1252"
+    except UnicodeDecodeError:
+        return data.decode("latin-1"), "Latin-1"
+
+
+def _as_separator(sep: str) -> str:
+    separator = {"tab": "\t", "\\t": "\t", "pipe": "|", "space": " "}.get(sep.lower(), sep)
+    if len(separator) != 1 or separator in '"\r\n':
+        raise InputError(f"sep (--sep) {sep!r}: the separator is one character, such as ',', ';', '|' or 'tab'")
+    return separator
+
+
+def _separator(source: Source, text: str) -> str:
+    """The separator that cuts most lines into as many fields as the first, and into most fields where several do."""
+    if source.suffix in (".tsv", ".tab"):
+        return "\t"
+
+    def fit(separator: str) -> tuple[float, int]:
+        try:
+            counts = [len(row) for row in islice(_records(text, separator), SAMPLE) if row]
+        except csv.Error:
+            return 0.0, 1
+        alike = sum(n in (counts[0], counts[0] + 1) for n in counts) / len(counts)
+        return (alike, counts[0]) if counts[0] > 1 else (0.0, 1)
+
+    return max(SEPARATORS, key=fit)
+
+
+def _records(text: str, separator: str) -> csv.reader:  # type: ignore[valid-type]
+    """Fields as they are written; blanks before a field are dropped only where a quote follows them."""
+    spaced = re.search(rf'{re.escape(separator)} +"', text) is not None
+    return csv.reader(io.StringIO(text, newline=""), delimiter=separator, skipinitialspace=spaced)
+
+
+def _split(source: str, text: str, separator: str) -> tuple[list[str], list[list[str]], list[str]]:
+    """Header, rows, and what was assumed; every row must have as many fields as the header."""
+    reader = _records(text, separator)
+    try:
+        numbered = [(reader.line_num, row) for row in reader if row]  # type: ignore[attr-defined]
     except csv.Error as error:
-        raise InputError(f"{str(path)!r}, line {reader.line_num}: {error}") from error
-    header, notes = [name.strip() for name in numbered[0][1]], []
-    body = numbered[1:]
-    if body and all(len(row) == len(header) + 1 for _, row in body):
-        if not any(row[-1].strip() for _, row in body):
-            body = [(line, row[:-1]) for line, row in body]  # a separator ends each row, but not the header
-        else:
-            header = ["", *header]  # R's write.table leaves out the name of the column of row names
-            notes.append("rows have one field more than the header: it names all columns but the first")
-    elif _is_data(header):
-        body, header = numbered, [f"column{k + 1}" for k in range(len(header))]
-        notes.append("the first line holds numbers, so there is no header: columns are named column1, column2, ...")
+        raise InputError(f"{source!r}, line {reader.line_num}: {error}") from error  # type: ignore[attr-defined]
+    header, body, notes = _header(numbered)
     for line, row in body:
         if len(row) != len(header):
             raise InputError(
-                f"{str(path)!r}, line {line}: {_fields(len(row))} where the header has {len(header)} "
-                f"(separator {separator!r})"
+                f"{source!r}, line {line}: {counted(len(row), 'field')} where the header has {len(header)} "
+                f"(separator {separator!r}); put the field in quotes, or set sep (--sep)"
             )
     return header, [row for _, row in body], notes
 
 
-def _decimal(separator: str, rows: list[list[str]]) -> str:
-    """What the numbers have before their decimals: a semicolon speaks for commas, and what is seen goes before."""
-
-    def seen(number: re.Pattern[str], *, but: re.Pattern[str] | None = None) -> bool:
-        found = (cell.strip() for row in rows for cell in row if number.fullmatch(cell.strip()))
-        return any(but is None or not but.fullmatch(cell) for cell in found)
-
-    if separator == ";":
-        return "." if seen(POINT) and not seen(COMMA) else ","
-    return "," if separator == "\t" and seen(COMMA, but=THOUSANDS) and not seen(POINT) else "."
+Numbered = Sequence[tuple[int, list[str]]]
 
 
-def _is_data(header: list[str]) -> bool:
-    """Numbers only, and not just whole ones, which could be years or codes."""
+def _header(numbered: Numbered) -> tuple[list[str], Numbered, list[str]]:
+    """Names of the columns, the rows below them, and what was assumed."""
+    header, body = [name.strip() for name in numbered[0][1]], numbered[1:]
+    if body and all(len(row) == len(header) + 1 for _, row in body):
+        if not any(row[-1].strip() for _, row in body):  # a separator ends each row, but not the header
+            return header, [(line, row[:-1]) for line, row in body], []
+        # R's write.table leaves out the name of the column of row names
+        return ["", *header], body, ["rows have one field more than the header: it names all columns but the first"]
     numbers = [re.fullmatch(r"[-+]?\d+([.,]\d+)?([eE][-+]?\d+)?", name) for name in header]
-    return all(numbers) and any(number and number[1] for number in numbers)
-
-
-def _fields(count: int) -> str:
-    return "1 field" if count == 1 else f"{count} fields"
+    # Whole numbers alone could be years or codes.
+    if all(numbers) and any(number and number[1] for number in numbers):
+        note = "the first line holds numbers, so there is no header: columns are named column1, column2, ..."
+        return [f"column{k + 1}" for k in range(len(header))], numbered, [note]
+    return header, body, []

@@ -5,13 +5,14 @@ from __future__ import annotations
 import shlex
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from fusewise.cli import options
 
 
+@options.reading()
 def fit(
     table: options.TableFile,
     out: Annotated[
@@ -30,9 +31,6 @@ def fit(
         ),
     ] = None,
     n_clusters: options.Clusters = None,
-    drop: options.Drop = None,
-    labels: options.Labels = None,
-    names: options.Names = None,
     standardize: options.Standardize = True,
     penalty: options.PenaltyName = "h1",
     sigma: options.Sigma = None,
@@ -46,6 +44,7 @@ def fit(
     force: options.Force = False,
     json: options.Json = False,
     verbose: options.Verbose = None,
+    asked: Any = None,
 ) -> None:
     """Cluster the rows of a table with holes.
 
@@ -55,15 +54,16 @@ def fit(
     from fusewise.cli.running.fitting import Outputs, run_fit
     from fusewise.cli.running.model import Model
     from fusewise.cli.showing import console, summary
+    from fusewise.tables.sources import stem_of
 
     model = Model(n_clusters, penalty, sigma, lam, fidelity, epsilon, rank, neighbors, max_iter, seed)
-    folder = Path(f"{table.stem}_fusewise") if out is None else out
+    folder = Path(f"{stem_of(table)}_fusewise") if out is None else out
     with console.working(shown=verbose is None and not json) as tell:
         result = run_fit(
             table,
             model,
             Outputs(folder, report, save, force=force, command=shlex.join(["fusewise", *sys.argv[1:]])),
-            columns={"drop": drop or [], "names": names, "labels": labels},
+            asked=asked,
             standardize=standardize,
             verbose=1 if verbose else 0,
             tell=tell,

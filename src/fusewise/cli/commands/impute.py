@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from fusewise.cli import options
 
 
+@options.reading()
 def impute(
     table: options.TableFile,
     out: Annotated[
@@ -19,13 +20,11 @@ def impute(
         ),
     ] = None,
     n_clusters: options.Clusters = None,
-    drop: options.Drop = None,
-    labels: options.Labels = None,
-    names: options.Names = None,
     standardize: options.Standardize = True,
     seed: options.Seed = None,
     force: options.Force = False,
     json: options.Json = False,
+    asked: Any = None,
 ) -> None:
     """Fill the holes of a table, and nothing else.
 
@@ -35,15 +34,15 @@ def impute(
     from fusewise.cli.running.imputing import run_impute
     from fusewise.cli.running.model import Model
     from fusewise.cli.showing import console, summary
+    from fusewise.tables.sources import stem_of
 
-    target = Path(f"{table.stem}_completed.csv") if out is None else out
-    columns = {"drop": drop or [], "names": names, "labels": labels}
+    target = Path(f"{stem_of(table)}_completed.csv") if out is None else out
     with console.working(shown=not json) as tell:
         result = run_impute(
             table,
             target,
             Model(n_clusters=n_clusters, seed=seed),
-            columns=columns,
+            asked=asked,
             standardize=standardize,
             force=force,
             tell=tell,

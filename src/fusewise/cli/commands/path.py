@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from fusewise.cli import options
 
 
+@options.reading()
 def path(
     table: options.TableFile,
     out: Annotated[
@@ -22,9 +23,6 @@ def path(
         Path | None,
         typer.Option(metavar="FILE", help="Also draw it: .png, .svg or .pdf.", rich_help_panel=options.OUTPUT),
     ] = None,
-    drop: options.Drop = None,
-    labels: options.Labels = None,
-    names: options.Names = None,
     standardize: options.Standardize = True,
     n_clusters: options.Clusters = None,
     penalty: options.PenaltyName = "h1",
@@ -37,6 +35,7 @@ def path(
     seed: options.Seed = None,
     force: options.Force = False,
     json: options.Json = False,
+    asked: Any = None,
 ) -> None:
     """Show what the result is chosen from: how points fuse as lam grows, and why one partition is taken.
 
@@ -46,13 +45,13 @@ def path(
     from fusewise.cli.running.model import Model
     from fusewise.cli.running.tracing import Outputs, path_data, print_path, run_path
     from fusewise.cli.showing import console
+    from fusewise.tables.sources import stem_of
 
-    target = Path(f"{table.stem}_path.csv") if out is None else out
+    target = Path(f"{stem_of(table)}_path.csv") if out is None else out
     model = Model(n_clusters, penalty, sigma, None, fidelity, epsilon, rank, neighbors, max_iter, seed)
-    columns = {"drop": drop or [], "names": names, "labels": labels}
     with console.working(shown=not json) as tell:
         outputs = Outputs(target, picture, force)
-        found = run_path(table, model, outputs, columns=columns, standardize=standardize, tell=tell)
+        found = run_path(table, model, outputs, asked=asked, standardize=standardize, tell=tell)
     if json:
         console.print_json(path_data(found))
     else:

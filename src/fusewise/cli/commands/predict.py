@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, Literal
 
 import typer
 
 from fusewise.cli import options
 
 
+class OnError(StrEnum):
+    """What to do with a cell that is no number in a column of numbers."""
+
+    STOP = "stop"
+    MISSING = "missing"
+
+
+@options.reading("columns", "drop", "number", "category", "ordered")
 def predict(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="What `fusewise fit --save` or model.save wrote.")],
     table: options.TableFile,
@@ -19,10 +28,16 @@ def predict(
             metavar="FILE", help="Where to write. Without it: TABLE_labels.csv.", rich_help_panel=options.OUTPUT
         ),
     ] = None,
-    names: options.Names = None,
-    labels: options.Labels = None,
+    on_error: Annotated[
+        OnError,
+        typer.Option(
+            help="A cell that is no number where numbers belong: stop, or take it as missing.",
+            rich_help_panel=options.COLUMNS,
+        ),
+    ] = OnError.STOP,
     force: options.Force = False,
     json: options.Json = False,
+    asked: Any = None,
 ) -> None:
     """Say to which cluster new rows belong, holes and all.
 
@@ -30,10 +45,12 @@ def predict(
     """
     from fusewise.cli.running.predicting import run_predict
     from fusewise.cli.showing import console, summary
+    from fusewise.tables.sources import stem_of
 
-    target = Path(f"{table.stem}_labels.csv") if out is None else out
+    target = Path(f"{stem_of(table)}_labels.csv") if out is None else out
     with console.working(shown=not json) as tell:
-        result = run_predict(model, table, target, names=names, labels=labels, force=force, tell=tell)
+        error: Literal["raise", "missing"] = "missing" if on_error is OnError.MISSING else "raise"
+        result = run_predict(model, table, target, asked=asked, on_error=error, force=force, tell=tell)
     if json:
         console.print_json(summary.prediction_data(result))
     else:

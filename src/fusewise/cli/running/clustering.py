@@ -16,10 +16,12 @@ from fusewise import DataWarning, FusionClustering, FusionImputer
 from fusewise.cli.errors import blaming_input, stopping_at_once
 from fusewise.kernels.words import counted
 from fusewise.progress import Progress, listening
-from fusewise.tables.columns import Roles, sort_columns
-from fusewise.tables.encoding import Encoding, Floats, encode
+from fusewise.tables.asking import Asked
+from fusewise.tables.encoding import Encoding, encode
 from fusewise.tables.errors import InputError
-from fusewise.tables.files import Cells, Table, read_table
+from fusewise.tables.grids import Cells
+from fusewise.tables.numbers import Floats
+from fusewise.tables.reading import Reading, read
 from fusewise.views.findings import Findings, read_findings
 
 
@@ -27,8 +29,7 @@ from fusewise.views.findings import Findings, read_findings
 class Prepared:
     """A table as numbers with holes, and what its columns became."""
 
-    table: Table
-    roles: Roles
+    table: Reading
     encoding: Encoding
 
 
@@ -65,28 +66,20 @@ class Clustered(Prepared):
         return int(np.count_nonzero(self.model.labels_ < 0))
 
 
-def prepare(
-    path: Path, estimator: FusionClustering, *, columns: dict[str, Any], standardize: bool, tell: Progress
-) -> Prepared:
-    """Read a table and encode its columns.
-
-    Parameters
-    ----------
-    columns : drop, names, labels: see ``sort_columns``.
-    """
+def prepare(path: Path, estimator: FusionClustering, *, asked: Asked, standardize: bool, tell: Progress) -> Prepared:
+    """Read a table as asked and encode its columns."""
     tell(f"reading {path.name}")
-    table = read_table(path)
+    table = read(path, asked)
     if table.n_rows < 2:
         raise InputError(f"{str(path)!r} has one row: clustering needs at least two")
     if estimator.n_clusters is not None and estimator.n_clusters > table.n_rows:
         raise InputError(f"--n-clusters {estimator.n_clusters} is more than the {table.n_rows} rows of {str(path)!r}")
-    roles = sort_columns(table, **columns)
-    return Prepared(table, roles, encode(roles.used, standardize=standardize))
+    return Prepared(table, encode(table.used, standardize=standardize))
 
 
 def cluster(prepared: Prepared, estimator: FusionClustering, *, impute: bool = False, tell: Progress) -> Clustered:
     """Cluster a table and fill its holes, from the clusters or as an imputer finds best; Ctrl-C ends it at once."""
-    table, roles, encoding = prepared.table, prepared.roles, prepared.encoding
+    table, encoding = prepared.table, prepared.encoding
     matrix = encoding.matrix
     tell(f"{'filling' if impute else 'clustering'} {matrix.shape[0]:,} rows × {matrix.shape[1]:,} features")
     started = time.perf_counter()
@@ -96,7 +89,7 @@ def cluster(prepared: Prepared, estimator: FusionClustering, *, impute: bool = F
         found = estimator.fit(matrix) if imputer is None else imputer.clustering_
         findings = read_findings(
             found,
-            names=roles.names,
+            names=table.names,
             feature_names=encoding.features,
             units=encoding.units,
             shares=encoding.shares,
@@ -106,10 +99,10 @@ def cluster(prepared: Prepared, estimator: FusionClustering, *, impute: bool = F
     seconds = time.perf_counter() - started
     # Blank rows are reported with their names, convergence by its outcome; features here are not the user's columns.
     ours = (ConvergenceWarning, DataWarning)
-    notes = table.notes + _blank_notes(encoding, roles)
+    notes = table.notes + _blank_notes(encoding, table)
     notes += [] if found.converged_ else ["not converged: take the result with care, or raise --max-iter"]
     notes += sorted({str(w.message) for w in caught if not issubclass(w.category, ours)}) + _unmet(estimator, found)
-    return Clustered(table, roles, encoding, found, findings, imputer, completed, seconds, notes)
+    return Clustered(table, encoding, found, findings, imputer, completed, seconds, notes)
 
 
 def _by_clusters(found: Findings) -> Floats:
@@ -119,11 +112,11 @@ def _by_clusters(found: Findings) -> Floats:
     return completed
 
 
-def _blank_notes(encoding: Encoding, roles: Roles) -> list[str]:
+def _blank_notes(encoding: Encoding, table: Reading) -> list[str]:
     blank = encoding.blank_rows
     if not len(blank):
         return []
-    shown = ", ".join(str(name) for name in roles.names[blank[:5]]) + (", ..." if len(blank) > 5 else "")
+    shown = ", ".join(str(name) for name in table.names[blank[:5]]) + (", ..." if len(blank) > 5 else "")
     rows = "1 row has" if len(blank) == 1 else f"{len(blank)} rows have"
     return [f"{rows} no observed entry ({shown}): labelled -1, as they could belong anywhere"]
 

@@ -14,11 +14,12 @@ from fusewise.cli.running.model import Model
 from fusewise.cli.running.writing import staged, write_csv
 from fusewise.progress import Progress
 from fusewise.saving import save
+from fusewise.tables.asking import Asked
 from fusewise.tables.encoding import center_table, complete, free_name, in_dialect
 from fusewise.tables.errors import InputError
-from fusewise.tables.files import Cells
+from fusewise.tables.grids import Cells, Dialect
 from fusewise.tables.recoding import as_extra
-from fusewise.tables.text import Dialect
+from fusewise.tables.sources import files_of
 
 TABLES = ("labels.csv", "completed.csv", "centers.csv")
 REPORT = "report.html"
@@ -61,24 +62,24 @@ class Fit:
     outputs: Outputs
 
 
-def run_fit(path: Path, model: Model, outputs: Outputs, *, columns: dict[str, Any], standardize: bool,
+def run_fit(path: Path, model: Model, outputs: Outputs, *, asked: Asked, standardize: bool,
             verbose: int = 0, tell: Progress) -> Fit:  # fmt: skip
-    """Read, cluster, write; see ``prepare`` for the columns."""
+    """Read, cluster, write."""
     estimator = model.build(verbose)  # refuses choices out of range before any work is done
-    prepared = prepare(path, estimator, columns=columns, standardize=standardize, tell=tell)
-    with staged(outputs.files, force=outputs.force, sources=[path]) as places:
+    prepared = prepare(path, estimator, asked=asked, standardize=standardize, tell=tell)
+    with staged(outputs.files, force=outputs.force, sources=files_of(path)) as places:
         found = cluster(prepared, estimator, tell=tell)
         tell("writing")
         _write_tables(found, *(places[outputs.folder / name] for name in TABLES))
         if outputs.table is not None:
             shutil.copyfile(path, places[outputs.folder / outputs.table])
         if outputs.save is not None:
-            save(found.model, places[outputs.save], extra=as_extra(found.encoding, found.roles))
+            save(found.model, places[outputs.save], extra=as_extra(found.encoding, found.table))
         if outputs.report:
             tell("writing the report")
             _write_report(found, places[outputs.folder / REPORT], outputs.command)
-    known = found.roles.labels_column
-    ari = None if known is None else agreement(found.table.columns[known], found.model.labels_)
+    known = found.table.labels_column
+    ari = None if known is None else agreement(found.table.cells[known], found.model.labels_)
     return Fit(found, ari, outputs)
 
 
@@ -92,8 +93,8 @@ def label_table(names: Cells, column: str | None, labels: Any, confidence: Any, 
 
 
 def _write_tables(found: Clustered, labels: Path, completed: Path, centers: Path) -> None:
-    table, roles, model = found.table, found.roles, found.model
-    rows = label_table(roles.names, roles.names_column, model.labels_, model.confidence_, table.dialect)
+    table, model = found.table, found.model
+    rows = label_table(table.names, table.names_column, model.labels_, model.confidence_, table.dialect)
     write_csv(labels, rows, table.dialect)
     write_csv(completed, complete(table, found.encoding, found.completed), table.dialect)
     clusters = center_table(found.encoding, model.cluster_centers_, found.sizes, table.dialect)

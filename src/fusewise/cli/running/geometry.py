@@ -2,42 +2,43 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
 from fusewise.cli.errors import blaming_input
-from fusewise.tables.columns import LABELS, find_column, sort_columns
+from fusewise.tables.asking import Asked
 from fusewise.tables.encoding import encode
 from fusewise.tables.errors import InputError
-from fusewise.tables.files import Cells, Table, read_table
+from fusewise.tables.grids import Cells, find_column
+from fusewise.tables.reading import Reading, read, read_grid
+from fusewise.tables.recognising import LABELS
 from fusewise.theory import ClusterGeometry
 
 
-def measure_geometry(
-    path: Path, labels: str, *, drop: list[str], names: str | None, standardize: bool
-) -> ClusterGeometry:
+def measure_geometry(path: Path, labels: str, *, asked: Asked, standardize: bool) -> ClusterGeometry:
     """The geometry of the clusters that `labels` (a column, or a file) makes of a table."""
-    table = read_table(path)
-    inside = labels in table.columns
+    grid = read_grid(path, asked.sheet, asked.sep)
+    inside = labels in grid.written
     if not inside and not Path(labels).exists():
-        find_column(table, labels, "--labels (neither a file nor a column)")
+        find_column(grid.written, labels, "--labels (neither a file nor a column)")
     # With labels from a file, a column of known classes is still no feature: fit does not use it either.
-    roles = sort_columns(table, drop=drop, names=names, labels=labels if inside else None)
-    cells = table.columns[labels] if inside else _from_file(Path(labels), roles.names, table)
+    table = read(path, replace(asked, labels=labels if inside else None), grid)
+    cells = table.cells[labels] if inside else _from_file(Path(labels), table)
     with blaming_input():
-        return ClusterGeometry.from_data(encode(roles.used, standardize=standardize).matrix, _codes(cells))
+        return ClusterGeometry.from_data(encode(table.used, standardize=standardize).matrix, _codes(cells))
 
 
-def _from_file(path: Path, names: Cells, table: Table) -> Cells:
+def _from_file(path: Path, table: Reading) -> Cells:
     """Labels of the table's rows, matched by name where the file has the names, and by order otherwise."""
-    file = read_table(path)
-    candidates = [name for name in file.columns if LABELS.fullmatch(name.lower())] or list(file.columns)[-1:]
-    cells = file.columns[candidates[0]]
-    wanted = list(map(str, names))
-    for name in file.columns:
-        given = list(map(str, file.columns[name]))
+    file = read(path, Asked(decimal=".")).cells  # the decimals of its other columns do not matter here
+    candidates = [name for name in file if LABELS.fullmatch(name.lower())] or list(file)[-1:]
+    cells = file[candidates[0]]
+    wanted = list(map(str, table.names))
+    for name, of in file.items():
+        given = list(map(str, of))
         if name != candidates[0] and sorted(given) == sorted(wanted) and len(set(given)) == len(given):
             where = {row: k for k, row in enumerate(given)}
             return cells[[where[row] for row in wanted]]

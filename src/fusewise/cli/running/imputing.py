@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+
+import numpy as np
 
 from fusewise.cli.running.clustering import Clustered, cluster, prepare
 from fusewise.cli.running.model import Model
 from fusewise.cli.running.writing import staged, write_csv
 from fusewise.progress import Progress
+from fusewise.tables.asking import Asked
 from fusewise.tables.encoding import complete
+from fusewise.tables.sources import files_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,16 +43,16 @@ class Imputation:
         return dict(self.clustered.imputer.held_out_error_)
 
 
-def run_impute(path: Path, out: Path, model: Model, *, columns: dict[str, Any], standardize: bool, force: bool,
+def run_impute(path: Path, out: Path, model: Model, *, asked: Asked, standardize: bool, force: bool,
                tell: Progress) -> Imputation:  # fmt: skip
-    """Read, cluster, fill, write; see ``prepare`` for the columns."""
+    """Read, cluster, fill, write."""
     estimator = model.build()
-    prepared = prepare(path, estimator, columns=columns, standardize=standardize, tell=tell)
-    with staged([out], force=force, sources=[path]) as places:
+    prepared = prepare(path, estimator, asked=asked, standardize=standardize, tell=tell)
+    with staged([out], force=force, sources=files_of(path)) as places:
         found = cluster(prepared, estimator, impute=True, tell=tell)
         tell("writing")
         write_csv(places[out], complete(found.table, found.encoding, found.completed), found.table.dialect)
-    used = {column.name for column in found.roles.used}
-    holes = {name: sum(cell is None for cell in cells) for name, cells in found.table.columns.items()}
-    filled = sum(count for name, count in holes.items() if name in used)
-    return Imputation(found, filled, sum(holes.values()) - filled, out)
+    used = {column.name: column.values for column in found.table.used}
+    filled = sum(int(np.isnan(values).sum()) for values in used.values())
+    left = sum(cell is None for name, cells in found.table.cells.items() if name not in used for cell in cells)
+    return Imputation(found, filled, left, out)

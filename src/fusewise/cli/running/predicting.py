@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -18,18 +18,20 @@ from fusewise.cli.running.writing import staged, write_csv
 from fusewise.observations import as_entries
 from fusewise.progress import Progress
 from fusewise.saving import ModelFileError, SavedModel, load_with_extra
-from fusewise.tables.columns import column_or_none, row_names
+from fusewise.tables.asking import Asked
 from fusewise.tables.encoding import Encoding
 from fusewise.tables.errors import InputError
-from fusewise.tables.files import Table, read_table
+from fusewise.tables.reading import Reading
 from fusewise.tables.recoding import recode
+from fusewise.tables.roles import column_or_none, row_names
+from fusewise.tables.sources import files_of
 
 
 @dataclass(frozen=True, eq=False)
 class Prediction:
     """What was said of each row, ready to be shown."""
 
-    table: Table
+    table: Reading
     encoding: Encoding
     labels: Any
     n_clusters: int
@@ -44,24 +46,23 @@ class Prediction:
         return [int(n) for n in np.bincount(self.labels[self.labels >= 0], minlength=self.n_clusters)]
 
 
-def run_predict(model: Path, path: Path, out: Path, *, names: str | None, labels: str | None, force: bool,
-                tell: Progress) -> Prediction:  # fmt: skip
+def run_predict(model: Path, path: Path, out: Path, *, asked: Asked, on_error: Literal["raise", "missing"],
+                force: bool, tell: Progress) -> Prediction:  # fmt: skip
     """Load, read, predict, write."""
     tell(f"reading {model.name}")
     saved = open_model(model)
     clustering = _clustering(saved, model)
     tell(f"reading {path.name}")
-    table = read_table(path)
-    encoding, notes = recode(saved.model, saved.extra, table)
-    with staged([out], force=force, sources=[path, model]) as places:
+    table, encoding = recode(saved.model, saved.extra, path, asked, on_error)
+    with staged([out], force=force, sources=[*files_of(path), model]) as places:
         tell(f"placing {table.n_rows:,} rows")
         found, confidence = _predict(clustering, encoding.matrix)
-        column = _column(table, names, saved.extra.get("names"), "--names")
-        rows = label_table(row_names(table, column), column, found, confidence, table.dialect)
+        column = _column(table, asked.names, saved.extra.get("names"), "--names")
+        rows = label_table(row_names(table.cells, column, table.n_rows), column, found, confidence, table.dialect)
         write_csv(places[out], rows, table.dialect)
-    known = _column(table, labels, saved.extra.get("labels"), "--labels")
-    ari = None if known is None else agreement(table.columns[known], found)
-    return Prediction(table, encoding, found, int(clustering.n_clusters_), ari, known, table.notes + notes, out)
+    known = _column(table, asked.labels, saved.extra.get("labels"), "--labels")
+    ari = None if known is None else agreement(table.cells[known], found)
+    return Prediction(table, encoding, found, int(clustering.n_clusters_), ari, known, table.notes, out)
 
 
 def open_model(path: Path) -> SavedModel:
@@ -97,8 +98,8 @@ def _predict(model: FusionClustering, matrix: Any) -> tuple[Any, Any]:
     return labels, np.where(entries.row_counts > 0, posterior.max(axis=1), 0.0)
 
 
-def _column(table: Table, asked: str | None, at_fit: Any, option: str) -> str | None:
+def _column(table: Reading, asked: str | Literal[False] | None, at_fit: Any, option: str) -> str | None:
     """The column asked for, or the one used at the fit where the table has it."""
-    if asked is not None:
-        return column_or_none(table, asked, option)
-    return at_fit if at_fit in table.columns else None
+    if asked:
+        return column_or_none(table.cells, asked, option)
+    return at_fit if at_fit in table.cells else None

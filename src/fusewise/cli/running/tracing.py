@@ -18,9 +18,11 @@ from fusewise.cli.running.writing import staged, write_csv
 from fusewise.cli.showing.console import BAR, bar, grid, headed, listed, print_below
 from fusewise.kernels.words import readable
 from fusewise.progress import Progress
+from fusewise.tables.asking import Asked
 from fusewise.tables.encoding import in_dialect
 from fusewise.tables.errors import InputError
-from fusewise.tables.files import Cells
+from fusewise.tables.grids import Cells
+from fusewise.tables.sources import files_of
 from fusewise.views.findings import Step, Trail
 from fusewise.views.plots import FusionPathDisplay
 
@@ -51,12 +53,12 @@ class WayThere:
     files: list[Path]
 
 
-def run_path(path: Path, model: Model, outputs: Outputs, *, columns: dict[str, Any], standardize: bool,
+def run_path(path: Path, model: Model, outputs: Outputs, *, asked: Asked, standardize: bool,
              tell: Progress) -> WayThere:  # fmt: skip
-    """Read, cluster, and write the way that led there; see ``prepare`` for the columns."""
+    """Read, cluster, and write the way that led there."""
     estimator = model.build()
-    prepared = prepare(path, estimator, columns=columns, standardize=standardize, tell=tell)
-    with staged(outputs.files, force=outputs.force, sources=[path]) as places:
+    prepared = prepare(path, estimator, asked=asked, standardize=standardize, tell=tell)
+    with staged(outputs.files, force=outputs.force, sources=files_of(path)) as places:
         found = cluster(prepared, estimator, tell=tell)
         trail = found.findings.trail
         tell("writing")

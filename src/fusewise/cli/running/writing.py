@@ -11,8 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from fusewise.tables.errors import InputError
-from fusewise.tables.files import Cells
-from fusewise.tables.text import Dialect
+from fusewise.tables.grids import Cells, Dialect
 
 
 @contextmanager

@@ -21,8 +21,8 @@ from fusewise.tables.encoding import Encoding
 from fusewise.views.findings import profile_of
 from fusewise.views.wording import traits
 
-#: Clusters, columns of a kind, and notes, listed one by one.
-MOST_LISTED = 12
+#: Clusters, columns and notes that are listed one by one.
+MOST_LISTED, MOST_COLUMNS, MOST_NOTES = 12, 40, 20
 
 
 def fit_data(fit: Fit) -> dict[str, Any]:
@@ -47,21 +47,23 @@ def fit_data(fit: Fit) -> dict[str, Any]:
 
 
 def _table_data(found: Clustered) -> dict[str, Any]:
-    roles = found.roles
-    encoded = [column for column in roles.used if column.categories]
+    table = found.table
+    encoded = [column for column in table.used if column.categories]
+    roles = (table.names_column, table.labels_column)
     return {
         "version": fusewise.__version__,
-        "table": str(found.table.path),
-        "rows": found.table.n_rows,
-        "features": len(roles.used),
+        "table": str(table.path),
+        "rows": table.n_rows,
+        "features": len(table.used),
         "encoded_features": len(found.encoding.features),
         "observed_fraction": found.encoding.observed_fraction,
         "columns": {
-            "numbers": [column.name for column in roles.used if not column.categories],
+            "all": [{"name": c.name, "kind": c.kind, "used": c.used, "why": c.why} for c in table.columns],
+            "numbers": [column.name for column in table.used if not column.categories],
             "encoded": [{"name": c.name, "kind": c.kind, "categories": list(c.categories)} for c in encoded],
-            "unused": [{"name": name, "reason": reason} for name, reason in roles.unused.items()],
-            "names": roles.names_column,
-            "labels": roles.labels_column,
+            "unused": [{"name": c.name, "reason": c.why} for c in table.columns if not c.used and c.name not in roles],
+            "names": table.names_column,
+            "labels": table.labels_column,
         },
     }
 
@@ -81,25 +83,23 @@ def _headline(name: str, rows: int, encoding: Encoding) -> Text:
 
 
 def _columns(found: Clustered) -> Grid:
-    """Columns that are not simply used as numbers, and what became of them."""
-    roles, table = found.roles, grid("dim", "cyan", "")
-    if roles.names_column is not None:
-        table.add_row("row names", _name(roles.names_column), "names the rows in labels.csv")
-    if roles.labels_column is not None:
-        asked = "" if roles.labels_asked else "recognised by its name; "
-        table.add_row("label", _name(roles.labels_column), f"{asked}to score against, never to fit")
-    encoded = [column for column in roles.used if column.categories]
-    for k, column in enumerate(encoded[:MOST_LISTED]):
-        words = ", ".join(map(str, column.categories[:4])) + (", ..." if len(column.categories) > 4 else "")
-        n = len(column.categories)
-        how = "one 0/1 feature" if n == 2 else f"{n} 0/1 features, missing together"
-        table.add_row("encoded" if k == 0 else "", _name(column.name), Text(f"{column.kind} ({words}): {how}"))
-    for k, (name, reason) in enumerate(list(roles.unused.items())[:MOST_LISTED]):
-        table.add_row("not used" if k == 0 else "", _name(name), Text(reason))
-    hidden = max(0, len(encoded) - MOST_LISTED) + max(0, len(roles.unused) - MOST_LISTED)
-    if hidden:
-        table.add_row("", "...", f"and {hidden} more (all of them with --json)")
+    """Every column of the file: what it is, and how it was read or why it is not used."""
+    columns, table = found.table.columns, headed("column", "read as", "", left=("column", "read as"))
+    widths = {block.column.name: len(block.features) for block in found.encoding.blocks}
+    for column in columns[:MOST_COLUMNS]:
+        width = widths.get(column.name, 1)
+        encoded = f"; {width} 0/1 features, missing together" if width > 1 else ""
+        why = Text(("" if column.used else "not used: ") + column.why + encoded)
+        table.add_row(_name(column.name), Text(column.kind, "" if column.used else "dim"), why)
+    if len(columns) > MOST_COLUMNS:
+        table.add_row("...", "", f"and {counted(len(columns) - MOST_COLUMNS, 'more column')} (all of them with --json)")
     return table
+
+
+def _folded(notes: list[str]) -> list[str]:
+    """The first notes, and how many more there are."""
+    more = len(notes) - MOST_NOTES
+    return notes if more <= 0 else [*notes[:MOST_NOTES], f"... and {counted(more, 'more note')} (--json has them all)"]
 
 
 def _clusters(found: Clustered) -> Grid:
@@ -118,12 +118,12 @@ def _clusters(found: Clustered) -> Grid:
 def _facts(fit: Fit) -> Grid:
     found, model, table = fit.clustered, fit.clustered.model, grid("dim", "")
     if fit.ari is not None:
-        table.add_row("agreement", _agreement(fit.ari, found.roles.labels_column))
+        table.add_row("agreement", _agreement(fit.ari, found.table.labels_column))
     settled = "converged" if model.converged_ else "not converged"
     lam = "" if model.fidelity_.constrained else f", lam {model.lam_:.3g}"
     table.add_row("solution", f"{settled}, {found.seconds:.1f} s ({_short(model.penalty_)}{lam})")
     listed(table, "written", list(fit.outputs.files))
-    listed(table, Text("note", "yellow"), found.notes)
+    listed(table, Text("note", "yellow"), _folded(found.notes))
     return table
 
 
@@ -169,7 +169,7 @@ def print_prediction(found: Prediction) -> None:
     if found.ari is not None:
         facts.add_row("agreement", _agreement(found.ari, found.labels_column))
     listed(facts, "written", [found.file])
-    listed(facts, Text("note", "yellow"), found.notes)
+    listed(facts, Text("note", "yellow"), _folded(found.notes))
     print_below(console, clusters, facts)
 
 
@@ -203,5 +203,5 @@ def print_imputation(found: Imputation) -> None:
     if found.left:
         facts.add_row("left", f"{found.left:,} holes, in columns that are not used")
     listed(facts, "written", [found.file])
-    listed(facts, Text("note", "yellow"), done.notes)
+    listed(facts, Text("note", "yellow"), _folded(done.notes))
     print_below(console, _columns(done), facts)

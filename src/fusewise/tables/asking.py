@@ -1,0 +1,86 @@
+"""What a user says of a table beforehand: which columns, what they are, how cells are written."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from fusewise.kernels.words import some_of
+from fusewise.tables.column_kinds import Kind
+from fusewise.tables.deciding import Told, level_key
+from fusewise.tables.errors import InputError
+from fusewise.tables.grids import Grid, find_column
+from fusewise.tables.markers import unmark
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a user says of a table; the first seven as for ``read_table``.
+
+    Attributes
+    ----------
+    only : the columns to use, by name; empty: all.
+    names, labels : the columns that name the rows and that hold known classes; "none" or False: there is none; None:
+        found by their names.
+    """
+
+    sheet: str | int | None = None
+    sep: str | None = None
+    decimal: str | None = None
+    missing: Sequence[str] = ()
+    kinds: Mapping[str, Told] = field(default_factory=dict)
+    ignore: Sequence[str] = ()
+    only: Sequence[str] = ()
+    names: str | Literal[False] | None = None
+    labels: str | Literal[False] | None = None
+
+
+def told_kind(name: str, kind: str | Sequence[Any]) -> Told:
+    """What a user says of a column: a kind, or the levels of an ordered one."""
+    if not isinstance(kind, str):
+        levels = tuple(kind)
+        if len({level_key(level) for level in levels}) < max(2, len(levels)):
+            raise InputError(f"kinds, column {name!r}: an ordered column needs two or more different levels")
+        return Told(Kind.ORDERED, levels)
+    if kind not in set(Kind):
+        raise InputError(f"kinds, column {name!r}: {kind!r} is no kind of column; use one of {', '.join(Kind)}")
+    return Told(Kind(kind))
+
+
+def told_of(grid: Grid, kinds: Mapping[str, Told]) -> dict[str, Told]:
+    """What is known of columns beforehand: what the user says, and else the order that the file declares."""
+    for name in kinds:
+        find_column(grid.written, name, "kinds (--number, --category, --ordered)")
+    told = {name: Told(Kind.ORDERED, tuple(levels)) for name, levels in grid.levels.items()} | dict(kinds)
+    for name, kind in told.items():
+        if kind.kind == Kind.ORDERED and not kind.levels:
+            told[name] = Told(Kind.ORDERED, _natural_levels(name, grid))
+    return told
+
+
+def _natural_levels(name: str, grid: Grid) -> tuple[Any, ...]:
+    """The levels of a column told to be ordered without them: as the file declares, or as numbers grow."""
+    if name in grid.levels:
+        return tuple(grid.levels[name])
+    levels = {level_key(cell) for cell in unmark(grid.written[name]).cells if cell is not None}
+    try:
+        return tuple(sorted(levels, key=float))
+    except ValueError:
+        shown = some_of(sorted(levels), 6)
+        raise InputError(
+            f"column {name!r} is to be ordered, but its order is not given ({shown}): list its levels, the lowest "
+            f"first, in kinds (--ordered '{name}:low<mid<high')"
+        ) from None
+
+
+def left_out_of(grid: Grid, asked: Asked) -> dict[str, str]:
+    """Columns that the user does not want, and why they are not used."""
+    left = {find_column(grid.written, name, "ignore (--drop)"): "left out, as asked" for name in asked.ignore}
+    if asked.only:
+        only = set()
+        for name in asked.only:  # several names with commas between them, unless a column is called so
+            parts = [name] if name in grid.written else [part.strip() for part in name.split(",")]
+            only |= {find_column(grid.written, part, "--columns") for part in parts}
+        left |= {name: "not among the columns asked for" for name in grid.written if name not in only | left.keys()}
+    return left

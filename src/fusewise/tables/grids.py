@@ -1,0 +1,87 @@
+"""The cells of a table as a file holds them, before anything is decided about its columns."""
+
+from __future__ import annotations
+
+import difflib
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fusewise.kernels.words import some_of
+from fusewise.tables.errors import InputError
+
+Cells = npt.NDArray[np.object_]
+
+#: The formats that can be read, for messages.
+READABLE = "a table: CSV, TSV, Parquet, Feather/Arrow, Excel, JSON lines or SQLite"
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How a text file separates its fields and writes its decimals."""
+
+    separator: str = ","
+    decimal: str = "."
+
+
+@dataclass(frozen=True, eq=False)
+class Grid:
+    """The cells of a table as they stand in the file.
+
+    Attributes
+    ----------
+    written : name of each column -> its cells, None where the file itself has no value.
+    separator : between the fields of a text file; None for other formats.
+    levels : columns that the file itself declares as ordered -> their levels, the lowest first.
+    notes : what was assumed in reading the file.
+    """
+
+    written: dict[str, Cells]
+    separator: str | None = None
+    levels: dict[str, list[Any]] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows below the header."""
+        return len(next(iter(self.written.values()), ()))
+
+
+def as_cells(values: Sequence[Any]) -> Cells:
+    """A one-dimensional array of objects, even if the values are sequences."""
+    array = np.empty(len(values), dtype=object)
+    array[:] = values
+    return array
+
+
+def by_column(source: str, header: Sequence[Any], rows: Sequence[Sequence[Any]]) -> dict[str, Cells]:
+    """Rows of cells as named columns; duplicate names are refused."""
+    names = ["" if name is None else str(name).strip() for name in header]
+    refuse_duplicates(source, names)
+    columns = zip(*rows, strict=True) if rows else ((),) * len(names)
+    return {name: as_cells(cells) for name, cells in zip(names, columns, strict=True)}
+
+
+def refuse_duplicates(source: str, names: list[str]) -> None:
+    """Raise where two columns have the same name."""
+    twice = sorted(name for name, count in Counter(names).items() if count > 1)
+    if twice:
+        where = ", ".join(str(k + 1) for k, name in enumerate(names) if name == twice[0])
+        remedy = "give the table a header" if all(name.isdecimal() for name in names) else "rename them"
+        shown = some_of([repr(name) for name in twice])
+        raise InputError(f"{source!r} has duplicate column names: {shown} ({twice[0]!r} is columns {where}); {remedy}")
+
+
+def find_column(names: Iterable[str], name: str, option: str) -> str:
+    """The column that a user names, or an error that lists the columns of the table."""
+    known = list(names)
+    if name in known:
+        return name
+    close = difflib.get_close_matches(name, known, n=1)
+    shown = ", ".join(known[:12]) + (f", ... ({len(known)} in all)" if len(known) > 12 else "")
+    meant = f" (did you mean {close[0]!r}?)" if close else ""
+    raise InputError(f"{option} {name!r}: the table has no such column{meant}; it has {shown}")

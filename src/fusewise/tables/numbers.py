@@ -1,0 +1,165 @@
+"""Numbers as people write them: currencies, percent, units, thousands separators, parentheses, decimal commas."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fusewise.tables.grids import Cells, as_cells
+
+Floats = npt.NDArray[np.float64]
+
+CODES = "AUD|BRL|CAD|CHF|CNY|CZK|DKK|EUR|GBP|HKD|HUF|INR|JPY|KRW|MXN|NOK|NZD|PLN|RUB|SEK|SGD|TRY|USD|ZAR"
+CURRENCY = rf"(?:[^\W\d_]{{0,3}}[$€£¥₹₽₩₺₴₫฿¢₪₦₱]|{CODES}|[Kk]r\.?|Fr\.)"
+#: One word after the number: kg, km/h, °C, m2, %; no digits but an exponent 2 or 3, so that codes such as 4x4 are none.
+UNIT = r"(?:[^\W\d_]|[%‰°\"€$£¥])(?:[^\d\s;:<>=()]{0,11}?(?:m[23]|\^[23])|[^\d\s;:<>=()]{0,11})|m[23]"
+
+#: Characters that are written in several ways, as one.
+ALIKE = str.maketrans(
+    {"\u00a0": " ", "\u2009": " ", "\u202f": " ", "\u2007": " ", "’": "'", "´": "'", "−": "-", "–": "-"}
+)
+
+INFINITE = re.compile(r"[-+]?inf(inity)?", re.I)
+
+#: At least half of a column's numbers must carry a unit for it to be one; below, it is a stray word.
+LEAST_UNIT_SHARE = 0.5
+
+
+def _body(decimal: str, group: str) -> str:
+    """Digits in groups of three (or, as in India, of two before the last three) or in one run, then decimals."""
+    grouped = rf"\d{{1,3}}(?:(?P<g>[{group} '])\d{{3}})(?:(?P=g)\d{{3}})*|\d{{1,2}}(?:,\d{{2}})+,\d{{3}}"
+    whole = grouped if group == "," else grouped.partition("|")[0]
+    return rf"(?P<body>(?:(?:{whole}|\d+)(?:{decimal}\d*)?|{decimal}\d+)(?:[eE][-+]?\d+)?)"
+
+
+def _number(body: str) -> re.Pattern[str]:
+    before = rf"(?P<open>\()?(?P<sign>[-+])?(?P<before>{CURRENCY} ?)?(?P<inner>[-+])?"
+    return re.compile(rf"{before}{body}(?P<after> ?(?:{UNIT}|{CURRENCY}))?(?P<close>\))?")
+
+
+NUMBER = {".": _number(_body(r"\.", ",")), ",": _number(_body(",", r"\."))}
+
+#: Whatever might be a number in either convention, to see how its decimals are written.
+LOOSE = _number(r"(?P<body>[\d.,' ]*\d[\d.,' ]*(?:[eE][-+]?\d+)?)")
+UNSURE = re.compile(r"[1-9]\d{0,2}[.,]\d{3}")
+
+#: Plain numbers, whose decimal sign is seen without parsing them in both conventions.
+WHOLE = re.compile(r"[-+]?\d+")
+SURE = re.compile(r"[-+]?(?:\d*[.,](?:\d\d?|\d{4,})|0?[.,]\d+)(?:[eE][-+]?\d+)?")
+
+
+@dataclass(frozen=True, eq=False)
+class Numbers:
+    """A column read as numbers.
+
+    Attributes
+    ----------
+    values : NaN where missing, and where a cell is no number.
+    odd : rows of the cells that are no numbers.
+    affix : what stands before and after each number: a currency, a unit, a percent sign.
+    """
+
+    values: Floats
+    odd: list[int]
+    affix: tuple[str, str] = ("", "")
+
+
+def read_numbers(cells: Cells, decimal: str) -> Numbers:
+    """Read the cells of a column (None: missing) as numbers with the given decimal sign."""
+    values = plain_numbers(cells, decimal)
+    if values is not None:
+        return Numbers(values, [])
+    known = {cell: _parse(cell, decimal) for cell in {cell for cell in cells if isinstance(cell, str)}}
+    parsed = [known[cell] if isinstance(cell, str) else _native(cell) for cell in cells]
+    units = Counter(_unit(found[1]) for found in parsed if found is not None)
+    unit = _common_unit(units)
+    # Beside amounts in kg a bare number is one too; beside percentages it might be a share.
+    accepted = {unit} if unit == "%" else {unit, ""}
+    values, odd = np.full(len(cells), np.nan), []
+    for row, (cell, found) in enumerate(zip(cells, parsed, strict=True)):
+        if found is not None and _unit(found[1]) in accepted:
+            values[row] = found[0]
+        elif cell is not None:
+            odd.append(row)
+    styles = Counter(found[1] for found in parsed if found is not None and _unit(found[1]) == unit)
+    return Numbers(values, odd, styles.most_common(1)[0][0] if styles else ("", ""))
+
+
+def _common_unit(units: Counter[str]) -> str:
+    named = [(count, unit) for unit, count in units.items() if unit]
+    count, unit = max(named, default=(0, ""))
+    return unit if count >= LEAST_UNIT_SHARE * units.total() else ""
+
+
+def plain_numbers(cells: Cells, decimal: str) -> Floats | None:
+    """All cells at once, where they are plain numbers; None where one is not."""
+    try:
+        if decimal == ",":
+            if any(isinstance(cell, str) and "." in cell for cell in cells):
+                return None
+            cells = as_cells([cell.replace(",", ".") if isinstance(cell, str) else cell for cell in cells])
+        values = cells.astype(np.float64)
+    except (TypeError, ValueError):
+        return None
+    # Python reads 1_000 as a number; people do not.
+    return None if any(isinstance(cell, str) and "_" in cell for cell in cells) else values
+
+
+Found = tuple[float, tuple[str, str]]
+
+
+def _native(cell: Any) -> Found | None:
+    """A cell that is not text: a number of the file itself."""
+    if cell is None or isinstance(cell, bool | np.bool_):
+        return None
+    try:
+        return float(cell), ("", "")
+    except (TypeError, ValueError):
+        return None
+
+
+def _parse(text: str, decimal: str) -> Found | None:
+    """A number and what stands before and after it; None for anything else."""
+    text = text.strip().translate(ALIKE)
+    if INFINITE.fullmatch(text):
+        return float(text), ("", "")
+    found = NUMBER[decimal].fullmatch(text)
+    if found is None or bool(found["open"]) != bool(found["close"]) or (found["sign"] and found["inner"]):
+        return None
+    digits = re.sub(r"[^\d.eE+-]", "", found["body"].replace("." if decimal == "," else ",", "").replace(",", "."))
+    negative = found["open"] is not None or "-" in ((found["sign"] or "") + (found["inner"] or ""))
+    value = float(digits)
+    return (-value if negative else value), (found["before"] or "", found["after"] or "")
+
+
+def _unit(affix: tuple[str, str]) -> str:
+    """What tells units apart: not blanks, nor the s of a plural."""
+    unit = (affix[0] + affix[1]).replace(" ", "")
+    return unit[:-1] if len(unit) > 3 and unit.endswith("s") else unit
+
+
+def decimal_sign(text: str) -> str | None:
+    """Which sign a number has before its decimals: "." or ","; "" for neither, "?" for either; None: no number."""
+    if WHOLE.fullmatch(text):
+        return ""
+    if SURE.fullmatch(text):
+        return "." if "." in text else ","
+    text = text.strip().translate(ALIKE)
+    if INFINITE.fullmatch(text):
+        return ""
+    found = LOOSE.fullmatch(text)
+    if found is None:
+        return None
+    body = found["body"]
+    signs = [sign for sign in body if sign in ".,"]
+    if UNSURE.fullmatch(body):
+        return "?"
+    readable = [sign for sign in ".," if _parse(body, sign) is not None]
+    if len(readable) == 2:
+        return signs[0] if signs else ""
+    return readable[0] if readable else None

@@ -1,0 +1,231 @@
+"""``read_table``: the one door from a file to a typed table, for Python and for the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fusewise.kernels.words import counted, some_of
+from fusewise.tables.asking import Asked, left_out_of, told_kind, told_of
+from fusewise.tables.binary import read_binary, reader_of
+from fusewise.tables.column_kinds import Column, Kind
+from fusewise.tables.deciding import FLAGS, Decision, Told, decide, left_out, level_key, refuse_too_large
+from fusewise.tables.decimals import decide_decimal
+from fusewise.tables.errors import InputError
+from fusewise.tables.grids import Cells, Dialect, Grid
+from fusewise.tables.markers import Unmarked, own_levels, unmark
+from fusewise.tables.roles import labels_column, names_column, row_names
+from fusewise.tables.sources import open_source
+from fusewise.tables.text import read_text
+
+
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """A table as it was read.
+
+    Attributes
+    ----------
+    path : of the file, as given.
+    columns : how each column of the file was read.
+    cells : name -> cells, None where missing.
+    written : the same cells as they stand in the file, to be handed back unchanged.
+    dialect : how the file writes numbers; results are written the same way.
+    notes : what was assumed, and what looks suspicious.
+    names_column, labels_column : the columns that name the rows and hold known classes; None where there is none.
+    """
+
+    path: Path
+    columns: tuple[Column, ...]
+    cells: dict[str, Cells]
+    written: dict[str, Cells]
+    dialect: Dialect
+    notes: list[str]
+    names_column: str | None = None
+    labels_column: str | None = None
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows below the header."""
+        return len(next(iter(self.written.values())))
+
+    @property
+    def used(self) -> list[Column]:
+        """The columns to cluster by; at least one, or an error that says why not for each."""
+        used = [column for column in self.columns if column.used]
+        if used:
+            return used
+        if all(cell is None for cells in self.cells.values() for cell in cells):
+            raise InputError(f"every entry of {str(self.path)!r} is missing")
+        reasons = [f"\n  {column.name}: {column.why}" for column in self.columns[:12]]
+        raise InputError(f"no column of {str(self.path)!r} can be used to cluster by" + "".join(reasons))
+
+    @property
+    def names(self) -> Cells:
+        """Name of each row, or its number from 1."""
+        return row_names(self.cells, self.names_column, self.n_rows)
+
+    @cached_property
+    def frame(self) -> Any:
+        """The columns that are used, as a pandas frame.
+
+        Numbers are float64, categories ``category``, ordered ones an ordered ``category``, flags ``boolean``; missing
+        values are NaN or NA.
+        """
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise InputError('a frame needs pandas: pip install "fusewise[frames]"') from error
+        columns = {column.name: _typed(column) for column in self.columns if column.used}
+        return pd.DataFrame(columns, index=pd.RangeIndex(self.n_rows))
+
+
+def _typed(column: Column) -> Any:
+    import pandas as pd
+
+    if column.kind == Kind.NUMBER:
+        return column.values
+    codes = np.where(np.isnan(column.values), -1, column.values).astype(int)
+    if column.kind == Kind.FLAG and {level_key(level, Kind.FLAG) for level in column.categories} in FLAGS:
+        return pd.array([None if code < 0 else bool(code) for code in codes], dtype="boolean")
+    return pd.Categorical.from_codes(codes, list(column.categories), ordered=column.kind == Kind.ORDERED)
+
+
+def read_table(
+    path: str | Path,
+    *,
+    sheet: str | int | None = None,
+    sep: str | None = None,
+    decimal: str | None = None,
+    missing: Iterable[Any] = (),
+    kinds: Mapping[str, str | Sequence[Any]] | None = None,
+    ignore: Iterable[str] = (),
+) -> Reading:
+    r"""Read a table, decide what each of its columns is, and say why.
+
+    Parameters
+    ----------
+    path : CSV, TSV or text separated by semicolons or pipes, Parquet, Feather/Arrow, Excel, JSON lines or SQLite
+        (``file.db::table``), also compressed (gz, xz, bz2, zip, zst); ``-`` is standard input.
+    sheet : of an Excel file: its name, or its number from 1. Needed where several sheets have cells.
+    sep : separator of a text file. By default it is found from the file.
+    decimal : "." or ",". By default it is found from all columns of the file together; where ``1.234`` could be 1.234
+        or 1234 and nothing decides, an error asks for it.
+    missing : further markers of missing values, such as ``-99`` or ``"unknown"``.
+    kinds : name of a column -> its kind ("number", "category", "flag", ...; see ``Kind``), or the list of levels of an
+        ordered column, the lowest first.
+    ignore : columns to leave out.
+
+    Returns
+    -------
+    Reading
+        Its ``frame`` has the columns that are used; ``columns`` says of every column of the file its ``name``, its
+        ``kind``, whether it is ``used``, and ``why``; ``notes`` says what was assumed and what looks suspicious.
+
+    Raises
+    ------
+    InputError
+        One line that says what is wrong, where (row, column), and what to do.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "cars.csv")
+    >>> _ = path.write_text("price;seats\n9.693,45;5\n44.598;5\n12.000;7\n?;7\n")
+    >>> reading = read_table(path)
+    >>> reading.frame["price"].tolist()
+    [9693.45, 44598.0, 12000.0, nan]
+    >>> reading.columns[0].why
+    "9693.45 to 44598; 1 missing ('?')"
+    """
+    told = {name: told_kind(name, kind) for name, kind in (kinds or {}).items()}
+    return read(path, Asked(sheet, sep, decimal, tuple(map(str, missing)), told, tuple(ignore)))
+
+
+def read_grid(path: str | Path, sheet: str | int | None = None, sep: str | None = None) -> Grid:
+    """The cells of a file, whatever its format; at least one row."""
+    source = open_source(path)
+    reader = reader_of(source)
+    if reader is not None:
+        grid = read_binary(source, *reader, sheet)
+    elif sheet is not None or source.part is not None:
+        what = f"sheet (--sheet) {sheet!r}" if sheet is not None else f"'::{source.part}'"
+        raise InputError(f"{what}: {source.name!r} is a text file, and has neither sheets nor tables")
+    else:
+        grid = read_text(source, sep)
+    if grid.n_rows == 0:
+        header = some_of([repr(name) for name in grid.written])
+        raise InputError(f"{source.name!r} has a header ({header}) and no rows below it")
+    return grid
+
+
+def read(path: str | Path, asked: Asked, grid: Grid | None = None) -> Reading:
+    """Read a table as asked; see ``read_table``. Its cells may be given, where they were read before."""
+    if asked.decimal not in (None, ".", ","):
+        raise InputError(f"decimal (--decimal) must be '.' or ',', got {asked.decimal!r}")
+    grid = read_grid(path, asked.sheet, asked.sep) if grid is None else grid
+    told, left = told_of(grid, asked.kinds), left_out_of(grid, asked)
+    drafts = {name: _unmarked(cells, asked.missing, told.get(name)) for name, cells in grid.written.items()}
+    voting = {name: draft.cells for name, draft in drafts.items() if name not in left and _votes(told.get(name))}
+    decimal = asked.decimal or decide_decimal(voting, grid.separator)
+    decided = {
+        name: decide(name, draft, decimal, None if name in left else told.get(name)) for name, draft in drafts.items()
+    }
+    _put_levels_back(grid, drafts, decided, decimal, asked.missing, told, left)
+    cells = {name: draft.cells for name, draft in drafts.items()}
+    free = [name for name in cells if name not in left and name not in told]
+    names = names_column(cells, free, asked.names)
+    classes = next((name for name, kind in told.items() if kind.kind == Kind.LABEL), asked.labels)
+    labels = labels_column(cells, [name for name in free if name != names], classes)
+    for name in left:
+        decided[name] = left_out(decided[name][0], left[name]), []
+    if names is not None:
+        decided[names] = left_out(decided[names][0], "names the rows", Kind.IDENTIFIER), []
+    if labels is not None:
+        how = "" if classes else "recognised by its name; "
+        why = f"known classes: {how}to score against, never to fit"
+        decided[labels] = left_out(decided[labels][0], why, Kind.LABEL), []
+    columns = tuple(column for column, _ in decided.values())
+    for column in columns:
+        if column.used:
+            refuse_too_large(column)
+    notes = grid.notes + [note for _, of in decided.values() for note in of]
+    return Reading(
+        Path(path), columns, cells, grid.written, Dialect(grid.separator or ",", decimal), notes, names, labels
+    )
+
+
+def _unmarked(written: Cells, missing: Sequence[str], told: Told | None) -> Unmarked:
+    if told is None:
+        return unmark(written, missing)
+    return unmark(written, (*missing, *told.missing), {level_key(level) for level in told.levels})
+
+
+def _votes(told: Told | None) -> bool:
+    """Whether a column has a say in the decimal sign of the file."""
+    return told is None or told.kind == Kind.NUMBER
+
+
+def _put_levels_back(
+    grid: Grid, drafts: dict[str, Unmarked], decided: dict[str, Decision], decimal: str, missing: Sequence[str],
+    told: Mapping[str, Told], left: dict[str, str],
+) -> None:  # fmt: skip
+    """Decide again on text columns in which a marker is a level of its own; `drafts` and `decided` are changed."""
+    everywhere = {word for draft in drafts.values() for word in draft.markers}
+    valued = {name for name, (column, _) in decided.items() if column.kind in (Kind.NUMBER, Kind.FLAG, Kind.DATE)}
+    in_values = {word for name in valued for word in drafts[name].markers}
+    settled = {name for name, kind in told.items() if kind.levels or kind.fixed or kind.kind == Kind.NUMBER}
+    for name in [name for name in decided if name not in valued | settled | left.keys()]:
+        levels = own_levels(drafts[name], everywhere, in_values)
+        again = unmark(grid.written[name], missing, levels)
+        column, notes = decide(name, again, decimal, told.get(name)) if levels else decided[name]
+        if levels and column.used:
+            words = some_of([f"{word!r} ({counted(drafts[name].markers[word], 'cell')})" for word in levels])
+            notes.append(
+                f"column {name!r}: {words} was kept as one of its values; name it in missing (--missing) if not"
+            )
+            drafts[name], decided[name] = again, (column, notes)

@@ -1,0 +1,128 @@
+"""Honest rules for columns that look like values and are not: identifiers, postcodes, telephone numbers, dates."""
+
+from __future__ import annotations
+
+import datetime
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from fusewise.tables.numbers import Floats
+
+ROW_NAMES = re.compile(
+    r"|index|unnamed: 0|rows?|samples?|subject|patient|participant|respondent"
+    r"|(row|sample|subject|patient|participant|respondent|record|case|customer|client|user|order|product|item"
+    r"|employee|student|account|transaction|passenger|member)?[ _.-]?(id|name)s?"
+    r"|uuid|guid|(serial|account|customer|order|invoice|record)[ _.-]?(no|nr|num|number)\.?"
+)
+LABELS = re.compile(r"labels?|class(es)?|target|species|clusters?|cultivar|diagnosis|truth|ground[ _-]?truth")
+POSTCODES = re.compile(r"(.* )?(zip|zip ?code|post ?code|postal ?code|plz|postleitzahl|pin ?code)")
+TELEPHONES = re.compile(r"(.* )?(phone|telephone|tel|mobile|cell ?phone|fax|telefon|handy)( ?(no|nr|number))?")
+TIMES = re.compile(r"(.* )?(date|time|timestamp|datum|when|created|updated|modified)( utc)?|.+ at")
+
+MONTH = r"(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
+DATE = re.compile(
+    r"(\d{1,4}([-/.])\d{1,2}\2\d{1,4}([ T].*)?"
+    rf"|\d{{1,2}}[ -]{MONTH}[ -]\d{{2,4}}( .*)?|{MONTH} \d{{1,2}}(st|nd|rd|th)?,? \d{{4}}( .*)?|{MONTH}[ -]\d{{2,4}}"
+    r"|\d{4}-(0[1-9]|1[0-2])|\d{4}-W\d{2}|\d{4}[ -]?Q[1-4]|([01]?\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d+)?)?( ?[ap]m)?)",
+    re.I,
+)
+PHONE = re.compile(r"(\+|00)\d[\d ()/.-]{6,18}\d|\(?0?\d{2,5}\)?[ /.-]\d{3,4}[ .-]\d{3,5}|\(0\d{1,5}\) ?[\d -]{4,12}")
+CODE = re.compile(r"0\d+")
+DIGITS = re.compile(r"\d+")
+
+#: Rows from which on a column that counts them is taken for a count.
+LEAST_COUNTED = 20
+
+#: Digits from which on whole numbers of one length that never repeat are identifiers (account numbers, ISBN).
+LONG_CODE = 10
+
+Test = Callable[[Any], bool]
+
+
+def words_of(name: str) -> str:
+    """A column's name in lower case, its parts separated by single blanks: zipCode, ZIP_CODE -> zip code."""
+    parted = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)
+    return re.sub(r"[\s_.\-/:]+", " ", parted).strip().lower()
+
+
+def share(cells: Sequence[Any], test: Test) -> float:
+    """The share of cells that pass a test."""
+    return sum(map(test, cells)) / len(cells)
+
+
+def is_date(cell: Any) -> bool:
+    """A date or a time, as a value of its own type or as text."""
+    if isinstance(cell, str):
+        return DATE.fullmatch(cell) is not None
+    return isinstance(cell, datetime.date | datetime.time | datetime.timedelta | np.datetime64 | np.timedelta64)
+
+
+def is_called_id(name: str) -> bool:
+    """Whether a name is one that row names have."""
+    return ROW_NAMES.fullmatch(name.lower()) is not None
+
+
+def odd_numbers(name: str, values: Floats) -> tuple[str, str] | None:
+    """Whole numbers that are no amounts: the kind ("identifier" or "date") and why; None for amounts.
+
+    Parameters
+    ----------
+    values : of the column, NaN where missing.
+    """
+    seen = values[~np.isnan(values)]
+    if not (np.abs(seen) < 2**63).all() or (seen < 0).any() or (seen != np.floor(seen)).any():
+        return None
+    called = words_of(name)
+    if POSTCODES.fullmatch(called):
+        return "identifier", "postcodes, by the column's name: places, not amounts"
+    if TELEPHONES.fullmatch(called) and (seen >= 1e5).all():
+        return "identifier", "telephone numbers, by the column's name"
+    if _are_dates(seen):
+        return "date", "dates written as whole numbers, such as 20240131: turn them into days to use them"
+    if TIMES.fullmatch(called) and (seen >= 5e8).all() and (seen < 3e9).all():
+        return "date", "times in seconds since 1970, by the column's name and range: turn them into hours to use them"
+    if len(np.unique(seen)) < len(seen):
+        return None
+    if is_called_id(name):
+        return "identifier", "whole numbers that never repeat in a column named as identifiers are"
+    if len(seen) == len(values) >= LEAST_COUNTED and (np.diff(values) == 1).all():
+        return "identifier", "counts the rows: each number is one more than the last"
+    if len(seen) > 1 and seen.min() >= 10 ** (LONG_CODE - 1) and len({len(str(int(value))) for value in seen}) == 1:
+        return "identifier", f"whole numbers of {len(str(int(seen[0])))} digits that never repeat"
+    return None
+
+
+def _are_dates(seen: Floats) -> bool:
+    """Whether all numbers are dates from 1800 to 2199 written as YYYYMMDD or YYYYMMDDhhmmss, not all alike."""
+    if len(seen) < 2 or not (((seen >= 18e6) & (seen < 22e6)) | ((seen >= 18e12) & (seen < 22e12))).all():
+        return False
+    try:
+        for value in np.unique(seen):
+            datetime.datetime.strptime(str(int(value))[:8], "%Y%m%d")
+    except ValueError:
+        return False
+    return True
+
+
+def odd_text(name: str, seen: Sequence[Any]) -> tuple[str, str] | None:
+    """Text that is no category: dates, telephone numbers, postcodes: the kind and why; None for other text."""
+    if share(seen, is_date) > 0.8:
+        return "date", "dates: turn them into numbers (such as days) to use them"
+    texts = [str(cell) for cell in seen]
+    called = words_of(name)
+    if POSTCODES.fullmatch(called) and share(texts, lambda text: any(map(str.isdigit, text))) > 0.8:
+        return "identifier", "postcodes, by the column's name: places, not amounts"
+    named = TELEPHONES.fullmatch(called) and share(texts, lambda text: sum(map(str.isdigit, text)) >= 6) > 0.8
+    if named or share(texts, lambda text: PHONE.fullmatch(text) is not None) > 0.8:
+        return "identifier", "telephone numbers"
+    return None
+
+
+def are_codes(seen: Sequence[Any]) -> bool:
+    """Whether a column holds digits only, some with a zero before them, as keys have and amounts do not."""
+    texts = [cell for cell in seen if isinstance(cell, str)]
+    coded = any(CODE.fullmatch(text) for text in texts)
+    return coded and len(texts) == len(seen) and all(DIGITS.fullmatch(text) for text in texts)

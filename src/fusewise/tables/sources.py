@@ -1,0 +1,144 @@
+"""From what a user names to bytes: a file, a compressed file, standard input, one table of a database."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import lzma
+import sys
+import zipfile
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePath
+
+from fusewise.kernels.words import counted, some_of
+from fusewise.tables.errors import InputError
+from fusewise.tables.grids import READABLE
+
+STANDARD_INPUT = "-"
+
+
+@dataclass(frozen=True)
+class Source:
+    """The content of a table's file.
+
+    Attributes
+    ----------
+    name : for messages: the path as given.
+    suffix : of the file's name in lower case, without that of a compression.
+    data : its bytes, decompressed.
+    part : what follows ``::`` in the name: a table of a database, or a file of a zip archive.
+    """
+
+    name: str
+    suffix: str
+    data: bytes
+    part: str | None = None
+
+
+def file_and_part(path: str | Path) -> tuple[Path, str | None]:
+    """``file.db::table`` -> the file, and the table in it (None where none is named)."""
+    text = str(path)
+    if "::" in text and not Path(text).exists():
+        file, _, part = text.rpartition("::")
+        return Path(file), part
+    return Path(text), None
+
+
+def files_of(path: str | Path) -> list[Path]:
+    """The file that a table is read from, as a list; empty for standard input."""
+    return [] if str(path) == STANDARD_INPUT else [file_and_part(path)[0]]
+
+
+def stem_of(path: str | Path) -> str:
+    """What results are named after: ``data`` for data.csv.gz, the table for a database, ``stdin`` for ``-``."""
+    if str(path) == STANDARD_INPUT:
+        return "stdin"
+    file, part = file_and_part(path)
+    name = PurePath(part or file.name)
+    while name.suffix.lower() in COMPRESSED_SUFFIXES and PurePath(name.stem).suffix:
+        name = PurePath(name.stem)
+    return name.stem
+
+
+def open_source(path: str | Path) -> Source:
+    """The bytes of a table, decompressed; anything that cannot be read is refused with its reason."""
+    file, part = file_and_part(path)
+    if str(path) == STANDARD_INPUT:
+        source = Source("standard input", "", sys.stdin.buffer.read())
+    else:
+        source = Source(str(path), file.suffix.lower(), _bytes_of(file), part)
+    for _ in range(3):  # a compressed file inside a zip archive, at most
+        source, before = _decompressed(source, file), source
+        if source is before:
+            break
+    if not source.data.strip():
+        raise InputError(f"{source.name!r} is empty: nothing to read")
+    return source
+
+
+def _bytes_of(file: Path) -> bytes:
+    if not file.exists():
+        raise InputError(f"there is no file {str(file)!r}")
+    if file.is_dir():
+        raise InputError(f"{str(file)!r} is a folder: give {READABLE}")
+    try:
+        return file.read_bytes()
+    except OSError as error:
+        raise InputError(f"cannot read {str(file)!r}: {error.strerror}") from error
+
+
+def _decompressed(source: Source, file: Path) -> Source:
+    """The source with one layer of compression removed; itself where there is none."""
+    if source.data[:4] == b"PK\x03\x04":
+        return _unzipped(source)
+    found = next((known for known in COMPRESSIONS if source.data.startswith(known[0])), None)
+    if found is None:
+        return source
+    _, kind, decompress = found
+    try:
+        data = decompress(source.data)
+    except (OSError, EOFError, ValueError, lzma.LZMAError, zlib.error) as error:
+        raise InputError(f"{source.name!r} is not a readable {kind} file (truncated or damaged?): {error}") from error
+    inner = Path(file.stem).suffix.lower() if source.suffix in COMPRESSED_SUFFIXES else source.suffix
+    return replace(source, suffix=inner, data=data)
+
+
+def _unzipped(source: Source) -> Source:
+    """The only file of a zip archive, or the one named after ``::``; a workbook is left as it is."""
+    try:
+        archive = zipfile.ZipFile(io.BytesIO(source.data))
+        names = [info.filename for info in archive.infolist() if not info.is_dir()]
+        if "[Content_Types].xml" in names:
+            return source if source.suffix in (".xlsx", ".xlsm") else replace(source, suffix=".xlsx")
+        names = [name for name in names if not name.startswith("__MACOSX/")]
+        chosen = names[0] if source.part is None and len(names) == 1 else source.part
+        if chosen not in names:
+            listed = some_of([repr(name) for name in names]) or "none"
+            raise InputError(f"{source.name!r} holds {counted(len(names), 'file')} ({listed}): name one as ZIP::FILE")
+        return Source(source.name, PurePath(chosen).suffix.lower(), archive.read(chosen))
+    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, zlib.error, EOFError) as error:
+        if source.suffix in (".xlsx", ".xlsm"):
+            return source  # the reader of workbooks says what is wrong
+        raise InputError(f"{source.name!r} is not a readable zip file (truncated or damaged?): {error}") from error
+
+
+def _zstd(data: bytes) -> bytes:
+    try:
+        import pyarrow as pa
+    except ImportError as error:
+        raise InputError('reading .zst files needs pyarrow: pip install "fusewise[cli]"') from error
+    with pa.CompressedInputStream(pa.BufferReader(data), "zstd") as stream:
+        return bytes(stream.read())
+
+
+#: First bytes of a compressed file, what it is called, and how it is decompressed.
+COMPRESSIONS: tuple[tuple[bytes, str, Callable[[bytes], bytes]], ...] = (
+    (b"\x1f\x8b", "gzip", gzip.decompress),
+    (b"\xfd7zXZ\x00", "xz", lzma.decompress),
+    (b"BZh", "bzip2", bz2.decompress),
+    (b"\x28\xb5\x2f\xfd", "zstd", _zstd),
+)
+COMPRESSED_SUFFIXES = (".gz", ".xz", ".bz2", ".zst", ".zip")
