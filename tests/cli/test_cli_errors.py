@@ -17,7 +17,6 @@ FILES = {
     "nothing after the mark of UTF-8": (b"\xef\xbb\xbf\r\n", "is empty"),
     "nothing after the mark of UTF-16": (b"\xff\xfe", "is empty"),
     "nothing after the separator": (b"sep=;\r\n", "is empty"),
-    "utf-16 without its mark": ("a,b\n1,2\n3,4\n".encode("utf-16-le"), "UTF-16 without its mark"),
     "utf-16 cut short": ("a,b\n1,2\n3,4\n".encode("utf-16")[:-1], "begins as UTF-16 and does not go on so"),
     "binary": (b"\x00\x01\x02PNG\xff", "binary data"),
     "json": (b'{"a": [1, 2]}', "looks like JSON"),

@@ -67,7 +67,7 @@ def test_mixed_columns_are_recognised_and_said(run, mixed):
     assert columns["numbers"] == ["a", "b", "c", "d"]
     assert [(c["name"], c["kind"], c["categories"]) for c in columns["encoded"]] == [
         ("colour", "category", ["blue", "green", "red"]),
-        ("wet", "boolean", ["no", "Yes"]),
+        ("wet", "flag", ["no", "Yes"]),
     ]
     reasons = {c["name"]: c["reason"] for c in columns["unused"]}
     assert reasons["day"].startswith("dates")

@@ -19,7 +19,7 @@ TableFile = Annotated[
     Path,
     typer.Argument(
         metavar="TABLE",
-        help="CSV, TSV, Excel, Parquet, Feather, JSON lines, SQLite (FILE::TABLE), also compressed; - reads standard input.",
+        help="CSV, TSV, Excel, Parquet, Feather, JSON lines, SQLite (FILE::TABLE), also compressed; -: standard input.",
     ),
 ]
 

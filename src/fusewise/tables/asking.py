@@ -51,7 +51,7 @@ def told_kind(name: str, kind: str | Sequence[Any]) -> Told:
 def told_of(grid: Grid, kinds: Mapping[str, Told]) -> dict[str, Told]:
     """What is known of columns beforehand: what the user says, and else the order that the file declares."""
     for name in kinds:
-        find_column(grid.written, name, "kinds (--number, --category, --ordered)")
+        find_column(grid.written, name, "kinds or --number, --category, --ordered")
     told = {name: Told(Kind.ORDERED, tuple(levels)) for name, levels in grid.levels.items()} | dict(kinds)
     for name, kind in told.items():
         if kind.kind == Kind.ORDERED and not kind.levels:
@@ -76,7 +76,7 @@ def _natural_levels(name: str, grid: Grid) -> tuple[Any, ...]:
 
 def left_out_of(grid: Grid, asked: Asked) -> dict[str, str]:
     """Columns that the user does not want, and why they are not used."""
-    left = {find_column(grid.written, name, "ignore (--drop)"): "left out, as asked" for name in asked.ignore}
+    left = {find_column(grid.written, name, "ignore or --drop"): "left out, as asked" for name in asked.ignore}
     if asked.only:
         only = set()
         for name in asked.only:  # several names with commas between them, unless a column is called so

@@ -91,9 +91,11 @@ def read_numbers(cells: Cells, decimal: str) -> Numbers:
 
 
 def _common_unit(units: Counter[str]) -> str:
+    """The unit of a column: that of at least half of its numbers, or a currency, if it is the only one."""
     named = [(count, unit) for unit, count in units.items() if unit]
     count, unit = max(named, default=(0, ""))
-    return unit if count >= LEAST_UNIT_SHARE * units.total() else ""
+    alone = len(named) == 1 and re.fullmatch(CURRENCY, unit)
+    return unit if alone or count >= LEAST_UNIT_SHARE * units.total() else ""
 
 
 def plain_numbers(cells: Cells, decimal: str) -> Floats | None:

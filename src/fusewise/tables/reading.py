@@ -92,7 +92,7 @@ def _typed(column: Column) -> Any:
     codes = np.where(np.isnan(column.values), -1, column.values).astype(int)
     if column.kind == Kind.FLAG and {level_key(level, Kind.FLAG) for level in column.categories} in FLAGS:
         return pd.array([None if code < 0 else bool(code) for code in codes], dtype="boolean")
-    return pd.Categorical.from_codes(codes, list(column.categories), ordered=column.kind == Kind.ORDERED)
+    return pd.Categorical.from_codes(codes, pd.Index(column.categories), ordered=column.kind == Kind.ORDERED)
 
 
 def read_table(

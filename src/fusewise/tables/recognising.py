@@ -23,8 +23,9 @@ TELEPHONES = re.compile(r"(.* )?(phone|telephone|tel|mobile|cell ?phone|fax|tele
 TIMES = re.compile(r"(.* )?(date|time|timestamp|datum|when|created|updated|modified)( utc)?|.+ at")
 
 MONTH = r"(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
+DAY, MONTH_NUMBER = r"(?:0?[1-9]|[12]\d|3[01])", r"(?:0?[1-9]|1[0-2])"
 DATE = re.compile(
-    r"(\d{1,4}([-/.])\d{1,2}\2\d{1,4}([ T].*)?"
+    rf"((?:[12]\d{{3}}([-/.]){MONTH_NUMBER}\2{DAY}|{DAY}([-/.]){DAY}\3(?:\d{{4}}|\d\d))([ T].*)?"
     rf"|\d{{1,2}}[ -]{MONTH}[ -]\d{{2,4}}( .*)?|{MONTH} \d{{1,2}}(st|nd|rd|th)?,? \d{{4}}( .*)?|{MONTH}[ -]\d{{2,4}}"
     r"|\d{4}-(0[1-9]|1[0-2])|\d{4}-W\d{2}|\d{4}[ -]?Q[1-4]|([01]?\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d+)?)?( ?[ap]m)?)",
     re.I,

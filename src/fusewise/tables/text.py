@@ -7,6 +7,7 @@ import io
 import re
 from collections.abc import Sequence
 from itertools import islice
+from typing import Any
 
 from fusewise.kernels.words import counted
 from fusewise.tables.errors import InputError
@@ -109,7 +110,7 @@ def _separator(source: Source, text: str) -> str:
     return max(SEPARATORS, key=fit)
 
 
-def _records(text: str, separator: str) -> csv.reader:  # type: ignore[valid-type]
+def _records(text: str, separator: str) -> Any:
     """Fields as they are written; blanks before a field are dropped only where a quote follows them."""
     spaced = re.search(rf'{re.escape(separator)} +"', text) is not None
     return csv.reader(io.StringIO(text, newline=""), delimiter=separator, skipinitialspace=spaced)
@@ -119,9 +120,12 @@ def _split(source: str, text: str, separator: str) -> tuple[list[str], list[list
     """Header, rows, and what was assumed; every row must have as many fields as the header."""
     reader = _records(text, separator)
     try:
-        numbered = [(reader.line_num, row) for row in reader if row]  # type: ignore[attr-defined]
+        numbered = [(reader.line_num, row) for row in reader if row]
     except csv.Error as error:
-        raise InputError(f"{source!r}, line {reader.line_num}: {error}") from error  # type: ignore[attr-defined]
+        raise InputError(f"{source!r}, line {reader.line_num}: {error}") from error
+    if text.count('"') % 2 and "\n" in numbered[-1][1][-1]:
+        start = numbered[-2][0] + 1 if len(numbered) > 1 else 1
+        raise InputError(f"{source!r}, line {start}: a quote is opened and not closed; close it, or remove it")
     header, body, notes = _header(numbered)
     for line, row in body:
         if len(row) != len(header):

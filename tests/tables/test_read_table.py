@@ -1,0 +1,120 @@
+"""``read_table``: each file becomes its frame, with the kind of every column; bad files are refused in one line."""
+
+from __future__ import annotations
+
+import doctest
+import math
+
+import pytest
+
+pd = pytest.importorskip("pandas")
+
+from table_files import FILES, REFUSED, File
+
+import fusewise.tables.reading
+from fusewise.tables import InputError, Kind, read_table
+
+
+def kind_of(values) -> str:
+    first = next(value for value in values if value is not None)
+    return "flag" if isinstance(first, bool) else "category" if isinstance(first, str) else "number"
+
+
+def dtype_of(kind: str, values) -> str:
+    return {"number": "float64", "flag": "boolean" if kind_of(values) == "flag" else "category"}.get(kind, "category")
+
+
+def plain(series) -> list:
+    return [None if pd.isna(value) else value for value in series]
+
+
+def test_there_are_enough_files():
+    assert len(FILES) + len(REFUSED) >= 80
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_file_becomes_its_frame(tmp_path, name):
+    file: File = FILES[name]
+    path = tmp_path / file.name
+    path.write_bytes(file.content if isinstance(file.content, bytes) else file.content.encode())
+    reading = read_table(path, **file.options)
+    kinds = {column: kind_of(values) for column, values in file.frame.items()} | file.other | file.kinds
+    assert {column.name: column.kind for column in reading.columns} == kinds
+    assert [column.name for column in reading.columns if column.used] == list(file.frame)
+    assert all(column.why for column in reading.columns)
+    assert {column: plain(reading.frame[column]) for column in reading.frame} == file.frame
+    for column, values in file.frame.items():
+        assert str(reading.frame[column].dtype) == dtype_of(kinds[column], values)
+        assert getattr(reading.frame[column].dtype, "ordered", False) == (kinds[column] == "ordered")
+    if file.note is not None:
+        assert any(file.note in note for note in reading.notes) if file.note else reading.notes == []
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_bad_file_is_refused_in_one_line(tmp_path, name):
+    content, options, words = REFUSED[name]
+    path = tmp_path / "t.csv"
+    path.write_text(content)
+    with pytest.raises(InputError) as error:
+        read_table(path, **options)
+    assert isinstance(error.value, ValueError)
+    assert "\n" not in str(error.value)
+    for word in words:
+        assert word in str(error.value)
+
+
+def test_ordered_levels_are_in_the_order_told(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("x,size\n1,mid\n2,low\n3,high\n4,low\n")
+    column = read_table(path, kinds={"size": ["low", "mid", "high"]}).frame["size"]
+    assert list(column.cat.categories) == ["low", "mid", "high"]
+    assert (column < "high").tolist() == [True, True, False, True]
+
+
+def test_missing_values_are_counted_by_column_and_marker(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("x,y\n1,?\nNA,2\n,3\n4,5\nNA,6\n")
+    whys = {column.name: column.why for column in read_table(path).columns}
+    assert whys["x"].endswith("3 missing ('NA', empty)")
+    assert whys["y"].endswith("1 missing ('?')")
+
+
+def test_cells_are_kept_as_written(tmp_path):
+    rows = [["1.50", " 2 ", "(3)", "+4", "5e0", ""], ["10 %", "11%", " 12 %", "?", "14.0%", "15%"]]
+    path = tmp_path / "t.csv"
+    path.write_text("x,y\n" + "".join(f"{a},{b}\n" for a, b in zip(*rows, strict=True)))
+    reading = read_table(path)
+    assert [list(cells) for cells in reading.written.values()] == rows
+    assert plain(reading.frame["x"]) == [1.5, 2, -3, 4, 5, None]
+
+
+def test_a_suspicious_number_is_neither_changed_nor_hidden(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("age\n" + "".join(f"{20 + k % 50}\n" for k in range(100)) + "999\n999\n")
+    reading = read_table(path)
+    assert reading.frame["age"].max() == 999
+    assert [note for note in reading.notes if "999 (2 cells)" in note]
+    assert not [note for note in read_table(path, missing=["999"]).notes if "999" in note]
+
+
+def test_the_kinds_are_those_of_the_interface():
+    names = ["number", "category", "ordered", "flag", "date", "identifier", "text", "constant", "empty", "label"]
+    assert list(Kind) == names
+
+
+def test_a_reading_is_frozen(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("x,y\n1,2\n3,5\n")
+    reading = read_table(str(path))
+    with pytest.raises(AttributeError):
+        reading.notes = []
+    with pytest.raises(AttributeError):
+        reading.columns[0].kind = Kind.TEXT
+    assert reading.frame is reading.frame
+    assert math.isclose(reading.frame["y"].mean(), 3.5)
+
+
+def test_docstring_examples():
+    result = doctest.testmod(fusewise.tables.reading)
+    assert result.attempted > 0
+    assert result.failed == 0

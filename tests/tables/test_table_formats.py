@@ -1,0 +1,183 @@
+"""The same table in every format and compression, from files, databases and standard input."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import json
+import lzma
+import sqlite3
+import sys
+import zipfile
+
+import pytest
+
+pd = pytest.importorskip("pandas")
+
+from fusewise.tables import InputError, read_table
+from fusewise.tables.sources import stem_of
+
+FRAME = pd.DataFrame({"a": [1.5, 2.5, None, 4.0, 5.0], "b": [1, 2, 4, 8, 9], "c": ["p", "q", "p", "q", None]})
+TEXT = b"a,b,c\n1.5,1,p\n2.5,2,q\n,4,p\n4,8,q\n5,9,\n"
+EXPECTED = {"a": [1.5, 2.5, None, 4, 5], "b": [1, 2, 4, 8, 9], "c": ["p", "q", "p", "q", None]}
+
+
+def found(path, **options):
+    frame = read_table(path, **options).frame
+    return {name: [None if pd.isna(value) else value for value in frame[name]] for name in frame}
+
+
+def zipped(files: dict[str, bytes]) -> bytes:
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w") as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+    return data.getvalue()
+
+
+def zstd(data: bytes) -> bytes:
+    pa = pytest.importorskip("pyarrow")
+    sink = pa.BufferOutputStream()
+    with pa.CompressedOutputStream(sink, "zstd") as stream:
+        stream.write(data)
+    return sink.getvalue().to_pybytes()
+
+
+def written_by(save) -> bytes:
+    data = io.BytesIO()
+    save(data)
+    return data.getvalue()
+
+
+def json_lines() -> bytes:
+    records = [{k: None if pd.isna(v) else v for k, v in row.items()} for row in FRAME.to_dict("records")]
+    return "\n".join(map(json.dumps, records)).encode()
+
+
+def database(tables: int = 1) -> bytes:
+    connection = sqlite3.connect(":memory:")
+    FRAME.to_sql("rows", connection, index=False)
+    for k in range(1, tables):
+        connection.execute(f"CREATE TABLE other{k} (x)")
+    connection.commit()
+    return connection.serialize()
+
+
+FORMATS = {
+    "t.csv.gz": lambda: gzip.compress(TEXT),
+    "t.csv.xz": lambda: lzma.compress(TEXT),
+    "t.csv.bz2": lambda: bz2.compress(TEXT),
+    "t.csv.zst": lambda: zstd(TEXT),
+    "t.csv.zip": lambda: zipped({"t.csv": TEXT, "__MACOSX/._t.csv": b"\x00"}),
+    "t.tsv.gz": lambda: gzip.compress(TEXT.replace(b",", b"\t")),
+    "gzip_without_its_name.csv": lambda: gzip.compress(TEXT),
+    "t.parquet": lambda: written_by(FRAME.to_parquet),
+    "t.feather": lambda: written_by(FRAME.to_feather),
+    "t.xlsx": lambda: written_by(lambda data: FRAME.to_excel(data, index=False)),
+    "t.jsonl": json_lines,
+    "t.ndjson": json_lines,
+    "t.json": lambda: b"[" + b",".join(json_lines().splitlines()) + b"]",
+    "t.jsonl.gz": lambda: gzip.compress(json_lines()),
+    "t.db": database,
+    "t.sqlite3": database,
+}
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_formats(tmp_path, name):
+    (tmp_path / name).write_bytes(FORMATS[name]())
+    assert found(tmp_path / name) == EXPECTED
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_standard_input(monkeypatch, name):
+    if name in ("t.tsv.gz", "t.json"):
+        pytest.skip("told by the name alone")
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(FORMATS[name]())))
+    assert found("-") == EXPECTED
+
+
+def workbook(path, **sheets):
+    with pd.ExcelWriter(path) as writer:
+        for name, frame in sheets.items():
+            frame.to_excel(writer, sheet_name=name, index=False)
+
+
+def test_sheets(tmp_path):
+    path = tmp_path / "t.xlsx"
+    other = pd.DataFrame({"z": [1.0, 2.0]})
+    workbook(path, data=FRAME, other=other)
+    with pytest.raises(InputError, match=r"has 2 sheets \('data', 'other'\): choose one with sheet= \(--sheet\)"):
+        read_table(path)
+    assert found(path, sheet="data") == EXPECTED
+    assert found(path, sheet=2) == found(path, sheet="2") == found(f"{path}::other") == {"z": [1, 2]}
+    with pytest.raises(InputError, match=r"'none': .* has no such sheet; it has 'data', 'other'"):
+        read_table(path, sheet="none")
+    workbook(path, data=FRAME, empty=pd.DataFrame())
+    assert found(path) == EXPECTED
+
+
+def test_tables_of_a_database(tmp_path):
+    path = tmp_path / "t.db"
+    path.write_bytes(database(2))
+    assert found(f"{path}::rows") == EXPECTED
+    with pytest.raises(InputError, match=r"has 2 tables \(there are: 'other1', 'rows'\): name one as FILE::TABLE"):
+        read_table(path)
+    with pytest.raises(InputError, match="has no table 'lines'"):
+        read_table(f"{path}::lines")
+
+
+def test_files_of_an_archive(tmp_path):
+    path = tmp_path / "t.zip"
+    path.write_bytes(zipped({"t.csv": TEXT, "more/u.csv": b"x,y\n1,2\n3,5\n"}))
+    assert found(f"{path}::t.csv") == EXPECTED
+    with pytest.raises(InputError, match=r"holds 2 files \('t.csv', 'more/u.csv'\): name one as ZIP::FILE"):
+        read_table(path)
+
+
+@pytest.mark.parametrize("name", ["t.csv.gz", "t.csv.xz", "t.csv.zst", "t.csv.zip", "t.parquet", "t.xlsx", "t.db"])
+def test_damaged_files(tmp_path, name):
+    data = FORMATS[name]()
+    (tmp_path / name).write_bytes(data[: len(data) // 2])
+    with pytest.raises(InputError, match="is not a readable|no rows|has 0 tables"):
+        read_table(tmp_path / name)
+
+
+@pytest.mark.parametrize(("content", "message"), [
+    (b'{"a": 1}\n{"a": \n', "line 2: not a JSON object"),
+    (b'{"a": 1}\n[1, 2]\n', r"line 2: \[1, 2\] is not a JSON object"),
+])  # fmt: skip
+def test_bad_json_lines(tmp_path, content, message):
+    (tmp_path / "t.jsonl").write_bytes(content)
+    with pytest.raises(InputError, match=message):
+        read_table(tmp_path / "t.jsonl")
+
+
+def test_old_workbooks_are_named(tmp_path):
+    (tmp_path / "t.xls").write_bytes(b"\xd0\xcf\x11\xe0 something")
+    with pytest.raises(InputError, match=r"\.xls files cannot be read; save the sheet as \.xlsx or \.csv"):
+        read_table(tmp_path / "t.xls")
+
+
+def test_types_of_the_file_are_kept(tmp_path):
+    """Ordered categories, flags and dates come with the file; text that looks like numbers is read as such."""
+    frame = pd.DataFrame({
+        "size": pd.Categorical(["b", "s", "s", None], ["s", "m", "b"], ordered=True),
+        "wet": pd.array([True, None, False, True], dtype="boolean"),
+        "day": pd.to_datetime(["2020-01-01", "2020-01-02", "2020-01-02", None]),
+        "price": ["$1,200", "$3", "4", None],
+    })  # fmt: skip
+    frame.to_parquet(tmp_path / "t.parquet")
+    reading = read_table(tmp_path / "t.parquet", decimal=".")
+    assert [str(column.kind) for column in reading.columns] == ["ordered", "flag", "date", "number"]
+    assert list(reading.frame["size"].cat.categories) == ["s", "m", "b"]
+    assert reading.frame["wet"].dtype == "boolean"
+    assert reading.frame["price"].tolist()[:3] == [1200, 3, 4]
+
+
+@pytest.mark.parametrize(("path", "stem"), [
+    ("a/data.csv", "data"), ("data.csv.gz", "data"), ("x.db::rows", "rows"), ("-", "stdin"), ("t.gz", "t"),
+])  # fmt: skip
+def test_results_are_named_after_the_table(path, stem):
+    assert stem_of(path) == stem
