@@ -1,3 +1,4 @@
+# ruff: noqa: E501
 """Files and the frames they must become: a file's content, then what its columns hold (None: missing)."""
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ class File:
 
 AB = {"a": [1.5, 2.5, None], "b": [10.0, 20.0, 30.0]}
 XY = {"x": [1.5, 2.25, 4.0, 8.0]}
-X = "1.5 2.25 4 8".split()
+X = ["1.5", "2.25", "4", "8"]
 PLAIN = "a,b\n1.5,10\n2.5,20\n,30\n"
 
 

@@ -5,10 +5,8 @@ from __future__ import annotations
 import doctest
 import math
 
+import pandas as pd
 import pytest
-
-pd = pytest.importorskip("pandas")
-
 from table_files import FILES, REFUSED, File
 
 import fusewise.tables.reading

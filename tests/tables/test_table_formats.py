@@ -11,9 +11,8 @@ import sqlite3
 import sys
 import zipfile
 
+import pandas as pd
 import pytest
-
-pd = pytest.importorskip("pandas")
 
 from fusewise.tables import InputError, read_table
 from fusewise.tables.sources import stem_of
@@ -140,7 +139,7 @@ def test_files_of_an_archive(tmp_path):
 def test_damaged_files(tmp_path, name):
     data = FORMATS[name]()
     (tmp_path / name).write_bytes(data[: len(data) // 2])
-    with pytest.raises(InputError, match="is not a readable|no rows|has 0 tables"):
+    with pytest.raises(InputError, match=r"is not a readable|no rows|has 0 tables"):
         read_table(tmp_path / name)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -76,11 +76,11 @@ def refuse_duplicates(source: str, names: list[str]) -> None:
         raise InputError(f"{source!r} has duplicate column names: {shown} ({twice[0]!r} is columns {where}); {remedy}")
 
 
-def find_column(names: Iterable[str], name: str, option: str) -> str:
+def find_column(names: Mapping[str, object], name: str, option: str) -> str:
     """The column that a user names, or an error that lists the columns of the table."""
-    known = list(names)
-    if name in known:
+    if name in names:
         return name
+    known = list(names)
     close = difflib.get_close_matches(name, known, n=1)
     shown = ", ".join(known[:12]) + (f", ... ({len(known)} in all)" if len(known) > 12 else "")
     meant = f" (did you mean {close[0]!r}?)" if close else ""

@@ -151,6 +151,8 @@ def decimal_sign(text: str) -> str | None:
         return ""
     if SURE.fullmatch(text):
         return "." if "." in text else ","
+    if UNSURE.fullmatch(text.lstrip("+-")):
+        return "?"
     text = text.strip().translate(ALIKE)
     if INFINITE.fullmatch(text):
         return ""

@@ -219,7 +219,8 @@ def _put_levels_back(
     valued = {name for name, (column, _) in decided.items() if column.kind in (Kind.NUMBER, Kind.FLAG, Kind.DATE)}
     in_values = {word for name in valued for word in drafts[name].markers}
     settled = {name for name, kind in told.items() if kind.levels or kind.fixed or kind.kind == Kind.NUMBER}
-    for name in [name for name in decided if name not in valued | settled | left.keys()]:
+    others = valued | settled | left.keys()
+    for name in [name for name in decided if name not in others]:
         levels = own_levels(drafts[name], everywhere, in_values)
         again = unmark(grid.written[name], missing, levels)
         column, notes = decide(name, again, decimal, told.get(name)) if levels else decided[name]

@@ -1,0 +1,175 @@
+"""How the table is read, from the command line: the options, the listing, cells handed back, bad cells."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from cli_helpers import CENTERS, STEADY, read, write
+from typer.testing import CliRunner
+
+from fusewise.cli.app import app
+
+
+def columns(ran) -> dict[str, tuple[str, bool]]:
+    assert ran.code == 0, ran.err
+    return {column["name"]: (column["kind"], column["used"]) for column in ran.json["columns"]["all"]}
+
+
+@pytest.fixture
+def wide(tmp_path, numbers):
+    """The clusters, with a rank, a code and a bound beside them."""
+    X, y = np.where(np.isnan(numbers[0]), CENTERS[numbers[1]], numbers[0]), numbers[1]
+    rows = [[*row, ["low", "mid", "high"][k], 1 + k, i % 7] for i, (row, k) in enumerate(zip(X, y, strict=True))]
+    rows[4][-1] = -99
+    return write(tmp_path / "t.csv", [*"abcd", "rank", "code", "e"], rows)
+
+
+def test_kinds_can_be_corrected(run, wide):
+    found = columns(run("fit", wide, *STEADY, "--json", "--out", "one"))
+    assert found["rank"] == ("category", True)
+    assert found["code"] == ("number", True)
+    options = ["--ordered", "rank:low<mid<high", "--category", "code", "--drop", "d", "--missing", "-99"]
+    ran = run("fit", wide, *STEADY, "--json", "--out", "two", *options)
+    found = columns(ran)
+    assert (found["rank"], found["code"], found["d"]) == (("ordered", True), ("category", True), ("number", False))
+    assert ran.json["columns"]["encoded"][0]["categories"] == ["low", "mid", "high"]
+    why = {column["name"]: column["why"] for column in ran.json["columns"]["all"]}["e"]
+    assert why == "0 to 6; 1 missing ('-99')"
+    assert read(Path("two/completed.csv"))["e"][4] != "-99"
+    centers = read(Path("two/centers.csv"))
+    assert sorted(round(float(rank)) for rank in centers["rank"]) == [0, 1, 2]
+
+
+@pytest.mark.parametrize(
+    "given", [["--columns", "a,b,rank"], ["--columns", "a", "--columns", "b", "--columns", "rank"]]
+)
+def test_only_some_columns(run, wide, given):
+    found = columns(run("fit", wide, "--json", *given))
+    assert [name for name, (_, used) in found.items() if used] == ["a", "b", "rank"]
+
+
+@pytest.mark.parametrize(("options", "message"), [
+    (["--ordered", "rank"], "--ordered 'rank': write the column, a colon, and its levels: COLUMN:LOW<MID<HIGH"),
+    (["--ordered", "rank:low<high"], "'mid' is not one of the values given (low < high)"),
+    (["--number", "rank"], "column 'rank', row 1: 'low' is not a number"),
+    (["--number", "rnk"], "'rnk': the table has no such column (did you mean 'rank'?)"),
+    (["--columns", "a,z"], "--columns 'z': the table has no such column"),
+    (["--decimal", "x"], "--decimal) must be '.' or ','"),
+    (["--sep", "ab"], "--sep) 'ab': the separator is one character"),
+    (["--sheet", "x"], "--sheet) 'x'"),
+])  # fmt: skip
+@pytest.mark.parametrize("command", ["fit", "impute", "path"])
+def test_options_that_do_not_fit_the_table(run, tmp_path, wide, command, options, message):
+    ran = run(command, wide, *options)
+    assert ran.code == 2
+    assert message in ran.err
+    assert ran.err.count("\n") == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["t.csv"]
+
+
+def test_two_readings_are_asked_for(run, tmp_path):
+    (tmp_path / "t.csv").write_text("a;b\n1.234;1\n2.345;2\n8.000;8\n9.125;9\n")
+    ran = run("fit", "t.csv")
+    assert (ran.code, ran.out) == (2, "")
+    assert "'1.234' in column 'a', row 1 is 1.234 or 1234" in ran.err
+    assert "--decimal" in ran.err
+    assert [path.name for path in tmp_path.iterdir()] == ["t.csv"]
+    assert run("fit", "t.csv", "--decimal", ",", "--json").json["columns"]["all"][0]["why"] == "1234 to 9125"
+
+
+def test_every_column_is_listed_up_to_forty(run, tmp_path, numbers):
+    X = np.hstack([np.nan_to_num(numbers[0], nan=2.0)] * 11)
+    out = run("fit", write(tmp_path / "t.csv", [f"c{j}" for j in range(44)], X), "--out", "one", *STEADY).out
+    assert all(f"c{j} " in out for j in range(40))
+    assert "c40 " not in out
+    assert "and 4 more columns (all of them with --json)" in " ".join(out.split())
+
+
+def test_observed_cells_come_back_exactly_as_written(run, tmp_path, numbers):
+    y = numbers[1]
+    rng = np.random.default_rng(0)
+    price = [f"${1000 * (k + 1) + rng.integers(90):,}.50" for k in y]
+    weight = [f"{10 * (k + 1) + rng.integers(3)} kg" for k in y]
+    share = [f" {10 * (k + 1) + rng.integers(3)}.0 %" for k in y]
+    for cells, marker, row in ((price, "unknown", 3), (weight, "n/a", 5), (share, "", 7)):
+        cells[row] = marker
+    write(tmp_path / "t.csv", ["price", "weight", "share"], zip(price, weight, share, strict=True))
+    ran = run("impute", "t.csv", "--json")
+    assert ran.json["filled"] == 3
+    after = read(Path("t_completed.csv"))
+    for name, before, row in (("price", price, 3), ("weight", weight, 5), ("share", share, 7)):
+        assert [cell for k, cell in enumerate(after[name]) if k != row] == [c for k, c in enumerate(before) if k != row]
+    assert after["price"][3].startswith("$1")  # filled as the column is written
+    assert after["weight"][5].endswith(" kg")
+    assert after["share"][7].endswith(" %")
+    assert any("1 cell is no number" in note and "'unknown' (1)" in note for note in ran.json["notes"])
+
+
+@pytest.fixture
+def model(run, wide):
+    assert run("fit", wide, "--save", "m.fusewise", "--out", "out", "--ordered", "rank:low<mid<high", *STEADY).code == 0
+    return read(Path("out/labels.csv"))["label"]
+
+
+def test_a_bad_cell_is_named_or_taken_as_missing(run, wide, model):
+    lines = wide.read_text().splitlines()
+    lines[6] = "about 12," + lines[6].partition(",")[2]
+    Path("new.csv").write_text("\n".join(lines))
+    ran = run("predict", "m.fusewise", "new.csv")
+    assert ran.code == 2
+    assert "column 'a', row 6: 'about 12' is not a number; fix it, or --on-error missing" in ran.err
+    assert not Path("new_labels.csv").exists()
+    ran = run("predict", "m.fusewise", "new.csv", "--on-error", "missing", "--json")
+    assert ran.code == 0, ran.err
+    assert any("'about 12' (1); the first is in row 6" in note for note in ran.json["notes"])
+    assert read(Path("new_labels.csv"))["label"] == model
+
+
+def test_an_infinite_cell_too(run, wide, model):
+    lines = wide.read_text().splitlines()
+    lines[1] = "inf," + lines[1].partition(",")[2]
+    Path("new.csv").write_text("\n".join(lines))
+    assert "column 'a', row 1: infinite" in run("predict", "m.fusewise", "new.csv").err
+    assert run("predict", "m.fusewise", "new.csv", "--on-error", "missing").code == 0
+    assert read(Path("new_labels.csv"))["label"] == model
+
+
+def test_predict_reads_the_table_as_fit_did(run, tmp_path, numbers):
+    """A word taken as missing, a level that looks like a marker: at the fit as in the same rows, predicted."""
+    X, y = np.nan_to_num(numbers[0], nan=1.0), numbers[1]
+    rows = [[*map(str, row), ["None", "one", "two"][k]] for row, k in zip(X, y, strict=True)]
+    rows[2][0] = "unknown"
+    path = write(tmp_path / "t.csv", [*"abcd", "bags"], rows)
+    ran = run("fit", path, "--save", "m.fusewise", "--out", "out", "--json", *STEADY)
+    assert [c["categories"] for c in ran.json["columns"]["encoded"]] == [["None", "one", "two"]]
+    ran = run("predict", "m.fusewise", path, "--json")
+    assert ran.code == 0, ran.err
+    assert ran.json["notes"] == []
+    assert read(Path("t_labels.csv"))["label"] == read(Path("out/labels.csv"))["label"]
+
+
+def test_standard_input(tmp_path, monkeypatch, table):
+    monkeypatch.chdir(tmp_path)
+    ran = CliRunner().invoke(app, ["fit", "-", "--quiet", *STEADY], input=table.read_bytes())
+    assert ran.exit_code == 0, ran.stderr
+    assert len(read(Path("stdin_fusewise/labels.csv"))["label"]) == 36
+
+
+def test_sheets_and_databases(run, tmp_path, numbers):
+    import sqlite3
+
+    frame = pd.DataFrame(numbers[0], columns=list("abcd"))
+    with pd.ExcelWriter(tmp_path / "t.xlsx") as writer:
+        frame.to_excel(writer, sheet_name="first", index=False)
+        frame.to_excel(writer, sheet_name="second", index=False)
+    ran = run("fit", "t.xlsx")
+    assert ran.code == 2
+    assert "has 2 sheets ('first', 'second'): choose one with sheet= (--sheet)" in ran.err
+    assert run("fit", "t.xlsx", "--sheet", "second", "--json", *STEADY).json["clusters"] == 3
+    with sqlite3.connect(tmp_path / "t.db") as connection:
+        frame.to_sql("rows", connection, index=False)
+    assert run("impute", "t.db::rows").code == 0
+    assert Path("rows_completed.csv").exists()
