@@ -239,6 +239,9 @@ KINDS = {
     "two units": column("12 kg", "13 g", "14 kg", "9 g", kind="text"),
     "percent beside shares": column("12%", "0.13", "14%", "0.09", kind="text"),
     "house numbers": column("12", "14a", "16", "18b", kind="text"),
+    "ordinals are categories": category(*["3rd", "1st", "3rd", "2nd", "3rd", "3rd"] * 2,
+                                        become=["3rd", "1st", "3rd", "2nd", "3rd", "3rd"] * 2),
+    "telephone numbers with blanks": column("030 123 456", "030 123 457", "089 123 456", "030 123 458", kind="identifier"),
     "versions": column("1.2.3", "1.2.4", "1.3.0", "2.0.1", kind="identifier"),
     "row names": File("who,x\nAnn,1\nBob,2\nCid,3.5\n", {"x": [1, 2, 3.5]}, {"who": "identifier"}),
 }  # fmt: skip

@@ -153,6 +153,13 @@ def test_bad_json_lines(tmp_path, content, message):
         read_table(tmp_path / "t.jsonl")
 
 
+def test_nested_values_are_no_numbers(tmp_path):
+    (tmp_path / "t.jsonl").write_text('{"a": 1, "b": [1, 2], "c": {"d": 1}}\n{"a": 2.5, "b": [1], "c": null}\n')
+    kinds = {column.name: (column.kind, column.why) for column in read_table(tmp_path / "t.jsonl").columns}
+    assert kinds["b"] == ("text", "holds list values, not numbers")
+    assert kinds["c"] == ("text", "holds dict values, not numbers")
+
+
 def test_old_workbooks_are_named(tmp_path):
     (tmp_path / "t.xls").write_bytes(b"\xd0\xcf\x11\xe0 something")
     with pytest.raises(InputError, match=r"\.xls files cannot be read; save the sheet as \.xlsx or \.csv"):

@@ -7,9 +7,6 @@
 ``path``, ``guarantee``, ``plan``,
 ``demo``, ``bench``
 ``model``, ``clustering``          options -> an estimator; a table -> clusters, for the commands that fit
-``reading``, ``text``              a file -> its cells
-``columns``                        cells -> what each column is, and why some are not used
-``encoding``, ``recoding``         columns -> a table of numbers with holes, and back; another table, the same way
 ``writing``                        results -> files, all of them or none
 ``console``, ``summary``,          numbers -> something to read
 ``promises``, ``picture``

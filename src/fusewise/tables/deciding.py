@@ -74,7 +74,9 @@ def decide(name: str, column: Unmarked, decimal: str, told: Told | None = None) 
         numbers = read_numbers(column.cells, decimal)
         if _few(numbers, column.cells, len(seen), words_only=True):
             return _number(name, column, numbers)
-        if len(seen) - len(numbers.odd) >= 0.5 * len(seen):
+        # 1st, 2nd, 3rd are no numbers with units but categories.
+        few = numbers.bare < 0.5 * len(seen) and len(set(map(level_key, seen))) <= _most_categories(seen)
+        if len(seen) - len(numbers.odd) >= 0.5 * len(seen) and not few:
             return _spoilt(name, column, numbers, seen), []
     return _text(name, column, seen)
 
@@ -172,11 +174,16 @@ def _text(name: str, column: Unmarked, seen: list[Any]) -> Decision:
         kind, why = Kind.CONSTANT, f"constant: {seen[0]!r} wherever observed"
     elif distinct == len(seen):
         kind, why = Kind.IDENTIFIER, "an identifier: text that differs in every row"
-    elif distinct <= min(MOST_CATEGORIES, len(seen) // 2):
+    elif distinct <= _most_categories(seen):
         return _levels(name, Kind.CATEGORY, column), []
     elif are_codes(seen):
         kind, why = Kind.IDENTIFIER, "codes: digits with zeros before them, not amounts"
     return Column(name, kind, used=False, why=why), []
+
+
+def _most_categories(seen: list[Any]) -> int:
+    """So many values make categories: each is in two rows or more, on average."""
+    return min(MOST_CATEGORIES, len(seen) // 2)
 
 
 def level_key(cell: Any, kind: str = Kind.CATEGORY) -> str:

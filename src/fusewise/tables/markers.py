@@ -112,10 +112,10 @@ def own_levels(column: Unmarked, elsewhere: Collection[str], in_numbers: Collect
     elsewhere : all markers of the file.
     in_numbers : markers of its columns of numbers, flags and dates.
     """
-    others = {cell for cell in column.cells if cell is not None}
-    if not others or not all(isinstance(cell, str) for cell in others):
+    values = [cell for cell in column.cells if cell is not None]
+    if not values or not all(isinstance(cell, str) for cell in values):
         return []
-    filled = sum(cell is not None for cell in column.cells)
+    others, filled = set(values), len(values)
     found = []
     for word, count in column.markers.items():
         if word == "" or word in column.told or word in in_numbers:

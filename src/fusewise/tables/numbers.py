@@ -32,7 +32,7 @@ LEAST_UNIT_SHARE = 0.5
 
 def _body(decimal: str, group: str) -> str:
     """Digits in groups of three (or, as in India, of two before the last three) or in one run, then decimals."""
-    grouped = rf"\d{{1,3}}(?:(?P<g>[{group} '])\d{{3}})(?:(?P=g)\d{{3}})*|\d{{1,2}}(?:,\d{{2}})+,\d{{3}}"
+    grouped = rf"[1-9]\d{{0,2}}(?:(?P<g>[{group} '])\d{{3}})(?:(?P=g)\d{{3}})*|[1-9]\d?(?:,\d{{2}})+,\d{{3}}"
     whole = grouped if group == "," else grouped.partition("|")[0]
     return rf"(?P<body>(?:(?:{whole}|\d+)(?:{decimal}\d*)?|{decimal}\d+)(?:[eE][-+]?\d+)?)"
 
@@ -61,11 +61,13 @@ class Numbers:
     ----------
     values : NaN where missing, and where a cell is no number.
     odd : rows of the cells that are no numbers.
+    bare : how many numbers stand alone, without a unit.
     affix : what stands before and after each number: a currency, a unit, a percent sign.
     """
 
     values: Floats
     odd: list[int]
+    bare: int
     affix: tuple[str, str] = ("", "")
 
 
@@ -73,7 +75,7 @@ def read_numbers(cells: Cells, decimal: str) -> Numbers:
     """Read the cells of a column (None: missing) as numbers with the given decimal sign."""
     values = plain_numbers(cells, decimal)
     if values is not None:
-        return Numbers(values, [])
+        return Numbers(values, [], len(cells))
     known = {cell: _parse(cell, decimal) for cell in {cell for cell in cells if isinstance(cell, str)}}
     parsed = [known[cell] if isinstance(cell, str) else _native(cell) for cell in cells]
     units = Counter(_unit(found[1]) for found in parsed if found is not None)
@@ -87,7 +89,7 @@ def read_numbers(cells: Cells, decimal: str) -> Numbers:
         elif cell is not None:
             odd.append(row)
     styles = Counter(found[1] for found in parsed if found is not None and _unit(found[1]) == unit)
-    return Numbers(values, odd, styles.most_common(1)[0][0] if styles else ("", ""))
+    return Numbers(values, odd, units[""], styles.most_common(1)[0][0] if styles else ("", ""))
 
 
 def _common_unit(units: Counter[str]) -> str:
@@ -157,7 +159,7 @@ def decimal_sign(text: str) -> str | None:
     if INFINITE.fullmatch(text):
         return ""
     found = LOOSE.fullmatch(text)
-    if found is None:
+    if found is None or bool(found["open"]) != bool(found["close"]):
         return None
     body = found["body"]
     signs = [sign for sign in body if sign in ".,"]

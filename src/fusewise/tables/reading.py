@@ -186,8 +186,8 @@ def read(path: str | Path, asked: Asked, grid: Grid | None = None) -> Reading:
     if names is not None:
         decided[names] = left_out(decided[names][0], "names the rows", Kind.IDENTIFIER), []
     if labels is not None:
-        how = "" if classes else "recognised by its name; "
-        why = f"known classes: {how}to score against, never to fit"
+        how = "" if classes else ", recognised by the column's name"
+        why = f"known classes{how}: to score against, never to fit"
         decided[labels] = left_out(decided[labels][0], why, Kind.LABEL), []
     columns = tuple(column for column, _ in decided.values())
     for column in columns:

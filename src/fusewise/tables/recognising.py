@@ -74,7 +74,7 @@ def odd_numbers(name: str, values: Floats) -> tuple[str, str] | None:
     values : of the column, NaN where missing.
     """
     seen = values[~np.isnan(values)]
-    if not (np.abs(seen) < 2**63).all() or (seen < 0).any() or (seen != np.floor(seen)).any():
+    if not (np.abs(seen) < 1e30).all() or (seen < 0).any() or (seen != np.floor(seen)).any():
         return None
     called = words_of(name)
     if POSTCODES.fullmatch(called):
