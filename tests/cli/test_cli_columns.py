@@ -151,6 +151,25 @@ def test_predict_reads_the_table_as_fit_did(run, tmp_path, numbers):
     assert read(Path("t_labels.csv"))["label"] == read(Path("out/labels.csv"))["label"]
 
 
+def test_numbers_in_another_unit_are_refused(run, tmp_path, numbers):
+    y = numbers[1]
+    shares = [f"{10 * (k + 1) + i % 3}%" for i, k in enumerate(y)]
+    weights = [f"{10 * (k + 1) + i % 4} kg" for i, k in enumerate(y)]
+    path = write(tmp_path / "t.csv", ["share", "weight"], zip(shares, weights, strict=True))
+    assert run("fit", path, "--save", "m.fusewise", *STEADY).code == 0
+    text = path.read_text()
+    for old, new, message in (
+        ("%", "", "column 'share' has bare numbers here, and had numbers in % when the model was fitted"),
+        ("kg", "g", "column 'weight' has numbers in g here, and had numbers in kg when"),
+    ):
+        Path("new.csv").write_text(text.replace(old, new))
+        ran = run("predict", "m.fusewise", "new.csv")
+        assert ran.code == 2
+        assert message in ran.err
+    Path("new.csv").write_text(text.replace(" kg", ""))
+    assert run("predict", "m.fusewise", "new.csv").code == 0
+
+
 def test_standard_input(tmp_path, monkeypatch, table):
     monkeypatch.chdir(tmp_path)
     ran = CliRunner().invoke(app, ["fit", "-", "--quiet", *STEADY], input=table.read_bytes())

@@ -243,6 +243,8 @@ KINDS = {
                                         become=["3rd", "1st", "3rd", "2nd", "3rd", "3rd"] * 2),
     "telephone numbers with blanks": column("030 123 456", "030 123 457", "089 123 456", "030 123 458", kind="identifier"),
     "versions": column("1.2.3", "1.2.4", "1.3.0", "2.0.1", kind="identifier"),
+    "dates that name the rows": File("day,x\n2020-01-01,1\n2020-01-02,2\n2020-01-03,3.5\n", {"x": [1, 2, 3.5]},
+                                     {"day": "date"}),
     "row names": File("who,x\nAnn,1\nBob,2\nCid,3.5\n", {"x": [1, 2, 3.5]}, {"who": "identifier"}),
 }  # fmt: skip
 

@@ -78,17 +78,17 @@ def read_numbers(cells: Cells, decimal: str) -> Numbers:
         return Numbers(values, [], len(cells))
     known = {cell: _parse(cell, decimal) for cell in {cell for cell in cells if isinstance(cell, str)}}
     parsed = [known[cell] if isinstance(cell, str) else _native(cell) for cell in cells]
-    units = Counter(_unit(found[1]) for found in parsed if found is not None)
+    units = Counter(unit_of(found[1]) for found in parsed if found is not None)
     unit = _common_unit(units)
     # Beside amounts in kg a bare number is one too; beside percentages it might be a share.
     accepted = {unit} if unit == "%" else {unit, ""}
     values, odd = np.full(len(cells), np.nan), []
     for row, (cell, found) in enumerate(zip(cells, parsed, strict=True)):
-        if found is not None and _unit(found[1]) in accepted:
+        if found is not None and unit_of(found[1]) in accepted:
             values[row] = found[0]
         elif cell is not None:
             odd.append(row)
-    styles = Counter(found[1] for found in parsed if found is not None and _unit(found[1]) == unit)
+    styles = Counter(found[1] for found in parsed if found is not None and unit_of(found[1]) == unit)
     return Numbers(values, odd, units[""], styles.most_common(1)[0][0] if styles else ("", ""))
 
 
@@ -141,7 +141,7 @@ def _parse(text: str, decimal: str) -> Found | None:
     return (-value if negative else value), (found["before"] or "", found["after"] or "")
 
 
-def _unit(affix: tuple[str, str]) -> str:
+def unit_of(affix: tuple[str, str]) -> str:
     """What tells units apart: not blanks, nor the s of a plural."""
     unit = (affix[0] + affix[1]).replace(" ", "")
     return unit[:-1] if len(unit) > 3 and unit.endswith("s") else unit

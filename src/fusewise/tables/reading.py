@@ -184,7 +184,8 @@ def read(path: str | Path, asked: Asked, grid: Grid | None = None) -> Reading:
     for name in left:
         decided[name] = left_out(decided[name][0], left[name]), []
     if names is not None:
-        decided[names] = left_out(decided[names][0], "names the rows", Kind.IDENTIFIER), []
+        kind = Kind.DATE if decided[names][0].kind == Kind.DATE else Kind.IDENTIFIER
+        decided[names] = left_out(decided[names][0], "names the rows", kind), []
     if labels is not None:
         how = "" if classes else ", recognised by the column's name"
         why = f"known classes{how}: to score against, never to fit"

@@ -16,6 +16,7 @@ from fusewise.tables.deciding import Told
 from fusewise.tables.encoding import Block, Encoding, indicators
 from fusewise.tables.errors import InputError
 from fusewise.tables.grids import Grid
+from fusewise.tables.numbers import unit_of
 from fusewise.tables.reading import Reading, read, read_grid
 
 
@@ -30,6 +31,7 @@ class Known:
     spread: float
     standardized: bool
     missing: Sequence[str] = ()
+    unit: str | None = None
 
     def told(self, on_error: Literal["raise", "missing"]) -> Told:
         """How to read the column in another table."""
@@ -47,6 +49,7 @@ def as_extra(encoding: Encoding, table: Reading) -> dict[str, Any]:
             "spread": block.spread,
             "standardized": block.standardized,
             "missing": list(block.column.missing),
+            "unit": unit_of(block.column.affix),
         }
         for block in encoding.blocks
     ]
@@ -89,9 +92,26 @@ def recode(
             absent.append(f"column {column.name!r} is not in the table: taken as missing")
             empty = np.full(table.n_rows, np.nan)
             made = Column(column.name, column.kind, empty, tuple(column.categories))
+        _refuse_other_units(column, made)
         features, values = indicators(made)
         blocks.append(Block(made, features, values, np.array(column.means), column.spread, column.standardized))
     return replace(table, notes=absent + table.notes), Encoding(blocks)
+
+
+def _refuse_other_units(known: Known, column: Column) -> None:
+    """Raise where numbers are in another unit than at the fit; a bare number may be in kg, but not in percent."""
+    unit = unit_of(column.affix)
+    if known.unit is None or unit == known.unit or np.isnan(column.values).all():
+        return
+    if "%" in (unit, known.unit) or (unit and known.unit):
+        raise InputError(
+            f"column {column.name!r} has {_in(unit)} here, and had {_in(known.unit)} when the model was fitted: "
+            "convert them"
+        )
+
+
+def _in(unit: str) -> str:
+    return f"numbers in {unit}" if unit else "bare numbers"
 
 
 def _known(model: Any, extra: dict[str, Any], path: str | Path, grid: Grid, asked: Asked) -> list[Known]:
