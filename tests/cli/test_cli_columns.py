@@ -105,7 +105,7 @@ def test_observed_cells_come_back_exactly_as_written(run, tmp_path, numbers):
     assert after["price"][3].startswith("$1")  # filled as the column is written
     assert after["weight"][5].endswith(" kg")
     assert after["share"][7].endswith(" %")
-    assert any("1 cell is no number" in note and "'unknown' (1)" in note for note in ran.json["notes"])
+    assert any("1 cell is not a number" in note and "'unknown' (1)" in note for note in ran.json["notes"])
 
 
 @pytest.fixture

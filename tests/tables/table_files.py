@@ -131,7 +131,7 @@ NUMBERS = {
     "five unknown in 200": number(
         *["unknown" if k % 40 == 0 else f"{k % 90}" for k in range(200)], quote=False,
         become=[None if k % 40 == 0 else float(k % 90) for k in range(200)],
-        note="column 'y': 5 cells are no numbers and were taken as missing: 'unknown' (5); the first is in row 1"),
+        note="column 'y': 5 cells are not numbers and were taken as missing: 'unknown' (5); the first is in row 1"),
     "two words in 100": number(
         *["pending" if k == 7 else "not done" if k == 8 else f"{k % 41}" for k in range(100)], quote=False,
         become=[None if k in (7, 8) else float(k % 41) for k in range(100)], note="'pending' (1), 'not done' (1)"),
@@ -264,7 +264,7 @@ TOLD = {
                                           options={"kinds": {"y": "number"}}),
     "a number with a bound": File(beside("<0.1", *["3", "4", "5", "6"] * 10),
         {"x": numbers_beside(41), "y": [None, *[3.0, 4, 5, 6] * 10]}, options={"kinds": {"y": "number"}},
-        note="1 cell is no number and was taken as missing: '<0.1' (1); the first is in row 1"),
+        note="1 cell is not a number and was taken as missing: '<0.1' (1); the first is in row 1"),
     "a flag": File(beside("1", "0", "", "1"), XY | {"y": ["1", "0", None, "1"]}, kinds={"y": "flag"},
                    options={"kinds": {"y": "flag"}}),
     "a class of another name": File(beside("p", "q", "p", "q"), XY, {"y": "label"}, options={"kinds": {"y": "label"}}),
@@ -296,7 +296,7 @@ REFUSED: dict[str, tuple[str, dict[str, Any], tuple[str, ...]]] = {
     "told levels": ("a,b\n1,low\n2,hgih\n3,high\n", {"kinds": {"b": ["low", "high"]}}, ("column 'b', row 2: 'hgih'", "low < high")),
     "told one level": ("a,b\n1,low\n2,low\n", {"kinds": {"b": ["low"]}}, ("column 'b'", "two or more different levels")),
     "told no order": ("a,b\n1,low\n2,high\n", {"kinds": {"b": "ordered"}}, ("column 'b' is to be ordered", "--ordered 'b:low<mid<high'")),
-    "told no kind": ("a,b\n1,low\n2,high\n", {"kinds": {"b": "colour"}}, ("'colour' is no kind of column", "number, category")),
+    "told no kind": ("a,b\n1,low\n2,high\n", {"kinds": {"b": "colour"}}, ("'colour' is not a kind of column", "number, category")),
     "told a flag of three": ("a,b\n1,p\n2,q\n3,r\n", {"kinds": {"b": "flag"}}, ("column 'b': a flag has two values, and this has 3",)),
     "told of no such column": ("a,b\n1,2\n3,4\n", {"kinds": {"bb": "number"}}, ("'bb': the table has no such column (did you mean 'b'?)",)),
     "ignore no such column": ("a,b\n1,2\n3,4\n", {"ignore": ["c"]}, ("ignore or --drop 'c'", "it has a, b")),

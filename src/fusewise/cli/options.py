@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from fusewise.tables.asking import Asked
+    from fusewise.tables.read_options import ReadOptions
 
 COLUMNS, MODEL, OUTPUT = "Columns", "Model", "Output"
 
@@ -67,7 +67,7 @@ def reading(*without: str) -> Callable[[Callable[..., None]], Callable[..., None
         @functools.wraps(command)
         def run(**given: Any) -> None:
             told = {name: given.pop(name) for name in names}
-            command(**given, asked=as_asked(**told))
+            command(**given, asked=as_read_options(**told))
 
         run.__signature__ = own.replace(parameters=[*kept, *shared])  # type: ignore[attr-defined]
         run.__annotations__ = {}  # the signature has them, resolved
@@ -76,23 +76,23 @@ def reading(*without: str) -> Callable[[Callable[..., None]], Callable[..., None
     return decorate
 
 
-def as_asked(
+def as_read_options(
     *, number: list[str] | None = None, category: list[str] | None = None, ordered: list[str] | None = None,
     columns: list[str] | None = None, drop: list[str] | None = None, missing: list[str] | None = None, **others: Any,
-) -> Asked:  # fmt: skip
+) -> ReadOptions:  # fmt: skip
     """What the options say of a table, as the reader takes it."""
-    from fusewise.tables.asking import Asked, told_kind
     from fusewise.tables.errors import InputError
+    from fusewise.tables.read_options import ReadOptions, as_spec
 
-    kinds = {name: told_kind(name, "number") for name in number or ()}
-    kinds |= {name: told_kind(name, "category") for name in category or ()}
+    kinds = {name: as_spec(name, "number") for name in number or ()}
+    kinds |= {name: as_spec(name, "category") for name in category or ()}
     for text in ordered or ():
         start, sign, rest = text.partition("<")
         name, colon, first = start.rpartition(":")
         if not (sign and colon):
             raise InputError(f"--ordered {text!r}: write the column, a colon, and its levels: COLUMN:LOW<MID<HIGH")
-        kinds[name] = told_kind(name, [level.strip() for level in (first, *rest.split("<"))])
-    return Asked(missing=missing or (), kinds=kinds, ignore=drop or (), only=columns or (), **others)
+        kinds[name] = as_spec(name, [level.strip() for level in (first, *rest.split("<"))])
+    return ReadOptions(missing=missing or (), kinds=kinds, ignore=drop or (), only=columns or (), **others)
 
 
 Standardize = Annotated[

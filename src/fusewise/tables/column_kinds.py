@@ -43,7 +43,7 @@ class Column:
     used : whether to cluster by it.
     why : how it was read, or why it is not used.
     affix : what is written before and after each number: a currency, a unit, a percent sign.
-    missing : words that are no markers elsewhere and were taken as missing values here.
+    missing : words that are not markers elsewhere and were taken as missing values here.
     """
 
     name: str

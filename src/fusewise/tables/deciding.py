@@ -35,7 +35,7 @@ Decision = tuple[Column, list[str]]
 
 
 @dataclass(frozen=True)
-class Told:
+class ColumnSpec:
     """What a user (or a model, for which `fixed` is True) says a column is.
 
     Attributes
@@ -43,7 +43,7 @@ class Told:
     kind : of the column.
     levels : of a category, the lowest first; empty: those that occur.
     fixed : the column was read before, for a model, and must be read the same way: constants and all.
-    on_error : what becomes of a cell that is no number: a few are taken as missing values, none, or all.
+    on_error : what becomes of a cell that is not a number: a few are taken as missing values, none, or all.
     missing : words that were taken as missing values when the model was fitted.
     """
 
@@ -54,7 +54,7 @@ class Told:
     missing: tuple[str, ...] = ()
 
 
-def decide(name: str, column: Unmarked, decimal: str, told: Told | None = None) -> Decision:
+def decide(name: str, column: Unmarked, decimal: str, told: ColumnSpec | None = None) -> Decision:
     """What a column is, and what the user should know of it.
 
     Parameters
@@ -74,7 +74,7 @@ def decide(name: str, column: Unmarked, decimal: str, told: Told | None = None) 
         numbers = read_numbers(column.cells, decimal)
         if _few(numbers, column.cells, len(seen), words_only=True):
             return _number(name, column, numbers)
-        # 1st, 2nd, 3rd are no numbers with units but categories.
+        # 1st, 2nd, 3rd are not numbers with units but categories.
         few = numbers.bare < 0.5 * len(seen) and len(set(map(level_key, seen))) <= _most_categories(seen)
         if len(seen) - len(numbers.odd) >= 0.5 * len(seen) and not few:
             return _spoilt(name, column, numbers, seen), []
@@ -90,7 +90,7 @@ def _are_bools(seen: list[Any]) -> bool:
 
 
 def _few(numbers: Numbers, cells: Cells, seen: int, *, words_only: bool) -> bool:
-    """Whether few enough cells are no numbers; ``<0.1`` is no word but a bound, and says more than "missing"."""
+    """Whether few enough cells are not numbers; ``<0.1`` is not a word but a bound, and says more than "missing"."""
     odd = {str(cells[row]) for row in numbers.odd}
     words = all(word.replace(" ", "").isalpha() for word in odd) or not words_only
     return len(numbers.odd) <= FEW_SHARE * seen and len(odd) <= FEW_WORDS and words
@@ -128,7 +128,7 @@ def _number(name: str, column: Unmarked, numbers: Numbers, *, told: bool = False
 
 def _words_note(name: str, words: Counter[str], row: int) -> str:
     shown = some_of([f"{word!r} ({count})" for word, count in words.most_common()])
-    cells = counted(words.total(), "cell is no number and was", "cells are no numbers and were")
+    cells = counted(words.total(), "cell is not a number and was", "cells are not numbers and were")
     return f"column {name!r}: {cells} taken as missing: {shown}; the first is in row {row}"
 
 
@@ -216,7 +216,7 @@ def _order(key: str) -> tuple[float, str]:
         return math.inf, key
 
 
-def _as_told(name: str, column: Unmarked, decimal: str, told: Told) -> Decision:
+def _as_told(name: str, column: Unmarked, decimal: str, told: ColumnSpec) -> Decision:
     """A column that is used as the user, or the model, says."""
     if told.kind == Kind.NUMBER:
         return _told_number(name, column, decimal, told)
@@ -244,7 +244,7 @@ def _as_told(name: str, column: Unmarked, decimal: str, told: Told) -> Decision:
     return made, notes
 
 
-def _told_number(name: str, column: Unmarked, decimal: str, told: Told) -> Decision:
+def _told_number(name: str, column: Unmarked, decimal: str, told: ColumnSpec) -> Decision:
     cells = column.cells
     numbers = read_numbers(cells, decimal)
     seen = sum(cell is not None for cell in cells)

@@ -16,7 +16,7 @@ Floats = npt.NDArray[np.float64]
 
 CODES = "AUD|BRL|CAD|CHF|CNY|CZK|DKK|EUR|GBP|HKD|HUF|INR|JPY|KRW|MXN|NOK|NZD|PLN|RUB|SEK|SGD|TRY|USD|ZAR"
 CURRENCY = rf"(?:[^\W\d_]{{0,3}}[$€£¥₹₽₩₺₴₫฿¢₪₦₱]|{CODES}|[Kk]r\.?|Fr\.)"
-#: One word after the number: kg, km/h, °C, m2, %; no digits but an exponent 2 or 3, so that codes such as 4x4 are none.
+#: One word after the number: kg, km/h, °C, m2, %; no digits but an exponent 2 or 3, so codes such as 4x4 do not match.
 UNIT = r"(?:[^\W\d_]|[%‰°\"€$£¥])(?:[^\d\s;:<>=()]{0,11}?(?:m[23]|\^[23])|[^\d\s;:<>=()]{0,11})|m[23]"
 
 #: Characters that are written in several ways, as one.
@@ -59,8 +59,8 @@ class Numbers:
 
     Attributes
     ----------
-    values : NaN where missing, and where a cell is no number.
-    odd : rows of the cells that are no numbers.
+    values : NaN where missing, and where a cell is not a number.
+    odd : rows of the cells that are not numbers.
     bare : how many numbers stand alone, without a unit.
     affix : what stands before and after each number: a currency, a unit, a percent sign.
     """
@@ -148,7 +148,7 @@ def unit_of(affix: tuple[str, str]) -> str:
 
 
 def decimal_sign(text: str) -> str | None:
-    """Which sign a number has before its decimals: "." or ","; "" for neither, "?" for either; None: no number."""
+    """Which sign a number has before its decimals: "." or ","; "" for neither, "?" for either; None: not a number."""
     if WHOLE.fullmatch(text):
         return ""
     if SURE.fullmatch(text):

@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 
 from fusewise.kernels.words import counted, some_of
-from fusewise.tables.asking import Asked, left_out_of, told_kind, told_of
 from fusewise.tables.binary import read_binary, reader_of
 from fusewise.tables.column_kinds import Column, Kind
-from fusewise.tables.deciding import FLAGS, Decision, Told, decide, left_out, level_key, refuse_too_large
+from fusewise.tables.deciding import FLAGS, ColumnSpec, Decision, decide, left_out, level_key, refuse_too_large
 from fusewise.tables.decimals import decide_decimal
 from fusewise.tables.errors import InputError
 from fusewise.tables.grids import Cells, Dialect, Grid
 from fusewise.tables.markers import Unmarked, own_levels, unmark
+from fusewise.tables.read_options import ReadOptions, as_spec, left_out_of, specs_of
 from fusewise.tables.roles import labels_column, names_column, row_names
 from fusewise.tables.sources import open_source
 from fusewise.tables.text import read_text
@@ -142,8 +142,8 @@ def read_table(
     >>> reading.columns[0].why
     "9693.45 to 44598; 1 missing ('?')"
     """
-    told = {name: told_kind(name, kind) for name, kind in (kinds or {}).items()}
-    return read(path, Asked(sheet, sep, decimal, tuple(map(str, missing)), told, tuple(ignore)))
+    told = {name: as_spec(name, kind) for name, kind in (kinds or {}).items()}
+    return read(path, ReadOptions(sheet, sep, decimal, tuple(map(str, missing)), told, tuple(ignore)))
 
 
 def read_grid(path: str | Path, sheet: str | int | None = None, sep: str | None = None) -> Grid:
@@ -163,12 +163,12 @@ def read_grid(path: str | Path, sheet: str | int | None = None, sep: str | None 
     return grid
 
 
-def read(path: str | Path, asked: Asked, grid: Grid | None = None) -> Reading:
+def read(path: str | Path, asked: ReadOptions, grid: Grid | None = None) -> Reading:
     """Read a table as asked; see ``read_table``. Its cells may be given, where they were read before."""
     if asked.decimal not in (None, ".", ","):
         raise InputError(f"decimal (--decimal) must be '.' or ',', got {asked.decimal!r}")
     grid = read_grid(path, asked.sheet, asked.sep) if grid is None else grid
-    told, left = told_of(grid, asked.kinds), left_out_of(grid, asked)
+    told, left = specs_of(grid, asked.kinds), left_out_of(grid, asked)
     drafts = {name: _unmarked(cells, asked.missing, told.get(name)) for name, cells in grid.written.items()}
     voting = {name: draft.cells for name, draft in drafts.items() if name not in left and _votes(told.get(name))}
     decimal = asked.decimal or decide_decimal(voting, grid.separator)
@@ -200,20 +200,20 @@ def read(path: str | Path, asked: Asked, grid: Grid | None = None) -> Reading:
     )
 
 
-def _unmarked(written: Cells, missing: Sequence[str], told: Told | None) -> Unmarked:
+def _unmarked(written: Cells, missing: Sequence[str], told: ColumnSpec | None) -> Unmarked:
     if told is None:
         return unmark(written, missing)
     return unmark(written, (*missing, *told.missing), {level_key(level) for level in told.levels})
 
 
-def _votes(told: Told | None) -> bool:
+def _votes(told: ColumnSpec | None) -> bool:
     """Whether a column has a say in the decimal sign of the file."""
     return told is None or told.kind == Kind.NUMBER
 
 
 def _put_levels_back(
     grid: Grid, drafts: dict[str, Unmarked], decided: dict[str, Decision], decimal: str, missing: Sequence[str],
-    told: Mapping[str, Told], left: dict[str, str],
+    told: Mapping[str, ColumnSpec], left: dict[str, str],
 ) -> None:  # fmt: skip
     """Decide again on text columns in which a marker is a level of its own; `drafts` and `decided` are changed."""
     everywhere = {word for draft in drafts.values() for word in draft.markers}

@@ -10,13 +10,13 @@ from typing import Any, Literal
 import numpy as np
 
 from fusewise.kernels.words import counted
-from fusewise.tables.asking import Asked
 from fusewise.tables.column_kinds import Column, Kind
-from fusewise.tables.deciding import Told
+from fusewise.tables.deciding import ColumnSpec
 from fusewise.tables.encoding import Block, Encoding, indicators
 from fusewise.tables.errors import InputError
 from fusewise.tables.grids import Grid
 from fusewise.tables.numbers import unit_of
+from fusewise.tables.read_options import ReadOptions
 from fusewise.tables.reading import Reading, read, read_grid
 
 
@@ -33,9 +33,9 @@ class Known:
     missing: Sequence[str] = ()
     unit: str | None = None
 
-    def told(self, on_error: Literal["raise", "missing"]) -> Told:
+    def told(self, on_error: Literal["raise", "missing"]) -> ColumnSpec:
         """How to read the column in another table."""
-        return Told(self.kind, tuple(self.categories), fixed=True, on_error=on_error, missing=tuple(self.missing))
+        return ColumnSpec(self.kind, tuple(self.categories), fixed=True, on_error=on_error, missing=tuple(self.missing))
 
 
 def as_extra(encoding: Encoding, table: Reading) -> dict[str, Any]:
@@ -61,7 +61,11 @@ def _plain(category: Any) -> Any:
 
 
 def recode(
-    model: Any, extra: dict[str, Any], path: str | Path, asked: Asked, on_error: Literal["raise", "missing"] = "raise"
+    model: Any,
+    extra: dict[str, Any],
+    path: str | Path,
+    asked: ReadOptions,
+    on_error: Literal["raise", "missing"] = "raise",
 ) -> tuple[Reading, Encoding]:
     """Read a table and encode it as at the fit; the reading's notes say what did not match.
 
@@ -73,7 +77,7 @@ def recode(
     extra : what ``as_extra`` said at the fit.
     path : the other table.
     asked : what the user says of it.
-    on_error : whether a cell that is no number in a column of numbers is an error, or a missing value.
+    on_error : whether a cell that is not a number in a column of numbers is an error, or a missing value.
     """
     grid = read_grid(path, asked.sheet, asked.sep)
     known = _known(model, extra, path, grid, asked)
@@ -114,7 +118,7 @@ def _in(unit: str) -> str:
     return f"numbers in {unit}" if unit else "bare numbers"
 
 
-def _known(model: Any, extra: dict[str, Any], path: str | Path, grid: Grid, asked: Asked) -> list[Known]:
+def _known(model: Any, extra: dict[str, Any], path: str | Path, grid: Grid, asked: ReadOptions) -> list[Known]:
     if "columns" not in extra:
         return [Known(name, Kind.NUMBER, [], [0.0], 1.0, False) for name in _names(model, path, grid, asked)]
     try:
@@ -123,7 +127,7 @@ def _known(model: Any, extra: dict[str, Any], path: str | Path, grid: Grid, aske
         raise InputError(f"the model's columns cannot be read: {error}") from error
 
 
-def _names(model: Any, path: str | Path, grid: Grid, asked: Asked) -> list[str]:
+def _names(model: Any, path: str | Path, grid: Grid, asked: ReadOptions) -> list[str]:
     """Columns of a model that was saved from Python: by name where it has names, else the numbers in their order."""
     names = getattr(model, "feature_names_in_", None)
     if names is not None:

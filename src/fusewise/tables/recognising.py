@@ -67,7 +67,7 @@ def is_called_id(name: str) -> bool:
 
 
 def odd_numbers(name: str, values: Floats) -> tuple[str, str] | None:
-    """Whole numbers that are no amounts: the kind ("identifier" or "date") and why; None for amounts.
+    """Whole numbers that are not amounts: the kind ("identifier" or "date") and why; None for amounts.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ def _are_dates(seen: Floats) -> bool:
 
 
 def odd_text(name: str, seen: Sequence[Any]) -> tuple[str, str] | None:
-    """Text that is no category: dates, telephone numbers, postcodes: the kind and why; None for other text."""
+    """Text that is not a category: dates, telephone numbers, postcodes: the kind and why; None for other text."""
     if share(seen, is_date) > 0.8:
         return "date", "dates: turn them into numbers (such as days) to use them"
     texts = [str(cell) for cell in seen]

@@ -12,7 +12,7 @@ from fusewise.cli import options
 
 
 class OnError(StrEnum):
-    """What to do with a cell that is no number in a column of numbers."""
+    """What to do with a cell that is not a number in a column of numbers."""
 
     STOP = "stop"
     MISSING = "missing"
@@ -31,7 +31,7 @@ def predict(
     on_error: Annotated[
         OnError,
         typer.Option(
-            help="A cell that is no number where numbers belong: stop, or take it as missing.",
+            help="A cell that is not a number where numbers belong: stop, or take it as missing.",
             rich_help_panel=options.COLUMNS,
         ),
     ] = OnError.STOP,

@@ -16,11 +16,11 @@ from fusewise import DataWarning, FusionClustering, FusionImputer
 from fusewise.cli.errors import blaming_input, stopping_at_once
 from fusewise.kernels.words import counted
 from fusewise.progress import Progress, listening
-from fusewise.tables.asking import Asked
 from fusewise.tables.encoding import Encoding, encode
 from fusewise.tables.errors import InputError
 from fusewise.tables.grids import Cells
 from fusewise.tables.numbers import Floats
+from fusewise.tables.read_options import ReadOptions
 from fusewise.tables.reading import Reading, read
 from fusewise.views.findings import Findings, read_findings
 
@@ -66,7 +66,9 @@ class Clustered(Prepared):
         return int(np.count_nonzero(self.model.labels_ < 0))
 
 
-def prepare(path: Path, estimator: FusionClustering, *, asked: Asked, standardize: bool, tell: Progress) -> Prepared:
+def prepare(
+    path: Path, estimator: FusionClustering, *, asked: ReadOptions, standardize: bool, tell: Progress
+) -> Prepared:
     """Read a table as asked and encode its columns."""
     tell(f"reading {path.name}")
     table = read(path, asked)

@@ -18,9 +18,9 @@ from fusewise.cli.running.model import Model
 from fusewise.cli.running.writing import write_csv
 from fusewise.cli.showing import console, summary
 from fusewise.datasets import hide_entries
-from fusewise.tables.asking import Asked
 from fusewise.tables.errors import InputError
 from fusewise.tables.grids import Dialect
+from fusewise.tables.read_options import ReadOptions
 
 TABLE, MODEL = "wine.csv", "wine.fusewise"
 
@@ -35,7 +35,7 @@ def run_demo(out: Path, *, hidden: float, seed: int, force: bool, json: bool = F
     outputs = Outputs(out, report=True, save=out / MODEL, table=TABLE, force=force, command=command)
     with console.working(shown=not json) as tell, tempfile.TemporaryDirectory() as folder:
         _write_table(Path(folder, TABLE), X, wine)
-        asked = Asked(labels="cultivar")
+        asked = ReadOptions(labels="cultivar")
         fit = run_fit(Path(folder, TABLE), Model(), outputs, asked=asked, standardize=True, tell=tell)
     errors = _errors(fit.clustered, wine.data, X)
     if json:

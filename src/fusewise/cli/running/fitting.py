@@ -14,10 +14,10 @@ from fusewise.cli.running.model import Model
 from fusewise.cli.running.writing import staged, write_csv
 from fusewise.progress import Progress
 from fusewise.saving import save
-from fusewise.tables.asking import Asked
 from fusewise.tables.encoding import center_table, complete, free_name, in_dialect
 from fusewise.tables.errors import InputError
 from fusewise.tables.grids import Cells, Dialect
+from fusewise.tables.read_options import ReadOptions
 from fusewise.tables.recoding import as_extra
 from fusewise.tables.sources import files_of
 
@@ -62,7 +62,7 @@ class Fit:
     outputs: Outputs
 
 
-def run_fit(path: Path, model: Model, outputs: Outputs, *, asked: Asked, standardize: bool,
+def run_fit(path: Path, model: Model, outputs: Outputs, *, asked: ReadOptions, standardize: bool,
             verbose: int = 0, tell: Progress) -> Fit:  # fmt: skip
     """Read, cluster, write."""
     estimator = model.build(verbose)  # refuses choices out of range before any work is done

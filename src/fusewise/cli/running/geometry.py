@@ -9,16 +9,16 @@ import numpy as np
 import numpy.typing as npt
 
 from fusewise.cli.errors import blaming_input
-from fusewise.tables.asking import Asked
 from fusewise.tables.encoding import encode
 from fusewise.tables.errors import InputError
 from fusewise.tables.grids import Cells, find_column
+from fusewise.tables.read_options import ReadOptions
 from fusewise.tables.reading import Reading, read, read_grid
 from fusewise.tables.recognising import LABELS
 from fusewise.theory import ClusterGeometry
 
 
-def measure_geometry(path: Path, labels: str, *, asked: Asked, standardize: bool) -> ClusterGeometry:
+def measure_geometry(path: Path, labels: str, *, asked: ReadOptions, standardize: bool) -> ClusterGeometry:
     """The geometry of the clusters that `labels` (a column, or a file) makes of a table."""
     grid = read_grid(path, asked.sheet, asked.sep)
     inside = labels in grid.written
@@ -33,7 +33,7 @@ def measure_geometry(path: Path, labels: str, *, asked: Asked, standardize: bool
 
 def _from_file(path: Path, table: Reading) -> Cells:
     """Labels of the table's rows, matched by name where the file has the names, and by order otherwise."""
-    file = read(path, Asked(decimal=".")).cells  # the decimals of its other columns do not matter here
+    file = read(path, ReadOptions(decimal=".")).cells  # the decimals of its other columns do not matter here
     candidates = [name for name in file if LABELS.fullmatch(name.lower())] or list(file)[-1:]
     cells = file[candidates[0]]
     wanted = list(map(str, table.names))

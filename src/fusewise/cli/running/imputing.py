@@ -11,8 +11,8 @@ from fusewise.cli.running.clustering import Clustered, cluster, prepare
 from fusewise.cli.running.model import Model
 from fusewise.cli.running.writing import staged, write_csv
 from fusewise.progress import Progress
-from fusewise.tables.asking import Asked
 from fusewise.tables.encoding import complete
+from fusewise.tables.read_options import ReadOptions
 from fusewise.tables.sources import files_of
 
 
@@ -43,7 +43,7 @@ class Imputation:
         return dict(self.clustered.imputer.held_out_error_)
 
 
-def run_impute(path: Path, out: Path, model: Model, *, asked: Asked, standardize: bool, force: bool,
+def run_impute(path: Path, out: Path, model: Model, *, asked: ReadOptions, standardize: bool, force: bool,
                tell: Progress) -> Imputation:  # fmt: skip
     """Read, cluster, fill, write."""
     estimator = model.build()

@@ -18,9 +18,9 @@ from fusewise.cli.running.writing import staged, write_csv
 from fusewise.observations import as_entries
 from fusewise.progress import Progress
 from fusewise.saving import ModelFileError, SavedModel, load_with_extra
-from fusewise.tables.asking import Asked
 from fusewise.tables.encoding import Encoding
 from fusewise.tables.errors import InputError
+from fusewise.tables.read_options import ReadOptions
 from fusewise.tables.reading import Reading
 from fusewise.tables.recoding import recode
 from fusewise.tables.roles import column_or_none, row_names
@@ -46,7 +46,7 @@ class Prediction:
         return [int(n) for n in np.bincount(self.labels[self.labels >= 0], minlength=self.n_clusters)]
 
 
-def run_predict(model: Path, path: Path, out: Path, *, asked: Asked, on_error: Literal["raise", "missing"],
+def run_predict(model: Path, path: Path, out: Path, *, asked: ReadOptions, on_error: Literal["raise", "missing"],
                 force: bool, tell: Progress) -> Prediction:  # fmt: skip
     """Load, read, predict, write."""
     tell(f"reading {model.name}")

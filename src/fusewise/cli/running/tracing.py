@@ -18,10 +18,10 @@ from fusewise.cli.running.writing import staged, write_csv
 from fusewise.cli.showing.console import BAR, bar, grid, headed, listed, print_below
 from fusewise.kernels.words import readable
 from fusewise.progress import Progress
-from fusewise.tables.asking import Asked
 from fusewise.tables.encoding import in_dialect
 from fusewise.tables.errors import InputError
 from fusewise.tables.grids import Cells
+from fusewise.tables.read_options import ReadOptions
 from fusewise.tables.sources import files_of
 from fusewise.views.findings import Step, Trail
 from fusewise.views.plots import FusionPathDisplay
@@ -53,7 +53,7 @@ class WayThere:
     files: list[Path]
 
 
-def run_path(path: Path, model: Model, outputs: Outputs, *, asked: Asked, standardize: bool,
+def run_path(path: Path, model: Model, outputs: Outputs, *, asked: ReadOptions, standardize: bool,
              tell: Progress) -> WayThere:  # fmt: skip
     """Read, cluster, and write the way that led there."""
     estimator = model.build()

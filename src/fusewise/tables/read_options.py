@@ -8,14 +8,14 @@ from typing import Any, Literal
 
 from fusewise.kernels.words import some_of
 from fusewise.tables.column_kinds import Kind
-from fusewise.tables.deciding import Told, level_key
+from fusewise.tables.deciding import ColumnSpec, level_key
 from fusewise.tables.errors import InputError
 from fusewise.tables.grids import Grid, find_column
 from fusewise.tables.markers import unmark
 
 
 @dataclass(frozen=True)
-class Asked:
+class ReadOptions:
     """What a user says of a table; the first seven as for ``read_table``.
 
     Attributes
@@ -29,33 +29,33 @@ class Asked:
     sep: str | None = None
     decimal: str | None = None
     missing: Sequence[str] = ()
-    kinds: Mapping[str, Told] = field(default_factory=dict)
+    kinds: Mapping[str, ColumnSpec] = field(default_factory=dict)
     ignore: Sequence[str] = ()
     only: Sequence[str] = ()
     names: str | Literal[False] | None = None
     labels: str | Literal[False] | None = None
 
 
-def told_kind(name: str, kind: str | Sequence[Any]) -> Told:
+def as_spec(name: str, kind: str | Sequence[Any]) -> ColumnSpec:
     """What a user says of a column: a kind, or the levels of an ordered one."""
     if not isinstance(kind, str):
         levels = tuple(kind)
         if len({level_key(level) for level in levels}) < max(2, len(levels)):
             raise InputError(f"kinds, column {name!r}: an ordered column needs two or more different levels")
-        return Told(Kind.ORDERED, levels)
+        return ColumnSpec(Kind.ORDERED, levels)
     if kind not in set(Kind):
-        raise InputError(f"kinds, column {name!r}: {kind!r} is no kind of column; use one of {', '.join(Kind)}")
-    return Told(Kind(kind))
+        raise InputError(f"kinds, column {name!r}: {kind!r} is not a kind of column; use one of {', '.join(Kind)}")
+    return ColumnSpec(Kind(kind))
 
 
-def told_of(grid: Grid, kinds: Mapping[str, Told]) -> dict[str, Told]:
+def specs_of(grid: Grid, kinds: Mapping[str, ColumnSpec]) -> dict[str, ColumnSpec]:
     """What is known of columns beforehand: what the user says, and else the order that the file declares."""
     for name in kinds:
         find_column(grid.written, name, "kinds or --number, --category, --ordered")
-    told = {name: Told(Kind.ORDERED, tuple(levels)) for name, levels in grid.levels.items()} | dict(kinds)
+    told = {name: ColumnSpec(Kind.ORDERED, tuple(levels)) for name, levels in grid.levels.items()} | dict(kinds)
     for name, kind in told.items():
         if kind.kind == Kind.ORDERED and not kind.levels:
-            told[name] = Told(Kind.ORDERED, _natural_levels(name, grid))
+            told[name] = ColumnSpec(Kind.ORDERED, _natural_levels(name, grid))
     return told
 
 
@@ -74,7 +74,7 @@ def _natural_levels(name: str, grid: Grid) -> tuple[Any, ...]:
         ) from None
 
 
-def left_out_of(grid: Grid, asked: Asked) -> dict[str, str]:
+def left_out_of(grid: Grid, asked: ReadOptions) -> dict[str, str]:
     """Columns that the user does not want, and why they are not used."""
     left = {find_column(grid.written, name, "ignore or --drop"): "left out, as asked" for name in asked.ignore}
     if asked.only:
