@@ -36,7 +36,7 @@ class MissingnessDisplay:
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, feature_names: Sequence[Any] | None = None, ax: Any = None) -> Self:
-        """Draw a fitted ``FusionClustering``, on `ax` or on new axes."""
+        """Draw `estimator`, a fitted ``FusionClustering``, on `ax` or new axes; `feature_names` replace its own."""
         found = read_findings(estimator, feature_names=feature_names)
         return cls(missing=compare_missingness(found), features=found.features).plot(ax=ax)
 
