@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from fusewise.path import FusionPath, fusion_path
     from fusewise.saving import load
 
-__version__ = "0.1.0.dev0"
+__version__ = "0.1.0"
 
 #: Where each public name lives: it is imported when first used, so that ``import fusewise`` is quick.
 _HOMES = {
