@@ -1,6 +1,5 @@
 """The Displays: what they draw, and where."""
 
-
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
