@@ -14,8 +14,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from fusewise.fidelity import Quadratic
+from fusewise.fusion.fidelity import Quadratic
 from fusewise.fusion.loop import descend
+from fusewise.fusion.penalties import H1
 from fusewise.fusion.placing import place
 from fusewise.fusion.problem import Problem
 from fusewise.fusion.steps import average
@@ -23,7 +24,6 @@ from fusewise.kernels.arrays import Array, beside
 from fusewise.kernels.nearest_torch import nearest
 from fusewise.observations import Quadratics, as_entries
 from fusewise.pairs import CompletePairs, NeighborPairs
-from fusewise.penalties import H1
 
 CLUSTERS, FEATURES, HIDDEN, NEIGHBORS = 20, 50, 0.3, 15
 

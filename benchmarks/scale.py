@@ -107,7 +107,7 @@ def ours(X: np.ndarray, k: int) -> np.ndarray:
 def our_path(X: np.ndarray, k: int) -> None:
     """The same convex problem in single precision: L1 along a graph of 15 neighbours, from all points apart to one."""
     from fusewise import fusion_path
-    from fusewise.penalties import L1
+    from fusewise.fusion.penalties import L1
 
     X = (X - X.mean(axis=0)) / X.std(axis=0)
     X = X.astype(np.float32)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from scipy import fft
 
+from fusewise.fusion.penalties import TruncatedL2
 from fusewise.kernels.arrays import library, to_host
 from fusewise.kernels.devices import placement
 from fusewise.mri.sampling.fourier import AXES, invert, to_plain
@@ -21,7 +22,6 @@ from fusewise.mri.solving.covariances import squared_distances
 from fusewise.mri.solving.navigator import common_locations, filled_in_time
 from fusewise.mri.solving.observed import frame_affinities, fuse_frames, grid_entries
 from fusewise.mri.tensors import energy, gram, threads
-from fusewise.penalties import TruncatedL2
 
 Array = Any
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from fusewise.fusion import FusionPath, Solution, fuse, fusion_path
     from fusewise.observations import DataWarning
 
-__version__ = "0.1.0.dev0"
+__version__ = "0.1.0"
 
 #: Where each public name lives: it is imported when first used, so that ``import fusewise`` is quick.
 _HOMES = {

@@ -38,8 +38,10 @@ def make_clusters(
     n_clusters, size, n_features : K; M, one number or one for each cluster; P.
     noise : standard deviation of the noise if ``distribution="normal"`` (the paper's Dataset-1 has variance 0.1:
         ``noise=0.1**0.5``); the width epsilon of the cube if ``distribution="uniform"``.
+    distribution : of the noise, "normal" or "uniform".
     centers : K x P, to use instead of random ones.
     shrink : factor on the distances between centres (the paper's Dataset-2 halves them).
+    random_state : seed or ``numpy.random.RandomState``.
 
     Returns
     -------
@@ -107,6 +109,7 @@ def hide_entries(
         * ``"mnar"``: the larger an entry (a complex one by its modulus) within its column, the likelier it is hidden;
         * ``"block"``: for each row a run of neighbouring columns (a sensor that dropped out);
         * ``"columns"``: at random, at a rate of its own for each column, from nothing to twice the fraction.
+    random_state : seed or ``numpy.random.RandomState``.
 
     Returns
     -------

@@ -139,7 +139,7 @@ class FusionClustering(ShowingMixin, ClusterMixin, ClassNamePrefixFeaturesOutMix
         return fused
 
     def predict(self, X: Any) -> npt.NDArray[np.intp]:
-        """The cluster of each row, as at the fit; -1 for an outlier, and for a row with nothing observed."""
+        """The cluster of each row of X, as at the fit; -1 for an outlier, and for a row with nothing observed."""
         check_is_fitted(self)
         table = self._read(X, None, reset=False)
         warn_of_blanks(table, columns=False)
@@ -153,12 +153,12 @@ class FusionClustering(ShowingMixin, ClusterMixin, ClassNamePrefixFeaturesOutMix
         return np.where(table.row_counts > 0, labels, -1)
 
     def transform(self, X: Any) -> npt.NDArray[Any]:
-        """Distances to the cluster centres, scaled up from the observed entries to all; NaN where nothing is seen."""
+        """Distances of the rows of X to the centres, scaled up from the observed entries to all; NaN without any."""
         check_is_fitted(self)
         return np.sqrt(self._squared_distances(self._read(X, None, reset=False)))
 
     def score(self, X: Any, y: Any = None) -> float:
-        """Minus the mean squared distance of an observed entry from the nearest centre: larger is better."""
+        """Minus the mean squared distance of an observed entry of X from the nearest centre (y is ignored)."""
         check_is_fitted(self)
         table = self._read(X, y, reset=False)
         if not self.n_clusters_:

@@ -34,7 +34,9 @@ class FusionImputer(OneToOneFeatureMixin, TransformerMixin, FusionEstimator):  #
 
     Parameters
     ----------
-    The same as ``FusionClustering``, which it runs (twice: once with the tenth hidden).
+    penalty, fidelity, lam, init, rank, n_neighbors, n_clusters, min_cluster_size : as in ``FusionClustering``, which is
+        fitted twice: once with the tenth hidden, once with all entries.
+    max_iter, tol, device, random_state, verbose : as in ``FusionClustering``.
 
     Attributes
     ----------

@@ -29,23 +29,23 @@ class Fidelity(Parameterised):
     constrained: ClassVar[bool] = True
 
     def value(self, observations: Observations, centers: Values) -> float:
-        """sum_i f_i(u_i)."""
+        """sum_i f_i(u_i), the `centers` being the u_i and the `observations` what f_i is about."""
         return 0.0
 
     def prox(self, observations: Observations, anchors: Values, pull: Real) -> Values:
-        """argmin_u f_i(u) + t_i ||u - v_i||², for every i."""
+        """argmin_u f_i(u) + t_i ||u - v_i||², for every i, given `observations`; v_i: `anchors`, t_i: `pull`."""
         raise NotImplementedError
 
     def violation(self, observations: Observations, centers: Values) -> float:
-        """By how much the worst centre breaks the constraint (0 where there is none)."""
+        """By how much the worst of `centers` breaks the constraint on `observations` (0 where there is none)."""
         return 0.0
 
     def resolve(self, observations: Observations, noise: Callable[[], float]) -> Fidelity:
-        """Itself, with parameters left to the library chosen from the noise's standard deviation."""
+        """Itself; parameters that are None are chosen for `observations` and the standard deviation ``noise()``."""
         return self
 
     def take(self, observations: Observations, rows: npt.NDArray[np.intp]) -> Fidelity:
-        """Itself, for some of the rows of these observations."""
+        """Itself, for some of the `rows` of these observations."""
         return self
 
 

@@ -91,10 +91,11 @@ def fusion_path(
 
     Parameters
     ----------
-    X, penalty, fidelity, mask, rank, n_neighbors, **settings : as ``fuse``.
+    X : as ``fuse``.
     lams : weights of the fusion term, in the order to follow (rising lams fuse more and more).
     sigmas : scales of the penalty, in the order to follow; None keeps that of `penalty`. If both lams and sigmas have
         several values they go together, point by point.
+    penalty, fidelity, mask, rank, n_neighbors, **settings : as ``fuse``.
 
     Returns
     -------

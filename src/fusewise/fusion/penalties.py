@@ -241,7 +241,7 @@ class SCAD(_Saturating):
     """The smoothly clipped absolute deviation, scaled to saturate at t = sigma with value 1.
 
     With t in units of sigma/a: phi rises as t up to 1, then along the parabola (2at - t² - 1) / (2(a - 1)) up to
-    t = a, where it levels at (a + 1)/2; all divided by (a + 1)/2. Smoothed as MCP.
+    t = a, where it levels at (a + 1)/2; all divided by (a + 1)/2. `smoothing` as in MCP.
     """
 
     def __init__(self, sigma: float | None = None, a: float = 3.7, smoothing: float = 1e-3):

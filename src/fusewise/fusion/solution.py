@@ -32,6 +32,7 @@ class Solution:
     labels : group of each point, largest first; -1 for outliers and for rows with nothing observed.
     lam, penalty, fidelity : the problem that was solved.
     history : the objective at the start and after each iteration; it never rises.
+    observations : the table, as it was read.
     stationarity : relative gradient, or KKT residual, at the end.
     status : "converged", "stalled" (nothing left to gain, short of the tolerance), "max_iter" or "interrupted".
     """

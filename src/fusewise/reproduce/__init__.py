@@ -13,6 +13,11 @@
 Needs matplotlib: ``pip install "fusewise[plot]"``.
 """
 
-from fusewise.reproduce.run import STUDIES, reproduce
+try:
+    from fusewise.reproduce.run import STUDIES, reproduce
+except ModuleNotFoundError as error:
+    if error.name is None or error.name.partition(".")[0] != "matplotlib":
+        raise
+    raise ImportError('The figures of the paper need matplotlib: pip install "fusewise[plot]"') from error
 
 __all__ = ["STUDIES", "reproduce"]

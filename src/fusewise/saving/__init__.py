@@ -52,7 +52,7 @@ def save(model: BaseEstimator, path: str | os.PathLike[str], *,
 
 
 def load(path: str | os.PathLike[str]) -> BaseEstimator:
-    """Read a model that ``save`` wrote. Runs nothing from the file; refuses what is not such a model.
+    """Read the model that ``save`` wrote to `path`. Runs nothing from the file; refuses what is not such a model.
 
     Raises
     ------

@@ -158,6 +158,7 @@ def sharp_failure(p0: ArrayLike, separating: float, sizes: ArrayLike) -> Floats:
 def blind_failure(p0: ArrayLike, separating: ArrayLike, n_points: ArrayLike) -> Floats:
     r"""1 - (1 - (1 - p0)^n)^N: failure that is certain, on noiseless, equal clusters n features apart.
 
+    n is `separating` and N is `n_points`.
     With this probability some row observes none of the n separating features, and could belong to either cluster:
     the l0 problem then has a better solution than the truth, and other methods can only guess. A lower bound, to be
     held against `sharp_failure` (above it) and the paper's eta0 (below it for large M: the gap in its proof).

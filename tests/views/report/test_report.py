@@ -5,8 +5,6 @@ import errno
 import json
 import os
 import re
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -268,22 +266,3 @@ def test_notebook_card_escapes_column_names():
     shown = FusionClustering().fit(frame)._repr_html_()
     assert "&lt;script&gt;window" in shown
     assert "<script>window.hacked" not in shown.split("</style>")[-1]
-
-
-def test_missing_extra_is_named(tmp_path):
-    script = f"""
-import sys
-sys.modules["jinja2"] = None
-import numpy as np
-from fusewise import DataWarning, FusionClustering
-model = FusionClustering().fit(np.repeat([[0.0, 0.1], [5.0, 5.1]], 5, axis=0) + 0.01 * np.arange(10)[:, None])
-model._repr_html_()
-try:
-    model.report({str(tmp_path / "r.html")!r})
-except ImportError as error:
-    assert "fusewise[report]" in str(error), error
-else:
-    raise AssertionError("no error")
-"""
-    subprocess.run([sys.executable, "-c", script], check=True)
-    assert list(tmp_path.iterdir()) == []

@@ -45,7 +45,10 @@ def radial_mask(
 def radial_trajectory(
     n_frames: int, readout: int, golden: int = 6, navigators: int = 4, *, offset: float = 0.0
 ) -> Array:
-    """T x (lines * readout) x 2 positions (along y, along x) in cycles per pixel, in [-0.5, 0.5), line by line."""
+    """T x (lines * readout) x 2 positions (along y, along x) in cycles per pixel, in [-0.5, 0.5), line by line.
+
+    T is `n_frames`, each line has `readout` positions; `golden`, `navigators` and `offset` as in `radial_mask`.
+    """
     along = (np.arange(readout) - readout // 2) / readout
     angles = line_angles(n_frames, golden, navigators, offset)
     positions = along[:, None] * np.stack([np.sin(angles), np.cos(angles)], axis=-1)[:, :, None, :]
@@ -56,7 +59,7 @@ def sample_grid(images: Array, mask: Array, *, noise: float = 0.0, random_state:
     """k-space of images where the mask is True, zero elsewhere (single precision).
 
     `noise` is the standard deviation of the complex noise of a sample, in units of the largest magnitude in the images:
-    the FFT being unitary, that of a fully sampled pixel too.
+    the FFT being unitary, that of a fully sampled pixel too. `random_state` is its seed.
     """
     kspace = transform(images.astype(np.complex64))
     if noise:

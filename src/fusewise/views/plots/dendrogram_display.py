@@ -33,7 +33,7 @@ class DendrogramDisplay:
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Any = None) -> Self:
-        """Draw a fitted ``FusionClustering``, on `ax` or on new axes."""
+        """Draw `estimator`, a fitted ``FusionClustering``, on `ax` or on new axes."""
         found = read_findings(estimator)
         branches, chosen = branches_of(found), found.trail.chosen
         if branches is None or chosen is None:

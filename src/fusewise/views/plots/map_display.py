@@ -46,7 +46,7 @@ class FusionMapDisplay:
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Any = None) -> Self:
-        """Draw a fitted ``FusionClustering``, on `ax` or on new axes."""
+        """Draw `estimator`, a fitted ``FusionClustering``, on `ax` or on new axes."""
         found = read_findings(estimator)
         display = cls(
             points=found.points,

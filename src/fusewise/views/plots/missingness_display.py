@@ -36,17 +36,17 @@ class MissingnessDisplay:
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, feature_names: Sequence[Any] | None = None, ax: Any = None) -> Self:
-        """Draw a fitted ``FusionClustering``, on `ax` or on new axes."""
+        """Draw `estimator`, a fitted ``FusionClustering``, on `ax` or new axes; `feature_names` replace its own."""
         found = read_findings(estimator, feature_names=feature_names)
         return cls(missing=compare_missingness(found), features=found.features).plot(ax=ax)
 
     def plot(self, ax: Any = None) -> Self:
         """Draw, on `ax` or on new axes."""
+        missing = self.missing
+        ax = axes_for(ax, 6.0, 4.2)
         from matplotlib.colors import LinearSegmentedColormap
         from matplotlib.transforms import blended_transform_factory
 
-        missing = self.missing
-        ax = axes_for(ax, 6.0, 4.2)
         shades = LinearSegmentedColormap.from_list("observed", ["white", "#5b7083"])
         ax.pcolormesh(missing.columns, missing.rows, missing.bands, cmap=shades, vmin=0, vmax=1, rasterized=True)
         ax.invert_yaxis()

@@ -40,7 +40,7 @@ class FusionPathDisplay:
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Any = None) -> Self:
-        """Draw a fitted ``FusionClustering``, on `ax` or on new axes."""
+        """Draw `estimator`, a fitted ``FusionClustering``, on `ax` or on new axes."""
         trail = read_findings(estimator).trail
         if trail.chosen is None:
             raise ValueError("the model was fitted at one given lam: it has no path to draw")

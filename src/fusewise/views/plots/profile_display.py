@@ -42,7 +42,10 @@ class ProfileDisplay:
     def from_estimator(
         cls, estimator: Any, *, feature_names: Sequence[Any] | None = None, most: int = MOST_FEATURES, ax: Any = None
     ) -> Self:
-        """Draw the `most` telling features of a fitted ``FusionClustering``, on `ax` or on new axes."""
+        """Draw the `most` telling features of `estimator`, a fitted ``FusionClustering``, on `ax` or on new axes.
+
+        `feature_names` replace those it was fitted with.
+        """
         found = read_findings(estimator, feature_names=feature_names)
         if not found.n_clusters:
             raise ValueError("every row is an outlier: there is no cluster to draw")
