@@ -10,10 +10,13 @@ import numpy.typing as npt
 from fusewise.kernels.devices import placement
 from fusewise.mri.arrays import Array
 from fusewise.mri.coils import maps_from_images, mean_gridded_images, sensitivity_maps
+from fusewise.mri.fusing import reconstruct_by_fusion
 from fusewise.mri.gridded import reconstruct_gridded
 from fusewise.mri.places import Teller
 from fusewise.mri.radial import reconstruct_radial
 from fusewise.mri.result import Reconstruction
+
+METHODS = ("interpolation", "fusion")
 
 
 def reconstruct(
@@ -25,6 +28,10 @@ def reconstruct(
     device: str = "cpu",
     random_state: int | None = None,
     verbose: int | Callable[[str], None] = 0,
+    *,
+    method: str = "interpolation",
+    sigma: float | None = None,
+    lam: float | None = None,
 ) -> Reconstruction:
     """Reconstruct a series of frames; everything not given is chosen from the data.
 
@@ -43,6 +50,11 @@ def reconstruct(
         "torch" (torch on the CPU, to check one by the other).
     random_state : seed of the choice of held-out samples.
     verbose : 1 prints progress; a function is told of it.
+    method : "interpolation", frames interpolated between like frames, kernels differing from place to place; or
+        "fusion", the unconstrained form of the paper, ``sum_i ||S_i (u_i - x_i)||² + lam sum_ij phi(||u_i - u_j||)``
+        with the H1 penalty, for gridded k-space.
+    sigma, lam : of method "fusion", in the units of `kspace`: scale of the penalty (a distance of whole frames) and
+        strength. None: chosen by predicting held-out samples.
 
     Returns
     -------
@@ -51,6 +63,7 @@ def reconstruct(
     samples = np.asarray(kspace)
     guide = None if navigator is None else np.asarray(navigator)
     coils = None if maps is None else np.asarray(maps, dtype=np.complex64)
+    _check_method(method, trajectory is None, sigma, lam)
     rng, tell, place = np.random.default_rng(random_state), Teller(verbose), placement(device)
     if trajectory is None:
         samples, known = _on_grid(samples, mask)
@@ -59,6 +72,8 @@ def reconstruct(
         if coils is None and samples.shape[1] > 1:
             coils = maps_from_images(mean_gridded_images(samples, known))
         _check_maps(coils, samples)
+        if method == "fusion":
+            return reconstruct_by_fusion(samples, known, coils, guide, (sigma, lam), rng, place, tell)
         return reconstruct_gridded(samples, known, coils, guide, rng, place, tell)
     if mask is not None:
         raise ValueError("mask is for data on the grid: leave out the mask, or the trajectory")
@@ -69,6 +84,18 @@ def reconstruct(
     coils = sensitivity_maps(samples, path) if coils is None else coils
     _check_maps(coils, samples)
     return reconstruct_radial(samples, path, coils, guide, rng, place, tell)
+
+
+def _check_method(method: str, gridded: bool, sigma: float | None, lam: float | None) -> None:
+    if method not in METHODS:
+        raise ValueError(f"unknown method {method!r}: use one of {', '.join(map(repr, METHODS))}")
+    if method == "fusion" and not gridded:
+        raise ValueError("method='fusion' needs gridded k-space: leave out the trajectory, or use 'interpolation'")
+    for name, value in (("sigma", sigma), ("lam", lam)):
+        if value is not None and method != "fusion":
+            raise ValueError(f"{name} is a setting of method='fusion': 'interpolation' chooses its own")
+        if value is not None and not 0 < value < np.inf:
+            raise ValueError(f"{name} must be a positive number, got {value}")
 
 
 def _on_grid(kspace: Array, mask: npt.ArrayLike | None) -> tuple[Array, Array]:
