@@ -1,4 +1,4 @@
-"""Fusion of frames: against the fusion of tables (another route to the same minimum), descent, and the public method."""
+"""Fusion of frames: against the fusion of tables (another route to the same minimum), descent, the public method."""
 
 from itertools import pairwise
 

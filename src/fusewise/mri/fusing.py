@@ -36,9 +36,10 @@ from fusewise.mri.selecting import Choice, choose_local, decibels, hold_out, sta
 from fusewise.observations import Entries
 from fusewise.pairs.distances import partial_squared_distances
 
-#: Candidates for sigma², in units of the median squared distance of the frames, and for lam, in units of sigma².
+#: Candidates for sigma², in units of the median squared distance of the frames, and for lam, in units of sigma² over the
+#: number of frames: the more frames, the more of them are alike.
 SCALES = tuple(4.0**k for k in range(-6, 1))
-RATIOS = (3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 1e-1)
+RATIOS = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 
 #: Strength of the proximal term of a step: keeps its systems regular where neither samples nor pairs hold a frame.
 PROXIMAL = 1e-3
@@ -130,7 +131,8 @@ class Series:
 
     def scaled(self, setting: Choice) -> tuple[float, float]:
         """Sigma and lam in the units of the samples."""
-        return float(np.sqrt(setting.scale * self.unit)), setting.noise * setting.scale * self.unit
+        variance = setting.scale * self.unit
+        return float(np.sqrt(variance)), setting.noise * variance / len(self.samples)
 
 
 def reconstruct_by_fusion(
@@ -152,7 +154,7 @@ def reconstruct_by_fusion(
     """
     ever, n_coils = mask.any(axis=0), kspace.shape[1]
     rows, seen = np.ascontiguousarray(kspace[:, :, ever].reshape(len(mask), -1)), mask[:, ever]
-    held = hold_out(seen, seen.all(axis=0), rng)
+    held = hold_out(seen, np.asarray(seen.all(axis=0)), rng)
     every, known = np.tile(seen, n_coils), np.tile(seen & ~held, n_coils)
     distances = start_distances(rows, known, np.tile(ever, (n_coils, 1, 1)), navigator)
     series = Series(place(rows), place(distances), float(median_distance(distances)))
@@ -202,25 +204,28 @@ def chosen(
     """
     sigma, lam = settings
     scales = SCALES if sigma is None else (sigma**2 / series.unit,)
-    if sigma is not None and lam is not None:
-        return Choice(scales[0], lam / sigma**2, float("nan")), None
     tried: list[Choice] = []
     kept: tuple[Array, Fused] | None = None
 
+    def setting(scale: float, ratio: float) -> Choice:
+        return Choice(scale, ratio if lam is None else lam * len(series.samples) / (scale * series.unit), float("nan"))
+
     def predict(scale: float, ratio: float) -> float:
         nonlocal kept
-        setting = Choice(scale, ratio if lam is None else lam / (scale * series.unit), 0.0)
-        mean, found = series.fused(known, setting, TRIAL_ITERATIONS)
+        trial = setting(scale, ratio)
+        mean, found = series.fused(known, trial, TRIAL_ITERATIONS)
         errors = shares * (series.samples - mean)
         score = decibels(energy(errors), energy(errors - shares * found.frames))
-        tell(f"fusion: scale {scale:.2g}, noise {setting.noise:.2g}: held-out samples {score:.2f} dB")
         kept = kept if tried and score <= max(one.score for one in tried) else (mean, found)
-        tried.append(replace(setting, score=score))
+        tried.append(replace(trial, score=score))
+        tell(f"fusion: scale {scale:.2g}, noise {trial.noise:.2g}: held-out samples {score:.2f} dB")
         return score
 
+    if sigma is not None and lam is not None:
+        return setting(scales[0], 0.0), None
     try:
-        choice = choose_local(predict, scales, RATIOS if lam is None else (0.0,), 0.0)
-        return replace(choice, noise=choice.noise if lam is None else lam / (choice.scale * series.unit)), None
+        choice = choose_local(predict, scales, RATIOS if lam is None else RATIOS[:1], 0.0)
+        return replace(choice, noise=setting(choice.scale, choice.noise).noise), None
     except KeyboardInterrupt:
         if kept is None:
             raise
@@ -236,4 +241,4 @@ def combined(kspace: Array, maps: Array | None) -> Array:
     images = invert(kspace)
     if maps is None:
         return images[:, 0]
-    return (maps.conj() * images).sum(axis=1) / np.square(np.abs(maps)).sum(axis=0).clip(1e-6)
+    return np.asarray((maps.conj() * images).sum(axis=1) / np.square(np.abs(maps)).sum(axis=0).clip(1e-6))
