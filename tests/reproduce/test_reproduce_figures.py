@@ -5,8 +5,10 @@ import itertools
 import numpy as np
 import pytest
 
+from fusewise.mri import radial_mask
 from fusewise.reproduce import (
     STUDIES,
+    fig1_assumptions,
     fig4_counterexamples,
     fig4_guarantees,
     fig5_success,
@@ -54,7 +56,22 @@ def test_plans_hold_no_trial_twice(quick):
 
 
 def test_all_figures_of_the_paper():
-    assert list(STUDIES) == [f"fig{k}" for k in range(2, 9)]
+    assert list(STUDIES) == [f"fig{k}" for k in range(1, 9)]
+
+
+class TestFigure1:
+    def test_reports(self):
+        assert [claim.verdict for claim in STUDIES["fig1"].report(Outcomes([], [])).claims] == ["agrees"]
+
+    def test_low_coherence_is_lower(self):
+        """mu = P max(y²) / ||y||² over all pairs of points of different clusters, written out."""
+        largest = []
+        for name in fig1_assumptions.CENTERS:
+            X, y = fig1_assumptions.instance(name)
+            gaps = [a - b for (a, i), (b, j) in itertools.product(zip(X, y, strict=True), repeat=2) if i < j]
+            largest.append(max(2 * np.square(gap).max() / np.square(gap).sum() for gap in gaps))
+        assert largest[0] > 1.99
+        assert largest[1] < 1.6
 
 
 def test_fig2_reports():
@@ -216,15 +233,49 @@ class TestFigure6:
         assert found["points"].shape == found["centers"].shape == (45, 2)
 
 
-def test_fig7_complete_wine_at_the_published_settings():
-    found = fig7_wine.trial("published", 0.0, 0)
-    assert (found["n_clusters"], found["ari"]) == (3, 1.0)
+class TestFigure7:
+    def test_complete_wine_at_the_published_settings(self):
+        found = fig7_wine.trial("published", 0.0, 0)
+        assert (found["n_clusters"], found["ari"]) == (3, 1.0)
+
+    def test_the_start_does_not_matter_where_nothing_is_missing(self):
+        partial, zero = (fig7_wine.start_trial(start, 0.0, 0) for start in ("partial", "zero"))
+        assert partial == zero
+        assert max(partial["cold"]) == max(partial["warm"]) == 1
+
+    @pytest.mark.parametrize(
+        ("gain", "expected"),
+        [
+            ({"cold": 0.1, "warm": 0.1}, "agrees"),
+            ({"cold": 0.1, "warm": 0.0}, "agrees in part"),
+            ({"cold": -0.1, "warm": 0.0}, "differs"),
+        ],
+    )
+    def test_the_verdict_on_the_start_can_be_any(self, gain, expected):
+        trials = fig7_wine.plan(True)
+        maps = {"points": np.zeros((3, 2)), "centers": np.zeros((3, 2)), "truth": np.arange(3)}
+        made_up = [
+            {way: np.full(8, 0.5 + gain[way] * (t.settings["start"] == "partial")) for way in gain}
+            if "start" in t.settings
+            else {"ari": np.array(1.0), "n_clusters": np.array(3), **maps}
+            for t in trials
+        ]
+        found = fig7_wine.report(Outcomes(trials, made_up))
+        assert found.claims[1].verdict == expected
+        assert len(found.pictures) == 3
 
 
-@pytest.mark.filterwarnings("ignore:columns", "ignore:not converged")
+def test_fig8_samples_about_five_percent():
+    for quick in (True, False):
+        settings = fig8_mri.plan(quick)[0].settings
+        size, lines = settings["size"], (settings["golden"], settings["navigators"])
+        assert 0.045 < radial_mask(settings["frames"], (size, size), *lines).mean() < 0.055
+    assert settings["frames"] == 1000
+
+
 def test_fig8_reports_a_small_series():
     trial = fig8_mri.plan(True)[0]
-    settings = {"frames": 40, "size": 24, "seed": 0}
+    settings = {"frames": 40, "size": 24, "golden": 3, "navigators": 2, "seed": 0}
     result = {name: np.asarray(value) for name, value in fig8_mri.trial(**settings).items()}
     zero, fused, ours = result["ser"]
     assert zero < fused

@@ -36,8 +36,8 @@ from fusewise.mri.selecting import Choice, choose_local, decibels, hold_out, sta
 from fusewise.observations import Entries
 from fusewise.pairs.distances import partial_squared_distances
 
-#: Candidates for sigma², in units of the median squared distance of the frames, and for lam, in units of sigma² over the
-#: number of frames: the more frames, the more of them are alike.
+#: Candidates for sigma², in units of the median squared distance of the frames, and for lam, in units of sigma² over
+#: the number of frames: the more frames, the more of them are alike.
 SCALES = tuple(4.0**k for k in range(-6, 1))
 RATIOS = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 

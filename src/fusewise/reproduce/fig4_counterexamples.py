@@ -129,8 +129,9 @@ def _missing_claim(outcomes: Outcomes) -> Claim:
         "Theorem 2.4: if kappa < 1, the l0 problem returns the true clusters with probability exceeding 1 - eta0.",
         "A partition better than the true one exists far more often than eta0 allows. Two clusters of 200 identical "
         "points that differ in 10 of 20 features, half of the entries observed: "
-        f"eta0 = {paper:.0e}, in {simulated:.1%} of the draws. Two clusters of 100 points with the kappa = 0.39 and mu0 = 2.3 of Figure 5, 21 of 50 features "
-        f"separating them, 30% observed: eta0 = {eta:.1e}, in {failed:.1%} of the draws.",
+        f"eta0 = {paper:.0e}, in {simulated:.1%} of the draws. Two clusters of 100 points with the kappa = 0.39 and "
+        "mu0 = 2.3 of Figure 5, 21 of 50 features separating them, 30% observed: "
+        f"eta0 = {eta:.1e}, in {failed:.1%} of the draws.",
         verdict(not broken),
         "The proof multiplies the probabilities of pairs as if they were independent. Pairs that share a point are "
         "positively correlated: a row that observed none of the n separating features can join either cluster, which "
