@@ -103,7 +103,7 @@ def _draw_widths(panel: Any, X: Floats, y: npt.NDArray[np.intp], geometry: Clust
     apart = np.where(y[:, None] == y, np.inf, np.linalg.norm(X[:, None] - X, axis=2))
     i, j = np.unravel_index(np.argmin(apart), apart.shape)
     panel.plot(*X[[i, j]].T, color=INK, linewidth=1)
-    panel.annotate(rf"$\delta = {geometry.delta:.1f}$", X[[i, j]].mean(axis=0), (4, 4), textcoords="offset points")
+    panel.annotate(rf"$\delta = {geometry.delta:.1f}$", X[[i, j]].mean(axis=0), (8, -6), textcoords="offset points")
     low = X[y == 0].min(axis=0)
     panel.annotate(rf"$\epsilon = {geometry.epsilon:.1f}$", low, (0, -11), textcoords="offset points")
 
