@@ -50,11 +50,9 @@ def reconstruct(
         "torch" (torch on the CPU, to check one by the other).
     random_state : seed of the choice of held-out samples.
     verbose : 1 prints progress; a function is told of it.
-    method : "interpolation", frames interpolated between like frames, kernels differing from place to place; or
-        "fusion", the unconstrained form of the paper, ``sum_i ||S_i (u_i - x_i)||² + lam sum_ij phi(||u_i - u_j||)``
-        with the H1 penalty, for gridded k-space.
-    sigma, lam : of method "fusion", in the units of `kspace`: scale of the penalty (a distance of whole frames) and
-        strength. None: chosen by predicting held-out samples.
+    method : "interpolation" between like frames; or "fusion", the paper's unconstrained form with the H1 penalty, for
+        gridded k-space: ``sum_i ||S_i (u_i - x_i)||² + lam sum_ij phi(||u_i - u_j||)``.
+    sigma, lam : settings of "fusion", in the units of `kspace`. None: chosen by predicting held-out samples.
 
     Returns
     -------
@@ -78,12 +76,18 @@ def reconstruct(
     if mask is not None:
         raise ValueError("mask is for data on the grid: leave out the mask, or the trajectory")
     path = np.asarray(trajectory, dtype=float)
-    _check_path(samples, path)
-    _check_signal(samples)
-    _check_navigator(guide, samples)
-    coils = sensitivity_maps(samples, path) if coils is None else coils
-    _check_maps(coils, samples)
+    coils = _off_grid(samples, path, coils, guide)
     return reconstruct_radial(samples, path, coils, guide, rng, place, tell)
+
+
+def _off_grid(kspace: Array, trajectory: Array, maps: Array | None, navigator: Array | None) -> Array:
+    """Check samples off the grid and what comes with them; the maps, found where they are not given."""
+    _check_path(kspace, trajectory)
+    _check_signal(kspace)
+    _check_navigator(navigator, kspace)
+    coils = sensitivity_maps(kspace, trajectory) if maps is None else maps
+    _check_maps(coils, kspace)
+    return coils
 
 
 def _check_method(method: str, gridded: bool, sigma: float | None, lam: float | None) -> None:

@@ -22,17 +22,17 @@ from fusewise.reproduce.trials import Outcomes, Trial
 Floats = npt.NDArray[np.float64]
 
 #: Identical points per cluster that differ in 10 of 20 features: kappa = 0, mu0 = 2.
-NOISELESS = {"case": "noiseless", "p0": 0.5}
+NOISELESS: dict[str, Any] = {"case": "noiseless", "p0": 0.5}
 NOISELESS_P, NOISELESS_N = 20, 10
 NOISELESS_SIZES = (25, 50, 100, 200, 400, 800)
 
 #: The kappa and mu0 of Figure 5, 21 of 50 features separating the clusters.
-FIG5 = {"case": "fig5", "size": 100}
+FIG5: dict[str, Any] = {"case": "fig5", "size": 100}
 FIG5_P, FIG5_N, FIG5_KAPPA, FIG5_MU0 = 50, 21, 0.39, 2.3
 FIG5_P0 = 0.3
 
 #: One feature, nothing missing, uniform clusters as far apart as they are wide: kappa' = 1.
-UNIFORM = {"case": "uniform", "p0": 1.0}
+UNIFORM: dict[str, Any] = {"case": "uniform", "p0": 1.0}
 UNIFORM_SIZES = (10, 100, 1000, 10000)
 
 
