@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from observed import frame_affinities, fuse_frames, grid_entries
 from scipy import fft
 
 from fusewise.fusion.penalties import TruncatedL2
@@ -20,7 +21,6 @@ from fusewise.mri.sampling.normal_equations import NormalEquations, on_grid_equa
 from fusewise.mri.sampling.operators import Gridded
 from fusewise.mri.solving.covariances import squared_distances
 from fusewise.mri.solving.navigator import common_locations, filled_in_time
-from fusewise.mri.solving.observed import frame_affinities, fuse_frames, grid_entries
 from fusewise.mri.tensors import energy, gram, threads
 
 Array = Any

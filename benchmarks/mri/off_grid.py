@@ -12,6 +12,7 @@ from typing import Any
 
 import baselines
 import numpy as np
+from observed import frame_affinities
 
 from fusewise.kernels.arrays import beside, copied, library, to_host
 from fusewise.kernels.devices import placement
@@ -20,7 +21,6 @@ from fusewise.mri.sampling.cells import Cells
 from fusewise.mri.sampling.normal_equations import Convolution, NormalEquations, off_grid_equations
 from fusewise.mri.sampling.operators import Nufft
 from fusewise.mri.solving.covariances import squared_distances
-from fusewise.mri.solving.observed import frame_affinities
 from fusewise.mri.solving.radial import sampling_at
 from fusewise.mri.tensors import gram, inner, real_times
 

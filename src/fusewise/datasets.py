@@ -12,7 +12,8 @@ Table = npt.NDArray[np.float64]
 Labels = npt.NDArray[np.intp]
 Seed = int | np.random.RandomState | None
 
-#: Rows of scikit-learn's Wine table kept by the paper's authors: 40 of each cultivar, without outliers.
+#: Rows of scikit-learn's Wine table in the MATLAB code that the paper's authors published: 40 of each cultivar. The
+#: paper says that outliers were left out, but not which rows.
 _WINE_ROWS = (
     "0 2 5-12 15-17 19 20 22 23 26 28 29 31 32 34-37 40 42 44 46-49 51 53-58 "
     "64 65 67 72 75 77 79-82 84-91 93 94 97 100-104 106-109 111 113 114 116 117 119 120 125 126 128 "
@@ -69,6 +70,8 @@ def make_clusters(
 
 def load_wine_subset() -> tuple[Table, Labels]:
     """The paper's Wine table: 120 of 178 wines, 40 of each cultivar, 13 features scaled to [0, 1] over all 178.
+
+    Which rows were kept comes from the MATLAB code that the authors published; the paper does not list them.
 
     Returns
     -------

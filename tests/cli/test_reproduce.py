@@ -34,11 +34,11 @@ def test_a_folder_is_named_as_it_is(tmp_path, monkeypatch):
     assert str(tmp_path / "[/x]") in done.output
 
 
-@pytest.mark.parametrize("figure", ["fig1", "5", ""])
+@pytest.mark.parametrize("figure", ["fig9", "5", ""])
 def test_unknown_figure(tmp_path, figure):
     done = run(figure, "--out", tmp_path / "paper")
     assert done.exit_code == 2
-    assert "use one of fig2, fig3" in done.stderr
+    assert "use one of fig1, fig2" in done.stderr
     assert not (tmp_path / "paper").exists()
 
 

@@ -4,7 +4,7 @@
 ``trials``             pure, seeded functions computed once, in parallel, and kept in files
 ``study``              what a figure is: trials -> pictures, tables and claims
 ``tables``             the tables the paper describes
-``fig2_penalties`` ... ``fig8_mri``   the figures, one module each
+``fig1_assumptions`` ... ``fig8_mri``   the figures, one module each
 ``drawing``            the style of the pictures
 ``page``               the page that sets the claims beside the findings
 ``run``                `reproduce`: from names of figures to files

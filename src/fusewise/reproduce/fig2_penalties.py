@@ -18,7 +18,7 @@ PANELS: dict[str, tuple[str, dict[str, Penalty]]] = {
     "b": (r"$\ell_p$", {"$p = 1$": L1(), "$p = 0.5$": Lp(0.5), "$p = 0.1$": Lp(0.1)}),
     "c": ("$H_1$", {rf"$\sigma = {sigma:g}$": H1(sigma) for sigma in (1.0, 0.5, 0.1)}),
     "d": (
-        r"ours besides, $\sigma = 0.5$",
+        r"others, $\sigma = 0.5$",
         {"MCP": MCP(0.5), "SCAD": SCAD(0.5), "truncated": TruncatedL2(0.5), "Geman-McClure": GemanMcClure(0.5)},
     ),
 }
@@ -39,8 +39,7 @@ def report(outcomes: Outcomes) -> Findings:
         paper="The lp and H1 penalties closely approximate the l0 norm for low values of p and sigma.",
         measured=(
             f"Mean distance from l0 over 0 < t <= {FARTHEST:g}: lp {', '.join(f'{v:.2f}' for v in lp)} for p = 1, "
-            f"0.5, 0.1; "
-            f"H1 {', '.join(f'{v:.2f}' for v in h1)} for sigma = 1, 0.5, 0.1."
+            f"0.5, 0.1; H1 {', '.join(f'{v:.2f}' for v in h1)} for sigma = 1, 0.5, 0.1."
         ),
         verdict=verdict(falling),
         why="As sigma falls H1 tends to l0 everywhere; lp keeps rising with the distance, which is what pulls "
@@ -73,9 +72,8 @@ def _picture() -> Picture:
             panel.set(xlabel="distance $t$", xlim=(0, FARTHEST), ylim=(-0.03, 1.45))
         axes[0, 0].set_ylabel(r"penalty $\varphi(t)$")
     caption = (
-        "Penalties. (a) l0. (b) lp: concave for p below 1, and never level. (c) H1: level beyond a few sigma, so far "
-        "pairs "
-        "do not attract. (d) The other saturating penalties of this library."
+        "Penalties. (a) l0. (b) lp: concave for p below 1, and never constant. (c) H1: constant beyond a few sigma, so "
+        "distant pairs do not attract each other. (d) The other saturating penalties of this library."
     )
     return Picture("fig2", figure, caption)
 

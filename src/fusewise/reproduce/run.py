@@ -9,6 +9,7 @@ from pathlib import Path
 
 from fusewise.kernels.output import finite_json, write_whole
 from fusewise.reproduce import (
+    fig1_assumptions,
     fig2_penalties,
     fig3_comparison,
     fig4_guarantees,
@@ -25,6 +26,7 @@ from fusewise.reproduce.trials import Outcomes, Tell, load_result, run_trials
 STUDIES: dict[str, Study] = {
     module.STUDY.name: module.STUDY
     for module in (
+        fig1_assumptions,
         fig2_penalties,
         fig3_comparison,
         fig4_guarantees,

@@ -161,7 +161,7 @@ def blind_failure(p0: ArrayLike, separating: ArrayLike, n_points: ArrayLike) -> 
     n is `separating` and N is `n_points`.
     With this probability some row observes none of the n separating features, and could belong to either cluster:
     the l0 problem then has a better solution than the truth, and other methods can only guess. A lower bound, to be
-    held against `sharp_failure` (above it) and the paper's eta0 (below it for large M: the gap in its proof).
+    held against `sharp_failure` (above it) and the paper's eta0 (below it for large M: Theorem 2.4 is false as stated).
     """
     p0 = check.real("p0", p0, 0, 1)
     n, N = check.whole("separating", separating, 0), check.whole("n_points", n_points, 1)

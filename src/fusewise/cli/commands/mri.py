@@ -45,6 +45,9 @@ def recon(
         int, typer.Option(min=1, help="Readouts in a frame, where the file does not count frames.")
     ] = 10,
     coils: Annotated[int | None, typer.Option(min=1, help="Compress to so many virtual coils.")] = None,
+    method: Annotated[
+        str, typer.Option(help="interpolation, or fusion (the paper's own; gridded k-space).")
+    ] = "interpolation",
     device: Annotated[str, typer.Option(help="cpu, cuda or auto.")] = "cpu",
     seed: Annotated[int | None, typer.Option(min=0, help="Seed of random choices.")] = None,
     force: Force = False,
@@ -87,6 +90,7 @@ def recon(
             device=device,
             random_state=seed,
             verbose=1 if verbose else tell,
+            method=method,
         )
         tell("clusters and pictures")
         for kind in wanted:
@@ -172,6 +176,7 @@ def recon_data(path: Path, found: Reconstruction, files: list[Path], seconds: fl
         "frames": len(found.images),
         "shape": list(found.images.shape[1:]),
         "clusters": len(set(found.labels.tolist())),
+        "method": found.method,
         "lam": found.lam,
         "sigma": found.sigma,
         "rank": found.rank,

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from fusewise.reproduce.study import Findings
     from fusewise.reproduce.trials import Tell
 
-FIGURES = ("fig2", "fig3", "fig4", "fig5", "fig6", "fig7", "fig8")
+FIGURES = ("fig1", "fig2", "fig3", "fig4", "fig5", "fig6", "fig7", "fig8")
 ALL = "all"
 STYLES = {"agrees": "green", "agrees in part": "yellow", "differs": "red"}
 

@@ -14,7 +14,17 @@ import numpy.typing as npt
 from scipy import sparse
 
 from fusewise.kernels.arrays import Array, beside, library, to_host
-from fusewise.mri.tensors import add_to_diagonals, each, inverse, real_times, single, zeros
+from fusewise.mri.tensors import (
+    add_to_diagonals,
+    as_complex,
+    as_real,
+    double,
+    each,
+    inverse,
+    real_times,
+    single,
+    zeros,
+)
 
 #: How much larger than its smallest system a group's largest may be, and how many floats its systems may hold:
 #: on a CPU, where filling up costs time, and on a GPU, where each group does.
@@ -186,6 +196,22 @@ def left_out(kernels: Array, columns: Columns, lams: Sequence[float], entries: A
 
     each(judge, range(len(judged)), kernels)
     return [float(energy) for energy in to_host(found.sum(axis=0))]
+
+
+def solve_columns(kernels: Array, columns: Columns, lam: float, entries: Array) -> Array:
+    """(S K S' + lam I)^-1 x, as ``ColumnInverse`` gives it, for covariances used once: nothing is kept or rounded."""
+    out: Array = library(entries).empty_like(entries)
+
+    def solve(group: Group) -> None:
+        values = entries[group.span].reshape(group.rows.shape)
+        kind = int(group.kinds[0]) if group.complete and len(kernels) > 1 else 0
+        system = kernels[kind] + 0.0 if group.complete else _systems(kernels, group)
+        add_to_diagonals(system, lam)
+        right = double(as_real(values.T if group.complete else values[..., None]))
+        out[group.span] = as_complex(inverse(system) @ right).swapaxes(-1, -2).reshape(-1)
+
+    each(solve, columns.groups, entries)
+    return out
 
 
 def _systems(kernels: Array, group: Group) -> Array:
