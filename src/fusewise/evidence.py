@@ -95,7 +95,9 @@ class Evidence:
         inverse, rank = _pseudo_inverses(precision)
         places = np.einsum("ikl,il->ki", inverse[pattern], vector)
         last = np.ascontiguousarray(precision.transpose(1, 2, 0))
-        return cls(last, pattern, np.ascontiguousarray(vector.T), constant, places, rank[pattern], len(pattern) <= SMALL)
+        return cls(
+            last, pattern, np.ascontiguousarray(vector.T), constant, places, rank[pattern], len(pattern) <= SMALL
+        )
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -156,7 +158,7 @@ class Evidence:
     def each_applied(self, matrices: Real, vectors: Real) -> Real:
         """The product of each row's vector (r x N) with the matrix of its pattern (r x r x U)."""
         if self.small:
-            return np.einsum("jkn,kn->jn", matrices[:, :, self.pattern], vectors)
+            return np.asarray(np.einsum("jkn,kn->jn", matrices[:, :, self.pattern], vectors))
         return np.asarray(_each_applied(np.ascontiguousarray(matrices), self.pattern, vectors))
 
     def posterior(self, variances: Real) -> tuple[Real, Real]:
@@ -196,7 +198,7 @@ class Groups:
     def all_applied(self, matrices: Real, vectors: Real) -> Real:
         """The product of each pattern's matrix (r x r x U) with the vector of its group (r x K)."""
         if self.evidence.small:
-            return np.einsum("jku,ku->ju", matrices, vectors[:, self.pattern_group])
+            return np.asarray(np.einsum("jku,ku->ju", matrices, vectors[:, self.pattern_group]))
         return np.asarray(_by_groups(matrices, self.pattern_begin, vectors))
 
     def marginal(self, spreads: Real, *, roots: bool = False) -> Marginal:

@@ -18,6 +18,7 @@ from fusewise.fidelity import Quadratic, as_fidelity
 from fusewise.fusion import Solution, fuse
 from fusewise.fusion.fuse import lam_without_effect
 from fusewise.fusion.setup import noise_level, pose
+from fusewise.kernels.compiling import announcing
 from fusewise.kernels.devices import torch_device
 from fusewise.labels import group_means
 from fusewise.observations import Entries, InMemory, Table, each_block, warn_of_blanks
@@ -206,7 +207,7 @@ class FusionClustering(ShowingMixin, ClusterMixin, ClassNamePrefixFeaturesOutMix
         if seen.sum() < 2:
             raise ValueError(f"only {seen.sum()} of {len(seen)} rows have an observed entry: nothing to fuse")
         seed = 0 if self.random_state is None else int(check_random_state(self.random_state).randint(2**31))
-        with shown(self.verbose) as progress:
+        with shown(self.verbose) as progress, announcing(progress):
             self.path_ = choice = choose(
                 table,
                 n_clusters=self.n_clusters,

@@ -11,9 +11,10 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cached_property, partial, update_wrapper
+from importlib import import_module
 from threading import RLock
 from types import FunctionType
-from typing import Any
+from typing import Any, overload
 
 from fusewise.progress import Progress
 
@@ -22,7 +23,7 @@ STAGE = "compiling (first run only)"
 
 #: Items (rows, patterns, matrices) up to which NumPy or plain Python does a loop's work: there it takes milliseconds,
 #: compiling takes seconds.
-SMALL = 256
+SMALL = 400
 
 #: Seconds a loop may be interpreted in one process before it is compiled.
 PATIENCE = 1.0
@@ -90,29 +91,31 @@ class Loop:
         return FunctionType(code, known | {name: getattr(loop, kind) for name, loop in called.items()})
 
 
+@overload
+def compiled(function: Callable[..., Any], /) -> Loop: ...
+@overload
+def compiled(**options: Any) -> Callable[[Callable[..., Any]], Loop]: ...
 def compiled(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     """Decorate a loop over arrays, with options of ``numba.njit`` where they differ from ``OPTIONS``."""
     return partial(Loop, **options) if function is None else Loop(function, **options)
 
 
 class _Watch:
-    """Listens to Numba, from when it is imported: seconds that importing and compiling have taken in this process."""
+    """Listens to Numba: seconds this process has spent importing it and compiling."""
 
     def __init__(self) -> None:
-        self.seconds, self.loops, self._depth, self._begin = 0.0, 0, 0, 0.0
+        self.importing, self.compiling, self.loops = 0.0, 0.0, 0
+        self._depth, self._begin = 0, 0.0
         self._numba: Any = None
 
     def numba(self) -> Any:
         """The module."""
         if self._numba is None:
             begin = time.perf_counter()
-            import numba
-            from numba.core import event
-
+            self._numba, event = import_module("numba"), import_module("numba.core.event")
             listener = type("Listener", (event.Listener,), {"on_start": self._on_start, "on_end": self._on_end})
             event.register("numba:compile", listener())
-            self._numba = numba
-            self.seconds += time.perf_counter() - begin
+            self.importing = time.perf_counter() - begin
         return self._numba
 
     # Numba compiles one loop at a time, and those that it calls within.
@@ -127,7 +130,7 @@ class _Watch:
     def _on_end(self, event: Any) -> None:
         self._depth -= 1
         if self._depth == 0:
-            self.seconds += time.perf_counter() - self._begin
+            self.compiling += time.perf_counter() - self._begin
 
 
 _watch = _Watch()
@@ -144,17 +147,17 @@ def announcing(progress: Progress) -> Iterator[None]:
 
 
 class Stopwatch:
-    """Seconds since it was made: of work, and of compiling loops."""
+    """Seconds since it was made: of compiling loops, and of other work (importing the compiler is neither)."""
 
     def __init__(self) -> None:
-        self._begin, self._before = time.perf_counter(), _watch.seconds
+        self._begin, self._compiled, self._imported = time.perf_counter(), _watch.compiling, _watch.importing
 
     @property
     def compiling(self) -> float:
-        """Seconds spent on loops that had to be compiled, and on importing the compiler."""
-        return _watch.seconds - self._before
+        """Seconds spent on loops that had to be compiled."""
+        return _watch.compiling - self._compiled
 
     @property
     def working(self) -> float:
-        """Seconds spent on all else."""
-        return time.perf_counter() - self._begin - self.compiling
+        """Seconds of the computation itself."""
+        return time.perf_counter() - self._begin - self.compiling - (_watch.importing - self._imported)
