@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from fusewise import FusionClustering
 from fusewise.fusion.penalties import H1
+from fusewise.kernels import compiling
 
 
 def test_writes_labels_completed_and_centers(run, table, numbers):
@@ -46,6 +48,23 @@ def test_the_standardised_fit_is_the_library_s(run, table, numbers):
     run("fit", table, "--out", "out", *STEADY)
     model = FusionClustering(H1(0.5), n_clusters=3).fit((X - np.nanmean(X, axis=0)) / np.nanstd(X, axis=0))
     assert read(Path("out/labels.csv"))["label"] == [str(label) for label in model.labels_]
+
+
+def test_compiling_is_shown_and_no_part_of_the_time_of_the_fit(run, table, monkeypatch):
+    fit = FusionClustering.fit
+
+    def first_run(self, X, y=None):
+        compiling._watch._on_start(None)  # as Numba tells it
+        time.sleep(1.1)
+        compiling._watch._on_end(None)
+        return fit(self, X, y)
+
+    monkeypatch.setattr(FusionClustering, "fit", first_run)
+    begin = time.perf_counter()
+    ran = run("fit", table, "--json", *STEADY)
+    assert ran.json["compiling_seconds"] >= 1.1
+    assert ran.json["seconds"] <= time.perf_counter() - begin - ran.json["compiling_seconds"]
+    assert "s more, on the first run only" in run("fit", table, "--force", *STEADY).out
 
 
 def test_options_reach_the_model(run, table, monkeypatch):

@@ -11,6 +11,12 @@ from fusewise.pairs import expected, near_places, nearest_expected
 N, R = 60, 3
 
 
+@pytest.fixture(autouse=True, params=[10**9, 0], ids=["small", "compiled"])
+def small(request, monkeypatch):
+    """Every property holds of what is done without compiled loops, and with them."""
+    monkeypatch.setattr(expected, "SMALL", request.param)
+
+
 def edges(pairs):
     return set(zip(pairs.first.tolist(), pairs.second.tolist(), strict=True))
 

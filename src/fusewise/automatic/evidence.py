@@ -11,11 +11,11 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
 import numpy.typing as npt
 
-from fusewise.kernels.lanes import LANES, accumulate, combine, compiled, factorise
+from fusewise.kernels.compiling import SMALL, compiled
+from fusewise.kernels.lanes import LANES, accumulate, combine, factorise, inverse_roots
 from fusewise.observations import InMemory, SparseEntries
 from fusewise.observations.entries import Real
 from fusewise.subspace import Subspace, precisions, pulls
@@ -65,6 +65,7 @@ class Evidence:
     constant : N, the c_i.
     places : r x N, the least-squares coordinates A_i^+ b_i.
     dimensions : N, the number of directions each row has seen (the rank of A_i).
+    small : whether the rows are those of a table too small for loops worth compiling.
     """
 
     precision: Real
@@ -73,6 +74,7 @@ class Evidence:
     constant: Real
     places: Real
     dimensions: Index
+    small: bool
 
     @classmethod
     def of(cls, subspace: Subspace, entries: InMemory) -> Evidence:
@@ -91,7 +93,9 @@ class Evidence:
         inverse, rank = _pseudo_inverses(precision)
         places = np.einsum("ikl,il->ki", inverse[pattern], vector)
         last = np.ascontiguousarray(precision.transpose(1, 2, 0))
-        return cls(last, pattern, np.ascontiguousarray(vector.T), constant, places, rank[pattern])
+        return cls(
+            last, pattern, np.ascontiguousarray(vector.T), constant, places, rank[pattern], len(pattern) <= SMALL
+        )
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -115,6 +119,7 @@ class Evidence:
             self.constant[rows],
             np.ascontiguousarray(self.places[:, rows]),
             self.dimensions[rows],
+            self.small,
         )
         return Groups(
             gathered, order, labels[order], labels[order].searchsorted(bounds), group, group.searchsorted(bounds)
@@ -133,7 +138,7 @@ class Evidence:
         r = len(self.places)
         t = UNKNOWN * (float(np.square(self.places).mean()) or 1.0)
         inverse, log_det, _ = _inverses(
-            self.precision, np.sqrt(t) * np.eye(r)[:, :, None], self.together.pattern_begin, False
+            self.precision, np.sqrt(t) * np.eye(r)[:, :, None], self.together.pattern_begin, False, self.small
         )
         return t * inverse, r * np.log(t) - log_det
 
@@ -143,9 +148,16 @@ class Evidence:
         d_i² = (v_i - mu)' (Sigma + C_i)^-1 (v_i - mu) with the least-squares v_i and their covariance C_i.
         """
         uncertainty, log_det = self._uncertainty
-        distance, log_det_both = _distances(uncertainty, regular(spread), self.pattern, self.places - mean[:, None])
+        away = self.places - mean[:, None]
+        distance, log_det_both = _distances(uncertainty, regular(spread), self.pattern, away, self.small)
         known = self.constant + 0.5 * np.einsum("ki,ki->i", self.vector, self.places)
         return distance, known + 0.5 * (log_det - log_det_both)[self.pattern]
+
+    def each_applied(self, matrices: Real, vectors: Real) -> Real:
+        """The product of each row's vector (r x N) with the matrix of its pattern (r x r x U)."""
+        if self.small:
+            return np.asarray(np.einsum("jkn,kn->jn", matrices[:, :, self.pattern], vectors))
+        return np.asarray(_each_applied(np.ascontiguousarray(matrices), self.pattern, vectors))
 
     def posterior(self, variances: Real) -> tuple[Real, Real]:
         """Mean (N x r) and covariance (N x r x r) of each row's coordinates, N(0, diag(variances)) beforehand."""
@@ -181,14 +193,20 @@ class Groups:
             found[:, begin:end] = matrices[:, :, k] @ vectors[:, begin:end]
         return found
 
+    def all_applied(self, matrices: Real, vectors: Real) -> Real:
+        """The product of each pattern's matrix (r x r x U) with the vector of its group (r x K)."""
+        if self.evidence.small:
+            return np.asarray(np.einsum("jku,ku->ju", matrices, vectors[:, self.pattern_group]))
+        return np.asarray(_by_groups(matrices, self.pattern_begin, vectors))
+
     def marginal(self, spreads: Real, *, roots: bool = False) -> Marginal:
         """The likelihood of each row with its group's spread (K x r x r) integrated out; `roots` only if asked for."""
         evidence = self.evidence
         lower = np.linalg.cholesky(regular(spreads))
         factor, undone = (np.ascontiguousarray(each.transpose(1, 2, 0)) for each in (lower, np.linalg.inv(lower)))
-        inverse, log_det, root = _inverses(evidence.precision, factor, self.pattern_begin, roots)
+        inverse, log_det, root = _inverses(evidence.precision, factor, self.pattern_begin, roots, evidence.small)
         seen = self.turned(factor.transpose(1, 0, 2), evidence.vector)
-        target = each_applied(inverse, evidence.pattern, seen)
+        target = evidence.each_applied(inverse, seen)
         constant = evidence.constant + 0.5 * (np.einsum("ki,ki->i", seen, target) - log_det[evidence.pattern])
         return Marginal(factor, undone, inverse, target, constant, root)
 
@@ -218,9 +236,8 @@ def _pseudo_inverses(precision: Real) -> tuple[Real, Index]:
     return (vectors * inverse[:, None]) @ vectors.transpose(0, 2, 1), known.sum(axis=1)
 
 
-@numba.njit(cache=True, nogil=True)
-def each_applied(matrices: Any, kinds: Any, vectors: Any) -> Any:
-    """The product of each vector (r x N) with the matrix of its kind."""
+@compiled
+def _each_applied(matrices: Any, kinds: Any, vectors: Any) -> Any:
     r, n = vectors.shape
     found = np.zeros((r, n))
     for i in range(r):
@@ -231,8 +248,7 @@ def each_applied(matrices: Any, kinds: Any, vectors: Any) -> Any:
 
 
 @compiled
-def by_groups(matrices: Any, begin: Any, vectors: Any) -> Any:
-    """The product of each matrix (r x r x U) with the vector of its group (r x K)."""
+def _by_groups(matrices: Any, begin: Any, vectors: Any) -> Any:
     r, _, n = matrices.shape
     found = np.zeros((r, n))
     for i in range(r):
@@ -246,9 +262,20 @@ def by_groups(matrices: Any, begin: Any, vectors: Any) -> Any:
     return found
 
 
-@compiled
-def _inverses(precision: Any, factors: Any, begin: Any, roots: bool) -> Any:
+def _inverses(precision: Real, factors: Real, begin: Index, roots: bool, small: bool) -> tuple[Real, Real, Real]:
     """B^-1 and log det B of each pattern, B = I + L' A L with the L of its group; R^-1 with B = R R' if asked for."""
+    r, _, n = precision.shape
+    if small:
+        factor = np.repeat(factors, np.diff(begin), axis=2)
+        turned = np.einsum("kiu,kju->iju", factor, np.einsum("klu,lju->kju", precision, factor))
+        root, log_det = inverse_roots(turned + np.eye(r)[:, :, None])
+        return np.einsum("kiu,kju->iju", root, root), log_det, root[:, :, : n if roots else 0]
+    inverse, log_det, root = _inverses_in_lanes(precision, factors, begin, roots)
+    return inverse, log_det, root
+
+
+@compiled
+def _inverses_in_lanes(precision: Any, factors: Any, begin: Any, roots: bool) -> Any:
     r, n = precision.shape[0], precision.shape[2]
     inverse, log_det, root = np.empty((r, r, n)), np.zeros(n), np.zeros((r, r, n if roots else 0))
     matrices, lower, undone = np.empty((r, r, LANES)), np.empty((r, r, LANES)), np.empty((r, r, LANES))
@@ -311,9 +338,17 @@ def _undo(lower: Any, pivot: Any, undone: Any, n: int) -> None:
                 entry[c] *= scale[c]
 
 
-@compiled
-def _distances(covariances: Any, spread: Any, kinds: Any, away: Any) -> Any:
+def _distances(covariances: Real, spread: Real, kinds: Index, away: Real, small: bool) -> tuple[Real, Real]:
     """x' (C + S)^-1 x for each x (r x N) with the C of its kind (r x r x U), and log det(C + S) of each kind."""
+    if small:
+        roots, log_det = inverse_roots(covariances + spread[:, :, None])
+        return np.square(np.einsum("jkn,kn->jn", roots[:, :, kinds], away)).sum(axis=0), log_det
+    distance, log_det = _distances_in_lanes(covariances, spread, kinds, away)
+    return distance, log_det
+
+
+@compiled
+def _distances_in_lanes(covariances: Any, spread: Any, kinds: Any, away: Any) -> Any:
     r, n = away.shape
     n_kinds = covariances.shape[2]
     lower, pivot = np.empty((r, r, LANES)), np.empty((r, LANES))

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import gammaln
 
-from fusewise.automatic.evidence import Evidence, Groups, Index, Marginal, by_groups, each_applied
+from fusewise.automatic.evidence import Evidence, Groups, Index, Marginal
 from fusewise.automatic.spreads import TAIL, Seen, Spreads, em_step, fisher_step
 from fusewise.observations.entries import Real
 
@@ -67,7 +67,7 @@ class Mixture:
         marginal = groups.marginal(self.spreads, roots=noise is not None)
         away = _explain(groups, marginal, self.means).pull
         if noise is not None:
-            away += each_applied(marginal.root.transpose(1, 0, 2), groups.evidence.pattern, noise)
+            away += groups.evidence.each_applied(marginal.root.transpose(1, 0, 2), noise)
         return np.asarray(self.means[groups.group] + groups.turned(marginal.factor, away).T)
 
 
@@ -174,7 +174,7 @@ def _explain(groups: Groups, marginal: Marginal, means: Real) -> _Explained:
     evidence = groups.evidence
     m = np.einsum("jkg,gk->jg", marginal.undone, means)
     own = m[:, groups.pattern_group]
-    moved = own - by_groups(marginal.inverse, groups.pattern_begin, m)
+    moved = own - groups.all_applied(marginal.inverse, m)
     rows = own[:, evidence.pattern]
     pull = marginal.target - moved[:, evidence.pattern]
     away = groups.turned(marginal.undone, evidence.places) - rows

@@ -22,6 +22,7 @@ from fusewise.fusion.path import FusionPath, fusion_path
 from fusewise.fusion.penalties import H1, L0, Penalty, as_penalty
 from fusewise.fusion.rules import choose_sigma, cut_to, lam_schedule, longest_plateau
 from fusewise.fusion.setup import noise_level, pose
+from fusewise.kernels.compiling import announcing
 from fusewise.kernels.devices import torch_device
 from fusewise.observations import Entries, InMemory, Table, each_block, warn_of_blanks
 from fusewise.observations.checks import check_fits
@@ -209,7 +210,7 @@ class FusionClustering(ShowingMixin, ClusterMixin, ClassNamePrefixFeaturesOutMix
         if seen.sum() < 2:
             raise ValueError(f"only {seen.sum()} of {len(seen)} rows have an observed entry: nothing to fuse")
         seed = 0 if self.random_state is None else int(check_random_state(self.random_state).randint(2**31))
-        with shown(self.verbose) as progress:
+        with shown(self.verbose) as progress, announcing(progress):
             self.path_ = choice = choose(
                 table,
                 n_clusters=self.n_clusters,

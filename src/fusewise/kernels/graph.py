@@ -8,17 +8,14 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba
 import numpy as np
 import numpy.typing as npt
 
+from fusewise.kernels.compiling import compiled
 from fusewise.kernels.threads import in_ranges
 
 Real = npt.NDArray[np.floating[Any]]
 Index = npt.NDArray[np.integer[Any]]
-
-#: Sums may be taken in any order, so that they run on vector units; nothing else is relaxed.
-_compiled = numba.njit(nogil=True, cache=True, fastmath={"reassoc", "contract", "nsz"})
 
 
 def edge_squares(points: Real, first: Index, second: Index) -> Real:
@@ -46,7 +43,7 @@ def laplacian(indptr: Index, indices: Index, data: Real, degree: Real, points: R
     return out
 
 
-@_compiled
+@compiled
 def _edge_squares(points: Any, first: Any, second: Any, s: Any, begin: int, end: int) -> None:
     for e in range(begin, end):
         a, b = points[first[e]], points[second[e]]
@@ -57,7 +54,7 @@ def _edge_squares(points: Any, first: Any, second: Any, s: Any, begin: int, end:
         s[e] = square
 
 
-@_compiled
+@compiled
 def _gather(weights: Any, indptr: Any, edges: Any, data: Any, degree: Any, begin: int, end: int) -> None:
     for i in range(begin, end):
         row = weights.dtype.type(0)
@@ -67,7 +64,7 @@ def _gather(weights: Any, indptr: Any, edges: Any, data: Any, degree: Any, begin
         degree[i] = row
 
 
-@_compiled
+@compiled
 def _laplacian(indptr: Any, indices: Any, data: Any, degree: Any, points: Any, out: Any, begin: int, end: int) -> None:
     for i in range(begin, end):
         row = out[i]

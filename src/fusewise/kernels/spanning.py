@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba
 import numpy as np
 import numpy.typing as npt
+
+from fusewise.kernels.compiling import compiled
 
 Real = npt.NDArray[np.floating[Any]]
 Index = npt.NDArray[np.intp]
@@ -21,7 +22,7 @@ def spanning_tree(points: Real) -> tuple[Index, Index, Real]:
     return first, second, np.sqrt(squares)
 
 
-@numba.njit(cache=True, fastmath={"reassoc", "contract", "nsz"})
+@compiled
 def _prim(points: Any) -> Any:
     n, p = points.shape
     first, second = np.empty(max(n - 1, 0), np.intp), np.empty(max(n - 1, 0), np.intp)

@@ -12,12 +12,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba
 import numpy as np
 from scipy.spatial import cKDTree
 
+from fusewise.kernels.compiling import SMALL, compiled
 from fusewise.kernels.devices import torch_device
-from fusewise.kernels.lanes import LANES, factorise
+from fusewise.kernels.lanes import LANES, factorise, inverse_roots
 from fusewise.kernels.threads import in_threads
 from fusewise.observations.entries import Real
 from fusewise.pairs.distances import Index
@@ -85,9 +85,23 @@ def _spacing(tree: Any, k: int) -> float:
     return float(np.median(tree.query(sample, [k])[0])) or float(np.std(tree.data)) or 1.0
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
-def _log_expected_weights(places: Any, covariances: Any, rows: Any, candidates: Any, variance: float) -> Any:
-    """log of the expected weight of each of some points with each of its candidates; -inf with itself.
+def _log_expected_weights(places: Real, covariances: Real, rows: Index, candidates: Index, variance: float) -> Real:
+    """log of the expected weight of each of some points with each of its candidates; -inf with itself."""
+    if len(places) > SMALL:
+        return np.asarray(_log_weights_in_lanes(places, covariances, rows, candidates, variance))
+    n, r = places.shape
+    half, scaled = np.eye(r)[:, :, None] / 2 + covariances.transpose(1, 2, 0) / variance, places.T / np.sqrt(variance)
+    weights = np.full((n, n), -np.inf)
+    for i, j in np.array_split(np.stack(np.triu_indices(n, 1)), 1 + n * n // (4 * BLOCK), axis=1):
+        roots, log_det = inverse_roots(half.take(i, axis=2) + half.take(j, axis=2))
+        away = np.einsum("jkn,kn->jn", roots, scaled[:, i] - scaled[:, j])
+        weights[i, j] = weights[j, i] = -0.5 * (np.square(away).sum(axis=0) + log_det)
+    return np.asarray(weights[rows[:, None], candidates])
+
+
+@compiled(fastmath=False)
+def _log_weights_in_lanes(places: Any, covariances: Any, rows: Any, candidates: Any, variance: float) -> Any:
+    """The same, compiled.
 
     Many candidates at a time: the innermost loops run over them, and a processor does several at once.
     """

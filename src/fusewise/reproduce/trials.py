@@ -155,10 +155,8 @@ def _compute(trial: Trial, folder: Path) -> None:
 
 def _prepare_worker() -> None:
     """One thread per process; Ctrl-C ends the process at once; warnings are for people, of whom there are none here."""
-    import numba
     from threadpoolctl import threadpool_limits
 
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     threadpool_limits(1)
-    numba.set_num_threads(1)
     warnings.simplefilter("ignore")

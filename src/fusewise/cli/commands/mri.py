@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -63,6 +62,7 @@ def recon(
     """
     from fusewise.cli.running.writing import staged
     from fusewise.cli.showing import console
+    from fusewise.kernels.compiling import Stopwatch, announcing
     from fusewise.mri import reconstruct
     from fusewise.mri.files.formats import IMAGE_FILES, write_images
     from fusewise.views.mri_page import PAGE_FILES, write_page
@@ -75,12 +75,13 @@ def recon(
     names = [*(name for kind in wanted for name in IMAGE_FILES[kind]), "labels.csv", *PAGE_FILES]
     targets = [folder / name for name in names]
     scan = read(scan_file, lines_per_frame, coils)
-    begun = time.perf_counter()
+    watch = Stopwatch()
     with (
         staged(targets, force=force, sources=[scan_file]) as places,
         console.working(shown=verbose is None and not json) as tell,
         stopping_at_once(),
         blaming(scan_file),
+        announcing(tell),
     ):
         found = reconstruct(
             scan.kspace,
@@ -98,7 +99,7 @@ def recon(
         rows = [f"{frame},{label}" for frame, label in enumerate(found.labels)]
         places[folder / "labels.csv"].write_text("\n".join(["frame,cluster", *rows]) + "\n", encoding="utf-8")
         write_page(places[folder / "index.html"].parent, found, scan, scan_file.name)
-    summary = recon_data(scan_file, found, targets, time.perf_counter() - begun)
+    summary = recon_data(scan_file, found, targets, watch.working)
     if json:
         console.print_json(summary)
     elif verbose is not False:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +13,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from fusewise import DataWarning, FusionClustering, FusionImputer
 from fusewise.cli.errors import blaming_input, stopping_at_once
+from fusewise.kernels.compiling import Stopwatch, announcing
 from fusewise.kernels.words import counted
 from fusewise.progress import Progress, listening
 from fusewise.tables.columns import Roles, sort_columns
@@ -42,7 +42,7 @@ class Clustered(Prepared):
     findings : its result as the views read it, every row with an observed entry drawn.
     imputer : what filled the holes, where more than the clusters was asked for.
     completed : the encoded table without holes.
-    seconds : it took to fit.
+    seconds, compiling : it took to fit, and to compile loops before that (on the first run only).
     notes : what the user should know.
     """
 
@@ -51,6 +51,7 @@ class Clustered(Prepared):
     imputer: FusionImputer | None
     completed: Floats
     seconds: float
+    compiling: float
     notes: list[str]
 
     @property
@@ -89,8 +90,9 @@ def cluster(prepared: Prepared, estimator: FusionClustering, *, impute: bool = F
     table, roles, encoding = prepared.table, prepared.roles, prepared.encoding
     matrix = encoding.matrix
     tell(f"{'filling' if impute else 'clustering'} {matrix.shape[0]:,} rows × {matrix.shape[1]:,} features")
-    started = time.perf_counter()
-    with warnings.catch_warnings(record=True) as caught, blaming_input(), stopping_at_once(), listening(tell):
+    watch = Stopwatch()
+    heard = listening(tell), announcing(tell)
+    with warnings.catch_warnings(record=True) as caught, blaming_input(), stopping_at_once(), heard[0], heard[1]:
         warnings.simplefilter("always")
         imputer = FusionImputer(**estimator.get_params(deep=False)).fit(matrix) if impute else None
         found = estimator.fit(matrix) if imputer is None else imputer.clustering_
@@ -103,13 +105,13 @@ def cluster(prepared: Prepared, estimator: FusionClustering, *, impute: bool = F
             most_drawn=table.n_rows,
         )
         completed = _by_clusters(findings) if imputer is None else imputer.transform(matrix)
-    seconds = time.perf_counter() - started
+    seconds, compiling = watch.working, watch.compiling
     # Blank rows are reported with their names, convergence by its outcome; features here are not the user's columns.
     ours = (ConvergenceWarning, DataWarning)
     notes = table.notes + _blank_notes(encoding, roles)
     notes += [] if found.converged_ else ["not converged: take the result with care, or raise --max-iter"]
     notes += sorted({str(w.message) for w in caught if not issubclass(w.category, ours)}) + _unmet(estimator, found)
-    return Clustered(table, roles, encoding, found, findings, imputer, completed, seconds, notes)
+    return Clustered(table, roles, encoding, found, findings, imputer, completed, seconds, compiling, notes)
 
 
 def _by_clusters(found: Findings) -> Floats:

@@ -40,6 +40,7 @@ def fit_data(fit: Fit) -> dict[str, Any]:
         "penalty": str(model.penalty_),
         "fidelity": type(model.fidelity_).__name__,
         "seconds": found.seconds,
+        "compiling_seconds": found.compiling,
         "notes": found.notes,
         "files": {path.stem: str(path) for path in fit.outputs.files if path != fit.outputs.save}
         | ({} if fit.outputs.save is None else {"model": str(fit.outputs.save)}),
@@ -122,6 +123,8 @@ def _facts(fit: Fit) -> Grid:
     settled = "converged" if model.converged_ else "not converged"
     lam = "" if model.fidelity_.constrained else f", lam {model.lam_:.3g}"
     table.add_row("solution", f"{settled}, {found.seconds:.1f} s ({_short(model.penalty_)}{lam})")
+    if found.compiling >= 1:
+        table.add_row("compiling", f"{found.compiling:.1f} s more, on the first run only")
     listed(table, "written", list(fit.outputs.files))
     listed(table, Text("note", "yellow"), found.notes)
     return table
@@ -182,6 +185,7 @@ def imputation_data(found: Imputation) -> dict[str, Any]:
         "held_out_errors": found.errors,
         "clusters": found.clustered.model.n_clusters_,
         "seconds": found.clustered.seconds,
+        "compiling_seconds": found.clustered.compiling,
         "notes": found.clustered.notes,
         "files": {"completed": str(found.file)},
     }

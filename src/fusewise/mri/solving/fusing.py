@@ -22,7 +22,17 @@ from fusewise.mri.solving.covariances import effective_rank, h1_kernel, median_d
 from fusewise.mri.solving.gridded import about_mean
 from fusewise.mri.solving.held_out import choose_local, decibels, hold_out, stand_ins
 from fusewise.mri.solving.places import Teller
-from fusewise.mri.tensors import Array, add_to_diagonals, cast, double, energy, gram, inverse, real_times, zeros
+from fusewise.mri.tensors import (
+    Array,
+    add_to_diagonals,
+    cast,
+    double,
+    energy,
+    gram,
+    inverse,
+    real_times,
+    zeros,
+)
 from fusewise.observations import Entries
 from fusewise.pairs.distances import partial_squared_distances
 
