@@ -43,7 +43,9 @@ def fusion_tree(observations: Quadratics, pairs: NeighborPairs) -> MergeTree:
     """
     n, r = observations.shape
     ridge = RIDGE * float(np.trace(observations.gram.sum(axis=0))) / (n * r)
-    gram, target = observations.gram + ridge * np.eye(r), np.array(observations.target, float)
+    # One layout: a loop is compiled for each that it meets.
+    gram = np.ascontiguousarray(observations.gram + ridge * np.eye(r), float)
+    target = np.array(observations.target, float, order="C")
     joins, prices, step = np.zeros((n - 1, 3), np.int64), np.zeros(n - 1), 0
     nodes = np.zeros(n, NODE)
     nodes["name"], nodes["count"] = np.arange(n), 1
@@ -77,6 +79,7 @@ def _fuse_few(gram: Any, target: Any, centre: Any, nodes: Any, edges: Any, halve
 
 
 def _records(array: Any) -> list[SimpleNamespace]:
+    """A structured array as objects."""
     return [SimpleNamespace(**dict(zip(array.dtype.names, row, strict=True))) for row in array.tolist()]
 
 

@@ -91,8 +91,13 @@ def cluster(prepared: Prepared, estimator: FusionClustering, *, impute: bool = F
     matrix = encoding.matrix
     tell(f"{'filling' if impute else 'clustering'} {matrix.shape[0]:,} rows × {matrix.shape[1]:,} features")
     watch = Stopwatch()
-    heard = listening(tell), announcing(tell)
-    with warnings.catch_warnings(record=True) as caught, blaming_input(), stopping_at_once(), heard[0], heard[1]:
+    with (
+        warnings.catch_warnings(record=True) as caught,
+        blaming_input(),
+        stopping_at_once(),
+        listening(tell),
+        announcing(tell),
+    ):
         warnings.simplefilter("always")
         imputer = FusionImputer(**estimator.get_params(deep=False)).fit(matrix) if impute else None
         found = estimator.fit(matrix) if imputer is None else imputer.clustering_
