@@ -174,10 +174,10 @@ class Run:
         print("| table | method | seconds | CPU seconds | peak GiB | ARI | clusters | choosing |")
         print("|---|---|---|---|---|---|---|---|", flush=True)
 
-    def cell(self, method: str, table: str, make: str, told: int, /, **arguments: Any) -> float:
+    def cell(self, method: str, table: str, make: str, given: int, /, **arguments: Any) -> float:
         """Run one measurement, print its row and return the seconds, NaN if it failed."""
         python = self.options.ccmm_python if method.startswith("CCMM") else sys.executable
-        job = json.dumps([method, make, arguments, told])
+        job = json.dumps([method, make, arguments, given])
         threads = str(self.options.threads)
         environment = os.environ | {"OMP_NUM_THREADS": threads, "NUMBA_NUM_THREADS": threads}
         try:

@@ -76,7 +76,7 @@ def draw_pairs(axes: np.ndarray) -> None:
         ax.legend(loc="upper right")
 
 
-def promise_curves(kappa: float, M: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def guarantee_curves(kappa: float, M: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """1 - eta0, 1 - eta0_approx (NaN outside its condition) and our success probability, for two clusters."""
     geometry = theory.ClusterGeometry.from_parameters(n_clusters=2, size=M, n_features=P, kappa=kappa, mu0=MU0)
     beta = theory.beta0(P0, P, kappa, MU0)
@@ -85,26 +85,26 @@ def promise_curves(kappa: float, M: int) -> tuple[np.ndarray, np.ndarray, np.nda
     return paper, approx, np.asarray(theory.success_probability(geometry, P0))
 
 
-def draw_promises(axes: np.ndarray) -> None:
+def draw_guarantees(axes: np.ndarray) -> None:
     """Panels d, e, f: lower bounds on the probability that two clusters are recovered exactly."""
     for colour, kappa in zip(COLOURS, KAPPAS, strict=True):
         for M in SIZES:
-            for ax, curve in zip(axes, promise_curves(kappa, M), strict=True):
+            for ax, curve in zip(axes, guarantee_curves(kappa, M), strict=True):
                 ax.plot(P0, curve, color=colour, linestyle=DASHES[M])
     n = theory.separating_features(P, KAPPAS[-1], MU0)
-    ceiling = 1 - theory.blind_failure(P0, n, 2 * SIZES[-1])
-    axes[2].plot(P0, ceiling, color="#555555", linewidth=1.1, linestyle=(0, (1, 1.2)))
+    limit = 1 - theory.blind_failure(P0, n, 2 * SIZES[-1])
+    axes[2].plot(P0, limit, color="#555555", linewidth=1.1, linestyle=(0, (1, 1.2)))
     dress(axes[0], "d", "Paper's guarantee, $K = 2$", r"$1 - \eta_0$")
     dress(axes[1], "e", "Its approximation", r"$1 - \eta_{0,\mathrm{approx}}$")
     dress(axes[2], "f", "Ours: no independence assumed", "success probability")
     for ax in axes:
-        ax.legend(handles=promise_keys(ax is axes[2]), loc="lower right")
+        ax.legend(handles=guarantee_keys(ax is axes[2]), loc="lower right")
 
 
-def promise_keys(with_ceiling: bool) -> list[Line2D]:
+def guarantee_keys(with_limit: bool) -> list[Line2D]:
     keys = [Line2D([], [], color=c, label=rf"$\kappa = {k:g}$") for c, k in zip(COLOURS, KAPPAS, strict=True)]
     keys += [Line2D([], [], color="#333333", linestyle=DASHES[M], label=f"$M = {M}$") for M in SIZES]
-    if with_ceiling:
+    if with_limit:
         grey = Line2D([], [], color="#555555", linewidth=1.1, linestyle=(0, (1, 1.2)))
         grey.set_label(rf"upper limit, $\kappa = {KAPPAS[-1]:g}$, $M = {SIZES[-1]}$")
         keys.append(grey)
@@ -116,7 +116,7 @@ def draw() -> plt.Figure:
         figure, axes = plt.subplots(2, 3, figsize=(10.5, 6.4), layout="constrained")
         figure.get_layout_engine().set(w_pad=0.08, h_pad=0.1)
         draw_pairs(axes[0])
-        draw_promises(axes[1])
+        draw_guarantees(axes[1])
     return figure
 
 
