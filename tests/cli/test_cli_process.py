@@ -35,7 +35,7 @@ def test_mistakes_exit_with_2_and_no_traceback(tmp_path):
     ran = fusewise_command("fit", tmp_path / "no.csv")
     assert ran.returncode == 2
     assert ran.stdout == ""
-    assert ran.stderr.startswith("fusewise: file ")
+    assert ran.stderr.endswith("no.csv' does not exist\n")
 
 
 @pytest.mark.parametrize("name", ["typer", "rich"])
