@@ -1,4 +1,4 @@
-"""``fusewise fit``."""
+"""Arguments and options of ``fusewise fit``."""
 
 from __future__ import annotations
 
@@ -17,16 +17,17 @@ def fit(
     out: Annotated[
         Path | None,
         typer.Option(
-            metavar="DIR", help="Folder for the results. Without it: TABLE_fusewise.", rich_help_panel=options.OUTPUT
+            metavar="DIR", help="Folder for the results (default: TABLE_fusewise).", rich_help_panel=options.OUTPUT
         ),
     ] = None,
     report: Annotated[
-        bool, typer.Option("--report", help="Also write DIR/report.html.", rich_help_panel=options.OUTPUT)
+        bool,
+        typer.Option("--report", help="Also write an HTML report, DIR/report.html.", rich_help_panel=options.OUTPUT),
     ] = False,
     save: Annotated[
         Path | None,
         typer.Option(
-            metavar="MODEL", help="Also write the model, for `fusewise predict`.", rich_help_panel=options.OUTPUT
+            metavar="MODEL", help="Also save the model, for `fusewise predict`.", rich_help_panel=options.OUTPUT
         ),
     ] = None,
     n_clusters: options.Clusters = None,
@@ -47,10 +48,11 @@ def fit(
     json: options.Json = False,
     verbose: options.Verbose = None,
 ) -> None:
-    """Cluster the rows of a table with holes.
+    """Cluster the rows of a table with missing values.
 
-    Writes labels.csv (the cluster of each row), completed.csv (your table, its holes filled) and centers.csv (the
-    clusters, in your units). Scales such as sigma and epsilon are in standardised units unless --no-standardize.
+    Writes labels.csv (the cluster of each row), completed.csv (your table with the missing values filled in) and
+    centers.csv (the cluster centres, in your units). --sigma and --epsilon are in units of the standardised columns,
+    unless --no-standardize is given.
     """
     from fusewise.cli.running.fitting import Outputs, run_fit
     from fusewise.cli.running.model import Model

@@ -1,4 +1,4 @@
-"""``fusewise path``."""
+"""Arguments and options of ``fusewise path``."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ def path(
     table: options.TableFile,
     out: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE", help="Where to write. Without it: TABLE_path.csv.", rich_help_panel=options.OUTPUT
-        ),
+        typer.Option(metavar="FILE", help="File to write (default: TABLE_path.csv).", rich_help_panel=options.OUTPUT),
     ] = None,
     picture: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Also draw it: .png, .svg or .pdf.", rich_help_panel=options.OUTPUT),
+        typer.Option(
+            metavar="FILE", help="Also draw the path to a .png, .svg or .pdf file.", rich_help_panel=options.OUTPUT
+        ),
     ] = None,
     drop: options.Drop = None,
     labels: options.Labels = None,
@@ -38,10 +38,11 @@ def path(
     force: options.Force = False,
     json: options.Json = False,
 ) -> None:
-    """Show what the result is chosen from: how points fuse as lam grows, and why one partition is taken.
+    """Show the partitions the result is chosen from, as lam (the strength of the fusion penalty) grows.
 
-    By default the candidates are cuts of the merge tree, compared by a criterion (larger is better). With --sigma,
-    --rank none or --neighbors none it is the paper's path, and the partition that persists longest is taken.
+    By default the candidates are cuts of the merge tree, and the one with the largest criterion is chosen. With
+    --sigma, --rank none or --neighbors none they are the solutions of the paper's path, and the partition that stays
+    the same over the largest number of steps is chosen.
     """
     from fusewise.cli.running.model import Model
     from fusewise.cli.running.tracing import Outputs, path_data, print_path, run_path

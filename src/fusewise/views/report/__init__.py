@@ -1,4 +1,4 @@
-"""The report: what a model found, as one HTML file that needs nothing but a browser."""
+"""The report: the result of a model as a self-contained HTML file."""
 
 from fusewise.views.report.report import write_page, write_report
 
