@@ -8,8 +8,9 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils import check_random_state
 
+from fusewise.kernels.types import Labels
+
 Table = npt.NDArray[np.float64]
-Labels = npt.NDArray[np.intp]
 Seed = int | np.random.RandomState | None
 
 #: Rows of scikit-learn's Wine table kept by the paper's authors: 40 of each cultivar, without outliers.

@@ -1,4 +1,4 @@
-"""A small positive definite matrix for every point, compiled: products and inverses, many points on every thread."""
+"""Compiled products and inverses of many small positive definite matrices, one per point, on all threads."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def inverses(blocks: Blocks, shift: Blocks) -> tuple[Blocks, Blocks]:
     return out, log_det
 
 
-#: Sums may be taken in any order, so that they run on vector units.
+#: Sums may be reordered, so that they are vectorised.
 _compiled = numba.njit(nogil=True, cache=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
 
 
@@ -57,7 +57,7 @@ def _inverses(blocks: Any, shift: Any, out: Any, log_det: Any, begin: int, end: 
                     s += shift[m]
                 for k in range(j):
                     s -= lower[i, k] * np.conj(lower[j, k])
-                # a pivot below rounding is rounding: without noise, a row that sees little is all but singular
+                # a pivot below rounding is noise: rows with few entries are nearly singular
                 lower[i, j] = np.sqrt(max(s.real, 1e-15 * diagonal)) if i == j else s / lower[j, j].real
             log_det[m] += 2 * np.log(lower[i, i].real)
         for j in range(r):

@@ -5,13 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy.stats import chi2
 
-from fusewise.observations.entries import Real
+from fusewise.kernels.types import Index, Real
 from fusewise.views.findings.findings import Findings
-
-Index = npt.NDArray[np.intp]
 
 #: Below this expected count in some cell the chi-square distribution is no guide (Cochran's rule).
 LEAST_EXPECTED = 1.0
