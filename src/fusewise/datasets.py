@@ -8,10 +8,10 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils import check_random_state
 
+from fusewise.kernels.types import Labels
 from fusewise.kernels.words import counted
 
 Table = npt.NDArray[np.float64]
-Labels = npt.NDArray[np.intp]
 Seed = int | np.random.RandomState | None
 
 #: Rows of scikit-learn's Wine table in the MATLAB code that the paper's authors published: 40 of each cultivar. The

@@ -82,7 +82,7 @@ def test_interrupted_on_the_way_to_more_dimensions(clusters, monkeypatch):
 
     fit_axes = choice.fit_axes
     monkeypatch.setattr(choice, "fit_axes", axes)
-    with pytest.warns(ConvergenceWarning, match="interrupted: the best in 6 dimensions"):
+    with pytest.warns(ConvergenceWarning, match="interrupted: this is the best result in 6 dimensions"):
         model = FusionClustering().fit(clusters[0])
     assert not model.converged_
     assert model.n_clusters_ == 3

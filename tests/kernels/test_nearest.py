@@ -152,7 +152,7 @@ class TestDevices:
         assert torch_device("cpu") is None
         assert torch_device("auto") is None
         assert torch_device("torch:cpu").type == "cpu"
-        with pytest.raises(RuntimeError, match="torch sees no CUDA device"):
+        with pytest.raises(RuntimeError, match="torch finds no such CUDA device"):
             torch_device("cuda")
         monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
         assert torch_device("auto").type == "cuda"

@@ -235,8 +235,8 @@ def test_scale_is_walked_up_while_it_helps():
 
 def test_more_noise_must_gain_more_than_flattery():
     scores = {0.01: 5.0, 0.05: 5.1, 0.25: 5.15}
-    for flattery, noise in ((0.0, 0.25), (0.08, 0.05), (0.2, 0.01)):
-        assert choose_local(lambda _, noise: scores[noise], (1.0,), scores, flattery).noise == noise
+    for min_gain, noise in ((0.0, 0.25), (0.08, 0.05), (0.2, 0.01)):
+        assert choose_local(lambda _, noise: scores[noise], (1.0,), scores, min_gain).noise == noise
 
 
 @pytest.mark.parametrize(
@@ -324,7 +324,7 @@ def test_maps_that_do_not_fit_are_noticed():
     mask = radial_mask(24, (24, 24), 4, 3)
     kspace = Cartesian(mask, phantom.maps).forward(phantom.images)
     wrong = phantom.maps * (np.abs(np.arange(24) - 12) < 5)
-    with pytest.warns(UserWarning, match="do the maps, the trajectory and the navigator fit"):
+    with pytest.warns(UserWarning, match="check that the maps, the trajectory and the navigator fit"):
         reconstruct(kspace, mask, maps=wrong, random_state=0)
 
 

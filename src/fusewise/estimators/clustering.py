@@ -24,10 +24,10 @@ from fusewise.fusion.rules import choose_sigma, cut_to, lam_schedule, longest_pl
 from fusewise.fusion.setup import noise_level, pose
 from fusewise.kernels.compiling import announcing
 from fusewise.kernels.devices import torch_device
+from fusewise.kernels.types import Real
 from fusewise.kernels.words import counted
 from fusewise.observations import Entries, InMemory, Table, each_block, warn_of_blanks
 from fusewise.observations.checks import check_fits
-from fusewise.observations.entries import Real
 from fusewise.observations.groups import group_means
 from fusewise.pairs import partial_squared_distances_to
 from fusewise.progress import shown

@@ -1,7 +1,7 @@
-"""Loops over the edges of a graph, compiled: squared lengths, weights gathered by rows, and the Laplacian.
+"""Compiled loops over the edges of a graph: squared lengths, weights gathered by rows, and the Laplacian.
 
-Each is a loop over a range of edges or rows that lets go of Python's lock, so that ranges run on threads; compiled
-without threads of its own it is ready in half a second, once for each precision.
+Each loops over a range of edges or rows without Python's global lock, so that ranges run on threads; compilation
+without numba's own threads takes half a second, once for each precision.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ import numpy.typing as npt
 
 from fusewise.kernels.compiling import compiled
 from fusewise.kernels.threads import in_ranges
+from fusewise.kernels.types import Real
 
-Real = npt.NDArray[np.floating[Any]]
 Index = npt.NDArray[np.integer[Any]]
 
 
@@ -26,7 +26,7 @@ def edge_squares(points: Real, first: Index, second: Index) -> Real:
 
 
 def gather(weights: Real, indptr: Index, edges: Index) -> tuple[Real, Real]:
-    """Weights of the edges in row order (each edge stands in two rows), and their sums by rows."""
+    """Weights of the edges in row order (each edge is in two rows), and their sums by rows."""
     data = np.empty(len(edges), weights.dtype)
     degree = np.empty(len(indptr) - 1, weights.dtype)
     in_ranges(len(degree), 16, lambda begin, end: _gather(weights, indptr, edges, data, degree, begin, end))

@@ -15,11 +15,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from fusewise.kernels.types import Floats
 from fusewise.tables.columns import Column
 from fusewise.tables.files import Cells, Table
 from fusewise.tables.text import Dialect
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

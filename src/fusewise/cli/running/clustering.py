@@ -14,10 +14,11 @@ from sklearn.metrics import adjusted_rand_score
 from fusewise import DataWarning, FusionClustering, FusionImputer
 from fusewise.cli.errors import reporting_input_errors, stopping_at_once
 from fusewise.kernels.compiling import Stopwatch, announcing
+from fusewise.kernels.types import Floats
 from fusewise.kernels.words import counted, some_of
 from fusewise.progress import Progress, listening
 from fusewise.tables.columns import Roles, sort_columns
-from fusewise.tables.encoding import Encoding, Floats, encode
+from fusewise.tables.encoding import Encoding, encode
 from fusewise.tables.errors import InputError
 from fusewise.tables.files import Cells, Table, read_table
 from fusewise.views.findings import Findings, read_findings

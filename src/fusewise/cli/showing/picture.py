@@ -10,6 +10,7 @@ import numpy.typing as npt
 from rich.console import Console
 from rich.text import Text
 
+from fusewise.kernels.types import Index
 from fusewise.views.findings import Findings
 from fusewise.views.palette import colour
 
@@ -22,8 +23,6 @@ SIGNS = "0123456789abcdefghijklmnopqrstuvwxyz"
 #: Bit of the dot in row y, column x of a Braille character, which has 4 x 2 dots.
 DOTS = np.array([[0x01, 0x08], [0x02, 0x10], [0x04, 0x20], [0x40, 0x80]])
 BRAILLE = 0x2800
-
-Index = npt.NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)

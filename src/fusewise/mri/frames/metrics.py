@@ -1,4 +1,4 @@
-"""How near a reconstruction comes to the images it was sampled from."""
+"""Metrics that compare a reconstruction with the true images."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def ser(truth: Array, estimate: Array, box: Box = WHOLE) -> float:
 def ssim(truth: Array, estimate: Array, box: Box = WHOLE, window: int = 7) -> float:
     """Structural similarity of the magnitudes, averaged over pixels and frames (Wang et al. 2004; 7 x 7 windows).
 
-    The constants are (0.01 R)² and (0.03 R)² with R the largest magnitude of the truth.
+    The constants are (0.01 R)² and (0.03 R)², where R is the largest magnitude of the truth.
     """
     scale = float(np.abs(truth).max()) or 1.0
     total = 0.0

@@ -20,7 +20,7 @@ from fusewise.mri.sampling.fourier import invert
 from fusewise.mri.solving.columns import Columns, solve_columns
 from fusewise.mri.solving.covariances import effective_rank, h1_kernel, median_distance, squared_distances
 from fusewise.mri.solving.gridded import about_mean
-from fusewise.mri.solving.held_out import choose_local, decibels, hold_out, stand_ins
+from fusewise.mri.solving.held_out import choose_local, decibels, frames_per_sample, hold_out
 from fusewise.mri.solving.places import Teller
 from fusewise.mri.tensors import (
     Array,
@@ -159,7 +159,7 @@ def reconstruct_by_fusion(
     distances = start_distances(rows, known, np.tile(ever, (n_coils, 1, 1)), navigator)
     series = Series(place(rows), place(distances), float(median_distance(distances)))
     tell(f"{mask.mean():.1%} sampled")
-    shares = np.sqrt(np.tile(stand_ins(seen) * held, n_coils))
+    shares = np.sqrt(np.tile(frames_per_sample(seen) * held, n_coils))
     setting, latest = chosen(series, known, place(shares.astype(np.float32)), settings, tell)
     mean, found = latest or series.fused(every, setting, ITERATIONS)
     tell(f"done: objective {found.history[-1]:.4g} after {len(found.history)} steps")

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from fusewise.observations.groups import Labels
+from fusewise.kernels.types import Labels
 from fusewise.views.findings.findings import Findings
 from fusewise.views.findings.trail import Trail, successors
 

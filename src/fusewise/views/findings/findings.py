@@ -13,13 +13,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from fusewise.automatic import Choice
 from fusewise.fusion.path import FusionPath
+from fusewise.kernels.types import Index, Labels, Mask, Real
 from fusewise.observations import Entries
-from fusewise.observations.entries import Mask, Real
-from fusewise.observations.groups import Labels
 from fusewise.views.findings.plane import Plane, fit_plane
 from fusewise.views.findings.trail import Trail, read_trail
-
-Index = npt.NDArray[np.intp]
 
 #: Maximum number of rows drawn; longer tables are sampled, with rows of every cluster.
 MOST_DRAWN = 20_000

@@ -5,13 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy.stats import chi2
 
-from fusewise.observations.entries import Real
+from fusewise.kernels.types import Index, Real
 from fusewise.views.findings.findings import Findings
-
-Index = npt.NDArray[np.intp]
 
 #: Columns with a cell below this expected count are not tested: the chi-square approximation fails (Cochran's rule).
 LEAST_EXPECTED = 1.0

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.decomposition import PCA
 
-from fusewise.observations.entries import Real
+from fusewise.kernels.types import Real
 
 
 @dataclass(frozen=True, eq=False)

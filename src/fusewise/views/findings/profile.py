@@ -8,10 +8,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.cluster.hierarchy import leaves_list, linkage
 
-from fusewise.observations.entries import Real
+from fusewise.kernels.types import Index, Real
 from fusewise.views.findings.findings import Findings
-
-Index = npt.NDArray[np.intp]
 
 #: Maximum number of features in a heat map.
 MOST_FEATURES = 60

@@ -6,17 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from fusewise.automatic import Choice
 from fusewise.automatic.merge_tree import MergeTree
 from fusewise.fusion.path import FusionPath
-from fusewise.observations.entries import Real
-from fusewise.observations.groups import Labels, group_means
-
-Index = npt.NDArray[np.intp]
+from fusewise.kernels.types import Index, Labels, Real
+from fusewise.observations.groups import group_means
 
 if TYPE_CHECKING:
     from fusewise.views.findings.findings import Findings

@@ -6,8 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from fusewise.observations.entries import Real
-from fusewise.observations.groups import Labels
+from fusewise.kernels.types import Labels, Real
 from fusewise.views.findings import read_findings
 from fusewise.views.palette import MARKERS, OUTLIER, colour, shape
 from fusewise.views.plots.canvas import axes_for

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from fusewise.observations.entries import Real
+from fusewise.kernels.types import Real
 from fusewise.views.findings import profile_of, read_findings
 from fusewise.views.plots.canvas import MUTED, axes_for
 

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fusewise.kernels.output import finite_json
-from fusewise.observations.entries import Real
+from fusewise.kernels.types import Real
 from fusewise.views.findings import Branches, Findings, Missingness, Profile, Step
 from fusewise.views.palette import COLOURS, OUTLIER, SYMBOLS
 
