@@ -115,7 +115,8 @@ def describe(stage: str, iteration: int, total: int | None, values: dict[str, fl
     if total:
         done = min(BAR, BAR * iteration // total)
         parts.append(f"[{'#' * done}{'.' * (BAR - done)}]")
-    parts.append(str(iteration) if total is None else f"{iteration}/{total}")
+    if iteration or total is not None:  # else the stage has no steps
+        parts.append(str(iteration) if total is None else f"{iteration}/{total}")
     parts += [f"{name} {value:.8g}" for name, value in values.items()]
     if total and 0 < iteration < total:
         parts.append(f"{clock(seconds * (total - iteration) / iteration)} left")

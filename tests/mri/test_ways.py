@@ -10,7 +10,7 @@ from fusewise.mri.sampling.fourier import AXES, to_plain, transform
 from fusewise.mri.sampling.normal_equations import NormalEquations, on_grid_equations
 from fusewise.mri.sampling.operators import Cartesian, Gridded
 from fusewise.mri.sampling.trajectories import radial_mask, radial_trajectory
-from fusewise.mri.solving.columns import Columns
+from fusewise.mri.solving.column_systems import Columns
 from fusewise.mri.solving.covariances import (
     LocalKernels,
     effective_rank,

@@ -22,7 +22,7 @@ from fusewise.cli.commands.path import path
 from fusewise.cli.commands.plan import plan
 from fusewise.cli.commands.predict import predict
 from fusewise.cli.commands.reproduce import reproduce
-from fusewise.cli.errors import guarded
+from fusewise.cli.exits import guarded
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode="markdown", pretty_exceptions_enable=False)
 

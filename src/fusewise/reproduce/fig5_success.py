@@ -14,7 +14,7 @@ from fusewise.fusion.fidelity import Box
 from fusewise.fusion.penalties import H1
 from fusewise.reproduce.designs import designed_pair
 from fusewise.reproduce.drawing import canvas, draw_cells, letter
-from fusewise.reproduce.study import Claim, Findings, Picture, Study, Table, verdict
+from fusewise.reproduce.study import Claim, Picture, Study, StudyResult, StudyTable, verdict
 from fusewise.reproduce.trials import Outcomes, Trial
 from fusewise.theory import ClusterGeometry, success_probability
 
@@ -74,7 +74,7 @@ def bounds(case: dict[str, float], bound: Any) -> Cells:
     return np.array(rows)
 
 
-def report(outcomes: Outcomes) -> Findings:
+def report(outcomes: Outcomes) -> StudyResult:
     """Set success rates beside the bounds, cell by cell."""
     easy, hard = rates(outcomes, EASY), rates(outcomes, HARD)
     paper, ours = bounds(EASY, "paper"), bounds(EASY, "sharp")
@@ -99,12 +99,12 @@ def report(outcomes: Outcomes) -> Findings:
         for j, p0 in enumerate(P0)
     ]
     tables = [
-        Table(
+        StudyTable(
             f"kappa = 0.39, mu0 = 2.3: success rate of {runs} runs and both bounds, cell by cell",
             ["M", "p0", "success rate", "paper's bound", "our bound", "rate at or above"],
             cells,
         ),
-        Table(
+        StudyTable(
             "The geometry the trials had, measured on complete data (mean over trials)",
             ["asked for", "M", "kappa", "mu0"],
             [
@@ -115,7 +115,7 @@ def report(outcomes: Outcomes) -> Findings:
             ],
         ),
     ]
-    return Findings([_picture(easy, paper, ours, hard)], claims, tables)
+    return StudyResult([_picture(easy, paper, ours, hard)], claims, tables)
 
 
 def _held(easy: Cells, paper: Cells, ours: Cells, i: int, j: int) -> str:

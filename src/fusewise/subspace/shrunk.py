@@ -16,8 +16,8 @@ import numpy as np
 
 from fusewise.kernels.types import Real
 from fusewise.observations import Entries
-from fusewise.subspace.fit import fit_subspace, normalized
-from fusewise.subspace.model import Subspace
+from fusewise.subspace.projection import (Subspace)
+from fusewise.subspace.em import fit_subspace, normalized
 
 #: Rows processed at a time.
 BLOCK = 8192

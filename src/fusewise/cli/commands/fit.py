@@ -55,7 +55,7 @@ def fit(
     unless --no-standardize is given.
     """
     from fusewise.cli.running.fitting import Outputs, run_fit
-    from fusewise.cli.running.model import Model
+    from fusewise.cli.running.model_options import Model
     from fusewise.cli.showing import console, summary
 
     model = Model(n_clusters, penalty, sigma, lam, fidelity, epsilon, rank, neighbors, max_iter, seed)

@@ -26,7 +26,7 @@ def guarantee(
     If the labels come from a fit, the guarantee is conditional: it holds if these are the true clusters. Use the same
     --drop and --no-standardize options as for fit.
     """
-    from fusewise.cli.running.geometry import measure_geometry
+    from fusewise.cli.running.measuring import measure_geometry
     from fusewise.cli.running.planning import promised
     from fusewise.cli.showing import console, guarantees
 

@@ -33,7 +33,7 @@ def impute(
     values of its row, a missing category by the most likely one. Columns that cannot be used keep their missing values.
     """
     from fusewise.cli.running.imputing import run_impute
-    from fusewise.cli.running.model import Model
+    from fusewise.cli.running.model_options import Model
     from fusewise.cli.showing import console, summary
 
     target = Path(f"{table.stem}_completed.csv") if out is None else out

@@ -11,7 +11,7 @@ from zipfile import BadZipFile
 
 import typer
 
-from fusewise.cli.errors import guarded, reporting_input_errors, stopping_at_once
+from fusewise.cli.exits import guarded, reporting_input_errors, stopping_at_once
 from fusewise.kernels.words import counted
 from fusewise.tables.errors import InputError
 
@@ -62,11 +62,12 @@ def recon(
     Writes the images, labels.csv (the cluster of each frame) and index.html: a movie, selected frames, a line through
     the image over time, the clusters and the sampling pattern.
     """
-    from fusewise.cli.running.writing import staged
+    from fusewise.cli.running.staging import staged
     from fusewise.cli.showing import console
     from fusewise.kernels.compiling import Stopwatch, announcing
     from fusewise.mri import reconstruct
     from fusewise.mri.files.formats import IMAGE_FILES, write_images
+    from fusewise.progress import listening
     from fusewise.views.mri_page import PAGE_FILES, write_page
 
     wanted = list(dict.fromkeys(formats or ["npy"]))
@@ -83,6 +84,7 @@ def recon(
         console.working(shown=verbose is None and not json) as tell,
         stopping_at_once(),
         reporting_scan_errors(scan_file),
+        listening(tell),
         announcing(tell),
     ):
         found = reconstruct(
@@ -92,7 +94,7 @@ def recon(
             scan.maps,
             device=device,
             random_state=seed,
-            verbose=1 if verbose else tell,
+            verbose=1 if verbose else 0,
             method=method,
         )
         tell("writing images and page")
@@ -124,7 +126,7 @@ def simulate(
     force: Force = False,
 ) -> None:
     """Simulate a scan of a beating, breathing phantom; the true images are stored in the same file."""
-    from fusewise.cli.running.writing import staged
+    from fusewise.cli.running.staging import staged
     from fusewise.cli.showing import console
     from fusewise.mri.files.formats import write_scan
     from fusewise.mri.files.simulating import simulate_scan

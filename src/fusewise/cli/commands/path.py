@@ -44,7 +44,7 @@ def path(
     --sigma, --rank none or --neighbors none they are the solutions of the paper's path, and the partition that stays
     the same over the largest number of steps is chosen.
     """
-    from fusewise.cli.running.model import Model
+    from fusewise.cli.running.model_options import Model
     from fusewise.cli.running.tracing import Outputs, path_data, print_path, run_path
     from fusewise.cli.showing import console
 

@@ -11,15 +11,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import Progress as Bars
 from rich.table import Table as Grid
 
-from fusewise.cli.errors import INTERRUPTED, Stop, guarded, stopping_at_once
+from fusewise.cli.exits import INTERRUPTED, Stop, guarded, stopping_at_once
+from fusewise.kernels.words import counted
+from fusewise.progress import Progress
 from fusewise.tables.errors import InputError
 
 if TYPE_CHECKING:
-    from fusewise.reproduce.study import Findings
-    from fusewise.reproduce.trials import Tell
+    from fusewise.reproduce.study import StudyResult
 
 FIGURES = ("fig1", "fig2", "fig3", "fig4", "fig5", "fig6", "fig7", "fig8")
 ALL = "all"
@@ -58,8 +60,8 @@ def reproduce(
         raise InputError('figures need matplotlib: pip install "fusewise[plot]"') from error
     start = time.perf_counter()
     try:
-        with stopping_at_once(), _progress() as tell:
-            findings = run(names, out, quick=quick, jobs=jobs, fresh=force, tell=tell)
+        with stopping_at_once(), _progress() as progress:
+            findings = run(names, out, quick=quick, jobs=jobs, fresh=force, progress=progress)
     except (KeyboardInterrupt, Stop):
         print("fusewise: interrupted; finished trials are kept, and the same command resumes", file=sys.stderr)
         raise typer.Exit(INTERRUPTED) from None
@@ -77,24 +79,28 @@ def _refuse_foreign(out: Path, force: bool) -> None:
 
 
 @contextmanager
-def _progress() -> Iterator[Tell]:
+def _progress() -> Iterator[Progress]:
     """A progress bar on stderr if that is a terminal, else a line for every tenth of the trials."""
     console = Console(stderr=True)
     if not console.is_terminal:
         yield _tell_tenths
         return
     columns = TextColumn("trials"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn()
-    with Progress(*columns, console=console, transient=True) as progress:
-        task = progress.add_task("trials", total=None)
-        yield lambda done, total: progress.update(task, completed=done, total=total)
+    with Bars(*columns, console=console, transient=True) as bars:
+        task = bars.add_task("trials", total=None)
+
+        def update(stage: str, iteration: int = 0, total: int | None = None, **values: float) -> None:
+            bars.update(task, completed=iteration, total=total)
+
+        yield update
 
 
-def _tell_tenths(done: int, total: int) -> None:
-    if total and (done == total or done % max(1, total // 10) == 0):
-        print(f"{done} of {total} trials", file=sys.stderr)
+def _tell_tenths(stage: str, iteration: int = 0, total: int | None = None, **values: float) -> None:
+    if total and (iteration == total or iteration % max(1, total // 10) == 0):
+        print(f"{iteration} of {counted(total, 'trial')}", file=sys.stderr)
 
 
-def _print(findings: dict[str, Findings], page: Path, seconds: float) -> None:
+def _print(findings: dict[str, StudyResult], page: Path, seconds: float) -> None:
     console = Console(highlight=False)
     grid = Grid(box=None, pad_edge=False, padding=(0, 3, 0, 0), header_style="dim")
     for title in ("figure", "claim of the paper", ""):

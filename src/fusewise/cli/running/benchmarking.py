@@ -18,7 +18,7 @@ from sklearn.pipeline import make_pipeline
 
 import fusewise
 from fusewise import FusionClustering
-from fusewise.cli.errors import stopping_at_once
+from fusewise.cli.exits import stopping_at_once
 from fusewise.cli.showing.console import grid, headed, print_below
 from fusewise.datasets import hide_entries, make_clusters
 from fusewise.kernels.compiling import SMALL, Stopwatch

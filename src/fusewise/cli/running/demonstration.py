@@ -12,10 +12,10 @@ from rich.console import Console
 from rich.text import Text
 from sklearn.datasets import load_wine
 
-from fusewise.cli.running.clustering import Clustered
 from fusewise.cli.running.fitting import REPORT, Fit, Outputs, run_fit
-from fusewise.cli.running.model import Model
-from fusewise.cli.running.writing import write_csv
+from fusewise.cli.running.model_options import Model
+from fusewise.cli.running.staging import write_csv
+from fusewise.cli.running.table_fit import Clustered
 from fusewise.cli.showing import console, summary
 from fusewise.datasets import hide_entries
 from fusewise.tables.errors import InputError

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from fusewise.cli.running.clustering import Clustered, agreement, cluster, prepare
-from fusewise.cli.running.model import Model
-from fusewise.cli.running.writing import staged, write_csv
+from fusewise.cli.running.model_options import Model
+from fusewise.cli.running.staging import staged, write_csv
+from fusewise.cli.running.table_fit import Clustered, agreement, cluster, prepare
 from fusewise.progress import Progress
 from fusewise.saving import save
 from fusewise.tables.encoding import center_table, complete, free_name, in_dialect

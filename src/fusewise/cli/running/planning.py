@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from fusewise.cli.errors import reporting_input_errors
+from fusewise.cli.exits import reporting_input_errors
 from fusewise.tables.errors import InputError
 from fusewise.theory import ClusterGeometry, Promise, promise, success_probability
 

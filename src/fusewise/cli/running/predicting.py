@@ -11,10 +11,10 @@ import numpy as np
 
 from fusewise import FusionClustering, FusionImputer
 from fusewise.automatic import Choice
-from fusewise.cli.errors import reporting_input_errors, stopping_at_once
-from fusewise.cli.running.clustering import agreement
+from fusewise.cli.exits import reporting_input_errors, stopping_at_once
 from fusewise.cli.running.fitting import label_table
-from fusewise.cli.running.writing import staged, write_csv
+from fusewise.cli.running.staging import staged, write_csv
+from fusewise.cli.running.table_fit import agreement
 from fusewise.kernels.words import counted
 from fusewise.observations import as_entries
 from fusewise.progress import Progress

@@ -12,9 +12,9 @@ from rich.console import Console
 from rich.text import Text
 
 import fusewise
-from fusewise.cli.running.clustering import Clustered, cluster, prepare
-from fusewise.cli.running.model import Model
-from fusewise.cli.running.writing import staged, write_csv
+from fusewise.cli.running.model_options import Model
+from fusewise.cli.running.staging import staged, write_csv
+from fusewise.cli.running.table_fit import Clustered, cluster, prepare
 from fusewise.cli.showing.console import BAR, bar, grid, headed, listed, print_below
 from fusewise.kernels.words import readable
 from fusewise.progress import Progress

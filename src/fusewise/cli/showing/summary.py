@@ -10,10 +10,10 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 import fusewise
-from fusewise.cli.running.clustering import Clustered
 from fusewise.cli.running.fitting import Fit
 from fusewise.cli.running.imputing import Imputation
 from fusewise.cli.running.predicting import Prediction
+from fusewise.cli.running.table_fit import Clustered
 from fusewise.cli.showing.console import bar, grid, headed, listed, print_below
 from fusewise.cli.showing.picture import picture
 from fusewise.kernels.words import counted

@@ -15,12 +15,13 @@ from fusewise.mri.result import Reconstruction, Setting
 from fusewise.mri.sampling.fourier import AXES, radii, to_plain
 from fusewise.mri.sampling.normal_equations import on_grid_equations
 from fusewise.mri.sampling.operators import Gridded
-from fusewise.mri.solving.columns import ColumnInverse, Columns
+from fusewise.mri.solving.column_systems import ColumnInverse, Columns
 from fusewise.mri.solving.held_out import choose_bands, frames_per_sample, hold_out
 from fusewise.mri.solving.navigator import Bands, common_locations
-from fusewise.mri.solving.places import Places, Teller, kernels_by_place
+from fusewise.mri.solving.places import Places, kernels_by_place
 from fusewise.mri.solving.ways import ByImage, BySample, Solver
 from fusewise.mri.tensors import Array, ifft2, real_times, single
+from fusewise.progress import Progress
 
 
 def reconstruct_gridded(
@@ -30,7 +31,7 @@ def reconstruct_gridded(
     navigator: Array | None,
     rng: np.random.Generator,
     place: Placement,
-    tell: Teller,
+    tell: Progress,
 ) -> Reconstruction:
     """Reconstruct images from k-space on a grid.
 

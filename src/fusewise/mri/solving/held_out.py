@@ -9,7 +9,7 @@ import numpy as np
 
 from fusewise.kernels.arrays import beside
 from fusewise.mri.result import Setting
-from fusewise.mri.solving.columns import Columns, left_out
+from fusewise.mri.solving.column_systems import Columns, left_out
 from fusewise.mri.solving.navigator import Bands
 from fusewise.mri.tensors import Array, energy
 

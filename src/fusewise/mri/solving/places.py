@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import sys
-import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,6 +17,7 @@ from fusewise.mri.solving.held_out import best, choose_local, decibels
 from fusewise.mri.solving.interpolation import Interpolated
 from fusewise.mri.solving.ways import Solver
 from fusewise.mri.tensors import Array
+from fusewise.progress import Progress
 
 #: Tiles per width of the image: about a ventricle each.
 TILES = 14
@@ -42,21 +41,6 @@ def kernels_by_place(images: Array) -> LocalKernels:
     return LocalKernels.of(images, SCALES[0], side, side)
 
 
-class Teller:
-    """Report progress to a function, or, if verbose, to stderr with the elapsed time."""
-
-    def __init__(self, verbose: int | Callable[[str], None]):
-        self.verbose = verbose
-        self.begun = time.perf_counter()
-
-    def __call__(self, message: str) -> None:
-        """Report a message."""
-        if callable(self.verbose):
-            self.verbose(message)
-        elif self.verbose:
-            print(f"[{time.perf_counter() - self.begun:6.1f} s] {message}", file=sys.stderr)
-
-
 @dataclass(frozen=True, eq=False)
 class Places:
     """The problem of solving for the deviations from the mean frame under local kernels.
@@ -75,7 +59,7 @@ class Places:
     kernels: LocalKernels
     smallest_noise: float = SMALLEST_NOISE
 
-    def solve(self, mean: Array, bands: Setting, tell: Teller) -> Reconstruction:
+    def solve(self, mean: Array, bands: Setting, tell: Progress) -> Reconstruction:
         """Choose the setting by the held-out samples, then solve with all samples.
 
         Parameters
@@ -103,7 +87,7 @@ class Places:
         rank = effective_rank(trials.at(local.scale).covariance().mean(), lam)
         return Reconstruction(images, lam, sigma, rank, history, bands, local, trials.name)
 
-    def _chosen(self, unit: float, tell: Teller) -> tuple[_Trials, Setting, Interpolated]:
+    def _chosen(self, unit: float, tell: Progress) -> tuple[_Trials, Setting, Interpolated]:
         """The solver with its trials, the setting and the deviations; after Ctrl-C the best so far, if any."""
         noises = [level * max(self.smallest_noise, SMALLEST_NOISE) for level in LEVELS]
         contest = [_Trials(way, self.judge, self.kernels, unit, tell) for way in self.ways]
@@ -129,7 +113,7 @@ class Places:
 class _Trials:
     """Short solves without the held-out samples, each scored by how well it predicts them; the best is kept."""
 
-    def __init__(self, way: Solver, judge: NormalEquations, kernels: LocalKernels, unit: float, tell: Teller):
+    def __init__(self, way: Solver, judge: NormalEquations, kernels: LocalKernels, unit: float, tell: Progress):
         self.way, self.judge, self.kernels, self.unit, self.tell = way, judge, kernels, unit, tell
         self.latest = kernels
         self.scores: dict[tuple[float, float], float] = {}

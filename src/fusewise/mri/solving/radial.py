@@ -21,9 +21,10 @@ from fusewise.mri.solving.gridded import start_from_bands
 from fusewise.mri.solving.held_out import frames_per_sample, hold_out
 from fusewise.mri.solving.interpolation import by_points
 from fusewise.mri.solving.navigator import Bands, common_locations
-from fusewise.mri.solving.places import SMALLEST_NOISE, Places, Teller, kernels_by_place
+from fusewise.mri.solving.places import SMALLEST_NOISE, Places, kernels_by_place
 from fusewise.mri.solving.ways import ByImage
 from fusewise.mri.tensors import Array
+from fusewise.progress import Progress
 
 #: Ridge on the mean frame, relative to its misfit: it matters only far from all lines.
 MEAN_RIDGE = 1e-3
@@ -39,7 +40,7 @@ def reconstruct_radial(
     navigator: Array | None,
     rng: np.random.Generator,
     place: Placement,
-    tell: Teller,
+    tell: Progress,
 ) -> Reconstruction:
     """Reconstruct images from samples T x coils x samples at `trajectory` (T x samples x 2, cycles per pixel)."""
     shape = int(maps.shape[1]), int(maps.shape[2])

@@ -17,7 +17,7 @@ from typing import ClassVar
 
 from fusewise.kernels.arrays import library
 from fusewise.mri.sampling.normal_equations import NormalEquations
-from fusewise.mri.solving.columns import ColumnInverse, Columns
+from fusewise.mri.solving.column_systems import ColumnInverse, Columns
 from fusewise.mri.solving.covariances import LocalKernels
 from fusewise.mri.solving.interpolation import Interpolated, by_points, by_samples
 from fusewise.mri.tensors import Array, fft2, ifft2

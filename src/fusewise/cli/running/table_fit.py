@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 
 from fusewise import DataWarning, FusionClustering, FusionImputer
-from fusewise.cli.errors import reporting_input_errors, stopping_at_once
+from fusewise.cli.exits import reporting_input_errors, stopping_at_once
 from fusewise.kernels.compiling import Stopwatch, announcing
 from fusewise.kernels.types import Floats
 from fusewise.kernels.words import counted, some_of

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from fusewise.cli.errors import reporting_input_errors
+from fusewise.cli.exits import reporting_input_errors
 from fusewise.kernels.words import counted
 from fusewise.tables.columns import LABELS, find_column, sort_columns
 from fusewise.tables.encoding import encode

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fusewise import FusionClustering
-from fusewise.cli.errors import reporting_input_errors
+from fusewise.cli.exits import reporting_input_errors
 from fusewise.fusion.fidelity import FIDELITIES, Ball, Box, Fidelity, as_fidelity
 from fusewise.fusion.penalties import PENALTIES, Penalty, as_penalty
 from fusewise.tables.errors import InputError
