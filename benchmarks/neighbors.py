@@ -15,7 +15,7 @@ from scipy.spatial import cKDTree
 
 from fusewise.kernels.threads import in_threads, n_threads
 from fusewise.pairs.expected import BLOCK, CANDIDATES
-from fusewise.pairs.near_places import Search, by_lists
+from fusewise.pairs.near_places import NeighborSearch, by_lists
 
 CLUSTERS, COUNT, BLOCKS = 20, CANDIDATES * 15 + 1, 8
 
@@ -26,7 +26,7 @@ def draw(n: int, r: int) -> np.ndarray:
     return centres[rng.integers(0, CLUSTERS, n)] + rng.standard_normal((n, r))
 
 
-def timed(search: Search, blocks: list[np.ndarray]) -> tuple[np.ndarray, float]:
+def timed(search: NeighborSearch, blocks: list[np.ndarray]) -> tuple[np.ndarray, float]:
     """Return the neighbours found, and the seconds per block."""
     begin = time.perf_counter()
     found = np.concatenate(list(in_threads(lambda points: search(points, COUNT), blocks)))

@@ -8,10 +8,9 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils import check_random_state
 
-from fusewise.kernels.types import Labels
+from fusewise.kernels.types import Floats, Labels
 from fusewise.kernels.words import counted
 
-Table = npt.NDArray[np.float64]
 Seed = int | np.random.RandomState | None
 
 #: Rows of scikit-learn's Wine table in the MATLAB code that the paper's authors published: 40 of each cultivar. The
@@ -33,7 +32,7 @@ def make_clusters(
     centers: npt.ArrayLike | None = None,
     shrink: float = 1.0,
     random_state: Seed = None,
-) -> tuple[Table, Labels, Table]:
+) -> tuple[Floats, Labels, Floats]:
     """Simulated clusters x = c_k + n, with centres uniform in the unit cube, as in the paper's simulations.
 
     Parameters
@@ -71,7 +70,7 @@ def make_clusters(
     return means[y] + deviations, y, means
 
 
-def load_wine_subset() -> tuple[Table, Labels]:
+def load_wine_subset() -> tuple[Floats, Labels]:
     """Load the paper's Wine table: 120 of 178 wines, 40 per cultivar, 13 features scaled to [0, 1] over all 178.
 
     Which rows were kept comes from the MATLAB code that the authors published; the paper does not list them.
@@ -133,11 +132,11 @@ def hide_entries(
     return table
 
 
-def _hide_mcar(table: Table, fraction: float, rng: np.random.RandomState) -> npt.NDArray[np.bool_]:
+def _hide_mcar(table: Floats, fraction: float, rng: np.random.RandomState) -> npt.NDArray[np.bool_]:
     return rng.uniform(size=table.shape) < fraction
 
 
-def _hide_mar(table: Table, fraction: float, rng: np.random.RandomState) -> npt.NDArray[np.bool_]:
+def _hide_mar(table: Floats, fraction: float, rng: np.random.RandomState) -> npt.NDArray[np.bool_]:
     n, p = table.shape
     if p < 2:
         raise ValueError("mechanism 'mar' needs at least two columns: the first, never hidden, decides what is hidden")
@@ -147,12 +146,12 @@ def _hide_mar(table: Table, fraction: float, rng: np.random.RandomState) -> npt.
     return hidden
 
 
-def _hide_mnar(table: Table, fraction: float, rng: np.random.RandomState) -> npt.NDArray[np.bool_]:
+def _hide_mnar(table: Floats, fraction: float, rng: np.random.RandomState) -> npt.NDArray[np.bool_]:
     # With u uniform in (0, 1), P(u < r^((1-f)/f)) averages to f over ranks r, and rises with the rank.
     return rng.uniform(size=table.shape) < _ranks(table) ** ((1 - fraction) / max(fraction, 1e-12))
 
 
-def _hide_block(table: Table, fraction: float, rng: np.random.RandomState) -> npt.NDArray[np.bool_]:
+def _hide_block(table: Floats, fraction: float, rng: np.random.RandomState) -> npt.NDArray[np.bool_]:
     n, p = table.shape
     # A run of random length with mean fraction * p, wrapped around so that every column is hidden equally often.
     length = np.asarray(rng.binomial(p, fraction, size=n))
@@ -160,12 +159,12 @@ def _hide_block(table: Table, fraction: float, rng: np.random.RandomState) -> np
     return np.asarray((np.arange(p) - begin[:, None]) % p < length[:, None])
 
 
-def _hide_columns(table: Table, fraction: float, rng: np.random.RandomState) -> npt.NDArray[np.bool_]:
+def _hide_columns(table: Floats, fraction: float, rng: np.random.RandomState) -> npt.NDArray[np.bool_]:
     rates = np.linspace(max(0.0, 2 * fraction - 1), min(1.0, 2 * fraction), table.shape[1])
     return rng.uniform(size=table.shape) < rng.permutation(rates)
 
 
-def _ranks(table: Table) -> Table:
+def _ranks(table: Floats) -> Floats:
     """Rank of each entry within its column, scaled into (0, 1)."""
     order = table.argsort(axis=0).argsort(axis=0)
     return (order + 0.5) / len(table)

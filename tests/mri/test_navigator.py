@@ -6,7 +6,7 @@ from scipy import fft
 
 from fusewise.kernels.devices import placement
 from fusewise.mri import make_phantom, radial_mask, radial_trajectory, reconstruct, sample_grid
-from fusewise.mri.sampling.cells import Cells
+from fusewise.mri.sampling.cells import GridCells
 from fusewise.mri.sampling.fourier import AXES, to_plain
 from fusewise.mri.sampling.operators import Nufft
 from fusewise.mri.solving.covariances import squared_distances
@@ -73,7 +73,7 @@ def test_distances_follow_those_of_the_images(golden, navigators):
     phantom = make_phantom(60, 32, n_coils=4, frame_time=0.08)
     trajectory = radial_trajectory(60, 32, golden, navigators)
     kspace = Nufft(trajectory, phantom.maps).forward(phantom.images - phantom.images.mean(axis=0))
-    bands = compare_frames(kspace, Cells.of(trajectory, (32, 32)), np.zeros((32, 32)), None, placement("cpu"))
+    bands = compare_frames(kspace, GridCells.of(trajectory, (32, 32)), np.zeros((32, 32)), None, placement("cpu"))
     truth = squared_distances(gram(phantom.images))
     above = np.triu_indices(60, 1)
     assert np.corrcoef(bands.distances[0][above], truth[above])[0, 1] > 0.9
@@ -91,7 +91,7 @@ def scan_of(radial):
         held = hold_out(mask, mask.all(axis=0), np.random.default_rng(0))
         return {"kspace": sample_grid(phantom.images, mask), "mask": mask}, held
     trajectory = radial_trajectory(40, 24, 6, 2)
-    cells = Cells.of(trajectory, (24, 24))
+    cells = GridCells.of(trajectory, (24, 24))
     always = cells.mask.all(axis=0).ravel()[cells.index]
     held = hold_out(np.ones(trajectory.shape[:2], dtype=bool), always, np.random.default_rng(0))
     kspace = Nufft(trajectory, phantom.maps).forward(phantom.images)
@@ -133,7 +133,7 @@ def test_the_judge_weighs_what_it_misses(monkeypatch, radial):
     scan, held = scan_of(radial)
     places, mean = ready(monkeypatch, scan)
     if radial:
-        cells = Cells.of(scan["trajectory"], (24, 24))
+        cells = GridCells.of(scan["trajectory"], (24, 24))
         weights = held * cells.roots**2 * frames_per_sample(cells.mask).ravel()[cells.index]
         operator = Nufft(scan["trajectory"], scan["maps"])
         errors = np.square(np.abs(scan["kspace"] - operator.forward(np.repeat(mean[None], 40, axis=0)))).sum(axis=1)

@@ -5,7 +5,7 @@ import pytest
 
 from fusewise.datasets import hide_entries
 from fusewise.observations import as_entries
-from fusewise.subspace import (projection as coordinates, fit_subspace, reconstruct)
+from fusewise.subspace import coordinates, fit_subspace, reconstruct
 from fusewise.subspace.shrunk import fit_shrunk_subspace
 
 

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 from scipy import sparse
 
 from fusewise.observations import Entries, SparseEntries
-from fusewise.subspace import (choose_rank, projection as coordinates, fit_subspace, information, reconstruct)
+from fusewise.subspace import choose_rank, coordinates, fit_subspace, information, reconstruct
 from fusewise.subspace import rows as module
 
 

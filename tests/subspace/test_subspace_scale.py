@@ -16,7 +16,7 @@ from fusewise.observations import (
     as_sparse_entries,
     blocks,
 )
-from fusewise.subspace import (choose_rank, projection as coordinates, fit_subspace, information)
+from fusewise.subspace import choose_rank, coordinates, fit_subspace, information
 from fusewise.subspace import em as module
 
 

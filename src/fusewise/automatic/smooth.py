@@ -9,7 +9,7 @@ import numpy as np
 from fusewise.automatic.axes import varying_columns
 from fusewise.kernels.types import Index, Real, Values
 from fusewise.observations import Entries
-from fusewise.subspace import (Subspace, projection as coordinates, reconstruct)
+from fusewise.subspace import Subspace, coordinates, reconstruct
 from fusewise.subspace.shrunk import fit_shrunk_subspace
 
 #: Largest number of axes; those a table does not support are removed.

@@ -19,7 +19,7 @@ Drop = Annotated[list[str] | None, _columns(metavar="COLUMN", help="Column to ig
 Names = Annotated[
     str | None, _columns(metavar="COLUMN", help="Column with the names of the rows; 'none' if there is none.")
 ]
-Labels = Annotated[
+LabelsColumn = Annotated[
     str | None,
     _columns(metavar="COLUMN", help="Column of known classes, used only to score the result; 'none' if there is none."),
 ]
@@ -27,7 +27,7 @@ Standardize = Annotated[
     bool, _columns("--standardize/--no-standardize", help="Standardise the columns (using the observed values).")
 ]
 
-Clusters = Annotated[int | None, _model(metavar="K", help="Number of clusters (default: chosen from the data).")]
+ClusterCount = Annotated[int | None, _model(metavar="K", help="Number of clusters (default: chosen from the data).")]
 PenaltyName = Annotated[str, _model(help="Fusion penalty: h1, lp, l1, mcp, scad, truncated_l2 or geman_mcclure.")]
 Sigma = Annotated[float | None, _model(help="Scale of the penalty: the distance beyond which it levels off.")]
 Lam = Annotated[float | None, _model(help="Strength of the fusion penalty: larger values give fewer clusters.")]
@@ -40,9 +40,9 @@ Neighbors = Annotated[
     str, _model(metavar="K|none|auto", help="Number of nearest neighbours to fuse each row with; none: all pairs.")
 ]
 MaxIter = Annotated[int, _model(min=1, help="Maximum number of iterations for each value of lam.")]
-Seed = Annotated[int | None, _model(min=0, help="Random seed.")]
+RandomSeed = Annotated[int | None, _model(min=0, help="Random seed.")]
 
-Force = Annotated[bool, _output("--force", help="Overwrite existing results.")]
+Overwrite = Annotated[bool, _output("--force", help="Overwrite existing results.")]
 Json = Annotated[bool, _output("--json", help="Print the result as JSON.")]
 Verbose = Annotated[
     bool | None, _output("--verbose/--quiet", help="Print more detail, or errors only.", show_default=False)

@@ -26,8 +26,7 @@ import numpy.typing as npt
 
 from fusewise.fusion.parameters import Parameterised, by_name
 from fusewise.kernels.arrays import library
-
-Array = npt.NDArray[np.floating[Any]]
+from fusewise.kernels.types import Real as RealArray
 
 
 class Penalty(Parameterised):
@@ -38,15 +37,15 @@ class Penalty(Parameterised):
     #: Whether ``weight`` exists, so that the penalty can be minimised by reweighting.
     has_weight: ClassVar[bool] = True
 
-    def value_and_weight(self, s: Array) -> tuple[Array, Array]:
+    def value_and_weight(self, s: RealArray) -> tuple[RealArray, RealArray]:
         """Phi and d phi / d s at squared distances s (called by the fusion loop; both share most of their work)."""
         raise NotImplementedError
 
-    def value(self, t: npt.ArrayLike) -> Array:
+    def value(self, t: npt.ArrayLike) -> RealArray:
         """phi(t)."""
         return self.value_and_weight(np.square(_distances(t)))[0]
 
-    def weight(self, t: npt.ArrayLike) -> Array:
+    def weight(self, t: npt.ArrayLike) -> RealArray:
         """phi'(t) / (2 t), with its limit at t = 0."""
         return self.value_and_weight(np.square(_distances(t)))[1]
 
@@ -61,12 +60,12 @@ class Penalty(Parameterised):
         raise NotImplementedError
 
 
-def _distances(t: npt.ArrayLike) -> Array:
+def _distances(t: npt.ArrayLike) -> RealArray:
     t = np.asarray(t)
     return t if t.dtype.kind == "f" else t.astype(float)
 
 
-def _soft_modulus(s: Array, smoothing: float) -> tuple[Array, Array]:
+def _soft_modulus(s: RealArray, smoothing: float) -> tuple[RealArray, RealArray]:
     """s / sqrt(s + smoothing²) and its derivative in s: t = sqrt(s) with a rounded tip, concave in s."""
     root = library(s).sqrt(s + smoothing**2)
     return s / root, (0.5 * s + smoothing**2) / root**3
@@ -77,19 +76,19 @@ class L0(Penalty):
 
     has_weight = False
 
-    def value(self, t: npt.ArrayLike) -> Array:
+    def value(self, t: npt.ArrayLike) -> RealArray:
         """phi(t)."""
         t = _distances(t)
         return (t > 0).astype(t.dtype)
 
-    def weight(self, t: npt.ArrayLike) -> Array:
+    def weight(self, t: npt.ArrayLike) -> RealArray:
         """Raise TypeError: l0 has no quadratic majoriser."""
         raise TypeError(
             "L0 has no weight, so it cannot be minimised by reweighting: use a penalty that approximates it "
             "(H1, Lp, MCP, ...), or fusewise.exact.solve_l0"
         )
 
-    def value_and_weight(self, s: Array) -> tuple[Array, Array]:
+    def value_and_weight(self, s: RealArray) -> tuple[RealArray, RealArray]:
         """Raise TypeError, as ``weight`` does."""
         return self.value(s), self.weight(s)
 
@@ -114,7 +113,7 @@ class Lp(Penalty):
             raise ValueError(f"Lp needs 0 < p < 1, got p={self.p!r} (for p = 1 use L1, for p = 0 L0)")
         _check_positive("smoothing", self.smoothing)
 
-    def value_and_weight(self, s: Array) -> tuple[Array, Array]:
+    def value_and_weight(self, s: RealArray) -> tuple[RealArray, RealArray]:
         """Phi and d phi / d s, as defined in the class docstring."""
         return _smooth_power(s, self.p, self.smoothing)
 
@@ -137,7 +136,7 @@ class L1(Penalty):
         """Check that smoothing > 0."""
         _check_positive("smoothing", self.smoothing)
 
-    def value_and_weight(self, s: Array) -> tuple[Array, Array]:
+    def value_and_weight(self, s: RealArray) -> tuple[RealArray, RealArray]:
         """Phi and d phi / d s, as defined in the class docstring."""
         return _smooth_power(s, 1.0, self.smoothing)
 
@@ -147,7 +146,7 @@ class L1(Penalty):
         return self.smoothing
 
 
-def _smooth_power(s: Array, p: float, smoothing: float) -> tuple[Array, Array]:
+def _smooth_power(s: RealArray, p: float, smoothing: float) -> tuple[RealArray, RealArray]:
     """s (s + a)^(p/2 - 1) with a = smoothing², and its derivative (s + a)^(p/2 - 2) (s p/2 + a)."""
     shifted = s + smoothing**2
     ratio = shifted ** (p / 2 - 1)
@@ -188,7 +187,7 @@ class _Saturating(Penalty):
 class H1(_Saturating):
     """phi(t) = 1 - exp(-t² / (2 sigma²)), weight(t) = exp(-t² / (2 sigma²)) / (2 sigma²)."""
 
-    def value_and_weight(self, s: Array) -> tuple[Array, Array]:
+    def value_and_weight(self, s: RealArray) -> tuple[RealArray, RealArray]:
         """Phi and d phi / d s, as defined in the class docstring."""
         rate = 0.5 / self.scale**2
         decay = library(s).exp(s * -rate)
@@ -199,7 +198,7 @@ class H1(_Saturating):
 class GemanMcClure(_Saturating):
     """phi(t) = t² / (t² + sigma²), weight(t) = sigma² / (t² + sigma²)²."""
 
-    def value_and_weight(self, s: Array) -> tuple[Array, Array]:
+    def value_and_weight(self, s: RealArray) -> tuple[RealArray, RealArray]:
         """Phi and d phi / d s, as defined in the class docstring."""
         total = s + self.scale**2
         return s / total, self.scale**2 / total**2
@@ -208,7 +207,7 @@ class GemanMcClure(_Saturating):
 class TruncatedL2(_Saturating):
     """phi(t) = min(t² / sigma², 1); the weight is 1/sigma² within sigma and 0 beyond."""
 
-    def value_and_weight(self, s: Array) -> tuple[Array, Array]:
+    def value_and_weight(self, s: RealArray) -> tuple[RealArray, RealArray]:
         """Phi and d phi / d s, as defined in the class docstring."""
         inside = s < self.scale**2
         return library(s).where(inside, s / self.scale**2, 1.0), library(s).where(inside, s * 0 + self.scale**-2, 0.0)
@@ -229,7 +228,7 @@ class MCP(_Saturating):
         super().check()
         _check_positive("smoothing", self.smoothing)
 
-    def value_and_weight(self, s: Array) -> tuple[Array, Array]:
+    def value_and_weight(self, s: RealArray) -> tuple[RealArray, RealArray]:
         """Phi and d phi / d s, as defined in the class docstring."""
         t, slope = _soft_modulus(s / self.scale**2, self.smoothing)
         short = library(t).clip(1 - t, 0, None)
@@ -255,7 +254,7 @@ class SCAD(_Saturating):
             raise ValueError(f"SCAD needs a > 2, got a={self.a!r}")
         _check_positive("smoothing", self.smoothing)
 
-    def value_and_weight(self, s: Array) -> tuple[Array, Array]:
+    def value_and_weight(self, s: RealArray) -> tuple[RealArray, RealArray]:
         """Phi and d phi / d s, as defined in the class docstring."""
         a, unit = self.a, (self.a / self.scale) ** 2
         t, slope = _soft_modulus(s * unit, self.smoothing)

@@ -19,7 +19,7 @@ from fusewise.kernels.types import Mask, Real, Values
 from fusewise.observations import Entries, Observations, Quadratics, as_entries, warn_of_blanks
 from fusewise.pairs import CompletePairs, NeighborPairs, Pairs, nearest_expected, partial_squared_distances
 from fusewise.pairs.distances import row_blocks
-from fusewise.subspace import (Subspace, choose_rank, projection as coordinates, fit_subspace, information, reconstruct)
+from fusewise.subspace import Subspace, choose_rank, coordinates, fit_subspace, information, reconstruct
 
 #: Neighbours of each point if all pairs do not fit in memory.
 NEIGHBORS = 15

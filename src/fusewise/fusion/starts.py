@@ -11,7 +11,7 @@ from fusewise.fusion.loop import lower_majoriser
 from fusewise.fusion.problem import Problem
 from fusewise.fusion.setup import Posed
 from fusewise.kernels.arrays import Array, beside
-from fusewise.subspace import (projection as coordinates)
+from fusewise.subspace import coordinates
 
 STARTS = ("partial", "zero", "mean", "subspace")
 

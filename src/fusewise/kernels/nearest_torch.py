@@ -106,7 +106,7 @@ def _squares(points: Array, others: Array) -> Array:
 
 
 @dataclass(frozen=True, eq=False)
-class Tiles:
+class PointTiles:
     """Points sorted into T tiles of m.
 
     Attributes
@@ -121,7 +121,7 @@ class Tiles:
     coordinates: Array
 
     @classmethod
-    def of(cls, points: Array) -> Tiles:
+    def of(cls, points: Array) -> PointTiles:
         """Split at the median of the widest direction, all tiles at once, until they are small enough."""
         import torch
 
@@ -162,7 +162,7 @@ def _by_tiles(points: Array, k: int, collect: Any) -> tuple[Array, Array]:
     import torch
 
     n = len(points)
-    tiles = Tiles.of(points)
+    tiles = PointTiles.of(points)
     n_tiles, _, size = tiles.coordinates.shape
     squares = torch.full((n, k), torch.inf, device=points.device)
     indices = torch.zeros((n, k), dtype=torch.int64, device=points.device)
@@ -196,7 +196,7 @@ def _widened(radii: Array) -> Array:
     return radii * (1 + 1e-5)
 
 
-def _first_radii(tiles: Tiles, some: slice, k: int) -> Array:
+def _first_radii(tiles: PointTiles, some: slice, k: int) -> Array:
     """Squared distance from each point of some tiles to its k-th nearest in the tiles with the nearest centres."""
     import torch
 
@@ -216,7 +216,7 @@ def _first_radii(tiles: Tiles, some: slice, k: int) -> Array:
     return torch.where(tiles.filled[some], _widened(torch.cat(radii)), -1)
 
 
-def _near_tiles(tiles: Tiles, some: slice, radii: Array) -> tuple[Array, Array]:
+def _near_tiles(tiles: PointTiles, some: slice, radii: Array) -> tuple[Array, Array]:
     """Find, for each of some tiles, those whose boxes come within the radius of any of its points: rows and columns.
 
     Of more than ``MOST_TILES`` the nearest, by bisection of the radius until about this many are left.

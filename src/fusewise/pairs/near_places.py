@@ -22,10 +22,10 @@ MANY_POINTS, FEW_DIMENSIONS = 50_000, 4
 LISTS, PROBED, TRAINED = 4, 40, 40
 
 #: From points and a number k to the k nearest of each, including itself; -1 if fewer were found.
-Search = Callable[[Real, int], Index]
+NeighborSearch = Callable[[Real, int], Index]
 
 
-def nearest_places(places: Real, tree: Any) -> Search:
+def nearest_places(places: Real, tree: Any) -> NeighborSearch:
     """Return the search function for some positions (N x r), of which `tree` is the cKDTree."""
     n, r = places.shape
     return (by_lists(places) if n > MANY_POINTS and r > FEW_DIMENSIONS else None) or (
@@ -33,7 +33,7 @@ def nearest_places(places: Real, tree: Any) -> Search:
     )
 
 
-def by_lists(places: Real) -> Search | None:
+def by_lists(places: Real) -> NeighborSearch | None:
     """Return a search by faiss; None if it is not installed."""
     try:
         import faiss

@@ -9,13 +9,12 @@ import numpy as np
 import numpy.typing as npt
 
 from fusewise.datasets import make_clusters
+from fusewise.kernels.types import Floats
 from fusewise.reproduce.drawing import INK, canvas, letter
 from fusewise.reproduce.study import Claim, Picture, Study, StudyResult, StudyTable, verdict
 from fusewise.reproduce.trials import Outcomes
 from fusewise.theory import ClusterGeometry
 from fusewise.views.palette import COLOURS
-
-Floats = npt.NDArray[np.float64]
 
 #: Centres of the three clusters. (a): 0 and 1 agree in feature 1, 0 and 2 in feature 2. (b): all differ in both.
 CENTERS: dict[str, list[list[float]]] = {

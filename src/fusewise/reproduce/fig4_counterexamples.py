@@ -11,15 +11,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from fusewise import theory
+from fusewise.kernels.types import Floats
 from fusewise.reproduce.drawing import canvas, letter
 from fusewise.reproduce.study import Claim, Picture, StudyTable, verdict
 from fusewise.reproduce.trials import Outcomes, Trial
 from fusewise.views.palette import COLOURS
-
-Floats = npt.NDArray[np.float64]
 
 #: Identical points per cluster that differ in 10 of 20 features: kappa = 0, mu0 = 2.
 NOISELESS: dict[str, Any] = {"case": "noiseless", "p0": 0.5}

@@ -24,7 +24,8 @@ import sklearn
 
 import fusewise
 from fusewise.kernels.output import written_whole
-from fusewise.saving.codec import NUMERIC, Array
+from fusewise.kernels.types import Values
+from fusewise.saving.codec import NUMERIC
 
 FORMAT, VERSION = "fusewise-model", 2
 
@@ -44,7 +45,7 @@ class Manifest:
     members: dict[str, tuple[int, str]]
 
 
-def write_archive(path: Path, name: str, tree: dict[str, Any], arrays: Sequence[Array]) -> None:
+def write_archive(path: Path, name: str, tree: dict[str, Any], arrays: Sequence[Values]) -> None:
     """Write the tree and the arrays of a model of class `name` to a temporary file, then rename it to `path`."""
     if path.exists() and not path.is_file():
         raise OSError(f"cannot write {str(path)!r}: it exists and is not a regular file")
@@ -66,7 +67,7 @@ def _as_json(tree: Any) -> bytes:
     return json.dumps(tree, allow_nan=False, ensure_ascii=False, indent=1).encode()
 
 
-def _as_npy(array: Array) -> bytes:
+def _as_npy(array: Values) -> bytes:
     stream = io.BytesIO()
     np.lib.format.write_array(stream, np.asarray(array), allow_pickle=False)
     return stream.getvalue()
@@ -78,7 +79,7 @@ def _versions() -> dict[str, str]:
     return {"python": platform.python_version()} | {name: str(of.__version__) for name, of in libraries.items()}
 
 
-def read_archive(path: Path) -> tuple[Manifest, dict[str, Any], list[Array]]:
+def read_archive(path: Path) -> tuple[Manifest, dict[str, Any], list[Values]]:
     """Read the manifest, the tree of the model and its arrays, and check them against the manifest."""
     try:
         with zipfile.ZipFile(path) as archive:
@@ -146,7 +147,7 @@ def _checked(archive: zipfile.ZipFile, name: str, size: int, digest: str) -> byt
     return data
 
 
-def _from_npy(data: bytes) -> Array:
+def _from_npy(data: bytes) -> Values:
     """Read a numeric array (never a pickle), and check its header against the number of bytes."""
     stream = io.BytesIO(data)
     read = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}

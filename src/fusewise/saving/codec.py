@@ -14,14 +14,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 from sklearn.base import BaseEstimator
 
+from fusewise.kernels.types import Values
 from fusewise.observations import RowBlocks
 from fusewise.saving.registry import ESTIMATORS, PARAMETERISED, RECORDS
-
-Array = npt.NDArray[Any]
 
 #: Kinds of dtypes that can be saved: booleans, integers, real and complex numbers.
 NUMERIC = "biufc"
@@ -34,7 +32,7 @@ class Encoder:
     """Convert objects to trees; arrays are collected in ``arrays``, each once."""
 
     def __init__(self) -> None:
-        self.arrays: list[Array] = []
+        self.arrays: list[Values] = []
         self._places: dict[int, int] = {}
 
     def encode(self, value: Any, where: str) -> Any:
@@ -62,7 +60,7 @@ class Encoder:
             return {"is": "dict", "value": pairs}
         return self._object(value, where)
 
-    def _array(self, array: Array, where: str) -> dict[str, Any]:
+    def _array(self, array: Values, where: str) -> dict[str, Any]:
         if array.dtype.kind == "O" and all(isinstance(word, str) for word in array.ravel()):
             return {"is": "text", "value": array.tolist()}
         if array.dtype.kind not in NUMERIC:
@@ -93,7 +91,7 @@ class Encoder:
 class Decoder:
     """Convert trees back to objects; raises ValueError for anything that is not allowed in a model."""
 
-    def __init__(self, arrays: Sequence[Array]) -> None:
+    def __init__(self, arrays: Sequence[Values]) -> None:
         self.arrays = arrays
 
     def decode(self, tree: Any) -> Any:

@@ -16,7 +16,7 @@ from fusewise.kernels.words import counted
 from fusewise.observations import Entries, InMemory, StreamedEntries, Table
 from fusewise.observations.entries import wide
 from fusewise.progress import Progress, silent
-from fusewise.subspace.projection import (Subspace, posterior)
+from fusewise.subspace.projection import Subspace, posterior
 from fusewise.subspace.rows import block, centered, row_slices, row_squares
 from fusewise.subspace.start import FLOOR, closed_form, grown
 

@@ -7,8 +7,8 @@ from scipy import sparse
 
 from fusewise.kernels.types import Values
 from fusewise.observations import Entries, InMemory, SparseEntries, Table
-from fusewise.subspace.projection import (Subspace, coordinates)
 from fusewise.subspace.em import fit_subspace
+from fusewise.subspace.projection import Subspace, coordinates
 
 
 def choose_rank(

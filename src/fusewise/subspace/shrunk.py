@@ -16,8 +16,8 @@ import numpy as np
 
 from fusewise.kernels.types import Real
 from fusewise.observations import Entries
-from fusewise.subspace.projection import (Subspace)
 from fusewise.subspace.em import fit_subspace, normalized
+from fusewise.subspace.projection import Subspace
 
 #: Rows processed at a time.
 BLOCK = 8192
@@ -76,7 +76,7 @@ def fit_shrunk_subspace(entries: Entries, rank: int, *, max_iter: int = 200, tol
 
 
 @dataclass
-class _Sums:
+class _RowSums:
     """Sums that a round needs, over the rows that have a column observed, or over all."""
 
     total: Any = 0.0  # (P,): sum of y_ij
@@ -88,11 +88,11 @@ class _Sums:
     latent: Any = 0.0  # (r, r): sum of E[v_i v_i'] over all rows
 
 
-def _expectation(entries: Entries, mean: Real, loadings: Real, doubt: Real, noise: float) -> _Sums:
+def _expectation(entries: Entries, mean: Real, loadings: Real, doubt: Real, noise: float) -> _RowSums:
     """One pass over the rows: q(v_i), given the loadings and their uncertainty."""
     p, r = loadings.shape
     outer = (loadings[:, :, None] * loadings[:, None, :] + doubt).reshape(p, -1)
-    sums = _Sums()
+    sums = _RowSums()
     for start in range(0, entries.shape[0], BLOCK):
         rows = slice(start, start + BLOCK)
         mask = entries.mask[rows].astype(float)

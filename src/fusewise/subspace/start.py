@@ -10,7 +10,7 @@ from scipy import linalg, sparse
 from fusewise.kernels.types import Values
 from fusewise.observations import Entries, InMemory
 from fusewise.observations.entries import wide
-from fusewise.subspace.projection import (Subspace, posterior)
+from fusewise.subspace.projection import Subspace, posterior
 from fusewise.subspace.rows import block, centered, is_sparse, row_slices
 
 #: Up to this size an exact eigendecomposition is cheapest; beyond it, this many rounds of subspace iteration are used,

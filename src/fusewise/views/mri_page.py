@@ -13,7 +13,7 @@ import numpy as np
 
 from fusewise.mri.files.formats import Scan
 from fusewise.mri.result import Reconstruction
-from fusewise.mri.sampling.cells import Cells
+from fusewise.mri.sampling.cells import GridCells
 from fusewise.mri.tensors import Array
 
 WARNING = "Not for diagnostic use."
@@ -89,7 +89,7 @@ def drawing(values: Array, breaks: Array | tuple[int, ...] = ()) -> str:
 def first_mask(scan: Scan, shape: tuple[int, ...]) -> Array:
     """Locations sampled in the first frame, ny x nx, with the centre of k-space in the middle."""
     if scan.trajectory is not None:
-        cells = Cells.of(scan.trajectory[:1], (shape[0], shape[1]))
+        cells = GridCells.of(scan.trajectory[:1], (shape[0], shape[1]))
         return np.fft.fftshift(cells.mask[0])
     if scan.mask is not None:
         return np.asarray(scan.mask[0])

@@ -22,10 +22,10 @@ def bench(
     Both methods run in turn on the same tables, simulated as in the paper. Fusewise runs with default settings;
     k-means is given the true number of clusters.
     """
-    from fusewise.cli.running.benchmarking import Setting, bench_data, print_bench, run_bench
+    from fusewise.cli.running.benchmarking import BenchSetting, bench_data, print_bench, run_bench
     from fusewise.cli.showing import console
 
-    setting = Setting(rows, features, clusters, hidden, repeats)
+    setting = BenchSetting(rows, features, clusters, hidden, repeats)
     with console.working(shown=not json) as tell:
         measured = run_bench(setting, tell=tell)
     if json:

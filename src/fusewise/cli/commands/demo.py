@@ -16,7 +16,7 @@ def demo(
     ] = Path("fusewise_demo"),
     hidden: Annotated[float, typer.Option(help="Fraction of the entries to hide, from 0 to 0.9.")] = 0.3,
     seed: Annotated[int, typer.Option(min=0, help="Random seed for choosing the hidden entries.")] = 0,
-    force: options.Force = False,
+    force: options.Overwrite = False,
     json: options.Json = False,
 ) -> None:
     """Hide entries of an example table, cluster it, and compare the filled values with the hidden ones.

@@ -30,9 +30,9 @@ def fit(
             metavar="MODEL", help="Also save the model, for `fusewise predict`.", rich_help_panel=options.OUTPUT
         ),
     ] = None,
-    n_clusters: options.Clusters = None,
+    n_clusters: options.ClusterCount = None,
     drop: options.Drop = None,
-    labels: options.Labels = None,
+    labels: options.LabelsColumn = None,
     names: options.Names = None,
     standardize: options.Standardize = True,
     penalty: options.PenaltyName = "h1",
@@ -43,8 +43,8 @@ def fit(
     rank: options.Rank = "auto",
     neighbors: options.Neighbors = "auto",
     max_iter: options.MaxIter = 500,
-    seed: options.Seed = None,
-    force: options.Force = False,
+    seed: options.RandomSeed = None,
+    force: options.Overwrite = False,
     json: options.Json = False,
     verbose: options.Verbose = None,
 ) -> None:

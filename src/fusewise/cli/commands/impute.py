@@ -18,13 +18,13 @@ def impute(
             metavar="FILE", help="File to write (default: TABLE_completed.csv).", rich_help_panel=options.OUTPUT
         ),
     ] = None,
-    n_clusters: options.Clusters = None,
+    n_clusters: options.ClusterCount = None,
     drop: options.Drop = None,
-    labels: options.Labels = None,
+    labels: options.LabelsColumn = None,
     names: options.Names = None,
     standardize: options.Standardize = True,
-    seed: options.Seed = None,
-    force: options.Force = False,
+    seed: options.RandomSeed = None,
+    force: options.Overwrite = False,
     json: options.Json = False,
 ) -> None:
     """Fill in the missing values of a table.

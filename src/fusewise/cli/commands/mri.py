@@ -25,7 +25,7 @@ app = typer.Typer(
     help="Reconstruct dynamic MRI from a few percent of the samples. Not for diagnostic use.",
 )
 
-Force = Annotated[bool, typer.Option("--force", help="Overwrite existing results.")]
+Overwrite = Annotated[bool, typer.Option("--force", help="Overwrite existing results.")]
 
 
 @app.command(epilog="Example: `fusewise mri recon scan.npz --out heart --format nii`")
@@ -51,7 +51,7 @@ def recon(
     ] = "interpolation",
     device: Annotated[str, typer.Option(help="Where to compute: cpu, cuda or auto.")] = "cpu",
     seed: Annotated[int | None, typer.Option(min=0, help="Random seed.")] = None,
-    force: Force = False,
+    force: Overwrite = False,
     json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
     verbose: Annotated[
         bool | None, typer.Option("--verbose/--quiet", help="Print more detail, or errors only.", show_default=False)
@@ -123,7 +123,7 @@ def simulate(
     ] = 0.01,
     coils: Annotated[int, typer.Option(min=1, help="Number of coils; 1: samples on a grid, more: radial samples.")] = 1,
     seed: Annotated[int, typer.Option(min=0, help="Random seed for heartbeat, breathing and noise.")] = 0,
-    force: Force = False,
+    force: Overwrite = False,
 ) -> None:
     """Simulate a scan of a beating, breathing phantom; the true images are stored in the same file."""
     from fusewise.cli.running.staging import staged

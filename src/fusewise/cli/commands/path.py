@@ -23,10 +23,10 @@ def path(
         ),
     ] = None,
     drop: options.Drop = None,
-    labels: options.Labels = None,
+    labels: options.LabelsColumn = None,
     names: options.Names = None,
     standardize: options.Standardize = True,
-    n_clusters: options.Clusters = None,
+    n_clusters: options.ClusterCount = None,
     penalty: options.PenaltyName = "h1",
     sigma: options.Sigma = None,
     fidelity: options.FidelityName = "quadratic",
@@ -34,8 +34,8 @@ def path(
     rank: options.Rank = "auto",
     neighbors: options.Neighbors = "auto",
     max_iter: options.MaxIter = 500,
-    seed: options.Seed = None,
-    force: options.Force = False,
+    seed: options.RandomSeed = None,
+    force: options.Overwrite = False,
     json: options.Json = False,
 ) -> None:
     """Show the partitions the result is chosen from, as lam (the strength of the fusion penalty) grows.
@@ -45,14 +45,14 @@ def path(
     the same over the largest number of steps is chosen.
     """
     from fusewise.cli.running.model_options import Model
-    from fusewise.cli.running.tracing import Outputs, path_data, print_path, run_path
+    from fusewise.cli.running.tracing import PathOutputs, path_data, print_path, run_path
     from fusewise.cli.showing import console
 
     target = Path(f"{table.stem}_path.csv") if out is None else out
     model = Model(n_clusters, penalty, sigma, None, fidelity, epsilon, rank, neighbors, max_iter, seed)
     columns = {"drop": drop or [], "names": names, "labels": labels}
     with console.working(shown=not json) as tell:
-        outputs = Outputs(target, picture, force)
+        outputs = PathOutputs(target, picture, force)
         found = run_path(table, model, outputs, columns=columns, standardize=standardize, tell=tell)
     if json:
         console.print_json(path_data(found))

@@ -20,8 +20,8 @@ def predict(
         typer.Option(metavar="FILE", help="File to write (default: TABLE_labels.csv).", rich_help_panel=options.OUTPUT),
     ] = None,
     names: options.Names = None,
-    labels: options.Labels = None,
-    force: options.Force = False,
+    labels: options.LabelsColumn = None,
+    force: options.Overwrite = False,
     json: options.Json = False,
 ) -> None:
     """Assign new rows to the clusters of a saved model; they may have missing values.

@@ -31,7 +31,7 @@ Figure = Annotated[str, typer.Argument(metavar="FIGURE", help=f"Figure to reprod
 Quick = Annotated[bool, typer.Option("--quick", help="Run fewer and smaller trials, in minutes instead of hours.")]
 Out = Annotated[Path, typer.Option(metavar="DIR", help="Folder for the page, the figures and the trials.")]
 Jobs = Annotated[int | None, typer.Option(min=1, metavar="N", help="Number of processes (default: one per processor).")]
-Force = Annotated[bool, typer.Option("--force", help="Recompute every trial, and overwrite an existing page.")]
+Overwrite = Annotated[bool, typer.Option("--force", help="Recompute every trial, and overwrite an existing page.")]
 
 
 @guarded
@@ -40,7 +40,7 @@ def reproduce(
     quick: Quick = False,
     out: Out = Path("fusewise_paper"),
     jobs: Jobs = None,
-    force: Force = False,
+    force: Overwrite = False,
 ) -> None:
     """Reproduce the figures of the paper, and compare its claims with the results.
 

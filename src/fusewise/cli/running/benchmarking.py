@@ -33,7 +33,7 @@ OURS, PEER = "Fusewise, default settings", "IterativeImputer + k-means, true K g
 
 
 @dataclass(frozen=True)
-class Setting:
+class BenchSetting:
     """Size and number of the simulated tables."""
 
     rows: int
@@ -52,7 +52,7 @@ class Measured:
     clusters: int
 
 
-def run_bench(setting: Setting, *, tell: Progress) -> dict[str, list[Measured]]:
+def run_bench(setting: BenchSetting, *, tell: Progress) -> dict[str, list[Measured]]:
     """Run both methods in turn on every table, after compiling once."""
     if not 0 <= setting.hidden <= 0.9:
         raise InputError(f"--hidden must be from 0 to 0.9, got {setting.hidden:g}")
@@ -70,7 +70,7 @@ def run_bench(setting: Setting, *, tell: Progress) -> dict[str, list[Measured]]:
     with stopping_at_once(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         tell("compiling")
-        FusionClustering().fit(_table(Setting(SMALL + 100, 4, 2, 0.2, 1), 0)[0])
+        FusionClustering().fit(_table(BenchSetting(SMALL + 100, 4, 2, 0.2, 1), 0)[0])
         for seed in range(setting.repeats):
             X, y = _table(setting, seed)
             for name, make in methods.items():
@@ -84,7 +84,7 @@ def run_bench(setting: Setting, *, tell: Progress) -> dict[str, list[Measured]]:
     return found
 
 
-def _table(setting: Setting, seed: int) -> tuple[Any, Any]:
+def _table(setting: BenchSetting, seed: int) -> tuple[Any, Any]:
     sizes = np.bincount(np.arange(setting.rows) % setting.clusters).tolist()
     X, y, _ = make_clusters(setting.clusters, sizes, setting.features, noise=NOISE, random_state=seed)
     return hide_entries(X, setting.hidden, random_state=1000 + seed), y
@@ -96,13 +96,13 @@ def ratio(measured: dict[str, list[Measured]]) -> float:
     return float(np.median(ours / peer))
 
 
-def bench_data(setting: Setting, measured: dict[str, list[Measured]]) -> dict[str, Any]:
+def bench_data(setting: BenchSetting, measured: dict[str, list[Measured]]) -> dict[str, Any]:
     """All measurements as a JSON-serialisable dictionary."""
     runs = {name: [vars(one) for one in ones] for name, ones in measured.items()}
     return {"version": fusewise.__version__, **vars(setting), "time_ratio": ratio(measured), "runs": runs}
 
 
-def print_bench(setting: Setting, measured: dict[str, list[Measured]]) -> None:
+def print_bench(setting: BenchSetting, measured: dict[str, list[Measured]]) -> None:
     """Print a line for each method, and the ratio of the times."""
     console = Console(highlight=False)
     tables = counted(setting.repeats, "simulated table")

@@ -29,7 +29,7 @@ MOST_SIZES = 8
 
 
 @dataclass(frozen=True)
-class Outputs:
+class PathOutputs:
     """Where to write the path: as a table, as a picture (or None), and whether to overwrite existing files."""
 
     table: Path
@@ -51,7 +51,7 @@ class PathResult:
     files: list[Path]
 
 
-def run_path(path: Path, model: Model, outputs: Outputs, *, columns: dict[str, Any], standardize: bool,
+def run_path(path: Path, model: Model, outputs: PathOutputs, *, columns: dict[str, Any], standardize: bool,
              tell: Progress) -> PathResult:  # fmt: skip
     """Read a table, cluster it, and write the path; see ``prepare`` for `columns`."""
     estimator = model.build()

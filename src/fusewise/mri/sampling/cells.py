@@ -14,7 +14,7 @@ from fusewise.mri.tensors import Array, sums_at
 
 
 @dataclass(frozen=True, eq=False)
-class Cells:
+class GridCells:
     """Samples T x S assigned to cells of a ny x nx grid (plain layout).
 
     Attributes
@@ -29,7 +29,7 @@ class Cells:
     roots: Array
 
     @classmethod
-    def of(cls, trajectory: Array, shape: tuple[int, int], used: Array | None = None) -> Cells:
+    def of(cls, trajectory: Array, shape: tuple[int, int], used: Array | None = None) -> GridCells:
         """Assign positions T x S x 2 in cycles per pixel; `used`: T x S booleans, None: all samples."""
         size = np.array(shape)
         nearest = np.rint(trajectory * size).astype(int) % size

@@ -12,7 +12,7 @@ from scipy import fft
 from fusewise.kernels.arrays import beside, library, to_host
 from fusewise.kernels.devices import Placement
 from fusewise.mri.result import Reconstruction
-from fusewise.mri.sampling.cells import Cells
+from fusewise.mri.sampling.cells import GridCells
 from fusewise.mri.sampling.fourier import AXES, radii, turned
 from fusewise.mri.sampling.normal_equations import NormalEquations, off_grid_equations
 from fusewise.mri.sampling.operators import Nufft
@@ -46,7 +46,7 @@ def reconstruct_radial(
     shape = int(maps.shape[1]), int(maps.shape[2])
     samples = place(kspace.astype(np.complex64))
     operator = sampling_at(trajectory, place(maps), place)
-    cells = Cells.of(trajectory, shape)
+    cells = GridCells.of(trajectory, shape)
     always = cells.mask.all(axis=0)
     held = hold_out(np.ones(trajectory.shape[:2], dtype=bool), always.ravel()[cells.index], rng)
     # Samples in the same cell of k-space share the weight of one, which evens out the centre of radial lines.
@@ -61,7 +61,7 @@ def reconstruct_radial(
     tell("computed the mean frame and the point spread functions of the samples")
 
     where = fft.ifftshift(radii(shape), axes=AXES)
-    fitted = Cells.of(trajectory, shape, ~held)
+    fitted = GridCells.of(trajectory, shape, ~held)
     bands = compare_frames(deviations, fitted, where, navigator, place)
     moved = (turned(fitted.means(coil)) for coil in deviations.swapaxes(0, 1))
     start, choice = start_from_bands(bands, moved, fitted.mask, where, rng, operator.maps)
@@ -92,7 +92,9 @@ def mean_image(equations: NormalEquations) -> Array:
     return mean
 
 
-def compare_frames(deviations: Array, cells: Cells, where: Array, navigator: Array | None, place: Placement) -> Bands:
+def compare_frames(
+    deviations: Array, cells: GridCells, where: Array, navigator: Array | None, place: Placement
+) -> Bands:
     """Distances of the frames by the navigator, or by the samples in k-space cells that most frames have sampled.
 
     These are the cells of navigator lines, and of the centre, which all lines cross. The positions of the samples
