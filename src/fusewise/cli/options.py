@@ -52,3 +52,7 @@ Target = Annotated[float, typer.Option(help="Probability of recovery to aim for.
 Uniform = Annotated[
     bool, typer.Option("--uniform", help="Assume that rows are distributed uniformly within their clusters.")
 ]
+
+OutFolder = Annotated[Path | None, _output(metavar="DIR", help="Folder for the results (default: TABLE_fusewise).")]
+Report = Annotated[bool, _output("--report", help="Also write an HTML report, DIR/report.html.")]
+SaveModel = Annotated[Path | None, _output(metavar="MODEL", help="Also save the model, for `fusewise predict`.")]

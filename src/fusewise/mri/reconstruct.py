@@ -31,9 +31,7 @@ def reconstruct(
     sigma: float | None = None,
     lam: float | None = None,
 ) -> Reconstruction:
-    """Reconstruct a series of frames; everything not given is chosen from the data.
-
-    Ctrl-C ends it with the best frames so far, once there are any.
+    """Reconstruct a series of frames; everything not given is chosen from the data. Ctrl-C returns the best so far.
 
     Parameters
     ----------

@@ -5,31 +5,15 @@ from __future__ import annotations
 import shlex
 import sys
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from fusewise.cli import options
 
 
 def fit(
     table: options.TableFile,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR", help="Folder for the results (default: TABLE_fusewise).", rich_help_panel=options.OUTPUT
-        ),
-    ] = None,
-    report: Annotated[
-        bool,
-        typer.Option("--report", help="Also write an HTML report, DIR/report.html.", rich_help_panel=options.OUTPUT),
-    ] = False,
-    save: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="MODEL", help="Also save the model, for `fusewise predict`.", rich_help_panel=options.OUTPUT
-        ),
-    ] = None,
+    out: options.OutFolder = None,
+    report: options.Report = False,
+    save: options.SaveModel = None,
     n_clusters: options.ClusterCount = None,
     drop: options.Drop = None,
     labels: options.LabelsColumn = None,

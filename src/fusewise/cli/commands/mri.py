@@ -11,6 +11,7 @@ from zipfile import BadZipFile
 
 import typer
 
+from fusewise.cli import options
 from fusewise.cli.exits import guarded, reporting_input_errors, stopping_at_once
 from fusewise.kernels.words import counted
 from fusewise.tables.errors import InputError
@@ -25,23 +26,23 @@ app = typer.Typer(
     help="Reconstruct dynamic MRI from a few percent of the samples. Not for diagnostic use.",
 )
 
-Overwrite = Annotated[bool, typer.Option("--force", help="Overwrite existing results.")]
+ScanFile = Annotated[
+    Path,
+    typer.Argument(
+        metavar="SCAN", help="Scan file: ISMRMRD .h5 or .mrd, BART .cfl, .npz as written by simulate, or .npy."
+    ),
+]
+Formats = Annotated[
+    list[str] | None, typer.Option("--format", metavar="npy|cfl|nii", help="Format of the images (may be repeated).")
+]
 
 
 @app.command(epilog="Example: `fusewise mri recon scan.npz --out heart --format nii`")
 @guarded
 def recon(
-    scan_file: Annotated[
-        Path,
-        typer.Argument(
-            metavar="SCAN", help="Scan file: ISMRMRD .h5 or .mrd, BART .cfl, .npz as written by simulate, or .npy."
-        ),
-    ],
+    scan_file: ScanFile,
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder for the results (default: SCAN_mri).")] = None,
-    formats: Annotated[
-        list[str] | None,
-        typer.Option("--format", metavar="npy|cfl|nii", help="Format of the images (may be repeated)."),
-    ] = None,
+    formats: Formats = None,
     lines_per_frame: Annotated[
         int, typer.Option(min=1, help="Readouts per frame, if the file does not number its frames.")
     ] = 10,
@@ -50,64 +51,69 @@ def recon(
         str, typer.Option(help="interpolation, or fusion (the paper's own; needs gridded k-space).")
     ] = "interpolation",
     device: Annotated[str, typer.Option(help="Where to compute: cpu, cuda or auto.")] = "cpu",
-    seed: Annotated[int | None, typer.Option(min=0, help="Random seed.")] = None,
-    force: Overwrite = False,
-    json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
-    verbose: Annotated[
-        bool | None, typer.Option("--verbose/--quiet", help="Print more detail, or errors only.", show_default=False)
-    ] = None,
+    seed: options.RandomSeed = None,
+    force: options.Overwrite = False,
+    json: options.Json = False,
+    verbose: options.Verbose = None,
 ) -> None:
     """Reconstruct a series of frames; all settings are chosen from the data.
 
     Writes the images, labels.csv (the cluster of each frame) and index.html: a movie, selected frames, a line through
     the image over time, the clusters and the sampling pattern.
     """
-    from fusewise.cli.running.staging import staged
     from fusewise.cli.showing import console
     from fusewise.kernels.compiling import Stopwatch, announcing
-    from fusewise.mri import reconstruct
-    from fusewise.mri.files.formats import IMAGE_FILES, write_images
     from fusewise.progress import listening
-    from fusewise.views.mri_page import PAGE_FILES, write_page
 
-    wanted = list(dict.fromkeys(formats or ["npy"]))
-    unknown = [name for name in wanted if name not in IMAGE_FILES]
-    if unknown:
-        raise InputError(f"unknown --format {unknown[0]!r}: use one of {', '.join(IMAGE_FILES)}")
-    folder = Path(f"{scan_file.stem}_mri") if out is None else out
-    names = [*(name for kind in wanted for name in IMAGE_FILES[kind]), "labels.csv", *PAGE_FILES]
-    targets = [folder / name for name in names]
     scan = read(scan_file, lines_per_frame, coils)
-    watch = Stopwatch()
+    folder = Path(f"{scan_file.stem}_mri") if out is None else out
+    wanted, watch = _wanted(formats), Stopwatch()
     with (
-        staged(targets, force=force, sources=[scan_file]) as places,
         console.working(shown=verbose is None and not json) as tell,
         stopping_at_once(),
         reporting_scan_errors(scan_file),
         listening(tell),
         announcing(tell),
     ):
-        found = reconstruct(
-            scan.kspace,
-            scan.mask,
-            scan.trajectory,
-            scan.maps,
-            device=device,
-            random_state=seed,
-            verbose=1 if verbose else 0,
-            method=method,
-        )
-        tell("writing images and page")
-        for kind in wanted:
-            write_images(places[folder / IMAGE_FILES[kind][0]], found.images)
-        rows = [f"{frame},{label}" for frame, label in enumerate(found.labels)]
-        places[folder / "labels.csv"].write_text("\n".join(["frame,cluster", *rows]) + "\n", encoding="utf-8")
-        write_page(places[folder / "index.html"].parent, found, scan, scan_file.name)
+        settings = {"device": device, "random_state": seed, "verbose": 1 if verbose else 0, "method": method}
+        found, targets = _reconstruct(scan, scan_file, folder, wanted, settings, force=force)
     summary = recon_data(scan_file, found, targets, watch.working)
     if json:
         console.print_json(summary)
     elif verbose is not False:
         print_recon(summary)
+
+
+def _wanted(formats: list[str] | None) -> list[str]:
+    """The formats asked for, each once; an unknown one is refused."""
+    from fusewise.mri.files.formats import IMAGE_FILES
+
+    wanted = list(dict.fromkeys(formats or ["npy"]))
+    unknown = [name for name in wanted if name not in IMAGE_FILES]
+    if unknown:
+        raise InputError(f"unknown --format {unknown[0]!r}: use one of {', '.join(IMAGE_FILES)}")
+    return wanted
+
+
+def _reconstruct(
+    scan: Scan, scan_file: Path, folder: Path, formats: list[str], settings: dict[str, Any], *, force: bool
+) -> tuple[Reconstruction, list[Path]]:
+    """Reconstruct a scan and write images, labels and page: all of them or none."""
+    from fusewise.cli.running.staging import staged
+    from fusewise.mri import reconstruct
+    from fusewise.mri.files.formats import IMAGE_FILES, write_images
+    from fusewise.views.mri_page import PAGE_FILES, write_page
+
+    names = [*(name for kind in formats for name in IMAGE_FILES[kind]), "labels.csv", *PAGE_FILES]
+    targets = [folder / name for name in names]
+    with staged(targets, force=force, sources=[scan_file]) as places:
+        found = reconstruct(scan.kspace, scan.mask, scan.trajectory, scan.maps, **settings)
+        for kind in formats:
+            write_images(places[folder / IMAGE_FILES[kind][0]], found.images)
+        rows = [f"{frame},{label}" for frame, label in enumerate(found.labels)]
+        places[folder / "labels.csv"].write_text("\n".join(["frame,cluster", *rows]) + "\n", encoding="utf-8")
+        write_page(places[folder / "index.html"].parent, found, scan, scan_file.name)
+    return found, targets
 
 
 @app.command(epilog="Example: `fusewise mri simulate scan.npz --frames 300 --coils 8`")
@@ -123,7 +129,7 @@ def simulate(
     ] = 0.01,
     coils: Annotated[int, typer.Option(min=1, help="Number of coils; 1: samples on a grid, more: radial samples.")] = 1,
     seed: Annotated[int, typer.Option(min=0, help="Random seed for heartbeat, breathing and noise.")] = 0,
-    force: Overwrite = False,
+    force: options.Overwrite = False,
 ) -> None:
     """Simulate a scan of a beating, breathing phantom; the true images are stored in the same file."""
     from fusewise.cli.running.staging import staged
