@@ -7,7 +7,7 @@ the fusion loop works with them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -171,47 +171,3 @@ class Nufft:
         accuracy = 1e-10 if self.double else 1e-6
         settings = {"eps": accuracy, "dtype": self.dtype, "nthreads": n_threads}
         return finufft.Plan(kind, self.shape[1:], n_trans=len(self.maps), isign=1 if kind == 1 else -1, **settings)
-
-
-@dataclass(frozen=True, eq=False)
-class Foreign:
-    """One operator of another library for each frame: mri-nufft, sigpy, PyLops, or any object with a pair of methods.
-
-    Supported: ``op``/``adj_op`` (mri-nufft), a callable with ``H`` (sigpy), ``matvec``/``rmatvec`` (PyLops, scipy).
-
-    Attributes
-    ----------
-    operators : T operators whose samples have one common shape.
-    image_shape : (ny, nx).
-    """
-
-    operators: Sequence[Any]
-    image_shape: tuple[int, int]
-
-    @property
-    def shape(self) -> tuple[int, int, int]:
-        """(T, ny, nx)."""
-        return (len(self.operators), *self.image_shape)
-
-    def forward(self, images: Array) -> Array:
-        """A_i u_i."""
-        return np.stack([methods_of(a)[0](u) for a, u in zip(self.operators, images, strict=True)])
-
-    def adjoint(self, samples: Array) -> Array:
-        """A_i' b_i."""
-        found = [np.asarray(methods_of(a)[1](b)) for a, b in zip(self.operators, samples, strict=True)]
-        return np.stack([image.reshape(self.image_shape) for image in found])
-
-
-def methods_of(operator: Any) -> tuple[Callable[[Array], Any], Callable[[Array], Any]]:
-    """The forward and adjoint methods of a foreign operator."""
-    if hasattr(operator, "op") and hasattr(operator, "adj_op"):
-        return operator.op, operator.adj_op
-    if hasattr(operator, "matvec") and hasattr(operator, "rmatvec"):
-        return lambda u: operator.matvec(u.ravel()), lambda b: operator.rmatvec(b.ravel())
-    if callable(operator) and hasattr(operator, "H"):
-        return operator, operator.H
-    raise TypeError(
-        f"{type(operator).__name__} is not a supported operator: it needs op and adj_op, or matvec and rmatvec, "
-        "or to be callable with an adjoint H"
-    )
