@@ -1,23 +1,30 @@
-# Two commands on a fresh machine: `make demo` and `make test`. Both build .venv first.
+# Two commands on a fresh machine: `make demo` and `make test`. Both build .venv first, with what they need.
 PYTHON ?= python3
 VENV := .venv
-BIN := $(VENV)/bin
+BIN := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --editable
 
-.PHONY: demo test lint docs clean
+.PHONY: demo test lint docs coverage clean
 
-# The stamp is renewed whenever the declared dependencies change.
-$(VENV)/.installed: pyproject.toml
+# The stamps are renewed whenever the declared dependencies change.
+$(VENV)/.demo: pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit("Fusewise needs Python 3.11 or newer: make PYTHON=python3.12 ..." if sys.version_info < (3, 11) else 0)'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	$(INSTALL) '.[demo]'
 	touch $@
 
-demo: $(VENV)/.installed
+$(VENV)/.installed: $(VENV)/.demo
+	$(INSTALL) '.[dev]'
+	touch $@
+
+demo: $(VENV)/.demo
 	$(BIN)/python examples/demo.py --out demo
 
 test: $(VENV)/.installed
 	$(BIN)/python -m pytest
+
+coverage: $(VENV)/.installed
+	$(BIN)/python -m pytest --cov
 
 lint: $(VENV)/.installed
 	$(BIN)/ruff check .
@@ -29,4 +36,4 @@ docs: $(VENV)/.installed
 	$(BIN)/python -m sphinx -W --keep-going -q docs docs/_build/html
 
 clean:
-	rm -rf $(VENV) demo docs/_build docs/gallery docs/api/generated .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) demo dist docs/_build docs/gallery docs/api/generated .coverage* .pytest_cache .mypy_cache .ruff_cache

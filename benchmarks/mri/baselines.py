@@ -10,8 +10,10 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from observed import frame_affinities, fuse_frames, grid_entries
 from scipy import fft
 
+from fusewise.fusion.penalties import TruncatedL2
 from fusewise.kernels.arrays import library, to_host
 from fusewise.kernels.devices import placement
 from fusewise.mri.sampling.fourier import AXES, invert, to_plain
@@ -19,9 +21,7 @@ from fusewise.mri.sampling.normal_equations import NormalEquations, on_grid_equa
 from fusewise.mri.sampling.operators import Gridded
 from fusewise.mri.solving.covariances import squared_distances
 from fusewise.mri.solving.navigator import common_locations, filled_in_time
-from fusewise.mri.solving.observed import frame_affinities, fuse_frames, grid_entries
 from fusewise.mri.tensors import energy, gram, threads
-from fusewise.penalties import TruncatedL2
 
 Array = Any
 

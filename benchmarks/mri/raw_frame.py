@@ -14,12 +14,12 @@ from pathlib import Path
 
 import bart
 import numpy as np
+from observed import FourierObservations
 from PIL import Image
 from scipy.io import loadmat
 
 from fusewise.mri.sampling.coils import maps_from_images, mean_coil_images
 from fusewise.mri.sampling.operators import Nufft
-from fusewise.mri.solving.observed import FourierObservations
 
 
 def main() -> None:

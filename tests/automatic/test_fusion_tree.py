@@ -8,10 +8,20 @@ from scipy import sparse
 from scipy.cluster.hierarchy import dendrogram, fcluster, is_valid_linkage
 from scipy.spatial.distance import pdist, squareform
 
+from fusewise.automatic import fusion_tree as module
 from fusewise.automatic.fusion_tree import RIDGE, fusion_tree
 from fusewise.automatic.merge_tree import MergeTree
+from fusewise.kernels.compiling import Loop
 from fusewise.observations import Quadratics
 from fusewise.pairs import NeighborPairs
+
+
+@pytest.fixture(autouse=True, params=["interpreted", "compiled"])
+def run(request, monkeypatch):
+    """Every property holds of the loop as Python runs it, and compiled."""
+    monkeypatch.setattr(module, "SMALL", 10**9 if request.param == "interpreted" else 0)
+    if request.param == "interpreted":
+        monkeypatch.setattr(module, "_fuse_greedily", Loop(module._fuse_greedily.function))  # not compiled yet
 
 
 def quadratics(rng, n, r, rows=None):
@@ -251,3 +261,13 @@ class TestPartitions:
     def test_the_join_with_the_largest_lam_is_undone_first(self):
         tree = self.tree((0, 1), (2, 3), (4, 5), (6, 7), (9, 8))
         assert [sorted(groups) for groups in tree.partitions(1, 4)] == [[10], [8, 9], [6, 7, 8], [4, 5, 6, 7]]
+
+
+def test_interpreted_and_compiled_trees_are_the_same_to_the_last_bit(monkeypatch):
+    rng = np.random.default_rng(5)
+    observations, pairs = quadratics(rng, 80, 4), graph(rng, 80, 0.05)
+    monkeypatch.setattr(module, "SMALL", 0)
+    compiled = fusion_tree(observations, pairs).linkage
+    monkeypatch.setattr(module, "SMALL", 80)
+    monkeypatch.setattr(module, "_fuse_greedily", Loop(module._fuse_greedily.function))
+    np.testing.assert_array_equal(fusion_tree(observations, pairs).linkage, compiled)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy import integrate, optimize, stats
 
+from fusewise.automatic import evidence
 from fusewise.automatic import mixture as module
 from fusewise.automatic.evidence import Evidence, _inverses
 from fusewise.automatic.mixture import TAIL, Mixture, fit_groups, soften
@@ -12,6 +13,12 @@ from fusewise.observations import as_entries
 from fusewise.subspace import Subspace
 
 N, P = 12, 6
+
+
+@pytest.fixture(autouse=True, params=[10**9, 0], ids=["small", "compiled"])
+def small(request, monkeypatch):
+    """Every property holds of what is done without compiled loops, and with them."""
+    monkeypatch.setattr(evidence, "SMALL", request.param)
 
 
 def spread_of(rng, r):
@@ -135,14 +142,15 @@ class TestEvidence:
         np.testing.assert_allclose(found, marginal_densities(e.together, mu[None], spread[None])[rows], rtol=1e-12)
 
     @pytest.mark.parametrize("n", [1, 63, 64, 65, 200])
-    def test_inverses_in_blocks_of_any_length(self, n):
+    @pytest.mark.parametrize("small", [True, False])
+    def test_inverses_in_blocks_of_any_length(self, n, small):
         rng = np.random.default_rng(n)
         half = rng.normal(size=(n, 4, 3))
         precision = np.ascontiguousarray((half.transpose(0, 2, 1) @ half).transpose(1, 2, 0))
         factors = np.tril(rng.normal(size=(2, 3, 3)))
         first = n // 3
         inverse, log_det, root = _inverses(
-            precision, np.ascontiguousarray(factors.transpose(1, 2, 0)), np.array([0, first, n]), True
+            precision, np.ascontiguousarray(factors.transpose(1, 2, 0)), np.array([0, first, n]), True, small
         )
         for u in range(n):
             L = factors[int(u >= first)]

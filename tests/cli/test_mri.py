@@ -58,6 +58,12 @@ def test_json_and_quiet(run, scan):
     assert run("recon", scan, "--out", "again", "--quiet").stdout == ""
 
 
+def test_method(run, scan):
+    found = json.loads(run("recon", scan, "--method", "fusion", "--json").stdout)
+    assert found["method"] == "fusion"
+    assert json.loads(run("recon", scan, "--out", "other", "--json").stdout)["method"] == "interpolation"
+
+
 def test_a_folder_is_named_as_it_is(capsys):
     """Rich would take [/x] for the end of a style, and end in an error."""
     said = {"frames": 2, "shape": [4, 4], "clusters": 1, "rank": 1, "lam": 1.0, "seconds": 0.1, "warning": "None."}
@@ -87,14 +93,15 @@ def test_coils_are_compressed(run, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("none.npz",), "there is no file 'none.npz'"),
+        (("none.npz",), "file 'none.npz' does not exist"),
         (("text.npy",), "text.npy"),
         (("other.npz",), "no array named kspace"),
-        (("scan.dcm",), "cannot tell the format"),
+        (("scan.dcm",), "unknown format of scan.dcm"),
         (("short.npy",), "2 frames are too few"),
-        (("broken.cfl",), "the header says"),
-        (("scan.npz", "--format", "png"), "--format: 'png'"),
+        (("broken.cfl",), "the header gives"),
+        (("scan.npz", "--format", "png"), "unknown --format 'png'"),
         (("scan.npz", "--device", "abacus"), "unknown device 'abacus'"),
+        (("scan.npz", "--method", "magic"), "unknown method 'magic'"),
     ],
 )
 def test_mistakes_are_named(run, tmp_path, scan, arguments, message):

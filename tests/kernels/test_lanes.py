@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from fusewise.kernels.lanes import LANES, factorise
+from fusewise.kernels.lanes import LANES, factorise, inverse_roots
 
 
 @pytest.mark.parametrize("n", [1, 5, LANES])
@@ -18,3 +18,15 @@ def test_factors_are_those_of_lapack(n):
         np.testing.assert_allclose(np.tril(lower[:, :, c], -1), np.tril(expected, -1), rtol=1e-9, atol=1e-12)
         np.testing.assert_allclose(1 / pivot[:, c], np.diag(expected), rtol=1e-9)
     np.testing.assert_array_equal(lower[:, :, n:], matrices.transpose(1, 2, 0)[:, :, n:])
+
+
+@pytest.mark.parametrize("part", [0, 1j], ids=["real", "complex"])
+@pytest.mark.parametrize("r", [1, 2, 6])
+def test_inverse_roots_are_those_of_lapack(part, r):
+    rng = np.random.default_rng(r)
+    half = rng.normal(size=(9, r, r + 2)) + part * rng.normal(size=(9, r, r + 2))
+    matrices = half @ half.conj().transpose(0, 2, 1)
+    roots, log_det = inverse_roots(matrices.transpose(1, 2, 0))
+    expected = np.linalg.inv(np.linalg.cholesky(matrices))
+    np.testing.assert_allclose(roots.transpose(2, 0, 1), expected, rtol=1e-8, atol=1e-12)
+    np.testing.assert_allclose(log_det, np.linalg.slogdet(matrices)[1], rtol=1e-9, atol=1e-12)

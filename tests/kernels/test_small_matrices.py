@@ -7,6 +7,12 @@ from fusewise.kernels import small_matrices as blocks
 from fusewise.kernels import threads
 
 
+@pytest.fixture(autouse=True, params=[10**9, 0], ids=["small", "compiled"])
+def small(request, monkeypatch):
+    """Every property holds of what is done without compiled loops, and with them."""
+    monkeypatch.setattr(blocks, "SMALL", request.param)
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex64, np.complex128])
 @pytest.mark.parametrize("r", [1, 2, 7])
 @pytest.mark.parametrize("worth", [0, 2**60], ids=["threads", "no threads"])

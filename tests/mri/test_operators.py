@@ -4,11 +4,10 @@ from functools import partial
 
 import numpy as np
 import pytest
-from scipy.sparse.linalg import aslinearoperator
 
 from fusewise.mri.phantom import coil_maps
 from fusewise.mri.sampling.fourier import transform
-from fusewise.mri.sampling.operators import Cartesian, Foreign, Nufft
+from fusewise.mri.sampling.operators import Cartesian, Nufft
 from fusewise.mri.sampling.sums import FourierSums
 from fusewise.mri.sampling.trajectories import radial_mask, radial_trajectory
 
@@ -33,42 +32,14 @@ def sums():
     return FourierSums(radial_trajectory(T, 16, 2, 1), maps(3))
 
 
-class LikeMriNufft:
-    def __init__(self, mask):
-        self.mask = mask
-
-    def op(self, image):
-        return transform(image) * self.mask
-
-    def adj_op(self, samples):
-        return np.fft.fftshift(np.fft.ifft2(np.fft.ifftshift(samples * self.mask), norm="ortho"))
-
-
-class LikeSigpy:
-    def __init__(self, forward, adjoint):
-        self.forward, self.adjoint = forward, adjoint
-
-    @property
-    def H(self):
-        return LikeSigpy(self.adjoint, self.forward)
-
-    def __call__(self, image):
-        return self.forward(image)
-
-
 def operators():
     mask = radial_mask(T, (NY, NX), 2, 1)
-    one = [LikeMriNufft(m) for m in mask]
-    dense = [random_complex((6, NY * NX), t) for t in range(T)]
     return {
         "cartesian": lambda: Cartesian(mask),
         "cartesian coils": lambda: Cartesian(mask, maps(3)),
         "nufft": nufft,
         "nufft one coil": lambda: nufft(n_coils=1),
         "sums": sums,
-        "like mri-nufft": lambda: Foreign(one, (NY, NX)),
-        "like sigpy": lambda: Foreign([LikeSigpy(a.op, a.adj_op) for a in one], (NY, NX)),
-        "scipy": lambda: Foreign([aslinearoperator(a) for a in dense], (NY, NX)),
     }
 
 
@@ -116,8 +87,3 @@ def test_full_sampling_with_normalised_maps_is_isometric():
     operator = Cartesian(np.ones((2, 12, 12), bool), unit)
     u = random_complex((2, 12, 12), 5)
     np.testing.assert_allclose(operator.adjoint(operator.forward(u)), u, atol=1e-5)
-
-
-def test_unknown_operator_is_refused():
-    with pytest.raises(TypeError, match="adj_op"):
-        Foreign([object()], (2, 2)).forward(np.zeros((1, 2, 2)))

@@ -5,8 +5,11 @@ import itertools
 import numpy as np
 import pytest
 
+from fusewise.mri import radial_mask
 from fusewise.reproduce import (
     STUDIES,
+    fig1_assumptions,
+    fig4_counterexamples,
     fig4_guarantees,
     fig5_success,
     fig6_findings,
@@ -53,7 +56,22 @@ def test_plans_hold_no_trial_twice(quick):
 
 
 def test_all_figures_of_the_paper():
-    assert list(STUDIES) == [f"fig{k}" for k in range(2, 9)]
+    assert list(STUDIES) == [f"fig{k}" for k in range(1, 9)]
+
+
+class TestFigure1:
+    def test_reports(self):
+        assert [claim.verdict for claim in STUDIES["fig1"].report(Outcomes([], [])).claims] == ["agrees"]
+
+    def test_low_coherence_is_lower(self):
+        """mu = P max(y²) / ||y||² over all pairs of points of different clusters, written out."""
+        largest = []
+        for name in fig1_assumptions.CENTERS:
+            X, y = fig1_assumptions.instance(name)
+            gaps = [a - b for (a, i), (b, j) in itertools.product(zip(X, y, strict=True), repeat=2) if i < j]
+            largest.append(max(2 * np.square(gap).max() / np.square(gap).sum() for gap in gaps))
+        assert largest[0] > 1.99
+        assert largest[1] < 1.6
 
 
 def test_fig2_reports():
@@ -63,17 +81,69 @@ def test_fig2_reports():
     assert ["b", "p = 1", "0.500"] in [list(row) for row in found.tables[0].rows]
 
 
-class TestFigure4:
-    def test_simulation_meets_the_formula(self):
-        """Some of 2M rows unseen: 1 - (1 - (1 - p0)^P)^(2M)."""
-        failed = fig4_guarantees.trial(n_features=4, p0=0.5, size=5, draws=4000, seed=1)["failed"]
-        assert failed == pytest.approx(1 - (1 - 2.0**-4) ** 10, abs=0.03)
+def best_partition(table, epsilon):
+    """The largest sum of squared group sizes over all partitions into groups that can share a centre."""
+    points = range(len(table))
+    apart = [[np.nanmax(np.abs(table[i] - table[j]), initial=0) for j in points] for i in points]
+    shares = np.array(apart) <= epsilon
 
-    def test_the_theorem_is_found_broken(self):
-        trials = fig4_guarantees.plan(True)
-        results = [{"failed": np.array(0.5)} for _ in trials]
-        claims = fig4_guarantees.report(Outcomes(trials, results)).claims
-        assert [claim.verdict for claim in claims] == ["agrees", "agrees", "agrees", "differs"]
+    def extended(groups, i):
+        if i == len(table):
+            return sum(len(group) ** 2 for group in groups)
+        joined = [
+            extended([*groups[:k], [*group, i], *groups[k + 1 :]], i + 1)
+            for k, group in enumerate(groups)
+            if shares[i, group].all()
+        ]
+        return max([*joined, extended([*groups, [i]], i + 1)])
+
+    return extended([], 0)
+
+
+class TestFigure4:
+    @pytest.mark.parametrize(("case", "size"), [("noiseless", 3), ("uniform", 4)])
+    def test_beaten_means_beaten(self, case, size):
+        """Where a point can join the other cluster, brute force finds a partition better than the true one."""
+        rng = np.random.RandomState(0)
+        beaten = 0
+        for _ in range(60):
+            table = fig4_counterexamples.draw(case, size, rng)
+            table = table[:, 8:12] if case == "noiseless" else table  # two features that separate, two that do not
+            table[rng.uniform(size=table.shape) >= (0.6 if case == "noiseless" else 1.0)] = np.nan
+            best, truth = best_partition(table, 1.0), 2 * size**2
+            if fig4_counterexamples.truth_is_beaten(table, size):
+                beaten += 1
+                assert best > truth
+            else:
+                assert best >= truth
+        assert 5 < beaten < 60
+
+    def test_a_row_without_separating_features_is_what_beats_the_truth(self):
+        """1 - (1 - (1 - p0)^n)^(2M), n = 10, for M large enough that every feature is seen in the other cluster."""
+        failed = fig4_counterexamples.trial("noiseless", 100, 0.5, draws=1500, seed=1)["failed"]
+        assert failed == pytest.approx(1 - (1 - 2.0**-10) ** 200, abs=0.03)
+
+    def test_limit_of_uniform_clusters(self):
+        """Two independent events of probability 1/2: 3/4 for many points."""
+        failed = fig4_counterexamples.trial("uniform", 2000, 1.0, draws=1500, seed=1)["failed"]
+        assert failed == pytest.approx(0.75, abs=0.04)
+
+    def test_the_table_has_the_geometry_of_figure_5(self):
+        """kappa and mu0 by going over all pairs of points of different clusters."""
+        table = fig4_counterexamples.draw("fig5", 20, np.random.RandomState(0))
+        gaps = np.array([a - b for a, b in itertools.product(table[:20], table[20:])])
+        squares = np.square(gaps).sum(axis=1)
+        width = max(np.ptp(half, axis=0).max() for half in (table[:20], table[20:]))
+        assert width * np.sqrt(50 / squares.min()) == pytest.approx(0.39)
+        assert (50 * np.square(gaps).max(axis=1) / squares).max() <= 2.3
+        assert (np.abs(gaps) > width).sum(axis=1).tolist() == [21] * len(gaps)
+
+    @pytest.mark.parametrize(("failed", "verdicts"), [(0.5, "differs"), (0.0, "agrees")])
+    def test_verdicts_follow_the_simulations(self, failed, verdicts):
+        trials = fig4_guarantees.STUDY.plan(True)
+        made_up = [{"failed": np.array(failed)} for _ in trials]
+        claims = fig4_guarantees.report(Outcomes(trials, made_up)).claims
+        assert [claim.verdict for claim in claims[3:]] == [verdicts] * 3
 
 
 class TestFigure5:
@@ -163,15 +233,49 @@ class TestFigure6:
         assert found["points"].shape == found["centers"].shape == (45, 2)
 
 
-def test_fig7_complete_wine_at_the_published_settings():
-    found = fig7_wine.trial("published", 0.0, 0)
-    assert (found["n_clusters"], found["ari"]) == (3, 1.0)
+class TestFigure7:
+    def test_complete_wine_at_the_published_settings(self):
+        found = fig7_wine.trial("published", 0.0, 0)
+        assert (found["n_clusters"], found["ari"]) == (3, 1.0)
+
+    def test_the_start_does_not_matter_where_nothing_is_missing(self):
+        partial, zero = (fig7_wine.start_trial(start, 0.0, 0) for start in ("partial", "zero"))
+        assert partial == zero
+        assert max(partial["cold"]) == max(partial["warm"]) == 1
+
+    @pytest.mark.parametrize(
+        ("gain", "expected"),
+        [
+            ({"cold": 0.1, "warm": 0.1}, "agrees"),
+            ({"cold": 0.1, "warm": 0.0}, "agrees in part"),
+            ({"cold": -0.1, "warm": 0.0}, "differs"),
+        ],
+    )
+    def test_the_verdict_on_the_start_can_be_any(self, gain, expected):
+        trials = fig7_wine.plan(True)
+        maps = {"points": np.zeros((3, 2)), "centers": np.zeros((3, 2)), "truth": np.arange(3)}
+        made_up = [
+            {way: np.full(8, 0.5 + gain[way] * (t.settings["start"] == "partial")) for way in gain}
+            if "start" in t.settings
+            else {"ari": np.array(1.0), "n_clusters": np.array(3), **maps}
+            for t in trials
+        ]
+        found = fig7_wine.report(Outcomes(trials, made_up))
+        assert found.claims[1].verdict == expected
+        assert len(found.pictures) == 3
 
 
-@pytest.mark.filterwarnings("ignore:columns", "ignore:not converged")
+def test_fig8_samples_about_five_percent():
+    for quick in (True, False):
+        settings = fig8_mri.plan(quick)[0].settings
+        size, lines = settings["size"], (settings["golden"], settings["navigators"])
+        assert 0.045 < radial_mask(settings["frames"], (size, size), *lines).mean() < 0.055
+    assert settings["frames"] == 1000
+
+
 def test_fig8_reports_a_small_series():
     trial = fig8_mri.plan(True)[0]
-    settings = {"frames": 40, "size": 24, "seed": 0}
+    settings = {"frames": 40, "size": 24, "golden": 3, "navigators": 2, "seed": 0}
     result = {name: np.asarray(value) for name, value in fig8_mri.trial(**settings).items()}
     zero, fused, ours = result["ser"]
     assert zero < fused

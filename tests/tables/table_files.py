@@ -85,7 +85,7 @@ SEPARATORS = {
     "Windows line ends": File(PLAIN.replace("\n", "\r\n"), AB),
     "blank lines": File(PLAIN.replace("2.5", "\n2.5"), AB),
     "a separator at the end of each row": File("a,b\n1.5,10,\n2.5,20,\n,30,\n", AB),
-    "R's row names": File("a,b\nr1,1.5,10\nr2,2.5,20\nr3,,30\n", AB, {"": "identifier"}, note="all columns but the first"),
+    "R's row names": File("a,b\nr1,1.5,10\nr2,2.5,20\nr3,,30\n", AB, {"": "identifier"}, note="the first column is taken as row names"),
     "no header": File("1.5,10\n2.5,20\n,30\n", {"column1": AB["a"], "column2": AB["b"]}, note="there is no header"),
 }  # fmt: skip
 
@@ -131,7 +131,7 @@ NUMBERS = {
     "five unknown in 200": number(
         *["unknown" if k % 40 == 0 else f"{k % 90}" for k in range(200)], quote=False,
         become=[None if k % 40 == 0 else float(k % 90) for k in range(200)],
-        note="column 'y': 5 cells are not numbers and were taken as missing: 'unknown' (5); the first is in row 1"),
+        note="column 'y': 5 cells are not numbers and were treated as missing: 'unknown' (5); the first is in row 1"),
     "two words in 100": number(
         *["pending" if k == 7 else "not done" if k == 8 else f"{k % 41}" for k in range(100)], quote=False,
         become=[None if k in (7, 8) else float(k % 41) for k in range(100)], note="'pending' (1), 'not done' (1)"),
@@ -166,7 +166,7 @@ MARKERS = {
     f"marker {marker!r}": number("1", marker, "3", "4", become=[1, None, 3, 4])
     for marker in ("", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "None", "?", "-", "--", ".", "<NA>", " na ")
 } | {
-    "None among air bags": category(*BAGS, become=BAGS, note="'None' (4 cells) was kept as one of its values"),
+    "None among air bags": category(*BAGS, become=BAGS, note="'None' (4 cells) was kept as a category"),
     "none among answers": category(*ANSWERS, become=ANSWERS, note="'none' (4 cells) was kept"),
     "none beside empty cells": category("none", "a lot", "", "a lot", "some", "some", "some", become=[
         "none", "a lot", None, "a lot", "some", "some", "some"], note="'none' (1 cell) was kept"),
@@ -264,7 +264,7 @@ TOLD = {
                                           options={"kinds": {"y": "number"}}),
     "a number with a bound": File(beside("<0.1", *["3", "4", "5", "6"] * 10),
         {"x": numbers_beside(41), "y": [None, *[3.0, 4, 5, 6] * 10]}, options={"kinds": {"y": "number"}},
-        note="1 cell is not a number and was taken as missing: '<0.1' (1); the first is in row 1"),
+        note="1 cell is not a number and was treated as missing: '<0.1' (1); the first is in row 1"),
     "a flag": File(beside("1", "0", "", "1"), XY | {"y": ["1", "0", None, "1"]}, kinds={"y": "flag"},
                    options={"kinds": {"y": "flag"}}),
     "a class of another name": File(beside("p", "q", "p", "q"), XY, {"y": "label"}, options={"kinds": {"y": "label"}}),
@@ -290,20 +290,20 @@ REFUSED: dict[str, tuple[str, dict[str, Any], tuple[str, ...]]] = {
     "two readings, commas": ("a\tb\n1,200\t1\n900\t2\n", {}, ("'1,200' in column 'a', row 1", "decimal='.'")),
     "two conventions": ("a;b\n1.5;1\n2,25;2\n", {}, ("two ways", "'1.5' in column 'a', row 1", "'2,25' in column 'a', row 2")),
     "no such decimal": ("a;b\n1;2\n3;4\n", {"decimal": "x"}, ("decimal (--decimal) must be '.' or ',', got 'x'",)),
-    "no such separator": ("a;b\n1;2\n3;4\n", {"sep": ";;"}, ("sep (--sep) ';;': the separator is one character",)),
+    "no such separator": ("a;b\n1;2\n3;4\n", {"sep": ";;"}, ("sep (--sep) ';;': expected one character",)),
     "a sheet of a text file": ("a;b\n1;2\n3;4\n", {"sheet": "x"}, ("sheet (--sheet) 'x'", "is a text file")),
     "told a number": ("a,b\n1,x\n2,y\n3,4\n", {"kinds": {"b": "number"}}, ("column 'b', row 1: 'x' is not a number (and 1 more cell)", "--missing")),
     "told levels": ("a,b\n1,low\n2,hgih\n3,high\n", {"kinds": {"b": ["low", "high"]}}, ("column 'b', row 2: 'hgih'", "low < high")),
     "told one level": ("a,b\n1,low\n2,low\n", {"kinds": {"b": ["low"]}}, ("column 'b'", "two or more different levels")),
-    "told no order": ("a,b\n1,low\n2,high\n", {"kinds": {"b": "ordered"}}, ("column 'b' is to be ordered", "--ordered 'b:low<mid<high'")),
+    "told no order": ("a,b\n1,low\n2,high\n", {"kinds": {"b": "ordered"}}, ("column 'b' is ordered, but the order", "--ordered 'b:low<mid<high'")),
     "told no kind": ("a,b\n1,low\n2,high\n", {"kinds": {"b": "colour"}}, ("'colour' is not a kind of column", "number, category")),
-    "told a flag of three": ("a,b\n1,p\n2,q\n3,r\n", {"kinds": {"b": "flag"}}, ("column 'b': a flag has two values, and this has 3",)),
-    "told of no such column": ("a,b\n1,2\n3,4\n", {"kinds": {"bb": "number"}}, ("'bb': the table has no such column (did you mean 'b'?)",)),
-    "ignore no such column": ("a,b\n1,2\n3,4\n", {"ignore": ["c"]}, ("ignore or --drop 'c'", "it has a, b")),
-    "infinite": ("a,b\n1,2\n3,-inf\n4,inf\n", {}, ("column 'b', row 2 (and 1 more): infinite; leave an unknown entry empty",)),
+    "told a flag of three": ("a,b\n1,p\n2,q\n3,r\n", {"kinds": {"b": "flag"}}, ("column 'b': a flag has two values, but this column has 3",)),
+    "told of no such column": ("a,b\n1,2\n3,4\n", {"kinds": {"bb": "number"}}, ("the table has no column 'bb' (did you mean 'b'?)",)),
+    "ignore no such column": ("a,b\n1,2\n3,4\n", {"ignore": ["c"]}, ("ignore or --drop: the table has no column 'c'", "it has a, b")),
+    "infinite": ("a,b\n1,2\n3,-inf\n4,inf\n", {}, ("column 'b', row 2 (and 1 more): -inf is infinite; leave unknown values empty",)),
     "too large": ("a,b\n1,2\n3,1e200\n4,5\n", {}, ("column 'b', row 2: 1e+200 is too large",)),
-    "a long row": ("a,b\n1,2\n3,4,5\n", {}, ("line 3: 3 fields where the header has 2", "--sep")),
+    "a long row": ("a,b\n1,2\n3,4,5\n", {}, ("line 3: 3 fields, but the header has 2", "--sep")),
     "duplicates": ("a,b,a\n1,2,3\n4,5,6\n", {}, ("duplicate column names: 'a'", "rename them")),
-    "no rows": ("a,b\n", {}, ("no rows below it",)),
-    "an unclosed quote": ('a,b\n1,"2\n3,4\n', {}, ("line 2: a quote is opened and not closed",)),
+    "no rows": ("a,b\n", {}, ("but no rows",)),
+    "an unclosed quote": ('a,b\n1,"2\n3,4\n', {}, ("line 2: a quote is opened but not closed",)),
 }  # fmt: skip

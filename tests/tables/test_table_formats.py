@@ -111,7 +111,7 @@ def test_sheets(tmp_path):
         read_table(path)
     assert found(path, sheet="data") == EXPECTED
     assert found(path, sheet=2) == found(path, sheet="2") == found(f"{path}::other") == {"z": [1, 2]}
-    with pytest.raises(InputError, match=r"'none': .* has no such sheet; it has 'data', 'other'"):
+    with pytest.raises(InputError, match=r"'none': .* has no such sheet; its sheets are 'data', 'other'"):
         read_table(path, sheet="none")
     workbook(path, data=FRAME, empty=pd.DataFrame())
     assert found(path) == EXPECTED
@@ -121,7 +121,7 @@ def test_tables_of_a_database(tmp_path):
     path = tmp_path / "t.db"
     path.write_bytes(database(2))
     assert found(f"{path}::rows") == EXPECTED
-    with pytest.raises(InputError, match=r"has 2 tables \(there are: 'other1', 'rows'\): name one as FILE::TABLE"):
+    with pytest.raises(InputError, match=r"has 2 tables \('other1', 'rows'\): name one as FILE::TABLE"):
         read_table(path)
     with pytest.raises(InputError, match="has no table 'lines'"):
         read_table(f"{path}::lines")
@@ -131,7 +131,7 @@ def test_files_of_an_archive(tmp_path):
     path = tmp_path / "t.zip"
     path.write_bytes(zipped({"t.csv": TEXT, "more/u.csv": b"x,y\n1,2\n3,5\n"}))
     assert found(f"{path}::t.csv") == EXPECTED
-    with pytest.raises(InputError, match=r"holds 2 files \('t.csv', 'more/u.csv'\): name one as ZIP::FILE"):
+    with pytest.raises(InputError, match=r"contains 2 files \('t.csv', 'more/u.csv'\): name one as ZIP::FILE"):
         read_table(path)
 
 
@@ -156,8 +156,8 @@ def test_bad_json_lines(tmp_path, content, message):
 def test_nested_values_are_no_numbers(tmp_path):
     (tmp_path / "t.jsonl").write_text('{"a": 1, "b": [1, 2], "c": {"d": 1}}\n{"a": 2.5, "b": [1], "c": null}\n')
     kinds = {column.name: (column.kind, column.why) for column in read_table(tmp_path / "t.jsonl").columns}
-    assert kinds["b"] == ("text", "holds list values, not numbers")
-    assert kinds["c"] == ("text", "holds dict values, not numbers")
+    assert kinds["b"] == ("text", "values of type list, not numbers or text")
+    assert kinds["c"] == ("text", "values of type dict, not numbers or text")
 
 
 def test_old_workbooks_are_named(tmp_path):

@@ -1,4 +1,4 @@
-"""Our failure bound: brute force over all partitions, exact cliques, and the gap in the paper's product."""
+"""Our failure bound: brute force over all partitions, exact cliques, and where the paper's product fails."""
 
 import itertools
 import math

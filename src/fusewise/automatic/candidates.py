@@ -6,7 +6,6 @@ import warnings
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.exceptions import ConvergenceWarning
 
 from fusewise.automatic.clusters import SOFT_ROUNDS
@@ -17,31 +16,30 @@ from fusewise.automatic.merge_tree import MergeTree
 from fusewise.automatic.mixture import Mixture, fit_groups, soften
 from fusewise.automatic.spreads import TAIL
 from fusewise.kernels.threads import in_threads
+from fusewise.kernels.types import Labels, Real
+from fusewise.kernels.words import counted
 from fusewise.observations import Quadratics
-from fusewise.observations.entries import Real
 from fusewise.pairs import nearest_expected
 from fusewise.progress import Progress, silent
 
-Labels = npt.NDArray[np.intp]
-
-#: At most so many clusters are considered, and no more than one for every four rows.
+#: Largest number of clusters considered, limited to one for every four rows.
 MOST_CLUSTERS = 25
-#: The search ends when the criterion has not risen for so many numbers of clusters.
+#: The search ends when the criterion has not improved for this many numbers of clusters.
 PATIENCE = 8
-#: Spread within a cluster assumed while fusing, as a part of the variance along an axis of the subspace.
-WITHIN = 0.1
+#: Spread within a cluster assumed while fusing, as a share of the variance along an axis of the subspace.
+WITHIN_SHARE = 0.1
 FAMILIES = ("scale", "full")
 
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Rows in a subspace: what their entries say of their coordinates, and where they are thought to be.
+    """Rows in a subspace: the evidence on their coordinates, and the posterior of these.
 
     Attributes
     ----------
-    evidence : of the entries.
+    evidence : the likelihood of the coordinates given the entries.
     places, covariances : mean and covariance of each row's coordinates, N x r and N x r x r.
-    variances : of each coordinate over all rows, r.
+    variances : variance of each coordinate over all rows, r.
     """
 
     evidence: Evidence
@@ -51,27 +49,27 @@ class Rows:
 
     @classmethod
     def of(cls, evidence: Evidence, variances: Real) -> Rows:
-        """Rows whose coordinates are N(0, diag(variances)) beforehand."""
+        """Compute the posterior of coordinates with prior N(0, diag(variances))."""
         return cls(evidence, *evidence.posterior(variances), variances)
 
     def within(self, labels: Labels) -> Real:
-        """Spread about the means of groups, the rows' own uncertainty added."""
+        """Spread around the means of groups, including the uncertainty of each row."""
         means = np.array([self.places[labels == k].mean(axis=0) for k in range(labels.max() + 1)])
         deviations = self.places - means[labels]
         return np.asarray((deviations.T @ deviations + self.covariances.sum(axis=0)) / len(deviations))
 
     def prior(self, n_groups: int) -> Real:
-        """K groups that fill the space between them have about this spread each."""
+        """Approximate spread of each of K groups that together fill the space."""
         return np.asarray(np.diag(self.variances) / n_groups ** (2 / len(self.variances)))
 
 
 def grow(rows: Rows, n_neighbors: int) -> MergeTree:
-    """The merge tree on the graph of nearest neighbours, rows far from everything weighing less (Student's weights)."""
+    """Merge tree on the graph of nearest neighbours; rows far from all others have less weight (Student-t weights)."""
     evidence = rows.evidence
     n, r = evidence.shape
     pairs = nearest_expected(rows.places, rows.covariances, min(n_neighbors, n - 1))
-    marginal = evidence.together.marginal(WITHIN * rows.variances.mean() * np.eye(r)[None])
-    scale = marginal.undone[0, 0, 0]  # coordinates are in units of the spread there
+    marginal = evidence.together.marginal(WITHIN_SHARE * rows.variances.mean() * np.eye(r)[None])
+    scale = marginal.undone[0, 0, 0]  # coordinates in units of the spread
     gram = scale**2 * (np.eye(r) - marginal.inverse.transpose(2, 0, 1))
     target = scale * marginal.target.T
     together = np.zeros(n, np.intp)
@@ -83,11 +81,11 @@ def grow(rows: Rows, n_neighbors: int) -> MergeTree:
 
 
 def partitions(tree: MergeTree, places: Real, smallest: float, n_clusters: int | None) -> list[Labels]:
-    """Candidates along the tree, shed parts joined to the nearest group; the last has `n_clusters` groups if given."""
+    """Candidates along the tree, small parts joined to the nearest group; the last has `n_clusters` groups if given."""
     most = min(MOST_CLUSTERS, max(1, tree.n_points // 4)) if n_clusters is None else n_clusters
     found = tree.partitions(smallest, most)
     if n_clusters is not None and len(found) < n_clusters:
-        found = tree.partitions(1, n_clusters)  # so many clusters can only be had with small ones
+        found = tree.partitions(1, n_clusters)  # this many clusters exist only if small ones are allowed
     return [_labels(tree, nodes, places) for nodes in found]
 
 
@@ -104,12 +102,12 @@ def _labels(tree: MergeTree, nodes: list[int], places: Real) -> Labels:
 
 @dataclass(frozen=True, eq=False)
 class Compared:
-    """Partitions in order of the number of groups, with what was fitted to them.
+    """Mixtures fitted to partitions, in order of the number of groups.
 
     Attributes
     ----------
-    mixtures, criteria : of each partition looked at; the criterion is better when larger.
-    interrupted : whether Ctrl-C ended the comparison before it was done.
+    mixtures, criteria : mixture and criterion of each partition compared; larger criteria are better.
+    interrupted : whether Ctrl-C ended the comparison early.
     """
 
     mixtures: tuple[Mixture, ...]
@@ -122,13 +120,13 @@ def compare(
     candidates: list[Labels],
     complete: bool,
     *,
-    all_of_them: bool,
+    compare_all: bool,
     until: int | None = None,
     progress: Progress = silent,
 ) -> Compared:
-    """Fit a mixture to each partition and judge it, until the criterion has not risen for a while.
+    """Fit a mixture to each partition and evaluate it, until the criterion stops improving.
 
-    Or until a partition into so many groups is the best so far, where it is enough to know that there are as many.
+    With `until`, also stop once a partition with that many groups is the best so far.
     """
     mixtures: list[Mixture] = []
     criteria: list[float] = []
@@ -144,20 +142,21 @@ def compare(
             criteria.append(judged)
             progress("comparing partitions", len(criteria), len(candidates), objective=-criteria[-1])
             best = int(np.argmax(criteria))
-            if not all_of_them and (len(criteria) - 1 - best >= PATIENCE or (until and best + 1 >= until)):
+            if not compare_all and (len(criteria) - 1 - best >= PATIENCE or (until and best + 1 >= until)):
                 break
     except KeyboardInterrupt:
-        if not criteria or all_of_them:
+        if not criteria or compare_all:
             raise
         interrupted = True
-        warnings.warn(f"interrupted: the best of {len(criteria)} partitions compared", ConvergenceWarning, stacklevel=5)
+        compared = counted(len(criteria), "partition")
+        warnings.warn(f"interrupted: this is the best of {compared} compared", ConvergenceWarning, stacklevel=5)
     return Compared(tuple(mixtures), tuple(criteria), interrupted)
 
 
 def _describe(rows: Rows, labels: Labels) -> Mixture:
-    """The mixture of a partition, of the family that explains it better.
+    """Fit the mixture of a partition, in the family that explains it better.
 
-    Each fit begins from one spread for all groups: begun from the fit of the partition before, EM is hardly faster,
+    Each fit begins from one spread for all groups: started from the fit of the previous partition, EM is hardly faster
     and ends in worse optima.
     """
     n, n_groups = len(labels), int(labels.max()) + 1
@@ -168,7 +167,7 @@ def _describe(rows: Rows, labels: Labels) -> Mixture:
 
 
 def assign(rows: Rows, mixture: Mixture) -> Mixture:
-    """Every row to its likeliest component and a few rounds in which rows are shared, unless that empties one."""
+    """Assign rows to their likeliest component, then run a few rounds of soft EM, unless that empties a component."""
     if mixture.n_components == 1:
         return mixture
     evidence, prior = rows.evidence, rows.prior(mixture.n_components)

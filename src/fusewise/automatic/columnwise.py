@@ -1,12 +1,12 @@
 """Mixtures whose columns are independent within a component: the latent class model, on the observed entries.
 
-A row of component k has entries x_ij with centre m_kj and variance s_kj, all scaled by one Student's weight per row:
+A row of component k has entries x_ij with centre m_kj and variance s_kj, all scaled by one Student-t weight per row:
 
     p(x_i | k) = t_nu(x_i on I_i; m_k, diag(s_k)).
 
-What is not seen drops out of the product, so holes cost nothing but the information they hide. Where the columns of a
-cluster do go their own ways, this says more of a row than a few common axes with one noise can; where they move
-together it says far less. Complex columns are two real ones.
+Missing values drop out of the product and cost only the information they would carry. If the columns of a cluster are
+independent, this model describes a row better than a few common axes with one noise; if they are correlated it is much
+worse. Complex columns are two real ones.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ import numpy.typing as npt
 
 from fusewise.automatic.mixture import log_tails, probabilities
 from fusewise.automatic.spreads import TAIL
+from fusewise.kernels.types import Real, Values
 from fusewise.observations import InMemory
-from fusewise.observations.entries import Real, Values
 from fusewise.observations.resolution import steps
 
-#: Pseudo-entries that draw a component's variance to the common one, and its centre to the column's mean.
+#: Pseudo-entries that shrink a component's variance towards the common one, and its centre towards the column's mean.
 VARIANCE_ENTRIES, CENTER_ENTRIES = 4.0, 1.0
 
 
@@ -35,7 +35,7 @@ class ColumnMixture:
     centers : K x P, real or complex.
     means, variances : the same as real columns, K x P (2P where the table is complex), and the s_kj.
     shares : K.
-    log_likelihood : of the observed entries of the table it was fitted to, all components considered.
+    log_likelihood : log-likelihood of the observed entries of the table it was fitted to, summed over components.
     complexity : number of free parameters.
     """
 
@@ -52,7 +52,7 @@ class ColumnMixture:
         return len(self.shares)
 
     def log_densities(self, table: InMemory) -> tuple[Real, Real, npt.NDArray[np.intp]]:
-        """log pi_k + log p(x_i | k) and the squared distance of row i from m_k, both N x K; and the entries seen, N."""
+        """log pi_k + log p(x_i | k) and the squared distance of row i from m_k, both N x K; and the entries per row."""
         table = table.real()
         precision = 1 / self.variances
         distances = table.squares @ precision.T - 2 * (table.values @ (self.means * precision).T)
@@ -62,30 +62,30 @@ class ColumnMixture:
         return densities, distances, table.row_counts
 
     def completed(self, table: InMemory, posterior: Real) -> Values:
-        """E[row | its entries]: the centres, weighed by their probabilities."""
+        """E[row | its entries]: the centres, weighted by their probabilities."""
         return posterior @ self.centers
 
 
 def fit_columns(table: InMemory, posterior: Real, rounds: int) -> ColumnMixture:
-    """A mixture with independent columns, by a few rounds of EM from given probabilities of the components.
+    """Fit a mixture with independent columns, by a few rounds of EM from given probabilities of the components.
 
     Parameters
     ----------
-    table : entries, columns on one scale and about the origin.
-    posterior : N x K, the probabilities to begin with.
-    rounds : few, as in ``mixture.soften``.
+    table : entries, columns on a common scale and centred.
+    posterior : N x K, the initial probabilities.
+    rounds : number of rounds; only a few, as in ``mixture.soften``.
     """
     real = table.real()
     values, seen, squares = real.values, real.seen, real.squares
     middle, whole = real.column_means, real.column_variances
-    # A value known to the nearest step d hides a variance of d²/12 (Sheppard). Without this floor, yes-or-no columns on
-    # which a cluster agrees would have a variance of zero and decide everything.
+    # Rounding to steps of d hides a variance of d²/12 (Sheppard). Without this floor, a yes/no column that is constant
+    # within a cluster would have a variance of zero and dominate all others.
     floor = np.maximum(np.square(steps(real)) / 12, 1e-6 * whole + 1e-12)
     n_groups = posterior.shape[1]
     weights = np.ones_like(posterior)
     for _ in range(rounds):
         shares, weighted = posterior.mean(axis=0), posterior * weights
-        # products with the table on the left, which may be sparse
+        # products have the table on the left, as it may be sparse
         mass, sums, energy = (seen.T @ weighted).T, (values.T @ weighted).T, (squares.T @ weighted).T
         means = (sums + CENTER_ENTRIES * middle) / (mass + CENTER_ENTRIES)
         scatter = np.maximum(energy - 2 * means * sums + np.square(means) * mass, 0)

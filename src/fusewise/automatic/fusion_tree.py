@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
+from math import sqrt
+from types import SimpleNamespace
 from typing import Any
 
-import numba
 import numpy as np
 
 from fusewise.automatic.merge_tree import MergeTree
+from fusewise.kernels.compiling import SMALL, compiled
 from fusewise.observations import Quadratics
 from fusewise.pairs import NeighborPairs
 
-#: Ridge on the quadratics, relative to their mean size: a direction nobody in a group has seen costs nothing there.
+#: Ridge on the quadratics, relative to their mean size, for directions that no point of a group determines.
 RIDGE = 1e-6
 
-#: A group not yet joined, in the slot of one of its points: size |G|; drift, the length of the way its centre has come;
+#: A group not yet joined, in the slot of one of its points: size |G|; drift, the total path length of its centre;
 #: name in the tree (-1: joined to another); count of points; root, the slot it was joined to (its own: none); changed,
-#: the number of joins when it last did; its first half-edge, and how many it has at most; seen, work space.
+#: the number of joins at its last change; its first half-edge, and an upper bound on their number; seen, work space.
 NODE = np.dtype(
     [("size", float), ("drift", float)]
     + [(k, np.int64) for k in ("name", "count", "root", "changed", "head", "degree", "seen")]
 )
 
-#: An edge: affinity (0: part of another edge now); the root of the rise when it was last worked out, how far both ends
-#: had drifted by then, and when, in joins.
+#: An edge: affinity (0: merged into another edge); the square root of the rise when it was last computed, the drift of
+#: both ends at that time, and that time as a number of joins.
 EDGE = np.dtype([("affinity", float), ("root", float), ("drift", float), ("when", np.int64)])
 
 #: Edge e has two halves, 2e and 2e + 1, each in the linked list of the node at its own end (a slot).
@@ -31,27 +33,31 @@ HALF = np.dtype([("end", np.int64), ("following", np.int64)])
 
 
 def fusion_tree(observations: Quadratics, pairs: NeighborPairs) -> MergeTree:
-    """Greedy path of the l0 fusion of points with quadratic fidelities along a graph.
+    """Merge tree of the greedy l0 fusion of points with quadratic fidelities along a graph.
 
     Parameters
     ----------
     observations : f_i(u) = u' G_i u - 2 h_i' u + e_i, real.
-    pairs : who may fuse with whom. Parts of the graph that no edge joins fuse last, as if one edge of affinity 1 joined
-        every two of them.
+    pairs : which points may fuse. Disconnected parts of the graph fuse last, as if an edge of affinity 1 joined every
+        two of them.
     """
     n, r = observations.shape
     ridge = RIDGE * float(np.trace(observations.gram.sum(axis=0))) / (n * r)
-    gram, target = observations.gram + ridge * np.eye(r), np.array(observations.target, float)
+    # One layout: a loop is compiled for each that it meets.
+    gram = np.ascontiguousarray(observations.gram + ridge * np.eye(r), float)
+    target = np.array(observations.target, float, order="C")
     joins, prices, step = np.zeros((n - 1, 3), np.int64), np.zeros(n - 1), 0
     nodes = np.zeros(n, NODE)
     nodes["name"], nodes["count"] = np.arange(n), 1
     ends, affinity = np.column_stack([pairs.first, pairs.second]), pairs.affinity
-    while step < n - 1:  # twice, where the graph has several parts
+    while step < n - 1:  # twice, if the graph has several parts
         nodes["root"], nodes["head"], nodes["seen"], nodes["degree"] = np.arange(len(nodes)), -1, -1, 0
         edges, halves = np.zeros(len(ends), EDGE), np.zeros(2 * len(ends), HALF)
         edges["affinity"], edges["when"], halves["end"] = affinity, -1, ends.ravel()
         heap = np.arange(len(nodes)), np.arange(len(nodes)), np.zeros(len(nodes))
-        step = _fuse_greedily(gram, target, nodes, edges, halves, heap, joins, prices, step)
+        centre, work = np.zeros(target.shape), np.empty((r + 3, r))
+        fuse = _fuse_greedily if n > SMALL or _fuse_greedily.hot else _fuse_few
+        step = fuse(gram, target, centre, nodes, edges, halves, heap, joins, prices, step, work)
         parts = np.flatnonzero(nodes["name"] >= 0)
         gram, target, nodes = gram[parts], target[parts], nodes[parts]
         ends = np.column_stack(np.triu_indices(len(parts), 1))
@@ -60,18 +66,44 @@ def fusion_tree(observations: Quadratics, pairs: NeighborPairs) -> MergeTree:
     return MergeTree(linkage.astype(float))
 
 
-@numba.njit(cache=True, error_model="numpy")
-def _fuse_greedily(
-    gram: Any, target: Any, nodes: Any, edges: Any, halves: Any, heap: Any, joins: Any, prices: Any, step: int
-) -> int:
-    """Join the pair with the least (rise of fidelity) / affinity until no edge is left; the number of joins by then.
+def _fuse_few(gram: Any, target: Any, centre: Any, nodes: Any, edges: Any, halves: Any, *rest: Any) -> int:
+    """``_fuse_greedily`` as Python runs it: on lists of numbers and of objects, ten times as fast there as arrays."""
+    heap, joins, prices, step, work = rest
+    numbers = [each.tolist() for each in (gram, target, centre)]
+    records = [_records(each) for each in (nodes, edges, halves)]
+    lists = [each.tolist() for each in heap]
+    found: int = _fuse_greedily.interpret(*numbers, *records, lists, joins, prices, step, work.tolist())
+    gram[:], target[:] = numbers[:2]
+    nodes["name"], nodes["count"] = np.array([(node.name, node.count) for node in records[0]]).T
+    return found
 
-    The key of a node is at most the least price of its edges to nodes that have not changed since it was looked at.
-    So the least key of all is at most the least price, and a node whose key is least is looked at again before it
+
+def _records(array: Any) -> list[SimpleNamespace]:
+    """A structured array as objects."""
+    return [SimpleNamespace(**dict(zip(array.dtype.names, row, strict=True))) for row in array.tolist()]
+
+
+@compiled(fastmath=False)
+def _fuse_greedily(
+    gram: Any,
+    target: Any,
+    centre: Any,
+    nodes: Any,
+    edges: Any,
+    halves: Any,
+    heap: Any,
+    joins: Any,
+    prices: Any,
+    step: int,
+    work: Any,
+) -> int:
+    """Join the pair with the smallest price (rise of fidelity / affinity) until no edge is left; return the joins made.
+
+    The key of a node is a lower bound on the prices of its edges to nodes that have not changed since its last update.
+    So the smallest key of all is at most the smallest price, and the node with the smallest key is updated before it
     joins.
     """
-    n, r = target.shape
-    centre, work = np.zeros((n, r)), np.empty((r + 3, r))
+    n, r = len(target), len(target[0])
     slots, _, keys = heap
     for half in range(len(halves) - 1, -1, -1):
         slot = halves[half].end
@@ -94,9 +126,10 @@ def _fuse_greedily(
         nodes[kept].name, nodes[gone].name = len(joins) + step, -1
         nodes[gone].root, nodes[kept].changed = kept, step
         for i in range(r):
-            target[kept, i] += target[gone, i]
+            target[kept][i] += target[gone][i]
+            row, other_row = gram[kept][i], gram[gone][i]
             for j in range(r):
-                gram[kept, i, j] += gram[gone, i, j]
+                row[j] += other_row[j]
         _settle(gram, target, centre, nodes[kept], kept, work)
         _hand_over(nodes, edges, halves, gone, kept)
         keys[gone] = np.inf
@@ -106,13 +139,13 @@ def _fuse_greedily(
     return step
 
 
-@numba.njit(cache=True, error_model="numpy")
+@compiled(fastmath=False)
 def _cheapest(
     gram: Any, centre: Any, nodes: Any, edges: Any, halves: Any, keys: Any, slot: int, step: int, work: Any
 ) -> int:
-    """Set the key of a node to the least price of its edges; the slot at the other end (-1: there are none).
+    """Set the key of a node to the smallest price of its edges; return the slot at the other end (-1: no edges).
 
-    Most edges need not be priced again when an end has changed. The rise is |u_a - u_b|² in the metric M with
+    Most prices need not be recomputed when an end has changed. The rise is |u_a - u_b|² in the metric M with
     M^-1 = G_a^-1 + G_b^-1, which only grows as nodes join, and is bounded by either G. So if the centres have since
     drifted by d in all, the rise is at least (sqrt(rise then) - sqrt(|G|) d)².
     """
@@ -126,11 +159,11 @@ def _cheapest(
         drift, root = nodes[slot].drift + nodes[other].drift, edges[e].root
         known = edges[e].when >= nodes[slot].changed and edges[e].when >= nodes[other].changed
         if not known:
-            root -= np.sqrt(min(nodes[slot].size, nodes[other].size)) * (drift - edges[e].drift)
+            root -= sqrt(min(nodes[slot].size, nodes[other].size)) * (drift - edges[e].drift)
         if root > 0 and root * root >= best * edges[e].affinity:
             continue
         if not known:
-            root = np.sqrt(_rise(gram, centre, slot, other, work))
+            root = sqrt(_rise(gram, centre, slot, other, work))
             edges[e].root, edges[e].drift, edges[e].when = root, drift, step
         if root * root < best * edges[e].affinity:
             best, partner = root * root / edges[e].affinity, other
@@ -138,9 +171,9 @@ def _cheapest(
     return partner
 
 
-@numba.njit(cache=True, error_model="numpy")
+@compiled(fastmath=False)
 def _simplify(nodes: Any, edges: Any, halves: Any, slot: int) -> None:
-    """Drop a node's edges to itself, and make one of those that lead to the same node; mark these as seen."""
+    """Remove a node's edges to itself, and merge those that lead to the same node; mark these as seen."""
     before, half, degree = -1, nodes[slot].head, 0
     while half >= 0:
         e, following, first = half // 2, halves[half].following, -1
@@ -155,7 +188,7 @@ def _simplify(nodes: Any, edges: Any, halves: Any, slot: int) -> None:
         if first >= 0:
             edges[first].affinity += edges[e].affinity
             edges[e].affinity = 0.0
-            if edges[e].root > edges[first].root:  # the tighter bound, as a rule
+            if edges[e].root > edges[first].root:  # usually the tighter bound
                 edges[first].root, edges[first].drift, edges[first].when = edges[e].root, edges[e].drift, edges[e].when
         if not dropped:
             nodes[other].seen = e
@@ -169,9 +202,9 @@ def _simplify(nodes: Any, edges: Any, halves: Any, slot: int) -> None:
     nodes[slot].degree = degree
 
 
-@numba.njit(cache=True)
+@compiled(fastmath=False)
 def _hand_over(nodes: Any, edges: Any, halves: Any, gone: int, kept: int) -> None:
-    """Put the half-edges of a node in front of another's; nothing is known any more of what they cost."""
+    """Prepend the half-edges of a node to another's; their prices become unknown."""
     half, last = nodes[gone].head, -1
     while half >= 0:
         edges[half // 2].root, edges[half // 2].drift, edges[half // 2].when = 0.0, 0.0, -1
@@ -181,68 +214,69 @@ def _hand_over(nodes: Any, edges: Any, halves: Any, gone: int, kept: int) -> Non
     nodes[kept].degree += nodes[gone].degree
 
 
-@numba.njit(cache=True, error_model="numpy")
+@compiled(fastmath=False)
 def _factor(gram: Any, a: int, b: int, work: Any) -> None:
     """Cholesky factor of G_a + G_b (of G_a, if they are the same) in the first rows of `work`."""
-    for i in range(gram.shape[1]):
+    for i in range(len(gram[a])):
+        row, one, other = work[i], gram[a][i], gram[b][i]
         for j in range(i + 1):
-            s = gram[a, i, j]
+            s, above = one[j], work[j]
             if a != b:
-                s += gram[b, i, j]
+                s += other[j]
             for k in range(j):
-                s -= work[i, k] * work[j, k]
-            work[i, j] = np.sqrt(max(s, 1e-300)) if i == j else s / work[j, j]
+                s -= row[k] * above[k]
+            row[j] = sqrt(max(s, 1e-300)) if i == j else s / above[j]
 
 
-@numba.njit(cache=True, error_model="numpy")
+@compiled(fastmath=False)
 def _settle(gram: Any, target: Any, centre: Any, node: Any, slot: int, work: Any) -> None:
-    """Bring up to date a node's centre G^-1 h, the length of the way it has come, and its size |G|."""
+    """Update a node's centre G^-1 h, its drift (path length), and its size |G|."""
     r = len(work) - 3
     _factor(gram, slot, slot, work)
-    square, moved = 0.0, 0.0
+    square, moved, solved, place = 0.0, 0.0, work[r], centre[slot]
     for i in range(r):
-        s = target[slot, i]
+        s, row, own = target[slot][i], work[i], gram[slot][i]
         for k in range(i):
-            s -= work[i, k] * work[r, k]
-        work[r, i] = s / work[i, i]
+            s -= row[k] * solved[k]
+        solved[i] = s / row[i]
         for k in range(r):
-            square += gram[slot, i, k] * gram[slot, i, k]
+            square += own[k] * own[k]
     for i in range(r - 1, -1, -1):
-        s = work[r, i]
+        s = solved[i]
         for k in range(i + 1, r):
-            s -= work[k, i] * work[r, k]
-        work[r, i] = s / work[i, i]
-        way = work[r, i] - centre[slot, i]
+            s -= work[k][i] * solved[k]
+        solved[i] = s / work[i][i]
+        way = solved[i] - place[i]
         moved += way * way
-        centre[slot, i] = work[r, i]
-    node.size = np.sqrt(square)
-    node.drift += np.sqrt(moved)
+        place[i] = solved[i]
+    node.size = sqrt(square)
+    node.drift += sqrt(moved)
 
 
-@numba.njit(cache=True, error_model="numpy")
+@compiled(fastmath=False)
 def _rise(gram: Any, centre: Any, a: int, b: int, work: Any) -> float:
-    """d' G_a (G_a + G_b)^-1 G_b d with d = u_a - u_b: by how much the fidelity rises if two nodes share a centre."""
+    """d' G_a (G_a + G_b)^-1 G_b d with d = u_a - u_b: the rise of the fidelity if two nodes share a centre."""
     r = len(work) - 3
     _factor(gram, a, b, work)
-    total = 0.0
+    total, away, one, other = 0.0, work[r], work[r + 1], work[r + 2]
     for i in range(r):
-        work[r, i] = centre[a, i] - centre[b, i]
+        away[i] = centre[a][i] - centre[b][i]
     for i in range(r):
-        s, t = 0.0, 0.0
+        s, t, row, here, there = 0.0, 0.0, work[i], gram[a][i], gram[b][i]
         for k in range(r):
-            s += gram[a, i, k] * work[r, k]
-            t += gram[b, i, k] * work[r, k]
+            s += here[k] * away[k]
+            t += there[k] * away[k]
         for k in range(i):
-            s -= work[i, k] * work[r + 1, k]
-            t -= work[i, k] * work[r + 2, k]
-        work[r + 1, i], work[r + 2, i] = s / work[i, i], t / work[i, i]
-        total += work[r + 1, i] * work[r + 2, i]
+            s -= row[k] * one[k]
+            t -= row[k] * other[k]
+        one[i], other[i] = s / row[i], t / row[i]
+        total += one[i] * other[i]
     return max(total, 0.0)
 
 
-@numba.njit(cache=True)
+@compiled(fastmath=False)
 def _reorder(heap: Any, slot: int) -> None:
-    """Bring a slot whose key has changed to its place."""
+    """Restore the heap order after the key of a slot has changed."""
     slots, place, keys = heap
     at, key, n = place[slot], keys[slot], len(slots)
     while at > 0 and keys[slots[(at - 1) // 2]] > key:

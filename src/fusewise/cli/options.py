@@ -1,10 +1,10 @@
-"""Arguments and options that several commands share."""
+"""Arguments and options shared by several commands."""
 
 from __future__ import annotations
 
-import functools
 import inspect
 from collections.abc import Callable
+from functools import partial, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,46 +14,44 @@ if TYPE_CHECKING:
     from fusewise.tables.read_options import ReadOptions
 
 COLUMNS, MODEL, OUTPUT = "Columns", "Model", "Output"
+_columns, _model, _output = (partial(typer.Option, rich_help_panel=panel) for panel in (COLUMNS, MODEL, OUTPUT))
 
 TableFile = Annotated[
     Path,
     typer.Argument(
         metavar="TABLE",
-        help="CSV, TSV, Excel, Parquet, Feather, JSON lines, SQLite (FILE::TABLE), also compressed; -: standard input.",
+        help="Table to read: CSV, TSV, Excel, Parquet, Feather/Arrow, JSON lines or SQLite (FILE::TABLE), also "
+        "compressed; - for standard input.",
     ),
 ]
 
 
 def _one(metavar: str, help_: str) -> Any:
-    return Annotated[str | None, typer.Option(metavar=metavar, help=help_, rich_help_panel=COLUMNS)]
+    return Annotated[str | None, _columns(metavar=metavar, help=help_)]
 
 
 def _several(metavar: str, help_: str) -> Any:
-    return Annotated[
-        list[str] | None, typer.Option(metavar=metavar, help=f"{help_} (may be repeated).", rich_help_panel=COLUMNS)
-    ]
+    return Annotated[list[str] | None, _columns(metavar=metavar, help=f"{help_} (may be repeated).")]
 
 
-#: Options that say how a table is to be read; a command gets them together, as `asked`.
+#: Options for reading a table; a command receives them together, as `asked`.
 READING: dict[str, Any] = {
-    "sheet": _one("NAME|NUMBER", "The sheet of an Excel file, by its name or its number from 1."),
-    "sep": _one(
-        "CHARACTER", "What separates the fields of a text file: ',', ';', '|', 'tab', ...; found if not given."
-    ),
-    "decimal": _one(".|,", "The decimal sign; found from all columns together if not given."),
-    "missing": _several("MARKER", "A further marker of missing values, such as -99"),
-    "columns": _several("COLUMN", "Use only these columns; commas may separate them"),
-    "drop": _several("COLUMN", "Leave a column out"),
+    "sheet": _one("NAME|NUMBER", "Sheet of an Excel file, by its name or its number from 1."),
+    "sep": _one("CHARACTER", "Field separator of a text file: ',', ';', '|', 'tab', ... (default: detected)."),
+    "decimal": _one(".|,", "Decimal separator (default: detected from all columns together)."),
+    "missing": _several("MARKER", "Additional marker of missing values, such as -99"),
+    "columns": _several("COLUMN", "Use only these columns, separated by commas"),
+    "drop": _several("COLUMN", "Column to ignore"),
     "number": _several("COLUMN", "Read a column as numbers"),
     "category": _several("COLUMN", "Read a column as categories"),
-    "ordered": _several("COLUMN:LOW<MID<HIGH", "Read a column as ordered categories, the lowest first"),
-    "labels": _one("COLUMN", "Known classes, to score against; 'none': there are none."),
-    "names": _one("COLUMN", "The column that names the rows; 'none': there is none."),
+    "ordered": _several("COLUMN:LOW<MID<HIGH", "Read a column as ordered categories, lowest first"),
+    "labels": _one("COLUMN", "Column of known classes, used only to score the result; 'none' if there is none."),
+    "names": _one("COLUMN", "Column with the names of the rows; 'none' if there is none."),
 }
 
 
 def reading(*without: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Add the options of READING, but those named, to a command, which gets them together as its argument `asked`."""
+    """Add the options of READING, except those named, to a command, which receives them as its argument `asked`."""
     names = [name for name in READING if name not in without]
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
@@ -64,10 +62,10 @@ def reading(*without: str) -> Callable[[Callable[..., None]], Callable[..., None
             for name in names
         ]
 
-        @functools.wraps(command)
+        @wraps(command)
         def run(**given: Any) -> None:
-            told = {name: given.pop(name) for name in names}
-            command(**given, asked=as_read_options(**told))
+            shared_values = {name: given.pop(name) for name in names}
+            command(**given, asked=as_read_options(**shared_values))
 
         run.__signature__ = own.replace(parameters=[*kept, *shared])  # type: ignore[attr-defined]
         run.__annotations__ = {}  # the signature has them, resolved
@@ -80,7 +78,7 @@ def as_read_options(
     *, number: list[str] | None = None, category: list[str] | None = None, ordered: list[str] | None = None,
     columns: list[str] | None = None, drop: list[str] | None = None, missing: list[str] | None = None, **others: Any,
 ) -> ReadOptions:  # fmt: skip
-    """What the options say of a table, as the reader takes it."""
+    """Convert the values of the options to ``ReadOptions``."""
     from fusewise.tables.errors import InputError
     from fusewise.tables.read_options import ReadOptions, as_spec
 
@@ -90,50 +88,41 @@ def as_read_options(
         start, sign, rest = text.partition("<")
         name, colon, first = start.rpartition(":")
         if not (sign and colon):
-            raise InputError(f"--ordered {text!r}: write the column, a colon, and its levels: COLUMN:LOW<MID<HIGH")
+            raise InputError(f"--ordered {text!r}: expected a column, a colon and its levels: COLUMN:LOW<MID<HIGH")
         kinds[name] = as_spec(name, [level.strip() for level in (first, *rest.split("<"))])
     return ReadOptions(missing=missing or (), kinds=kinds, ignore=drop or (), only=columns or (), **others)
 
 
 Standardize = Annotated[
-    bool,
-    typer.Option(
-        "--standardize/--no-standardize",
-        help="Bring columns to one scale (on what was observed).",
-        rich_help_panel=COLUMNS,
-    ),
+    bool, _columns("--standardize/--no-standardize", help="Standardise the columns (using the observed values).")
 ]
 
-Clusters = Annotated[
-    int | None, typer.Option(metavar="K", help="How many clusters; the data say if not you.", rich_help_panel=MODEL)
-]
-PenaltyName = Annotated[
-    str, typer.Option(help="h1, lp, l1, mcp, scad, truncated_l2 or geman_mcclure.", rich_help_panel=MODEL)
-]
-Sigma = Annotated[float | None, typer.Option(help="Scale of the penalty.", rich_help_panel=MODEL)]
-Lam = Annotated[float | None, typer.Option(help="Strength of fusion.", rich_help_panel=MODEL)]
-FidelityName = Annotated[str, typer.Option(help="quadratic, box or ball.", rich_help_panel=MODEL)]
-Epsilon = Annotated[float | None, typer.Option(help="Width of the box, or radius of the ball.", rich_help_panel=MODEL)]
+ClusterCount = Annotated[int | None, _model(metavar="K", help="Number of clusters (default: chosen from the data).")]
+PenaltyName = Annotated[str, _model(help="Fusion penalty: h1, lp, l1, mcp, scad, truncated_l2 or geman_mcclure.")]
+Sigma = Annotated[float | None, _model(help="Scale of the penalty: the distance beyond which it levels off.")]
+Lam = Annotated[float | None, _model(help="Strength of the fusion penalty: larger values give fewer clusters.")]
+FidelityName = Annotated[str, _model(help="How centres are tied to the data: quadratic, box or ball.")]
+Epsilon = Annotated[float | None, _model(help="Width of the box, or radius of the ball, for --fidelity.")]
 Rank = Annotated[
-    str, typer.Option(metavar="R|none|auto", help="Dimension of the space to fuse in.", rich_help_panel=MODEL)
+    str, _model(metavar="R|none|auto", help="Dimension of the subspace to fuse in; none: use all columns.")
 ]
 Neighbors = Annotated[
-    str,
-    typer.Option(
-        metavar="K|none|auto", help="Fuse along a graph of so many neighbours; none: all pairs.", rich_help_panel=MODEL
-    ),
+    str, _model(metavar="K|none|auto", help="Number of nearest neighbours to fuse each row with; none: all pairs.")
 ]
-MaxIter = Annotated[int, typer.Option(min=1, help="Most iterations for each strength.", rich_help_panel=MODEL)]
-Seed = Annotated[int | None, typer.Option(min=0, help="Seed of random choices.", rich_help_panel=MODEL)]
+MaxIter = Annotated[int, _model(min=1, help="Maximum number of iterations for each value of lam.")]
+RandomSeed = Annotated[int | None, _model(min=0, help="Random seed.")]
 
-Force = Annotated[bool, typer.Option("--force", help="Replace results that are there.", rich_help_panel=OUTPUT)]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.", rich_help_panel=OUTPUT)]
+Overwrite = Annotated[bool, _output("--force", help="Overwrite existing results.")]
+Json = Annotated[bool, _output("--json", help="Print the result as JSON.")]
 Verbose = Annotated[
-    bool | None,
-    typer.Option(
-        "--verbose/--quiet", help="Say more, or nothing but errors.", show_default=False, rich_help_panel=OUTPUT
-    ),
+    bool | None, _output("--verbose/--quiet", help="Print more detail, or errors only.", show_default=False)
 ]
 
-Target = Annotated[float, typer.Option(help="Probability to be reached.")]
-Uniform = Annotated[bool, typer.Option("--uniform", help="Assume that points fill their clusters uniformly.")]
+Target = Annotated[float, typer.Option(help="Probability of recovery to aim for.")]
+Uniform = Annotated[
+    bool, typer.Option("--uniform", help="Assume that rows are distributed uniformly within their clusters.")
+]
+
+OutFolder = Annotated[Path | None, _output(metavar="DIR", help="Folder for the results (default: TABLE_fusewise).")]
+Report = Annotated[bool, _output("--report", help="Also write an HTML report, DIR/report.html.")]
+SaveModel = Annotated[Path | None, _output(metavar="MODEL", help="Also save the model, for `fusewise predict`.")]

@@ -9,17 +9,38 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba
 import numpy as np
+import numpy.typing as npt
+
+from fusewise.kernels.compiling import compiled
+
+Blocks = npt.NDArray[Any]
 
 #: Matrices worked on at once: long enough for the loops over them to be worth entering, and all in the nearest caches.
 LANES = 128
 
-#: How loops over lanes are compiled: sums may be taken in any order.
-compiled = numba.njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
+
+def inverse_roots(matrices: Blocks) -> tuple[Blocks, Blocks]:
+    """R^-1 with R R^H = C, R lower triangular, and log det C of a few Hermitian C (r x r x lanes), by NumPy.
+
+    With C bordered by a row c and a corner, R has the row y = R^-1 c and the corner d = sqrt(corner - |y|²) below it,
+    and its inverse -(y^H R^-1) / d and 1 / d.
+    """
+    r, _, n = matrices.shape
+    roots, log_det = np.zeros_like(matrices), np.zeros(n)
+    for i in range(r):
+        before, corner = roots[:i, :i], matrices[i, i].real
+        row = np.einsum("kn,jkn->jn", matrices[i, :i], before.conj())
+        # A pivot below rounding is rounding.
+        square = np.maximum(corner - np.square(np.abs(row)).sum(axis=0), 1e-15 * corner)
+        scale = 1 / np.sqrt(square)
+        roots[i, :i] = -scale * np.einsum("jn,jkn->kn", row, before)
+        roots[i, i] = scale
+        log_det += np.log(square)
+    return roots, log_det
 
 
-@numba.njit(cache=True, nogil=True, inline="always")
+@compiled(inline="always")
 def accumulate(total: Any, sign: float, a: Any, b: Any, first: int, last: int, n: int) -> None:
     """Add to the total (n lanes) sign (a_k b_k + ...), k from `first` up to `last`."""
     k = first
@@ -36,7 +57,7 @@ def accumulate(total: Any, sign: float, a: Any, b: Any, first: int, last: int, n
         k += 1
 
 
-@numba.njit(cache=True, nogil=True, inline="always")
+@compiled(inline="always")
 def combine(total: Any, weights: Any, b: Any, first: int, last: int, n: int) -> None:
     """Set the total (n lanes) to w_k b_k + ..., k from `first` up to `last`, the weights alike in all lanes."""
     for c in range(n):

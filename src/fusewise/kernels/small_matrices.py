@@ -1,16 +1,14 @@
-"""A small positive definite matrix for every point, compiled: products and inverses, many points on every thread."""
+"""Compiled products and inverses of many small positive definite matrices, one per point, on all threads."""
 
 from __future__ import annotations
 
 from typing import Any
 
-import numba
 import numpy as np
-import numpy.typing as npt
 
+from fusewise.kernels.compiling import SMALL, compiled
+from fusewise.kernels.lanes import Blocks, inverse_roots
 from fusewise.kernels.threads import in_ranges
-
-Blocks = npt.NDArray[Any]
 
 
 def products(blocks: Blocks, vectors: Blocks) -> Blocks:
@@ -24,16 +22,15 @@ def products(blocks: Blocks, vectors: Blocks) -> Blocks:
 def inverses(blocks: Blocks, shift: Blocks) -> tuple[Blocks, Blocks]:
     """(G_i + t_i I)^-1 of Hermitian G_i (N x r x r), each sum positive definite; and log det(G_i + t_i I)."""
     n, r, _ = blocks.shape
+    if n <= SMALL:
+        roots, log_det = inverse_roots(blocks.transpose(1, 2, 0) + shift * np.eye(r)[:, :, None])
+        return np.einsum("kin,kjn->nij", roots.conj(), roots).astype(blocks.dtype, copy=False), log_det
     out, log_det = np.empty_like(blocks, order="C"), np.zeros(n)
     in_ranges(n, r**3, lambda begin, end: _inverses(blocks, shift, out, log_det, begin, end))
     return out, log_det
 
 
-#: Sums may be taken in any order, so that they run on vector units.
-_compiled = numba.njit(nogil=True, cache=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
-
-
-@_compiled
+@compiled
 def _products(blocks: Any, vectors: Any, out: Any, begin: int, end: int) -> None:
     r = vectors.shape[1]
     for i in range(begin, end):
@@ -44,7 +41,7 @@ def _products(blocks: Any, vectors: Any, out: Any, begin: int, end: int) -> None
             out[i, k] = total
 
 
-@numba.njit(nogil=True, cache=True, error_model="numpy")
+@compiled(fastmath=False)
 def _inverses(blocks: Any, shift: Any, out: Any, log_det: Any, begin: int, end: int) -> None:
     r = blocks.shape[1]
     lower = np.zeros((r, r), blocks.dtype)  # a Cholesky factor, then its inverse
@@ -57,7 +54,7 @@ def _inverses(blocks: Any, shift: Any, out: Any, log_det: Any, begin: int, end: 
                     s += shift[m]
                 for k in range(j):
                     s -= lower[i, k] * np.conj(lower[j, k])
-                # a pivot below rounding is rounding: without noise, a row that sees little is all but singular
+                # a pivot below rounding is noise: rows with few entries are nearly singular
                 lower[i, j] = np.sqrt(max(s.real, 1e-15 * diagonal)) if i == j else s / lower[j, j].real
             log_det[m] += 2 * np.log(lower[i, i].real)
         for j in range(r):

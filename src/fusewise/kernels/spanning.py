@@ -1,19 +1,17 @@
-"""The shortest spanning tree of points, without an array of all their distances."""
+"""The minimum spanning tree of points, without an array of all their distances."""
 
 from __future__ import annotations
 
 from typing import Any
 
-import numba
 import numpy as np
-import numpy.typing as npt
 
-Real = npt.NDArray[np.floating[Any]]
-Index = npt.NDArray[np.intp]
+from fusewise.kernels.compiling import compiled
+from fusewise.kernels.types import Index, Real
 
 
 def spanning_tree(points: Real) -> tuple[Index, Index, Real]:
-    """Ends and lengths of the N - 1 edges of the shortest tree that joins N points (Prim's algorithm).
+    """Ends and lengths of the N - 1 edges of the minimum spanning tree of N points (Prim's algorithm).
 
     Cut at a length, it gives the groups of single linkage at that height. O(N² P) time, O(N) memory.
     """
@@ -21,7 +19,7 @@ def spanning_tree(points: Real) -> tuple[Index, Index, Real]:
     return first, second, np.sqrt(squares)
 
 
-@numba.njit(cache=True, fastmath={"reassoc", "contract", "nsz"})
+@compiled
 def _prim(points: Any) -> Any:
     n, p = points.shape
     first, second = np.empty(max(n - 1, 0), np.intp), np.empty(max(n - 1, 0), np.intp)

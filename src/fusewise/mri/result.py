@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from fusewise.kernels.types import Labels
 from fusewise.mri.frames.phases import frame_rhythms, labels_of
 from fusewise.mri.frames.rhythms import Rhythms
 from fusewise.mri.tensors import Array
-from fusewise.observations.groups import Labels
 
 
 @dataclass(frozen=True)
@@ -36,12 +36,13 @@ class Reconstruction:
     Attributes
     ----------
     images : T x ny x nx, complex.
-    lam : strength of the prior that was chosen, in squared units of the images.
-    sigma : scale of the H1 weights that was chosen (median over the image), per pixel.
+    lam : strength of the prior that was chosen, in squared units of the images. By fusion: the lam of the paper.
+    sigma : scale of the H1 weights that was chosen (median over the image), per pixel. By fusion: of whole frames.
     rank : directions in time that stand out of the noise.
-    history : relative residual of the last solve, step by step.
-    bands, local : the settings tried and the held-out samples' verdict on each.
-    way : "ByImage" or "BySample", see ``mri.interpolate``; "" where nothing moves.
+    history : relative residual of the last solve, step by step. By fusion: the objective after each step.
+    bands, local : the settings tried and the held-out samples' verdict on each. By fusion there is no ``bands``.
+    way : "ByImage" or "BySample", see ``mri.interpolate``; "" where nothing moves, and by fusion.
+    method : "interpolation" or "fusion", see ``mri.reconstruct``.
     """
 
     images: Array = field(repr=False)
@@ -49,9 +50,10 @@ class Reconstruction:
     sigma: float
     rank: int
     history: tuple[float, ...] = field(repr=False)
-    bands: Setting
+    bands: Setting | None
     local: Setting
     way: str = ""
+    method: str = "interpolation"
 
     @cached_property
     def rhythms(self) -> Rhythms:

@@ -4,7 +4,7 @@
 ``trials``             pure, seeded functions computed once, in parallel, and kept in files
 ``study``              what a figure is: trials -> pictures, tables and claims
 ``tables``             the tables the paper describes
-``fig2_penalties`` ... ``fig8_mri``   the figures, one module each
+``fig1_assumptions`` ... ``fig8_mri``   the figures, one module each
 ``drawing``            the style of the pictures
 ``page``               the page that sets the claims beside the findings
 ``run``                `reproduce`: from names of figures to files
@@ -13,6 +13,11 @@
 Needs matplotlib: ``pip install "fusewise[plot]"``.
 """
 
-from fusewise.reproduce.run import STUDIES, reproduce
+try:
+    from fusewise.reproduce.run import STUDIES, reproduce
+except ModuleNotFoundError as error:
+    if error.name is None or error.name.partition(".")[0] != "matplotlib":
+        raise
+    raise ImportError('The figures of the paper need matplotlib: pip install "fusewise[plot]"') from error
 
 __all__ = ["STUDIES", "reproduce"]

@@ -8,7 +8,7 @@ import numpy as np
 
 from fusewise.fusion.penalties import H1, L0, L1, MCP, SCAD, GemanMcClure, Lp, Penalty, TruncatedL2
 from fusewise.reproduce.drawing import INK, canvas, letter
-from fusewise.reproduce.study import Claim, Findings, Picture, Study, Table, verdict
+from fusewise.reproduce.study import Claim, Picture, Study, StudyResult, StudyTable, verdict
 from fusewise.reproduce.trials import Outcomes
 from fusewise.views.palette import COLOURS
 
@@ -18,7 +18,7 @@ PANELS: dict[str, tuple[str, dict[str, Penalty]]] = {
     "b": (r"$\ell_p$", {"$p = 1$": L1(), "$p = 0.5$": Lp(0.5), "$p = 0.1$": Lp(0.1)}),
     "c": ("$H_1$", {rf"$\sigma = {sigma:g}$": H1(sigma) for sigma in (1.0, 0.5, 0.1)}),
     "d": (
-        r"ours besides, $\sigma = 0.5$",
+        r"others, $\sigma = 0.5$",
         {"MCP": MCP(0.5), "SCAD": SCAD(0.5), "truncated": TruncatedL2(0.5), "Geman-McClure": GemanMcClure(0.5)},
     ),
 }
@@ -30,7 +30,7 @@ def misfit(penalty: Penalty) -> float:
     return float(np.abs(penalty.value(t) - 1).mean())
 
 
-def report(outcomes: Outcomes) -> Findings:
+def report(outcomes: Outcomes) -> StudyResult:
     """Draw the penalties and compare them with l0."""
     misfits = {key: {name: misfit(phi) for name, phi in panel.items()} for key, (_, panel) in PANELS.items()}
     lp, h1 = list(misfits["b"].values()), list(misfits["c"].values())
@@ -39,16 +39,15 @@ def report(outcomes: Outcomes) -> Findings:
         paper="The lp and H1 penalties closely approximate the l0 norm for low values of p and sigma.",
         measured=(
             f"Mean distance from l0 over 0 < t <= {FARTHEST:g}: lp {', '.join(f'{v:.2f}' for v in lp)} for p = 1, "
-            f"0.5, 0.1; "
-            f"H1 {', '.join(f'{v:.2f}' for v in h1)} for sigma = 1, 0.5, 0.1."
+            f"0.5, 0.1; H1 {', '.join(f'{v:.2f}' for v in h1)} for sigma = 1, 0.5, 0.1."
         ),
         verdict=verdict(falling),
         why="As sigma falls H1 tends to l0 everywhere; lp keeps rising with the distance, which is what pulls "
         "clusters together.",
     )
     rows = [[key, _plain(name), f"{value:.3f}"] for key, panel in misfits.items() for name, value in panel.items()]
-    table = Table("Mean distance from l0, 0 < t <= 2", ["panel", "penalty", "distance"], rows)
-    return Findings([_picture()], [claim], [table])
+    table = StudyTable("Mean distance from l0, 0 < t <= 2", ["panel", "penalty", "distance"], rows)
+    return StudyResult([_picture()], [claim], [table])
 
 
 def _plain(name: str) -> str:
@@ -73,9 +72,8 @@ def _picture() -> Picture:
             panel.set(xlabel="distance $t$", xlim=(0, FARTHEST), ylim=(-0.03, 1.45))
         axes[0, 0].set_ylabel(r"penalty $\varphi(t)$")
     caption = (
-        "Penalties. (a) l0. (b) lp: concave for p below 1, and never level. (c) H1: level beyond a few sigma, so far "
-        "pairs "
-        "do not attract. (d) The other saturating penalties of this library."
+        "Penalties. (a) l0. (b) lp: concave for p below 1, and never constant. (c) H1: constant beyond a few sigma, so "
+        "distant pairs do not attract each other. (d) The other saturating penalties of this library."
     )
     return Picture("fig2", figure, caption)
 

@@ -12,10 +12,10 @@ from fusewise.fusion.path import fusion_path
 from fusewise.fusion.penalties import H1, L1, Lp, Penalty
 from fusewise.reproduce.designs import principal_plane, projected
 from fusewise.reproduce.drawing import canvas, draw_map, letter
-from fusewise.reproduce.study import Claim, Findings, Picture, Study, Table, verdict
+from fusewise.reproduce.study import Claim, Picture, Study, StudyResult, StudyTable, verdict
 from fusewise.reproduce.trials import Outcomes, Trial
 
-#: lams of each path, and which of them is drawn: for l1 the last before the sliver in which it recovers the clusters.
+#: lams of each path, and which of them is drawn: for l1 the last before the interval in which it recovers the clusters.
 PATHS: dict[str, tuple[list[float], int]] = {
     "l1": ([1e-3, 3e-3, 4e-3, 4.4e-3, 4.7e-3, 4.8e-3, 5.5e-3], 2),
     "l0.1": ([3e-3, 1e-2, 1.8e-2, 3e-2], 2),
@@ -54,28 +54,27 @@ def plan(quick: bool) -> list[Trial]:
     return [Trial(trial, {"penalty": name, "seed": 0}) for name in PATHS]
 
 
-def report(outcomes: Outcomes) -> Findings:
+def report(outcomes: Outcomes) -> StudyResult:
     """Draw the fused centres and judge them."""
     found = {name: outcomes.one(penalty=name) for name in PATHS}
     right = {name: result["ari"] == 1.0 for name, result in found.items()}
     gaps = {name: result["gap"][right[name]] for name, result in found.items()}
-    sliver = found["l1"]["lams"][right["l1"]]
+    interval = found["l1"]["lams"][right["l1"]]
     claims = [
         Claim(
             "The l1 penalty is unable to cluster the points even though the clusters are well separated.",
             f"Right at {right['l1'].sum()} of {len(right['l1'])} lams"
             + (
-                f", all within {sliver.min():.2g} to {sliver.max():.2g}, where the clusters have been pulled together "
-                f"to at "
-                f"most {gaps['l1'].max():.1%} of their distance"
-                if len(sliver)
+                f", all within {interval.min():.2g} to {interval.max():.2g}, where the clusters have been pulled "
+                f"together to at most {gaps['l1'].max():.1%} of their distance"
+                if len(interval)
                 else ""
             )
             + ".",
-            verdict(not len(sliver), in_part=bool(len(sliver)) and gaps["l1"].max() < 0.05),
-            "On a fine enough grid there is a sliver of lam, just before everything becomes one, in which l1 has fused "
-            "each cluster and not yet all. Nobody would find it, nor want its centres."
-            if len(sliver)
+            verdict(not len(interval), in_part=bool(len(interval)) and gaps["l1"].max() < 0.05),
+            "On a fine enough grid there is a short interval of lam, just before everything merges, in which l1 has "
+            "fused each cluster but not all points. Its centres are far from the true ones."
+            if len(interval)
             else "",
         ),
         Claim(
@@ -97,7 +96,7 @@ def report(outcomes: Outcomes) -> Findings:
         for lam, n, ari, gap in zip(r["lams"], r["n_clusters"], r["ari"], r["gap"], strict=True)
     ]
     headings = ["penalty", "lam", "groups", "ARI", "distance between centres, of the true one"]
-    return Findings([_picture(found)], claims, [Table("Along each path", headings, rows)])
+    return StudyResult([_picture(found)], claims, [StudyTable("Along each path", headings, rows)])
 
 
 def _span(values: Any) -> str:
@@ -124,8 +123,7 @@ STUDY = Study(
     "fig3",
     "Comparison of penalties",
     "Three clusters of 200 points in 50 features, centres uniform in the unit cube, noise of standard deviation 0.1, "
-    "nothing "
-    "missing; unconstrained form, all pairs, each path followed from below.",
+    "nothing missing; unconstrained form, all pairs, lam followed upwards.",
     report,
     plan,
 )

@@ -1,4 +1,4 @@
-"""A person's table: files read, columns understood, encoded as numbers, and written back."""
+"""Tables: reading files, detecting the kind of each column, and encoding columns as numbers and back."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from fusewise.tables.errors import InputError
     from fusewise.tables.reading import Reading, read_table
 
-# Imported when first used, so that the command line's help does not wait for numpy.
+# Imported when first used, so that the help of the command line does not have to load numpy.
 _HOMES = {
     "Column": "fusewise.tables.column_kinds",
     "InputError": "fusewise.tables.errors",

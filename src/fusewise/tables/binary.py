@@ -1,4 +1,4 @@
-"""Tables that are not text: Parquet, Feather/Arrow, Excel, SQLite; and JSON lines, whose cells have types too."""
+"""Reading tables whose cells have types: Parquet, Feather/Arrow, Excel, SQLite and JSON lines."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Reader = Callable[[Source, str | int | None], Grid]
 
 
 def reader_of(source: Source) -> tuple[str, Reader] | None:
-    """The name of a format and what reads it, by the file's suffix or its first bytes; None for text."""
+    """The name and reader of a format, by the suffix of the file or its first bytes; None for text."""
     if source.suffix in OLD_SUFFIXES:
         raise InputError(f"{source.name!r}: {source.suffix} files cannot be read; save the sheet as .xlsx or .csv")
     by_suffix = SUFFIXES.get(source.suffix)
@@ -31,19 +31,19 @@ def reader_of(source: Source) -> tuple[str, Reader] | None:
 
 
 def read_binary(source: Source, kind: str, read: Reader, sheet: str | int | None) -> Grid:
-    """Read a table with a reader of ``reader_of``; whatever its library raises becomes one line."""
+    """Read a table with a reader of ``reader_of``; errors of its library are reported as ``InputError``."""
     if source.part is not None and kind not in ("Excel", "SQLite"):
-        raise InputError(f"{source.name!r}: a {kind} file has no parts to be named after '::'")
+        raise InputError(f"{source.name!r}: a {kind} file has no parts that can be named after '::'")
     if sheet is not None and kind != "Excel":
-        raise InputError(f"sheet (--sheet) {sheet!r}: {source.name!r} is a {kind} file and has no sheets")
+        raise InputError(f"sheet (--sheet) {sheet!r}: {source.name!r} is a {kind} file, which has no sheets")
     try:
         grid = read(source, sheet)
     except InputError:
         raise
     except ImportError as error:
         needed = next((name for name in ("openpyxl", "pyarrow") if name in str(error)), "pandas")
-        raise InputError(f'reading {kind} needs {needed}: pip install "fusewise[cli]"') from error
-    except Exception as error:  # each library has errors of its own for a damaged file
+        raise InputError(f'reading {kind} files needs {needed}: pip install "fusewise[cli]"') from error
+    except Exception as error:  # each library raises its own errors for a damaged file
         raise InputError(f"{source.name!r} is not a readable {kind} file (truncated or damaged?): {error}") from error
     if not grid.written:
         raise InputError(f"{source.name!r} has no columns")
@@ -63,7 +63,7 @@ def _feather(source: Source, sheet: str | int | None) -> Grid:
 
 
 def _from_frame(source: Source, frame: Any) -> Grid:
-    """The cells of a frame; an index that means something becomes a column of row names."""
+    """The cells of a data frame; an index other than a plain range becomes a column of row names."""
     import pandas as pd
 
     frame = frame if isinstance(frame.index, pd.RangeIndex) else frame.reset_index()
@@ -102,7 +102,7 @@ def _excel(source: Source, sheet: str | int | None) -> Grid:
 
 
 def _sheet(source: Source, filled: dict[str, Any], names: list[str], asked: str | int | None) -> str:
-    """The sheet asked for by name or by its number from 1, or the only one with cells."""
+    """The requested sheet, by its name or its number from 1, or the only one that is not empty."""
     listed = some_of([repr(name) for name in names])
     if asked is None:
         if len(filled) > 1:
@@ -112,7 +112,7 @@ def _sheet(source: Source, filled: dict[str, Any], names: list[str], asked: str 
         return str(asked)
     number = int(asked) if str(asked).isdecimal() else 0
     if not 1 <= number <= len(names):
-        raise InputError(f"sheet (--sheet) {asked!r}: {source.name!r} has no such sheet; it has {listed}")
+        raise InputError(f"sheet (--sheet) {asked!r}: {source.name!r} has no such sheet; its sheets are {listed}")
     return names[number - 1]
 
 
@@ -126,7 +126,7 @@ def _sqlite(source: Source, sheet: str | int | None) -> Grid:
         if table not in tables:
             listed = some_of([repr(name) for name in tables]) or "none"
             which = f"has no table {table!r}" if table is not None else f"has {len(tables)} tables"
-            raise InputError(f"{source.name!r} {which} (there are: {listed}): name one as FILE::TABLE")
+            raise InputError(f"{source.name!r} {which} ({listed}): name one as FILE::TABLE")
         quoted = str(table).replace('"', '""')
         cursor = connection.execute(f'SELECT * FROM "{quoted}"')
         return Grid(by_column(source.name, [column[0] for column in cursor.description], cursor.fetchall()))
@@ -158,7 +158,7 @@ def _records(source: Source, text: str) -> list[dict[str, Any]]:
                 raise InputError(f"{source.name!r}, line {line}: not a JSON object ({error.msg})") from error
     for line, record in numbered:
         if not isinstance(record, dict):
-            raise InputError(f"{source.name!r}, line {line}: {record!r} is not a JSON object of names and values")
+            raise InputError(f"{source.name!r}, line {line}: {record!r} is not a JSON object")
     return [record for _, record in numbered]
 
 

@@ -1,4 +1,4 @@
-"""The kinds of columns, and the record of how one column was read."""
+"""The kinds of columns, and the description of a column."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from fusewise.tables.numbers import Floats
+from fusewise.kernels.types import Floats
 
 
 class Kind(StrEnum):
-    """What a column is; the first four can be clustered by."""
+    """The kind of a column; the first four can be used for clustering."""
 
     NUMBER = "number"
     CATEGORY = "category"
@@ -26,24 +26,23 @@ class Kind(StrEnum):
     LABEL = "label"
 
 
-#: Kinds that can be clustered by.
+#: Kinds that can be used for clustering.
 USABLE = frozenset({Kind.NUMBER, Kind.CATEGORY, Kind.ORDERED, Kind.FLAG})
 
 
 @dataclass(frozen=True, eq=False)
 class Column:
-    """How a column was read.
+    """A column and how it was read.
 
     Attributes
     ----------
-    name : in the file.
-    kind : what it is.
-    values : numbers, or the position of each cell's level in `categories`; NaN where missing. Empty for other kinds.
-    categories : the levels in the user's spelling, the lowest first; empty for numbers.
-    used : whether to cluster by it.
+    name, kind : its name in the file, and its kind.
+    values : numbers, or positions in `categories`; NaN if missing. Empty for kinds that cannot be used.
+    categories : the categories as the user spelled them, lowest first; empty for numbers.
+    used : whether it is used for clustering.
     why : how it was read, or why it is not used.
-    affix : what is written before and after each number: a currency, a unit, a percent sign.
-    missing : words that are not markers elsewhere and were taken as missing values here.
+    affix : text before and after each number: a currency, a unit or a percent sign.
+    missing : words treated as missing values in this column only.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""What a column is, and why: the rules, in the order in which they are tried."""
+"""The kind of each column, and the reason: the rules, in the order in which they are applied."""
 
 from __future__ import annotations
 
@@ -9,21 +9,22 @@ from typing import Any, Literal
 
 import numpy as np
 
+from fusewise.kernels.types import Floats
 from fusewise.kernels.words import counted, some_of
 from fusewise.tables.column_kinds import USABLE, Column, Kind
 from fusewise.tables.errors import InputError
 from fusewise.tables.grids import Cells
 from fusewise.tables.markers import Unmarked
-from fusewise.tables.numbers import Floats, Numbers, read_numbers
+from fusewise.tables.numbers import Numbers, read_numbers
 from fusewise.tables.recognising import are_codes, odd_numbers, odd_text
 
-#: A text column with more categories than this tells no clusters apart, and would outnumber the other features.
+#: Text columns with more categories are not used: they rarely separate clusters, and would dominate the features.
 MOST_CATEGORIES = 20
 
-#: Words among numbers are taken as missing values up to this share of the cells, and so many different ones.
+#: Words among numbers are treated as missing up to this fraction of the cells, and this number of different words.
 FEW_SHARE, FEW_WORDS = 0.05, 3
 
-#: A larger number stands for something else, such as the largest of all for "unknown"; and squares would overflow.
+#: Larger numbers are refused: they usually encode "unknown", and their squares would overflow.
 LARGEST = 1e150
 
 #: Numbers that often stand for a missing value.
@@ -36,15 +37,15 @@ Decision = tuple[Column, list[str]]
 
 @dataclass(frozen=True)
 class ColumnSpec:
-    """What a user (or a model, for which `fixed` is True) says a column is.
+    """How to read a column, as specified by the user or (with `fixed`) by a saved model.
 
     Attributes
     ----------
-    kind : of the column.
-    levels : of a category, the lowest first; empty: those that occur.
-    fixed : the column was read before, for a model, and must be read the same way: constants and all.
-    on_error : what becomes of a cell that is not a number: a few are taken as missing values, none, or all.
-    missing : words that were taken as missing values when the model was fitted.
+    kind : kind of the column.
+    levels : categories, lowest first; empty: those that occur.
+    fixed : read the column as in the fit of a model, even if it is constant or empty now.
+    on_error : which cells that are not numbers are treated as missing: a few ("few"), none ("raise") or all.
+    missing : words treated as missing values when the model was fitted.
     """
 
     kind: Kind
@@ -55,19 +56,19 @@ class ColumnSpec:
 
 
 def decide(name: str, column: Unmarked, decimal: str, told: ColumnSpec | None = None) -> Decision:
-    """What a column is, and what the user should know of it.
+    """Decide the kind of a column, and return notes for the user.
 
     Parameters
     ----------
-    column : its cells, None where missing.
-    decimal : the decimal sign of the file.
-    told : what it is, where that is known.
+    column : its cells, None if missing.
+    decimal : the decimal separator of the file.
+    told : how to read it, if specified.
     """
     if told is not None and told.kind not in USABLE:
-        return Column(name, told.kind, used=False, why=f"told that it is {_article(told.kind)}"), []
+        return Column(name, told.kind, used=False, why=f"specified as {_article(told.kind)}"), []
     seen = [cell for cell in column.cells if cell is not None]
     if not seen and not (told is not None and told.fixed):
-        return Column(name, Kind.EMPTY, used=False, why="every entry is missing"), []
+        return Column(name, Kind.EMPTY, used=False, why="all values are missing"), []
     if told is not None:
         return _as_told(name, column, decimal, told)
     if not _are_bools(seen) and not are_codes(seen):
@@ -90,31 +91,33 @@ def _are_bools(seen: list[Any]) -> bool:
 
 
 def _few(numbers: Numbers, cells: Cells, seen: int, *, words_only: bool) -> bool:
-    """Whether few enough cells are not numbers; ``<0.1`` is not a word but a bound, and says more than "missing"."""
+    """Whether only a few cells are not numbers; a bound such as ``<0.1`` is information, not a missing value."""
     odd = {str(cells[row]) for row in numbers.odd}
     words = all(word.replace(" ", "").isalpha() for word in odd) or not words_only
     return len(numbers.odd) <= FEW_SHARE * seen and len(odd) <= FEW_WORDS and words
 
 
 def _spoilt(name: str, column: Unmarked, numbers: Numbers, seen: list[Any]) -> Column:
-    """A column of which at least half are numbers, but not all: dates, or text with the first culprit named."""
+    """A column of which at least half, but not all, are numbers: dates, or text, with the first such row reported."""
     odd = odd_text(name, seen)
     if odd is not None:
         return Column(name, Kind(odd[0]), used=False, why=odd[1])
     row = numbers.odd[0]
     more = f" (and {counted(len(numbers.odd) - 1, 'more cell')})" if len(numbers.odd) > 1 else ""
-    why = f"mostly numbers, but row {row + 1} holds {column.cells[row]!r}{more}"
-    return Column(name, Kind.TEXT, used=False, why=f"{why}: fix it, leave it empty, or name it in missing (--missing)")
+    why = f"mostly numbers, but row {row + 1} contains {column.cells[row]!r}{more}"
+    return Column(
+        name, Kind.TEXT, used=False, why=f"{why}: correct it, leave it empty, or list it in missing (--missing)"
+    )
 
 
 def _number(name: str, column: Unmarked, numbers: Numbers, *, told: bool = False) -> Decision:
     values = numbers.values
     seen = values[~np.isnan(values)]
     if not len(seen):
-        return Column(name, Kind.EMPTY, used=False, why="every entry is missing"), []
+        return Column(name, Kind.EMPTY, used=False, why="all values are missing"), []
     least, largest = float(seen.min()), float(seen.max())
     if least == largest:
-        return Column(name, Kind.CONSTANT, used=False, why=f"constant: {least:g} wherever observed"), []
+        return Column(name, Kind.CONSTANT, used=False, why=f"constant: every observed value is {least:g}"), []
     odd = None if told else odd_numbers(name, values)
     if odd is not None:
         return Column(name, Kind(odd[0]), used=False, why=odd[1]), []
@@ -129,11 +132,11 @@ def _number(name: str, column: Unmarked, numbers: Numbers, *, told: bool = False
 def _words_note(name: str, words: Counter[str], row: int) -> str:
     shown = some_of([f"{word!r} ({count})" for word, count in words.most_common()])
     cells = counted(words.total(), "cell is not a number and was", "cells are not numbers and were")
-    return f"column {name!r}: {cells} taken as missing: {shown}; the first is in row {row}"
+    return f"column {name!r}: {cells} treated as missing: {shown}; the first is in row {row}"
 
 
 def _missing(markers: Counter[str]) -> str:
-    """How many values are missing, and how that is written; nothing where none is."""
+    """Format the number of missing values and their markers; empty if there are none."""
     if not markers.total():
         return ""
     words = ["empty" if not word else repr(word) for word, _ in markers.most_common()]
@@ -141,9 +144,9 @@ def _missing(markers: Counter[str]) -> str:
 
 
 def _suspicious(seen: Floats) -> list[str]:
-    """Numbers that often stand for missing values and lie outside the range of the others; they stay as they are.
+    """Notes on numbers that often encode missing values and are far from the other values; they are kept.
 
-    Outside is further away than the others spread, or negative where five or more different others are not.
+    Far means further away than the range of the others, or negative if five or more different others are not.
     """
     present = set(seen.tolist())
     here = [value for value in SUSPICIOUS if value in present]
@@ -154,46 +157,48 @@ def _suspicious(seen: Floats) -> list[str]:
     outside = [v for v in here if (v < 0 <= low and len(others) >= 5) or max(low - v, v - high) > max(high - low, 1)]
     return [
         f"{value} ({counted(int((seen == value).sum()), 'cell')}) is far outside the other values "
-        f"({low:g} to {high:g}) and was kept; if it stands for a missing value, name it in missing (--missing {value})"
+        f"({low:g} to {high:g}) and was kept; if it means a missing value, list it in missing (--missing {value})"
         for value in outside
     ]
 
 
 def _text(name: str, column: Unmarked, seen: list[Any]) -> Decision:
-    """A column that does not hold numbers."""
+    """The kind of a column that does not contain numbers."""
     if all(isinstance(cell, str | bool | np.bool_) for cell in seen) and {str(cell).lower() for cell in seen} in FLAGS:
         return _levels(name, Kind.FLAG, column), []
     odd = odd_text(name, seen)
     if odd is not None:
         return Column(name, Kind(odd[0]), used=False, why=odd[1]), []
     if not all(isinstance(cell, str | int | float | np.generic) for cell in seen):
-        return Column(name, Kind.TEXT, used=False, why=f"holds {type(seen[0]).__name__} values, not numbers"), []
+        return Column(
+            name, Kind.TEXT, used=False, why=f"values of type {type(seen[0]).__name__}, not numbers or text"
+        ), []
     distinct = len(set(map(level_key, seen)))
     kind, why = Kind.TEXT, f"text with {distinct} distinct values in {len(seen)} rows: too many for categories"
     if distinct == 1:
-        kind, why = Kind.CONSTANT, f"constant: {seen[0]!r} wherever observed"
+        kind, why = Kind.CONSTANT, f"constant: every observed value is {seen[0]!r}"
     elif distinct == len(seen):
-        kind, why = Kind.IDENTIFIER, "an identifier: text that differs in every row"
+        kind, why = Kind.IDENTIFIER, "identifier: text that differs in every row"
     elif distinct <= _most_categories(seen):
         return _levels(name, Kind.CATEGORY, column), []
     elif are_codes(seen):
-        kind, why = Kind.IDENTIFIER, "codes: digits with zeros before them, not amounts"
+        kind, why = Kind.IDENTIFIER, "codes: digits with leading zeros, not amounts"
     return Column(name, kind, used=False, why=why), []
 
 
 def _most_categories(seen: list[Any]) -> int:
-    """So many values make categories: each is in two rows or more, on average."""
+    """Maximum number of categories: each must occur in two rows or more on average."""
     return min(MOST_CATEGORIES, len(seen) // 2)
 
 
 def level_key(cell: Any, kind: str = Kind.CATEGORY) -> str:
-    """What tells the levels of a column apart: the text (1 for 1.0), for flags in whatever capitals."""
+    """The text that identifies a category (1 for 1.0); case is ignored for flags."""
     text = str(int(cell)) if isinstance(cell, float | np.floating) and float(cell).is_integer() else str(cell)
     return text.lower() if kind == Kind.FLAG else text
 
 
 def _levels(name: str, kind: Kind, column: Unmarked, levels: tuple[Any, ...] = ()) -> Column:
-    """Codes of the levels: those given, or those seen in alphabetical (for numbers: numerical) order."""
+    """Encode the levels: those given, or those that occur in alphabetical (for numbers: numerical) order."""
     spelling: dict[str, Any] = {level_key(level, kind): level for level in levels}
     if not levels:
         for cell in column.cells:
@@ -217,7 +222,7 @@ def _order(key: str) -> tuple[float, str]:
 
 
 def _as_told(name: str, column: Unmarked, decimal: str, told: ColumnSpec) -> Decision:
-    """A column that is used as the user, or the model, says."""
+    """Read a column as specified by the user or the model."""
     if told.kind == Kind.NUMBER:
         return _told_number(name, column, decimal, told)
     made = _levels(name, told.kind, column, told.levels)
@@ -226,21 +231,23 @@ def _as_told(name: str, column: Unmarked, decimal: str, told: ColumnSpec) -> Dec
     if unknown and not told.fixed:
         given = (" < " if told.kind == Kind.ORDERED else ", ").join(map(str, told.levels))
         raise InputError(
-            f"column {name!r}, row {unknown[0] + 1}: {column.cells[unknown[0]]!r} is not one of the values given "
-            f"({given}); add it to them, or to missing (--missing)"
+            f"column {name!r}, row {unknown[0] + 1}: {column.cells[unknown[0]]!r} is not one of the given values "
+            f"({given}); add it to them, or list it in missing (--missing)"
         )
     if unknown:
         words = sorted({str(column.cells[row]) for row in unknown})
-        shown = ", ".join(map(repr, words[:4])) + (", ..." if len(words) > 4 else "")
-        notes.append(f"column {name!r} has values unknown to the model ({shown}): taken as missing")
+        shown = some_of([repr(word) for word in words], 4)
+        notes.append(f"column {name!r} has values unknown to the model ({shown}): treated as missing")
     if told.fixed:
         return made, notes
     if told.kind == Kind.FLAG and len(made.categories) > 2:
-        raise InputError(f"column {name!r}: a flag has two values, and this has {len(made.categories)}; use 'category'")
+        raise InputError(
+            f"column {name!r}: a flag has two values, but this column has {len(made.categories)}; use 'category'"
+        )
     present = {code for code in made.values if not math.isnan(code)}
     if len(present) < 2:
         only = made.categories[int(present.pop())]
-        return Column(name, Kind.CONSTANT, used=False, why=f"constant: {only!r} wherever observed"), notes
+        return Column(name, Kind.CONSTANT, used=False, why=f"constant: every observed value is {only!r}"), notes
     return made, notes
 
 
@@ -252,8 +259,12 @@ def _told_number(name: str, column: Unmarked, decimal: str, told: ColumnSpec) ->
     if numbers.odd and not allowed:
         row = numbers.odd[0]
         more = f" (and {counted(len(numbers.odd) - 1, 'more cell')})" if len(numbers.odd) > 1 else ""
-        remedy = "--on-error missing takes such cells as missing" if told.fixed else "name it in missing (--missing)"
-        raise InputError(f"column {name!r}, row {row + 1}: {cells[row]!r} is not a number{more}; fix it, or {remedy}")
+        remedy = (
+            "use --on-error missing to treat such cells as missing" if told.fixed else "list it in missing (--missing)"
+        )
+        raise InputError(
+            f"column {name!r}, row {row + 1}: {cells[row]!r} is not a number{more}; correct it, or {remedy}"
+        )
     if not told.fixed:
         return _number(name, column, numbers, told=True)
     values, notes = numbers.values, []
@@ -268,15 +279,15 @@ def _told_number(name: str, column: Unmarked, decimal: str, told: ColumnSpec) ->
 
 
 def refuse_too_large(column: Column) -> None:
-    """Raise where a number is infinite, or so large that it can only stand for something else."""
+    """Raise ``InputError`` if a number is infinite or too large to be a measurement."""
     beyond = np.flatnonzero(np.abs(column.values) > LARGEST)
     if len(beyond):
         first = column.values[beyond[0]]
-        what = "infinite" if math.isinf(first) else f"{first:g} is too large"
+        what = f"{first:g} is {'infinite' if math.isinf(first) else 'too large'}"
         more = f" (and {len(beyond) - 1} more)" if len(beyond) > 1 else ""
-        raise InputError(f"column {column.name!r}, row {beyond[0] + 1}{more}: {what}; leave an unknown entry empty")
+        raise InputError(f"column {column.name!r}, row {beyond[0] + 1}{more}: {what}; leave unknown values empty")
 
 
 def left_out(column: Column, why: str, kind: Kind | None = None) -> Column:
-    """The column, not used for a reason that has nothing to do with its cells."""
+    """The column, marked as not used for the given reason."""
     return replace(column, used=False, why=why, kind=column.kind if kind is None else kind)

@@ -1,4 +1,4 @@
-"""The one decimal sign of a file, decided over all of its columns."""
+"""Detection of the decimal separator of a file, from all of its columns together."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from fusewise.tables.errors import InputError
 from fusewise.tables.grids import Cells
 from fusewise.tables.numbers import decimal_sign, plain_numbers
 
-#: A column has a say where at least this share of its cells can be read as numbers, in either convention.
+#: Columns are considered if at least this fraction of their cells can be read as numbers in either convention.
 LEAST_SHARE = 0.8
 
 REMEDY = "set decimal='.' or decimal=',' (--decimal)"
@@ -16,7 +16,7 @@ REMEDY = "set decimal='.' or decimal=',' (--decimal)"
 
 @dataclass(frozen=True)
 class Example:
-    """A cell that shows (or leaves open) how decimals are written."""
+    """A cell that shows, or leaves open, which decimal separator is used."""
 
     column: str
     row: int
@@ -27,17 +27,18 @@ class Example:
 
 
 def decide_decimal(columns: dict[str, Cells], separator: str | None) -> str:
-    """The sign before the decimals of all numbers of a file.
+    """The decimal separator of the numbers of a file.
 
     ``12.5``, ``0.125`` and ``1,234,567`` show a decimal point; ``12,5``, ``0,125`` and ``9.693,45`` a decimal comma.
-    ``1.234`` and ``1,234`` show neither: they could be a thousandth of what they seem. Where nothing else in the file
-    decides, a comma between the fields speaks for points, as does a whole number of four digits or more
-    in the same column for a decimal sign (nobody writes 1.234 and 5678 for thousands); else the user is asked.
+    ``1.234`` and ``1,234`` are ambiguous: the sign may separate thousands. If nothing else in the file decides, it is a
+    decimal separator if the same column has an integer of four digits or more without it (nobody writes both 1.234 and
+    5678 for thousands), and the decimal separator is a point if fields are separated by commas; otherwise an
+    ``InputError`` asks the user.
 
     Parameters
     ----------
-    columns : name -> cells, None where missing.
-    separator : between the fields; None where the file is not text.
+    columns : name -> cells, None if missing.
+    separator : field separator; None if the file is not text.
     """
     sure: dict[str, Example] = {}
     unsure: dict[str, Example] = {}
@@ -45,11 +46,11 @@ def decide_decimal(columns: dict[str, Cells], separator: str | None) -> str:
         for sign, example in _signs(name, cells, point_seen="." in sure).items():
             (unsure if sign.startswith("?") else sure).setdefault(sign, example)
     if len(sure) == 2:
-        raise InputError(f"the decimals are written in two ways: {sure['.']}, and {sure[',']}; {REMEDY}")
+        raise InputError(f"decimals are written in two ways: {sure['.']}, and {sure[',']}; {REMEDY}")
     if sure:
         return next(iter(sure))
     if unsure and separator != ",":
-        readings = [f"{example} is {_readings(example.text)}" for example in unsure.values()]
+        readings = [f"{example} may mean {_readings(example.text)}" for example in unsure.values()]
         raise InputError(f"{' and '.join(readings)}, and nothing in the file decides which; {REMEDY}")
     return "," if separator == ";" else "."
 
@@ -60,8 +61,8 @@ def _readings(text: str) -> str:
 
 
 def _signs(name: str, cells: Cells, *, point_seen: bool) -> dict[str, Example]:
-    """The first cell of a column for each sign, where the column holds numbers; "?." and "?,": thousands, perhaps."""
-    plain = plain_numbers(cells, ".") is not None  # such a column cannot show a comma: one cell with a point is enough
+    """The first cell of a numeric column for each sign; "?." and "?,": possibly a thousands separator."""
+    plain = plain_numbers(cells, ".") is not None  # so it has no decimal commas: one cell with a point is enough
     if plain and point_seen:
         return {}
     texts = [(row, cell) for row, cell in enumerate(cells, 1) if isinstance(cell, str)]

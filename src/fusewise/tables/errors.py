@@ -1,5 +1,5 @@
-"""The one exception for what is wrong with a user's table, file or option."""
+"""The error for invalid tables, files and options."""
 
 
 class InputError(ValueError):
-    """Something in the user's input is at fault; one line says what, where (row, column) and what to do."""
+    """The user's input is invalid; the message says what is wrong, where (row, column) and what to do."""

@@ -1,4 +1,4 @@
-"""The cells of a table as a file holds them, before anything is decided about its columns."""
+"""The cells of a table as in its file, before the kinds of its columns are decided."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ READABLE = "a table: CSV, TSV, Parquet, Feather/Arrow, Excel, JSON lines or SQLi
 
 @dataclass(frozen=True)
 class Dialect:
-    """How a text file separates its fields and writes its decimals."""
+    """Field separator and decimal separator of a text file."""
 
     separator: str = ","
     decimal: str = "."
@@ -30,14 +30,14 @@ class Dialect:
 
 @dataclass(frozen=True, eq=False)
 class Grid:
-    """The cells of a table as they stand in the file.
+    """The cells of a table as in its file.
 
     Attributes
     ----------
-    written : name of each column -> its cells, None where the file itself has no value.
-    separator : between the fields of a text file; None for other formats.
-    levels : columns that the file itself declares as ordered -> their levels, the lowest first.
-    notes : what was assumed in reading the file.
+    written : column names -> cells, None if the file has no value.
+    separator : field separator of a text file; None for other formats.
+    levels : columns that the file declares as ordered -> their levels, lowest first.
+    notes : assumptions made while reading the file.
     """
 
     written: dict[str, Cells]
@@ -59,7 +59,7 @@ def as_cells(values: Sequence[Any]) -> Cells:
 
 
 def by_column(source: str, header: Sequence[Any], rows: Sequence[Sequence[Any]]) -> dict[str, Cells]:
-    """Rows of cells as named columns; duplicate names are refused."""
+    """Convert rows to named columns; raise ``InputError`` if a name occurs twice."""
     names = ["" if name is None else str(name).strip() for name in header]
     refuse_duplicates(source, names)
     columns = zip(*rows, strict=True) if rows else ((),) * len(names)
@@ -67,21 +67,20 @@ def by_column(source: str, header: Sequence[Any], rows: Sequence[Sequence[Any]])
 
 
 def refuse_duplicates(source: str, names: list[str]) -> None:
-    """Raise where two columns have the same name."""
+    """Raise ``InputError`` if two columns have the same name."""
     twice = sorted(name for name, count in Counter(names).items() if count > 1)
     if twice:
         where = ", ".join(str(k + 1) for k, name in enumerate(names) if name == twice[0])
-        remedy = "give the table a header" if all(name.isdecimal() for name in names) else "rename them"
+        advice = "add a header line" if all(name.isdecimal() for name in names) else "rename them"
         shown = some_of([repr(name) for name in twice])
-        raise InputError(f"{source!r} has duplicate column names: {shown} ({twice[0]!r} is columns {where}); {remedy}")
+        raise InputError(f"{source!r} has duplicate column names: {shown} ({twice[0]!r}: columns {where}); {advice}")
 
 
 def find_column(names: Mapping[str, object], name: str, option: str) -> str:
-    """The column that a user names, or an error that lists the columns of the table."""
+    """Check that a column exists; the error lists the existing columns and suggests the closest name."""
     if name in names:
         return name
     known = list(names)
     close = difflib.get_close_matches(name, known, n=1)
-    shown = ", ".join(known[:12]) + (f", ... ({len(known)} in all)" if len(known) > 12 else "")
     meant = f" (did you mean {close[0]!r}?)" if close else ""
-    raise InputError(f"{option} {name!r}: the table has no such column{meant}; it has {shown}")
+    raise InputError(f"{option}: the table has no column {name!r}{meant}; it has {some_of(known, 12)}")

@@ -1,14 +1,14 @@
-"""What stands for a missing value, and when such a word is a value of its own.
+"""Markers of missing values, and the cases in which such a word is a category.
 
-A marker made of letters can be one of a column's own levels: ``None`` among kinds of air bags, ``none`` among answers,
-``NA`` among country codes. It stays a level if three things hold:
+A marker made of letters can be a category of its column: ``None`` among kinds of air bags, ``none`` among answers,
+``NA`` among country codes. It is kept as a category if three conditions hold:
 
-1. The column is text otherwise, and the same word marks no missing value in a column of numbers, flags or dates.
-2. ``none`` and ``nil``: the file marks missing values in another way too (such as empty cells), or the word fills at
-   least a twentieth of the column's cells. Any other marker: the file marks missing values in another way too, and the
-   marker looks like the other levels: three or more of them, all of its length and its capitals (``NA`` among ``DE``,
-   ``US``, ``FR``), or signs only (``-`` beside ``+``).
-3. The user has not named it as a marker.
+1. The column contains text otherwise, and the word is not a marker in a column of numbers, flags or dates.
+2. ``none`` and ``nil``: the file also has other markers (such as empty cells), or the word is in at least 5% of the
+   column's cells. Any other marker: the file also has other markers, and this one looks like the other categories:
+   three or more of them, of the same length and case (``NA`` among ``DE``, ``US``, ``FR``), or signs only (``-`` with
+   ``+``).
+3. The user has not listed it as a marker.
 """
 
 from __future__ import annotations
@@ -20,27 +20,27 @@ from typing import Any
 
 from fusewise.tables.grids import Cells, as_cells
 
-#: Markers in any mixture of capitals, blanks around them ignored. Spreadsheet errors are among them.
+#: Markers of a missing value, including spreadsheet errors; case and surrounding spaces are ignored.
 MARKERS = frozenset(
     {"", "na", "n/a", "n.a.", "nan", "nat", "null", "(null)", "none", "nil", "?", "-", "--", "---", ".", "..", "<na>",
      "\\n", "#n/a", "#n/a n/a", "#na", "#null!", "#div/0!", "#value!", "#ref!", "#num!", "#name?"}
 )  # fmt: skip
 
-#: Markers that are words, and so likelier to be levels.
+#: Markers that are words, and therefore more likely to be categories.
 WORDS = frozenset({"none", "nil"})
 
 LONGEST = max(map(len, MARKERS))
 
-#: A word that fills this share of a column is one of its levels even if nothing else in the file is missing.
+#: A word in this fraction of a column is a category even if nothing else in the file is missing.
 LEAST_SHARE = 0.05
 
-#: Levels that a short marker must look like before it is taken for one of them.
+#: Minimum number of similar categories for a short marker to be one of them.
 LEAST_ALIKE = 3
 
 
 def marker_of(text: str) -> str | None:
-    """The marker that a cell is; None for a value."""
-    # The length first: most cells of a wide table need no further look. "Na" is sodium.
+    """The marker in a cell, in lower case; None if the cell is a value."""
+    # The length is checked first, which is faster for most cells. "Na" is sodium.
     if len(text) > LONGEST or text == "Na":
         return None
     lower = text.lower()
@@ -49,13 +49,13 @@ def marker_of(text: str) -> str | None:
 
 @dataclass(frozen=True, eq=False)
 class Unmarked:
-    """A column without its markers.
+    """A column with its markers removed.
 
     Attributes
     ----------
-    cells : stripped of blanks; None where missing.
-    markers : how often each marker occurs, as it is written; "" for empty cells.
-    told : those of them that the user named.
+    cells : without surrounding spaces; None if missing.
+    markers : count of each marker as written; "" for empty cells.
+    told : markers listed by the user.
     """
 
     cells: Cells
@@ -64,12 +64,12 @@ class Unmarked:
 
 
 def unmark(written: Cells, told: Collection[str] = (), levels: Collection[str] = ()) -> Unmarked:
-    """Take the markers out of a column.
+    """Replace the markers in a column by None.
 
     Parameters
     ----------
-    told : markers that the user named, as text; a number matches a cell of the same value.
-    levels : words that are values, though they look like markers.
+    told : markers listed by the user, as text; a number matches a cell of the same value.
+    levels : words that are categories, although they look like markers.
     """
     markers: Counter[str] = Counter()
     numbers = {float(marker) for marker in told if _is_float(marker)}
@@ -105,12 +105,12 @@ def _is_float(value: Any) -> bool:
 
 
 def own_levels(column: Unmarked, elsewhere: Collection[str], in_numbers: Collection[str]) -> list[str]:
-    """The markers of a text column that are levels of its own; see the top of this module.
+    """The markers of a text column that are categories; see the rules in the module docstring.
 
     Parameters
     ----------
     elsewhere : all markers of the file.
-    in_numbers : markers of its columns of numbers, flags and dates.
+    in_numbers : markers in its columns of numbers, flags and dates.
     """
     values = [cell for cell in column.cells if cell is not None]
     if not values or not all(isinstance(cell, str) for cell in values):

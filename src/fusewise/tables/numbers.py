@@ -1,4 +1,4 @@
-"""Numbers as people write them: currencies, percent, units, thousands separators, parentheses, decimal commas."""
+"""Reading numbers with currencies, percent signs, units, thousands separators, parentheses and decimal commas."""
 
 from __future__ import annotations
 
@@ -8,30 +8,28 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from fusewise.kernels.types import Floats
 from fusewise.tables.grids import Cells, as_cells
-
-Floats = npt.NDArray[np.float64]
 
 CODES = "AUD|BRL|CAD|CHF|CNY|CZK|DKK|EUR|GBP|HKD|HUF|INR|JPY|KRW|MXN|NOK|NZD|PLN|RUB|SEK|SGD|TRY|USD|ZAR"
 CURRENCY = rf"(?:[^\W\d_]{{0,3}}[$€£¥₹₽₩₺₴₫฿¢₪₦₱]|{CODES}|[Kk]r\.?|Fr\.)"
-#: One word after the number: kg, km/h, °C, m2, %; no digits but an exponent 2 or 3, so codes such as 4x4 do not match.
+#: One word after the number: kg, km/h, °C, m2, %; without digits except an exponent 2 or 3, to exclude codes like 4x4.
 UNIT = r"(?:[^\W\d_]|[%‰°\"€$£¥])(?:[^\d\s;:<>=()]{0,11}?(?:m[23]|\^[23])|[^\d\s;:<>=()]{0,11})|m[23]"
 
-#: Characters that are written in several ways, as one.
+#: Variants of spaces, apostrophes and minus signs -> the plain character.
 ALIKE = str.maketrans(
     {"\u00a0": " ", "\u2009": " ", "\u202f": " ", "\u2007": " ", "’": "'", "´": "'", "−": "-", "–": "-"}
 )
 
 INFINITE = re.compile(r"[-+]?inf(inity)?", re.I)
 
-#: At least half of a column's numbers must carry a unit for it to be one; below, it is a stray word.
+#: Minimum fraction of a column's numbers that must have a unit for it to be the unit of the column.
 LEAST_UNIT_SHARE = 0.5
 
 
 def _body(decimal: str, group: str) -> str:
-    """Digits in groups of three (or, as in India, of two before the last three) or in one run, then decimals."""
+    """Pattern of digits, ungrouped or in groups of three (in India, of two before the last three), and decimals."""
     grouped = rf"[1-9]\d{{0,2}}(?:(?P<g>[{group} '])\d{{3}})(?:(?P=g)\d{{3}})*|[1-9]\d?(?:,\d{{2}})+,\d{{3}}"
     whole = grouped if group == "," else grouped.partition("|")[0]
     return rf"(?P<body>(?:(?:{whole}|\d+)(?:{decimal}\d*)?|{decimal}\d+)(?:[eE][-+]?\d+)?)"
@@ -44,11 +42,11 @@ def _number(body: str) -> re.Pattern[str]:
 
 NUMBER = {".": _number(_body(r"\.", ",")), ",": _number(_body(",", r"\."))}
 
-#: Whatever might be a number in either convention, to see how its decimals are written.
+#: Anything that may be a number in either convention, to detect its decimal separator.
 LOOSE = _number(r"(?P<body>[\d.,' ]*\d[\d.,' ]*(?:[eE][-+]?\d+)?)")
 UNSURE = re.compile(r"[1-9]\d{0,2}[.,]\d{3}")
 
-#: Plain numbers, whose decimal sign is seen without parsing them in both conventions.
+#: Plain numbers, whose decimal separator is clear without parsing them in both conventions.
 WHOLE = re.compile(r"[-+]?\d+")
 SURE = re.compile(r"[-+]?(?:\d*[.,](?:\d\d?|\d{4,})|0?[.,]\d+)(?:[eE][-+]?\d+)?")
 
@@ -59,10 +57,10 @@ class Numbers:
 
     Attributes
     ----------
-    values : NaN where missing, and where a cell is not a number.
+    values : NaN if a cell is missing or not a number.
     odd : rows of the cells that are not numbers.
-    bare : how many numbers stand alone, without a unit.
-    affix : what stands before and after each number: a currency, a unit, a percent sign.
+    bare : count of numbers without a unit.
+    affix : text before and after each number: a currency, a unit or a percent sign.
     """
 
     values: Floats
@@ -72,7 +70,7 @@ class Numbers:
 
 
 def read_numbers(cells: Cells, decimal: str) -> Numbers:
-    """Read the cells of a column (None: missing) as numbers with the given decimal sign."""
+    """Read the cells of a column (None: missing) as numbers with the given decimal separator."""
     values = plain_numbers(cells, decimal)
     if values is not None:
         return Numbers(values, [], len(cells))
@@ -80,7 +78,7 @@ def read_numbers(cells: Cells, decimal: str) -> Numbers:
     parsed = [known[cell] if isinstance(cell, str) else _native(cell) for cell in cells]
     units = Counter(unit_of(found[1]) for found in parsed if found is not None)
     unit = _common_unit(units)
-    # Beside amounts in kg a bare number is one too; beside percentages it might be a share.
+    # A number without a unit among others in kg is also in kg; among percentages it may be a fraction.
     accepted = {unit} if unit == "%" else {unit, ""}
     values, odd = np.full(len(cells), np.nan), []
     for row, (cell, found) in enumerate(zip(cells, parsed, strict=True)):
@@ -93,7 +91,7 @@ def read_numbers(cells: Cells, decimal: str) -> Numbers:
 
 
 def _common_unit(units: Counter[str]) -> str:
-    """The unit of a column: that of at least half of its numbers, or a currency, if it is the only one."""
+    """The unit of a column: that of at least half of its numbers, or its only currency."""
     named = [(count, unit) for unit, count in units.items() if unit]
     count, unit = max(named, default=(0, ""))
     alone = len(named) == 1 and re.fullmatch(CURRENCY, unit)
@@ -101,7 +99,7 @@ def _common_unit(units: Counter[str]) -> str:
 
 
 def plain_numbers(cells: Cells, decimal: str) -> Floats | None:
-    """All cells at once, where they are plain numbers; None where one is not."""
+    """All cells as floats if they are plain numbers; otherwise None."""
     try:
         if decimal == ",":
             if any(isinstance(cell, str) and "." in cell for cell in cells):
@@ -110,7 +108,7 @@ def plain_numbers(cells: Cells, decimal: str) -> Floats | None:
         values = cells.astype(np.float64)
     except (TypeError, ValueError):
         return None
-    # Python reads 1_000 as a number; people do not.
+    # Python accepts 1_000 as a number, but it rarely is one in a table.
     return None if any(isinstance(cell, str) and "_" in cell for cell in cells) else values
 
 
@@ -118,7 +116,7 @@ Found = tuple[float, tuple[str, str]]
 
 
 def _native(cell: Any) -> Found | None:
-    """A cell that is not text: a number of the file itself."""
+    """The number in a cell that is not text; None if it is not a number."""
     if cell is None or isinstance(cell, bool | np.bool_):
         return None
     try:
@@ -128,7 +126,7 @@ def _native(cell: Any) -> Found | None:
 
 
 def _parse(text: str, decimal: str) -> Found | None:
-    """A number and what stands before and after it; None for anything else."""
+    """Parse a number and the text before and after it; None if it is not a number."""
     text = text.strip().translate(ALIKE)
     if INFINITE.fullmatch(text):
         return float(text), ("", "")
@@ -142,13 +140,13 @@ def _parse(text: str, decimal: str) -> Found | None:
 
 
 def unit_of(affix: tuple[str, str]) -> str:
-    """What tells units apart: not blanks, nor the s of a plural."""
+    """The unit as text, without spaces and the s of a plural."""
     unit = (affix[0] + affix[1]).replace(" ", "")
     return unit[:-1] if len(unit) > 3 and unit.endswith("s") else unit
 
 
 def decimal_sign(text: str) -> str | None:
-    """Which sign a number has before its decimals: "." or ","; "" for neither, "?" for either; None: not a number."""
+    """The decimal separator of a number: "." or ","; "" if it has none, "?" if ambiguous; None: not a number."""
     if WHOLE.fullmatch(text):
         return ""
     if SURE.fullmatch(text):

@@ -1,4 +1,4 @@
-"""What a user says of a table beforehand: which columns, what they are, how cells are written."""
+"""The user's options for reading a table: which columns to use, their kinds, and the format of cells."""
 
 from __future__ import annotations
 
@@ -16,13 +16,12 @@ from fusewise.tables.markers import unmark
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """What a user says of a table; the first seven as for ``read_table``.
+    """Options for reading a table; see ``read_table`` for the first six.
 
     Attributes
     ----------
-    only : the columns to use, by name; empty: all.
-    names, labels : the columns that name the rows and that hold known classes; "none" or False: there is none; None:
-        found by their names.
+    only : names of the columns to use; empty: all.
+    names, labels : columns with the row names and the known classes; "none" or False: there is none; None: detected.
     """
 
     sheet: str | int | None = None
@@ -37,7 +36,7 @@ class ReadOptions:
 
 
 def as_spec(name: str, kind: str | Sequence[Any]) -> ColumnSpec:
-    """What a user says of a column: a kind, or the levels of an ordered one."""
+    """Convert the user's description of a column: a kind, or the levels of an ordered column."""
     if not isinstance(kind, str):
         levels = tuple(kind)
         if len({level_key(level) for level in levels}) < max(2, len(levels)):
@@ -49,7 +48,7 @@ def as_spec(name: str, kind: str | Sequence[Any]) -> ColumnSpec:
 
 
 def specs_of(grid: Grid, kinds: Mapping[str, ColumnSpec]) -> dict[str, ColumnSpec]:
-    """What is known of columns beforehand: what the user says, and else the order that the file declares."""
+    """Specifications of columns by the user, or else by the file (ordered columns)."""
     for name in kinds:
         find_column(grid.written, name, "kinds or --number, --category, --ordered")
     told = {name: ColumnSpec(Kind.ORDERED, tuple(levels)) for name, levels in grid.levels.items()} | dict(kinds)
@@ -60,7 +59,7 @@ def specs_of(grid: Grid, kinds: Mapping[str, ColumnSpec]) -> dict[str, ColumnSpe
 
 
 def _natural_levels(name: str, grid: Grid) -> tuple[Any, ...]:
-    """The levels of a column told to be ordered without them: as the file declares, or as numbers grow."""
+    """Levels of an ordered column that were not given: as declared by the file, or in numerical order."""
     if name in grid.levels:
         return tuple(grid.levels[name])
     levels = {level_key(cell) for cell in unmark(grid.written[name]).cells if cell is not None}
@@ -69,18 +68,20 @@ def _natural_levels(name: str, grid: Grid) -> tuple[Any, ...]:
     except ValueError:
         shown = some_of(sorted(levels), 6)
         raise InputError(
-            f"column {name!r} is to be ordered, but its order is not given ({shown}): list its levels, the lowest "
+            f"column {name!r} is ordered, but the order of its values is not given ({shown}): list them, lowest "
             f"first, in kinds (--ordered '{name}:low<mid<high')"
         ) from None
 
 
 def left_out_of(grid: Grid, asked: ReadOptions) -> dict[str, str]:
-    """Columns that the user does not want, and why they are not used."""
-    left = {find_column(grid.written, name, "ignore or --drop"): "left out, as asked" for name in asked.ignore}
+    """Columns excluded by the user, and the reason to report."""
+    left = {
+        find_column(grid.written, name, "ignore or --drop"): "excluded with ignore (--drop)" for name in asked.ignore
+    }
     if asked.only:
         only = set()
-        for name in asked.only:  # several names with commas between them, unless a column is called so
+        for name in asked.only:  # several names separated by commas, unless a column has that name
             parts = [name] if name in grid.written else [part.strip() for part in name.split(",")]
             only |= {find_column(grid.written, part, "--columns") for part in parts}
-        left |= {name: "not among the columns asked for" for name in grid.written if name not in only | left.keys()}
+        left |= {name: "not listed in --columns" for name in grid.written if name not in only | left.keys()}
     return left

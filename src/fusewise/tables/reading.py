@@ -1,4 +1,4 @@
-"""``read_table``: the one door from a file to a typed table, for Python and for the command line."""
+"""``read_table``: reads a file as a table with typed columns, for Python and the command line."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ from fusewise.tables.text import read_text
 
 @dataclass(frozen=True, eq=False)
 class Reading:
-    """A table as it was read.
+    """A table as read from a file.
 
     Attributes
     ----------
-    path : of the file, as given.
-    columns : how each column of the file was read.
-    cells : name -> cells, None where missing.
-    written : the same cells as they stand in the file, to be handed back unchanged.
-    dialect : how the file writes numbers; results are written the same way.
-    notes : what was assumed, and what looks suspicious.
-    names_column, labels_column : the columns that name the rows and hold known classes; None where there is none.
+    path : the file, as given.
+    columns : the columns of the file and how they were read.
+    cells : column names -> cells, None if missing.
+    written : the same cells exactly as in the file, to be written back unchanged.
+    dialect : separators of the file; results are written the same way.
+    notes : assumptions made while reading it, and suspicious values.
+    names_column, labels_column : columns with the row names and the known classes; None if there is none.
     """
 
     path: Path
@@ -55,14 +55,14 @@ class Reading:
 
     @property
     def used(self) -> list[Column]:
-        """The columns to cluster by; at least one, or an error that says why not for each."""
+        """The columns used for clustering; raise ``InputError`` with the reason for each column if there is none."""
         used = [column for column in self.columns if column.used]
         if used:
             return used
         if all(cell is None for cells in self.cells.values() for cell in cells):
-            raise InputError(f"every entry of {str(self.path)!r} is missing")
+            raise InputError(f"all values of {str(self.path)!r} are missing")
         reasons = [f"\n  {column.name}: {column.why}" for column in self.columns[:12]]
-        raise InputError(f"no column of {str(self.path)!r} can be used to cluster by" + "".join(reasons))
+        raise InputError(f"no column of {str(self.path)!r} can be used for clustering:" + "".join(reasons))
 
     @property
     def names(self) -> Cells:
@@ -71,7 +71,7 @@ class Reading:
 
     @cached_property
     def frame(self) -> Any:
-        """The columns that are used, as a pandas frame.
+        """The columns that are used, as a pandas DataFrame.
 
         Numbers are float64, categories ``category``, ordered ones an ordered ``category``, flags ``boolean``; missing
         values are NaN or NA.
@@ -79,7 +79,7 @@ class Reading:
         try:
             import pandas as pd
         except ImportError as error:
-            raise InputError('a frame needs pandas: pip install "fusewise[frames]"') from error
+            raise InputError('a data frame needs pandas: pip install "fusewise[frames]"') from error
         columns = {column.name: _typed(column) for column in self.columns if column.used}
         return pd.DataFrame(columns, index=pd.RangeIndex(self.n_rows))
 
@@ -105,31 +105,31 @@ def read_table(
     kinds: Mapping[str, str | Sequence[Any]] | None = None,
     ignore: Iterable[str] = (),
 ) -> Reading:
-    r"""Read a table, decide what each of its columns is, and say why.
+    r"""Read a table and decide the kind of each column.
 
     Parameters
     ----------
     path : CSV, TSV or text separated by semicolons or pipes, Parquet, Feather/Arrow, Excel, JSON lines or SQLite
         (``file.db::table``), also compressed (gz, xz, bz2, zip, zst); ``-`` is standard input.
-    sheet : of an Excel file: its name, or its number from 1. Needed where several sheets have cells.
-    sep : separator of a text file. By default it is found from the file.
-    decimal : "." or ",". By default it is found from all columns of the file together; where ``1.234`` could be 1.234
-        or 1234 and nothing decides, an error asks for it.
-    missing : further markers of missing values, such as ``-99`` or ``"unknown"``.
+    sheet : sheet of an Excel file: its name, or its number from 1. Required if several sheets are not empty.
+    sep : field separator of a text file. Detected by default.
+    decimal : decimal separator, "." or ",". Detected by default from all columns of the file together; if ``1.234`` may
+        mean 1.234 or 1234 and nothing decides which, an error asks for it.
+    missing : additional markers of missing values, such as ``-99`` or ``"unknown"``.
     kinds : name of a column -> its kind ("number", "category", "flag", ...; see ``Kind``), or the list of levels of an
-        ordered column, the lowest first.
-    ignore : columns to leave out.
+        ordered column, lowest first.
+    ignore : columns that are not used.
 
     Returns
     -------
     Reading
-        Its ``frame`` has the columns that are used; ``columns`` says of every column of the file its ``name``, its
-        ``kind``, whether it is ``used``, and ``why``; ``notes`` says what was assumed and what looks suspicious.
+        ``frame`` has the columns that are used; ``columns`` describes every column of the file: its ``name``, its
+        ``kind``, whether it is ``used``, and ``why``; ``notes`` lists assumptions and suspicious values.
 
     Raises
     ------
     InputError
-        One line that says what is wrong, where (row, column), and what to do.
+        If the file cannot be read; the message says what is wrong, where (row, column), and what to do.
 
     Examples
     --------
@@ -147,24 +147,24 @@ def read_table(
 
 
 def read_grid(path: str | Path, sheet: str | int | None = None, sep: str | None = None) -> Grid:
-    """The cells of a file, whatever its format; at least one row."""
+    """Read the cells of a file of any supported format; raise ``InputError`` if it has no rows."""
     source = open_source(path)
     reader = reader_of(source)
     if reader is not None:
         grid = read_binary(source, *reader, sheet)
     elif sheet is not None or source.part is not None:
         what = f"sheet (--sheet) {sheet!r}" if sheet is not None else f"'::{source.part}'"
-        raise InputError(f"{what}: {source.name!r} is a text file, and has neither sheets nor tables")
+        raise InputError(f"{what}: {source.name!r} is a text file, which has neither sheets nor tables")
     else:
         grid = read_text(source, sep)
     if grid.n_rows == 0:
         header = some_of([repr(name) for name in grid.written])
-        raise InputError(f"{source.name!r} has a header ({header}) and no rows below it")
+        raise InputError(f"{source.name!r} has a header ({header}) but no rows")
     return grid
 
 
 def read(path: str | Path, asked: ReadOptions, grid: Grid | None = None) -> Reading:
-    """Read a table as asked; see ``read_table``. Its cells may be given, where they were read before."""
+    """Read a table with the given options; see ``read_table``. `grid`: its cells, if they were read before."""
     if asked.decimal not in (None, ".", ","):
         raise InputError(f"decimal (--decimal) must be '.' or ',', got {asked.decimal!r}")
     grid = read_grid(path, asked.sheet, asked.sep) if grid is None else grid
@@ -185,10 +185,10 @@ def read(path: str | Path, asked: ReadOptions, grid: Grid | None = None) -> Read
         decided[name] = left_out(decided[name][0], left[name]), []
     if names is not None:
         kind = Kind.DATE if decided[names][0].kind == Kind.DATE else Kind.IDENTIFIER
-        decided[names] = left_out(decided[names][0], "names the rows", kind), []
+        decided[names] = left_out(decided[names][0], "row names", kind), []
     if labels is not None:
-        how = "" if classes else ", recognised by the column's name"
-        why = f"known classes{how}: to score against, never to fit"
+        how = "" if classes else ", recognised by the name of the column"
+        why = f"known classes{how}: used only to score the result"
         decided[labels] = left_out(decided[labels][0], why, Kind.LABEL), []
     columns = tuple(column for column, _ in decided.values())
     for column in columns:
@@ -207,7 +207,7 @@ def _unmarked(written: Cells, missing: Sequence[str], told: ColumnSpec | None) -
 
 
 def _votes(told: ColumnSpec | None) -> bool:
-    """Whether a column has a say in the decimal sign of the file."""
+    """Whether a column is used to detect the decimal separator of the file."""
     return told is None or told.kind == Kind.NUMBER
 
 
@@ -215,7 +215,7 @@ def _put_levels_back(
     grid: Grid, drafts: dict[str, Unmarked], decided: dict[str, Decision], decimal: str, missing: Sequence[str],
     told: Mapping[str, ColumnSpec], left: dict[str, str],
 ) -> None:  # fmt: skip
-    """Decide again on text columns in which a marker is a level of its own; `drafts` and `decided` are changed."""
+    """Decide again on text columns in which a marker is a category; `drafts` and `decided` are modified."""
     everywhere = {word for draft in drafts.values() for word in draft.markers}
     valued = {name for name, (column, _) in decided.items() if column.kind in (Kind.NUMBER, Kind.FLAG, Kind.DATE)}
     in_values = {word for name in valued for word in drafts[name].markers}
@@ -227,7 +227,6 @@ def _put_levels_back(
         column, notes = decide(name, again, decimal, told.get(name)) if levels else decided[name]
         if levels and column.used:
             words = some_of([f"{word!r} ({counted(drafts[name].markers[word], 'cell')})" for word in levels])
-            notes.append(
-                f"column {name!r}: {words} was kept as one of its values; name it in missing (--missing) if not"
-            )
+            advice = "if it means a missing value, list it in missing (--missing)"
+            notes.append(f"column {name!r}: {words} was kept as a category; {advice}")
             drafts[name], decided[name] = again, (column, notes)

@@ -1,4 +1,4 @@
-"""Another table, read and encoded as the one a model was fitted to."""
+"""Encoding of a new table in the same way as the table a model was fitted to."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from fusewise.kernels.words import counted
+from fusewise.kernels.words import counted, some_of
 from fusewise.tables.column_kinds import Column, Kind
 from fusewise.tables.deciding import ColumnSpec
 from fusewise.tables.encoding import Block, Encoding, indicators
@@ -22,7 +22,7 @@ from fusewise.tables.reading import Reading, read, read_grid
 
 @dataclass(frozen=True)
 class Known:
-    """A column as it was at the fit: its kind, its levels, and the words that stood for missing values."""
+    """A column as it was when the model was fitted: its kind, its levels and its additional markers."""
 
     name: str
     kind: Kind
@@ -34,12 +34,12 @@ class Known:
     unit: str | None = None
 
     def told(self, on_error: Literal["raise", "missing"]) -> ColumnSpec:
-        """How to read the column in another table."""
+        """How to read the column in a new table."""
         return ColumnSpec(self.kind, tuple(self.categories), fixed=True, on_error=on_error, missing=tuple(self.missing))
 
 
 def as_extra(encoding: Encoding, table: Reading) -> dict[str, Any]:
-    """What a model file must say of the table besides the model, in plain JSON values."""
+    """The encoding of the table as plain JSON values, to be saved with the model."""
     columns = [
         {
             "name": block.column.name,
@@ -67,33 +67,33 @@ def recode(
     asked: ReadOptions,
     on_error: Literal["raise", "missing"] = "raise",
 ) -> tuple[Reading, Encoding]:
-    """Read a table and encode it as at the fit; the reading's notes say what did not match.
+    """Read a table and encode it as in the fit, with notes on what did not match.
 
-    A column that is not in the table, and a category that was not there at the fit, count as missing.
+    Columns that are not in the table, and categories that did not occur in the fit, count as missing.
 
     Parameters
     ----------
-    model : the fitted estimator; its names of features serve where `extra` says nothing of columns.
-    extra : what ``as_extra`` said at the fit.
-    path : the other table.
-    asked : what the user says of it.
-    on_error : whether a cell that is not a number in a column of numbers is an error, or a missing value.
+    model : the fitted estimator; its feature names are used if `extra` does not describe the columns.
+    extra : the result of ``as_extra`` from the fit.
+    path : the new table.
+    asked : the user's options for reading it.
+    on_error : whether a cell that is not a number in a numeric column is an error, or a missing value.
     """
     grid = read_grid(path, asked.sheet, asked.sep)
     known = _known(model, extra, path, grid, asked)
     here = [column for column in known if column.name in grid.written]
     if not here:
-        shown = ", ".join(repr(column.name) for column in known[:8]) + (", ..." if len(known) > 8 else "")
-        raise InputError(f"{str(path)!r} has none of the columns of the model: {shown}")
+        shown = some_of([repr(column.name) for column in known])
+        raise InputError(f"{str(path)!r} has none of the model's columns: {shown}")
     told = {column.name: column.told(on_error) for column in here}
-    # The other columns have no say in how numbers are written.
+    # Other columns must not influence how numbers are read.
     table = read(path, replace(asked, kinds=told, only=list(told), names=False, labels=False), grid)
     read_here = {column.name: column for column in table.columns}
     blocks, absent = [], []
     for column in known:
         made = read_here.get(column.name) if column.name in told else None
         if made is None:
-            absent.append(f"column {column.name!r} is not in the table: taken as missing")
+            absent.append(f"column {column.name!r} is not in the table: treated as missing")
             empty = np.full(table.n_rows, np.nan)
             made = Column(column.name, column.kind, empty, tuple(column.categories))
         _refuse_other_units(column, made)
@@ -103,19 +103,19 @@ def recode(
 
 
 def _refuse_other_units(known: Known, column: Column) -> None:
-    """Raise where numbers are in another unit than at the fit; a bare number may be in kg, but not in percent."""
+    """Raise ``InputError`` if the unit differs from the fit; numbers without a unit match any unit except percent."""
     unit = unit_of(column.affix)
     if known.unit is None or unit == known.unit or np.isnan(column.values).all():
         return
     if "%" in (unit, known.unit) or (unit and known.unit):
         raise InputError(
-            f"column {column.name!r} has {_in(unit)} here, and had {_in(known.unit)} when the model was fitted: "
+            f"column {column.name!r} contains {_in(unit)}, but contained {_in(known.unit)} when the model was fitted: "
             "convert them"
         )
 
 
 def _in(unit: str) -> str:
-    return f"numbers in {unit}" if unit else "bare numbers"
+    return f"numbers in {unit}" if unit else "numbers without a unit"
 
 
 def _known(model: Any, extra: dict[str, Any], path: str | Path, grid: Grid, asked: ReadOptions) -> list[Known]:
@@ -128,13 +128,13 @@ def _known(model: Any, extra: dict[str, Any], path: str | Path, grid: Grid, aske
 
 
 def _names(model: Any, path: str | Path, grid: Grid, asked: ReadOptions) -> list[str]:
-    """Columns of a model that was saved from Python: by name where it has names, else the numbers in their order."""
+    """Columns of a model saved from Python: by name if it has feature names, else the numeric columns in order."""
     names = getattr(model, "feature_names_in_", None)
     if names is not None:
         return [str(name) for name in names]
     numbers = [column.name for column in read(path, asked, grid).used if column.kind == Kind.NUMBER]
     needed = getattr(model, "n_features_in_", 0)
     if len(numbers) != needed:
-        has = f"{str(path)!r} has {counted(len(numbers), 'column')} of numbers"
-        raise InputError(f"the model has {counted(needed, 'feature')} without names, and {has}")
+        has = f"{str(path)!r} has {counted(len(numbers), 'numeric column')}"
+        raise InputError(f"the model has {counted(needed, 'unnamed feature')}, but {has}")
     return numbers

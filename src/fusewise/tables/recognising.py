@@ -1,4 +1,4 @@
-"""Honest rules for columns that look like values and are not: identifiers, postcodes, telephone numbers, dates."""
+"""Detection of columns that are not measurements: identifiers, postcodes, telephone numbers, dates."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from fusewise.tables.numbers import Floats
+from fusewise.kernels.types import Floats
 
 ROW_NAMES = re.compile(
     r"|index|unnamed: 0|rows?|samples?|subject|patient|participant|respondent"
@@ -34,70 +34,70 @@ PHONE = re.compile(r"(\+|00)\d[\d ()/.-]{6,18}\d|\(?0?\d{2,5}\)?[ /.-]\d{3,4}[ .
 CODE = re.compile(r"0\d+")
 DIGITS = re.compile(r"\d+")
 
-#: Rows from which on a column that counts them is taken for a count.
+#: Minimum number of rows for a column that counts them to be recognised.
 LEAST_COUNTED = 20
 
-#: Digits from which on whole numbers of one length that never repeat are identifiers (account numbers, ISBN).
+#: Minimum number of digits for integers of equal length without repeats to be identifiers (account numbers, ISBN).
 LONG_CODE = 10
 
 Test = Callable[[Any], bool]
 
 
 def words_of(name: str) -> str:
-    """A column's name in lower case, its parts separated by single blanks: zipCode, ZIP_CODE -> zip code."""
+    """A column's name in lower case, its parts separated by single spaces: zipCode, ZIP_CODE -> zip code."""
     parted = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)
     return re.sub(r"[\s_.\-/:]+", " ", parted).strip().lower()
 
 
 def share(cells: Sequence[Any], test: Test) -> float:
-    """The share of cells that pass a test."""
+    """The fraction of cells that pass a test."""
     return sum(map(test, cells)) / len(cells)
 
 
 def is_date(cell: Any) -> bool:
-    """A date or a time, as a value of its own type or as text."""
+    """Whether a cell is a date or a time, as text or as a value of such a type."""
     if isinstance(cell, str):
         return DATE.fullmatch(cell) is not None
     return isinstance(cell, datetime.date | datetime.time | datetime.timedelta | np.datetime64 | np.timedelta64)
 
 
 def is_called_id(name: str) -> bool:
-    """Whether a name is one that row names have."""
+    """Whether a column has a name that is typical of row names."""
     return ROW_NAMES.fullmatch(name.lower()) is not None
 
 
 def odd_numbers(name: str, values: Floats) -> tuple[str, str] | None:
-    """Whole numbers that are not amounts: the kind ("identifier" or "date") and why; None for amounts.
+    """The kind ("identifier" or "date") of integers that are not measurements, and the reason; None otherwise.
 
     Parameters
     ----------
-    values : of the column, NaN where missing.
+    values : values of the column, NaN if missing.
     """
     seen = values[~np.isnan(values)]
     if not (np.abs(seen) < 1e30).all() or (seen < 0).any() or (seen != np.floor(seen)).any():
         return None
     called = words_of(name)
     if POSTCODES.fullmatch(called):
-        return "identifier", "postcodes, by the column's name: places, not amounts"
+        return "identifier", "postcodes, recognised by the name of the column: places, not amounts"
     if TELEPHONES.fullmatch(called) and (seen >= 1e5).all():
-        return "identifier", "telephone numbers, by the column's name"
+        return "identifier", "telephone numbers, recognised by the name of the column"
     if _are_dates(seen):
-        return "date", "dates written as whole numbers, such as 20240131: turn them into days to use them"
+        return "date", "dates written as integers, such as 20240131: convert them to days to use them"
     if TIMES.fullmatch(called) and (seen >= 5e8).all() and (seen < 3e9).all():
-        return "date", "times in seconds since 1970, by the column's name and range: turn them into hours to use them"
+        return "date", "times in seconds since 1970, by name and range: convert them to hours to use them"
     if len(np.unique(seen)) < len(seen):
         return None
     if is_called_id(name):
-        return "identifier", "whole numbers that never repeat in a column named as identifiers are"
+        return "identifier", "identifier: integers that differ in every row, recognised by the name of the column"
     if len(seen) == len(values) >= LEAST_COUNTED and (np.diff(values) == 1).all():
-        return "identifier", "counts the rows: each number is one more than the last"
+        return "identifier", "row numbers: each is one more than the last"
     if len(seen) > 1 and seen.min() >= 10 ** (LONG_CODE - 1) and len({len(str(int(value))) for value in seen}) == 1:
-        return "identifier", f"whole numbers of {len(str(int(seen[0])))} digits that never repeat"
+        return "identifier", f"identifier: integers of {len(str(int(seen[0])))} digits that differ in every row"
     return None
 
 
 def _are_dates(seen: Floats) -> bool:
-    """Whether all numbers are dates from 1800 to 2199 written as YYYYMMDD or YYYYMMDDhhmmss, not all alike."""
+    """Whether all numbers are dates from 1800 to 2199 written as YYYYMMDD or YYYYMMDDhhmmss."""
     if len(seen) < 2 or not (((seen >= 18e6) & (seen < 22e6)) | ((seen >= 18e12) & (seen < 22e12))).all():
         return False
     try:
@@ -109,13 +109,13 @@ def _are_dates(seen: Floats) -> bool:
 
 
 def odd_text(name: str, seen: Sequence[Any]) -> tuple[str, str] | None:
-    """Text that is not a category: dates, telephone numbers, postcodes: the kind and why; None for other text."""
+    """The kind of text that is not a category (dates, telephone numbers, postcodes), and the reason; None otherwise."""
     if share(seen, is_date) > 0.8:
-        return "date", "dates: turn them into numbers (such as days) to use them"
+        return "date", "dates: convert them to numbers (such as days) to use them"
     texts = [str(cell) for cell in seen]
     called = words_of(name)
     if POSTCODES.fullmatch(called) and share(texts, lambda text: any(map(str.isdigit, text))) > 0.8:
-        return "identifier", "postcodes, by the column's name: places, not amounts"
+        return "identifier", "postcodes, recognised by the name of the column: places, not amounts"
     named = TELEPHONES.fullmatch(called) and share(texts, lambda text: sum(map(str.isdigit, text)) >= 6) > 0.8
     if named or share(texts, lambda text: PHONE.fullmatch(text) is not None) > 0.8:
         return "identifier", "telephone numbers"
@@ -123,7 +123,7 @@ def odd_text(name: str, seen: Sequence[Any]) -> tuple[str, str] | None:
 
 
 def are_codes(seen: Sequence[Any]) -> bool:
-    """Whether a column holds digits only, some with a zero before them, as keys have and amounts do not."""
+    """Whether a column contains only digits, some with leading zeros, as codes have and amounts do not."""
     texts = [cell for cell in seen if isinstance(cell, str)]
     coded = any(CODE.fullmatch(text) for text in texts)
     return coded and len(texts) == len(seen) and all(DIGITS.fullmatch(text) for text in texts)

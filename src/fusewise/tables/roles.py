@@ -1,4 +1,4 @@
-"""The columns that are not values: names of the rows, and known classes to score against."""
+"""The columns with row names and with known classes."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ FRACTION = re.compile(r"[-+]?\d*[.,]\d*[1-9]\d*")
 
 
 def column_or_none(cells: dict[str, Cells], asked: str, option: str) -> str | None:
-    """The column a user means; None for the word "none", unless a column is called so."""
+    """Check that a column exists; None for the word "none", unless a column has that name."""
     return None if asked.lower() == "none" and asked not in cells else find_column(cells, asked, option)
 
 
 def names_column(cells: dict[str, Cells], left: list[str], asked: str | Literal[False] | None) -> str | None:
-    """The column that names the rows: the one asked for, or the first that is called so and has no repeats.
+    """The column with the row names: the requested one, or the first with a typical name and no repeats.
 
-    Whatever it is called, text that differs in every row names the rows if it comes first.
+    A first column of text that differs in every row names the rows, whatever its name.
 
     Parameters
     ----------
-    left : columns among which to look.
+    left : columns to choose from.
     """
     if asked is not None:
         return column_or_none(cells, asked, "--names") if asked else None
     for name in filter(is_called_id, left):
         of = cells[name]
-        # Fractions are measurements, whatever the column is called.
+        # A column with fractions holds measurements, whatever its name.
         named = not any(cell is None or FRACTION.fullmatch(str(cell)) for cell in of)
         if named and len(set(map(str, of))) == len(of):
             return name
@@ -46,7 +46,7 @@ def _is_text_id(cells: Cells) -> bool:
 
 
 def labels_column(cells: dict[str, Cells], left: list[str], asked: str | Literal[False] | None) -> str | None:
-    """The column of known classes: the one asked for, or the first that is called so and whose values repeat."""
+    """The column of known classes: the requested one, or the first with a typical name whose values repeat."""
     if asked is not None:
         return column_or_none(cells, asked, "--labels") if asked else None
     for name in filter(lambda name: LABELS.fullmatch(name.lower()), left):
@@ -57,7 +57,7 @@ def labels_column(cells: dict[str, Cells], left: list[str], asked: str | Literal
 
 
 def row_names(cells: dict[str, Cells], column: str | None, n_rows: int) -> Cells:
-    """Names of the rows from a column, or (without one, and where it is missing) their numbers from 1."""
+    """Names of the rows from a column, or their numbers from 1 (without a column, or if the name is missing)."""
     numbers = np.arange(1, n_rows + 1).astype(object)
     of = None if column is None else cells[column]
     return numbers if of is None else np.where([cell is None for cell in of], numbers, of)

@@ -1,4 +1,4 @@
-"""From what a user names to bytes: a file, a compressed file, standard input, one table of a database."""
+"""Reading the bytes of a table from a file, a compressed file or standard input."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ STANDARD_INPUT = "-"
 
 @dataclass(frozen=True)
 class Source:
-    """The content of a table's file.
+    """The content of a file.
 
     Attributes
     ----------
-    name : for messages: the path as given.
-    suffix : of the file's name in lower case, without that of a compression.
+    name : the path as given, for messages.
+    suffix : suffix of the file name in lower case, without that of a compression.
     data : its bytes, decompressed.
-    part : what follows ``::`` in the name: a table of a database, or a file of a zip archive.
+    part : the text after ``::``: a table of a database, a sheet, or a file of a zip archive.
     """
 
     name: str
@@ -39,7 +39,7 @@ class Source:
 
 
 def file_and_part(path: str | Path) -> tuple[Path, str | None]:
-    """``file.db::table`` -> the file, and the table in it (None where none is named)."""
+    """Split ``file.db::table`` into the file and the table in it (None if none is given)."""
     text = str(path)
     if "::" in text and not Path(text).exists():
         file, _, part = text.rpartition("::")
@@ -48,12 +48,12 @@ def file_and_part(path: str | Path) -> tuple[Path, str | None]:
 
 
 def files_of(path: str | Path) -> list[Path]:
-    """The file that a table is read from, as a list; empty for standard input."""
+    """The file from which a table is read, as a list; empty for standard input."""
     return [] if str(path) == STANDARD_INPUT else [file_and_part(path)[0]]
 
 
 def stem_of(path: str | Path) -> str:
-    """What results are named after: ``data`` for data.csv.gz, the table for a database, ``stdin`` for ``-``."""
+    """The stem of the names of results: ``data`` for data.csv.gz, the table for a database, ``stdin`` for ``-``."""
     if str(path) == STANDARD_INPUT:
         return "stdin"
     file, part = file_and_part(path)
@@ -64,7 +64,7 @@ def stem_of(path: str | Path) -> str:
 
 
 def open_source(path: str | Path) -> Source:
-    """The bytes of a table, decompressed; anything that cannot be read is refused with its reason."""
+    """Read and decompress the bytes of a table; raise ``InputError`` if they cannot be read."""
     file, part = file_and_part(path)
     if str(path) == STANDARD_INPUT:
         source = Source("standard input", "", sys.stdin.buffer.read())
@@ -75,15 +75,15 @@ def open_source(path: str | Path) -> Source:
         if source is before:
             break
     if not source.data.strip():
-        raise InputError(f"{source.name!r} is empty: nothing to read")
+        raise InputError(f"{source.name!r} is empty")
     return source
 
 
 def _bytes_of(file: Path) -> bytes:
     if not file.exists():
-        raise InputError(f"there is no file {str(file)!r}")
+        raise InputError(f"file {str(file)!r} does not exist")
     if file.is_dir():
-        raise InputError(f"{str(file)!r} is a folder: give {READABLE}")
+        raise InputError(f"{str(file)!r} is a folder: expected {READABLE}")
     try:
         return file.read_bytes()
     except OSError as error:
@@ -91,7 +91,7 @@ def _bytes_of(file: Path) -> bytes:
 
 
 def _decompressed(source: Source, file: Path) -> Source:
-    """The source with one layer of compression removed; itself where there is none."""
+    """The source with one layer of compression removed; unchanged if it is not compressed."""
     if source.data[:4] == b"PK\x03\x04":
         return _unzipped(source)
     found = next((known for known in COMPRESSIONS if source.data.startswith(known[0])), None)
@@ -107,7 +107,7 @@ def _decompressed(source: Source, file: Path) -> Source:
 
 
 def _unzipped(source: Source) -> Source:
-    """The only file of a zip archive, or the one named after ``::``; a workbook is left as it is."""
+    """The only file of a zip archive, or the one named after ``::``; an Excel file is returned unchanged."""
     try:
         archive = zipfile.ZipFile(io.BytesIO(source.data))
         names = [info.filename for info in archive.infolist() if not info.is_dir()]
@@ -117,11 +117,13 @@ def _unzipped(source: Source) -> Source:
         chosen = names[0] if source.part is None and len(names) == 1 else source.part
         if chosen not in names:
             listed = some_of([repr(name) for name in names]) or "none"
-            raise InputError(f"{source.name!r} holds {counted(len(names), 'file')} ({listed}): name one as ZIP::FILE")
+            raise InputError(
+                f"{source.name!r} contains {counted(len(names), 'file')} ({listed}): name one as ZIP::FILE"
+            )
         return Source(source.name, PurePath(chosen).suffix.lower(), archive.read(chosen))
     except (zipfile.BadZipFile, NotImplementedError, RuntimeError, zlib.error, EOFError) as error:
         if source.suffix in (".xlsx", ".xlsm"):
-            return source  # the reader of workbooks says what is wrong
+            return source  # the reader of Excel files reports what is wrong
         raise InputError(f"{source.name!r} is not a readable zip file (truncated or damaged?): {error}") from error
 
 
@@ -134,7 +136,7 @@ def _zstd(data: bytes) -> bytes:
         return bytes(stream.read())
 
 
-#: First bytes of a compressed file, what it is called, and how it is decompressed.
+#: First bytes of a compressed file, name of the compression, and function to decompress it.
 COMPRESSIONS: tuple[tuple[bytes, str, Callable[[bytes], bytes]], ...] = (
     (b"\x1f\x8b", "gzip", gzip.decompress),
     (b"\xfd7zXZ\x00", "xz", lzma.decompress),

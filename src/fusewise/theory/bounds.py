@@ -8,8 +8,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from fusewise.kernels.types import Floats
 from fusewise.theory import _checks as check
-from fusewise.theory._checks import SQRT_6_5, Floats
+from fusewise.theory._checks import SQRT_6_5
 
 
 def log_gamma0(p0: ArrayLike, P: ArrayLike) -> Floats:
@@ -72,7 +73,7 @@ def delta0(p0: ArrayLike, P: ArrayLike, kappa: ArrayLike, mu0: ArrayLike) -> Flo
 
 
 def log_beta0(p0: ArrayLike, P: ArrayLike, kappa: ArrayLike, mu0: ArrayLike) -> Floats:
-    r"""log beta0 = log(gamma0 + delta0 - gamma0 delta0); see `beta0`."""
+    r"""log beta0 = log(gamma0 + delta0 - gamma0 delta0); see `beta0`, and for the parameters `delta0`."""
     log_gamma, log_delta = log_gamma0(p0, P), log_delta0(p0, P, kappa, mu0)
     with np.errstate(divide="ignore"):  # p0 = 0: gamma0 = 1 and log(1 - gamma0) = -inf, as it should be
         log_rest = np.log(-np.expm1(log_gamma))

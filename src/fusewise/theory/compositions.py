@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import logsumexp
 
+from fusewise.kernels.types import Floats
 from fusewise.theory import _checks as check
-from fusewise.theory._checks import Floats
 from fusewise.theory.bounds import log_beta1
 
 # Up to here the whole triangle of sums is cheap (a few ms per squaring), so nothing is left out.
@@ -146,7 +146,7 @@ def _log_eta0_scalar(log_beta: float, M: float, K: float) -> float:
 
 
 def log_eta0(log_beta0: ArrayLike, M: ArrayLike, K: ArrayLike) -> Floats:
-    r"""log of `eta0`, from log beta0: finite where eta0 itself would under- or overflow."""
+    r"""log of `eta0`, from `log_beta0` = log beta0: finite where eta0 itself would under- or overflow."""
     log_beta0 = check.real("log_beta0", log_beta0, -np.inf, 0)
     sizes, parts = check.whole("M", M, 2), check.whole("K", K, 1)
     values = np.vectorize(_log_eta0_scalar, otypes=[np.float64])(log_beta0, sizes, parts)
@@ -194,7 +194,7 @@ def eta1(beta1: ArrayLike, M: ArrayLike, K: ArrayLike) -> Floats:
 
 
 def log_eta1(P: ArrayLike, kappa_prime: ArrayLike, M: ArrayLike, K: ArrayLike) -> Floats:
-    r"""log eta1 from the geometry itself: log_eta0(log beta1(P, kappa'), M, K)."""
+    r"""log eta1 from the geometry itself: log_eta0(log beta1(P, kappa_prime), M, K)."""
     return log_eta0(log_beta1(P, kappa_prime), M, K)
 
 

@@ -22,8 +22,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import gammaln, logsumexp
 
+from fusewise.kernels.types import Floats
 from fusewise.theory import _checks as check
-from fusewise.theory._checks import Floats
 
 ONE_BY_ONE = 32  # outsider counts up to here have their own term; beyond, they share one per geometric interval
 INTERVALS, T_GRID, R_GRID = 24, 12, 32
@@ -158,9 +158,10 @@ def sharp_failure(p0: ArrayLike, separating: float, sizes: ArrayLike) -> Floats:
 def blind_failure(p0: ArrayLike, separating: ArrayLike, n_points: ArrayLike) -> Floats:
     r"""1 - (1 - (1 - p0)^n)^N: failure that is certain, on noiseless, equal clusters n features apart.
 
+    n is `separating` and N is `n_points`.
     With this probability some row observes none of the n separating features, and could belong to either cluster:
     the l0 problem then has a better solution than the truth, and other methods can only guess. A lower bound, to be
-    held against `sharp_failure` (above it) and the paper's eta0 (below it for large M: the gap in its proof).
+    held against `sharp_failure` (above it) and the paper's eta0 (below it for large M: Theorem 2.4 is false as stated).
     """
     p0 = check.real("p0", p0, 0, 1)
     n, N = check.whole("separating", separating, 0), check.whole("n_points", n_points, 1)

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from fusewise.kernels.types import Floats
 from fusewise.theory import _checks as check
 from fusewise.theory import measure
-from fusewise.theory._checks import Floats
 from fusewise.theory.sharper import separating_features
 
 
@@ -38,6 +38,7 @@ class ClusterGeometry:
     * ``mu0`` = max over points of different clusters of the coherence of z - z';
     * ``c`` = min distance between cluster centres; ``mu_centers`` = max coherence of their differences;
     * ``kappa`` = epsilon sqrt(P) / delta and ``kappa_prime`` = epsilon sqrt(P) / c;
+    * ``n_features`` = P, ``sizes`` of the clusters, ``observed`` fraction of the entries;
     * ``separating`` = min over points of different clusters of the number of features that differ by more than
       epsilon. ``measured_separating`` is its count on data; without data it follows from kappa and mu0.
 

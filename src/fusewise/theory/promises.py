@@ -8,8 +8,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from fusewise.kernels.types import Floats
 from fusewise.theory import _checks as check
-from fusewise.theory._checks import SQRT_6_5, Floats
+from fusewise.theory._checks import SQRT_6_5
 from fusewise.theory.bounds import log_beta0
 from fusewise.theory.compositions import log_eta0, log_eta1
 from fusewise.theory.failure import blind_failure, log_pair_failure, log_sharp_failure
@@ -96,7 +97,8 @@ def required_sampling(
 ) -> float:
     """Least p0 with success_probability >= target, to 1e-9; nan when no p0 suffices.
 
-    `why_no_guarantee` says why it is nan. Every bound falls as p0 grows, so bisection is safe.
+    `why_no_guarantee` says why it is nan. Every bound falls as p0 grows, so bisection is safe. `geometry`, `bound` and
+    `uniform` as in `success_probability`.
     """
     check.real("target", target, 0, 1)
 
@@ -113,7 +115,7 @@ def required_sampling(
 
 
 def why_no_guarantee(geometry: ClusterGeometry, *, uniform: bool = False) -> str:
-    """Return the reason why nothing can be guaranteed at any p0, or an empty string when something can."""
+    """Return why nothing can be guaranteed at any p0, or an empty string; parameters as in `success_probability`."""
     if success_probability(geometry, 1.0, uniform=uniform) > 0:
         return ""
     if geometry.delta == 0:
@@ -132,12 +134,21 @@ def why_no_guarantee(geometry: ClusterGeometry, *, uniform: bool = False) -> str
 
 @dataclass(frozen=True)
 class Promise:
-    """The recovery guarantee for a geometry at sampling p0: the numbers, and the sentences that say them."""
+    """The recovery guarantee for a geometry at sampling p0: the numbers, and the sentences that say them.
+
+    Attributes
+    ----------
+    p0, probability : sampling, and the probability of success there.
+    paper_probability : that of the paper's formula; nan where the paper's theorem does not apply.
+    required, target : the sampling that makes the probability `target`; nan where none does.
+    reason : why nothing can be guaranteed; empty where something can.
+    numbers, sentences : the geometry in numbers; all of it in words.
+    """
 
     p0: float
     probability: float
-    paper_probability: float  # nan where the paper's theorem does not apply
-    required: float  # nan where no p0 reaches the target
+    paper_probability: float
+    required: float
     target: float
     reason: str
     numbers: dict[str, float] = field(default_factory=dict)
@@ -165,7 +176,10 @@ def _numbers(geometry: ClusterGeometry, p0: float) -> dict[str, float]:
 def promise(
     geometry: ClusterGeometry, p0: float | None = None, target: float = 0.95, *, uniform: bool = False
 ) -> Promise:
-    """Gather the guarantee at p0 (default: the observed fraction) and the sampling that reaches the target."""
+    """Gather the guarantee at p0 and the sampling that reaches the probability `target`.
+
+    `geometry`, `p0` and `uniform` as in `success_probability`.
+    """
     p0 = float(check.real("p0", geometry.observed if p0 is None else p0, 0, 1))
     probability = float(success_probability(geometry, p0, uniform=uniform))
     paper = float("nan")

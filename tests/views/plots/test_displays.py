@@ -1,8 +1,5 @@
 """The Displays: what they draw, and where."""
 
-import subprocess
-import sys
-
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
@@ -124,22 +121,3 @@ def test_colours_can_be_told_apart(matrix):
     seen = np.array([seen_by(c, matrix) for c in COLOURS])
     gaps = np.linalg.norm(seen[:, None] - seen[None], axis=2)[np.triu_indices(len(COLOURS), 1)]
     assert gaps.min() > 0.08
-
-
-def test_missing_extra_is_named():
-    script = """
-import sys
-sys.modules["matplotlib"] = None
-sys.modules["matplotlib.pyplot"] = None
-import numpy as np
-from fusewise import FusionClustering
-from fusewise.views.plots import FusionMapDisplay
-model = FusionClustering().fit(np.repeat([[0.0, 0.1], [5.0, 5.1]], 5, axis=0) + 0.01 * np.arange(10)[:, None])
-try:
-    FusionMapDisplay.from_estimator(model)
-except ImportError as error:
-    assert "fusewise[plot]" in str(error), error
-else:
-    raise AssertionError("no error")
-"""
-    subprocess.run([sys.executable, "-c", script], check=True)

@@ -1,4 +1,4 @@
-"""``fusewise predict``."""
+"""Arguments and options of ``fusewise predict``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fusewise.cli import options
 
 
 class OnError(StrEnum):
-    """What to do with a cell that is not a number in a column of numbers."""
+    """What to do with a cell that is not a number in a numeric column."""
 
     STOP = "stop"
     MISSING = "missing"
@@ -20,28 +20,28 @@ class OnError(StrEnum):
 
 @options.reading("columns", "drop", "number", "category", "ordered")
 def predict(
-    model: Annotated[Path, typer.Argument(metavar="MODEL", help="What `fusewise fit --save` or model.save wrote.")],
+    model: Annotated[
+        Path, typer.Argument(metavar="MODEL", help="Model file, written by `fusewise fit --save` or model.save.")
+    ],
     table: options.TableFile,
     out: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE", help="Where to write. Without it: TABLE_labels.csv.", rich_help_panel=options.OUTPUT
-        ),
+        typer.Option(metavar="FILE", help="File to write (default: TABLE_labels.csv).", rich_help_panel=options.OUTPUT),
     ] = None,
     on_error: Annotated[
         OnError,
         typer.Option(
-            help="A cell that is not a number where numbers belong: stop, or take it as missing.",
+            help="A cell that is not a number in a numeric column: stop, or treat it as missing.",
             rich_help_panel=options.COLUMNS,
         ),
     ] = OnError.STOP,
-    force: options.Force = False,
+    force: options.Overwrite = False,
     json: options.Json = False,
     asked: Any = None,
 ) -> None:
-    """Say to which cluster new rows belong, holes and all.
+    """Assign new rows to the clusters of a saved model; they may have missing values.
 
-    Columns are found by name and encoded as they were for the fit. One that is not in the table counts as missing.
+    Columns are matched by name and encoded as in the fit. A column that is not in the table counts as missing.
     """
     from fusewise.cli.running.predicting import run_predict
     from fusewise.cli.showing import console, summary

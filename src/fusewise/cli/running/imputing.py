@@ -1,4 +1,4 @@
-"""``fusewise impute``: fill the holes of a table."""
+"""``fusewise impute``: fill in the missing values of a table."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
-from fusewise.cli.running.clustering import Clustered, cluster, prepare
-from fusewise.cli.running.model import Model
-from fusewise.cli.running.writing import staged, write_csv
+from fusewise.cli.running.model_options import Model
+from fusewise.cli.running.staging import staged, write_csv
+from fusewise.cli.running.table_fit import Clustered, cluster, prepare
 from fusewise.progress import Progress
 from fusewise.tables.encoding import complete
 from fusewise.tables.read_options import ReadOptions
@@ -18,11 +18,12 @@ from fusewise.tables.sources import files_of
 
 @dataclass(frozen=True, eq=False)
 class Imputation:
-    """What was filled, ready to be shown.
+    """Result of ``impute``.
 
     Attributes
     ----------
-    filled, left : holes filled, and holes left in columns that cannot be used.
+    filled : number of missing values filled in.
+    left : number of missing values left, in columns that are not used.
     """
 
     clustered: Clustered
@@ -32,20 +33,20 @@ class Imputation:
 
     @property
     def way(self) -> str:
-        """What the holes were filled from: "clusters" or "subspace"."""
+        """How the missing values were filled in: from "clusters" or a "subspace"."""
         assert self.clustered.imputer is not None
         return str(self.clustered.imputer.fill_)
 
     @property
     def errors(self) -> dict[str, float]:
-        """Error of each way on entries hidden for the purpose, in standard deviations of their columns."""
+        """Error of each method on held-out entries, in standard deviations of the columns."""
         assert self.clustered.imputer is not None
         return dict(self.clustered.imputer.held_out_error_)
 
 
 def run_impute(path: Path, out: Path, model: Model, *, asked: ReadOptions, standardize: bool, force: bool,
                tell: Progress) -> Imputation:  # fmt: skip
-    """Read, cluster, fill, write."""
+    """Read a table, cluster it, fill in its missing values, and write it."""
     estimator = model.build()
     prepared = prepare(path, estimator, asked=asked, standardize=standardize, tell=tell)
     with staged([out], force=force, sources=files_of(path)) as places:

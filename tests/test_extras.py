@@ -1,0 +1,109 @@
+"""Without any extra the library works, and what needs one says which."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from fusewise.views import plots
+
+#: Everything that only an extra installs, made impossible to import, and a model fitted without it.
+START = """
+import sys
+
+class Without:
+    names = set("typer rich pandas polars pyarrow openpyxl highspy finufft sigpy ismrmrd nibabel PIL torch faiss "
+                "matplotlib plotly jinja2".split())
+
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in self.names:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+sys.meta_path.insert(0, Without())
+import json
+import numpy as np
+from fusewise import FusionClustering, FusionImputer, exact, fuse, fusion_path, load, mri, plots, theory
+from fusewise.mri.files import formats
+from fusewise.mri.sampling import coils
+from fusewise.views import mri_page
+from fusewise.observations import ParquetBlocks
+
+rng = np.random.default_rng(0)
+X = np.repeat([[0.0, 0.1], [5.0, 5.1]], 8, axis=0) + 0.01 * rng.normal(size=(16, 2))
+X[::5, 1] = np.nan
+holes = rng.random((30, 3))
+holes[rng.random(holes.shape) < 0.5] = np.nan  # many pairs can share a centre: no reduction settles it all
+model = FusionClustering().fit(X)
+images = np.ones((4, 8, 8), complex)
+scan = np.ones((20, 1, 320), complex)
+"""
+
+WORKS = {
+    "estimators": "assert model.n_clusters_ == 2 and not np.isnan(FusionImputer().fit_transform(X)).any()",
+    "fusion": "assert len(fusion_path(X, lams=[0.1, fuse(X, lam=1.0).lam])) == 2",
+    "saving": "model.save('m.fusewise'); assert (load('m.fusewise').labels_ == model.labels_).all()",
+    "theory": "theory.promise(theory.ClusterGeometry.from_data(X, model.labels_))",
+    "html": "assert model._repr_html_()",
+    "exact": "assert exact.solve_l0(np.array([[0.0], [0.1], [5.0]]), 0.3).labels[2] == 1",
+    "mri": "phantom = mri.make_phantom(20, 24); mask = mri.radial_mask(20, (24, 24)); "
+    "assert mri.reconstruct(mri.sample_grid(phantom.images, mask), mask).images.shape == (20, 24, 24)",
+}
+
+NEEDS = {
+    **{f"plots.{name}": ("plot", f"plots.{name}.from_estimator(model)") for name in plots.__all__},
+    "report": ("report", "model.report('r.html')"),
+    "exact.solve_l0": ("exact", "exact.solve_l0(holes, 0.3)"),
+    "device": ("gpu", "fuse(X, lam=1.0, device='cuda')"),
+    "Parquet": ("frames", "ParquetBlocks('t.parquet').shape"),
+    "mri off the grid": ("mri", "mri.reconstruct(scan, trajectory=mri.radial_trajectory(20, 32))"),
+    "mri maps": ("mri", "coils.maps_from_images(images)"),
+    "mri ISMRMRD": ("mri", "formats.read_ismrmrd('scan.h5', 10)"),
+    "mri NIfTI": ("mri", "formats.write_nifti('i.nii', images)"),
+    "mri pictures": ("mri", "mri_page._pillow()"),
+    "reproduce": ("plot", "from fusewise.reproduce import reproduce"),
+}  # fmt: skip
+
+RUN = """
+said = {}
+for name, code in CASES.items():
+    try:
+        exec(code)
+        said[name] = None
+    except Exception as error:
+        said[name] = [type(error).__name__, str(error)]
+print(json.dumps(said))
+"""
+
+
+@pytest.fixture(scope="module")
+def said(tmp_path_factory):
+    """What each line raises in a process that has no extra."""
+    cases = WORKS | {name: code for name, (_, code) in NEEDS.items()}
+    command = [sys.executable, "-c", f"{START}\nCASES = {cases!r}\n{RUN}"]
+    folder = tmp_path_factory.mktemp("without")
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert [path.name for path in folder.iterdir()] == ["m.fusewise"]  # what failed left nothing behind
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+@pytest.mark.parametrize("name", WORKS)
+def test_works_without_extras(said, name):
+    assert said[name] is None
+
+
+@pytest.mark.parametrize("name", NEEDS)
+def test_missing_extra_is_named(said, name):
+    extra, _ = NEEDS[name]
+    kind, message = said[name]
+    assert kind == "ImportError"
+    assert f'pip install "fusewise[{extra}]"' in message.replace("'", '"')
+
+
+def test_command_names_its_extra():
+    script = START.partition("import json")[0] + "from fusewise.cli import main; main(['fit', 'table.csv'])"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert len(done.stderr.splitlines()) == 1
+    assert 'pip install "fusewise[cli]"' in done.stderr
