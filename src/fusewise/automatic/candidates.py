@@ -10,14 +10,15 @@ import numpy.typing as npt
 from sklearn.exceptions import ConvergenceWarning
 
 from fusewise.automatic.clusters import SOFT_ROUNDS
-from fusewise.automatic.criterion import criterion
+from fusewise.automatic.columnwise import ColumnMixture, Levels, fit_columns
+from fusewise.automatic.criterion import class_criterion, criterion
 from fusewise.automatic.evidence import Evidence
 from fusewise.automatic.fusion_tree import fusion_tree
 from fusewise.automatic.merge_tree import MergeTree
 from fusewise.automatic.mixture import Mixture, fit_groups, soften
 from fusewise.automatic.spreads import TAIL
 from fusewise.kernels.threads import in_threads
-from fusewise.observations import Quadratics
+from fusewise.observations import InMemory, Quadratics
 from fusewise.observations.entries import Real
 from fusewise.pairs import nearest_expected
 from fusewise.progress import Progress, silent
@@ -31,6 +32,9 @@ PATIENCE = 8
 #: Spread within a cluster assumed while fusing, as a part of the variance along an axis of the subspace.
 WITHIN = 0.1
 FAMILIES = ("scale", "full")
+#: Partitions of a table with categories begin with so much of each row shared among all groups; EM then goes on for at
+#: most so many rounds, or until a round gains less than this part of the log-likelihood.
+DOUBT, CLASS_ROUNDS, CLASS_GAIN = 0.1, 150, 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,15 +116,16 @@ class Compared:
     interrupted : whether Ctrl-C ended the comparison before it was done.
     """
 
-    mixtures: tuple[Mixture, ...]
+    mixtures: tuple[Mixture | ColumnMixture, ...]
     criteria: tuple[float, ...]
     interrupted: bool
 
 
 def compare(
     rows: Rows,
+    table: InMemory,
     candidates: list[Labels],
-    complete: bool,
+    levels: Levels = (),
     *,
     all_of_them: bool,
     until: int | None = None,
@@ -129,14 +134,19 @@ def compare(
     """Fit a mixture to each partition and judge it, until the criterion has not risen for a while.
 
     Or until a partition into so many groups is the best so far, where it is enough to know that there are as many.
+    With categories (`levels`, see ``columnwise``) a partition is described by independent columns, and all are judged:
+    that is cheap, and the criterion may rise late.
     """
-    mixtures: list[Mixture] = []
+    mixtures: list[Mixture | ColumnMixture] = []
     criteria: list[float] = []
     interrupted = False
 
-    def judge(labels: Labels) -> tuple[Mixture, float]:
-        mixture = _describe(rows, labels)
-        return mixture, criterion(rows.evidence, mixture, complete=complete)
+    def judge(labels: Labels) -> tuple[Mixture | ColumnMixture, float]:
+        if levels:
+            classes = _as_classes(table, labels, levels, exactly=all_of_them)
+            return classes, class_criterion(table, classes)
+        mixture = describe(rows, labels)
+        return mixture, criterion(rows.evidence, mixture, complete=table.is_complete)
 
     try:
         for mixture, judged in in_threads(judge, candidates):
@@ -144,7 +154,8 @@ def compare(
             criteria.append(judged)
             progress("comparing partitions", len(criteria), len(candidates), objective=-criteria[-1])
             best = int(np.argmax(criteria))
-            if not all_of_them and (len(criteria) - 1 - best >= PATIENCE or (until and best + 1 >= until)):
+            tired = len(criteria) - 1 - best >= PATIENCE and not levels
+            if not all_of_them and (tired or (until and best + 1 >= until)):
                 break
     except KeyboardInterrupt:
         if not criteria or all_of_them:
@@ -154,7 +165,17 @@ def compare(
     return Compared(tuple(mixtures), tuple(criteria), interrupted)
 
 
-def _describe(rows: Rows, labels: Labels) -> Mixture:
+def _as_classes(table: InMemory, labels: Labels, levels: Levels, *, exactly: bool) -> ColumnMixture:
+    """A partition as the start of a mixture with independent columns, whose components may empty unless `exactly`."""
+    n_groups = int(labels.max()) + 1
+    start = DOUBT / n_groups + (1 - DOUBT) * np.eye(n_groups)[labels]
+    classes = fit_columns(table, start, CLASS_ROUNDS, levels, CLASS_GAIN)
+    if exactly and len(np.unique(classes.log_densities(table)[0].argmax(axis=1))) < n_groups:
+        classes = fit_columns(table, np.eye(n_groups)[labels], 1, levels)
+    return classes
+
+
+def describe(rows: Rows, labels: Labels) -> Mixture:
     """The mixture of a partition, of the family that explains it better.
 
     Each fit begins from one spread for all groups: begun from the fit of the partition before, EM is hardly faster,

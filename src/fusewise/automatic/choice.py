@@ -12,9 +12,10 @@ import numpy.typing as npt
 from scipy.special import fdtrc
 from sklearn.exceptions import ConvergenceWarning
 
-from fusewise.automatic.axes import fit_axes, prior_variances, varying_columns
-from fusewise.automatic.candidates import Compared, Labels, Rows, assign, compare, grow, partitions
+from fusewise.automatic.axes import fit_axes, prior_variances, units
+from fusewise.automatic.candidates import Compared, Labels, Rows, assign, compare, describe, grow, partitions
 from fusewise.automatic.clusters import Clusters, ambient, better_explained
+from fusewise.automatic.columnwise import ColumnMixture, Levels
 from fusewise.automatic.evidence import Evidence, Index
 from fusewise.automatic.merge_tree import MergeTree
 from fusewise.automatic.mixture import Mixture, probabilities
@@ -82,7 +83,7 @@ class Choice:
     evidence: Evidence
     tree: MergeTree
     partitions: tuple[Labels, ...]
-    mixtures: tuple[Mixture, ...]
+    mixtures: tuple[Mixture | ColumnMixture, ...]
     criteria: tuple[float, ...]
     chosen: int
     mixture: Mixture
@@ -178,10 +179,66 @@ class _Found(NamedTuple):
         return bool(self.placed.variances.mean() < self.subspace.noises.mean())
 
 
+@dataclass(frozen=True, eq=False)
+class _Search:
+    """What a search for clusters is made in.
+
+    Attributes
+    ----------
+    wide, sample : rows on one scale, to fit columns to and to look for clusters in: the same, or a part of them.
+    levels : the blocks of columns that hold the levels of a category.
+    smallest : rows of the smallest cluster considered.
+    n_clusters, n_neighbors : numbers to use instead of choosing them.
+    progress : told of each step.
+    """
+
+    wide: InMemory
+    sample: InMemory
+    levels: Levels
+    smallest: float
+    n_clusters: int | None
+    n_neighbors: int | None
+    progress: Progress
+
+    def __call__(self, rank: int, until: int | None = None) -> _Found:
+        """Place the rows in a subspace, fuse them, and compare the partitions along the tree."""
+        tol = 1e-6 if self.wide is self.sample else WIDE_TOL
+        subspace = fit_axes(self.wide, rank, self.progress, tol=tol)
+        evidence = Evidence.of(subspace, self.sample)
+        placed = Rows.of(evidence, prior_variances(subspace, evidence))
+        self.progress(f"merge tree of {len(placed.places)} rows in {subspace.rank} dimensions")
+        tree = grow(placed, self.n_neighbors or NEIGHBORS)
+        candidates = partitions(tree, placed.places, self.smallest, self.n_clusters)
+        told = self.n_clusters is not None
+        compared = compare(
+            placed, self.sample, candidates, self.levels, all_of_them=told, until=until, progress=self.progress
+        )
+        chosen = len(compared.criteria) - 1 if told else int(np.argmax(compared.criteria))
+        return _Found(subspace, placed, tree, candidates, compared, chosen)
+
+    def in_all_dimensions(self, rank: int | None) -> _Found:
+        """The search in as many dimensions as asked for; else in as many as the clusters that are found need."""
+        most = min(self.wide.shape[1], self.sample.shape[0] - 1)
+        room = min(max(RANK, (self.n_clusters or 1) - 1), LARGEST_RANK) if rank is None else rank
+        found = self(min(room, most), until=LARGEST_RANK + 1 if rank is None and room < LARGEST_RANK else None)
+        return _enlarged(found, self, self.wide.shape[1], most) if rank is None else found
+
+    def clusters(self, found: _Found) -> tuple[Mixture, Clusters]:
+        """The components that were chosen, along the axes, and the clusters as they are kept."""
+        best = found.compared.mixtures[found.chosen]
+        if isinstance(best, Mixture):
+            mixture = assign(found.placed, best)
+            evidence = found.placed.evidence if self.wide is self.sample else Evidence.of(found.subspace, self.wide)
+            return mixture, better_explained(self.wide, evidence, found.subspace, mixture)
+        labels = np.unique(best.log_densities(self.sample)[0].argmax(axis=1), return_inverse=True)[1]
+        return describe(found.placed, labels), best.occupied(self.sample)
+
+
 @small_products()
 def choose(
     table: Table,
     *,
+    levels: Levels = (),
     n_clusters: int | None = None,
     rank: int | None = None,
     n_neighbors: int | None = None,
@@ -191,14 +248,17 @@ def choose(
 ) -> Choice:
     """Cluster a table without being told anything (or only some of it).
 
-    Columns are brought to unit variance; rows are placed in a subspace, with the uncertainty their holes leave; near
-    ones are joined by a graph; l0 fusion along the graph gives a tree of nested partitions; each partition is
-    described by a Student mixture on the observed entries, and the one with the best `criterion` is taken. K centres
+    Columns are brought to unit variance; rows are placed in a subspace, with the uncertainty their missing entries
+    leave; near ones are joined by a graph; l0 fusion along the graph gives a tree of nested partitions; each partition
+    is described by a Student mixture on the observed entries, and the one with the best `criterion` is taken. K centres
     span K - 1 dimensions, so if more clusters are found than the subspace has room for, it is enlarged, once, and all
     is done again. A table of few columns is also looked at whole: clusters may be told apart by what varies least, and
     where all directions vary alike a subspace is an arbitrary one; of the two, the search that gains more over one
     cluster is believed. Last, every row goes to its likeliest cluster, and the mixture is fitted once more; where
     clusters with independent columns explain the entries better than the axes do, they take its place.
+
+    Where a table has categories, each partition is the start of a mixture of independent columns (``columnwise``), in
+    which categories are categories and numbers have Student's tails, and that is judged instead.
 
     Of more than `SAMPLE` rows a sample is looked at: no cluster that is large enough to count escapes it. What is
     fitted to columns (axes, and the means of independent columns) may need more rows than that, where a table is
@@ -207,53 +267,38 @@ def choose(
     Parameters
     ----------
     table : rows with nothing observed are passed over.
+    levels : (start, stop) of each block of columns that holds the levels of one category: 1 for the level that a row
+        has, else 0.
     n_clusters, rank, n_neighbors : numbers to use instead of choosing them.
     min_size : smallest cluster considered; None: 1.5% of the rows, at least 3.
     seed : of the sample.
     progress : told of each step.
     """
-    columns, scale = varying_columns(table)
+    columns, scale, middle, blocks = units(table, levels)
     seen = np.flatnonzero(table.row_counts > 0)
     n = len(seen)
     rows, many = _samples(n, table.column_counts[columns], table.n_stored / table.shape[0], seed)
-    wide = table.take(seen[many]).standardised(columns, scale, table.column_means)
-    enough = len(many) == len(rows)
-    sample = wide if enough else wide.take(np.searchsorted(many, rows))
+    wide = table.take(seen[many]).standardised(columns, scale, middle)
+    sample = wide if len(many) == len(rows) else wide.take(np.searchsorted(many, rows))
     smallest = max(3.0, SMALLEST_SHARE * len(rows)) if min_size is None else max(min_size * len(rows) / n, 1.0)
-
-    def search(rank: int, until: int | None = None) -> _Found:
-        subspace = fit_axes(wide, rank, progress) if enough else fit_axes(wide, rank, progress, tol=WIDE_TOL)
-        evidence = Evidence.of(subspace, sample)
-        placed = Rows.of(evidence, prior_variances(subspace, evidence))
-        progress(f"merge tree of {len(rows)} rows in {subspace.rank} dimensions", 0)
-        tree = grow(placed, n_neighbors or NEIGHBORS)
-        candidates = partitions(tree, placed.places, smallest, n_clusters)
-        told = n_clusters is not None
-        compared = compare(placed, candidates, sample.is_complete, all_of_them=told, until=until, progress=progress)
-        chosen = len(compared.criteria) - 1 if told else int(np.argmax(compared.criteria))
-        return _Found(subspace, placed, tree, candidates, compared, chosen)
-
-    most = min(len(columns), len(rows) - 1)
-    room = min(max(RANK, (n_clusters or 1) - 1), LARGEST_RANK) if rank is None else rank
-    found = search(min(room, most), until=LARGEST_RANK + 1 if rank is None and room < LARGEST_RANK else None)
-    if rank is None:
-        found = _enlarged(found, search, len(columns), most)
-    subspace, placed, tree, candidates, compared, chosen = found
-    mixture = assign(placed, compared.mixtures[chosen])
+    search = _Search(wide, sample, blocks, smallest, n_clusters, n_neighbors, progress)
+    found = search.in_all_dimensions(rank)
+    mixture, clusters = search.clusters(found)
+    compared = found.compared
     return Choice(
         columns,
         scale,
-        table.column_means,
+        middle,
         rows,
-        subspace,
-        placed.evidence,
-        tree,
-        tuple(candidates[: len(compared.criteria)]),
+        found.subspace,
+        found.placed.evidence,
+        found.tree,
+        tuple(found.partitions[: len(compared.criteria)]),
         compared.mixtures,
         compared.criteria,
-        chosen,
+        found.chosen,
         mixture,
-        better_explained(wide, placed.evidence if enough else Evidence.of(subspace, wide), subspace, mixture),
+        clusters,
         compared.interrupted,
     )
 
