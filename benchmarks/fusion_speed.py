@@ -1,8 +1,9 @@
-"""What a path of fusion along a graph of neighbours costs, and how its cost falls as clusters form and merge.
+"""Cost of a fusion path along a graph of neighbours, and how it falls as clusters form and merge.
 
-``python benchmarks/fusion_speed.py [--n 5000] [--p 20] [--lams 200]`` prints a table: processor seconds (one core: set
-``OMP_NUM_THREADS=1``) of the whole path and of each quarter of its lams, with and without merging, for a tolerance that
-settles the objective to about six digits (relative gradient 1e-3) and for the default one (1e-6).
+``python benchmarks/fusion_speed.py [--n 5000] [--p 20] [--lams 200]`` prints a table: CPU seconds (for one core set
+``OMP_NUM_THREADS=1``) of the whole path and of each quarter of its values of lam (the penalty's strength), with and
+without merging, for a tolerance that gives the objective to about six digits (relative gradient 1e-3) and for the
+default one (1e-6).
 """
 
 from __future__ import annotations
@@ -25,14 +26,14 @@ CLUSTERS, NEIGHBORS = 10, 15
 
 
 def draw(n: int, p: int) -> tuple[np.ndarray, np.ndarray]:
-    """Ten Gaussian clusters, centres four standard deviations apart in each feature or so."""
+    """Draw ten Gaussian clusters with centres about four standard deviations apart in each feature."""
     rng = np.random.default_rng(0)
     y = np.arange(n) % CLUSTERS
     return 2 * rng.normal(size=(CLUSTERS, p))[y] + 0.5 * rng.normal(size=(n, p)), y
 
 
 def timed(X: np.ndarray, lams: np.ndarray, penalty: Penalty, tol: float, merge: bool) -> tuple[FusionPath, list[float]]:
-    """A path, and the processor time when it began and as each of its points was concluded."""
+    """Return a path, and the CPU time at its start and at the end of each of its points."""
     stamps = [time.process_time()]
 
     def conclude(*args: Any) -> Solution:
@@ -45,16 +46,16 @@ def timed(X: np.ndarray, lams: np.ndarray, penalty: Penalty, tol: float, merge: 
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Cost of a path along a graph of neighbours.")
+    parser = argparse.ArgumentParser(description="Cost of a fusion path along a graph of neighbours.")
     parser.add_argument("--n", type=int, default=5000, help="points (default 5000)")
     parser.add_argument("--p", type=int, default=20, help="features (default 20)")
-    parser.add_argument("--lams", type=int, default=200, help="points of the path (default 200)")
+    parser.add_argument("--lams", type=int, default=200, help="values of lam along the path (default 200)")
     args = parser.parse_args()
     warnings.simplefilter("ignore", ConvergenceWarning)
 
     X, y = draw(args.n, args.p)
     timed(X[:200], np.array([0.1, 1.0]), H1(1.5), 1e-3, True)  # compiles
-    print(f"{args.n} x {args.p}, complete, {NEIGHBORS} neighbours, {args.lams} lams; processor seconds")
+    print(f"{args.n} x {args.p}, complete, {NEIGHBORS} neighbours, {args.lams} values of lam; CPU seconds")
     print(f"{'':<24}{'tol':>7}{'merging':>9}{'whole':>8}   {'by quarters of the path':<32}{'iterations':>11}{'ARI':>6}")
     for penalty, least, most in ((H1(1.5), 0.01, 10.0), (L1(1e-3), 1e-3, 3.0)):
         lams = np.geomspace(least, most, args.lams)

@@ -1,9 +1,9 @@
-"""The fusion loop on a card: neighbours, fusion along a graph, all pairs, and what share of the card they use.
+"""The fusion loop on a GPU: neighbours, fusion along a graph, all pairs, and the share of its bandwidth they use.
 
 ``python benchmarks/gpu.py`` prints one table. Parts can be chosen (``--parts copy nearest graph dense table huge``) and
-sizes set (``--n``, ``--huge``); ``--device cpu`` runs the parts ``nearest graph`` on the processor, to compare
-(``taskset -c 0,1`` leaves it two cores). ``table`` is a whole table from host memory to labels, by a fusion on
-the card and by the default, which works on the processor. Tables are clusters, 30% of their 50 entries hidden.
+sizes set (``--n``, ``--huge``); ``--device cpu`` runs the parts ``nearest graph`` on the CPU for comparison
+(``taskset -c 0,1`` restricts it to two cores). ``table`` takes a whole table from host memory to labels, by ``fuse`` on
+the GPU and by ``FusionClustering()``, which runs on the CPU. Tables have 50 columns, 30% of the entries hidden.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def synchronise(device: str) -> None:
 
 
 def seconds(work: Callable[[], object], device: str, repeats: int = 7) -> float:
-    """Median of several runs after one that warms up."""
+    """Median time of several runs after a warm-up run."""
     work()
     taken = []
     for _ in range(repeats):
@@ -49,7 +49,7 @@ def seconds(work: Callable[[], object], device: str, repeats: int = 7) -> float:
 
 
 def once(work: Callable[[], Array], device: str) -> tuple[Array, float]:
-    """The result of a run, and how long it took."""
+    """Return the result of a run and its duration."""
     synchronise(device)
     begin = time.perf_counter()
     result = work()
@@ -68,7 +68,7 @@ def places(n: int, r: int, seed: int = 0) -> np.ndarray:
 
 
 def quadratics(where: np.ndarray, seed: int = 1) -> Quadratics:
-    """What rows of a table with holes know of their places: G_i = Q_I' Q_I, h_i = G_i v_i plus a little noise."""
+    """Quadratics of rows of an incomplete table at coordinates v_i: G_i = Q_I' Q_I, h_i = G_i v_i."""
     n, r = where.shape
     rng = np.random.default_rng(seed)
     basis = np.linalg.qr(rng.standard_normal((FEATURES, r)))[0].astype(np.float32)
@@ -78,8 +78,8 @@ def quadratics(where: np.ndarray, seed: int = 1) -> Quadratics:
     return Quadratics(gram, target, np.einsum("nk,nk->n", target, where))
 
 
-def card(device: str) -> float:
-    """Bytes a second of a large copy on the card, read and written."""
+def copy_rate(device: str) -> float:
+    """Bytes per second of a large copy on the GPU, reads and writes counted."""
     import torch
 
     source = torch.randn(2**31, dtype=torch.float32, device=device)
@@ -90,7 +90,7 @@ def card(device: str) -> float:
 
 
 def neighbours(n: int, r: int, device: str) -> np.ndarray:
-    """Neighbours by the tiles, checked against all distances for some points."""
+    """Find neighbours by tiles, and check them against all distances for some points."""
     from sklearn.neighbors import NearestNeighbors
 
     where = places(n, r)
@@ -108,7 +108,7 @@ def neighbours(n: int, r: int, device: str) -> np.ndarray:
 
 
 def neighbours_on_the_host(where: np.ndarray) -> np.ndarray:
-    """Neighbours by place, as ``fuse`` finds them on the processor; a point stands in for neighbours it lacks."""
+    """Find neighbours as ``fuse`` does on the CPU; the point itself replaces neighbours that were not found."""
     from scipy.spatial import cKDTree
 
     from fusewise.kernels.threads import in_threads
@@ -117,12 +117,12 @@ def neighbours_on_the_host(where: np.ndarray) -> np.ndarray:
     search = nearest_places(where, cKDTree(where))
     blocks = np.array_split(where, max(1, len(where) // 1024))
     found, taken = once(lambda: np.concatenate(list(in_threads(lambda b: search(b, NEIGHBORS + 1), blocks))), "cpu")
-    show(f"{NEIGHBORS} nearest of {len(where):,} x {where.shape[1]}, on the processor", taken, "s")
+    show(f"{NEIGHBORS} nearest of {len(where):,} x {where.shape[1]}, on the CPU", taken, "s")
     return np.where(found < 0, np.arange(len(where))[:, None], found)[:, 1:]
 
 
 def graph(n: int, r: int, device: str, iterations: int, indices: np.ndarray, rate: float | None) -> None:
-    """A fixed number of iterations of the loop along a graph of neighbours, one lam."""
+    """Run a fixed number of iterations of the loop along a graph of neighbours, at one lam (penalty strength)."""
     where = places(n, r)
     pairs, joining = once(lambda: NeighborPairs.from_neighbors(indices, np.float32, device), device)
     problem = Problem(quadratics(where), pairs, H1(3.0), Quadratic(), 1.0)
@@ -132,14 +132,14 @@ def graph(n: int, r: int, device: str, iterations: int, indices: np.ndarray, rat
     descent, taken = once(lambda: descend(placed, start, solver="exact", max_iter=iterations, tol=0), device)
     note = f"{taken / descent.n_iter:.4f} s each, {len(pairs.first):,} edges, {device}"
     show(f"{descent.n_iter} iterations along the graph of {n:,} x {r}", taken, "s", note)
-    show("   joining the edges / bringing all to the device", joining, "s", f"{placing:.3f} s")
+    show("   building the graph / copying it to the device", joining, "s", f"{placing:.3f} s")
     if rate is None:
         return
     weighted = placed.weigh(start)
-    # Bytes that cannot be saved: each edge, centre and block read once however often it is used, results written once.
+    # Fewest bytes that must move: each edge, centre and block read once however often it is used, results written once.
     edges, centres, blocks = len(pairs.first), 4 * n * r, 4 * n * r * r
     for name, work, moved in (
-        ("weighing", lambda: placed.weigh(start), edges * (8 + 4) + centres + 2 * edges * (4 + 4)),
+        ("weights", lambda: placed.weigh(start), edges * (8 + 4) + centres + 2 * edges * (4 + 4)),
         ("Laplacian", lambda: weighted.laplacian(start), 2 * edges * (4 + 4) + 2 * centres),
         ("products with blocks", lambda: placed.observations.normal(start), blocks + 2 * centres),
         ("inverses of blocks", lambda: placed.observations.preconditioner(weighted.degree), 2 * blocks),
@@ -150,7 +150,7 @@ def graph(n: int, r: int, device: str, iterations: int, indices: np.ndarray, rat
 
 
 def dense(n: int, p: int, device: str) -> None:
-    """One averaging step over all pairs under H1, against its two matrix products."""
+    """Time one averaging step over all pairs with H1, and its two matrix products."""
     rng = np.random.default_rng(0)
     table = rng.random((3, p), dtype=np.float32)[rng.integers(0, 3, n)]
     table += 0.1 * rng.standard_normal((n, p), dtype=np.float32)
@@ -173,11 +173,11 @@ def dense(n: int, p: int, device: str) -> None:
         "ms",
         f"{step / both:.2f} times its products, {both * 1e3:.1f} ms",
     )
-    show("   weighing alone", seconds(lambda: problem.weigh(centers), device) * 1e3, "ms")
+    show("   weights alone", seconds(lambda: problem.weigh(centers), device) * 1e3, "ms")
 
 
 def whole(n: int, r: int, device: str) -> None:
-    """From a table in memory to labels: subspace, neighbours, one fusion, groups; then the default, told nothing."""
+    """From a table in memory to labels: ``fuse`` (subspace, neighbours, fusion, groups), then the default."""
     from sklearn.metrics import adjusted_rand_score
 
     from fusewise import FusionClustering, fuse
@@ -192,7 +192,7 @@ def whole(n: int, r: int, device: str) -> None:
         how = {"rank": r, "n_neighbors": NEIGHBORS, "device": device, "tol": 1e-3}
         return fuse(rows, lam=10.0, penalty=H1(1.0), **how).labels
 
-    for name, work in ((f"fuse on {device}", fused), ("the default, on the CPU", FusionClustering().fit_predict)):
+    for name, work in ((f"fuse on {device}", fused), ("FusionClustering() on the CPU", FusionClustering().fit_predict)):
         work(table[:5000])  # compiles
         labels, taken = once(lambda work=work: work(table), device)
         score = adjusted_rand_score(truth, labels)
@@ -201,17 +201,17 @@ def whole(n: int, r: int, device: str) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="The fusion loop on a card.")
+    parser = argparse.ArgumentParser(description="The fusion loop on a GPU.")
     parser.add_argument("--device", default="cuda")
-    parser.add_argument("--search", help="device that finds the neighbours, where it is another")
+    parser.add_argument("--search", help="device that finds the neighbours, if different from --device")
     parser.add_argument("--parts", nargs="+", default=["copy", "nearest", "graph", "dense", "table", "huge"])
-    parser.add_argument("--n", type=int, default=1_000_000, help="points of the graph")
-    parser.add_argument("--r", type=int, default=10, help="their dimensions")
-    parser.add_argument("--iterations", type=int, default=10, help="of the loop along the graph")
-    parser.add_argument("--huge", type=int, default=10_000_000, help="points of the largest graph")
-    parser.add_argument("--dense", type=int, default=50_000, help="points whose pairs are all taken")
+    parser.add_argument("--n", type=int, default=1_000_000, help="number of points in the graph")
+    parser.add_argument("--r", type=int, default=10, help="dimensions of the points")
+    parser.add_argument("--iterations", type=int, default=10, help="iterations of the loop along the graph")
+    parser.add_argument("--huge", type=int, default=10_000_000, help="number of points in the largest graph")
+    parser.add_argument("--dense", type=int, default=50_000, help="number of points in the part with all pairs")
     args = parser.parse_args()
-    rate = card(args.device) if "copy" in args.parts else None
+    rate = copy_rate(args.device) if "copy" in args.parts else None
     search = args.search or args.device
     indices = neighbours(args.n, args.r, search) if "nearest" in args.parts else None
     if indices is not None and "graph" in args.parts:

@@ -1,7 +1,7 @@
-"""What one averaging step over all pairs costs, against the two N x N x P matrix products it cannot do without.
+"""Cost of one averaging step over all pairs, compared with the two N x N x P matrix products it needs.
 
-Run it on a quiet machine: ``python benchmarks/iteration_cost.py [--n 4000] [--p 50] [--repeats 7]``. The products are
-timed in the same run and on the same threads: U U' (the distances) and W U (the averages).
+Run it on an idle machine: ``python benchmarks/iteration_cost.py [--n 4000] [--p 50] [--repeats 7]``. The products,
+U U' (for the distances) and W U (for the averages), are timed in the same run and on the same threads.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from fusewise.pairs import CompletePairs
 
 
 def best_times(works: dict[str, Callable[[], object]], repeats: int) -> dict[str, float]:
-    """Seconds of the fastest of several runs of each, taken in turns so that all see the same machine."""
+    """Seconds of the fastest of several runs of each, in alternation so that all see the same load."""
     seconds = dict.fromkeys(works, np.inf)
-    for _ in range(repeats + 1):  # the first round warms up: it is never the fastest
+    for _ in range(repeats + 1):  # the first round warms up, and is never the fastest
         for name, work in works.items():
             begin = time.perf_counter()
             work()
@@ -34,7 +34,7 @@ def best_times(works: dict[str, Callable[[], object]], repeats: int) -> dict[str
 
 
 def peak_memory(work: Callable[[], object]) -> int:
-    """Bytes allocated at the peak, beyond what was there before."""
+    """Peak of the bytes allocated in addition to those before."""
     tracemalloc.start()
     before = tracemalloc.get_traced_memory()[0]
     work()
@@ -44,7 +44,7 @@ def peak_memory(work: Callable[[], object]) -> int:
 
 
 def pose(n: int, p: int, missing: float) -> tuple[Problem, np.ndarray]:
-    """A problem of three clusters, and centres halfway to their means."""
+    """Set up a problem of three clusters, with centres halfway to their means."""
     X, y, means = make_clusters(3, [n // 3, n // 3, n - 2 * (n // 3)], p, random_state=0)
     entries = as_entries(hide_entries(X, missing, random_state=0))
     problem = Problem(entries, CompletePairs(n), H1(0.5), Quadratic(), lam=1.0)
@@ -55,7 +55,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Cost of one averaging step over all pairs.")
     parser.add_argument("--n", type=int, default=4000, help="points (default 4000)")
     parser.add_argument("--p", type=int, default=50, help="features (default 50)")
-    parser.add_argument("--missing", type=float, default=0.3, help="fraction hidden (default 0.3)")
+    parser.add_argument("--missing", type=float, default=0.3, help="fraction of entries hidden (default 0.3)")
     parser.add_argument("--repeats", type=int, default=7, help="runs, of which the fastest counts (default 7)")
     args = parser.parse_args()
 
@@ -81,7 +81,7 @@ def main() -> None:
     print(f"N = {args.n}, P = {args.p}, {args.missing:.0%} missing, all pairs")
     for name, value in seconds.items():
         print(f"  {name:12s} {1e3 * value:9.1f} ms   {value / products:6.2f} x the two products")
-    print(f"ratio of a step to the two products: {seconds['whole step'] / products:.2f} (at most 5; aim 2)")
+    print(f"ratio of a step to the two products: {seconds['whole step'] / products:.2f} (at most 5; goal 2)")
     print(f"peak memory of a step: {memory:.2f} arrays of N x N floats (at most 6)")
 
 

@@ -1,8 +1,8 @@
-"""The nearest of many points by place: faiss's lists beside the exact tree, in seconds for all points and in recall.
+"""Nearest neighbours of many points: faiss's lists compared with the exact tree, in seconds and recall.
 
-``python benchmarks/neighbors.py [--sizes 100000 1000000] [--r 10]`` prints one table. The points are twenty Gaussian
-clusters in r dimensions; 46 nearest are looked for, as for a graph of 15 neighbours whose places are uncertain. Queries
-are timed on some blocks of points and scaled to all.
+``python benchmarks/neighbors.py [--sizes 100000 1000000] [--r 10]`` prints one table. The points form twenty
+Gaussian clusters in r dimensions; the 46 nearest are found, as for a graph of 15 neighbours with uncertain positions.
+Queries are timed on some blocks of points and scaled to all.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from scipy.spatial import cKDTree
 
 from fusewise.kernels.threads import in_threads, n_threads
 from fusewise.pairs.expected import BLOCK, CANDIDATES
-from fusewise.pairs.near_places import Search, by_lists
+from fusewise.pairs.near_places import NeighborSearch, by_lists
 
 CLUSTERS, COUNT, BLOCKS = 20, CANDIDATES * 15 + 1, 8
 
@@ -26,8 +26,8 @@ def draw(n: int, r: int) -> np.ndarray:
     return centres[rng.integers(0, CLUSTERS, n)] + rng.standard_normal((n, r))
 
 
-def timed(search: Search, blocks: list[np.ndarray]) -> tuple[np.ndarray, float]:
-    """What was found, and the seconds of one block."""
+def timed(search: NeighborSearch, blocks: list[np.ndarray]) -> tuple[np.ndarray, float]:
+    """Return the neighbours found, and the seconds per block."""
     begin = time.perf_counter()
     found = np.concatenate(list(in_threads(lambda points: search(points, COUNT), blocks)))
     return found, (time.perf_counter() - begin) / len(blocks)
@@ -38,7 +38,7 @@ def main() -> None:
     parser.add_argument("--sizes", type=int, nargs="*", default=[100_000, 1_000_000])
     parser.add_argument("--r", type=int, default=10)
     args = parser.parse_args()
-    print(f"{COUNT} nearest, {n_threads()} threads\n| points | tree s | lists s | of which made in | ratio | recall |")
+    print(f"{COUNT} nearest, {n_threads()} threads\n| points | tree s | lists s | of which building | ratio | recall |")
     print("|---" * 6 + "|")
     for n in args.sizes:
         points = draw(n, args.r)
@@ -47,7 +47,7 @@ def main() -> None:
         lists = by_lists(points)
         making = time.perf_counter() - begin
         if lists is None:
-            raise SystemExit('needs faiss: pip install "fusewise[neighbors]"')
+            raise SystemExit('this benchmark needs faiss: pip install "fusewise[neighbors]"')
         blocks = [points[start : start + BLOCK] for start in np.linspace(0, n - BLOCK, BLOCKS).astype(int)]
         exact, slow = timed(lambda some, count, tree=tree: np.asarray(tree.query(some, count)[1]), blocks)
         found, fast = timed(lists, blocks)

@@ -1,11 +1,11 @@
-"""How well the defaults cluster, beside an oracle or a peer in the same run.
+"""Clustering quality with default settings, compared with an oracle or another method in the same run.
 
     python benchmarks/quality.py                 # everything (about 20 minutes on 2 cores)
     python benchmarks/quality.py dataset1 wine   # some of it
     python benchmarks/quality.py --runs 3        # fewer repetitions
 
-Nothing is set but ``random_state``. The oracle of the simulated sets is the Bayes classifier that knows the true
-centres and the noise; the peers of the others are told the number of clusters.
+Only ``random_state`` is set. Scores are adjusted Rand indices (ARI). The oracle of the simulated sets is the Bayes
+classifier, which knows the true centres and the noise; other methods marked (K) are given the number of clusters.
 """
 
 from __future__ import annotations
@@ -29,24 +29,24 @@ Row = tuple[str, str, str, str]
 
 
 def fit(X: np.ndarray, seed: int) -> FusionClustering:
-    """The product as it comes."""
+    """Fit with default settings."""
     return FusionClustering(random_state=seed).fit(X)
 
 
 def bayes(X: np.ndarray, centers: np.ndarray) -> np.ndarray:
-    """Nearest true centre on the observed entries: no classifier does better on spherical clusters of equal size."""
+    """Nearest true centre on the observed entries: the best classifier for spherical clusters of equal size."""
     gaps = np.square(np.nan_to_num(X[:, None] - centers[None], nan=0.0)).sum(axis=2)
     return gaps.argmin(axis=1)
 
 
 def knn_kmeans(X: np.ndarray, k: int) -> np.ndarray:
-    """The default people reach for, told K."""
+    """The usual approach, given the number of clusters."""
     filled = KNNImputer(keep_empty_features=True).fit_transform(X)
     return KMeans(k, n_init=10, random_state=0).fit_predict(filled)
 
 
 def dataset(runs: int, shrink: float) -> Iterator[Row]:
-    """The paper's Dataset-1 (shrink 1) and Dataset-2 (halved distances)."""
+    """The paper's Dataset-1 (shrink 1) and Dataset-2 (distances halved); p0 is the fraction observed."""
     for p0 in (1.0, 0.8, 0.6, 0.5, 0.4, 0.3, 0.2):
         ours, oracle, found = [], [], []
         for seed in range(runs):
@@ -74,7 +74,7 @@ def wine(runs: int) -> Iterator[Row]:
 
 
 def nothing(runs: int) -> Iterator[Row]:
-    """One Gaussian blob, and a uniform cube: there is nothing to find."""
+    """A single Gaussian cluster, and a uniform cube: one cluster is the right answer."""
     for name, draw in (("Gaussian", np.random.Generator.standard_normal), ("uniform", np.random.Generator.random)):
         for p in (2, 10, 50):
             for fraction in (0.0, 0.4):
@@ -87,7 +87,7 @@ def nothing(runs: int) -> Iterator[Row]:
 
 
 def outliers(runs: int) -> Iterator[Row]:
-    """5% uniform noise, clusters of 1000 and 20, duplicated rows."""
+    """5% uniform noise, clusters of 1000 and 20 rows, duplicated rows."""
     for name, make in (("5% noise", _noisy), ("1000 : 20", _unequal), ("duplicates", _duplicated)):
         ours, peer, flagged = [], [], []
         for seed in range(runs):
@@ -129,7 +129,8 @@ def surveys(runs: int) -> Iterator[Row]:
                 peer.append(adjusted_rand_score(y, knn_kmeans(X, groups)))
                 found.append(model.n_clusters_)
             note = f"{groups} found in {np.mean(np.array(found) == groups):.0%} of runs, at most {max(found)}"
-            yield f"{name}, {groups} of them", f"{np.mean(ours):.3f}", f"{np.mean(peer):.3f}", note
+            case = f"{name}, {groups} {'group' if groups == 1 else 'groups'}"
+            yield case, f"{np.mean(ours):.3f}", f"{np.mean(peer):.3f}", note
 
 
 def _votes(seed: int, groups: int) -> tuple[np.ndarray, np.ndarray]:
@@ -145,7 +146,7 @@ def _ratings(seed: int, groups: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _mixed(seed: int, groups: int) -> tuple[np.ndarray, np.ndarray]:
-    """Six numbers, a category of four (a column for each) and a flag."""
+    """Six numbers, a category of four values (one column each) and a yes-or-no answer."""
     rng = np.random.default_rng(seed)
     y = rng.integers(groups, size=400)
     numbers = 1.5 * rng.normal(size=(groups, 6))[y] + rng.normal(size=(400, 6))
@@ -162,7 +163,7 @@ def _answered(rng: np.random.Generator, table: np.ndarray) -> np.ndarray:
 
 
 def mechanisms(runs: int) -> Iterator[Row]:
-    """Missing not completely at random: 30% hidden in five ways."""
+    """30% of the entries hidden by five mechanisms."""
     for mechanism in ("mcar", "mar", "mnar", "block", "columns"):
         ours, peer = [], []
         for seed in range(runs):
@@ -174,7 +175,7 @@ def mechanisms(runs: int) -> Iterator[Row]:
 
 
 def imputation(runs: int) -> Iterator[Row]:
-    """Root-mean-square error of filled holes, in units of the noise (1 is the best there is); peer: KNNImputer."""
+    """Root-mean-square error of imputed values in units of the noise (1 is optimal), compared with KNNImputer."""
     for fraction in (0.1, 0.3, 0.5):
         ours, peer = [], []
         for seed in range(runs):
@@ -188,7 +189,7 @@ def imputation(runs: int) -> Iterator[Row]:
 
 
 def digits(runs: int) -> Iterator[Row]:
-    """Handwritten digits along principal components of unit variance: no few directions stand out."""
+    """Handwritten digits along principal components of unit variance: no small set of directions stands out."""
     images, y = load_digits(return_X_y=True)
     for n_components in (10, 20, 30):
         X = PCA(n_components, whiten=True, random_state=0).fit_transform(images)
@@ -200,7 +201,7 @@ def digits(runs: int) -> Iterator[Row]:
                 ours.append(adjusted_rand_score(y, model.labels_))
                 peer.append(adjusted_rand_score(y, knn_kmeans(Z, 10)))
                 found.append(str(model.n_clusters_))
-            note = f"{', '.join(found)} clusters"
+            note = f"{', '.join(found)} {'cluster' if found == ['1'] else 'clusters'}"
             yield (
                 f"{n_components} components, {hidden:.0%} hidden",
                 f"{np.mean(ours):.3f}",
@@ -212,20 +213,20 @@ def digits(runs: int) -> Iterator[Row]:
 STUDIES: dict[str, tuple[str, str, Callable[[int], Iterator[Row]]]] = {
     "dataset1": ("Dataset-1, ARI", "Bayes", lambda runs: dataset(runs, 1.0)),
     "dataset2": ("Dataset-2, ARI", "Bayes", lambda runs: dataset(runs, 0.5)),
-    "wine": ("Wine subset, ARI", "KNN + k-means, told K", wine),
-    "nothing": ("Nothing to find: share of runs with one cluster", "ideal", nothing),
-    "outliers": ("Outliers and odd sizes, ARI on the clusters", "KNN + k-means, told K", outliers),
-    "surveys": ("Answers in steps, ARI", "KNN + k-means, told K", surveys),
-    "mechanisms": ("30% missing, not at random, ARI", "KNN + k-means, told K", mechanisms),
-    "imputation": ("Filled holes", "KNNImputer", imputation),
-    "digits": ("Handwritten digits in principal components, ARI", "KNN + k-means, told K", digits),
+    "wine": ("Wine subset, ARI", "KNN + k-means (K)", wine),
+    "nothing": ("Data without clusters: share of runs that return one cluster", "ideal", nothing),
+    "outliers": ("Outliers and unequal sizes, ARI on the clusters", "KNN + k-means (K)", outliers),
+    "surveys": ("Answers in steps, ARI", "KNN + k-means (K)", surveys),
+    "mechanisms": ("30% missing, by five mechanisms, ARI", "KNN + k-means (K)", mechanisms),
+    "imputation": ("Imputation: error of filled values", "KNNImputer", imputation),
+    "digits": ("Handwritten digits in principal components, ARI", "KNN + k-means (K)", digits),
 }
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("studies", nargs="*", default=list(STUDIES), help=f"of {', '.join(STUDIES)}")
-    parser.add_argument("--runs", type=int, default=10)
+    parser.add_argument("studies", nargs="*", default=list(STUDIES), help=f"some of {', '.join(STUDIES)}; default: all")
+    parser.add_argument("--runs", type=int, default=10, help="repetitions of each case (default 10)")
     args = parser.parse_args()
     warnings.simplefilter("ignore")
     for name in args.studies:

@@ -1,7 +1,7 @@
-"""A report of 20,000 x 50: its size, and how soon it answers in a headless Chromium.
+"""Size of the report of a 20,000 x 50 table, and its loading time in a headless Chromium.
 
-Run ``python benchmarks/report_speed.py [--rows 20000] [--columns 50]``. "Answers" is the time from the start of the
-navigation until the map is drawn and a hovered row is named; "all" until every picture is there.
+Run ``python benchmarks/report_speed.py [--rows 20000] [--columns 50]``. "Responsive" is the time from the start of
+the navigation until the map is drawn and shows the tooltip of a row; "complete" until every plot is drawn.
 """
 
 from __future__ import annotations
@@ -59,9 +59,9 @@ def open_it(path: Path, point: list[float]) -> None:
         )
         page.mouse.move(x, y, steps=3)
         page.locator("#tooltip").wait_for(state="visible")
-        print(f"answers after {time.perf_counter() - began:.1f} s ({busy(session):.1f} s of its thread)")
+        print(f"responsive after {time.perf_counter() - began:.1f} s ({busy(session):.1f} s of CPU time in its thread)")
         page.wait_for_function("document.documentElement.dataset.ready === 'all'")
-        print(f"all after {time.perf_counter() - began:.1f} s ({busy(session):.1f} s of its thread)")
+        print(f"complete after {time.perf_counter() - began:.1f} s ({busy(session):.1f} s of CPU time in its thread)")
         browser.close()
 
 

@@ -1,14 +1,14 @@
-"""Time and memory of the defaults on long tables, beside the peer in the same run.
+"""Time and memory with default settings on long tables, compared with other methods in the same run.
 
     python benchmarks/scale.py                        # everything
     python benchmarks/scale.py ccmm million           # some of it: ccmm, mnist, million, wide, sparse, imputers, first
     python benchmarks/scale.py imputers --sizes 1000 10000
     python benchmarks/scale.py mnist --mnist folder   # with the folder that holds the four idx files of MNIST
 
-Each cell runs in a process of its own on ``--threads`` threads; before the clock starts the data are made and compiled
-code is warm (a small table is fitted first). Its peak memory is that of the process, data included. CCMM is a peer if
-``--ccmm-python`` names an interpreter that can import ``ccmmpy`` (this one, unless said otherwise). Peers marked (K)
-are told the number of clusters. *Choosing* is the share of our time from the first partition compared to the last.
+Each measurement runs in its own process on ``--threads`` threads. Before the clock starts the data are generated, and a
+small table is fitted so that all code is compiled. Peak memory is that of the process, data included. CCMM is measured
+if the interpreter ``--ccmm-python`` (by default this one) can import ``ccmmpy``. Methods marked (K) are given the
+number of clusters. *Choosing* is the share of our time spent comparing partitions.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from typing import Any
 
 import numpy as np
 
-#: Steps of a path.
+#: Number of steps of a path.
 STEPS = 200
 
 Table = tuple[np.ndarray, np.ndarray]
@@ -36,7 +36,7 @@ Work = Callable[[np.ndarray, int], Any]
 
 
 def clusters(n: int, p: int, k: int, noise: float, hidden: float, seed: int = 0) -> Table:
-    """Normal clusters about centres that are uniform in the unit cube, some entries hidden."""
+    """Gaussian clusters with centres uniform in the unit cube, some entries hidden."""
     rng = np.random.default_rng(seed)
     y = rng.integers(k, size=n)
     X = rng.uniform(size=(k, p))[y]
@@ -47,7 +47,7 @@ def clusters(n: int, p: int, k: int, noise: float, hidden: float, seed: int = 0)
 
 
 def ratings(n: int, p: int, k: int, noise: float, seen: float, seed: int = 0) -> tuple[Any, np.ndarray]:
-    """Rows of k tastes, each about its own centre, a small part of their entries stored and the rest never made."""
+    """A sparse table of k clusters of which only a small share of the entries is generated and stored."""
     from scipy import sparse
 
     rng = np.random.default_rng(seed)
@@ -60,7 +60,7 @@ def ratings(n: int, p: int, k: int, noise: float, seen: float, seed: int = 0) ->
 
 
 def mnist(folder: str | None, hidden: float) -> Table:
-    """60,000 digits along their ten principal components; ten overlapping clusters of that size without the files."""
+    """60,000 MNIST digits in ten principal components; without the files, ten overlapping clusters of that size."""
     if folder is None:
         return clusters(60_000, 10, 10, 0.2, hidden)
     images = idx(Path(folder), "train-images-idx3-ubyte").reshape(60_000, -1).astype(float)
@@ -71,7 +71,7 @@ def mnist(folder: str | None, hidden: float) -> Table:
 
 
 def idx(folder: Path, name: str) -> np.ndarray:
-    """An array in the format of the MNIST files, packed or not."""
+    """Read an array in the format of the MNIST files, compressed or not."""
     plain, packed = folder / name, folder / f"{name}.gz"
     data = plain.read_bytes() if plain.exists() else gzip.decompress(packed.read_bytes())
     shape = np.frombuffer(data, ">u4", count=data[3], offset=4)
@@ -79,19 +79,19 @@ def idx(folder: Path, name: str) -> np.ndarray:
 
 
 class Choosing:
-    """Seconds from the first partition compared to the last, as a fit tells of them."""
+    """Measures the seconds a fit spends comparing partitions, from its progress calls."""
 
     def __init__(self) -> None:
         self.seconds, self.before = 0.0, time.perf_counter()
 
     def __call__(self, stage: str, iteration: int, total: int | None = None, **values: float) -> None:
-        """Hear of a step."""
+        """Record a progress call."""
         now = time.perf_counter()
         self.seconds += now - self.before if stage == "comparing partitions" else 0.0
         self.before = now
 
 
-#: Of the last fit.
+#: The measurement of the last fit.
 choosing = Choosing()
 
 
@@ -105,7 +105,7 @@ def ours(X: np.ndarray, k: int) -> np.ndarray:
 
 
 def our_path(X: np.ndarray, k: int) -> None:
-    """The same convex problem in single precision: L1 along a graph of 15 neighbours, from all points apart to one."""
+    """The same convex problem in single precision: L1 along a graph of 15 neighbours, from separate points to one."""
     from fusewise import fusion_path
     from fusewise.fusion.penalties import L1
 
@@ -149,7 +149,7 @@ METHODS: dict[str, Work] = {
 
 
 def measure(method: str, make: str, arguments: dict[str, Any], k: int) -> dict[str, float]:
-    """Seconds, peak GiB and, where there are labels, their adjusted Rand index: one cell, in this process."""
+    """Run one measurement in this process: seconds, peak GiB and, if there are labels, their adjusted Rand index."""
     X, y = {"clusters": clusters, "mnist": mnist, "ratings": ratings}[make](**arguments)
     work = METHODS[method]
     work(X[:500], k)
@@ -167,17 +167,17 @@ def measure(method: str, make: str, arguments: dict[str, Any], k: int) -> dict[s
 
 
 class Run:
-    """Cells in processes of their own, printed as rows of one table."""
+    """Runs measurements in separate processes, and prints them as rows of one table."""
 
     def __init__(self, options: argparse.Namespace) -> None:
         self.options = options
         print("| table | method | seconds | CPU seconds | peak GiB | ARI | clusters | choosing |")
         print("|---|---|---|---|---|---|---|---|", flush=True)
 
-    def cell(self, method: str, table: str, make: str, told: int, /, **arguments: Any) -> float:
-        """Measure one cell and print it; its seconds, NaN if there is no number."""
+    def cell(self, method: str, table: str, make: str, given: int, /, **arguments: Any) -> float:
+        """Run one measurement, print its row and return the seconds, NaN if it failed."""
         python = self.options.ccmm_python if method.startswith("CCMM") else sys.executable
-        job = json.dumps([method, make, arguments, told])
+        job = json.dumps([method, make, arguments, given])
         threads = str(self.options.threads)
         environment = os.environ | {"OMP_NUM_THREADS": threads, "NUMBA_NUM_THREADS": threads}
         try:
@@ -192,7 +192,7 @@ class Run:
             print(f"| {table} | {method} | over {self.options.limit} | | | | | |", flush=True)
             return float("nan")
         if done.returncode:
-            reason = "not at hand" if "No module named 'ccmmpy'" in done.stderr else done.stderr.strip()[-200:]
+            reason = "not installed" if "No module named 'ccmmpy'" in done.stderr else done.stderr.strip()[-200:]
             print(f"| {table} | {method} | {reason.splitlines()[-1]} | | | | | |", flush=True)
             return float("nan")
         found = json.loads(done.stdout.splitlines()[-1])
@@ -204,13 +204,13 @@ class Run:
 
 
 def against_ccmm(run: Run) -> None:
-    """The whole path, as many steps each, on a complete table."""
+    """The whole path on a complete table, with the same number of steps."""
     for method in ("Fusewise, path", "CCMM, path"):
         run.cell(method, "5,000 x 20", "clusters", 10, n=5000, p=20, k=10, noise=0.25, hidden=0.0)
 
 
 def against_ccmm_on_digits(run: Run) -> None:
-    """The default fit with entries hidden and without, beside CCMM's path and k-means told K on the complete table."""
+    """Default settings with and without hidden entries; CCMM's path and k-means given K on the complete table."""
     folder = run.options.mnist
     name = "MNIST" if folder else "MNIST-like"
     run.cell("Fusewise", f"{name}, 60,000 x 10, 30% hidden", "mnist", 10, folder=folder, hidden=0.3)
@@ -219,7 +219,7 @@ def against_ccmm_on_digits(run: Run) -> None:
 
 
 def million(run: Run) -> None:
-    """Up to a million rows, and how time grows with them."""
+    """Tables of up to a million rows, and the growth of time with the number of rows."""
     sizes = run.options.sizes or [10_000, 100_000, 1_000_000]
     seconds = [
         run.cell("Fusewise", f"{n:,} x 10, 30% hidden", "clusters", 20, n=n, p=10, k=20, noise=0.05, hidden=0.3)
@@ -231,20 +231,20 @@ def million(run: Run) -> None:
 
 
 def wide(run: Run) -> None:
-    """A table that imputers run out of memory on."""
+    """A table on which imputers run out of memory."""
     for n in run.options.sizes or [350_000]:
         run.cell("Fusewise", f"{n:,} x 250, 30% hidden", "clusters", 20, n=n, p=250, k=20, noise=0.3, hidden=0.3)
 
 
 def nearly_empty(run: Run) -> None:
-    """A table of ratings that would take 80 GB if its holes were filled."""
+    """A sparse table of ratings that would take 80 GB as a dense array."""
     for n in run.options.sizes or [1_000_000]:
-        name = f"{n:,} x 10,000, 0.1% seen"
+        name = f"{n:,} x 10,000, 0.1% observed"
         run.cell("Fusewise", name, "ratings", 5, n=n, p=10_000, k=5, noise=0.6, seen=0.001)
 
 
 def first_fit(run: Run) -> None:
-    """The first fit of a new process, before and after its code was compiled and kept; clusters: 3 and 10."""
+    """The first fit in a new process, with and without compiled code in the cache; 3 and 10 clusters."""
     script = """
 import sys, time; from scale import clusters; X, _ = clusters(1000, 20, int(sys.argv[1]), 0.25, 0.3)
 a = time.perf_counter(); from fusewise import FusionClustering
@@ -252,7 +252,7 @@ b = time.perf_counter(); FusionClustering().fit(X); print(b - a, time.perf_count
 """
     with tempfile.TemporaryDirectory() as folder:
         environment = os.environ | {"NUMBA_CACHE_DIR": folder, "OMP_NUM_THREADS": str(run.options.threads)}
-        for name, k in (("nothing compiled", "3"), ("all compiled", "3"), ("all compiled", "10")):
+        for name, k in (("cache empty", "3"), ("cache full", "3"), ("cache full", "10")):
             done = subprocess.run(
                 [sys.executable, "-c", script, k],
                 env=environment | {"PYTHONPATH": str(Path(__file__).parent)},
@@ -266,7 +266,7 @@ b = time.perf_counter(); FusionClustering().fit(X); print(b - a, time.perf_count
 
 
 def against_imputers(run: Run) -> None:
-    """What people reach for."""
+    """The usual approaches: imputation, then clustering."""
     for n in run.options.sizes or [1000, 10_000, 100_000]:
         for method in ("Fusewise", "IterativeImputer + KMeans (K)", "KNNImputer + HDBSCAN"):
             run.cell(method, f"{n:,} x 20, 30% hidden", "clusters", 10, n=n, p=20, k=10, noise=0.1, hidden=0.3)
@@ -286,9 +286,9 @@ PARTS: dict[str, Callable[[Run], None]] = {
 def main() -> None:
     parser = argparse.ArgumentParser(description="Time and memory on long tables.")
     parser.add_argument("parts", nargs="*", help=f"some of {', '.join(PARTS)} (default: all)")
-    parser.add_argument("--sizes", type=int, nargs="*", help="rows, instead of those of each part")
-    parser.add_argument("--threads", type=int, default=2, help="threads of each cell (default 2)")
-    parser.add_argument("--limit", type=int, default=1800, help="seconds after which a cell is given up (default 1800)")
+    parser.add_argument("--sizes", type=int, nargs="*", help="numbers of rows, instead of those of each part")
+    parser.add_argument("--threads", type=int, default=2, help="threads of each measurement (default 2)")
+    parser.add_argument("--limit", type=int, default=1800, help="seconds allowed per measurement (default 1800)")
     parser.add_argument("--mnist", help="folder with the idx files of MNIST (default: a simulated table)")
     parser.add_argument("--ccmm-python", default=sys.executable, help="an interpreter that can import ccmmpy")
     parser.add_argument("--cell", help=argparse.SUPPRESS)

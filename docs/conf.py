@@ -1,4 +1,4 @@
-"""How the documentation is built: ``make docs``, or ``sphinx-build -W docs docs/_build/html``. Needs no network."""
+"""Sphinx configuration: ``make docs``, or ``sphinx-build -W docs docs/_build/html``. The build needs no network."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ import fusewise
 HERE = Path(__file__).parent
 EXAMPLES = HERE / "_build" / "examples"
 
-#: Examples that take minutes: shown, not run.
+#: Examples that take minutes: they are shown but not executed.
 SLOW = ("plot_mri",)
 
 
 def stage_examples(source: Path, target: Path) -> None:
-    """Copy the examples as the gallery wants them: an underlined title, and no use of ``__doc__``, which it empties."""
+    """Copy the examples as sphinx-gallery expects them: an underlined title, and no ``__doc__``, which it clears."""
     shutil.rmtree(target, ignore_errors=True)
     target.mkdir(parents=True)
     (target / "GALLERY_HEADER.rst").write_text(
-        "Gallery\n=======\n\nScripts of the ``examples`` folder, with what they draw.\n"
+        "Gallery\n=======\n\nThe scripts in the ``examples`` folder, with the figures they draw.\n"
     )
     for script in sorted(source.glob("*.py")):
         text = script.read_text()
         title = re.match(r'"""(.+)', text)
         if title is None:
-            raise ValueError(f"{script} needs a docstring: its first line is its title in the gallery")
+            raise ValueError(f"{script} has no docstring: add one, whose first line becomes its title in the gallery")
         line = title[1].rstrip('"').rstrip(".")
         text = text.replace(title[1], f"{line}\n{'=' * len(line)}", 1).replace("__doc__.splitlines()[0]", repr(line))
         (target / script.name).write_text(text)
@@ -49,7 +49,7 @@ extensions = [
     "sphinx_gallery.gen_gallery",
 ]
 exclude_patterns = ["_build", "**/GALLERY_HEADER.rst"]
-suppress_warnings = ["config.cache"]  # the gallery's settings hold functions
+suppress_warnings = ["config.cache"]  # the gallery's settings contain functions, which cannot be cached
 
 myst_enable_extensions = ["dollarmath", "amsmath", "deflist"]
 myst_heading_anchors = 3

@@ -1,7 +1,7 @@
-"""Cluster scikit-learn's Wine table with 30% of its entries hidden: what ``fusewise demo`` does.
+"""Cluster scikit-learn's Wine table with 30% of its entries hidden, as ``fusewise demo`` does.
 
-Run ``make demo``, or ``python examples/demo.py --out DIR``. Prints what was found and writes the table, its clusters,
-the table filled, the model and a report. Results of an earlier run are replaced.
+Run ``make demo``, or ``python examples/demo.py --out DIR``. Prints a summary and writes the table, its clusters,
+the completed table, the model and a report. Results of an earlier run are replaced.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Five pictures of one model: the map, the path, the merge tree, the profiles and the holes.
+"""Five plots of one model: map, path, merge tree, profiles and missing values.
 
-Run ``python examples/plot_displays.py --out displays.png``. The table is Wine with 30% of its entries hidden; the ash
-column is hidden more often for the first cultivar, which the last picture finds out.
+Run ``python examples/plot_displays.py --out displays.png``. The table is Wine with 30% of its entries hidden and
+the ash column hidden entirely for the first cultivar, which the last plot reveals.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ def main() -> None:
 
     figure = plt.figure(figsize=(13, 11), layout="constrained")
     places = figure.subplot_mosaic(
-        [["map", "profile"], ["path", "profile"], ["tree", "holes"]], height_ratios=[3, 2, 3]
+        [["map", "profile"], ["path", "profile"], ["tree", "missing"]], height_ratios=[3, 2, 3]
     )
     FusionMapDisplay.from_estimator(model, ax=places["map"])
     FusionPathDisplay.from_estimator(model, ax=places["path"])
     DendrogramDisplay.from_estimator(model, ax=places["tree"])
     ProfileDisplay.from_estimator(model, ax=places["profile"])
-    MissingnessDisplay.from_estimator(model, ax=places["holes"])
+    MissingnessDisplay.from_estimator(model, ax=places["missing"])
     figure.savefig(args.out, dpi=160)
     print(f"wrote {args.out}")
 

@@ -1,4 +1,4 @@
-"""The idea in pictures: a half-empty table, a centre for every row, and centres that fuse.
+"""The idea in pictures: a table with missing values, a centre for every row, and centres that fuse.
 
 Run ``python examples/plot_idea.py --out idea.png``.
 """
@@ -17,10 +17,10 @@ from fusewise import fusion_path
 from fusewise.datasets import hide_entries, make_clusters
 from fusewise.fusion.penalties import H1
 
-#: Okabe and Ito's colours, told apart by nearly everybody.
+#: Okabe and Ito's palette, for colour-blind readers.
 COLOURS = np.array(["#0072B2", "#E69F00", "#009E73"])
 LAMS = (3e-4, 5e-3, 0.05)
-TITLES = ("every row has a centre of its own", "like centres draw near", "and fuse: those are the clusters")
+TITLES = ("every row has its own centre", "similar centres approach", "fused centres are the clusters")
 
 
 def main() -> None:
@@ -33,7 +33,7 @@ def main() -> None:
 
     figure, axes = plt.subplots(1, 4, figsize=(13, 3.3), layout="constrained", width_ratios=[0.7, 1, 1, 1])
     axes[0].imshow(table, cmap="cividis", aspect="auto", interpolation="nearest")
-    axes[0].set(xticks=[], yticks=[], xlabel="12 features", ylabel="90 rows", title="a table with holes")
+    axes[0].set(xticks=[], yticks=[], xlabel="12 features", ylabel="90 rows", title="white: missing values")
     plane = PCA(2).fit(X)
     for axis, solution, title in zip(axes[1:], path, TITLES, strict=True):
         draw(axis, plane.transform(X), plane.transform(solution.centers), COLOURS[y])
@@ -43,7 +43,7 @@ def main() -> None:
 
 
 def draw(axis: plt.Axes, points: np.ndarray, centers: np.ndarray, colours: np.ndarray) -> None:
-    """Points, their centres in black, and a line from each point to its centre."""
+    """Draw points, their centres in black, and a line from each point to its centre."""
     axis.add_collection(LineCollection(np.stack([points, centers], axis=1), colors=colours, linewidths=0.6, alpha=0.5))
     axis.scatter(*points.T, s=16, c=colours, linewidths=0)
     axis.scatter(*centers.T, s=16, c="black", zorder=3)

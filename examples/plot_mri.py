@@ -1,8 +1,8 @@
-"""A beating, breathing phantom from a few percent of its k-space: frames, errors, a line over time. Not for diagnosis.
+"""Reconstruct a beating, breathing phantom from a few percent of its k-space. Not for diagnostic use.
 
     python examples/plot_mri.py --out mri.png [--frames 150 --size 96]
 
-Top: truth, zero-filled, reconstruction and three times its error, at end-diastole and end-systole.
+Top: truth, zero-filled image, reconstruction and three times its error, for a relaxed and a contracted heart.
 Bottom: a line through the left ventricle over time, true and reconstructed, and the cluster of every frame.
 """
 

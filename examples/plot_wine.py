@@ -1,4 +1,4 @@
-"""Wine with 0, 30 and 50% of its entries hidden: points joined to their fused centres, as in the paper's figures.
+"""Wine with 0, 30 and 50% of its entries hidden: points joined to their fused centres, as in the paper.
 
 Run ``python examples/plot_wine.py --out wine.png``.
 """
@@ -18,7 +18,7 @@ from fusewise import fusion_path
 from fusewise.datasets import hide_entries, load_wine_subset
 from fusewise.fusion.penalties import H1
 
-#: Okabe and Ito's colours, told apart by nearly everybody.
+#: Okabe and Ito's palette, for colour-blind readers.
 COLOURS = np.array(["#0072B2", "#E69F00", "#009E73"])
 
 
@@ -30,7 +30,7 @@ def main() -> None:
     plane = PCA(2).fit(X)
     figure, axes = plt.subplots(1, 3, figsize=(10, 3.6), sharex=True, sharey=True, layout="constrained")
     for axis, fraction in zip(axes, (0.0, 0.3, 0.5), strict=True):
-        # The published settings: sigma 0.153, lam up to 0.65, warm-started from below.
+        # Published settings: penalty scale sigma 0.153, strength lam up to 0.65, each started from the previous one.
         path = fusion_path(
             hide_entries(X, fraction, random_state=0), lams=np.linspace(0.13, 0.65, 5), penalty=H1(0.153)
         )
@@ -45,7 +45,7 @@ def main() -> None:
 
 
 def draw(axis: plt.Axes, points: np.ndarray, centers: np.ndarray, colours: np.ndarray) -> None:
-    """Points, their centres in black, and a line from each point to its centre."""
+    """Draw points, their centres in black, and a line from each point to its centre."""
     lines = LineCollection(np.stack([points, centers], axis=1), colors=colours, linewidths=0.5, alpha=0.45)
     axis.add_collection(lines)
     axis.scatter(*points.T, s=14, c=colours, linewidths=0)

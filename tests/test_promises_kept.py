@@ -56,7 +56,7 @@ def test_fast_method_is_certified_optimal():
 def test_certificate_needs_a_width():
     _, holes, _, _ = draw(2, 10, 16, 0.1, 0.8, seed=0)
     solution = fuse(holes, lam=1.0, penalty=H1(0.3))
-    with pytest.raises(ValueError, match="give epsilon"):
+    with pytest.raises(ValueError, match="set epsilon"):
         solution.certificate()
     assert solution.certificate(epsilon=0.1).feasible
 

@@ -1,4 +1,4 @@
-"""Fourier samples as an observation model of the core: the one fusion loop then serves them."""
+"""Fourier samples as an observation model, for the fusion loop."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from fusewise.pairs import NeighborPairs
 
 @dataclass(frozen=True, eq=False)
 class FourierObservations:
-    """||A_i u - b_i||² of frames u (rows of ny nx pixels), A_i the i-th sampling operator.
+    """||A_i u - b_i||² of frames u (rows of ny nx pixels), where A_i is the i-th sampling operator.
 
     Attributes
     ----------
@@ -53,7 +53,7 @@ class FourierObservations:
 
     @cached_property
     def mean(self) -> Array:
-        """One image for all frames: a gradient step from zero with the best length, enough for a yardstick."""
+        """One image for all frames: a gradient step from zero with the best length, enough to set the scale."""
         direction = self.target.mean(axis=0)
         pushed = self.normal(np.broadcast_to(direction, self.shape)).mean(axis=0)
         length = np.vdot(direction, direction).real / max(float(np.vdot(direction, pushed).real), 1e-300)
@@ -74,7 +74,7 @@ class FourierObservations:
         return self._rows(self.operator.adjoint(self.operator.forward(self._images(centers))))
 
     def solve(self, anchors: Array, pull: Array) -> Array:
-        """argmin_u ||A_i u - b_i||² + t_i ||u - v_i||², frame by frame by conjugate gradients, all frames abreast."""
+        """argmin_u ||A_i u - b_i||² + t_i ||u - v_i||², by conjugate gradients for all frames in parallel."""
         strength = pull[:, None]
         steps = conjugate_gradients(
             lambda frames: self.normal(frames) + strength * frames,
@@ -90,11 +90,11 @@ class FourierObservations:
         return np.asarray(centers, dtype=anchors.dtype)
 
     def confine(self, centers: Array) -> Array:
-        """Centres as they are: no range is known to hold them."""
+        """Return the centres unchanged: there is no known range to project onto."""
         return centers
 
     def preconditioner(self, pull: Array) -> Callable[[Array], Array]:
-        """(A_i' A_i + t_i I)^-1: exact on the grid with one coil, elsewhere with the mean of A' A's diagonal for it."""
+        """(A_i' A_i + t_i I)^-1: exact on the grid with one coil, otherwise with the mean diagonal in place of A' A."""
         if isinstance(self.operator, Cartesian) and self.operator.maps is None:
             system = self.operator.mask + np.where(pull > 0, pull, 1)[:, None, None]
             return lambda right: self._rows(invert(transform(self._images(right)) / system))
@@ -103,7 +103,7 @@ class FourierObservations:
 
     @cached_property
     def _density(self) -> Array:
-        """Mean of the diagonal of A_i' A_i, from one random image of unit moduli."""
+        """Mean of the diagonal of A_i' A_i, estimated from one random image of unit moduli."""
         rng = np.random.default_rng(0)
         probe = np.exp(2j * np.pi * rng.random(self.shape)).astype(self.target.dtype)
         return np.asarray((probe.conj() * self.normal(probe)).real.mean(axis=1))
@@ -125,17 +125,17 @@ def fuse_frames(
     max_iter: int = 20,
     tol: float = 1e-4,
 ) -> Descent:
-    """The paper's fusion of frames by the core loop: sum_i ||A_i u_i - b_i||² + lam sum_ij c_ij phi(||u_i - u_j||).
+    """Fuse frames as in the paper: sum_i ||A_i u_i - b_i||² + lam sum_ij c_ij phi(||u_i - u_j||).
 
-    On the grid with one coil the rows may be k-space itself (``grid_entries``): by Parseval the distances of k-space
-    are those of images.
+    On the grid with one coil the rows may be k-space itself (``grid_entries``): by Parseval's theorem distances in
+    k-space are those of images.
 
     Parameters
     ----------
     observations : ``grid_entries(...)`` or a ``FourierObservations``.
     affinities : T x T, c_ij.
     penalty, lam : phi and lam.
-    start : T x dimension, where to start.
+    start : T x dimension, the starting centres.
     max_iter, tol : see ``fusewise.fuse``.
     """
     pairs = NeighborPairs.from_graph(affinities)
@@ -144,13 +144,13 @@ def fuse_frames(
 
 
 def grid_entries(kspace: Array, mask: Array) -> Entries:
-    """Frames of gridded k-space as rows of a table with holes."""
+    """Frames of gridded k-space as rows of a table with missing values."""
     rows = np.where(mask, kspace, 0).reshape(len(kspace), -1)
     return Entries(rows, np.asarray(mask, dtype=bool).reshape(rows.shape))
 
 
 def frame_affinities(distances: Array, n_neighbors: int = 4, temporal: float = 0.5) -> sparse.csr_matrix:
-    """c_ij = exp(-d_ij² / (s_i s_j)) among nearest frames, s_i² the distance to the last of them, and temporal edges.
+    """c_ij = exp(-d_ij² / (s_i s_j)) of nearest frames, with s_i² the distance to the last of them, and temporal edges.
 
     The local scale lets sparse phases (end-systole, a deep breath) have as many effective neighbours as frequent ones.
 
@@ -158,7 +158,7 @@ def frame_affinities(distances: Array, n_neighbors: int = 4, temporal: float = 0
     ----------
     distances : T x T squared distances.
     n_neighbors : neighbours of a frame.
-    temporal : least affinity of frames next to each other in time.
+    temporal : smallest affinity of successive frames.
     """
     n = len(distances)
     away = distances + np.diag(np.full(n, np.inf))

@@ -17,7 +17,7 @@ from observed import frame_affinities
 from fusewise.kernels.arrays import beside, copied, library, to_host
 from fusewise.kernels.devices import placement
 from fusewise.kernels.krylov import conjugate_gradients
-from fusewise.mri.sampling.cells import Cells
+from fusewise.mri.sampling.cells import GridCells
 from fusewise.mri.sampling.normal_equations import Convolution, NormalEquations, off_grid_equations
 from fusewise.mri.sampling.operators import Nufft
 from fusewise.mri.solving.covariances import squared_distances
@@ -43,7 +43,7 @@ class Scan:
 
     def equations(self) -> NormalEquations:
         """Of all frames, on the device."""
-        weights = np.square(Cells.of(self.trajectory, self.maps.shape[1:]).roots)
+        weights = np.square(GridCells.of(self.trajectory, self.maps.shape[1:]).roots)
         place = placement(self.device)
         operator = sampling_at(self.trajectory, place(self.maps), place)
         return off_grid_equations(operator, place(self.kspace), weights)

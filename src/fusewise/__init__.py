@@ -1,4 +1,4 @@
-"""Clustering of data with missing entries by non-convex fusion of centres.
+"""Clustering of data with missing values by non-convex fusion of centres.
 
 >>> from fusewise import FusionClustering
 >>> model = FusionClustering().fit(X)      # X: numbers, NaN where missing   # doctest: +SKIP
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-#: Where each public name lives: it is imported when first used, so that ``import fusewise`` is quick.
-_HOMES = {
+#: Module of each public name. Names are imported on first use, which keeps ``import fusewise`` fast.
+_MODULES = {
     "DataWarning": "fusewise.observations",
     "FusionClustering": "fusewise.estimators",
     "FusionImputer": "fusewise.estimators",
@@ -41,9 +41,9 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
+    if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(_HOMES[name]), name)
+    value = globals()[name] = getattr(import_module(_MODULES[name]), name)
     return value
 
 

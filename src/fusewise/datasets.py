@@ -1,4 +1,4 @@
-"""Data to try things on: simulated clusters, the paper's Wine table, and ways to hide entries."""
+"""Example data: simulated clusters, the paper's Wine table, and ways to hide entries."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils import check_random_state
 
-Table = npt.NDArray[np.float64]
-Labels = npt.NDArray[np.intp]
+from fusewise.kernels.types import Floats, Labels
+from fusewise.kernels.words import counted
+
 Seed = int | np.random.RandomState | None
 
 #: Rows of scikit-learn's Wine table in the MATLAB code that the paper's authors published: 40 of each cultivar. The
@@ -31,17 +32,18 @@ def make_clusters(
     centers: npt.ArrayLike | None = None,
     shrink: float = 1.0,
     random_state: Seed = None,
-) -> tuple[Table, Labels, Table]:
-    """Clusters x = c_k + n, the centres uniform in the unit cube, as in the paper's simulations.
+) -> tuple[Floats, Labels, Floats]:
+    """Simulated clusters x = c_k + n, with centres uniform in the unit cube, as in the paper's simulations.
 
     Parameters
     ----------
-    n_clusters, size, n_features : K; M, one number or one for each cluster; P.
+    n_clusters, n_features : number of clusters K and of features P.
+    size : number of rows in each cluster, M; one number, or one for each cluster.
     noise : standard deviation of the noise if ``distribution="normal"`` (the paper's Dataset-1 has variance 0.1:
         ``noise=0.1**0.5``); the width epsilon of the cube if ``distribution="uniform"``.
     distribution : of the noise, "normal" or "uniform".
-    centers : K x P, to use instead of random ones.
-    shrink : factor on the distances between centres (the paper's Dataset-2 halves them).
+    centers : K x P, used instead of random centres.
+    shrink : factor applied to the distances between centres (the paper's Dataset-2 halves them).
     random_state : seed or ``numpy.random.RandomState``.
 
     Returns
@@ -56,8 +58,8 @@ def make_clusters(
     y = np.repeat(np.arange(len(means)), size)
     shape = (len(y), means.shape[1])
     if centers is not None or distribution == "uniform":
-        # A stream of its own: else hide_entries with the same seed would hide entries by their very noise. (Normal
-        # noise after random centres is out of step with it already.)
+        # A separate random stream: otherwise hide_entries with the same seed would hide entries depending on their
+        # noise. (Normal noise after random centres does not share the stream's position anyway.)
         rng = np.random.RandomState(rng.randint(2**31 - 1))
     if distribution == "normal":
         deviations = rng.normal(scale=noise, size=shape)
@@ -68,8 +70,8 @@ def make_clusters(
     return means[y] + deviations, y, means
 
 
-def load_wine_subset() -> tuple[Table, Labels]:
-    """The paper's Wine table: 120 of 178 wines, 40 of each cultivar, 13 features scaled to [0, 1] over all 178.
+def load_wine_subset() -> tuple[Floats, Labels]:
+    """Load the paper's Wine table: 120 of 178 wines, 40 per cultivar, 13 features scaled to [0, 1] over all 178.
 
     Which rows were kept comes from the MATLAB code that the authors published; the paper does not list them.
 
@@ -87,7 +89,7 @@ def load_wine_subset() -> tuple[Table, Labels]:
 
 
 def _ranges(text: str) -> list[int]:
-    """The numbers of "1 3-5" : 1, 3, 4, 5."""
+    """Expand a list of ranges: "1 3-5" gives 1, 3, 4, 5."""
     rows: list[int] = []
     for part in text.split():
         first, _, last = part.partition("-")
@@ -98,25 +100,25 @@ def _ranges(text: str) -> list[int]:
 def hide_entries(
     X: Any, fraction: float = 0.3, *, mechanism: str = "mcar", random_state: Seed = None
 ) -> npt.NDArray[Any]:
-    """A copy of a table in which entries are replaced by NaN.
+    """Return a copy of a table in which some entries are replaced by NaN.
 
     Parameters
     ----------
-    X : table of numbers; NaN it holds already stay.
-    fraction : of the entries to hide, from 0 up to (not including) 1.
-    mechanism : how they are chosen.
+    X : table of numbers; entries that are already NaN stay NaN.
+    fraction : fraction of the entries to hide, from 0 up to (not including) 1.
+    mechanism : how the entries are chosen.
 
-        * ``"mcar"``: completely at random, each on its own (the paper's assumption);
-        * ``"mar"``: at random given what is seen: a row is hidden the more, the larger its first feature, which is
-          itself never hidden;
-        * ``"mnar"``: the larger an entry (a complex one by its modulus) within its column, the likelier it is hidden;
-        * ``"block"``: for each row a run of neighbouring columns (a sensor that dropped out);
-        * ``"columns"``: at random, at a rate of its own for each column, from nothing to twice the fraction.
+        * ``"mcar"``: completely at random, independently of each other (the paper's assumption);
+        * ``"mar"``: at random given the observed values: the larger the first feature of a row, the more of the row
+          is hidden; the first feature itself is never hidden;
+        * ``"mnar"``: the larger an entry is within its column (by modulus if complex), the likelier it is hidden;
+        * ``"block"``: in each row a run of neighbouring columns, as when a sensor drops out;
+        * ``"columns"``: at random, at a different rate in each column, from zero to twice the fraction.
     random_state : seed or ``numpy.random.RandomState``.
 
     Returns
     -------
-    array, float or complex
+    ndarray of float or complex
     """
     if not 0 <= fraction < 1:
         raise ValueError(f"fraction must be in [0, 1), got {fraction!r}")
@@ -124,45 +126,45 @@ def hide_entries(
         raise ValueError(f"unknown mechanism {mechanism!r}: use one of {', '.join(map(repr, _MECHANISMS))}")
     table = np.array(X, dtype=np.result_type(np.asarray(X).dtype, np.float32), copy=True)
     if table.ndim != 2:
-        raise ValueError(f"expected a 2-D table, got {table.ndim} dimension(s)")
+        raise ValueError(f"expected a 2-D table, got {counted(table.ndim, 'dimension')}")
     sizes = np.abs(table) if np.iscomplexobj(table) else table
     table[_MECHANISMS[mechanism](sizes, fraction, check_random_state(random_state))] = np.nan
     return table
 
 
-def _hide_mcar(table: Table, fraction: float, rng: np.random.RandomState) -> npt.NDArray[np.bool_]:
+def _hide_mcar(table: Floats, fraction: float, rng: np.random.RandomState) -> npt.NDArray[np.bool_]:
     return rng.uniform(size=table.shape) < fraction
 
 
-def _hide_mar(table: Table, fraction: float, rng: np.random.RandomState) -> npt.NDArray[np.bool_]:
+def _hide_mar(table: Floats, fraction: float, rng: np.random.RandomState) -> npt.NDArray[np.bool_]:
     n, p = table.shape
     if p < 2:
-        raise ValueError("mechanism 'mar' needs at least two columns: the first one, always seen, decides")
+        raise ValueError("mechanism 'mar' needs at least two columns: the first, never hidden, decides what is hidden")
     rate = 2 * fraction * _ranks(table[:, :1]) * p / (p - 1)
     hidden = np.asarray(rng.uniform(size=(n, p)) < np.minimum(rate, 1))
     hidden[:, 0] = False
     return hidden
 
 
-def _hide_mnar(table: Table, fraction: float, rng: np.random.RandomState) -> npt.NDArray[np.bool_]:
+def _hide_mnar(table: Floats, fraction: float, rng: np.random.RandomState) -> npt.NDArray[np.bool_]:
     # With u uniform in (0, 1), P(u < r^((1-f)/f)) averages to f over ranks r, and rises with the rank.
     return rng.uniform(size=table.shape) < _ranks(table) ** ((1 - fraction) / max(fraction, 1e-12))
 
 
-def _hide_block(table: Table, fraction: float, rng: np.random.RandomState) -> npt.NDArray[np.bool_]:
+def _hide_block(table: Floats, fraction: float, rng: np.random.RandomState) -> npt.NDArray[np.bool_]:
     n, p = table.shape
-    # A run of random length with mean fraction * p, wrapped around so that every column is hidden alike.
+    # A run of random length with mean fraction * p, wrapped around so that every column is hidden equally often.
     length = np.asarray(rng.binomial(p, fraction, size=n))
     begin = np.asarray(rng.randint(p, size=n))
     return np.asarray((np.arange(p) - begin[:, None]) % p < length[:, None])
 
 
-def _hide_columns(table: Table, fraction: float, rng: np.random.RandomState) -> npt.NDArray[np.bool_]:
+def _hide_columns(table: Floats, fraction: float, rng: np.random.RandomState) -> npt.NDArray[np.bool_]:
     rates = np.linspace(max(0.0, 2 * fraction - 1), min(1.0, 2 * fraction), table.shape[1])
     return rng.uniform(size=table.shape) < rng.permutation(rates)
 
 
-def _ranks(table: Table) -> Table:
+def _ranks(table: Floats) -> Floats:
     """Rank of each entry within its column, scaled into (0, 1)."""
     order = table.argsort(axis=0).argsort(axis=0)
     return (order + 0.5) / len(table)

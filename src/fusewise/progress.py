@@ -1,7 +1,7 @@
-"""What a long computation says while it runs.
+"""Progress of long computations.
 
-The library calls ``progress(stage, iteration, total, **values)`` as often as it likes; whoever listens decides what to
-show. ``silent`` shows nothing, ``Printer`` a live line on a terminal and plain lines elsewhere.
+The library calls ``progress(stage, iteration, total, **values)`` at every step; the callback decides what to show.
+``silent`` shows nothing, ``Printer`` shows a live line on a terminal and plain lines elsewhere.
 """
 
 from __future__ import annotations
@@ -13,31 +13,31 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Protocol, TextIO
 
-#: Seconds between two lines about one stage: on a terminal, where they replace each other, and elsewhere.
-LIVE, PLAIN = 0.1, 5.0
+#: Minimum seconds between two updates of one stage: on a terminal, where each replaces the last, and elsewhere.
+LIVE_INTERVAL, PLAIN_INTERVAL = 0.1, 5.0
 
-#: Characters of the bar.
+#: Width of the progress bar, in characters.
 BAR = 20
 
 
 class Progress(Protocol):
-    """Called on the way.
+    """Callback that receives the progress of a computation.
 
     Parameters
     ----------
-    stage : what is being done, in a word or three.
-    iteration : how many steps of the stage are done; 0 where it has none.
-    total : how many there are, at most; None where nobody knows.
-    values : numbers worth seeing, such as ``objective`` and ``clusters``.
+    stage : short name of the current stage.
+    iteration : number of steps done in this stage; 0 if the stage has no steps.
+    total : maximum number of steps; None if unknown.
+    values : numbers to display, such as ``objective`` and ``clusters``.
     """
 
     def __call__(self, stage: str, iteration: int = 0, total: int | None = None, **values: float) -> None:
-        """Take note of a step."""
+        """Receive one step."""
         ...
 
 
 def silent(stage: str, iteration: int = 0, total: int | None = None, **values: float) -> None:
-    """Show nothing."""
+    """Ignore all progress."""
 
 
 _listener: ContextVar[Progress] = ContextVar("listener", default=silent)
@@ -45,7 +45,7 @@ _listener: ContextVar[Progress] = ContextVar("listener", default=silent)
 
 @contextmanager
 def listening(progress: Progress) -> Iterator[None]:
-    """Hear of whatever is fitted in this context (an estimator's parameters are no place for a function)."""
+    """Send the progress of every fit in this context to `progress` (estimators cannot take a callback parameter)."""
     token = _listener.set(progress)
     try:
         yield
@@ -55,7 +55,7 @@ def listening(progress: Progress) -> Iterator[None]:
 
 @contextmanager
 def shown(verbose: int) -> Iterator[Progress]:
-    """What an estimator tells: a line on stderr where it is verbose, else whoever is listening."""
+    """The callback an estimator uses: a printer on stderr if it is verbose, else the one set by ``listening``."""
     if not verbose:
         yield _listener.get()
         return
@@ -64,9 +64,9 @@ def shown(verbose: int) -> Iterator[Progress]:
 
 
 class Printer:
-    """Shows each stage on one line: a live one with a bar and the time left on a terminal, else one every few seconds.
+    """Print each stage: on a terminal as a live line with a bar and the time left, else as a line every few seconds.
 
-    Use it as a context, or call ``close``: that ends the last line.
+    Use it as a context manager, or call ``close`` to end the last line.
     """
 
     def __init__(self, stream: TextIO | None = None) -> None:
@@ -76,17 +76,17 @@ class Printer:
         self._latest, self._width = "", 0
 
     def __call__(self, stage: str, iteration: int = 0, total: int | None = None, **values: float) -> None:
-        """Show a step, unless the last one was shown a moment ago."""
+        """Show a step, unless another was shown less than an interval ago."""
         now = time.monotonic()
         if stage != self._stage:
             self.close()
             self._stage, self._begin, self._shown = stage, now, -float("inf")
         self._latest = describe(stage, iteration, total, values, now - self._begin)
-        if now - self._shown >= (LIVE if self._live else PLAIN) or iteration == total:
+        if now - self._shown >= (LIVE_INTERVAL if self._live else PLAIN_INTERVAL) or iteration == total:
             self._show(now)
 
     def close(self) -> None:
-        """Show the last step of a stage, if it has not been, and end the line."""
+        """Show the last step of the stage if it is still pending, and end the line."""
         if self._latest:
             self._show(time.monotonic())
         if self._width:
@@ -110,12 +110,13 @@ class Printer:
 
 
 def describe(stage: str, iteration: int, total: int | None, values: dict[str, float], seconds: float) -> str:
-    """One line: stage, bar, iteration, values, and time left (time taken, where the end is not known)."""
+    """Format one line: stage, bar, iteration, values, and time left (or time taken, if the total is unknown)."""
     parts = [stage]
     if total:
         done = min(BAR, BAR * iteration // total)
         parts.append(f"[{'#' * done}{'.' * (BAR - done)}]")
-    parts.append(str(iteration) if total is None else f"{iteration}/{total}")
+    if iteration or total is not None:  # else the stage has no steps
+        parts.append(str(iteration) if total is None else f"{iteration}/{total}")
     parts += [f"{name} {value:.8g}" for name, value in values.items()]
     if total and 0 < iteration < total:
         parts.append(f"{clock(seconds * (total - iteration) / iteration)} left")
@@ -125,7 +126,7 @@ def describe(stage: str, iteration: int, total: int | None, values: dict[str, fl
 
 
 def clock(seconds: float) -> str:
-    """Seconds as 0:07 or 1:02:03."""
+    """Format seconds as 0:07 or 1:02:03."""
     minutes, second = divmod(round(seconds), 60)
     hour, minute = divmod(minutes, 60)
     return f"{hour}:{minute:02}:{second:02}" if hour else f"{minute}:{second:02}"

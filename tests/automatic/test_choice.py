@@ -323,7 +323,7 @@ def test_interruption_gives_the_best_so_far(monkeypatch):
         return compared[mixture.n_components]
 
     monkeypatch.setattr("fusewise.automatic.candidates.criterion", interrupt_after_four)
-    with pytest.warns(ConvergenceWarning, match="the best of 4 partitions compared"):
+    with pytest.warns(ConvergenceWarning, match="this is the best of 4 partitions compared"):
         choice = choose(as_entries(X), rank=6)
     assert choice.criteria == tuple(compared[k] for k in (1, 2, 3, 4))
     assert choice.chosen == int(np.argmax(choice.criteria))

@@ -56,7 +56,7 @@ def table(tmp_path: Path, numbers: tuple[np.ndarray, np.ndarray]) -> Path:
 
 @pytest.fixture
 def mixed(tmp_path: Path, numbers: tuple[np.ndarray, np.ndarray]) -> Path:
-    """The numbers with row names, classes, categories with holes, and columns of no use."""
+    """The numbers with row names, classes, categories with missing values, and columns that cannot be used."""
     X, y = numbers
     rows = []
     for i, (values, k) in enumerate(zip(X, y, strict=True)):

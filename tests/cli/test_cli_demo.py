@@ -27,7 +27,7 @@ def test_demo_ends_with_a_picture_and_the_report(run, monkeypatch, capsys):
             runpy.run_path(str(DEMO), run_name="__main__")
         assert exit_.value.code in (0, None)
         out = capsys.readouterr().out
-        assert out.rstrip().endswith(f"The report: {Path('here/report.html')}")
+        assert out.rstrip().endswith(f"Report: {Path('here/report.html')}")
         assert "two principal components" in out
         assert sorted(os.listdir("here")) == FILES
     assert fusewise.load("here/wine.fusewise").n_clusters_ == 3
@@ -38,15 +38,15 @@ def test_demo_compares_with_what_was_hidden(run):
     assert ran.code == 0, ran.err
     truth = load_wine().data
     filled = np.array(list(read(Path("fusewise_demo/completed.csv")).values())[:13], dtype=float).T
-    holes = np.array([[cell == "" for cell in c] for c in list(read(Path("fusewise_demo/wine.csv")).values())[:13]]).T
-    assert holes.mean() == pytest.approx(0.2, abs=0.02)
-    seen = np.where(holes, np.nan, truth)
-    away = ((filled - truth) / np.nanstd(seen, axis=0))[holes]
+    missing = np.array([[cell == "" for cell in c] for c in list(read(Path("fusewise_demo/wine.csv")).values())[:13]]).T
+    assert missing.mean() == pytest.approx(0.2, abs=0.02)
+    seen = np.where(missing, np.nan, truth)
+    away = ((filled - truth) / np.nanstd(seen, axis=0))[missing]
     assert ran.json["error_filled"] == pytest.approx(np.sqrt(np.mean(away**2)), rel=1e-3)
     assert ran.json["error_filled"] < ran.json["error_column_means"]
     again = run("demo")
     assert again.code == 2
-    assert "there already" in again.err
+    assert "already exist: choose another output, or add --force" in again.err
 
 
 def test_demo_refuses_what_makes_no_sense(run):
@@ -72,8 +72,8 @@ def test_bench_measures_both_on_the_same_tables(run, monkeypatch):
 
 def test_bench_in_words(run):
     out = run("bench", "--rows", "40", "--features", "4", "--clusters", "2", "--repeats", "1").out
-    assert "1 simulated table: 40 rows × 4 features, 2 clusters, 40% hidden" in " ".join(out.split())
-    assert "ours over the peer's" in out
+    assert "1 simulated table: 40 rows × 4 features, 2 clusters, 40% of the entries hidden" in " ".join(out.split())
+    assert "(Fusewise / IterativeImputer + k-means)" in out
 
 
 @pytest.mark.parametrize(("options", "message"), [

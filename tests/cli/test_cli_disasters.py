@@ -81,7 +81,7 @@ def test_a_full_disk(run, place, command, monkeypatch):
         raise OSError(28, "No space left on device")
 
     if command in ("fit", "demo"):
-        monkeypatch.setattr("fusewise.views.report.write_report", lambda model, file, **options: full(file))
+        monkeypatch.setattr("fusewise.views.report.write_page", lambda found, file, **options: full(file))
     for module in (impute, path, predict):
         monkeypatch.setattr(module, "write_csv", full)
     stopped(run, place, command, 2, "No space left on device")
@@ -93,7 +93,7 @@ def test_a_full_disk(run, place, command, monkeypatch):
     [
         ("fused_, 9 x 9 numbers, would take 1 TiB", "not enough memory: fused_, 9 x 9 numbers, would take 1 TiB\n"),
         ("all pairs take 1 TiB: give n_neighbors=30, say", "all pairs take 1 TiB: give --neighbors 30, say\n"),
-        ("", "not enough memory: it takes a larger machine"),
+        ("", "not enough memory: use a larger machine"),
     ],
 )
 def test_too_little_memory(run, place, command, said, shown, monkeypatch):
@@ -205,7 +205,7 @@ MODELS = {
     "table": (lambda p: p.write_text(GOOD), "is not a Fusewise model"),
     "empty": (lambda p: p.write_bytes(b""), "is not a Fusewise model"),
     "folder": (lambda p: p.mkdir(), "cannot read 'model.fusewise': Is a directory"),
-    "nothing": (lambda p: None, "there is no file 'model.fusewise'"),
+    "nothing": (lambda p: None, "file 'model.fusewise' does not exist"),
 }
 
 
@@ -239,7 +239,7 @@ def test_a_very_wide_table(run, place):
     write(place / "twice.csv", [*names[:-1], "g5"], X[:2].round(2))
     ran = run("fit", "twice.csv", "--out", "out")
     assert ran.code == 2
-    assert "duplicate column names: 'g5' ('g5' is columns 6, 100000)" in ran.err
+    assert "duplicate column names: 'g5' ('g5': columns 6, 100000)" in ran.err
     write(place / "wide.csv", names, X.round(2))
     ran = run("fit", "wide.csv", "--out", "out", "--json")
     assert ran.code == 0, ran.err

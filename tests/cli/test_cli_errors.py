@@ -17,20 +17,20 @@ FILES = {
     "nothing after the mark of UTF-8": (b"\xef\xbb\xbf\r\n", "is empty"),
     "nothing after the mark of UTF-16": (b"\xff\xfe", "is empty"),
     "nothing after the separator": (b"sep=;\r\n", "is empty"),
-    "utf-16 without its mark": ("a,b\n1,2\n3,4\n".encode("utf-16-le"), "UTF-16 without its mark"),
-    "utf-16 cut short": ("a,b\n1,2\n3,4\n".encode("utf-16")[:-1], "begins as UTF-16 and does not go on so"),
+    "utf-16 without its mark": ("a,b\n1,2\n3,4\n".encode("utf-16-le"), "UTF-16 without a byte-order mark"),
+    "utf-16 cut short": ("a,b\n1,2\n3,4\n".encode("utf-16")[:-1], "starts as UTF-16 but is not valid"),
     "binary": (b"\x00\x01\x02PNG\xff", "binary data"),
     "json": (b'{"a": [1, 2]}', "looks like JSON"),
     "html": (b"<html></html>", "looks like HTML"),
-    "header": (b"a,b\n", "no rows below it"),
-    "long row": (b"a,b\n1,2\n3,4,5\n", "line 3: 3 fields where the header has 2"),
-    "short row": (b"a,b,c\n1,2,3\n\n4\n", "line 4: 1 field where the header has 3"),
-    "duplicates": (b"a,b,a\n1,2,3\n4,5,6\n", "duplicate column names: 'a' ('a' is columns 1, 3)"),
-    "no header": (b"1,0,1\n0,1,1\n1,1,0\n", "('1' is columns 1, 3); give the table a header"),
-    "one row": (b"a,b\n1,2\n", "one row"),
+    "header": (b"a,b\n", "but no rows"),
+    "long row": (b"a,b\n1,2\n3,4,5\n", "line 3: 3 fields, but the header has 2"),
+    "short row": (b"a,b,c\n1,2,3\n\n4\n", "line 4: 1 field, but the header has 3"),
+    "duplicates": (b"a,b,a\n1,2,3\n4,5,6\n", "duplicate column names: 'a' ('a': columns 1, 3)"),
+    "no header": (b"1,0,1\n0,1,1\n1,1,0\n", "('1': columns 1, 3); add a header line"),
+    "one row": (b"a,b\n1,2\n", "has only one row"),
     "text only": (b"x,when\nfoo,2020-01-01\nbar,2020-01-02\n", "when: dates"),
-    "all missing": (b"a,b\n,NA\n?,-\n", "every entry of"),
-    "infinite": (b"a,b\n1,2\n3,-inf\n4,inf\n", "column 'b', row 2 (and 1 more): infinite"),
+    "all missing": (b"a,b\n,NA\n?,-\n", "all values of"),
+    "infinite": (b"a,b\n1,2\n3,-inf\n4,inf\n", "column 'b', row 2 (and 1 more): -inf is infinite"),
     "largest number": (b"a,b\n1,2\n3,-1.797e308\n4,5\n", "column 'b', row 2: -1.797e+308 is too large"),
 }
 
@@ -54,7 +54,7 @@ def test_files_that_are_no_table(run, tmp_path, kind):
 
 def test_missing_file_and_folder(run, tmp_path):
     assert (ran := run("fit", "no.csv")).code == 2
-    assert "there is no file 'no.csv'" in ran.err
+    assert "file 'no.csv' does not exist" in ran.err
     assert (ran := run("fit", tmp_path)).code == 2
     assert "is a folder" in ran.err
 
@@ -86,12 +86,12 @@ def test_binary_files_without_a_table(run, tmp_path, suffix):
 
 
 @pytest.mark.parametrize(("options", "message"), [
-    ("--drop bb", "--drop 'bb': the table has no such column"),
-    ("--labels klass", "--labels 'klass': the table has no such column; it has a, b"),
-    ("--names nobody", "--names 'nobody'"),
-    ("--drop a --drop b", "no column of"),
+    ("--drop bb", "--drop: the table has no column 'bb'"),
+    ("--labels klass", "--labels: the table has no column 'klass'; it has a, b"),
+    ("--names nobody", "--names: the table has no column 'nobody'"),
+    ("--drop a --drop b", "no column of 't.csv' can be used for clustering"),
     ("--fidelity box --epsilon -1", "--epsilon must be a non-negative number, got -1"),
-    ("--epsilon 1", "--epsilon needs --fidelity box or ball"),
+    ("--epsilon 1", "--epsilon can only be used with --fidelity box or ball"),
     ("--lam -2", "--lam must be a non-negative number, got -2"),
     ("--lam nan", "--lam must be a non-negative number"),
     ("--sigma 0", "--sigma must be"),
@@ -121,7 +121,7 @@ def test_results_are_replaced_only_by_force(run, tmp_path):
     (tmp_path / "out/labels.csv").write_text("old")
     ran = run("fit", "t.csv", "--out", "out")
     assert ran.code == 2
-    assert "out/labels.csv, out/completed.csv, out/centers.csv: there already" in ran.err
+    assert "out/labels.csv, out/completed.csv, out/centers.csv already exist" in ran.err
     assert (tmp_path / "out/labels.csv").read_text() == "old"
     assert run("fit", "t.csv", "--out", "out", "--force").code == 0
     assert (tmp_path / "out/labels.csv").read_text().startswith("row,label,confidence\n")
@@ -133,7 +133,7 @@ def test_the_table_itself_is_never_replaced(run, tmp_path):
     (tmp_path / "completed.csv").write_text(GOOD)
     ran = run("fit", "completed.csv", "--out", ".", "--force")
     assert ran.code == 2
-    assert "would replace what they are made from" in ran.err
+    assert "would overwrite the input file 'completed.csv'" in ran.err
     assert (tmp_path / "completed.csv").read_text() == GOOD
 
 

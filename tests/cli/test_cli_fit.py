@@ -30,7 +30,7 @@ def test_writes_labels_completed_and_centers(run, table, numbers):
 
 
 @pytest.mark.parametrize("options", [[], ["--no-standardize"]])
-def test_observed_entries_come_back_as_written_and_holes_are_filled_from_the_cluster(run, table, numbers, options):
+def test_observed_values_are_unchanged_and_missing_ones_are_filled_from_the_cluster(run, table, numbers, options):
     X, y = numbers
     assert run("fit", table, "--out", "out", *STEADY, *options).code == 0
     before, after = read(table), read(Path("out/completed.csv"))
@@ -91,9 +91,9 @@ def test_mixed_columns_are_recognised_and_said(run, mixed):
     reasons = {c["name"]: c["reason"] for c in columns["unused"]}
     assert reasons["day"].startswith("dates")
     assert reasons["remark"] == "text with 30 distinct values in 36 rows: too many for categories"
-    assert reasons["place"] == "constant: 'here' wherever observed"
-    assert reasons["blank"] == "every entry is missing"
-    assert "row 4 holds '<1'" in reasons["assay"]
+    assert reasons["place"] == "constant: every observed value is 'here'"
+    assert reasons["blank"] == "all values are missing"
+    assert "row 4 contains '<1'" in reasons["assay"]
     assert ran.json["encoded_features"] == 4 + 3 + 1
     assert ran.json["ari"] == 1
 
@@ -148,8 +148,8 @@ def test_confidence_is_written_where_the_model_has_it(run, table):
 
 def test_summary_says_what_matters(run, mixed):
     out = run("fit", mixed, *STEADY, "--out", "out").out
-    for words in ("36 rows × 6 features", "species", "to score against, never to fit", "adjusted Rand index 1.000",
-                  "missing together", "not used", "converged", "out/labels.csv"):  # fmt: skip
+    for words in ("36 rows × 6 columns", "species", "used only to score the result", "adjusted Rand index 1.000",
+                  "3 0/1 features", "not used", "converged", "out/labels.csv"):  # fmt: skip
         assert words in " ".join(out.split()), words
 
 
@@ -191,4 +191,4 @@ def test_quiet_says_nothing_and_verbose_more(run, table):
 
 def test_what_was_asked_for_and_not_got_is_noted(run, table):
     ran = run("fit", table, "--n-clusters", "9", "--lam", "1000", "--json")
-    assert any("9 clusters were asked for" in note for note in ran.json["notes"])
+    assert any("9 clusters were requested" in note for note in ran.json["notes"])

@@ -1,4 +1,4 @@
-"""``fusewise impute``: holes filled, everything else as it was."""
+"""``fusewise impute``: missing values filled in, everything else unchanged."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fusewise import FusionImputer
 from fusewise.datasets import hide_entries, make_clusters
 
 
-def test_holes_get_the_library_s_values_in_the_user_s_units(run, table, numbers):
+def test_missing_values_get_the_library_s_values_in_the_user_s_units(run, table, numbers):
     X = numbers[0]
     assert run("impute", table).code == 0
     before, after = read(table), read(Path("table_completed.csv"))
@@ -34,7 +34,7 @@ def test_the_error_is_the_one_measured_by_the_library(run, tmp_path):
     assert f"error {imputer.held_out_error_[imputer.fill_]:.2f} standard deviations" in out
 
 
-def test_holes_are_counted_and_unused_columns_left_alone(run, mixed):
+def test_missing_values_are_counted_and_unused_columns_left_alone(run, mixed):
     ran = run("impute", mixed, "--json")
     before, after = read(mixed), read(Path("mixed_completed.csv"))
     used = [*"abcd", "colour", "wet"]
@@ -44,13 +44,13 @@ def test_holes_are_counted_and_unused_columns_left_alone(run, mixed):
     assert set(after["wet"]) == {"Yes", "no"}
     assert all(after[name] == before[name] for name in before if name not in used)
     out = " ".join(run("impute", mixed, "--out", "again.csv").out.split())
-    assert f"filled {ran.json['filled']} holes, from" in out
-    assert f"left {ran.json['left']} holes, in columns that are not used" in out
+    assert f"filled in {ran.json['filled']} missing values, from" in out
+    assert f"not filled {ran.json['left']} missing values, in columns that are not used" in out
 
 
 def test_the_table_itself_is_never_replaced(run, table):
     before = table.read_text()
     ran = run("impute", table, "--out", table, "--force")
     assert ran.code == 2
-    assert "would replace what they are made from" in ran.err
+    assert "would overwrite the input file" in ran.err
     assert table.read_text() == before

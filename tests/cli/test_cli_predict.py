@@ -61,7 +61,7 @@ def test_neither_the_table_nor_the_model_is_replaced(run, mixed, fitted):
         before = kept.read_bytes()
         ran = run("predict", "m.fusewise", mixed, "--out", kept, "--force")
         assert ran.code == 2
-        assert "would replace what they are made from" in ran.err
+        assert "would overwrite the input file" in ran.err
         assert kept.read_bytes() == before
 
 
@@ -75,7 +75,7 @@ def test_an_infinite_entry_is_named(run, mixed, fitted):
     rewrite(mixed, "t.csv", lambda columns: columns | {"a": [*columns["a"][:2], "inf", *columns["a"][3:]]})
     ran = run("predict", "m.fusewise", "t.csv")
     assert ran.code == 2
-    assert "column 'a', row 3: infinite; leave an unknown entry empty" in ran.err
+    assert "column 'a', row 3: inf is infinite; leave unknown values empty" in ran.err
 
 
 def test_one_row_is_enough(run, mixed, fitted):
@@ -90,8 +90,8 @@ def test_what_does_not_match_is_taken_as_missing_and_said(run, mixed, fitted):
     rewrite(mixed, "t.csv", lambda c: {n: ["mauve"] * len(v) if n == "colour" else v for n, v in c.items() if n != "b"})
     ran = run("predict", "m.fusewise", "t.csv", "--json")
     assert ran.json["notes"] == [
-        "column 'b' is not in the table: taken as missing",
-        "column 'colour' has values unknown to the model ('mauve'): taken as missing",
+        "column 'b' is not in the table: treated as missing",
+        "column 'colour' has values unknown to the model ('mauve'): treated as missing",
     ]
     rewrite(mixed, "holes.csv", lambda c: {n: [""] * len(v) if n in ("b", "colour") else v for n, v in c.items()})
     run("predict", "m.fusewise", "holes.csv")
@@ -105,8 +105,8 @@ def test_a_row_with_nothing_observed(run, mixed, fitted):
 
 
 @pytest.mark.parametrize(("change", "message"), [
-    (lambda c: {"x": c["a"], "sample": c["sample"]}, "has none of the columns of the model: 'a', 'b', 'c', 'd'"),
-    (lambda c: c | {"a": ["much"] * len(c["a"])}, "column 'a' held numbers when the model was fitted"),
+    (lambda c: {"x": c["a"], "sample": c["sample"]}, "has none of the model's columns: 'a', 'b', 'c', 'd'"),
+    (lambda c: c | {"a": ["much"] * len(c["a"])}, "column 'a' was numeric when the model was fitted"),
 ])  # fmt: skip
 def test_tables_that_do_not_fit_the_model(run, mixed, fitted, change, message):
     rewrite(mixed, "t.csv", change)
@@ -153,8 +153,8 @@ def test_models_saved_from_python(run, table, numbers, named, kind):
 
 def test_models_that_cannot_predict(run, table):
     FusionClustering().save("new.fusewise")
-    assert "saved before it was fitted" in (ran := run("predict", "new.fusewise", table)).err
+    assert "was not fitted before it was saved" in (ran := run("predict", "new.fusewise", table)).err
     assert ran.code == 2
     FusionClustering(penalty="h1", lam=1.0).fit(np.eye(3)).save("three.fusewise")
-    assert "3 features without names, and" in (ran := run("predict", "three.fusewise", table)).err
+    assert "3 unnamed features, but" in (ran := run("predict", "three.fusewise", table)).err
     assert ran.code == 2

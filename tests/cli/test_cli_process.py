@@ -35,7 +35,7 @@ def test_mistakes_exit_with_2_and_no_traceback(tmp_path):
     ran = fusewise_command("fit", tmp_path / "no.csv")
     assert ran.returncode == 2
     assert ran.stdout == ""
-    assert ran.stderr.startswith("fusewise: there is no file")
+    assert ran.stderr.endswith("no.csv' does not exist\n")
 
 
 @pytest.mark.parametrize("name", ["typer", "rich"])
@@ -47,7 +47,7 @@ def test_without_its_libraries(name, monkeypatch, capsys):
     with pytest.raises(SystemExit) as exit_:
         main(["--version"])
     assert exit_.value.code == 2
-    assert f'needs typer and rich, and {name} is missing: pip install "fusewise[cli]"' in capsys.readouterr().err
+    assert f'needs typer and rich, but {name} is not installed: pip install "fusewise[cli]"' in capsys.readouterr().err
 
 
 class Without:
@@ -79,7 +79,7 @@ def test_only_binary_tables_need_pandas(run, tmp_path, table, without):
     assert run("fit", table).code == 0
     ran = run("fit", "t.parquet")
     assert ran.code == 2
-    assert 'reading Parquet needs pandas: pip install "fusewise[cli]"' in ran.err
+    assert 'reading Parquet files needs pandas: pip install "fusewise[cli]"' in ran.err
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals differ")

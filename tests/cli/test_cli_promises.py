@@ -91,7 +91,7 @@ def test_guarantee_matches_rows_by_name(run, tmp_path):
 
 @pytest.mark.parametrize(("labels", "message"), [
     ("nowhere", "neither a file nor a column"),
-    ("short.csv", "labels 1 rows"),
+    ("short.csv", "has 1 label, but"),
     ("none.csv", "no row has a label"),
 ])  # fmt: skip
 def test_guarantee_without_usable_labels(run, tight, tmp_path, labels, message):

@@ -36,7 +36,7 @@ def test_decimal_commas_are_read_and_written(run, tmp_path, numbers):
 
 @pytest.mark.parametrize("separator", [";", "\t"])
 @pytest.mark.parametrize("decimal", [".", ","])
-def test_holes_are_filled_with_the_decimals_of_the_table(run, tmp_path, numbers, separator, decimal):
+def test_missing_values_are_filled_with_the_decimals_of_the_table(run, tmp_path, numbers, separator, decimal):
     rows = [["" if v != v else str(v).replace(".", decimal) for v in row] for row in numbers[0]]
     path = write(tmp_path / "t.txt", "abcd", rows, separator)
     np.testing.assert_array_equal(values(path), numbers[0])
@@ -97,13 +97,13 @@ def test_other_headers(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("a,b\nx1,1,2\nx2,3,4\n")  # as R's write.table does
     assert list(sort_columns(read_table(path)).names) == ["x1", "x2"]
-    assert "all columns but the first" in read_table(path).notes[0]
+    assert "the first column is taken as row names" in read_table(path).notes[0]
     path.write_text("a,b\n1,2,\n3,4,\n")  # a separator at the end of each row
     assert {name: list(cells) for name, cells in read_table(path).columns.items()} == {"a": ["1", "3"], "b": ["2", "4"]}
     path.write_text("sep=;\na;b\n1,5;2\n3;4\n")  # as for Excel
     np.testing.assert_array_equal(values(path), [[1.5, 2], [3, 4]])
     path.write_text("sep=;\na;b\n1,5;2\n3\n")
-    with pytest.raises(InputError, match="line 4: 1 field where the header has 2"):
+    with pytest.raises(InputError, match="line 4: 1 field, but the header has 2"):
         read_table(path)
     path.write_text("1.5,2\n3,4\n")
     table = read_table(path)

@@ -93,13 +93,13 @@ def test_coils_are_compressed(run, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("none.npz",), "there is no file 'none.npz'"),
+        (("none.npz",), "file 'none.npz' does not exist"),
         (("text.npy",), "text.npy"),
         (("other.npz",), "no array named kspace"),
-        (("scan.dcm",), "cannot tell the format"),
+        (("scan.dcm",), "unknown format of scan.dcm"),
         (("short.npy",), "2 frames are too few"),
-        (("broken.cfl",), "the header says"),
-        (("scan.npz", "--format", "png"), "--format: 'png'"),
+        (("broken.cfl",), "the header gives"),
+        (("scan.npz", "--format", "png"), "unknown --format 'png'"),
         (("scan.npz", "--device", "abacus"), "unknown device 'abacus'"),
         (("scan.npz", "--method", "magic"), "unknown method 'magic'"),
     ],

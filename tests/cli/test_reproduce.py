@@ -46,7 +46,7 @@ def test_a_folder_of_other_files_is_left_alone(tmp_path):
     (tmp_path / "index.html").write_text("mine")
     done = run("fig2", "--out", tmp_path)
     assert done.exit_code == 2
-    assert "holds other files" in done.stderr
+    assert "contains other files" in done.stderr
     assert (tmp_path / "index.html").read_text() == "mine"
     assert run("fig2", "--out", tmp_path, "--force").exit_code == 0
 
@@ -67,7 +67,7 @@ def test_ctrl_c(tmp_path, monkeypatch):
     monkeypatch.setattr("fusewise.reproduce.reproduce", stopped)
     done = run("fig2", "--out", tmp_path / "paper")
     assert done.exit_code == 130
-    assert "the same command goes on" in done.stderr
+    assert "the same command resumes" in done.stderr
 
 
 def test_without_matplotlib_the_extra_is_named(tmp_path, monkeypatch):

@@ -54,7 +54,7 @@ def test_told_the_number_at_a_given_lam(clusters):
     free = FusionClustering(lam=0.1, penalty=H1(0.1)).fit(X)
     assert free.n_clusters_ >= 3
     assert FusionClustering(n_clusters=2, lam=0.1, penalty=H1(0.1)).fit(X).n_clusters_ == 2
-    with pytest.warns(ConvergenceWarning, match="80 clusters were asked for, but only"):
+    with pytest.warns(ConvergenceWarning, match="80 clusters were requested, but only"):
         FusionClustering(n_clusters=80, lam=0.5, penalty=H1(0.3)).fit(X)
 
 
@@ -82,7 +82,7 @@ def test_interrupted_on_the_way_to_more_dimensions(clusters, monkeypatch):
 
     fit_axes = choice.fit_axes
     monkeypatch.setattr(choice, "fit_axes", axes)
-    with pytest.warns(ConvergenceWarning, match="interrupted: the best in 6 dimensions"):
+    with pytest.warns(ConvergenceWarning, match="interrupted: this is the best result in 6 dimensions"):
         model = FusionClustering().fit(clusters[0])
     assert not model.converged_
     assert model.n_clusters_ == 3
@@ -111,7 +111,7 @@ def test_predict_agrees_with_labels(clusters, fitted):
     assert np.mean(fitted.predict(clusters[0]) == fitted.labels_) >= 0.99
 
 
-def test_predict_new_rows_with_holes(fitted):
+def test_predict_new_rows_with_missing_values(fitted):
     X, y, _ = make_clusters(3, [40, 30, 20], 10, noise=0.08, random_state=0)
     holes = hide_entries(X, 0.4, random_state=7)
     assert adjusted_rand_score(y, fitted.predict(holes)) > 0.95
@@ -264,7 +264,7 @@ def test_imputer_beats_the_mean():
         ({"penalty": "l0"}, "solve_l0"),
         ({"fidelity": "huber"}, "'quadratic', 'box', 'ball'"),
         ({"init": "random", "lam": 1.0}, "'partial', 'zero', 'mean'"),
-        ({"lam": "large"}, "unknown lam 'large'"),
+        ({"lam": "large"}, "lam must be a number or 'auto', got 'large'"),
         ({"lam": -1.0}, "non-negative"),
         ({"device": "abacus"}, "unknown device 'abacus'"),
         ({"n_clusters": 0}, "at least 1"),

@@ -114,9 +114,9 @@ def test_float32_is_kept(device):
 
 def test_what_a_device_does_not_do(device):
     X = draw("real", 0.3)
-    with pytest.raises(ValueError, match="Ball needs device='cpu'"):
+    with pytest.raises(ValueError, match="use Ball on 'cpu'"):
         fuse(X, fidelity=Ball(0.3), device=device)
-    with pytest.raises(ValueError, match="complex one needs device='cpu'"):
+    with pytest.raises(ValueError, match="use device='cpu' for complex ones"):
         fuse(draw("complex", 0.3), device=device)
     with pytest.raises(ValueError, match="unknown device 'tpu'"):
         fuse(X, device="tpu")

@@ -165,7 +165,7 @@ def test_radii_of_the_wrong_number():
 def test_unresolved_parameters_are_not_guessed():
     entries = as_entries(np.zeros((2, 2)))
     for fidelity, name in ((Box(), "epsilon"), (Ball(), "radius")):
-        with pytest.raises(ValueError, match=f"give {name}"):
+        with pytest.raises(ValueError, match=f"set {name}"):
             fidelity.prox(entries, np.zeros((2, 2)), np.ones(2))
 
 

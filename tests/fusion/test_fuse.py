@@ -90,7 +90,7 @@ def test_neighbours_only():
 
 class TestWarnings:
     def test_too_few_iterations(self):
-        with pytest.warns(ConvergenceWarning, match=r"not converged after 1 iter.*Raise max_iter.*fusion_path"):
+        with pytest.warns(ConvergenceWarning, match=r"not converged after 1 iter.*Increase max_iter.*fusion_path"):
             solution = fuse(draw("real", 0.3), max_iter=1, tol=1e-12, continuation=False, **OPTIONS)
         assert not solution.converged
         assert solution.status == "max_iter"
@@ -203,7 +203,7 @@ class TestRefusals:
         X[1] = 1.0
         with (
             pytest.warns(DataWarning),
-            pytest.raises(ValueError, match="only 1 of 4 rows have an observed entry: nothing to fuse"),
+            pytest.raises(ValueError, match="observed entries in only 1 of 4 rows: at least 2 rows are needed"),
         ):
             fuse(X, **OPTIONS)
 

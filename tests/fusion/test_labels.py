@@ -34,7 +34,7 @@ def fused_groups(centers, penalty, *, pull=None, min_size=1, pairs=None):
     problem = Problem(as_entries(centers, min_rows=1), pairs or CompletePairs(n), penalty, Quadratic(), lam=0.5)
     degree = np.full(n, 9.0) if pull is None else pull  # 2 lam d_i
     descent = SimpleNamespace(centers=centers, weighted=SimpleNamespace(degree=degree))
-    return number_by_size(Merged.not_at_all(problem).groups(descent), min_size)
+    return number_by_size(Merged.unmerged(problem).groups(descent), min_size)
 
 
 def as_sets(labels):

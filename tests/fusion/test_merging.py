@@ -35,7 +35,7 @@ def any_centers(n, shape, kind, seed=1):
 def test_the_objective_is_that_of_the_points_held_equal(penalty):
     for kind, missing in itertools.product(KINDS, MISSING):
         X = draw(kind, missing)
-        merged, _ = Merged.not_at_all(problem_of(X, penalty)).merge(GROUPS, X)
+        merged, _ = Merged.unmerged(problem_of(X, penalty)).merge(GROUPS, X)
         U = any_centers(10, X.shape[1], kind)
         value = merged.problem.objective(U, merged.problem.weigh(U))
         assert value == pytest.approx(objective(X, U[GROUPS], 0.3, penalty, Quadratic()), rel=1e-10)
@@ -46,7 +46,7 @@ def test_the_objective_is_that_of_the_points_held_equal(penalty):
 def test_so_it_is_on_a_graph_in_a_subspace_and_merged_twice(rank, n_neighbors):
     X = draw("real", 0.2)
     whole = problem_of(X, H1(0.7), n_neighbors, rank)
-    once, _ = Merged.not_at_all(whole).merge(GROUPS, any_centers(18, whole.observations.shape[1], "real"))
+    once, _ = Merged.unmerged(whole).merge(GROUPS, any_centers(18, whole.observations.shape[1], "real"))
     twice, _ = once.merge(COARSER, any_centers(10, whole.observations.shape[1], "real"))
     U = any_centers(6, whole.observations.shape[1], "real")
     spread = U[COARSER]
@@ -63,7 +63,7 @@ def test_its_majoriser_is_minimised_as_that_of_the_points_held_equal(missing, n_
     X = draw("real", missing)
     whole = problem_of(X, H1(2.0), n_neighbors)
     U = any_centers(10, X.shape[1], "real")
-    merged = Merged.not_at_all(whole).merge(GROUPS, X)[0].problem
+    merged = Merged.unmerged(whole).merge(GROUPS, X)[0].problem
     solved = solve_quadratic(merged, merged.weigh(U), U, shrink=1e-13, max_steps=500)
     weights = whole.weigh(U[GROUPS]).matrix
     weights = weights if n_neighbors is None else weights.toarray()
@@ -80,7 +80,7 @@ def test_the_gradient_is_shared_out_among_the_members():
     """Relative to the same data, with a node's gradient split evenly: the mean gradient of its points."""
     X = draw("real", 0.3)
     whole = problem_of(X, H1(1.0))
-    merged = Merged.not_at_all(whole).merge(GROUPS, X)[0].problem
+    merged = Merged.unmerged(whole).merge(GROUPS, X)[0].problem
     U = any_centers(10, X.shape[1], "real")
     spread = U[GROUPS]
     gradient = 2 * np.where(np.isnan(X), 0, spread - X) + whole.pair_gradient(spread, whole.weigh(spread))
@@ -93,7 +93,7 @@ def test_the_objective_never_rises():
     for penalty, missing, n_neighbors in itertools.product(EXAMPLES, MISSING, (None, 4)):
         X = draw("real", missing)
         first = np.where(np.isnan(X), 0.1, X)
-        merged, start = Merged.not_at_all(problem_of(X, penalty, n_neighbors)).merge(GROUPS, first)
+        merged, start = Merged.unmerged(problem_of(X, penalty, n_neighbors)).merge(GROUPS, first)
         np.testing.assert_allclose(start[6], first[GROUPS == 6].mean(axis=0))
         history = np.array(descend(merged.problem, start, solver="exact", max_iter=12, tol=0).history)
         assert np.all(np.diff(history) <= 1e-12 * np.abs(history[:-1])), (penalty, missing, n_neighbors)

@@ -85,7 +85,7 @@ def test_fuse_goes_on_from_an_array():
         ("random", r"unknown init 'random'.*'partial', 'zero', 'mean'.*array"),
         (np.zeros((2, 2)), r"init has shape \(2, 2\), but the table has shape \(18, 4\)"),
         (np.full((18, 4), np.nan), "init must be finite"),
-        ("subspace", "give a rank"),
+        ("subspace", "set rank"),
     ],
 )
 def test_bad_starts(init, message):

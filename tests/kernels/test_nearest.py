@@ -10,7 +10,7 @@ from fusewise.kernels.devices import device_memory, torch_device
 torch = pytest.importorskip("torch")
 
 from fusewise.kernels import nearest_torch  # noqa: E402
-from fusewise.kernels.nearest_torch import Tiles, nearest  # noqa: E402
+from fusewise.kernels.nearest_torch import PointTiles, nearest  # noqa: E402
 
 
 def draw(n=700, r=4, seed=0):
@@ -74,7 +74,7 @@ def test_of_many_tiles_the_nearest_are_searched(most, recall, monkeypatch):
     for name, value in (("TILE", 16), ("SEED_TILES", 2), ("MOST_TILES", most), ("HALVINGS", 12)):
         monkeypatch.setattr(nearest_torch, name, value)
     points = draw(1000)
-    tiles = Tiles.of(torch.from_numpy(points.astype(np.float32)))
+    tiles = PointTiles.of(torch.from_numpy(points.astype(np.float32)))
     every = slice(0, len(tiles.order))
     radii = nearest_torch._first_radii(tiles, every, 3)
     kept = nearest_torch._near_tiles(tiles, every, radii)[0].diff()
@@ -114,7 +114,7 @@ def test_a_crowd_is_thinned_out_by_smaller_radii(monkeypatch):
 
 def test_tiles_hold_every_point_once_and_split_the_space():
     points = torch.from_numpy(draw(1000, 3).astype(np.float32))
-    tiles = Tiles.of(points)
+    tiles = PointTiles.of(points)
     assert sorted(tiles.order[tiles.filled].tolist()) == list(range(1000))
     assert tiles.order.shape[1] <= nearest_torch.TILE
     low, high = tiles.boxes
@@ -152,7 +152,7 @@ class TestDevices:
         assert torch_device("cpu") is None
         assert torch_device("auto") is None
         assert torch_device("torch:cpu").type == "cpu"
-        with pytest.raises(RuntimeError, match="torch sees no CUDA device"):
+        with pytest.raises(RuntimeError, match="torch finds no such CUDA device"):
             torch_device("cuda")
         monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
         assert torch_device("auto").type == "cuda"

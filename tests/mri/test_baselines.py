@@ -96,10 +96,10 @@ def scan(benchmarks):
 
 def dense_sense(scan, weights, pull):
     """min sum_j w_j ||W (A_j u - b_j)||² + pull ||u||², the weights W as the scan's, by dense linear algebra."""
-    from fusewise.mri.sampling.cells import Cells
+    from fusewise.mri.sampling.cells import GridCells
 
     shape = scan.maps.shape[1:]
-    roots = Cells.of(scan.trajectory, shape).roots
+    roots = GridCells.of(scan.trajectory, shape).roots
     y, x = np.mgrid[: shape[0], : shape[1]]
     places = np.stack([y - shape[0] // 2, x - shape[1] // 2], axis=-1).reshape(-1, 2)
     normal, target = pull * np.eye(len(places), dtype=complex), np.zeros(len(places), complex)

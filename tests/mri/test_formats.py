@@ -74,7 +74,7 @@ def test_ismrmrd_radial_lines(tmp_path):
 
 def test_unknown_format(tmp_path):
     (tmp_path / "a.dcm").touch()
-    with pytest.raises(ValueError, match="cannot tell"):
+    with pytest.raises(ValueError, match="unknown format"):
         read_scan(tmp_path / "a.dcm")
     with pytest.raises(FileNotFoundError):
         read_scan(tmp_path / "none.npy")
@@ -121,7 +121,7 @@ def test_simulated_coils_are_radial(tmp_path):
 
 def test_scan_without_kspace(tmp_path):
     np.savez(tmp_path / "a.npz", images=np.ones(2))
-    with pytest.raises(ValueError, match="no array named kspace, but images"):
+    with pytest.raises(ValueError, match="no array named kspace; it has images"):
         read_scan(tmp_path / "a.npz")
 
 

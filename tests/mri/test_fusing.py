@@ -11,7 +11,7 @@ from fusewise.mri import make_phantom, radial_mask, radial_trajectory, reconstru
 from fusewise.mri.frames.metrics import ser
 from fusewise.mri.sampling.fourier import invert
 from fusewise.mri.sampling.operators import Cartesian
-from fusewise.mri.solving.columns import Columns
+from fusewise.mri.solving.column_systems import Columns
 from fusewise.mri.solving.covariances import squared_distances
 from fusewise.mri.solving.fusing import fuse_frames
 from fusewise.mri.tensors import gram

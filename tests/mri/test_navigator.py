@@ -6,11 +6,11 @@ from scipy import fft
 
 from fusewise.kernels.devices import placement
 from fusewise.mri import make_phantom, radial_mask, radial_trajectory, reconstruct, sample_grid
-from fusewise.mri.sampling.cells import Cells
+from fusewise.mri.sampling.cells import GridCells
 from fusewise.mri.sampling.fourier import AXES, to_plain
 from fusewise.mri.sampling.operators import Nufft
 from fusewise.mri.solving.covariances import squared_distances
-from fusewise.mri.solving.held_out import HELD_OUT, hold_out, stand_ins
+from fusewise.mri.solving.held_out import HELD_OUT, frames_per_sample, hold_out
 from fusewise.mri.solving.navigator import common_locations, filled_in_time
 from fusewise.mri.solving.places import Places
 from fusewise.mri.solving.radial import compare_frames
@@ -61,7 +61,7 @@ def test_samples_held_out_stand_for_all_frames():
     errors = rng.random((200, 30, 30)) * np.linspace(0.1, 3, 30)  # large where little is seen
     mask = rng.random(errors.shape) < np.linspace(1, 0.1, 30)
     held = np.mean([hold_out(mask, np.zeros((30, 30), dtype=bool), rng) for _ in range(50)], axis=0)
-    found = (errors * held * stand_ins(mask)).sum() / HELD_OUT
+    found = (errors * held * frames_per_sample(mask)).sum() / HELD_OUT
     assert found == pytest.approx(errors.sum(), rel=0.02)
     assert (errors * held).sum() / held.sum() < 0.8 * errors.mean()
 
@@ -73,7 +73,7 @@ def test_distances_follow_those_of_the_images(golden, navigators):
     phantom = make_phantom(60, 32, n_coils=4, frame_time=0.08)
     trajectory = radial_trajectory(60, 32, golden, navigators)
     kspace = Nufft(trajectory, phantom.maps).forward(phantom.images - phantom.images.mean(axis=0))
-    bands = compare_frames(kspace, Cells.of(trajectory, (32, 32)), np.zeros((32, 32)), None, placement("cpu"))
+    bands = compare_frames(kspace, GridCells.of(trajectory, (32, 32)), np.zeros((32, 32)), None, placement("cpu"))
     truth = squared_distances(gram(phantom.images))
     above = np.triu_indices(60, 1)
     assert np.corrcoef(bands.distances[0][above], truth[above])[0, 1] > 0.9
@@ -91,7 +91,7 @@ def scan_of(radial):
         held = hold_out(mask, mask.all(axis=0), np.random.default_rng(0))
         return {"kspace": sample_grid(phantom.images, mask), "mask": mask}, held
     trajectory = radial_trajectory(40, 24, 6, 2)
-    cells = Cells.of(trajectory, (24, 24))
+    cells = GridCells.of(trajectory, (24, 24))
     always = cells.mask.all(axis=0).ravel()[cells.index]
     held = hold_out(np.ones(trajectory.shape[:2], dtype=bool), always, np.random.default_rng(0))
     kspace = Nufft(trajectory, phantom.maps).forward(phantom.images)
@@ -133,12 +133,12 @@ def test_the_judge_weighs_what_it_misses(monkeypatch, radial):
     scan, held = scan_of(radial)
     places, mean = ready(monkeypatch, scan)
     if radial:
-        cells = Cells.of(scan["trajectory"], (24, 24))
-        weights = held * cells.roots**2 * stand_ins(cells.mask).ravel()[cells.index]
+        cells = GridCells.of(scan["trajectory"], (24, 24))
+        weights = held * cells.roots**2 * frames_per_sample(cells.mask).ravel()[cells.index]
         operator = Nufft(scan["trajectory"], scan["maps"])
         errors = np.square(np.abs(scan["kspace"] - operator.forward(np.repeat(mean[None], 40, axis=0)))).sum(axis=1)
     else:
-        weights = fft.ifftshift(held * stand_ins(scan["mask"]), axes=AXES)
+        weights = fft.ifftshift(held * frames_per_sample(scan["mask"]), axes=AXES)
         errors = np.square(np.abs(to_plain(scan["kspace"]) - fft2(mean)))
     assert places.judge.energy == pytest.approx((weights * errors).sum(), rel=1e-4)
 

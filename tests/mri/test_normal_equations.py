@@ -14,7 +14,7 @@ from fusewise.mri.sampling.normal_equations import (
 )
 from fusewise.mri.sampling.operators import Gridded, Nufft
 from fusewise.mri.sampling.trajectories import radial_trajectory
-from fusewise.mri.solving.radial import PULL, mean_image, sampling_at
+from fusewise.mri.solving.radial import MEAN_RIDGE, mean_image, sampling_at
 
 pytest.importorskip("finufft")
 
@@ -149,7 +149,7 @@ def test_one_image_for_all_frames(place):
     everywhere = place(np.repeat(image[None], T, axis=0))
     assert mean.misfit(place(image[None])) == pytest.approx(equations.misfit(everywhere) / T, rel=1e-8)
 
-    gram, target = PULL * np.eye(NY * NX), 0
+    gram, target = MEAN_RIDGE * np.eye(NY * NX), 0
     for t in range(T):
         matrix, weight = dense(operator, t), np.tile(weights[t], COILS)
         gram = gram + matrix.conj().T @ (weight[:, None] * matrix) / T

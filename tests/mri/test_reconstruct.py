@@ -16,8 +16,9 @@ from fusewise.mri.sampling.normal_equations import on_grid_equations
 from fusewise.mri.sampling.operators import Cartesian, Gridded, Nufft
 from fusewise.mri.solving.covariances import LocalKernels
 from fusewise.mri.solving.held_out import choose_local
-from fusewise.mri.solving.places import Places, Teller
+from fusewise.mri.solving.places import Places
 from fusewise.mri.solving.ways import ByImage
+from fusewise.progress import silent
 
 N, SIZE = 50, 40
 
@@ -131,7 +132,7 @@ def test_the_way_is_the_one_that_foretells_better(beating):
     ways = [Shrinking(*equations, 0.3), ByImage(*equations, 0.3)]
     for order in (ways, ways[::-1]):
         Shrinking.calls = 0
-        found = Places(order, equations[1], kernels).solve(mean, Setting(0.5, 1e-2, 0.0), Teller(0))
+        found = Places(order, equations[1], kernels).solve(mean, Setting(0.5, 1e-2, 0.0), silent)
         assert found.way == "ByImage"
         assert Shrinking.calls == 1
         assert ser(images, found.images) > 15
@@ -148,7 +149,7 @@ def test_interrupted_gives_the_best_so_far(beating, stop_at):
     Interrupted.stop_at = stop_at
     places = Places([Interrupted(*equations, 0.3)], equations[1], kernels)
     with pytest.warns(UserWarning, match="interrupted"):
-        found = places.solve(mean, Setting(0.5, 1e-2, 0.0), Teller(heard.append))
+        found = places.solve(mean, Setting(0.5, 1e-2, 0.0), heard.append)
     assert len(found.local.tried) == stop_at - 1 == len(heard) - 1
     assert found.local.score == max(score for _, _, score in found.local.tried)
     assert ser(images, found.images) > 15
@@ -161,7 +162,7 @@ def test_interrupted_before_there_is_anything(beating):
         calls, stop_at = 0, 1
 
     with pytest.raises(KeyboardInterrupt):
-        Places([Interrupted(*equations, 0.3)], equations[1], kernels).solve(mean, Setting(0.5, 1e-2, 0.0), Teller(0))
+        Places([Interrupted(*equations, 0.3)], equations[1], kernels).solve(mean, Setting(0.5, 1e-2, 0.0), silent)
 
 
 def test_labels_follow_the_phases(found):
@@ -235,8 +236,8 @@ def test_scale_is_walked_up_while_it_helps():
 
 def test_more_noise_must_gain_more_than_flattery():
     scores = {0.01: 5.0, 0.05: 5.1, 0.25: 5.15}
-    for flattery, noise in ((0.0, 0.25), (0.08, 0.05), (0.2, 0.01)):
-        assert choose_local(lambda _, noise: scores[noise], (1.0,), scores, flattery).noise == noise
+    for min_gain, noise in ((0.0, 0.25), (0.08, 0.05), (0.2, 0.01)):
+        assert choose_local(lambda _, noise: scores[noise], (1.0,), scores, min_gain).noise == noise
 
 
 @pytest.mark.parametrize(
@@ -324,7 +325,7 @@ def test_maps_that_do_not_fit_are_noticed():
     mask = radial_mask(24, (24, 24), 4, 3)
     kspace = Cartesian(mask, phantom.maps).forward(phantom.images)
     wrong = phantom.maps * (np.abs(np.arange(24) - 12) < 5)
-    with pytest.warns(UserWarning, match="do the maps, the trajectory and the navigator fit"):
+    with pytest.warns(UserWarning, match="check that the maps, the trajectory and the navigator fit"):
         reconstruct(kspace, mask, maps=wrong, random_state=0)
 
 

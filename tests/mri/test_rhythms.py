@@ -9,7 +9,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from fusewise.mri import frame_labels
 from fusewise.mri.frames.phases import cells, frame_rhythms, spectral_labels
-from fusewise.mri.frames.rhythms import SLACK, Rhythms, edge, find_rhythms, low_pass, steadiest
+from fusewise.mri.frames.rhythms import RATE_CHANGE, Rhythms, edge, find_rhythms, low_pass, steadiest
 from fusewise.mri.phantom import contraction, cyclic_phase, inspiration
 from fusewise.views.mri_page import rhythms as rhythms_on_page
 
@@ -145,7 +145,7 @@ def test_steadiest_way_beside_all_ways():
 
     def cost(states):
         steps = np.diff(states) % 4
-        return misfit[np.arange(6), list(states)].sum() + (np.square(steps - step) / (2 * (SLACK * step) ** 2)).sum()
+        return misfit[np.arange(6), list(states)].sum() + np.sum((steps - step) ** 2 / (2 * (RATE_CHANGE * step) ** 2))
 
     assert tuple(steadiest(misfit, step)) == min(product(range(4), repeat=6), key=cost)
 

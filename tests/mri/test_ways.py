@@ -5,12 +5,12 @@ import pytest
 from scipy import fft
 
 from fusewise.mri.phantom import make_phantom
-from fusewise.mri.sampling.cells import Cells
+from fusewise.mri.sampling.cells import GridCells
 from fusewise.mri.sampling.fourier import AXES, to_plain, transform
 from fusewise.mri.sampling.normal_equations import NormalEquations, on_grid_equations
 from fusewise.mri.sampling.operators import Cartesian, Gridded
 from fusewise.mri.sampling.trajectories import radial_mask, radial_trajectory
-from fusewise.mri.solving.columns import Columns
+from fusewise.mri.solving.column_systems import Columns
 from fusewise.mri.solving.covariances import (
     LocalKernels,
     effective_rank,
@@ -192,7 +192,7 @@ def test_cells_share_weight(used):
     trajectory = radial_trajectory(3, 32, 2, 1)
     rng = np.random.default_rng(0)
     kept = rng.random(trajectory.shape[:2]) < (used or 1)
-    cells = Cells.of(trajectory, (16, 16), None if used is None else kept)
+    cells = GridCells.of(trajectory, (16, 16), None if used is None else kept)
     np.testing.assert_allclose(np.square(cells.roots).sum(axis=1), cells.mask.sum(axis=(1, 2)), rtol=1e-5)
     samples = rng.standard_normal((3, trajectory.shape[1]))
     means = cells.means(samples)

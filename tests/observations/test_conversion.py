@@ -117,7 +117,7 @@ class TestSparse:
         assert doubled.nnz == 2
 
     def test_a_mask_beside_it_is_refused(self):
-        with pytest.raises(ValueError, match="sparse table has its own mask"):
+        with pytest.raises(ValueError, match="sparse table takes no mask"):
             as_entries(sparse.csr_matrix(np.eye(2)), mask=np.ones((2, 2), dtype=bool))
 
     def test_infinite(self):

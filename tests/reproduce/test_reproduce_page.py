@@ -8,7 +8,7 @@ import pytest
 
 from fusewise.reproduce import STUDIES, reproduce
 from fusewise.reproduce.index_page import render
-from fusewise.reproduce.study import Claim, Findings, Study, Table
+from fusewise.reproduce.study import Claim, Study, StudyResult, StudyTable
 
 
 class Reader(HTMLParser):
@@ -64,8 +64,8 @@ def test_the_same_run_gives_the_same_page(folder, tmp_path):
 
 
 def test_text_is_escaped():
-    study = Study("fig9", "<b>bold</b>", "a & b", report=lambda outcomes: Findings([], []))
-    found = Findings([], [Claim("x < y", '"quoted"', "differs", "<i>")], [Table("T", ["<h>"], [["<c>"]])])
+    study = Study("fig9", "<b>bold</b>", "a & b", report=lambda outcomes: StudyResult([], []))
+    found = StudyResult([], [Claim("x < y", '"quoted"', "differs", "<i>")], [StudyTable("T", ["<h>"], [["<c>"]])])
     reader = Reader(render([(study, found)], {}, quick=False))
     assert not any(tag in ("b", "i", "h", "c") for tag, _ in reader.tags)
     for words in ("x < y", '"quoted"', "<i>", "<c>", "differs 1", "full run"):
@@ -76,8 +76,8 @@ def test_text_is_escaped():
     ("names", "command"), [(["fig9"], "reproduce fig9 --quick"), (["fig8", "fig9"], "reproduce all")]
 )
 def test_the_page_names_the_command_that_made_it(names, command):
-    studies = [Study(name, "a title", "settings", report=lambda outcomes: Findings([], [])) for name in names]
-    page = render([(study, Findings([], [])) for study in studies], {}, quick=True)
+    studies = [Study(name, "a title", "settings", report=lambda outcomes: StudyResult([], [])) for name in names]
+    page = render([(study, StudyResult([], [])) for study in studies], {}, quick=True)
     assert f"<code>fusewise {command}" in page
 
 

@@ -32,9 +32,9 @@ def computed(log):
 
 def test_a_second_run_computes_only_what_is_missing(tmp_path, log):
     told = []
-    run_trials(squares(log, range(3)), tmp_path / "kept", jobs=1, tell=lambda *numbers: told.append(numbers))
+    run_trials(squares(log, range(3)), tmp_path / "kept", jobs=1, progress=lambda *step: told.append(step))
     assert computed(log) == [0, 1, 2]
-    assert told == [(0, 3), (1, 3), (2, 3), (3, 3)]
+    assert told == [("trials", done, 3) for done in range(4)]
     run_trials(squares(log, range(5)), tmp_path / "kept", jobs=1)
     assert computed(log) == [0, 1, 2, 3, 4]
     results = [load_result(trial, tmp_path / "kept") for trial in squares(log, range(5))]

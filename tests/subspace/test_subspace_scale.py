@@ -17,7 +17,7 @@ from fusewise.observations import (
     blocks,
 )
 from fusewise.subspace import choose_rank, coordinates, fit_subspace, information
-from fusewise.subspace import fit as module
+from fusewise.subspace import em as module
 
 
 def table(n=600, p=8, rank=2, hidden=0.3, seed=0):

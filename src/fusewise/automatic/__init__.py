@@ -1,4 +1,4 @@
-"""Engine 2, the default: a merge tree in a subspace, and the partition that best explains what was observed."""
+"""The default method: a merge tree in a subspace, and the partition that best explains the observed entries."""
 
 from fusewise.automatic.choice import Choice, Classified, choose
 from fusewise.automatic.smooth import Smooth

@@ -1,4 +1,4 @@
-"""Where the default works: varying columns on one scale, and the axes along which they vary."""
+"""The varying columns of a table on a common scale, and the axes along which they vary."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ import numpy as np
 import numpy.typing as npt
 
 from fusewise.automatic.columnwise import Levels
-from fusewise.automatic.evidence import Evidence, Index
+from fusewise.automatic.evidence import Evidence
+from fusewise.kernels.types import Index, Real, Values
 from fusewise.observations import InMemory, Table
-from fusewise.observations.entries import Real, Values
 from fusewise.observations.resolution import blur
 from fusewise.progress import Progress, silent
 from fusewise.subspace import Subspace, fit_subspace
 
-#: Least noise, as a part of the mean variance along an axis.
+#: Smallest noise, as a share of the mean variance along an axis.
 NOISE_FLOOR = 1e-6
 
 
 def varying_columns(table: Table) -> tuple[Index, Real]:
     """The columns that vary (all, if none does), and the standard deviation of each column, 1 for the others."""
     deviations = np.sqrt(table.column_variances)
-    # A constant that is no exact binary fraction varies in its last digits: that is rounding, not data.
+    # A constant that is not an exact binary fraction varies in its last digits: that is rounding, not data.
     rounding = 100 * float(np.finfo(table.dtype).eps) * np.abs(table.column_means)
     columns = np.flatnonzero(deviations > rounding)
     scale = np.ones(len(deviations))
@@ -50,11 +50,10 @@ def units(table: Table, levels: Levels) -> tuple[Index, Real, Values, Levels]:
 
 
 def fit_axes(table: InMemory, rank: int, progress: Progress = silent, *, tol: float = 1e-6) -> Subspace:
-    """A subspace of at most the given rank; where that is the whole space, all of it, turned to the principal axes.
+    """Fit a subspace of at most the given rank; if that is the whole space, return it along its principal axes.
 
-    Axes along which nothing varies are left out, and the noise is kept from vanishing against the variances: an exact
-    fit would know every place to the last digit. Columns measured in steps are blurred by these. `tol` is that of
-    ``fit_subspace``.
+    Axes without variation are dropped, and the noise is kept from vanishing relative to the variances, as it would in
+    an exact fit. Columns recorded in steps are blurred by the step. `tol` is that of ``fit_subspace``.
     """
     p = table.shape[1]
     if rank < p:
@@ -64,19 +63,19 @@ def fit_axes(table: InMemory, rank: int, progress: Progress = silent, *, tol: fl
         covariance = (inner.basis * inner.variances) @ inner.basis.conj().T + inner.noise * np.eye(p)
         variances, basis = np.linalg.eigh(covariance)
         fitted = replace(inner, basis=np.ascontiguousarray(basis[:, ::-1]), variances=np.maximum(variances[::-1], 0))
-        # An entry is its coordinates here, but for a noise too small to matter.
-        fitted = replace(fitted, noise=0.01 * float(fitted.variances[_alive(fitted.variances)].min()))
-    alive = _alive(fitted.variances)
-    variances = fitted.variances[alive]
+        # With all dimensions, the entries are the coordinates, except for negligible noise.
+        fitted = replace(fitted, noise=0.01 * float(fitted.variances[_varying_axes(fitted.variances)].min()))
+    varying = _varying_axes(fitted.variances)
+    variances = fitted.variances[varying]
     noise = max(fitted.noise, NOISE_FLOOR * float(variances.mean()), 1e-12)
     own = None if table.dtype.kind == "c" else blur(table)
-    return replace(fitted, basis=fitted.basis[:, alive], variances=variances, noise=noise, blur=own)
+    return replace(fitted, basis=fitted.basis[:, varying], variances=variances, noise=noise, blur=own)
 
 
-def _alive(variances: Real) -> npt.NDArray[np.bool_]:
-    """Axes along which something varies; the first, if none does."""
-    alive = variances > 1e-8 * float(variances.max(initial=0))
-    return alive if alive.any() else np.arange(len(variances)) == 0
+def _varying_axes(variances: Real) -> npt.NDArray[np.bool_]:
+    """Axes with variation; the first, if there is none."""
+    varying = variances > 1e-8 * float(variances.max(initial=0))
+    return varying if varying.any() else np.arange(len(variances)) == 0
 
 
 def prior_variances(subspace: Subspace, evidence: Evidence) -> Real:

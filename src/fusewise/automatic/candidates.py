@@ -6,7 +6,6 @@ import warnings
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.exceptions import ConvergenceWarning
 
 from fusewise.automatic.clusters import SOFT_ROUNDS
@@ -15,37 +14,36 @@ from fusewise.automatic.criterion import class_criterion, criterion
 from fusewise.automatic.evidence import Evidence
 from fusewise.automatic.fusion_tree import fusion_tree
 from fusewise.automatic.merge_tree import MergeTree
-from fusewise.automatic.mixture import Mixture, fit_groups, soften
+from fusewise.automatic.mixture import Mixture, enough_gain, fit_groups, soften
 from fusewise.automatic.spreads import TAIL
 from fusewise.kernels.threads import in_threads
+from fusewise.kernels.types import Labels, Real
+from fusewise.kernels.words import counted
 from fusewise.observations import InMemory, Quadratics
-from fusewise.observations.entries import Real
 from fusewise.pairs import nearest_expected
 from fusewise.progress import Progress, silent
 
-Labels = npt.NDArray[np.intp]
-
-#: At most so many clusters are considered, and no more than one for every four rows.
+#: Largest number of clusters considered, limited to one for every four rows.
 MOST_CLUSTERS = 25
-#: The search ends when the criterion has not risen for so many numbers of clusters.
+#: The search ends when the criterion has not improved for this many numbers of clusters.
 PATIENCE = 8
-#: Spread within a cluster assumed while fusing, as a part of the variance along an axis of the subspace.
-WITHIN = 0.1
+#: Spread within a cluster assumed while fusing, as a share of the variance along an axis of the subspace.
+WITHIN_SHARE = 0.1
 FAMILIES = ("scale", "full")
-#: Partitions of a table with categories begin with so much of each row shared among all groups; EM then goes on for at
-#: most so many rounds, or until a round gains less than this part of the log-likelihood.
-DOUBT, CLASS_ROUNDS, CLASS_GAIN = 0.1, 150, 1e-6
+#: For a table with categories EM starts from a partition with this part of each row shared among all groups, and makes
+#: at most so many rounds, until one gains less than ``mixture.enough_gain``.
+DOUBT, CLASS_ROUNDS = 0.1, 100
 
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Rows in a subspace: what their entries say of their coordinates, and where they are thought to be.
+    """Rows in a subspace: the evidence on their coordinates, and the posterior of these.
 
     Attributes
     ----------
-    evidence : of the entries.
+    evidence : the likelihood of the coordinates given the entries.
     places, covariances : mean and covariance of each row's coordinates, N x r and N x r x r.
-    variances : of each coordinate over all rows, r.
+    variances : variance of each coordinate over all rows, r.
     """
 
     evidence: Evidence
@@ -55,27 +53,27 @@ class Rows:
 
     @classmethod
     def of(cls, evidence: Evidence, variances: Real) -> Rows:
-        """Rows whose coordinates are N(0, diag(variances)) beforehand."""
+        """Compute the posterior of coordinates with prior N(0, diag(variances))."""
         return cls(evidence, *evidence.posterior(variances), variances)
 
     def within(self, labels: Labels) -> Real:
-        """Spread about the means of groups, the rows' own uncertainty added."""
+        """Spread around the means of groups, including the uncertainty of each row."""
         means = np.array([self.places[labels == k].mean(axis=0) for k in range(labels.max() + 1)])
         deviations = self.places - means[labels]
         return np.asarray((deviations.T @ deviations + self.covariances.sum(axis=0)) / len(deviations))
 
     def prior(self, n_groups: int) -> Real:
-        """K groups that fill the space between them have about this spread each."""
+        """Approximate spread of each of K groups that together fill the space."""
         return np.asarray(np.diag(self.variances) / n_groups ** (2 / len(self.variances)))
 
 
 def grow(rows: Rows, n_neighbors: int) -> MergeTree:
-    """The merge tree on the graph of nearest neighbours, rows far from everything weighing less (Student's weights)."""
+    """Merge tree on the graph of nearest neighbours; rows far from all others have less weight (Student-t weights)."""
     evidence = rows.evidence
     n, r = evidence.shape
     pairs = nearest_expected(rows.places, rows.covariances, min(n_neighbors, n - 1))
-    marginal = evidence.together.marginal(WITHIN * rows.variances.mean() * np.eye(r)[None])
-    scale = marginal.undone[0, 0, 0]  # coordinates are in units of the spread there
+    marginal = evidence.together.marginal(WITHIN_SHARE * rows.variances.mean() * np.eye(r)[None])
+    scale = marginal.undone[0, 0, 0]  # coordinates in units of the spread
     gram = scale**2 * (np.eye(r) - marginal.inverse.transpose(2, 0, 1))
     target = scale * marginal.target.T
     together = np.zeros(n, np.intp)
@@ -87,11 +85,11 @@ def grow(rows: Rows, n_neighbors: int) -> MergeTree:
 
 
 def partitions(tree: MergeTree, places: Real, smallest: float, n_clusters: int | None) -> list[Labels]:
-    """Candidates along the tree, shed parts joined to the nearest group; the last has `n_clusters` groups if given."""
+    """Candidates along the tree, small parts joined to the nearest group; the last has `n_clusters` groups if given."""
     most = min(MOST_CLUSTERS, max(1, tree.n_points // 4)) if n_clusters is None else n_clusters
     found = tree.partitions(smallest, most)
     if n_clusters is not None and len(found) < n_clusters:
-        found = tree.partitions(1, n_clusters)  # so many clusters can only be had with small ones
+        found = tree.partitions(1, n_clusters)  # this many clusters exist only if small ones are allowed
     return [_labels(tree, nodes, places) for nodes in found]
 
 
@@ -108,12 +106,12 @@ def _labels(tree: MergeTree, nodes: list[int], places: Real) -> Labels:
 
 @dataclass(frozen=True, eq=False)
 class Compared:
-    """Partitions in order of the number of groups, with what was fitted to them.
+    """Mixtures fitted to partitions, in order of the number of groups.
 
     Attributes
     ----------
-    mixtures, criteria : of each partition looked at; the criterion is better when larger.
-    interrupted : whether Ctrl-C ended the comparison before it was done.
+    mixtures, criteria : mixture and criterion of each partition compared; larger criteria are better.
+    interrupted : whether Ctrl-C ended the comparison early.
     """
 
     mixtures: tuple[Mixture | ColumnMixture, ...]
@@ -127,15 +125,15 @@ def compare(
     candidates: list[Labels],
     levels: Levels = (),
     *,
-    all_of_them: bool,
+    compare_all: bool,
     until: int | None = None,
     progress: Progress = silent,
 ) -> Compared:
-    """Fit a mixture to each partition and judge it, until the criterion has not risen for a while.
+    """Fit a mixture to each partition and evaluate it, until the criterion stops improving.
 
-    Or until a partition into so many groups is the best so far, where it is enough to know that there are as many.
-    With categories (`levels`, see ``columnwise``) a partition is described by independent columns, and all are judged:
-    that is cheap, and the criterion may rise late.
+    With `until`, also stop once a partition with that many groups is the best so far. With categories (`levels`, see
+    ``columnwise``) each partition is described by independent columns, and all are compared: that is cheap, and the
+    criterion may rise late.
     """
     mixtures: list[Mixture | ColumnMixture] = []
     criteria: list[float] = []
@@ -143,7 +141,7 @@ def compare(
 
     def judge(labels: Labels) -> tuple[Mixture | ColumnMixture, float]:
         if levels:
-            classes = _as_classes(table, labels, levels, exactly=all_of_them)
+            classes = _as_classes(table, labels, levels, exactly=compare_all)
             return classes, class_criterion(table, classes)
         mixture = describe(rows, labels)
         return mixture, criterion(rows.evidence, mixture, complete=table.is_complete)
@@ -155,13 +153,14 @@ def compare(
             progress("comparing partitions", len(criteria), len(candidates), objective=-criteria[-1])
             best = int(np.argmax(criteria))
             tired = len(criteria) - 1 - best >= PATIENCE and not levels
-            if not all_of_them and (tired or (until and best + 1 >= until)):
+            if not compare_all and (tired or (until and best + 1 >= until)):
                 break
     except KeyboardInterrupt:
-        if not criteria or all_of_them:
+        if not criteria or compare_all:
             raise
         interrupted = True
-        warnings.warn(f"interrupted: the best of {len(criteria)} partitions compared", ConvergenceWarning, stacklevel=5)
+        compared = counted(len(criteria), "partition")
+        warnings.warn(f"interrupted: this is the best of {compared} compared", ConvergenceWarning, stacklevel=5)
     return Compared(tuple(mixtures), tuple(criteria), interrupted)
 
 
@@ -169,16 +168,16 @@ def _as_classes(table: InMemory, labels: Labels, levels: Levels, *, exactly: boo
     """A partition as the start of a mixture with independent columns, whose components may empty unless `exactly`."""
     n_groups = int(labels.max()) + 1
     start = DOUBT / n_groups + (1 - DOUBT) * np.eye(n_groups)[labels]
-    classes = fit_columns(table, start, CLASS_ROUNDS, levels, CLASS_GAIN)
+    classes = fit_columns(table, start, CLASS_ROUNDS, levels, enough_gain(len(labels)))
     if exactly and len(np.unique(classes.log_densities(table)[0].argmax(axis=1))) < n_groups:
         classes = fit_columns(table, np.eye(n_groups)[labels], 1, levels)
     return classes
 
 
 def describe(rows: Rows, labels: Labels) -> Mixture:
-    """The mixture of a partition, of the family that explains it better.
+    """Fit the mixture of a partition, in the family that explains it better.
 
-    Each fit begins from one spread for all groups: begun from the fit of the partition before, EM is hardly faster,
+    Each fit begins from one spread for all groups: started from the fit of the previous partition, EM is hardly faster
     and ends in worse optima.
     """
     n, n_groups = len(labels), int(labels.max()) + 1
@@ -189,7 +188,7 @@ def describe(rows: Rows, labels: Labels) -> Mixture:
 
 
 def assign(rows: Rows, mixture: Mixture) -> Mixture:
-    """Every row to its likeliest component and a few rounds in which rows are shared, unless that empties one."""
+    """Assign rows to their likeliest component, then run a few rounds of soft EM, unless that empties a component."""
     if mixture.n_components == 1:
         return mixture
     evidence, prior = rows.evidence, rows.prior(mixture.n_components)

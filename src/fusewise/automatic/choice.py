@@ -1,4 +1,4 @@
-"""The default: a subspace, a graph, the merge tree of l0 fusion, and the partition that explains the table best."""
+"""The default method: a subspace, a neighbour graph, the merge tree of l0 fusion, and the best partition of it."""
 
 from __future__ import annotations
 
@@ -13,44 +13,46 @@ from scipy.special import fdtrc
 from sklearn.exceptions import ConvergenceWarning
 
 from fusewise.automatic.axes import fit_axes, prior_variances, units
-from fusewise.automatic.candidates import Compared, Labels, Rows, assign, compare, describe, grow, partitions
+from fusewise.automatic.candidates import Compared, Rows, assign, compare, describe, grow, partitions
 from fusewise.automatic.clusters import Clusters, ambient, better_explained
 from fusewise.automatic.columnwise import ColumnMixture, Levels
-from fusewise.automatic.evidence import Evidence, Index
+from fusewise.automatic.evidence import Evidence
 from fusewise.automatic.merge_tree import MergeTree
 from fusewise.automatic.mixture import Mixture, probabilities
 from fusewise.automatic.spreads import TAIL
 from fusewise.kernels.threads import small_products
+from fusewise.kernels.types import Index, Labels, Real, Values
+from fusewise.kernels.words import counted
 from fusewise.observations import InMemory, Table, each_block
-from fusewise.observations.entries import Real, Values
 from fusewise.progress import Progress, silent
 from fusewise.subspace import Subspace
 
-#: Dimensions of the subspace to begin with, and the most where many clusters are found. A table of no more columns than
-#: the latter is looked at whole, too; where no direction stands out from the noise, one of up to so many is.
+#: Initial dimension of the subspace, and the largest one, for many clusters. A table with no more columns than the
+#: latter is also searched in all its dimensions; if no direction stands out from the noise, so is one with up to
+#: MOST_COLUMNS columns.
 RANK, LARGEST_RANK, MOST_COLUMNS = 6, 12, 20
 #: Neighbours of each point.
 NEIGHBORS = 15
 #: A cluster has at least this share of the rows, and at least three.
 SMALLEST_SHARE = 0.015
-#: Of a larger table, so many rows are looked at to find the clusters: the smallest cluster has 75 rows among them.
+#: Rows of a larger table that are sampled to find the clusters: the smallest cluster has 75 rows among them.
 SAMPLE = 5_000
-#: A row is an outlier if its own cluster puts less than this probability so far out.
+#: A row is an outlier if its own cluster has less than this probability at its distance or beyond.
 OUTLIER_LEVEL = 0.01
-#: Axes and independent columns are fitted to more rows than that where a typical column would have fewer entries than
-#: this, but not to more than fill so many numbers; passes are then dear, and end at a gain of so much for each entry.
+#: Axes and independent columns are fitted to more rows if a typical column of the sample would have fewer entries than
+#: this, but at most to this many stored numbers; passes are then expensive, and end at this gain per entry.
 ENTRIES_PER_COLUMN, MOST_NUMBERS, WIDE_TOL = 300, 50_000_000, 1e-4
 
 
 @dataclass(frozen=True, eq=False)
 class Classified:
-    """Rows as the clusters see them.
+    """Assignment of rows to clusters.
 
     Attributes
     ----------
-    labels : the likeliest cluster of each row.
+    labels : the most likely cluster of each row.
     posterior : N x K, the probability of each cluster for each row.
-    outlying : whether a row is further from its cluster than all but one in a hundred of a Student's cluster are.
+    outlying : whether a row is further from its cluster than 99% of the rows of a Student-t cluster.
     """
 
     labels: Labels
@@ -60,19 +62,19 @@ class Classified:
 
 @dataclass(frozen=True, eq=False)
 class Choice:
-    """A partition, what it was chosen from, and why.
+    """The chosen partition, the candidates and their criteria.
 
     Attributes
     ----------
     columns, scale, middle : which columns vary; the standard deviation of each (1 for the others), and its mean. The
         subspace and the clusters are those of the varying columns, standardised.
-    rows : the rows that were looked at, numbered among those with something observed: all, or a sample.
-    subspace, evidence, tree : the steps on the way.
-    partitions, mixtures, criteria : the candidates along the tree, one for each number of clusters from 1 up.
-    chosen : which of them was taken.
-    mixture : its components, after the last step of assignment.
-    clusters : these, or the same with independent columns, whichever explains the entries better.
-    interrupted : whether Ctrl-C ended the comparison before it was done.
+    rows : the rows that were used, numbered among those with observed entries: all, or a sample.
+    subspace, evidence, tree : intermediate results.
+    partitions, mixtures, criteria : the candidates along the tree, one for each number of clusters from 1.
+    chosen : the index of the chosen candidate.
+    mixture : its components, after the final assignment.
+    clusters : these, or clusters with independent columns, whichever explains the entries better.
+    interrupted : whether Ctrl-C ended the comparison early.
     """
 
     columns: Index
@@ -97,7 +99,7 @@ class Choice:
 
     @property
     def lam(self) -> float:
-        """The lam of l0 fusion from which the tree has as few groups as were chosen (shed ones counted among them)."""
+        """Smallest lam of l0 fusion at which the tree has no more groups than chosen (including the small ones)."""
         heights = self.tree.linkage[:, 2]
         return float(heights[max(len(heights) - self.n_clusters, 0)])
 
@@ -107,7 +109,7 @@ class Choice:
         return self._in_units(self.clusters.centers)
 
     def classify(self, table: Table) -> Classified:
-        """The likeliest cluster of each row, its probabilities, and whether it is too far out for any."""
+        """Find the most likely cluster of each row, its cluster probabilities, and whether it is an outlier."""
         n = table.shape[0]
         found = Classified(np.empty(n, np.intp), np.empty((n, self.n_clusters)), np.empty(n, bool))
 
@@ -124,7 +126,7 @@ class Choice:
         return found
 
     def completed(self, table: Table, posterior: Real) -> Values:
-        """E[row | its entries], in the units of the table: each cluster's guess, weighed by its probability."""
+        """E[row | its entries], in the units of the table: the clusters' predictions, weighted by their probability."""
         filled = np.empty(table.shape, self.middle.dtype)
 
         def one(rows: InMemory, where: slice) -> None:
@@ -144,22 +146,22 @@ class Choice:
         return places
 
     def ambient(self, places: Real) -> Values:
-        """Coordinates as rows of the table, in its units."""
+        """Convert coordinates to rows of the table, in its units."""
         return self._in_units(ambient(self.subspace, places))
 
     def standardised(self, rows: InMemory) -> InMemory:
-        """Rows of a table on the scale of the clusters."""
+        """Standardise the rows of a table to the scale of the clusters."""
         return rows.standardised(self.columns, self.scale, self.middle)
 
     def _in_units(self, rows: Values) -> Values:
-        """Standardised rows of the varying columns as rows of the table."""
+        """Convert standardised rows of the varying columns to rows of the table."""
         whole = np.repeat(self.middle[None], len(rows), axis=0)
         whole[:, self.columns] += rows * self.scale[self.columns]
         return whole
 
 
 class _Found(NamedTuple):
-    """What a search in a subspace came to."""
+    """Result of a search in a subspace."""
 
     subspace: Subspace
     placed: Rows
@@ -170,12 +172,12 @@ class _Found(NamedTuple):
 
     @property
     def gain(self) -> float:
-        """How much better the entries are explained by the chosen partition than by one cluster."""
+        """Criterion of the chosen partition less that of a single cluster."""
         return self.compared.criteria[self.chosen] - self.compared.criteria[0]
 
     @property
     def featureless(self) -> bool:
-        """Whether rows vary less along the axes than about them: then other axes would have done as well."""
+        """Whether rows vary less along the axes than around them: the choice of axes is then arbitrary."""
         return bool(self.placed.variances.mean() < self.subspace.noises.mean())
 
 
@@ -206,12 +208,13 @@ class _Search:
         subspace = fit_axes(self.wide, rank, self.progress, tol=tol)
         evidence = Evidence.of(subspace, self.sample)
         placed = Rows.of(evidence, prior_variances(subspace, evidence))
-        self.progress(f"merge tree of {len(placed.places)} rows in {subspace.rank} dimensions")
+        size = f"{counted(len(placed.places), 'row')} in {counted(subspace.rank, 'dimension')}"
+        self.progress(f"merge tree of {size}")
         tree = grow(placed, self.n_neighbors or NEIGHBORS)
         candidates = partitions(tree, placed.places, self.smallest, self.n_clusters)
         told = self.n_clusters is not None
         compared = compare(
-            placed, self.sample, candidates, self.levels, all_of_them=told, until=until, progress=self.progress
+            placed, self.sample, candidates, self.levels, compare_all=told, until=until, progress=self.progress
         )
         chosen = len(compared.criteria) - 1 if told else int(np.argmax(compared.criteria))
         return _Found(subspace, placed, tree, candidates, compared, chosen)
@@ -246,33 +249,32 @@ def choose(
     seed: int = 0,
     progress: Progress = silent,
 ) -> Choice:
-    """Cluster a table without being told anything (or only some of it).
+    """Cluster a table, choosing every parameter that is not given.
 
-    Columns are brought to unit variance; rows are placed in a subspace, with the uncertainty their missing entries
-    leave; near ones are joined by a graph; l0 fusion along the graph gives a tree of nested partitions; each partition
-    is described by a Student mixture on the observed entries, and the one with the best `criterion` is taken. K centres
-    span K - 1 dimensions, so if more clusters are found than the subspace has room for, it is enlarged, once, and all
-    is done again. A table of few columns is also looked at whole: clusters may be told apart by what varies least, and
-    where all directions vary alike a subspace is an arbitrary one; of the two, the search that gains more over one
-    cluster is believed. Last, every row goes to its likeliest cluster, and the mixture is fitted once more; where
-    clusters with independent columns explain the entries better than the axes do, they take its place.
+    Columns are scaled to unit variance; rows are placed in a subspace, with the uncertainty due to missing values;
+    neighbours are joined by a graph; l0 fusion along the graph gives a tree of nested partitions; each partition is
+    described by a Student-t mixture on the observed entries, and the one with the best `criterion` is chosen. K centres
+    span K - 1 dimensions, so if more clusters are found than fit in the subspace, it is enlarged, once, and the search
+    repeated. A table with few columns is also searched in all its dimensions: the directions that vary least may
+    separate clusters, and if all directions vary alike a subspace is arbitrary; of the two searches, the one that gains
+    more over a single cluster is kept. Finally every row is assigned to its most likely cluster and the mixture is
+    fitted again; if clusters with independent columns explain the entries better than the axes, they replace it.
 
-    Where a table has categories, each partition is the start of a mixture of independent columns (``columnwise``), in
-    which categories are categories and numbers have Student's tails, and that is judged instead.
+    If a table has categories, each partition is the start of a mixture with independent columns (``columnwise``), in
+    which categories have probabilities and numbers Student's tails, and that is compared instead.
 
-    Of more than `SAMPLE` rows a sample is looked at: no cluster that is large enough to count escapes it. What is
-    fitted to columns (axes, and the means of independent columns) may need more rows than that, where a table is
-    nearly empty.
+    With more than `SAMPLE` rows a sample is used, which contains rows of every cluster of the smallest size considered.
+    Parameters of columns (axes, and the means of independent columns) may need more rows than that if most of the
+    table is missing.
 
     Parameters
     ----------
-    table : rows with nothing observed are passed over.
-    levels : (start, stop) of each block of columns that holds the levels of one category: 1 for the level that a row
-        has, else 0.
+    table : rows without observed entries are skipped.
+    levels : (start, stop) of each block of columns that holds the levels of one category, 1 or 0.
     n_clusters, rank, n_neighbors : numbers to use instead of choosing them.
     min_size : smallest cluster considered; None: 1.5% of the rows, at least 3.
-    seed : of the sample.
-    progress : told of each step.
+    seed : seed of the sample.
+    progress : called at each step.
     """
     columns, scale, middle, blocks = units(table, levels)
     seen = np.flatnonzero(table.row_counts > 0)
@@ -304,7 +306,7 @@ def choose(
 
 
 def _enlarged(found: _Found, search: Callable[[int], _Found], n_columns: int, most: int) -> _Found:
-    """The same in more dimensions (no more than `most`), where there is reason to look there."""
+    """Repeat the search in more dimensions (at most `most`) if there is reason to."""
     few = n_columns <= (MOST_COLUMNS if found.featureless else LARGEST_RANK)
     whole = few and n_columns <= most
     wanted = n_columns if whole else min(found.chosen, LARGEST_RANK, most)
@@ -313,14 +315,15 @@ def _enlarged(found: _Found, search: Callable[[int], _Found], n_columns: int, mo
     try:
         other = search(wanted)
     except KeyboardInterrupt:
-        warnings.warn(f"interrupted: the best in {found.subspace.rank} dimensions", ConvergenceWarning, stacklevel=5)
+        searched = counted(found.subspace.rank, "dimension")
+        warnings.warn(f"interrupted: this is the best result in {searched}", ConvergenceWarning, stacklevel=5)
         return found._replace(compared=replace(found.compared, interrupted=True))
-    crowded = found.chosen >= LARGEST_RANK  # there the first search ended
+    crowded = found.chosen >= LARGEST_RANK  # where the first search ended
     return other if not whole or crowded or other.gain > found.gain else found
 
 
 def _samples(n: int, column_counts: Index, row_length: float, seed: int) -> tuple[Index, Index]:
-    """Rows in which to look for clusters, and rows to fit columns to: the same, or more that include them."""
+    """Sample the rows to search for clusters, and the rows to fit columns to: the same, or a superset of them."""
     if n <= SAMPLE:
         return np.arange(n), np.arange(n)
     random = np.random.default_rng(seed)

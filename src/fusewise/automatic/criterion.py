@@ -1,10 +1,10 @@
-"""How well a partition explains a table: a likelihood that charges for doubt, but not for holes.
+"""Criterion for partitions of a table: a likelihood that penalises overlapping clusters, but not missing values.
 
 The integrated classification likelihood (ICL) of a mixture is its likelihood less the entropy of the labels, so that
-overlapping components are not worth their parameters. With holes, much of that entropy is not overlap but ignorance: a
-row seen in two entries could belong anywhere, however far apart the clusters are. So the entropy charged is the one
-that would be left if the row were complete: coordinates are drawn from what its entries allow, and the entropy of the
-label given whole coordinates is taken.
+overlapping components are not worth their parameters. With missing values, much of that entropy is not due to overlap:
+a row with two observed entries could belong to any cluster, however far apart the clusters are. So the entropy that is
+subtracted is the one that would remain if the row were complete: coordinates are drawn given its entries, and the
+entropy of the label given all coordinates is used.
 """
 
 from __future__ import annotations
@@ -15,36 +15,36 @@ from fusewise.automatic.columnwise import ColumnMixture, is_number
 from fusewise.automatic.evidence import Evidence, regular
 from fusewise.automatic.mixture import Mixture, probabilities
 from fusewise.automatic.spreads import TAIL
+from fusewise.kernels.types import Real
 from fusewise.observations import InMemory
-from fusewise.observations.entries import Real
 
-#: The entropy is averaged over this many draws of each row's coordinates, or fewer where rows are many: a few thousand
-#: draws in all tell it as well as anybody needs.
+#: The entropy is averaged over this many draws of each row's coordinates, or fewer if there are many rows: a few
+#: thousand draws in all are accurate enough.
 DRAWS, ENOUGH = 4, 5000
 
 
 def criterion(evidence: Evidence, mixture: Mixture, *, complete: bool) -> float:
     """log-likelihood - entropy - (complexity / 2) log N - (K - 1) log N, larger is better.
 
-    The last term pays for the cuts: each was chosen among the N - 1 joins of the tree, which takes log N nats to say.
-    Without it a uniform density, which a cut neither helps nor hurts, would be cut by chance.
+    The last term is the cost of the cuts: each is chosen among the N - 1 joins of the tree, which takes log N nats to
+    encode. Without it a uniform density, whose likelihood a cut does not change, would be cut by chance.
 
     Parameters
     ----------
     evidence, mixture : the rows, and the components fitted to a partition of them.
-    complete : whether no entry is hidden; then the classification likelihood says it all.
+    complete : whether no entry is missing; then the classification likelihood is all that is needed.
     """
     penalty = (0.5 * mixture.complexity + mixture.n_components - 1) * float(np.log(evidence.shape[0]))
     if complete or mixture.n_components == 1:
         return mixture.fit - penalty
-    rng = np.random.default_rng(0)  # the same draws for every partition, so that chance does not decide between them
+    rng = np.random.default_rng(0)  # the same draws for every partition, so that chance does not decide
     densities, _ = mixture.log_densities(evidence)
     posterior, total = probabilities(densities)
     return float(total.sum()) - _entropy_if_complete(evidence, mixture, posterior, rng) - penalty
 
 
 def _entropy_if_complete(evidence: Evidence, mixture: Mixture, posterior: Real, rng: np.random.Generator) -> float:
-    """sum_i E[H(label | v_i)], v_i drawn given the observed entries of row i: first its label, then its place."""
+    """sum_i E[H(label | v_i)], v_i drawn given the observed entries of row i: first its label, then its coordinates."""
     n, r = evidence.shape
     draws = min(DRAWS, -(-ENOUGH // n))
     labels = (posterior.cumsum(axis=1)[None] > rng.random((draws, n, 1))).argmax(axis=2).ravel()

@@ -1,7 +1,8 @@
-"""What the observed entries of each row say of its coordinates in a subspace.
+"""Likelihood of each row's coordinates in a subspace, given its observed entries.
 
-Rows with holes in the same columns know their coordinates equally well, so what costs r³ is done once for each pattern
-of holes, and only r² for each row. Patterns and rows come last in every array: the innermost loops run over them.
+Rows with the same columns missing determine their coordinates equally well, so work of order r³ is done once for each
+pattern of missing values, and only r² for each row. Patterns and rows are the last axis of every array: the innermost
+loops run over them.
 """
 
 from __future__ import annotations
@@ -12,22 +13,19 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from fusewise.kernels.compiling import SMALL, compiled
 from fusewise.kernels.lanes import LANES, accumulate, combine, factorise, inverse_roots
+from fusewise.kernels.types import Index, Real
 from fusewise.observations import InMemory, SparseEntries
-from fusewise.observations.entries import Real
 from fusewise.subspace import Subspace, precisions, pulls
 
-Index = npt.NDArray[np.intp]
-
-#: Variance along a direction that a row has not seen, in units of what rows vary.
+#: Variance along a direction that the entries of a row do not determine, in units of the variance of the rows.
 UNKNOWN = 1e8
 
 
 class Marginal(NamedTuple):
-    """Rows whose coordinates are mu + L s with s ~ N(0, I), s integrated out; L and mu are those of a row's group.
+    """Rows with coordinates mu + L s, where s ~ N(0, I) is integrated out; L and mu are those of the row's group.
 
     With m = L^-1 mu, B_i = I + L' A_i L and h_i = B_i^-1 L' b_i,
 
@@ -40,7 +38,7 @@ class Marginal(NamedTuple):
     factor, undone : r x r x K, the L of each group and its inverse.
     inverse : r x r x U, the B^-1 of each pattern.
     target, constant : r x N and N, the h_i and the c_i.
-    root : r x r x U, the lower triangular R^-1 with B = R R'; or empty.
+    root : r x r x U, the lower triangular R^-1 with B = R R', or empty.
     """
 
     factor: Real
@@ -55,17 +53,17 @@ class Marginal(NamedTuple):
 class Evidence:
     """log p(x_i | v) = c_i - v' A_i v / 2 + b_i' v.
 
-    Complex coordinates come as twice as many real ones.
+    Complex coordinates are represented by twice as many real ones.
 
     Attributes
     ----------
-    precision : r x r x U, for each pattern of holes the A = Q_I' Q_I / noise (that of each column).
+    precision : r x r x U, the A = Q_I' Q_I / noise (of each column) for each pattern of missing values.
     pattern : N, the pattern of each row.
     vector : r x N, the b_i = Q_I' (x_i - mean)_I / noise.
     constant : N, the c_i.
     places : r x N, the least-squares coordinates A_i^+ b_i.
-    dimensions : N, the number of directions each row has seen (the rank of A_i).
-    small : whether the rows are those of a table too small for loops worth compiling.
+    dimensions : N, the number of directions each row determines (the rank of A_i).
+    small : whether the rows are those of a table too small for compiled loops to be worth it.
     """
 
     precision: Real
@@ -78,7 +76,7 @@ class Evidence:
 
     @classmethod
     def of(cls, subspace: Subspace, entries: InMemory) -> Evidence:
-        """The evidence of a table, seen through a subspace."""
+        """Compute the evidence of a table in a subspace."""
         noises = subspace.noises
         kinds, pattern = _patterns(entries)
         precision = precisions(subspace, kinds)
@@ -104,7 +102,7 @@ class Evidence:
         return n, r
 
     def grouped(self, labels: Index, n_groups: int, rows: Index | None = None) -> Groups:
-        """Rows (all, if not said which) gathered by group; those of one group with one pattern of holes together."""
+        """Sort rows (by default all) by group, and within a group by pattern of missing values."""
         rows = np.arange(len(labels)) if rows is None else rows
         key = labels * self.precision.shape[2] + self.pattern[rows]
         order = np.argsort(key, kind="stable")
@@ -134,7 +132,7 @@ class Evidence:
 
     @cached_property
     def _uncertainty(self) -> tuple[Real, Real]:
-        """C = (A + I / t)^-1 of each pattern, r x r x U, and log det C; t is so large that nothing depends on it."""
+        """C = (A + I / t)^-1 of each pattern, r x r x U, and log det C; t is too large to matter."""
         r = len(self.places)
         t = UNKNOWN * (float(np.square(self.places).mean()) or 1.0)
         inverse, log_det, _ = _inverses(
@@ -143,7 +141,7 @@ class Evidence:
         return t * inverse, r * np.log(t) - log_det
 
     def seen_from(self, mean: Real, spread: Real) -> tuple[Real, Real]:
-        """Rows whose coordinates are N(mu, Sigma): d_i², and log p(x_i) + d_i² / 2.
+        """d_i² and log p(x_i) + d_i² / 2 of rows with coordinates N(mu, Sigma).
 
         d_i² = (v_i - mu)' (Sigma + C_i)^-1 (v_i - mu) with the least-squares v_i and their covariance C_i.
         """
@@ -160,8 +158,8 @@ class Evidence:
         return np.asarray(_each_applied(np.ascontiguousarray(matrices), self.pattern, vectors))
 
     def posterior(self, variances: Real) -> tuple[Real, Real]:
-        """Mean (N x r) and covariance (N x r x r) of each row's coordinates, N(0, diag(variances)) beforehand."""
-        root = np.sqrt(variances)  # kept on both sides: a variance of zero is a coordinate of zero
+        """Mean (N x r) and covariance (N x r x r) of each row's coordinates, given the prior N(0, diag(variances))."""
+        root = np.sqrt(variances)  # on both sides: a variance of zero gives a coordinate of zero
         system = root[:, None] * self.precision.transpose(2, 0, 1) * root + np.eye(len(root))
         covariances = (root[:, None] * np.linalg.inv(system) * root)[self.pattern]
         return np.einsum("ikl,li->ik", covariances, self.vector), covariances
@@ -173,10 +171,10 @@ class Groups:
 
     Attributes
     ----------
-    evidence : of the rows; no pattern of it belongs to two groups.
-    order : the number of each row before it was put in order.
+    evidence : evidence of the rows; none of its patterns belongs to two groups.
+    order : the original position of each row.
     group, begin : the group of each row, and where the rows of each group begin (and the last one's end).
-    pattern_group, pattern_begin : the same of the patterns.
+    pattern_group, pattern_begin : the same for the patterns.
     """
 
     evidence: Evidence
@@ -200,7 +198,7 @@ class Groups:
         return np.asarray(_by_groups(matrices, self.pattern_begin, vectors))
 
     def marginal(self, spreads: Real, *, roots: bool = False) -> Marginal:
-        """The likelihood of each row with its group's spread (K x r x r) integrated out; `roots` only if asked for."""
+        """Likelihood of each row with its group's spread (K x r x r) integrated out; with the roots if `roots`."""
         evidence = self.evidence
         lower = np.linalg.cholesky(regular(spreads))
         factor, undone = (np.ascontiguousarray(each.transpose(1, 2, 0)) for each in (lower, np.linalg.inv(lower)))
@@ -212,15 +210,15 @@ class Groups:
 
 
 def regular(spreads: Real) -> Real:
-    """Spreads with a touch of the identity, so that they have a Cholesky factor even where nothing varies."""
+    """Add a tiny multiple of the identity, so that spreads have a Cholesky factor even without variation."""
     r = spreads.shape[-1]
     size = np.trace(spreads, axis1=-2, axis2=-1)[..., None, None] / r
     return np.asarray(spreads + (1e-10 * size + 1e-12) * np.eye(r))
 
 
 def _patterns(table: InMemory) -> tuple[Any, Index]:
-    """What is seen in each pattern of holes (U x P, 1 or 0), and the pattern of each row."""
-    if isinstance(table, SparseEntries):  # of rows with few entries hardly two are seen in the same columns
+    """Patterns of missing values (U x P, 1 where observed, 0 where missing), and the pattern of each row."""
+    if isinstance(table, SparseEntries):  # rows with few entries hardly ever share a pattern
         return table.seen, np.arange(table.shape[0])
     packed = np.ascontiguousarray(np.packbits(table.mask, axis=1))
     keys = packed.view(np.dtype((np.void, packed.shape[1]))).ravel()
@@ -263,7 +261,7 @@ def _by_groups(matrices: Any, begin: Any, vectors: Any) -> Any:
 
 
 def _inverses(precision: Real, factors: Real, begin: Index, roots: bool, small: bool) -> tuple[Real, Real, Real]:
-    """B^-1 and log det B of each pattern, B = I + L' A L with the L of its group; R^-1 with B = R R' if asked for."""
+    """B^-1 and log det B of each pattern, B = I + L' A L with the L of its group; R^-1 with B = R R' if `roots`."""
     r, _, n = precision.shape
     if small:
         factor = np.repeat(factors, np.diff(begin), axis=2)
@@ -352,7 +350,7 @@ def _distances_in_lanes(covariances: Any, spread: Any, kinds: Any, away: Any) ->
     r, n = away.shape
     n_kinds = covariances.shape[2]
     lower, pivot = np.empty((r, r, LANES)), np.empty((r, LANES))
-    factors = np.empty((r, r, n_kinds))  # one over the diagonal
+    factors = np.empty((r, r, n_kinds))  # the reciprocal on the diagonal
     distance, log_det = np.zeros(n), np.zeros(n_kinds)
     for start in range(0, n_kinds, LANES):
         n_now = min(LANES, n_kinds - start)

@@ -13,19 +13,19 @@ from fusewise.kernels.compiling import SMALL, compiled
 from fusewise.observations import Quadratics
 from fusewise.pairs import NeighborPairs
 
-#: Ridge on the quadratics, relative to their mean size: a direction nobody in a group has seen costs nothing there.
+#: Ridge on the quadratics, relative to their mean size, for directions that no point of a group determines.
 RIDGE = 1e-6
 
-#: A group not yet joined, in the slot of one of its points: size |G|; drift, the length of the way its centre has come;
+#: A group not yet joined, in the slot of one of its points: size |G|; drift, the total path length of its centre;
 #: name in the tree (-1: joined to another); count of points; root, the slot it was joined to (its own: none); changed,
-#: the number of joins when it last did; its first half-edge, and how many it has at most; seen, work space.
+#: the number of joins at its last change; its first half-edge, and an upper bound on their number; seen, work space.
 NODE = np.dtype(
     [("size", float), ("drift", float)]
     + [(k, np.int64) for k in ("name", "count", "root", "changed", "head", "degree", "seen")]
 )
 
-#: An edge: affinity (0: part of another edge now); the root of the rise when it was last worked out, how far both ends
-#: had drifted by then, and when, in joins.
+#: An edge: affinity (0: merged into another edge); the square root of the rise when it was last computed, the drift of
+#: both ends at that time, and that time as a number of joins.
 EDGE = np.dtype([("affinity", float), ("root", float), ("drift", float), ("when", np.int64)])
 
 #: Edge e has two halves, 2e and 2e + 1, each in the linked list of the node at its own end (a slot).
@@ -33,22 +33,24 @@ HALF = np.dtype([("end", np.int64), ("following", np.int64)])
 
 
 def fusion_tree(observations: Quadratics, pairs: NeighborPairs) -> MergeTree:
-    """Greedy path of the l0 fusion of points with quadratic fidelities along a graph.
+    """Merge tree of the greedy l0 fusion of points with quadratic fidelities along a graph.
 
     Parameters
     ----------
     observations : f_i(u) = u' G_i u - 2 h_i' u + e_i, real.
-    pairs : who may fuse with whom. Parts of the graph that no edge joins fuse last, as if one edge of affinity 1 joined
-        every two of them.
+    pairs : which points may fuse. Disconnected parts of the graph fuse last, as if an edge of affinity 1 joined every
+        two of them.
     """
     n, r = observations.shape
     ridge = RIDGE * float(np.trace(observations.gram.sum(axis=0))) / (n * r)
-    gram, target = observations.gram + ridge * np.eye(r), np.array(observations.target, float)
+    # One layout: a loop is compiled for each that it meets.
+    gram = np.ascontiguousarray(observations.gram + ridge * np.eye(r), float)
+    target = np.array(observations.target, float, order="C")
     joins, prices, step = np.zeros((n - 1, 3), np.int64), np.zeros(n - 1), 0
     nodes = np.zeros(n, NODE)
     nodes["name"], nodes["count"] = np.arange(n), 1
     ends, affinity = np.column_stack([pairs.first, pairs.second]), pairs.affinity
-    while step < n - 1:  # twice, where the graph has several parts
+    while step < n - 1:  # twice, if the graph has several parts
         nodes["root"], nodes["head"], nodes["seen"], nodes["degree"] = np.arange(len(nodes)), -1, -1, 0
         edges, halves = np.zeros(len(ends), EDGE), np.zeros(2 * len(ends), HALF)
         edges["affinity"], edges["when"], halves["end"] = affinity, -1, ends.ravel()
@@ -77,6 +79,7 @@ def _fuse_few(gram: Any, target: Any, centre: Any, nodes: Any, edges: Any, halve
 
 
 def _records(array: Any) -> list[SimpleNamespace]:
+    """A structured array as objects."""
     return [SimpleNamespace(**dict(zip(array.dtype.names, row, strict=True))) for row in array.tolist()]
 
 
@@ -94,10 +97,10 @@ def _fuse_greedily(
     step: int,
     work: Any,
 ) -> int:
-    """Join the pair with the least (rise of fidelity) / affinity until no edge is left; the number of joins by then.
+    """Join the pair with the smallest price (rise of fidelity / affinity) until no edge is left; return the joins made.
 
-    The key of a node is at most the least price of its edges to nodes that have not changed since it was looked at.
-    So the least key of all is at most the least price, and a node whose key is least is looked at again before it
+    The key of a node is a lower bound on the prices of its edges to nodes that have not changed since its last update.
+    So the smallest key of all is at most the smallest price, and the node with the smallest key is updated before it
     joins.
     """
     n, r = len(target), len(target[0])
@@ -140,9 +143,9 @@ def _fuse_greedily(
 def _cheapest(
     gram: Any, centre: Any, nodes: Any, edges: Any, halves: Any, keys: Any, slot: int, step: int, work: Any
 ) -> int:
-    """Set the key of a node to the least price of its edges; the slot at the other end (-1: there are none).
+    """Set the key of a node to the smallest price of its edges; return the slot at the other end (-1: no edges).
 
-    Most edges need not be priced again when an end has changed. The rise is |u_a - u_b|² in the metric M with
+    Most prices need not be recomputed when an end has changed. The rise is |u_a - u_b|² in the metric M with
     M^-1 = G_a^-1 + G_b^-1, which only grows as nodes join, and is bounded by either G. So if the centres have since
     drifted by d in all, the rise is at least (sqrt(rise then) - sqrt(|G|) d)².
     """
@@ -170,7 +173,7 @@ def _cheapest(
 
 @compiled(fastmath=False)
 def _simplify(nodes: Any, edges: Any, halves: Any, slot: int) -> None:
-    """Drop a node's edges to itself, and make one of those that lead to the same node; mark these as seen."""
+    """Remove a node's edges to itself, and merge those that lead to the same node; mark these as seen."""
     before, half, degree = -1, nodes[slot].head, 0
     while half >= 0:
         e, following, first = half // 2, halves[half].following, -1
@@ -185,7 +188,7 @@ def _simplify(nodes: Any, edges: Any, halves: Any, slot: int) -> None:
         if first >= 0:
             edges[first].affinity += edges[e].affinity
             edges[e].affinity = 0.0
-            if edges[e].root > edges[first].root:  # the tighter bound, as a rule
+            if edges[e].root > edges[first].root:  # usually the tighter bound
                 edges[first].root, edges[first].drift, edges[first].when = edges[e].root, edges[e].drift, edges[e].when
         if not dropped:
             nodes[other].seen = e
@@ -201,7 +204,7 @@ def _simplify(nodes: Any, edges: Any, halves: Any, slot: int) -> None:
 
 @compiled(fastmath=False)
 def _hand_over(nodes: Any, edges: Any, halves: Any, gone: int, kept: int) -> None:
-    """Put the half-edges of a node in front of another's; nothing is known any more of what they cost."""
+    """Prepend the half-edges of a node to another's; their prices become unknown."""
     half, last = nodes[gone].head, -1
     while half >= 0:
         edges[half // 2].root, edges[half // 2].drift, edges[half // 2].when = 0.0, 0.0, -1
@@ -227,7 +230,7 @@ def _factor(gram: Any, a: int, b: int, work: Any) -> None:
 
 @compiled(fastmath=False)
 def _settle(gram: Any, target: Any, centre: Any, node: Any, slot: int, work: Any) -> None:
-    """Bring up to date a node's centre G^-1 h, the length of the way it has come, and its size |G|."""
+    """Update a node's centre G^-1 h, its drift (path length), and its size |G|."""
     r = len(work) - 3
     _factor(gram, slot, slot, work)
     square, moved, solved, place = 0.0, 0.0, work[r], centre[slot]
@@ -252,7 +255,7 @@ def _settle(gram: Any, target: Any, centre: Any, node: Any, slot: int, work: Any
 
 @compiled(fastmath=False)
 def _rise(gram: Any, centre: Any, a: int, b: int, work: Any) -> float:
-    """d' G_a (G_a + G_b)^-1 G_b d with d = u_a - u_b: by how much the fidelity rises if two nodes share a centre."""
+    """d' G_a (G_a + G_b)^-1 G_b d with d = u_a - u_b: the rise of the fidelity if two nodes share a centre."""
     r = len(work) - 3
     _factor(gram, a, b, work)
     total, away, one, other = 0.0, work[r], work[r + 1], work[r + 2]
@@ -273,7 +276,7 @@ def _rise(gram: Any, centre: Any, a: int, b: int, work: Any) -> float:
 
 @compiled(fastmath=False)
 def _reorder(heap: Any, slot: int) -> None:
-    """Bring a slot whose key has changed to its place."""
+    """Restore the heap order after the key of a slot has changed."""
     slots, place, keys = heap
     at, key, n = place[slot], keys[slot], len(slots)
     while at > 0 and keys[slots[(at - 1) // 2]] > key:

@@ -1,4 +1,4 @@
-"""Nested partitions, as a tree."""
+"""A merge tree: nested partitions of points."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-Index = npt.NDArray[np.intp]
+from fusewise.kernels.types import Index
 
 
 @dataclass(frozen=True, eq=False)
 class MergeTree:
-    """Nested partitions of N points.
+    """Nested partitions of N points, as a binary tree.
 
     Attributes
     ----------
     linkage : (N - 1) x 4, in SciPy's form: the two nodes joined (points are 0 .. N-1, then joins in order), the lam
-        at which they join (never falling), and the number of points in the new node.
+        at which they join (non-decreasing), and the number of points in the new node.
     """
 
     linkage: npt.NDArray[np.float64]
@@ -31,12 +31,12 @@ class MergeTree:
 
     @cached_property
     def sizes(self) -> Index:
-        """Points under each of the 2N - 1 nodes."""
+        """Number of points under each of the 2N - 1 nodes."""
         return np.concatenate([np.ones(self.n_points, np.intp), self.linkage[:, 3].astype(np.intp)])
 
     @cached_property
     def _places(self) -> tuple[Index, Index]:
-        """Points in drawing order, and where in that order each node's points begin: a node is a run of points."""
+        """Points in drawing order, in which those of a node are consecutive, and where each node begins in it."""
         n, counts = self.n_points, self.sizes.tolist()
         begin = [0] * (2 * n - 1)
         node = 2 * n - 1
@@ -59,14 +59,14 @@ class MergeTree:
         return order[begin[node] : begin[node] + self.sizes[node]]
 
     def partitions(self, min_size: float, max_groups: int) -> list[list[int]]:
-        """Partitions from the root down: for K = 1, 2, ... the first list of K nodes of at least `min_size` points.
+        """Partitions from the root down: for K = 1, 2, ... the first list of K nodes with at least `min_size` points.
 
-        Joins are undone in falling order of lam. A part smaller than `min_size` is shed: it is in none of the nodes
-        (whoever uses the partition assigns it); a node that would only crumble into such parts is kept whole.
+        Joins are undone in decreasing order of lam. A part smaller than `min_size` is left out of the partition (the
+        caller assigns it); a node that would only split into such parts is kept whole.
         """
         root = 2 * self.n_points - 2
         groups, found = [root], [[root]]
-        latest = [-root]  # nodes that may be taken apart: the one joined last comes first
+        latest = [-root]  # nodes that may be split: the one joined last comes first
         while latest and len(found) < max_groups:
             node = -heapq.heappop(latest)
             parts = [child for child in self.children(node) if self.sizes[child] >= min_size]

@@ -1,8 +1,8 @@
-"""Groups as the components of a mixture, judged on the observed entries alone.
+"""Groups as the components of a mixture, fitted to the observed entries alone.
 
 A row of component k has coordinates v ~ t_nu(mu_k, Sigma_k) in the subspace, and its observed entries are those
-coordinates seen through Q with noise. Student's tails (few degrees of freedom) let a component have a skirt without
-asking for a second component to explain it.
+coordinates mapped by Q, plus noise. With Student-t tails (few degrees of freedom) a component can have a wide fringe
+that does not need a second component to explain it.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import gammaln
 
-from fusewise.automatic.evidence import Evidence, Groups, Index, Marginal
+from fusewise.automatic.evidence import Evidence, Groups, Marginal
 from fusewise.automatic.spreads import TAIL, Seen, Spreads, em_step, fisher_step
-from fusewise.observations.entries import Real
+from fusewise.kernels.types import Index, Real
 
-#: At most so many rounds of EM, in which centres, spreads and row weights settle while the labels are held; they end
-#: when the fit gains less than so many nats (of n > 1000 rows, (n / 1000)² times as many: 5 of 5000, where a parameter
-#: costs 4). Partitions can only be compared by fits that have settled.
+#: Largest number of rounds of EM for centres, spreads and row weights with fixed labels; they end when the fit gains
+#: less than `GAIN` nats (for n > 1000 rows, (n / 1000)² times as many: 5 for 5000, where a parameter costs 4).
+#: Partitions can only be compared by fits that have converged.
 ROUNDS = 15
 GAIN = 0.2
 
 
 @dataclass(frozen=True, eq=False)
 class Mixture:
-    """Components mu_k, Sigma_k with shares pi_k, and how well they explain the rows they were fitted to.
+    """Components mu_k, Sigma_k with shares pi_k, and the likelihood of the rows they were fitted to.
 
     Attributes
     ----------
@@ -61,7 +61,7 @@ class Mixture:
     def conditional(self, groups: Groups, noise: Real | None = None) -> Real:
         """Mean of the coordinates of each row, given its entries and that it belongs to the component of its group.
 
-        With `noise`, r x N standard normal numbers, coordinates drawn from what the entries allow. N x r, rows in the
+        With `noise`, r x N standard normal numbers: a draw of the coordinates given the entries. N x r, rows in the
         order of the groups.
         """
         marginal = groups.marginal(self.spreads, roots=noise is not None)
@@ -72,14 +72,14 @@ class Mixture:
 
 
 def fit_groups(evidence: Evidence, labels: Index, spread: Real, prior: Real, family: str) -> Mixture:
-    """Centres and spreads of given groups, by EM on the observed entries with the labels held.
+    """Fit centres and spreads of given groups, by EM on the observed entries with fixed labels.
 
     Parameters
     ----------
-    evidence : of the rows.
+    evidence : evidence of the rows.
     labels : 0 .. K-1, none empty.
-    spread : a first guess at the spread within groups.
-    prior : the spread that r + 2 pseudo-rows add, so that a small group has one too.
+    spread : initial spread within groups.
+    prior : spread of r + 2 pseudo-rows that are added to each group, so that small groups have a spread too.
     family : "scale" or "full".
     """
     n, r = evidence.shape
@@ -92,12 +92,12 @@ def fit_groups(evidence: Evidence, labels: Index, spread: Real, prior: Real, fam
     for _ in range(ROUNDS):
         explained = _fit_means(groups, spreads.each, weights)
         fit = float(explained.density.sum() + sizes @ np.log(sizes / n))
-        if fit < before and scoring:  # too far: back to where EM itself would have gone, and on with it
+        if fit < before and scoring:  # the scoring step was too long: take the EM step instead, and continue with EM
             spreads, scoring = safe, False
             continue
-        if fit > before:  # the prior may pull the last steps down a little
+        if fit > before:  # the prior may lower the fit slightly in the last steps
             settled = Mixture(explained.means, spreads.each, sizes / n, family, fit, _complexity(sizes, r, family))
-        if fit - before < GAIN * max(1.0, n / 1000) ** 2:
+        if fit - before < enough_gain(n):
             break
         before = fit
         weights = _weights(groups.evidence, explained.distance)
@@ -107,11 +107,16 @@ def fit_groups(evidence: Evidence, labels: Index, spread: Real, prior: Real, fam
     return settled
 
 
-def soften(evidence: Evidence, mixture: Mixture, prior: Real, rounds: int) -> Mixture:
-    """A few rounds of EM on the observed entries in which rows may be shared between components.
+def enough_gain(n_rows: int) -> float:
+    """The gain in log-likelihood below which a round of EM was the last."""
+    return GAIN * max(1.0, n_rows / 1000) ** 2
 
-    Few: EM run to its end is free to leave the partition it came from, and does so on tables whose clusters are no
-    Student's.
+
+def soften(evidence: Evidence, mixture: Mixture, prior: Real, rounds: int) -> Mixture:
+    """Run a few rounds of soft EM on the observed entries: rows may be shared between components.
+
+    Only a few, as EM run to convergence may leave the partition it started from, and does so on tables whose clusters
+    do not follow a Student-t distribution.
     """
     rows = evidence.together
     for _ in range(rounds):
@@ -136,7 +141,7 @@ def soften(evidence: Evidence, mixture: Mixture, prior: Real, rounds: int) -> Mi
 def probabilities(densities: Real) -> tuple[Real, Real]:
     """p(k | row) from the logarithms of p(k, row), and log p(row).
 
-    Never quite zero: numbers too small to be normal would slow every product down a hundredfold.
+    Never exactly zero: subnormal numbers would slow down every product a hundredfold.
     """
     top = densities.max(axis=1, keepdims=True)
     shares = np.exp(np.maximum(densities - top, -100.0))
@@ -145,18 +150,18 @@ def probabilities(densities: Real) -> tuple[Real, Real]:
 
 
 def log_tails(distance: Real, dimensions: Index) -> Real:
-    """log t_nu - log of the Gaussian's normaliser: what stands for -distance/2 where tails are Student's."""
+    """log t_nu - log of the Gaussian's normaliser: replaces -distance/2 for Student-t tails."""
     d = np.arange(int(dimensions.max(initial=0)) + 1)
     lead = gammaln((TAIL + d) / 2) - gammaln(TAIL / 2) - d / 2 * np.log(TAIL / 2)
     return np.asarray(lead[dimensions.astype(np.intp)] - (TAIL + dimensions) / 2 * np.log1p(distance / TAIL))
 
 
 class _Explained(NamedTuple):
-    """Rows under t_nu(mu_k, Sigma_k), the component k of a row being its group.
+    """Rows under t_nu(mu_k, Sigma_k), where the component k of a row is its group.
 
     Attributes
     ----------
-    marginal : with Sigma_k = L L' integrated out.
+    marginal : the marginal likelihood with Sigma_k = L L' integrated out.
     means : K x r, the mu_k.
     density, distance : log-density of each row, and its squared distance from mu_k.
     pull : r x N, the E[s | x_i] with coordinates mu_k + L s.
@@ -170,7 +175,7 @@ class _Explained(NamedTuple):
 
 
 def _explain(groups: Groups, marginal: Marginal, means: Real) -> _Explained:
-    """Components with given means (K x r); |x - mu|² in spreads is E[s | x]' L^-1 (v - mu) at the least-squares v."""
+    """Evaluate components with given means (K x r); |x - mu|² is E[s | x]' L^-1 (v - mu) at the least-squares v."""
     evidence = groups.evidence
     m = np.einsum("jkg,gk->jg", marginal.undone, means)
     own = m[:, groups.pattern_group]
@@ -186,10 +191,10 @@ def _explain(groups: Groups, marginal: Marginal, means: Real) -> _Explained:
 
 
 def _fit_means(groups: Groups, spreads: Real, weights: Real) -> _Explained:
-    """Components with the means that maximise sum_i w_i log p(x_i | mu_k), the weights held."""
+    """Find the means that maximise sum_i w_i log p(x_i | mu_k) with fixed weights."""
     marginal = groups.marginal(spreads)
     sizes = np.add.reduceat(weights, groups.begin[:-1])
-    # A direction nobody in a group has seen stays where it is: at the origin.
+    # A direction that no row of a group determines stays at the origin.
     system = ((1 + 1e-9) * sizes)[:, None, None] * np.eye(spreads.shape[1]) - _summed(groups, marginal, weights)
     right = np.add.reduceat(marginal.target * weights, groups.begin[:-1], axis=1)
     m = np.linalg.solve(system, right.T[:, :, None])[:, :, 0]
@@ -197,7 +202,7 @@ def _fit_means(groups: Groups, spreads: Real, weights: Real) -> _Explained:
 
 
 def _seen(groups: Groups, explained: _Explained, shares: Real, weights: Real) -> Seen:
-    """What rows say of the spreads: how far from the means they are known to be, and may be; each to its share p_i."""
+    """Statistics of the rows on the spreads: expected scatter around the means, weighted by the shares p_i."""
     pull, weighed = explained.pull, explained.pull * (shares * weights)
     sizes, unsure = np.add.reduceat(shares, groups.begin[:-1]), _summed(groups, explained.marginal, shares)
     spans = [slice(*span) for span in pairwise(groups.begin)]
@@ -217,12 +222,12 @@ def _summed(groups: Groups, marginal: Marginal, weights: Real) -> Real:
 
 
 def _weights(evidence: Evidence, distance: Real) -> Real:
-    """E of the precision of each row under Student's law, given its distance."""
+    """Expected precision of each row under the Student-t distribution, given its distance."""
     return np.asarray((TAIL + evidence.dimensions) / (TAIL + distance))
 
 
 def _complexity(sizes: Real, r: int, family: str) -> float:
-    """Free parameters; a spread drawn towards the common one counts for the part that is its own."""
+    """Number of free parameters; a spread shrunk towards the common one counts in proportion to its own data."""
     n_groups, shape = len(sizes), r * (r + 1) / 2
     own = 1.0 if family == "scale" else float(np.mean(sizes / (sizes + r + 2.0))) * shape
     return n_groups - 1 + n_groups * r + shape + (n_groups - 1) * own

@@ -1,4 +1,4 @@
-"""A table without clusters: what a shrunk subspace expects of every entry."""
+"""Imputation of a table without clusters, from a shrunk subspace."""
 
 from __future__ import annotations
 
@@ -7,26 +7,25 @@ from dataclasses import dataclass
 import numpy as np
 
 from fusewise.automatic.axes import varying_columns
-from fusewise.automatic.evidence import Index
+from fusewise.kernels.types import Index, Real, Values
 from fusewise.observations import Entries
-from fusewise.observations.entries import Real, Values
 from fusewise.subspace import Subspace, coordinates, reconstruct
 from fusewise.subspace.shrunk import fit_shrunk_subspace
 
-#: The most axes; those a table does not support go out.
+#: Largest number of axes; those a table does not support are removed.
 RANK = 6
 
 
 @dataclass(frozen=True, eq=False)
 class Smooth:
-    """Columns, each divided by its deviation, about a shrunk subspace; a complex column is two real ones.
+    """A shrunk subspace of the columns, each in units of its standard deviation; a complex column is two real ones.
 
-    Not centred: columns whose means are alike (ratings, say) may draw each other's means together.
+    Columns are not centred, so that those with similar means (ratings, for example) can be shrunk towards each other.
 
     Attributes
     ----------
     columns, scale, middle : which columns vary; the standard deviation of each, and its mean.
-    subspace : of the varying columns.
+    subspace : the subspace of the varying columns.
     """
 
     columns: Index
@@ -36,12 +35,12 @@ class Smooth:
 
     @classmethod
     def of(cls, entries: Entries) -> Smooth:
-        """The subspace of a table."""
+        """Fit the subspace of a table."""
         columns, scale = varying_columns(entries)
         return cls(columns, scale, entries.column_means, fit_shrunk_subspace(_scaled(entries, columns, scale), RANK))
 
     def completed(self, entries: Entries) -> Values:
-        """E[row | its entries]; the mean where nothing is seen."""
+        """E[row | its entries]; the mean for a row without observed entries."""
         table = _scaled(entries, self.columns, self.scale)
         found = reconstruct(self.subspace, coordinates(self.subspace, table)[0])
         p = len(self.columns)
@@ -52,6 +51,6 @@ class Smooth:
 
 
 def _scaled(entries: Entries, columns: Index, scale: Real) -> Entries:
-    """Varying columns in units of their deviation, as real numbers in double precision."""
+    """Varying columns in units of their standard deviation, as real numbers in double precision."""
     table = Entries(entries.values[:, columns] / scale[columns], entries.mask[:, columns]).real()
     return Entries(table.values.astype(float), table.mask)

@@ -1,9 +1,9 @@
-"""Spreads of the components of a mixture: the step that EM takes, and the longer one of Fisher's scoring.
+"""Spreads of the components of a mixture: the EM step, and the longer step of Fisher scoring.
 
-Two families of spreads: ``"scale"``, Sigma_k = tau_k Sigma, one shape in several sizes; and ``"full"``, each its own,
-drawn towards the common one by r + 2 pseudo-rows. EM creeps where the rows of a group hardly spread but for the noise
-of their entries, and where tails are heavy: its step is the gradient, divided by the information of rows that are known
-exactly and normal. Fisher's divides by the information there is, and both come to rest at the same place.
+Two families of spreads: ``"scale"``, Sigma_k = tau_k Sigma, one shape in several sizes; and ``"full"``, one each,
+shrunk towards the common one by r + 2 pseudo-rows. EM is slow if the rows of a group hardly vary beyond the noise of
+their entries, and with heavy tails: its step is the gradient divided by the information of rows that are known exactly
+and normal. Fisher scoring divides by the actual information; both have the same fixed points.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from typing import NamedTuple
 import numpy as np
 
 from fusewise.automatic.evidence import regular
-from fusewise.observations.entries import Real
+from fusewise.kernels.types import Real
 
 #: Degrees of freedom of the components: heavy tails, with a finite variance.
 TAIL = 5.0
-#: A spread grows or shrinks by no more than this at a step.
+#: A spread grows or shrinks by at most this factor in a step.
 LARGEST_STEP = 3.0
 
 
@@ -29,12 +29,12 @@ class Spreads(NamedTuple):
 
 
 class Seen(NamedTuple):
-    """What the rows of each group say of its spread.
+    """Statistics of the rows of each group on its spread.
 
     Attributes
     ----------
     scatter : K x r x r, the sum_i E[w_i (v_i - mu)(v_i - mu)'].
-    known : K x r x r, the mean of I - B_i^-1: I where the s of v = mu + L s are known exactly, 0 where not at all.
+    known : K x r x r, the mean of I - B_i^-1: I if the s of v = mu + L s are known exactly, 0 if not at all.
     sizes : K, rows in each group.
     """
 
@@ -44,13 +44,13 @@ class Seen(NamedTuple):
 
 
 def em_step(now: Spreads, seen: Seen, prior: Real, family: str) -> Spreads:
-    """Spreads that maximise the likelihood that is expected given the present ones.
+    """Return the spreads that maximise the expected likelihood given the current ones.
 
     Parameters
     ----------
-    now : the present ones.
-    seen : what the rows say of them.
-    prior : the spread of r + 2 pseudo-rows, so that a small group has one too.
+    now : the current spreads.
+    seen : statistics of the rows.
+    prior : spread of r + 2 pseudo-rows that are added to each group, so that small groups have a spread too.
     family : "scale" or "full".
     """
     r, sizes = len(prior), seen.sizes
@@ -65,11 +65,11 @@ def em_step(now: Spreads, seen: Seen, prior: Real, family: str) -> Spreads:
 
 
 def fisher_step(now: Spreads, seen: Seen, prior: Real, family: str) -> Spreads:
-    """The step of Fisher's scoring from the present spreads.
+    """Return the spreads after a step of Fisher scoring from the current ones.
 
     With Sigma = L (I + X) L', the gradient of twice the log-likelihood at X = 0 is D = L^-1 scatter L^-T - n I, and
     pseudo-rows of spread P add r + 2 times L^-1 P L^-T - I. X solves H X = D with the information H of `_solved`.
-    For ``"scale"`` the tau_k take their steps first, and the common spread what these leave of the gradient.
+    For ``"scale"`` the tau_k take their steps first, and the common spread takes the rest of the gradient.
     """
     r, sizes = len(prior), seen.sizes
     n, pseudo = sizes.sum(), r + 2.0
@@ -96,15 +96,15 @@ def fisher_step(now: Spreads, seen: Seen, prior: Real, family: str) -> Spreads:
 
 
 def _information(r: int) -> tuple[float, float]:
-    """(a, b) with H X = a X - b tr(X) I, the information on X of one row known exactly: Student's, r dimensions."""
+    """(a, b) with H X = a X - b tr(X) I, the information on X of one exactly known Student-t row in r dimensions."""
     return (TAIL + r) / (TAIL + r + 2), 1 / (TAIL + r + 2)
 
 
 def _solved(gradient: Real, known: Real, n: Real | float) -> Real:
-    """X with n (a G X G - b tr(G X) G) + (r + 2) X = D, for n rows of which G is known.
+    """Solve n (a G X G - b tr(G X) G) + (r + 2) X = D for X, with n rows and `known` = G.
 
-    In the axes of G the equations are one for each entry of X off the diagonal, and on it a diagonal matrix less one
-    of rank one.
+    In the eigenbasis of G the equations decouple for each entry of X off the diagonal; on it the system is a diagonal
+    matrix minus one of rank one.
     """
     r = gradient.shape[-1]
     shape, size = _information(r)
@@ -135,6 +135,6 @@ def _stretched(factor: Real, x: Real) -> Real:
 
 
 def _lengthened(x: Real) -> Real:
-    """1 + x where it grows and 1 / (1 - x) where it shrinks: positive, and not too far."""
+    """1 + x for growth and 1 / (1 - x) for shrinkage: positive, and at most `LARGEST_STEP`."""
     grown = 1 + np.minimum(np.abs(x), LARGEST_STEP - 1)
     return np.asarray(np.where(x > 0, grown, 1 / grown))

@@ -1,20 +1,12 @@
 """The command line: ``fusewise fit``, ``predict``, ``impute``, ``path``, ``guarantee``, ``plan``, ``demo``, ...
 
-=================================  ==============================================================================
-``app``, ``options``               the commands put together; options that several share
-``commands/``                      the options of each command
-``fit``, ``predict``, ``impute``,  what each command does: options in, numbers out
-``path``, ``guarantee``, ``plan``,
-``demo``, ``bench``
-``model``, ``clustering``          options -> an estimator; a table -> clusters, for the commands that fit
-``reading``, ``text``              a file -> its cells
-``columns``                        cells -> what each column is, and why some are not used
-``encoding``, ``recoding``         columns -> a table of numbers with holes, and back; another table, the same way
-``writing``                        results -> files, all of them or none
-``console``, ``summary``,          numbers -> something to read
-``promises``, ``picture``
-``errors``                         what is the user's to mend, and the exit codes
-=================================  ==============================================================================
+====================  ===========================================================
+``app``, ``options``  the application; options shared by several commands
+``commands/``         arguments, options and help text of each command
+``running/``          what each command computes and writes
+``showing/``          results as text and pictures in the terminal
+``errors``            handling of invalid input and interruptions; exit codes
+====================  ===========================================================
 """
 
 from __future__ import annotations
@@ -25,27 +17,27 @@ import sys
 import threading
 from collections.abc import Sequence
 
-#: What the command line needs beyond the library itself; pandas only where a file is no text (``reading``).
+#: Packages the command line needs in addition to the library; pandas is needed only for binary tables.
 NEEDED = ("typer", "rich")
 
 TERMINATED = 128 + signal.SIGTERM
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command line and exit: 0 done, 2 the input is at fault, 130 interrupted, 143 terminated.
+    """Run the command line and exit with 0 (done), 2 (invalid input), 130 (interrupted) or 143 (terminated).
 
     Parameters
     ----------
-    arguments : what follows ``fusewise``; None takes it from the command line.
+    arguments : the arguments after ``fusewise``; None takes them from ``sys.argv``.
     """
-    # A batch system's SIGTERM ends as an exit, so that nothing half-written is left behind.
-    if threading.current_thread() is threading.main_thread():  # only there can handlers be set
+    # SIGTERM from a batch system raises SystemExit, so that partially written files are cleaned up.
+    if threading.current_thread() is threading.main_thread():  # handlers can only be set there
         signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(TERMINATED))
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")  # a terminal without bars and arrows must not end in a traceback
+            stream.reconfigure(errors="replace")  # a terminal without Unicode must not cause a traceback
     try:
-        import rich  # noqa: F401  (the commands need it when they run; better to say so now)
+        import rich  # noqa: F401  (needed by every command: report it now if it is missing)
 
         from fusewise.cli.app import app
     except ModuleNotFoundError as error:
@@ -53,10 +45,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if missing not in NEEDED:
             raise
         print(
-            f'the command line needs typer and rich, and {missing} is missing: pip install "fusewise[cli]"',
+            f'the command line needs typer and rich, but {missing} is not installed: pip install "fusewise[cli]"',
             file=sys.stderr,
         )
         sys.exit(2)
-    except KeyboardInterrupt:  # while the libraries are loading
+    except KeyboardInterrupt:  # Ctrl-C while the libraries are loading
         sys.exit(130)
     app(args=None if arguments is None else list(arguments), prog_name="fusewise")

@@ -1,4 +1,4 @@
-"""``python -m fusewise.cli``."""
+"""Entry point of ``python -m fusewise.cli``."""
 
 from fusewise.cli import main
 

@@ -1,7 +1,7 @@
-"""The commands, put together.
+"""The application with all its commands.
 
-A command's module holds its options and nothing heavy, so that ``--help`` and completion answer at once; the libraries
-that do the work are imported when it runs.
+The module of a command imports nothing expensive, so that ``--help`` and completion are fast; the numerical libraries
+are imported when the command runs.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ from fusewise.cli.commands.path import path
 from fusewise.cli.commands.plan import plan
 from fusewise.cli.commands.predict import predict
 from fusewise.cli.commands.reproduce import reproduce
-from fusewise.cli.errors import guarded
+from fusewise.cli.exits import guarded
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode="markdown", pretty_exceptions_enable=False)
 
-CLUSTER, PROMISE, TRY = "Cluster and fill tables", "What can be promised", "Try it"
+CLUSTER, GUARANTEE, TRY = "Cluster and fill tables", "Recovery guarantees", "Demonstration and benchmarks"
 
 EXAMPLES: dict[Callable[..., None], tuple[str, str]] = {
     fit: (CLUSTER, "fusewise fit penguins.csv --out penguins --labels species --report --save penguins.fusewise"),
     predict: (CLUSTER, "fusewise predict penguins.fusewise new_penguins.csv"),
     impute: (CLUSTER, "fusewise impute penguins.csv --out penguins_filled.csv"),
     path: (CLUSTER, "fusewise path penguins.csv"),
-    guarantee: (PROMISE, "fusewise guarantee penguins.csv --labels penguins/labels.csv"),
-    plan: (PROMISE, "fusewise plan --clusters 3 --size 200 --features 50 --kappa 0.4 --coherence 2"),
+    guarantee: (GUARANTEE, "fusewise guarantee penguins.csv --labels penguins/labels.csv"),
+    plan: (GUARANTEE, "fusewise plan --clusters 3 --size 200 --features 50 --kappa 0.4 --coherence 2"),
     demo: (TRY, "fusewise demo --out demo"),
     reproduce: (TRY, "fusewise reproduce fig7 --quick"),
     bench: (TRY, "fusewise bench --rows 500 --hidden 0.5"),
@@ -50,10 +50,10 @@ def _version(asked: bool) -> None:
 @app.callback()
 def fusewise_command(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
-    """Find clusters in tables with holes, fill the holes, and say what can be promised."""
+    """Cluster tables with missing values, fill in the missing values, and compute recovery guarantees."""
 
 
 for _command, (_panel, _example) in EXAMPLES.items():

@@ -1,4 +1,4 @@
-"""scikit-learn's face of fusion: ``FusionClustering`` and ``FusionImputer``."""
+"""The scikit-learn estimators ``FusionClustering`` and ``FusionImputer``."""
 
 from fusewise.estimators.clustering import FusionClustering
 from fusewise.estimators.imputer import FusionImputer

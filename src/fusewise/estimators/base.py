@@ -1,4 +1,4 @@
-"""Parameters and input common to the estimators."""
+"""Base class of the estimators."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from fusewise.saving import save
 
 
 class FusionEstimator(BaseEstimator):  # type: ignore[misc]
-    """Parameters and input common to both estimators."""
+    """Parameters and input validation shared by both estimators."""
 
     def __init__(
         self,
@@ -51,7 +51,7 @@ class FusionEstimator(BaseEstimator):  # type: ignore[misc]
         self.verbose = verbose
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters; ``penalty__sigma`` and its like also where the penalty or fidelity was given by name."""
+        """Set parameters; nested ones such as ``penalty__sigma`` work even if the penalty was given by name."""
         for name, make in (("penalty", as_penalty), ("fidelity", as_fidelity)):
             nested = any(key.startswith(f"{name}__") for key in params)
             if nested and isinstance(params.get(name, getattr(self, name)), str):
@@ -60,9 +60,9 @@ class FusionEstimator(BaseEstimator):  # type: ignore[misc]
         return self
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to a file of arrays and JSON that cannot run code; ``fusewise.load`` reads it.
+        """Write the model to a file of arrays and JSON, which cannot run code; ``fusewise.load`` reads it.
 
-        A file of that name is replaced, whole or not at all.
+        An existing file is overwritten; an interrupted write leaves it unchanged.
         """
         save(self, path)
 
@@ -73,7 +73,7 @@ class FusionEstimator(BaseEstimator):  # type: ignore[misc]
         return tags
 
     def _read(self, X: Any, y: Any, *, reset: bool) -> Table:
-        """The table, after scikit-learn's bookkeeping of columns. Complex tables are welcome; a complex y is not."""
+        """Validate X (real or complex) and record or check its columns; a complex y is refused."""
         if y is not None and is_complex(y):
             raise ValueError("Complex data not supported in y (which is ignored here; leave it out)")
         table = as_table(X, min_rows=2 if reset else 1)

@@ -1,4 +1,4 @@
-"""``FusionClustering``: scikit-learn's face of fusion."""
+"""The estimator ``FusionClustering``."""
 
 from __future__ import annotations
 
@@ -24,9 +24,10 @@ from fusewise.fusion.rules import choose_sigma, cut_to, lam_schedule, longest_pl
 from fusewise.fusion.setup import noise_level, pose
 from fusewise.kernels.compiling import announcing
 from fusewise.kernels.devices import torch_device
+from fusewise.kernels.types import Real
+from fusewise.kernels.words import counted
 from fusewise.observations import Entries, InMemory, Table, each_block, warn_of_blanks
 from fusewise.observations.checks import check_fits
-from fusewise.observations.entries import Real
 from fusewise.observations.groups import group_means
 from fusewise.pairs import partial_squared_distances_to
 from fusewise.progress import shown
@@ -35,58 +36,58 @@ from fusewise.saving.registry import saveable
 
 @saveable
 class FusionClustering(ShowingMixin, ClusterMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, FusionEstimator):  # type: ignore[misc]
-    """Clustering of data with missing entries, by fusion of centres.
+    """Clustering of data with missing values by fusion of centres.
 
-    Every point i gets a centre u_i of its own, and
+    Every row i has its own centre u_i, and
 
         sum_i f_i(u_i) + lam sum_i sum_j c_ij phi(||u_i - u_j||)
 
-    is minimised; a saturating penalty phi makes the centres of like points fuse, and the fused groups are the
-    clusters. Nothing is imputed first, and the number of clusters comes out.
+    is minimised, where f_i measures the distance to the observed entries of row i and lam is the strength of the
+    fusion penalty. A saturating penalty phi makes the centres of similar rows fuse; the fused groups are the clusters.
+    No imputation is needed beforehand, and the number of clusters is found automatically.
 
-    **By default** nothing need be said: the rows are placed in a low-dimensional subspace of the standardised table,
-    each with the uncertainty its holes leave; l0 fusion along a graph of neighbours gives a tree of nested partitions,
-    and the one that best explains the observed entries is taken (see ``fusewise.automatic.choose``).
+    **By default** no parameter needs to be set: rows are placed in a low-dimensional subspace of the standardised
+    table, each with the uncertainty due to its missing values; l0 fusion along a graph of neighbours gives a tree of
+    nested partitions, and the one that best explains the observed entries is chosen (``fusewise.automatic.choose``).
     **The paper's plain algorithm** is ``FusionClustering(rank=None, n_neighbors=None, init="partial",
-    penalty=H1(sigma), lam=lam)``. Any of lam, sigma, a constrained fidelity, a start, ``rank=None`` or
-    ``n_neighbors=None`` selects it; what is then left open follows simple rules, given below.
+    penalty=H1(sigma), lam=lam)``. Setting any of lam, sigma, a constrained fidelity, init, ``rank=None`` or
+    ``n_neighbors=None`` selects it; the remaining parameters then follow the simple rules given below.
 
     Parameters
     ----------
-    penalty : name, or object with its parameters such as ``H1(sigma)``; in the plain algorithm, sigma where not given
-        is half the median distance to the nearest neighbour.
+    penalty : name, or an object with parameters such as ``H1(sigma)``, where sigma is the distance beyond which the
+        penalty levels off; in the plain algorithm it defaults to half the median distance to the nearest neighbour.
     fidelity : "quadratic", "box", "ball", or ``Box(epsilon)``, ``Ball(radius)``.
-    lam : weight of the fusion term; "auto" in the plain algorithm follows lam over a path and takes the partition that
-        persists longest.
+    lam : strength of the fusion penalty; "auto" in the plain algorithm computes a path of increasing lam and chooses
+        the partition that stays the same over the largest number of steps.
     init : "partial", "zero", "mean", "subspace", or an array of centres; "auto" is "partial" in the plain algorithm.
-    rank : dimensions of the subspace; None is the ambient space, as in the paper.
-    n_neighbors : neighbours of each point in the graph; None is all pairs, as in the paper.
-    n_clusters : how many clusters to return; None lets the data say.
-    min_cluster_size : "auto" is 1.5% of the rows and at least 3; in the plain algorithm 2, and smaller groups are
-        outliers.
-    max_iter, tol : of the plain algorithm, for each lam: at most so many iterations, until the relative gradient is
-        below tol.
-    device : "cpu", "cuda" or "auto", where the plain algorithm computes. The default works on the CPU.
-    random_state : seed of the sample of rows looked at where a table has more than 5000; nothing else is random.
-    verbose : 1 shows each step as it goes (stage, iteration, objective, time left), 2 each iteration of a fusion.
+    rank : dimension of the subspace; None uses the full space, as in the paper.
+    n_neighbors : number of neighbours of each row in the graph; None uses all pairs, as in the paper.
+    n_clusters : number of clusters; None chooses it from the data.
+    min_cluster_size : smallest size of a cluster. "auto" is 1.5% of the rows and at least 3; in the plain algorithm
+        it is 2, and smaller groups are outliers.
+    max_iter, tol : for each lam of the plain algorithm, the maximum number of iterations and the tolerance on the
+        relative gradient.
+    device : "cpu", "cuda" or "auto", the device of the plain algorithm. The default method runs on the CPU.
+    random_state : seed for sampling rows of tables with more than 5000 rows; nothing else is random.
+    verbose : 1 shows each stage (iteration, objective, time left), 2 also each iteration of a fusion.
 
     Attributes
     ----------
-    labels_ : cluster of each row, the largest first; -1 for outliers and for rows with nothing observed.
+    labels_ : cluster of each row, largest cluster first; -1 for outliers and for rows with nothing observed.
     n_clusters_ : number of clusters.
-    cluster_centers_ : K x P.
-    fused_ : N x P, the u_i; each fused point has the centre of its cluster. By default it is put together when asked
-        for, as ``cluster_centers_[labels_]`` with a place of its own for every outlier.
+    cluster_centers_ : centres of the clusters, K x P.
+    fused_ : centres u_i of the rows, N x P; each clustered row has the centre of its cluster, and each outlier its
+        own. By default it is computed on access.
     probabilities_, confidence_ : N x K, the probability of each cluster for each row, and the largest of them (0 for a
         row with nothing observed). None in the plain algorithm.
-    lam_, penalty_, fidelity_, rank_ : what was used.
-    noise_ : standard deviation of the noise about the subspace, in units of the columns' own by default.
-    path_ : what the result was taken from, with the criterion along it: a ``Choice``, a ``FusionPath``, or None where
-        lam was given.
-    objective_, n_iter_, converged_ : of the solution taken (by default minus the criterion, and the number of
-        partitions compared).
-    observations_ : the table as it was read: ``Entries``, or ``SparseEntries`` or ``StreamedEntries`` if it is large.
-    n_features_in_, feature_names_in_ : of the table.
+    lam_, penalty_, fidelity_, rank_ : values that were used.
+    noise_ : standard deviation of the noise about the subspace; by default in standard deviations of the columns.
+    path_ : candidates of the result with their criterion: a ``Choice``, a ``FusionPath``, or None if lam was given.
+    objective_, n_iter_, converged_ : objective, number of iterations and convergence of the chosen solution (by
+        default minus the criterion, the number of partitions compared, and False if interrupted).
+    observations_ : the table as read: ``Entries``, or ``SparseEntries`` or ``StreamedEntries`` if it is large.
+    n_features_in_, feature_names_in_ : number and names of the features.
 
     Examples
     --------
@@ -99,16 +100,16 @@ class FusionClustering(ShowingMixin, ClusterMixin, ClassNamePrefixFeaturesOutMix
     """
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Cluster the rows of X (NaN, null or not stored: a hole). y is ignored.
+        """Cluster the rows of X (missing entries: NaN, null, or not stored). y is ignored.
 
-        By default no more of X than some rows at a time is made dense, or read from a ``numpy.memmap`` or from
-        ``RowBlocks``; the plain algorithm takes it whole.
+        By default X is made dense, or read from a ``numpy.memmap`` or ``RowBlocks``, in blocks of rows; the plain
+        algorithm needs all of X in memory.
         """
         self._check_parameters()
         table = self._read(X, y, reset=True)
         n_seen = np.count_nonzero(table.row_counts)
         if self.n_clusters is not None and self.n_clusters > n_seen:
-            raise ValueError(f"n_clusters={self.n_clusters}, but only {n_seen} rows have an observed entry")
+            raise ValueError(f"n_clusters={self.n_clusters} exceeds the {n_seen} rows with an observed entry")
         self.__dict__.pop("fused_", None)  # of an earlier fit
         self.observations_ = table
         self.path_: Choice | FusionPath | None = None
@@ -123,13 +124,13 @@ class FusionClustering(ShowingMixin, ClusterMixin, ClassNamePrefixFeaturesOutMix
         return self
 
     def __getattr__(self, name: str) -> Any:
-        # Not a property: dir() of a scikit-learn estimator asks for every one of its class, and this one may be huge.
+        # Not a property: dir() of a scikit-learn estimator evaluates every property, and this array may be huge.
         if name != "fused_" or not isinstance(vars(self).get("path_"), Choice):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         return self._fused(vars(self)["path_"])
 
     def _fused(self, choice: Choice) -> npt.NDArray[Any]:
-        """Each row's centre: that of its cluster, its own likeliest place for an outlier, the mean for a blank row."""
+        """Centre of each row: its cluster's; for an outlier its own; for an empty row the weighted mean of all."""
         table, centers = self.observations_, self.cluster_centers_
         check_fits("fused_ (cluster_centers_[labels_], for clustered rows)", table.shape, centers.itemsize)
         fused: npt.NDArray[Any] = centers[self.labels_]
@@ -140,7 +141,7 @@ class FusionClustering(ShowingMixin, ClusterMixin, ClassNamePrefixFeaturesOutMix
         return fused
 
     def predict(self, X: Any) -> npt.NDArray[np.intp]:
-        """The cluster of each row of X, as at the fit; -1 for an outlier, and for a row with nothing observed."""
+        """Predict the cluster of each row of X; -1 for outliers and for rows with nothing observed."""
         check_is_fitted(self)
         table = self._read(X, None, reset=False)
         warn_of_blanks(table, columns=False)
@@ -154,12 +155,12 @@ class FusionClustering(ShowingMixin, ClusterMixin, ClassNamePrefixFeaturesOutMix
         return np.where(table.row_counts > 0, labels, -1)
 
     def transform(self, X: Any) -> npt.NDArray[Any]:
-        """Distances of the rows of X to the centres, scaled up from the observed entries to all; NaN without any."""
+        """Distances of the rows of X to the centres, scaled from the observed entries to all; NaN without any."""
         check_is_fitted(self)
         return np.sqrt(self._squared_distances(self._read(X, None, reset=False)))
 
     def score(self, X: Any, y: Any = None) -> float:
-        """Minus the mean squared distance of an observed entry of X from the nearest centre (y is ignored)."""
+        """Negative mean squared distance of the observed entries of X from the nearest centre (y is ignored)."""
         check_is_fitted(self)
         table = self._read(X, y, reset=False)
         if not self.n_clusters_:
@@ -169,7 +170,7 @@ class FusionClustering(ShowingMixin, ClusterMixin, ClassNamePrefixFeaturesOutMix
         return -float(np.average(squares[seen], weights=table.row_counts[seen]))
 
     def _squared_distances(self, table: Table) -> Real:
-        """To the centres, N x K."""
+        """Squared distances to the cluster centres, N x K."""
         squares = np.empty((table.shape[0], self.n_clusters_), np.finfo(table.dtype).dtype)
 
         def one(rows: InMemory, where: slice) -> None:
@@ -186,21 +187,21 @@ class FusionClustering(ShowingMixin, ClusterMixin, ClassNamePrefixFeaturesOutMix
         for name in ("lam", "rank", "n_neighbors", "min_cluster_size"):
             value = getattr(self, name)
             if isinstance(value, str) and value != "auto":
-                raise ValueError(f"unknown {name} {value!r}: use a number or 'auto'")
-        torch_device(self.device)  # raises where there is no such device
+                raise ValueError(f"{name} must be a number or 'auto', got {value!r}")
+        torch_device(self.device)  # raises if the device does not exist
         for name in ("n_clusters", "rank", "n_neighbors", "min_cluster_size", "max_iter"):
             value = getattr(self, name)
             if not (value is None or isinstance(value, str)) and value < 1:
                 raise ValueError(f"{name} must be at least 1, got {value!r}")
 
     def _is_plain(self) -> bool:
-        """Whether the paper's plain algorithm was asked for, by any of its parameters."""
+        """Whether any parameter selects the paper's plain algorithm."""
         untouched = as_penalty(self.penalty) == H1() and as_fidelity(self.fidelity) == Quadratic()
         automatic = all(isinstance(p, str) and p == "auto" for p in (self.lam, self.init))
         return not (untouched and automatic and self.rank is not None and self.n_neighbors is not None)
 
     def _number(self, name: str) -> int | None:
-        """A parameter that is a number, or None where it was left open."""
+        """The value of a numeric parameter, or None for "auto"."""
         value = getattr(self, name)
         return None if isinstance(value, str) else value
 
@@ -208,7 +209,9 @@ class FusionClustering(ShowingMixin, ClusterMixin, ClassNamePrefixFeaturesOutMix
         warn_of_blanks(table)
         seen = table.row_counts > 0
         if seen.sum() < 2:
-            raise ValueError(f"only {seen.sum()} of {len(seen)} rows have an observed entry: nothing to fuse")
+            raise ValueError(
+                f"clustering needs at least 2 rows with an observed entry, got {seen.sum()} of {len(seen)}"
+            )
         seed = 0 if self.random_state is None else int(check_random_state(self.random_state).randint(2**31))
         with shown(self.verbose) as progress, announcing(progress):
             self.path_ = choice = choose(
@@ -220,7 +223,7 @@ class FusionClustering(ShowingMixin, ClusterMixin, ClassNamePrefixFeaturesOutMix
                 seed=seed,
                 progress=progress,
             )
-            progress(f"labelling {len(seen)} rows", 0, clusters=choice.n_clusters)
+            progress(f"labelling {counted(len(seen), 'row')}", 0, clusters=choice.n_clusters)
             found = choice.classify(table)
         sizes = np.bincount(found.labels[seen], minlength=choice.n_clusters)
         self._order = np.argsort(np.argsort(-sizes, kind="stable"))
@@ -236,7 +239,7 @@ class FusionClustering(ShowingMixin, ClusterMixin, ClassNamePrefixFeaturesOutMix
         self.converged_ = not choice.interrupted
 
     def _in_order(self, found: Classified) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.floating[Any]]]:
-        """Labels (outliers -1) and probabilities, clusters in order of size."""
+        """Labels (-1 for outliers) and probabilities, with clusters ordered by size."""
         return np.where(found.outlying, -1, self._order[found.labels]), found.posterior[:, np.argsort(self._order)]
 
     def _fit_plain(self, entries: Entries) -> None:
@@ -253,13 +256,13 @@ class FusionClustering(ShowingMixin, ClusterMixin, ClassNamePrefixFeaturesOutMix
         self.noise_ = noise_level(seen)
 
     def _settings(self) -> dict[str, Any]:
-        """Settings of the plain algorithm, with "auto" replaced."""
+        """Settings of the plain algorithm, with "auto" resolved."""
         automatic = {"init": "partial", "rank": None, "n_neighbors": "auto", "min_cluster_size": 2}
         chosen = {k: v if isinstance(p := getattr(self, k), str) and p == "auto" else p for k, v in automatic.items()}
         return {**chosen, **{k: getattr(self, k) for k in ("fidelity", "max_iter", "tol", "device", "verbose")}}
 
     def _fit_path(self, entries: Entries, penalty: Penalty) -> None:
-        """Follow lam and take a point of the path."""
+        """Compute a path of increasing lam and choose one of its points."""
         settings = self._settings()
         if as_fidelity(self.fidelity).constrained:
             path = fusion_path(entries, lams=1.0, penalty=penalty, **settings)
@@ -273,18 +276,18 @@ class FusionClustering(ShowingMixin, ClusterMixin, ClassNamePrefixFeaturesOutMix
         self.path_ = path
 
     def _joined(self, path: FusionPath) -> tuple[int, npt.NDArray[np.intp] | None]:
-        """The point of a path to take, and its groups joined until there are as many as asked for."""
+        """The chosen point of a path, and its labels after merging groups down to ``n_clusters`` (if given)."""
         if self.n_clusters is None:
             return longest_plateau(path), None
         k, labels = cut_to(path, self.n_clusters)
         found = int(labels.max(initial=-1)) + 1
         if found < self.n_clusters:
-            message = f"{self.n_clusters} clusters were asked for, but only {found} did not fuse: lower lam or sigma"
+            message = f"{self.n_clusters} clusters were requested, but only {found} remain: decrease lam or sigma"
             warnings.warn(message, ConvergenceWarning, stacklevel=4)
         return k, labels
 
     def _take(self, solution: Solution, labels: npt.NDArray[np.intp] | None = None) -> None:
-        """Keep a solution as the result, with labels of its own or those given."""
+        """Store a solution as the result, with its own labels or the given ones."""
         self.labels_ = solution.labels if labels is None else labels
         self.fused_ = solution.centers
         self.n_clusters_ = int(self.labels_.max(initial=-1)) + 1

@@ -1,4 +1,4 @@
-"""``FusionImputer``: a table with its holes filled."""
+"""The estimator ``FusionImputer``."""
 
 from __future__ import annotations
 
@@ -17,35 +17,35 @@ from fusewise.estimators.clustering import FusionClustering
 from fusewise.observations import Entries, as_entries
 from fusewise.saving.registry import saveable
 
-#: Part of the observed entries that is hidden to measure the error of filling.
+#: Fraction of the observed entries held out to estimate the imputation error.
 HELD_OUT = 0.1
 
 
 @saveable
 class FusionImputer(OneToOneFeatureMixin, TransformerMixin, FusionEstimator):  # type: ignore[misc]
-    """Fills the holes of a table, and says how far off it is.
+    """Fill in the missing values of a table, and estimate the error.
 
-    Two ways to fill a hole are tried on a tenth of the observed entries, hidden for the purpose, and the one that comes
-    closer is used: from the **clusters**, its expected value given the row's own entries (each cluster's guess, its
-    centre moved along with what the row shows, weighed by the probability that the row belongs there); or from a
-    **subspace** whose loadings are no surer than their columns allow, which is better where the table is nearly empty
-    or the rows do not cluster. With the plain algorithm, clusters fill a hole by the entry of their centre. A table too
-    large to be held whole (``SparseEntries``, ``StreamedEntries``) is filled from the clusters, some rows at a time.
+    Two methods are compared on a held-out tenth of the observed entries, and the more accurate one is used:
+    **clusters**, the expected value given the observed entries of the row (the conditional means of the clusters,
+    weighted by the probability that the row belongs to each); and **subspace**, a low-rank model with uncertain
+    loadings, which is better if the table is nearly empty or the rows do not form clusters. With the plain algorithm,
+    "clusters" uses the entry of the cluster's centre. A table that is not held in memory (``SparseEntries``,
+    ``StreamedEntries``) is filled from the clusters, in blocks of rows.
 
     Parameters
     ----------
     penalty, fidelity, lam, init, rank, n_neighbors, n_clusters, min_cluster_size : as in ``FusionClustering``, which is
-        fitted twice: once with the tenth hidden, once with all entries.
+        fitted twice: once with the held-out entries hidden.
     max_iter, tol, device, random_state, verbose : as in ``FusionClustering``.
 
     Attributes
     ----------
     clustering_ : the fitted ``FusionClustering``.
-    held_out_error_ : root-mean-square error of hidden entries, in standard deviations of their columns, for each way of
-        filling and for "means", the column's mean. Empty where too few entries could be hidden to tell, or the table is
-        not held whole.
-    fill_ : the way that was taken, "clusters" or "subspace".
-    n_iter_ : iterations of the clustering.
+    held_out_error_ : root-mean-square error on the held-out entries, in standard deviations of the columns, for each
+        method and for "means", the column means. Empty if too few entries can be held out, or if the table is not
+        held in memory.
+    fill_ : the method used, "clusters" or "subspace".
+    n_iter_ : number of iterations of the clustering.
 
     Examples
     --------
@@ -60,7 +60,7 @@ class FusionImputer(OneToOneFeatureMixin, TransformerMixin, FusionEstimator):  #
     """
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Cluster the rows of X, and find out which way of filling is best. y is ignored."""
+        """Cluster the rows of X and choose the more accurate imputation method. y is ignored."""
         table = self._read(X, y, reset=True)
         self.held_out_error_ = self._held_out_errors(table) if isinstance(table, Entries) else {}
         ways = {way: self.held_out_error_.get(way, np.inf) for way in ("clusters", "subspace")}
@@ -71,7 +71,7 @@ class FusionImputer(OneToOneFeatureMixin, TransformerMixin, FusionEstimator):  #
         return self
 
     def transform(self, X: Any) -> npt.NDArray[Any]:
-        """X with its holes filled; a row with nothing observed gets the mean."""
+        """Return X with its missing values filled in; a row with nothing observed gets the mean."""
         check_is_fitted(self)
         entries = self._read(X, None, reset=False).dense()
         whole = _by_clusters(self.clustering_, entries) if self.smooth_ is None else self.smooth_.completed(entries)
@@ -81,9 +81,9 @@ class FusionImputer(OneToOneFeatureMixin, TransformerMixin, FusionEstimator):  #
         return FusionClustering(**self.get_params(deep=False))
 
     def _held_out_errors(self, entries: Entries) -> dict[str, float]:
-        """Error of each way of filling on entries hidden from it."""
+        """Error of each imputation method on held-out entries."""
         random = check_random_state(0 if self.random_state is None else self.random_state)
-        # A stream of its own: whoever hid the holes with the same seed drew from that seed's stream.
+        # A separate random stream: the user may have hidden entries with the same seed.
         hidden = _hidden(entries, np.random.default_rng(random.randint(2**31)))
         if hidden is None:
             return {}
@@ -96,7 +96,7 @@ class FusionImputer(OneToOneFeatureMixin, TransformerMixin, FusionEstimator):  #
             return float(np.sqrt(np.mean(np.square(np.abs(filled - entries.values)[hidden] / unit[hidden]))))
 
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # what there is to say of the table is said when all of it is fitted
+            warnings.simplefilter("ignore")  # the fit to the whole table repeats the warnings
             by_clusters = _by_clusters(self._clustering().fit(table), as_entries(table))
             by_subspace = Smooth.of(rest).completed(rest)
         means = np.broadcast_to(rest.column_means, entries.shape)
@@ -104,7 +104,7 @@ class FusionImputer(OneToOneFeatureMixin, TransformerMixin, FusionEstimator):  #
 
 
 def _by_clusters(model: FusionClustering, entries: Entries) -> npt.NDArray[Any]:
-    """Rows as the clusters expect them."""
+    """Rows with the values expected from their clusters."""
     if isinstance(model.path_, Choice):
         return model.path_.completed(entries, model.path_.classify(entries).posterior)
     means = np.append(model.cluster_centers_, model.fused_.mean(axis=0)[None], axis=0)
@@ -112,7 +112,7 @@ def _by_clusters(model: FusionClustering, entries: Entries) -> npt.NDArray[Any]:
 
 
 def _hidden(entries: Entries, random: np.random.Generator) -> npt.NDArray[np.bool_] | None:
-    """Which entries to hide, leaving every row and column another one; None where fewer than twenty can be."""
+    """Entries to hold out, so that no row or column becomes empty; None if fewer than 20 can be."""
     spare = entries.mask & (entries.row_counts > 1)[:, None] & (entries.column_counts > 2)
     hidden = spare & (random.random(entries.shape) < HELD_OUT)
     hidden[(entries.mask & ~hidden).sum(axis=1) == 0] = False

@@ -1,4 +1,4 @@
-"""How a fitted model shows itself: as a report, and in a notebook."""
+"""Report and notebook display of a fitted model."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from fusewise.observations import Entries
 
 
 class ShowingMixin:
-    """``report`` and the HTML shown by notebooks, for an estimator with the results of ``FusionClustering``.
+    """The ``report`` method and the notebook display of ``FusionClustering``.
 
-    Views read results, not estimators; they are imported when somebody asks to see something, since they take long.
+    The views are imported on first use, because importing them is slow.
     """
 
     def report(
@@ -27,14 +27,14 @@ class ShowingMixin:
         title: str | None = None,
         force: bool = False,
     ) -> Path:
-        """Write what was found to one HTML file that needs nothing but a browser; see ``fusewise.views.report``.
+        """Write the result to a self-contained HTML file; see ``fusewise.views.report``.
 
         Parameters
         ----------
         path : the file to write.
-        names, feature_names : of the rows and the columns; by default numbers, and the names the table had.
+        names, feature_names : names of the rows and columns; by default row numbers and the column names of the table.
         title : heading of the page.
-        force : replace a file that is there.
+        force : overwrite an existing file.
         """
         from fusewise.views.report import write_report
 
@@ -50,7 +50,7 @@ class ShowingMixin:
         return bundle
 
     def _card(self) -> str:
-        """What was found, below scikit-learn's diagram; nothing before the fit, or if the table is not held whole."""
+        """HTML of the result for notebooks, below scikit-learn's diagram; empty before the fit, or if X is streamed."""
         held = isinstance(getattr(self, "observations_", None), Entries)
         if not held:
             return ""

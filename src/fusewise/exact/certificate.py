@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from fusewise.exact.feasibility import Floats, Ints, check_data, check_epsilon, feasible_pairs
+from fusewise.exact.feasibility import Ints, check_data, check_epsilon, feasible_pairs
 from fusewise.exact.lower_bounds import fewest_splits
 from fusewise.exact.search import relative_gap
 from fusewise.exact.solve import solve_l0
 from fusewise.exact.status import CertificateStatus, SolutionStatus
+from fusewise.kernels.types import Floats
 
 _SHOWN = 1000
 

@@ -14,10 +14,11 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from fusewise.exact.clock import Clock
-from fusewise.exact.feasibility import Floats, Ints
+from fusewise.exact.feasibility import Ints
 from fusewise.exact.heuristic import search
 from fusewise.exact.highs import Programme, whole, whole_mip
 from fusewise.exact.pair_graph import Piece, WeightedGraph
+from fusewise.kernels.types import Floats
 
 _BATCH = 400
 

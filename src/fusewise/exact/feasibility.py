@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fusewise.kernels.types import Floats, Mask
 from fusewise.observations import as_entries, is_complex, warn_of_blanks
 
-Bools = NDArray[np.bool_]
-Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 # A difference of two doubles written in decimal is off by an ulp or two of the larger one: 0.3 - 0.1 is
@@ -55,7 +54,7 @@ def observed_rows(data: Floats) -> Ints:
     return np.flatnonzero(~np.isnan(data).all(axis=1))
 
 
-def feasible_pairs(data: Floats, epsilon: float) -> Bools:
+def feasible_pairs(data: Floats, epsilon: float) -> Mask:
     """a_ij = [ |x_ip - x_jp| <= epsilon + tau_ijp for every feature p observed in both ], a_ii = False.
 
     Two boxes of width epsilon meet exactly when their midpoints are at most epsilon apart in every feature

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from fusewise.exact.clock import Clock
-from fusewise.exact.feasibility import Floats, Ints
+from fusewise.exact.feasibility import Ints
 from fusewise.exact.pair_graph import WeightedGraph
+from fusewise.kernels.types import Floats
 
 
 def greedy_cliques(graph: WeightedGraph, rng: np.random.Generator, noise: float = 0.0) -> Ints:

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from fusewise.exact.clock import Clock
-from fusewise.exact.feasibility import Floats
+from fusewise.kernels.types import Floats
 
 # All objectives here are whole numbers, so a bound below the next one is a proof. Bounds from our own dual
 # arithmetic are right to rounding, which grows with their own size; those of the branch and bound to its tolerances.

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from fusewise.exact.feasibility import Bools, Ints, check_data, check_epsilon, feasible_pairs, observed_rows
+from fusewise.exact.feasibility import Ints, check_data, check_epsilon, feasible_pairs, observed_rows
 from fusewise.exact.pair_graph import WeightedGraph
+from fusewise.kernels.types import Mask
 
 
 def clique_bound(vertices: int, neighbours: list[int], weights: list[int]) -> int:
@@ -44,7 +45,7 @@ class Shares:
         The wild vertices; none by default.
     """
 
-    def __init__(self, graph: WeightedGraph, wild: Bools | None = None) -> None:
+    def __init__(self, graph: WeightedGraph, wild: Mask | None = None) -> None:
         self.wild = np.zeros(graph.size, dtype=np.bool_) if wild is None else wild
         self.weights = graph.weights
         self.neighbours = graph.bitsets()

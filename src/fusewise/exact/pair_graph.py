@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
-from fusewise.exact.feasibility import Bools, Ints
+from fusewise.exact.feasibility import Ints
+from fusewise.kernels.types import Mask
 
 
 @dataclass(frozen=True)
@@ -26,12 +27,12 @@ class WeightedGraph:
         Which points those are.
     """
 
-    adjacent: Bools
+    adjacent: Mask
     weights: Ints
     members: tuple[Ints, ...]
 
     @classmethod
-    def of_points(cls, adjacent: Bools) -> WeightedGraph:
+    def of_points(cls, adjacent: Mask) -> WeightedGraph:
         """One vertex of weight 1 per point."""
         n = len(adjacent)
         return cls(adjacent, np.ones(n, dtype=np.int64), tuple(np.arange(n, dtype=np.int64)[:, None]))

@@ -13,10 +13,11 @@ import numpy as np
 from scipy.sparse import csr_array, vstack
 
 from fusewise.exact.clock import Clock
-from fusewise.exact.feasibility import Bools, Floats, Ints
+from fusewise.exact.feasibility import Ints
 from fusewise.exact.heuristic import search
 from fusewise.exact.highs import Programme, whole, whole_mip
 from fusewise.exact.pair_graph import Piece, WeightedGraph
+from fusewise.kernels.types import Floats, Mask
 
 _TOLERANCE = 1e-5
 _PER_VERTEX = 25
@@ -72,7 +73,7 @@ class EdgeModel:
         return float(multipliers.sum() + np.maximum(0.0, surplus).sum() + self.base)
 
 
-def violated(x: Floats, adjacent: Bools) -> list[tuple[int, Ints]]:
+def violated(x: Floats, adjacent: Mask) -> list[tuple[int, Ints]]:
     """(j, T) with sum_T x_jt - sum_T x_st > 1: the worst pairs at each vertex, each grown greedily."""
     cuts: list[tuple[int, Ints]] = []
     for j in range(len(x)):
@@ -97,7 +98,7 @@ def violated(x: Floats, adjacent: Bools) -> list[tuple[int, Ints]]:
     return cuts
 
 
-def _grow(j: int, members: list[int], value: float, x: Floats, adjacent: Bools) -> tuple[Ints, float]:
+def _grow(j: int, members: list[int], value: float, x: Floats, adjacent: Mask) -> tuple[Ints, float]:
     """Add to T the vertex that raises the left side most; then, for free, strangers to all of T."""
     gain = np.where(adjacent[j], x[j] - x[members].sum(axis=0), -np.inf)
     touching = adjacent[members].any(axis=0)

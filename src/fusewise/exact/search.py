@@ -10,12 +10,13 @@ import numpy as np
 from fusewise.exact.clock import Clock
 from fusewise.exact.column_generation import enumerate_cliques, solve_columns
 from fusewise.exact.eliminate import drop_edges
-from fusewise.exact.feasibility import Bools, Ints
+from fusewise.exact.feasibility import Ints
 from fusewise.exact.heuristic import climb_from_greedy, search
 from fusewise.exact.lower_bounds import best_shares
 from fusewise.exact.pair_graph import Piece, WeightedGraph
 from fusewise.exact.programme import solve_edges
 from fusewise.exact.reduce import merge_cores, merge_twins
+from fusewise.kernels.types import Mask
 
 _CLIQUE_LIMIT = 1_000_000
 
@@ -57,7 +58,7 @@ class Search:
     A step replaces `pieces` by one assignment, so an interruption between two lines loses nothing.
     """
 
-    def __init__(self, adjacent: Bools, clock: Clock, gap: float = 0.0, verbose: int = 0) -> None:
+    def __init__(self, adjacent: Mask, clock: Clock, gap: float = 0.0, verbose: int = 0) -> None:
         graph = WeightedGraph.of_points(adjacent)
         self.n_points, self.clock, self.target, self.verbose = graph.size, clock, gap, verbose
         self.pieces = [Piece(graph, np.arange(graph.size, dtype=np.int64), graph.possible())]

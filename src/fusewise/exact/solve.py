@@ -10,17 +10,10 @@ from typing import Any
 import numpy as np
 
 from fusewise.exact.clock import Clock
-from fusewise.exact.feasibility import (
-    Floats,
-    Ints,
-    check_data,
-    check_epsilon,
-    feasible_pairs,
-    midranges,
-    observed_rows,
-)
+from fusewise.exact.feasibility import Ints, check_data, check_epsilon, feasible_pairs, midranges, observed_rows
 from fusewise.exact.search import Reductions, Search
 from fusewise.exact.status import SolutionStatus
+from fusewise.kernels.types import Floats
 
 
 @dataclass(frozen=True)

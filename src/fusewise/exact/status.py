@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import Self
 
 
-class Status(StrEnum):
+class ExplainedStatus(StrEnum):
     """A word that equals its text (``status == "optimal"``), with a sentence in ``message``."""
 
     message: str
@@ -19,7 +19,7 @@ class Status(StrEnum):
         return member
 
 
-class SolutionStatus(Status):
+class SolutionStatus(ExplainedStatus):
     """How `solve_l0` ended."""
 
     OPTIMAL = "optimal", "Proven optimal: no feasible partition separates fewer pairs."
@@ -28,7 +28,7 @@ class SolutionStatus(Status):
     INTERRUPTED = "interrupted", "Interrupted: the best partition found so far, with a valid bound."
 
 
-class CertificateStatus(Status):
+class CertificateStatus(ExplainedStatus):
     """What `certify` found; the messages have fields that the certificate fills in."""
 
     OPTIMAL = "optimal", "Optimal: {separates}, and no feasible partition separates fewer."

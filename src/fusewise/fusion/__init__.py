@@ -1,4 +1,4 @@
-"""Engine 1, the paper: penalties, fidelities, one loop that never lets the objective rise, and paths along lam."""
+"""The paper's method: penalties, fidelities, one loop that never raises the objective, and paths along lam."""
 
 from fusewise.fusion.fuse import Settings, fuse
 from fusewise.fusion.loop import Status

@@ -1,10 +1,10 @@
-"""Fidelities: how near a centre must stay to what was observed of its point.
+"""Fidelities: how close a centre must stay to the observed entries of its point.
 
 **Contract.** A fidelity f_i acts on all centres at once, through their observations. ``value`` is sum_i f_i(u_i), and
 
     prox(V, t)_i = argmin_u  f_i(u) + t_i ||u - v_i||²
 
-is the one operation the fusion loop asks for. A constraint has value 0 and a prox that does not depend on t: the
+is the only operation the fusion loop needs. A constraint has value 0 and a prox that does not depend on t: the
 projection. ``Box`` and ``Ball`` constrain entries, so they need the observation model ``Entries``.
 """
 
@@ -18,14 +18,14 @@ import numpy.typing as npt
 from scipy.special import gammaincinv, ndtri
 
 from fusewise.fusion.parameters import Parameterised, by_name
+from fusewise.kernels.types import Real, Values
 from fusewise.observations import Entries, Observations
-from fusewise.observations.entries import Real, Values
 
 
 class Fidelity(Parameterised):
     """f_i(u), a function of the centre of point i."""
 
-    #: Whether f is a constraint (0 inside, infinite outside); lam then plays no part.
+    #: Whether f is a constraint (0 inside, infinite outside); lam then has no effect.
     constrained: ClassVar[bool] = True
 
     def value(self, observations: Observations, centers: Values) -> float:
@@ -37,15 +37,15 @@ class Fidelity(Parameterised):
         raise NotImplementedError
 
     def violation(self, observations: Observations, centers: Values) -> float:
-        """By how much the worst of `centers` breaks the constraint on `observations` (0 where there is none)."""
+        """Largest violation by any of `centers` of the constraint on `observations` (0 if there is none)."""
         return 0.0
 
     def resolve(self, observations: Observations, noise: Callable[[], float]) -> Fidelity:
-        """Itself; parameters that are None are chosen for `observations` and the standard deviation ``noise()``."""
+        """Return the fidelity with unset parameters chosen for `observations`; ``noise()``: standard deviation."""
         return self
 
     def take(self, observations: Observations, rows: npt.NDArray[np.intp]) -> Fidelity:
-        """Itself, for some of the `rows` of these observations."""
+        """Return the fidelity for a selection of the `rows` of `observations`."""
         return self
 
 
@@ -55,7 +55,7 @@ class Quadratic(Fidelity):
     constrained = False
 
     def value(self, observations: Observations, centers: Values) -> float:
-        """The sum of squares."""
+        """sum_i ||A_i u_i - b_i||²."""
         return observations.misfit(centers)
 
     def prox(self, observations: Observations, anchors: Values, pull: Real) -> Values:
@@ -68,7 +68,7 @@ class Box(Fidelity):
 
     Parameters
     ----------
-    epsilon : the width of the box; None: chosen to hold all entries of a Gaussian cluster with probability 1/2.
+    epsilon : width of the box; None: such that it contains all entries of a Gaussian cluster with probability 1/2.
     """
 
     def __init__(self, epsilon: float | None = None):
@@ -76,7 +76,7 @@ class Box(Fidelity):
         self.check()
 
     def check(self) -> None:
-        """epsilon >= 0 where given."""
+        """Check that epsilon >= 0, if given."""
         _check_non_negative("epsilon", self.epsilon)
 
     def prox(self, observations: Observations, anchors: Values, pull: Real) -> Values:
@@ -90,7 +90,7 @@ class Box(Fidelity):
         return max(0.0, float(np.abs(_entries(observations).residual(centers)).max()) - self._half_width)
 
     def resolve(self, observations: Observations, noise: Callable[[], float]) -> Box:
-        """The median of the largest deviation among all observed entries, for Gaussian noise."""
+        """Set epsilon from the median of the largest deviation among all observed entries, for Gaussian noise."""
         if self.epsilon is not None:
             return self
         share = 0.5 ** (1 / max(_entries(observations).mask.sum(), 1))
@@ -99,12 +99,12 @@ class Box(Fidelity):
     @property
     def _half_width(self) -> float:
         if self.epsilon is None:
-            raise ValueError("Box(epsilon=None) must be resolved on data before it is used: give epsilon")
+            raise ValueError("Box(epsilon=None) has no width until it is fitted to data: set epsilon")
         return self.epsilon / 2
 
 
 class Ball(Fidelity):
-    """||S_i (u - x_i)||_2 <= radius_i: far tighter than a box for Gaussian noise.
+    """||S_i (u - x_i)||_2 <= radius_i: much tighter than a box for Gaussian noise.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ class Ball(Fidelity):
         self.check()
 
     def check(self) -> None:
-        """radius >= 0 where given."""
+        """Check that radius >= 0, if given."""
         _check_non_negative("radius", self.radius)
 
     def prox(self, observations: Observations, anchors: Values, pull: Real) -> Values:
@@ -133,18 +133,18 @@ class Ball(Fidelity):
         return max(0.0, float((lengths - self._radii(observations)).max()))
 
     def resolve(self, observations: Observations, noise: Callable[[], float]) -> Ball:
-        """See the class."""
+        """Set the radii from the noise, as described in the class docstring."""
         if self.radius is not None:
             return self
         return Ball(noise() * np.sqrt(2 * gammaincinv(_entries(observations).row_counts / 2, 0.95)))
 
     def take(self, observations: Observations, rows: npt.NDArray[np.intp]) -> Ball:
-        """The radii of these rows."""
+        """Return the ball with the radii of these rows."""
         return self if self.radius is None else Ball(self._radii(observations)[rows])
 
     def _radii(self, observations: Observations) -> Real:
         if self.radius is None:
-            raise ValueError("Ball(radius=None) must be resolved on data before it is used: give radius")
+            raise ValueError("Ball(radius=None) has no radius until it is fitted to data: set radius")
         radii = np.asarray(self.radius, dtype=float)
         if radii.ndim and radii.shape != (observations.shape[0],):
             raise ValueError(f"radius has shape {radii.shape}: give one number, or one for each of the "
@@ -162,12 +162,12 @@ class Ball(Fidelity):
 
 def _entries(observations: Observations) -> Entries:
     if not isinstance(observations, Entries):
-        raise TypeError("Box and Ball confine a centre to the observed entries: they need rank=None")
+        raise TypeError("Box and Ball constrain the observed entries: use them with rank=None")
     return observations
 
 
 def _shorten(observations: Entries, anchors: Values, offset: Values, length: Real, limit: Real) -> Values:
-    """x + offset * min(1, limit / length) where observed, the anchor where hidden."""
+    """x + offset * min(1, limit / length) where observed, the anchor where missing."""
     outside = length > limit
     factor = np.where(outside, limit / np.where(outside, length, 1), 1)
     moved = observations.values + offset * factor.astype(length.dtype)
@@ -189,5 +189,5 @@ FIDELITIES: dict[str, type[Fidelity]] = {"quadratic": Quadratic, "box": Box, "ba
 
 
 def as_fidelity(fidelity: str | Fidelity) -> Fidelity:
-    """A fidelity from its name, or as it is."""
+    """Return the fidelity with this name, or the object itself."""
     return by_name("fidelity", fidelity, FIDELITIES, Fidelity)

@@ -1,4 +1,4 @@
-"""``fuse``: one fusion problem, from a table to a solution."""
+"""``fuse``: solve one fusion problem, from a table to a solution."""
 
 from __future__ import annotations
 
@@ -20,28 +20,29 @@ from fusewise.fusion.starts import Init, start
 from fusewise.kernels.arrays import Array
 from fusewise.progress import Progress, shown
 
-#: Iterations at each lam on the way to the first one asked for: groups need to form there, not to settle.
-ITERATIONS_ON_THE_WAY = 3
+#: Iterations at each lam of the continuation, where groups need to form but not to converge.
+CONTINUATION_ITERATIONS = 3
 
 
 @dataclass(frozen=True)
 class Settings:
-    """How to descend; the same for every point of a path.
+    """Settings of the optimisation, common to all points of a path.
 
     Parameters
     ----------
     init : "partial", "zero", "mean", "subspace" (with a rank), or an array of centres.
     min_overlap : fewest common entries for a partial distance to count; None: half the expected number, from 1 to 4.
-    continuation : come to the first lam from far below, doubling it, so that groups form before they can be merged.
-        It applies to the quadratic fidelity; an array of centres is started from as it is.
+    continuation : approach the first lam from far below by doubling it, so that groups form before they can be merged.
+        It applies to the quadratic fidelity, and not where `init` is an array of centres.
     solver : "exact" minimises each majoriser (quadratic fidelity), "average" takes averaging steps (any), "auto".
-    max_iter, tol : at most so many iterations, until the relative gradient (KKT residual) is below `tol`.
-    min_cluster_size : smaller groups are outliers, labelled -1.
-    merge : along a path of rising lam, hold the centres of a group equal once two points in a row agree that they have
-        fused, so that one node stands for all (see ``fusewise.fusion.merging``); False solves for every centre anew.
-    device : "cpu"; "cuda" (torch, a card) or "cuda:1"; "auto" is the card where there is one.
-    verbose : 1 shows each problem as it goes on stderr (lam, iteration, objective, relative gradient, time left).
-    callback : told of each iteration, as ``fusewise.progress.Progress`` says.
+    max_iter : maximum number of iterations.
+    tol : the iterations end when the relative gradient (or KKT residual) is below `tol`.
+    min_cluster_size : points in smaller groups are outliers, labelled -1.
+    merge : along a path of increasing lam, hold the centres of a group equal once it has fused at two successive
+        points, so that one node represents it (see ``fusewise.fusion.merging``); False solves for every centre.
+    device : "cpu"; "cuda" (a GPU, through torch) or "cuda:1"; "auto": the GPU if there is one.
+    verbose : 1 shows progress on stderr (lam, iteration, objective, relative gradient, time left).
+    callback : called at each iteration, as described in ``fusewise.progress.Progress``.
     """
 
     init: Init = "partial"
@@ -65,7 +66,7 @@ class Settings:
 
     @contextmanager
     def progress(self) -> Iterator[Progress]:
-        """Whoever is told of the iterations: `callback`, else a line on stderr where verbose, else who is listening."""
+        """Progress reports: to `callback`, else to stderr if verbose, else to the enclosing progress context."""
         if self.callback is not None:
             yield self.callback
             return
@@ -88,15 +89,15 @@ def fuse(
 
     Parameters
     ----------
-    X : table with holes: anything ``as_entries`` reads (NaN, frames, scipy.sparse, complex).
-    lam : weight of the fusion term; a constrained fidelity does not depend on it.
+    X : table with missing values: anything ``as_entries`` reads (NaN, frames, scipy.sparse, complex).
+    lam : strength of the fusion penalty; it has no effect with a constrained fidelity.
     penalty, fidelity : names or objects, e.g. ``H1(0.15)``, ``Box(epsilon=0.2)``.
     mask : booleans, True where observed.
-    rank : fuse the coordinates of the rows in a subspace of so many dimensions; None: the ambient space.
-    n_neighbors : fuse along a graph of so many nearest neighbours, by partial distance (with a rank: by the expected
-        weight in the subspace); None: all pairs, or MemoryError; "auto": all pairs where they fit into memory.
+    rank : fuse the coordinates of the rows in a subspace of this dimension; None: the ambient space.
+    n_neighbors : fuse along a graph of this many nearest neighbours, by partial distance (with a rank: by the expected
+        weight in the subspace); None: all pairs, or MemoryError; "auto": all pairs if they fit in memory.
     **settings : see ``Settings``: init, min_overlap, continuation, solver, max_iter, tol, min_cluster_size,
-        merge, device, verbose.
+        merge, device, verbose, callback.
 
     Returns
     -------
@@ -113,7 +114,7 @@ def fuse(
     """
     how = Settings(**settings)
     posed = pose(X, mask, lam, penalty, fidelity, rank, n_neighbors, how.device)
-    merged = Merged.not_at_all(posed.problem, how.device)
+    merged = Merged.unmerged(posed.problem, how.device)
     problem = merged.working
     solver = choose_solver(problem, how.solver)
     with how.progress() as progress:
@@ -123,16 +124,16 @@ def fuse(
 
 
 def first_centers(posed: Posed, problem: Problem, solver: str, how: Settings) -> tuple[Array, bool]:
-    """Starting centres, brought up from small lam where continuation is wanted; and whether Ctrl-C cut that short.
+    """Starting centres, by continuation from small lam if set; and whether Ctrl-C interrupted it.
 
-    Started cold at a large lam, the first weights (partial distances are rough) pull clusters into each other and the
-    non-convex problem never lets them go. So lam begins where it moves no point by more than a few percent, and is
-    doubled until it reaches the lam asked for.
+    Started directly at a large lam, the first weights (from rough partial distances) pull clusters together, and the
+    non-convex problem never separates them again. So lam begins where it moves no point by more than a few per cent,
+    and is doubled until it reaches the requested value.
 
     Parameters
     ----------
     posed : the table and its problem.
-    problem : the same problem, where its arrays are to live.
+    problem : the same problem, with its arrays on the device.
     solver, how : see ``Settings``.
     """
     overlap = how.min_overlap or default_overlap(posed.entries)
@@ -142,7 +143,7 @@ def first_centers(posed: Posed, problem: Problem, solver: str, how: Settings) ->
     centers = start(posed, problem.at(lam, problem.penalty), how.init, solver=solver, min_overlap=overlap)
     while lam < problem.lam:
         rung = problem.at(lam, problem.penalty)
-        descent = descend(rung, centers, solver=solver, max_iter=ITERATIONS_ON_THE_WAY, tol=how.tol)
+        descent = descend(rung, centers, solver=solver, max_iter=CONTINUATION_ITERATIONS, tol=how.tol)
         centers = descent.centers
         if descent.status == Status.INTERRUPTED:
             return centers, True
@@ -151,7 +152,7 @@ def first_centers(posed: Posed, problem: Problem, solver: str, how: Settings) ->
 
 
 def lam_without_effect(problem: Problem) -> float:
-    """A lam at which a point whose neighbours all sit on it is pulled at a twentieth of the strength of its data."""
+    """A lam at which the pull of coinciding neighbours on a point is a twentieth of that of its data."""
     strongest = float(problem.penalty.weight(problem.penalty.resolution)) * problem.pairs.largest_degree
     return 0.05 / strongest
 
@@ -159,7 +160,7 @@ def lam_without_effect(problem: Problem) -> float:
 def descend_from(
     problem: Problem, centers: Array, interrupted: bool, solver: str, how: Settings, progress: Progress
 ) -> Descent:
-    """Descend; where the way to these centres was interrupted, they are what there is."""
+    """Descend from these centres; if computing them was interrupted, they are the result."""
     max_iter = 0 if interrupted else how.max_iter
     descent = descend(problem, centers, solver=solver, max_iter=max_iter, tol=how.tol, progress=progress)
     return replace(descent, status=Status.INTERRUPTED) if interrupted else descent

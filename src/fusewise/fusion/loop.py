@@ -1,4 +1,4 @@
-"""The one loop: weigh the pairs at the current centres, lower the majoriser, repeat. The objective never rises."""
+"""The optimisation loop: weigh the pairs at the current centres, lower the majoriser, repeat."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from fusewise.kernels.arrays import Array
 from fusewise.pairs import Weighted
 from fusewise.progress import Progress, silent
 
-#: Averaging steps between two weighings: a step costs one matrix product, a weighing two and the penalty.
+#: Averaging steps between two updates of the weights: a step costs one matrix product, an update two and the penalty.
 AVERAGING_STEPS = 8
 
-#: Iterations in a row without progress after which only rounding is left.
-STALLED_FOR = 10
+#: Successive iterations without progress after which only rounding errors are left.
+STALLED_ITERATIONS = 10
 
-#: A descent that only rounding stops counts as converged within this factor of the tolerance.
-ROUNDING_LEAVE = 100
+#: A descent stopped by rounding errors counts as converged within this factor of the tolerance.
+STALLED_TOLERANCE = 100
 
-#: Leaps begin once the relative gradient is below this: far from a minimum they could cross into another's basin.
-LEAP_BELOW = 1e-2
+#: Extrapolation starts once the relative gradient is below this: earlier it could move to the basin of another minimum.
+EXTRAPOLATE_BELOW = 1e-2
 
-#: Under a constraint, a point leaps if its pairs pull at least this share of the strongest pull.
-BOUND_SHARE = 1e-2
+#: Under a constraint, a point is extrapolated if its pull is at least this share of the strongest pull.
+MIN_PULL_SHARE = 1e-2
 
 
 class Status(StrEnum):
-    """How a descent ended, and what to do about it where that was too early."""
+    """How a descent ended, with advice if it ended too early."""
 
     CONVERGED = "converged"
     STALLED = "stalled"
@@ -39,22 +39,22 @@ class Status(StrEnum):
 
     @property
     def advice(self) -> str:
-        """What a user can do; nothing where the descent converged."""
+        """What a user can do; empty if the descent converged."""
         return {
-            Status.STALLED: "The objective falls no further: raise tol, or the smoothing of the penalty if it has one.",
-            Status.MAX_ITER: "Raise max_iter, raise tol, or warm-start from smaller lam (fusion_path).",
+            Status.STALLED: "The objective no longer decreases: increase tol, or the penalty's smoothing if any.",
+            Status.MAX_ITER: "Increase max_iter or tol, or warm-start from smaller lam (fusion_path).",
             Status.INTERRUPTED: "This is the best solution so far: pass its centers as init to continue.",
         }.get(self, "")
 
 
 @dataclass(frozen=True, eq=False)
 class Descent:
-    """Where the loop ended.
+    """Result of the optimisation loop.
 
     Attributes
     ----------
     centers : N x P.
-    weighted : the pairs weighed there.
+    weighted : the weights of the pairs at these centres.
     history : the objective at the start and after every iteration.
     stationarity : relative gradient (or KKT residual) at the end.
     status : how it ended.
@@ -68,16 +68,16 @@ class Descent:
 
     @property
     def n_iter(self) -> int:
-        """Iterations made."""
+        """Number of iterations."""
         return len(self.history) - 1
 
 
 def descend(
     problem: Problem, centers: Array, *, solver: str, max_iter: int, tol: float, progress: Progress = silent
 ) -> Descent:
-    """Run the loop until the relative gradient is below `tol`, or nothing is left to gain but rounding.
+    """Run the loop until the relative gradient is below `tol`, or only rounding errors are left.
 
-    Ctrl-C ends it with the best centres so far (which, as the objective never rises, are the last ones).
+    Ctrl-C ends it with the best centres so far (the last ones, as the objective never rises).
     """
     weighted = problem.weigh(centers)
     history = [problem.objective(centers, weighted)]
@@ -85,18 +85,18 @@ def descend(
     status, stalled, stride, gain, best = Status.MAX_ITER, 0, 1.0, math.inf, math.inf
     try:
         for iteration in range(1, max_iter + 1):
-            if stationarity <= tol or stalled >= STALLED_FOR:
-                status = Status.CONVERGED if stationarity <= tol * ROUNDING_LEAVE else Status.STALLED
+            if stationarity <= tol or stalled >= STALLED_ITERATIONS:
+                status = Status.CONVERGED if stationarity <= tol * STALLED_TOLERANCE else Status.STALLED
                 break
-            # A leap is judged by the objective, so it is not tried where rounding hides what it gains.
+            # An extrapolation is judged by the objective, so it is not tried where rounding hides its gain.
             slack = problem.rounding(centers, weighted, history[-1])
-            reach = stride if stationarity < LEAP_BELOW and gain > 10 * slack else 0.0
-            limits = _Limits(leap=history[-1] - gain / 4, safe=history[-1] + slack)
+            reach = stride if stationarity < EXTRAPOLATE_BELOW and gain > 10 * slack else 0.0
+            limits = _Limits(extrapolated=history[-1] - gain / 4, safe=history[-1] + slack)
             centers, weighted, objective, stride = _iterate(problem, centers, weighted, limits, solver, reach)
             history.append(history[-1] if objective is None else objective)
             stationarity = problem.stationarity(centers, weighted)
             gain = history[-2] - history[-1]
-            # Near a minimum the objective no longer shows progress that the gradient still does.
+            # Near a minimum the gradient still shows progress that the objective no longer shows.
             moving = gain > slack or stationarity < 0.9 * best
             best = min(best, stationarity) if moving else best
             stalled = 0 if moving else stalled + 1
@@ -110,27 +110,27 @@ def descend(
 
 @dataclass(frozen=True)
 class _Limits:
-    """What the objective may be after a move: a rise within rounding is forgiven, but a leap must earn its keep."""
+    """Largest objective accepted after a step: rises within rounding are tolerated; an extrapolation must gain."""
 
-    leap: float
+    extrapolated: float
     safe: float
 
 
 def _iterate(
     problem: Problem, centers: Array, weighted: Weighted, limits: _Limits, solver: str, stride: float
 ) -> tuple[Array, Weighted, float | None, float]:
-    """One iteration: the boldest of three moves that does not raise the objective, and the stride for the next.
+    """One iteration: the longest of three steps that does not raise the objective, and the next extrapolation factor.
 
-    A leap past the minimum of the majoriser (if it gains at least a quarter of what the last iteration did), that
-    minimum, and the plain averaging step, which never fails but for rounding.
+    An extrapolation past the minimum of the majoriser (if it gains at least a quarter of what the last iteration did),
+    that minimum, and the plain averaging step, which never fails except for rounding.
 
     Returns
     -------
-    The centres, their weights, the objective there (None where nothing moved), and the stride.
+    The centres, their weights, the objective there (None if nothing moved), and the extrapolation factor (stride).
     """
     lowered = lower_majoriser(problem, weighted, centers, solver)
     moves: list[tuple[Callable[[], Array], float, float]] = [
-        (lambda: _leap(problem, weighted, centers, lowered, stride), limits.leap, 2 * stride),
+        (lambda: _extrapolate(problem, weighted, centers, lowered, stride), limits.extrapolated, 2 * stride),
         (lambda: lowered, limits.safe, 1.0),
         (lambda: average(problem, weighted, centers), limits.safe, 1.0),
     ]
@@ -143,14 +143,14 @@ def _iterate(
     return centers, weighted, None, 1.0
 
 
-def _leap(problem: Problem, weighted: Weighted, centers: Array, lowered: Array, stride: float) -> Array:
-    """Go on past the minimum of the majoriser by `stride` times the way there, back into the constraint if need be.
+def _extrapolate(problem: Problem, weighted: Weighted, centers: Array, lowered: Array, stride: float) -> Array:
+    """Extrapolate past the minimum of the majoriser by `stride` times the step to it, then apply the constraint if any.
 
-    A point that its pairs hardly pull stays: its hidden entries are all but free, the objective does not feel where
-    they go, and leap upon leap would carry them away.
+    A point with almost no pull stays: its missing entries hardly affect the objective, and repeated extrapolation
+    would make them drift.
     """
     if problem.fidelity.constrained:
-        bound = weighted.degree >= BOUND_SHARE * weighted.degree.max()
+        bound = weighted.degree >= MIN_PULL_SHARE * weighted.degree.max()
     else:
         bound = problem.pull(weighted.degree) >= 1
     ahead = lowered + bound[:, None] * (stride * (lowered - centers))
@@ -160,7 +160,7 @@ def _leap(problem: Problem, weighted: Weighted, centers: Array, lowered: Array, 
 
 
 def lower_majoriser(problem: Problem, weighted: Weighted, centers: Array, solver: str, effort: float = 1) -> Array:
-    """Bring the majoriser down: nearly to its minimum for `effort` well above 1."""
+    """Lower the majoriser: nearly to its minimum for `effort` well above 1."""
     if solver == "exact":
         lowered = solve_quadratic(problem, weighted, centers, shrink=10 ** (-1 - effort), max_steps=int(50 * effort))
     else:
@@ -169,7 +169,7 @@ def lower_majoriser(problem: Problem, weighted: Weighted, centers: Array, solver
 
 
 def choose_solver(problem: Problem, solver: str) -> str:
-    """Choose "exact" for the quadratic fidelity and "average" for constraints, unless told otherwise."""
+    """Resolve "auto": "exact" for the quadratic fidelity, "average" for constraints."""
     known = ("auto", "exact", "average")
     if solver not in known:
         raise ValueError(f"unknown solver {solver!r}: use one of {', '.join(map(repr, known))}")

@@ -1,8 +1,8 @@
 """Groups of fused centres, and the smaller problem in which each group is one centre.
 
-With the centres of a group held equal their fidelities add, their affinities to others add, and the pairs within the
-group cost nothing: one node stands for all, and the objective of the smaller problem is that of the whole one at
-those centres. So the cost of a path falls as clusters form.
+With the centres of a group held equal, their fidelities and their affinities to others add up, and the pairs within
+the group cost nothing: one node represents the group, and the smaller problem has the same objective as the full one
+at those centres. So each point of a path gets cheaper as clusters form.
 """
 
 from __future__ import annotations
@@ -20,23 +20,22 @@ from fusewise.fusion.placing import place
 from fusewise.fusion.pooled import PooledEntries, sum_by
 from fusewise.fusion.problem import Problem
 from fusewise.kernels.arrays import Array, beside, to_host
+from fusewise.kernels.types import Index, Real
 from fusewise.observations import Entries, Observations, Quadratics
-from fusewise.observations.entries import Real
-from fusewise.pairs.distances import Index
 
 
 @dataclass(frozen=True, eq=False)
 class Merged:
-    """A problem on nodes, each of which stands for one or more of N points.
+    """A problem on nodes, each of which represents one or more of N points.
 
     Attributes
     ----------
     problem : the problem on the nodes.
-    working : the same, its arrays where the loop runs.
+    working : the same problem, with its arrays on the device.
     node_of : the node of each point.
-    device : where that is.
-    heights : lengths at which points within a node were linked when they merged. They stay in the rule that tells
-        fused from apart by the widest gap between lengths.
+    device : where the loop runs.
+    heights : lengths at which points within a node were linked when they merged. The rule that separates fused from
+        distinct centres by the widest gap between lengths still uses them.
     """
 
     problem: Problem
@@ -46,8 +45,8 @@ class Merged:
     heights: Real
 
     @classmethod
-    def not_at_all(cls, problem: Problem, device: str = "cpu") -> Merged:
-        """Every point a node."""
+    def unmerged(cls, problem: Problem, device: str = "cpu") -> Merged:
+        """Return the problem with every point as a node of its own."""
         return cls(problem, place(problem, device), np.arange(problem.pairs.n_points), device, np.zeros(0))
 
     @property
@@ -56,7 +55,7 @@ class Merged:
         return self.problem.pairs.n_points
 
     def at(self, lam: float, penalty: Penalty) -> Merged:
-        """The same nodes at another point of the path."""
+        """Return the same nodes at another point of the path."""
         return replace(self, problem=self.problem.at(lam, penalty), working=self.working.at(lam, penalty))
 
     def groups(self, descent: Descent) -> Index:
@@ -80,12 +79,12 @@ class Merged:
         return groups[self.node_of]
 
     def merge(self, groups: Index, centers: Array) -> tuple[Merged, Array]:
-        """The problem with the points of each group held equal, and centres for it: the means over their points.
+        """Return the problem with the points of each group held equal, and its centres: the means over their points.
 
         Parameters
         ----------
-        groups : for each point, from 0 on; every node lies within one group.
-        centers : of the nodes.
+        groups : group of each point, numbered from 0; every node lies within one group.
+        centers : centres of the nodes.
         """
         n_groups = int(groups.max()) + 1
         if n_groups == self.n_nodes:
@@ -108,7 +107,7 @@ class Merged:
         return merged, beside(means, merged.working.observations.target)
 
     def _spans(self, centers: Array) -> tuple[Index, Index, Real]:
-        """Shortest links between the centres, however long: ``fusion_scale`` looks at the gaps between them."""
+        """Minimum spanning tree of the centres; ``fusion_scale`` looks at the gaps between its lengths."""
         return self.problem.pairs.spans(to_host(centers))
 
     def _members(self) -> Real:
@@ -117,13 +116,13 @@ class Merged:
 
 
 def agreed(groups: Index, others: Index) -> Index:
-    """The coarsest partition that refines two, numbered from 0 on."""
+    """Intersection of two partitions, numbered from 0."""
     both = groups * (int(others.max(initial=0)) + 1) + others
     return np.asarray(np.unique(both, return_inverse=True)[1], dtype=np.intp)
 
 
 def _pool(observations: Observations) -> PooledEntries | Quadratics:
-    """Observations that can be added up."""
+    """Convert to observations that can be added up."""
     pooled = PooledEntries.of(observations) if isinstance(observations, Entries) else observations
     assert isinstance(pooled, PooledEntries | Quadratics)
     return pooled

@@ -1,4 +1,4 @@
-"""Configuration objects: parameters readable and settable by name, as scikit-learn's estimators have them."""
+"""Configuration objects whose parameters can be read and set by name, like those of scikit-learn's estimators."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ T = TypeVar("T")
 
 
 class Parameterised(BaseEstimator):  # type: ignore[misc]
-    """A small object of named parameters, checked when made and when changed.
+    """A small object with named parameters, checked when created and when changed.
 
     It inherits scikit-learn's ``get_params`` / ``set_params`` / ``clone``, so that the parameters of a penalty or
     fidelity are reachable from the estimator that holds it (``penalty__sigma``) and GridSearchCV can vary them.
@@ -18,7 +18,7 @@ class Parameterised(BaseEstimator):  # type: ignore[misc]
     """
 
     def check(self) -> None:
-        """Raise ValueError where a parameter is out of range."""
+        """Raise ValueError if a parameter is out of range."""
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters by name and check them."""
@@ -27,7 +27,7 @@ class Parameterised(BaseEstimator):  # type: ignore[misc]
         return self
 
     def replace(self, **params: Any) -> Self:
-        """A copy with some parameters changed."""
+        """Return a copy with some parameters changed."""
         return type(self)(**{**self.get_params(deep=False), **params})
 
     def __eq__(self, other: object) -> bool:
@@ -38,7 +38,7 @@ class Parameterised(BaseEstimator):  # type: ignore[misc]
 
 
 def by_name(kind: str, name: object, known: dict[str, type[T]], base: type[T]) -> T:
-    """The object a user means: an instance of `base` as it is, or a known name made into one."""
+    """Return an instance of `base`: the object itself, or one made from a known name."""
     if isinstance(name, base):
         return name
     if isinstance(name, str) and name.lower() in known:

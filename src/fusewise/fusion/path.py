@@ -1,4 +1,4 @@
-"""``fusion_path``: the same problem along lam and sigma, each point started from the one before it."""
+"""``fusion_path``: solve a problem along lam and sigma, each point started from the previous one."""
 
 from __future__ import annotations
 
@@ -19,9 +19,7 @@ from fusewise.fusion.problem import Problem
 from fusewise.fusion.setup import Posed, check_lam, pose
 from fusewise.fusion.solution import Solution, conclude, warn_if_unfinished
 from fusewise.kernels.arrays import Array
-from fusewise.observations.entries import Values
-from fusewise.observations.groups import Labels
-from fusewise.pairs.distances import Index
+from fusewise.kernels.types import Index, Labels, Values
 from fusewise.progress import Progress
 
 
@@ -31,7 +29,7 @@ class FusionPath:
 
     Attributes
     ----------
-    solutions : one ``Solution`` per point; fewer than asked for if the path was interrupted.
+    solutions : one ``Solution`` per point; fewer than requested if the path was interrupted.
     """
 
     solutions: tuple[Solution, ...]
@@ -43,7 +41,7 @@ class FusionPath:
 
     @property
     def sigmas(self) -> npt.NDArray[np.float64]:
-        """Scale of the penalty at each point (NaN where it has none)."""
+        """Scale of the penalty at each point (NaN if it has none)."""
         return np.array([getattr(s.penalty, "sigma", None) or np.nan for s in self.solutions])
 
     @property
@@ -87,14 +85,14 @@ def fusion_path(
     n_neighbors: int | str | None = "auto",
     **settings: Any,
 ) -> FusionPath:
-    """Solve a sequence of fusion problems, each started from where the ones before it lead.
+    """Solve a sequence of fusion problems, each started from the solutions of the previous ones.
 
     Parameters
     ----------
     X : as ``fuse``.
-    lams : weights of the fusion term, in the order to follow (rising lams fuse more and more).
-    sigmas : scales of the penalty, in the order to follow; None keeps that of `penalty`. If both lams and sigmas have
-        several values they go together, point by point.
+    lams : strengths of the fusion penalty, in the order of the path (larger values fuse more).
+    sigmas : scales of the penalty, in the order of the path; None keeps that of `penalty`. If both lams and sigmas
+        have several values, they are paired point by point.
     penalty, fidelity, mask, rank, n_neighbors, **settings : as ``fuse``.
 
     Returns
@@ -103,12 +101,12 @@ def fusion_path(
 
     Notes
     -----
-    The way matters: started cold at a large lam, nearly everything merges. So the first lam is itself approached from
-    far below, unless ``continuation=False``. Where lam rises, a point is started from the last one, or from where the
-    last two lead if the objective is lower there; and points that two points of the path in a row found fused are held
-    equal from then on, one node for all of them (``merge=False`` solves for every centre anew). The objective and the
+    The start matters: from scratch at a large lam, nearly everything merges. So the first lam is itself approached
+    from far below, unless ``continuation=False``. Where lam increases, a solution is started from the previous one, or
+    from an extrapolation of the last two if the objective is lower there; and rows that have fused in two successive
+    solutions are represented by one node from then on (``merge=False`` solves for every centre). The objective and the
     relative gradient are then those of the problem with these centres equal: for a penalty that is smooth at zero, such
-    as H1, the centres of a group would else lie a share of about 1/(1 + 2 lam d) of their data apart.
+    as H1, the centres of a group would otherwise differ by a share of about 1/(1 + 2 lam d) of their data.
     """
     how = Settings(**settings)
     schedule = _schedule(lams, sigmas, as_penalty(penalty))
@@ -120,12 +118,12 @@ def fusion_path(
 def _follow(
     posed: Posed, schedule: list[tuple[float, Penalty]], how: Settings, progress: Progress
 ) -> Iterator[Solution]:
-    """The solutions one after the other, until the schedule ends or Ctrl-C."""
+    """Compute the solutions in order, until the schedule ends or Ctrl-C."""
     solver = choose_solver(posed.problem, how.solver)
-    apart = merged = Merged.not_at_all(posed.problem, how.device)
+    apart = merged = Merged.unmerged(posed.problem, how.device)
     start, interrupted = first_centers(posed, merged.working, solver, how)
-    trail: list[tuple[float, Array]] = []  # lams and centres of the points behind, as long as lam rises
-    before: Index | None = None  # the groups of the point before
+    trail: list[tuple[float, Array]] = []  # lams and centres of the previous points, while lam increases
+    before: Index | None = None  # the groups of the previous point
     for k, (lam, scaled) in enumerate(schedule):
         merged = merged.at(lam, scaled)
         ahead = _ahead(merged.working, start, trail)
@@ -146,7 +144,7 @@ def _follow(
 
 
 def _pulls_harder(points: Sequence[tuple[float, Penalty]], problem: Problem) -> bool:
-    """Whether what has fused at one point of the path is sure to stay so at the next."""
+    """Whether rows that have fused at one point of the path are certain to stay fused at the next."""
     if len(points) < 2 or problem.fidelity.constrained:
         return False
     (lam, penalty), (following, scaled) = points
@@ -154,7 +152,7 @@ def _pulls_harder(points: Sequence[tuple[float, Penalty]], problem: Problem) -> 
 
 
 def _ahead(problem: Problem, start: Array, trail: Sequence[tuple[float, Array]]) -> Array:
-    """Where the last two points of the path lead at this lam (on a logarithmic scale), if that is a better start."""
+    """Extrapolate the last two points of the path to this lam (on a logarithmic scale), if that is a better start."""
     if len(trail) < 2 or not problem.lam > trail[-1][0] > trail[-2][0] > 0:
         return start
     (earlier, first), (lam, last) = trail[-2:]
@@ -179,6 +177,6 @@ def _schedule(lams: Any, sigmas: Any, penalty: Penalty) -> list[tuple[float, Pen
     if not scales:
         raise ValueError("sigmas must be a number or a non-empty sequence of numbers")
     if len(lam_list) > 1 and len(scales) > 1 and len(lam_list) != len(scales):
-        raise ValueError(f"lams and sigmas go together: got {len(lam_list)} lams and {len(scales)} sigmas")
+        raise ValueError(f"lams and sigmas must be equally many, got {len(lam_list)} lams and {len(scales)} sigmas")
     length = max(len(lam_list), len(scales))
     return [(float(lam_list[k % len(lam_list)]), scales[k % len(scales)]) for k in range(length)]

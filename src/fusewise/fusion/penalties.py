@@ -1,7 +1,6 @@
-r"""Fusion penalties: what it costs two centres to be a distance t apart.
+r"""Fusion penalties: the cost phi(t) of a distance t between two centres.
 
-Every penalty is concave and non-decreasing **in s = t²**, zero at t = 0. That one property gives everything the
-fusion loop needs. With
+Every penalty is concave and non-decreasing **in s = t²**, and zero at t = 0. The fusion loop needs nothing else. With
 
     weight(t) = phi'(t) / (2 t) = d phi / d s,
 
@@ -11,10 +10,10 @@ weighted sum of squares can only lower the penalty (majorise-minimise).
 **Contract.** ``value`` and ``weight`` take distances t >= 0 of any shape; the weight is real, non-negative,
 non-increasing and finite at t = 0. Penalties with a kink at zero (L1, Lp, MCP, SCAD) are smoothed there: within about
 ``smoothing`` of zero they are replaced by a smooth concave function of s, as each class documents; ``value`` and
-``weight`` are always those of one and the same smoothed function.
+``weight`` always belong to the same smoothed function.
 
-**To add a penalty** write ``value_and_weight(s)`` in squared distances, and put the class into ``PENALTIES``: the
-contract tests find it there. Functions come from ``library(s)``, which is numpy, or torch where s lives on a device.
+**To add a penalty**, write ``value_and_weight(s)`` in squared distances, and add the class to ``PENALTIES``, from
+which the contract tests take it. Functions come from ``library(s)``: numpy, or torch if s is a tensor on a device.
 """
 
 from __future__ import annotations
@@ -27,71 +26,70 @@ import numpy.typing as npt
 
 from fusewise.fusion.parameters import Parameterised, by_name
 from fusewise.kernels.arrays import library
-
-Array = npt.NDArray[np.floating[Any]]
+from fusewise.kernels.types import Real as RealArray
 
 
 class Penalty(Parameterised):
     """phi(t), a function of the distance between two centres."""
 
-    #: Whether phi is bounded, so that far pairs no longer attract each other.
+    #: Whether phi is bounded, so that distant pairs no longer attract each other.
     saturates: ClassVar[bool] = True
     #: Whether ``weight`` exists, so that the penalty can be minimised by reweighting.
     has_weight: ClassVar[bool] = True
 
-    def value_and_weight(self, s: Array) -> tuple[Array, Array]:
-        """Phi and d phi / d s at squared distances s (what the fusion loop calls; both share most of their work)."""
+    def value_and_weight(self, s: RealArray) -> tuple[RealArray, RealArray]:
+        """Phi and d phi / d s at squared distances s (called by the fusion loop; both share most of their work)."""
         raise NotImplementedError
 
-    def value(self, t: npt.ArrayLike) -> Array:
+    def value(self, t: npt.ArrayLike) -> RealArray:
         """phi(t)."""
         return self.value_and_weight(np.square(_distances(t)))[0]
 
-    def weight(self, t: npt.ArrayLike) -> Array:
+    def weight(self, t: npt.ArrayLike) -> RealArray:
         """phi'(t) / (2 t), with its limit at t = 0."""
         return self.value_and_weight(np.square(_distances(t)))[1]
 
     @property
     def reach(self) -> float | None:
-        """Distance beyond which a pair hardly attracts; None where there is none."""
+        """Distance beyond which a pair hardly attracts; None if there is none."""
         return None
 
     @property
     def resolution(self) -> float:
-        """Distance below which the penalty cannot tell two centres apart."""
+        """Distance below which the penalty does not distinguish two centres."""
         raise NotImplementedError
 
 
-def _distances(t: npt.ArrayLike) -> Array:
+def _distances(t: npt.ArrayLike) -> RealArray:
     t = np.asarray(t)
     return t if t.dtype.kind == "f" else t.astype(float)
 
 
-def _soft_modulus(s: Array, smoothing: float) -> tuple[Array, Array]:
-    """s / sqrt(s + smoothing²) and its derivative in s: t = sqrt(s) but for a rounded tip, concave in s."""
+def _soft_modulus(s: RealArray, smoothing: float) -> tuple[RealArray, RealArray]:
+    """s / sqrt(s + smoothing²) and its derivative in s: t = sqrt(s) with a rounded tip, concave in s."""
     root = library(s).sqrt(s + smoothing**2)
     return s / root, (0.5 * s + smoothing**2) / root**3
 
 
 class L0(Penalty):
-    """phi(t) = 0 if t = 0 else 1: the number of unfused pairs. A value only; ``fusewise.exact`` minimises it."""
+    """phi(t) = 0 if t = 0 else 1: counts the pairs that are not fused. It has no weight; use ``fusewise.exact``."""
 
     has_weight = False
 
-    def value(self, t: npt.ArrayLike) -> Array:
+    def value(self, t: npt.ArrayLike) -> RealArray:
         """phi(t)."""
         t = _distances(t)
         return (t > 0).astype(t.dtype)
 
-    def weight(self, t: npt.ArrayLike) -> Array:
-        """Refused: l0 has no quadratic majoriser."""
+    def weight(self, t: npt.ArrayLike) -> RealArray:
+        """Raise TypeError: l0 has no quadratic majoriser."""
         raise TypeError(
             "L0 has no weight, so it cannot be minimised by reweighting: use a penalty that approximates it "
             "(H1, Lp, MCP, ...), or fusewise.exact.solve_l0"
         )
 
-    def value_and_weight(self, s: Array) -> tuple[Array, Array]:
-        """Refused, as ``weight``."""
+    def value_and_weight(self, s: RealArray) -> tuple[RealArray, RealArray]:
+        """Raise TypeError, as ``weight`` does."""
         return self.value(s), self.weight(s)
 
 
@@ -110,13 +108,13 @@ class Lp(Penalty):
         self.check()
 
     def check(self) -> None:
-        """0 < p < 1, smoothing > 0."""
+        """Check that 0 < p < 1 and smoothing > 0."""
         if not 0 < self.p < 1:
             raise ValueError(f"Lp needs 0 < p < 1, got p={self.p!r} (for p = 1 use L1, for p = 0 L0)")
         _check_positive("smoothing", self.smoothing)
 
-    def value_and_weight(self, s: Array) -> tuple[Array, Array]:
-        """See the class."""
+    def value_and_weight(self, s: RealArray) -> tuple[RealArray, RealArray]:
+        """Phi and d phi / d s, as defined in the class docstring."""
         return _smooth_power(s, self.p, self.smoothing)
 
     @property
@@ -135,11 +133,11 @@ class L1(Penalty):
         self.check()
 
     def check(self) -> None:
-        """Smoothing > 0."""
+        """Check that smoothing > 0."""
         _check_positive("smoothing", self.smoothing)
 
-    def value_and_weight(self, s: Array) -> tuple[Array, Array]:
-        """See the class."""
+    def value_and_weight(self, s: RealArray) -> tuple[RealArray, RealArray]:
+        """Phi and d phi / d s, as defined in the class docstring."""
         return _smooth_power(s, 1.0, self.smoothing)
 
     @property
@@ -148,7 +146,7 @@ class L1(Penalty):
         return self.smoothing
 
 
-def _smooth_power(s: Array, p: float, smoothing: float) -> tuple[Array, Array]:
+def _smooth_power(s: RealArray, p: float, smoothing: float) -> tuple[RealArray, RealArray]:
     """s (s + a)^(p/2 - 1) with a = smoothing², and its derivative (s + a)^(p/2 - 2) (s p/2 + a)."""
     shifted = s + smoothing**2
     ratio = shifted ** (p / 2 - 1)
@@ -158,7 +156,7 @@ def _smooth_power(s: Array, p: float, smoothing: float) -> tuple[Array, Array]:
 class _Saturating(Penalty):
     """A penalty that rises from 0 to 1 over the scale sigma, and tends to l0 as sigma -> 0.
 
-    ``sigma=None`` lets the estimator choose the scale from the data; by itself such a penalty has unit scale.
+    With ``sigma=None`` the estimator chooses the scale from the data; on its own such a penalty has unit scale.
     """
 
     def __init__(self, sigma: float | None = None):
@@ -166,13 +164,13 @@ class _Saturating(Penalty):
         self.check()
 
     def check(self) -> None:
-        """Sigma > 0 where given."""
+        """Check that sigma > 0, if given."""
         if self.sigma is not None:
             _check_positive("sigma", self.sigma)
 
     @property
     def scale(self) -> float:
-        """Sigma, or 1 where none is set."""
+        """Sigma, or 1 if it is not set."""
         return 1.0 if self.sigma is None else float(self.sigma)
 
     @property
@@ -182,26 +180,26 @@ class _Saturating(Penalty):
 
     @property
     def resolution(self) -> float:
-        """A hundredth of sigma: far inside the dip at zero."""
+        """A hundredth of sigma: well within the dip at zero."""
         return 0.01 * self.scale
 
 
 class H1(_Saturating):
     """phi(t) = 1 - exp(-t² / (2 sigma²)), weight(t) = exp(-t² / (2 sigma²)) / (2 sigma²)."""
 
-    def value_and_weight(self, s: Array) -> tuple[Array, Array]:
-        """See the class."""
+    def value_and_weight(self, s: RealArray) -> tuple[RealArray, RealArray]:
+        """Phi and d phi / d s, as defined in the class docstring."""
         rate = 0.5 / self.scale**2
         decay = library(s).exp(s * -rate)
-        decay = decay * (decay > library(s).finfo(decay.dtype).tiny ** 0.3)  # less holds nothing, and overflows
+        decay = decay * (decay > library(s).finfo(decay.dtype).tiny ** 0.3)  # less has no effect, and overflows
         return 1 - decay, rate * decay
 
 
 class GemanMcClure(_Saturating):
     """phi(t) = t² / (t² + sigma²), weight(t) = sigma² / (t² + sigma²)²."""
 
-    def value_and_weight(self, s: Array) -> tuple[Array, Array]:
-        """See the class."""
+    def value_and_weight(self, s: RealArray) -> tuple[RealArray, RealArray]:
+        """Phi and d phi / d s, as defined in the class docstring."""
         total = s + self.scale**2
         return s / total, self.scale**2 / total**2
 
@@ -209,8 +207,8 @@ class GemanMcClure(_Saturating):
 class TruncatedL2(_Saturating):
     """phi(t) = min(t² / sigma², 1); the weight is 1/sigma² within sigma and 0 beyond."""
 
-    def value_and_weight(self, s: Array) -> tuple[Array, Array]:
-        """See the class."""
+    def value_and_weight(self, s: RealArray) -> tuple[RealArray, RealArray]:
+        """Phi and d phi / d s, as defined in the class docstring."""
         inside = s < self.scale**2
         return library(s).where(inside, s / self.scale**2, 1.0), library(s).where(inside, s * 0 + self.scale**-2, 0.0)
 
@@ -226,12 +224,12 @@ class MCP(_Saturating):
         super().__init__(sigma)
 
     def check(self) -> None:
-        """Sigma > 0 where given, smoothing > 0."""
+        """Check that sigma > 0, if given, and smoothing > 0."""
         super().check()
         _check_positive("smoothing", self.smoothing)
 
-    def value_and_weight(self, s: Array) -> tuple[Array, Array]:
-        """See the class."""
+    def value_and_weight(self, s: RealArray) -> tuple[RealArray, RealArray]:
+        """Phi and d phi / d s, as defined in the class docstring."""
         t, slope = _soft_modulus(s / self.scale**2, self.smoothing)
         short = library(t).clip(1 - t, 0, None)
         return 1 - short**2, 2 * short * slope / self.scale**2
@@ -250,14 +248,14 @@ class SCAD(_Saturating):
         super().__init__(sigma)
 
     def check(self) -> None:
-        """Sigma > 0 where given, a > 2, smoothing > 0."""
+        """Check that sigma > 0, if given, a > 2 and smoothing > 0."""
         super().check()
         if not self.a > 2:
             raise ValueError(f"SCAD needs a > 2, got a={self.a!r}")
         _check_positive("smoothing", self.smoothing)
 
-    def value_and_weight(self, s: Array) -> tuple[Array, Array]:
-        """See the class."""
+    def value_and_weight(self, s: RealArray) -> tuple[RealArray, RealArray]:
+        """Phi and d phi / d s, as defined in the class docstring."""
         a, unit = self.a, (self.a / self.scale) ** 2
         t, slope = _soft_modulus(s * unit, self.smoothing)
         parabola = (2 * a * t - t * t - 1) / (2 * (a - 1))
@@ -285,5 +283,5 @@ PENALTIES: dict[str, type[Penalty]] = {
 
 
 def as_penalty(penalty: str | Penalty) -> Penalty:
-    """A penalty from its name, or as it is."""
+    """Return the penalty with this name, or the object itself."""
     return by_name("penalty", penalty, PENALTIES, Penalty)

@@ -1,4 +1,4 @@
-"""From a problem in NumPy's arrays to the same one in tensors on a device."""
+"""Moving a problem from NumPy arrays to tensors on a device."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from fusewise.pairs.device_neighbors import DeviceNeighborPairs
 
 
 def place(problem: Problem, device: str) -> Problem:
-    """The same problem with its arrays on a device ("cpu": as it is). The loop is the same; see ``torch_device``."""
+    """Return the problem with its arrays on a device ("cpu": unchanged); see ``torch_device``."""
     there = torch_device(device)
     if there is None:
         return problem
     if problem.fidelity.constrained:
         raise ValueError(
-            f"device={device!r} fuses with the quadratic fidelity; {type(problem.fidelity).__name__} needs device='cpu'"
+            f"device={device!r} supports only the quadratic fidelity: use {type(problem.fidelity).__name__} on 'cpu'"
         )
     if np.iscomplexobj(problem.observations.target):
-        raise ValueError(f"device={device!r} fuses real tables; a complex one needs device='cpu'")
+        raise ValueError(f"device={device!r} supports only real tables: use device='cpu' for complex ones")
     members = None if problem.members is None else _tensor(problem.members, there)
     observations = _place_observations(problem.observations, there)
     pairs = _place_pairs(problem.pairs, there, observations.target.dtype)
@@ -64,7 +64,7 @@ def _tensor(array: Any, device: Any) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class DeviceQuadratics:
-    """||A_i u - b_i||² = u' G_i u - 2 u' h_i + e_i, as ``Quadratics``, in tensors.
+    """||A_i u - b_i||² = u' G_i u - 2 u' h_i + e_i: ``Quadratics`` in tensors.
 
     Attributes
     ----------
@@ -86,7 +86,7 @@ class DeviceQuadratics:
 
     @cached_property
     def centred(self) -> Array:
-        """h_i - G_i mean, the mean being (sum_i G_i)^+ sum_i h_i."""
+        """h_i - G_i mean, with mean = (sum_i G_i)^+ sum_i h_i."""
         import torch
 
         mean = torch.linalg.pinv(self.gram.sum(0), hermitian=True) @ self.target.sum(0)
@@ -105,7 +105,7 @@ class DeviceQuadratics:
         return anchors + self.preconditioner(pull)(self.target - self.normal(anchors))
 
     def confine(self, centers: Array) -> Array:
-        """Centres as they are: no range is known to hold them."""
+        """Return the centres unchanged: there is no known range to project onto."""
         return centers
 
     def preconditioner(self, pull: Array) -> Callable[[Array], Array]:

@@ -11,23 +11,23 @@ import numpy as np
 from scipy import sparse
 
 from fusewise.kernels.arrays import Array, library, total
+from fusewise.kernels.types import Index, Values
 from fusewise.observations import Entries
-from fusewise.observations.entries import Values
-from fusewise.pairs.distances import Index, real_view
+from fusewise.pairs.distances import real_view
 
 
 @dataclass(frozen=True, eq=False)
 class PooledEntries:
-    """sum_i ||S_i (u - x_i)||² over the points i of a group = sum_p n_p |u_p - m_p|² + what lies within the group.
+    """sum_i ||S_i (u - x_i)||² over the points i of a group = sum_p n_p |u_p - m_p|² + squares within the group.
 
-    n_p of them saw feature p, with mean m_p. Nothing but means and counts is kept, so a group of a thousand points
-    costs as much as a point. Arrays are NumPy's, or (real ones) tensors on a device.
+    n_p points of the group have feature p observed, with mean m_p. Only means and counts are kept, so a group of a
+    thousand points costs as much as one point. Arrays are NumPy arrays, or (if real) tensors on a device.
 
     Attributes
     ----------
     counts, means : N x P, the n_p and m_p of each group (m_p = 0 where n_p = 0).
     within : sum of squares about the means, over all groups.
-    low, high : least and largest entry of each column (real and imaginary parts apart).
+    low, high : smallest and largest entry of each column (real and imaginary parts apart).
     """
 
     counts: Array
@@ -40,7 +40,7 @@ class PooledEntries:
 
     @classmethod
     def of(cls, entries: Entries) -> PooledEntries:
-        """Every row a group of its own."""
+        """Return every row as a group of its own."""
         return cls(entries.seen, entries.values, 0.0, *entries._range)
 
     @property
@@ -51,7 +51,7 @@ class PooledEntries:
 
     @cached_property
     def is_complete(self) -> bool:
-        """Whether every point saw every feature, so that A'A of a group is a multiple of the identity."""
+        """Whether every feature of every point is observed, so that A'A of a group is a multiple of the identity."""
         return bool((self.counts == self.counts[:, :1]).all())
 
     @cached_property
@@ -66,7 +66,7 @@ class PooledEntries:
         return self.counts * (self.means - self.target.sum(0) / (seen + (seen <= 0)))
 
     def merge(self, groups: Index, n_groups: int) -> PooledEntries:
-        """Groups of groups."""
+        """Merge groups into larger groups."""
         counts, sums = sum_by(groups, n_groups, self.counts), sum_by(groups, n_groups, self.target)
         means: Values = (sums / np.maximum(counts, 1)).astype(self.means.dtype)
         scatter = np.sum(self.counts * np.square(np.abs(self.means - means[groups])), dtype=float)
@@ -82,12 +82,12 @@ class PooledEntries:
 
     def solve(self, anchors: Array, pull: Array) -> Array:
         """argmin_u ||A_i u - b_i||² + t_i ||u - v_i||²: a weighted mean of entries and anchor."""
-        # The anchor moved towards the mean, so that it stays where neither entries nor a pull say anything.
+        # Written as a step from the anchor, so that the anchor is kept where there are neither entries nor a pull.
         weight = self.counts + pull[:, None]
         return anchors + self.counts / (weight + (weight <= 0)) * (self.means - anchors)
 
     def confine(self, centers: Array) -> Array:
-        """Centres clipped to the range of the entries of each column: see ``Entries.confine``."""
+        """Clip the centres to the range of the entries of each column: see ``Entries.confine``."""
         if not isinstance(centers, np.ndarray):
             return library(centers).clip(centers, self.low, self.high)
         return np.clip(real_view(centers), self.low, self.high).view(centers.dtype)
@@ -100,7 +100,7 @@ class PooledEntries:
 
 
 def sum_by(groups: Index, n_groups: int, rows: Values) -> Values:
-    """Rows summed group by group."""
+    """Sum the rows of each group."""
     n = len(groups)
     which: Any = sparse.csr_matrix((np.ones(n, rows.real.dtype), (groups, np.arange(n))), shape=(n_groups, n))
     return np.asarray(which @ rows)

@@ -1,4 +1,4 @@
-"""One fusion problem: the objective, its gradient, and how far a point is from stationary."""
+"""One fusion problem: the objective, its gradient, and the distance from stationarity."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from fusewise.pairs import Pairs, Weighted
 class Problem:
     """minimise  sum_i f_i(u_i)  +  lam sum_i sum_j c_ij phi(||u_i - u_j||)   (ordered pairs).
 
-    For a constraint f, lam only scales the objective. Arrays are NumPy's, or tensors on a device.
+    For a constraint f, lam only scales the objective. Arrays are NumPy arrays, or tensors on a device.
 
     Attributes
     ----------
     observations, pairs, penalty, fidelity, lam : as in the formula.
-    members : how many points each centre stands for, where fused ones have been merged; None: one each.
-    data_size : what gradients are measured in (see ``stationarity``); None: taken from the observations.
+    members : number of points each centre represents, if fused ones have been merged; None: one each.
+    data_size : unit of gradients (see ``stationarity``); None: taken from the observations.
     """
 
     observations: Observations
@@ -34,7 +34,7 @@ class Problem:
     data_size: float | None = None
 
     def at(self, lam: float, penalty: Penalty) -> Problem:
-        """The same data at another point of the path."""
+        """Return the same data at another point of the path."""
         return replace(self, lam=lam, penalty=penalty, data_size=self.unit)
 
     @cached_property
@@ -47,7 +47,7 @@ class Problem:
         return self.pairs.weigh(centers, self.penalty)
 
     def objective(self, centers: Array, weighted: Weighted) -> float:
-        """The objective at centres whose pairs have been weighed."""
+        """The objective, given the weights of the pairs at these centres."""
         return self.fidelity.value(self.observations, centers) + self.lam * weighted.energy
 
     def pair_gradient(self, centers: Array, weighted: Weighted) -> Array:
@@ -55,14 +55,14 @@ class Problem:
         return 4 * self.lam * weighted.laplacian(centers)
 
     def pull(self, degree: Array) -> Array:
-        """2 lam d_i: how strongly its pairs pull a point, in units of how strongly its data hold it."""
+        """2 lam d_i: the pull of its pairs on a point, relative to that of its data."""
         return 2 * self.lam * (degree if self.members is None else degree / self.members)
 
     def stationarity(self, centers: Array, weighted: Weighted) -> float:
-        """Relative size of the gradient, or of its projection where a constraint holds.
+        """Relative size of the gradient, or of its projection under a constraint.
 
-        For the quadratic fidelity: ||grad|| / ||2 S(X - mean)||, the denominator being the gradient of the fidelity at
-        the one-cluster solution; the gradient of a merged centre is shared out among its members. For a constraint: the
+        For the quadratic fidelity: ||grad|| / ||2 S(X - mean)||, where the denominator is the gradient of the fidelity
+        at the one-cluster solution; the gradient of a merged centre is divided among its members. For a constraint: the
         KKT residual ||T (U - prox(U - grad/T))|| with T = 8 lam d, over ||4 lam d S(X - mean)||, the pull towards the
         mean under the current weights.
         """
@@ -78,9 +78,9 @@ class Problem:
         return _ratio(norm(pull * (centers - feasible)), norm(0.5 * pull * self.observations.centred))
 
     def rounding(self, centers: Array, weighted: Weighted, objective: float) -> float:
-        """How much of a rise of the objective rounding can explain.
+        """Largest rise of the objective that rounding can explain.
 
-        A squared distance is known to about eps (|u_i|² + |u_j|²), and the objective feels it with weight lam w_ij.
+        A squared distance is accurate to about eps (|u_i|² + |u_j|²), and enters the objective with weight lam w_ij.
         """
         norms = (abs(centers - centers.mean(0)) ** 2).sum(1)
         felt = 4 * self.lam * float((weighted.degree * norms).sum())

@@ -1,4 +1,4 @@
-"""The paper's path with what was left open chosen by simple rules: sigma, the lams, and the point to take."""
+"""Simple rules for what the paper leaves open: sigma, the values of lam, and the point of the path to select."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from scipy.cluster.hierarchy import fcluster, linkage
 
 from fusewise.fusion.path import FusionPath
 from fusewise.fusion.setup import nearest_distances
+from fusewise.kernels.types import Labels, Real
 from fusewise.observations import Entries
-from fusewise.observations.entries import Real
-from fusewise.observations.groups import Labels, group_means, number_by_size
+from fusewise.observations.groups import group_means, number_by_size
 from fusewise.pairs.distances import real_view
 
-#: lam is followed over so many doublings, from where it has no effect.
+#: Number of times lam is doubled, starting from a value without effect.
 DOUBLINGS = 24
 
 
@@ -24,14 +24,14 @@ def choose_sigma(entries: Entries) -> float:
 
 
 def lam_schedule(first: float) -> Real:
-    """lam doubled again and again from `first`."""
+    """Values of lam, repeatedly doubled from `first`."""
     return first * 2.0 ** np.arange(DOUBLINGS)
 
 
 def longest_plateau(path: FusionPath) -> int:
-    """The point of the path whose partition persists over the most points; the last one of them.
+    """Point of the path whose partition persists over the most points; the last of them.
 
-    Partitions into one group or without any are not candidates, unless there is nothing else.
+    Partitions with one group or none are not candidates, unless there are no others.
     """
     best, best_length, length = len(path) - 1, 0, 0
     for k, labels in enumerate(path.labels):
@@ -43,9 +43,9 @@ def longest_plateau(path: FusionPath) -> int:
 
 
 def cut_to(path: FusionPath, n_clusters: int) -> tuple[int, Labels]:
-    """The point with the fewest groups of at least `n_clusters`, and its groups joined until so many are left.
+    """Point with the fewest groups of at least `n_clusters`, and its groups joined until `n_clusters` are left.
 
-    Outliers count as groups of their own there: they are the first to be joined.
+    Each outlier counts as a group, so outliers are the first to be joined.
     """
     k = max((i for i, labels in enumerate(path.labels) if _n_groups(labels) >= n_clusters), default=0)
     seen = path[k].observations.row_counts > 0
@@ -61,5 +61,5 @@ def cut_to(path: FusionPath, n_clusters: int) -> tuple[int, Labels]:
 
 
 def _n_groups(labels: Labels) -> int:
-    """Groups, each outlier counted as one."""
+    """Number of groups, each outlier counted as one."""
     return int(labels.max(initial=-1)) + 1 + int(np.count_nonzero(labels < 0))

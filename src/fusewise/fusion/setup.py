@@ -1,4 +1,4 @@
-"""From a table to a problem: read it, set aside rows with nothing observed, choose what was left open."""
+"""From a table to a problem: read it, set aside rows without observed entries, choose unset parameters."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ from fusewise.fusion.penalties import Penalty, as_penalty
 from fusewise.fusion.problem import Problem
 from fusewise.kernels.devices import torch_device
 from fusewise.kernels.memory import available_memory, in_words
+from fusewise.kernels.types import Mask, Real, Values
 from fusewise.observations import Entries, Observations, Quadratics, as_entries, warn_of_blanks
-from fusewise.observations.entries import Mask, Real, Values
 from fusewise.pairs import CompletePairs, NeighborPairs, Pairs, nearest_expected, partial_squared_distances
 from fusewise.pairs.distances import row_blocks
 from fusewise.subspace import Subspace, choose_rank, coordinates, fit_subspace, information, reconstruct
 
-#: Neighbours of each point where all pairs do not fit.
+#: Neighbours of each point if all pairs do not fit in memory.
 NEIGHBORS = 15
 
 
 @dataclass(frozen=True, eq=False)
 class Posed:
-    """A problem on the rows with something observed, and the way back to the table it came from.
+    """A problem on the rows with observed entries, and the mapping back to the table.
 
     Attributes
     ----------
     table : all rows.
-    blank : True for rows with nothing observed.
+    blank : True for rows without observed entries.
     entries : the other rows.
-    subspace : where the centres live, or None for the ambient space.
+    subspace : the subspace of the centres, or None for the ambient space.
     problem : the problem, on `entries`, in the coordinates of `subspace`.
     """
 
@@ -45,13 +45,13 @@ class Posed:
     problem: Problem
 
     def coordinates(self, rows: Values) -> Values:
-        """Whole rows in the coordinates of the problem: Q' (x - mean)."""
+        """Complete rows in the coordinates of the problem: Q' (x - mean)."""
         if self.subspace is None:
             return rows
         return np.asarray((rows - self.subspace.mean) @ self.subspace.basis.conj())
 
     def whole(self, centers: Values) -> Values:
-        """Centres in the ambient space for all rows; a row with nothing observed gets the mean of the others."""
+        """Centres in the ambient space for all rows; a row without observed entries gets the mean of the others."""
         if self.subspace is not None:
             centers = reconstruct(self.subspace, centers).astype(self.table.values.dtype)
         if not self.blank.any():
@@ -72,17 +72,17 @@ def pose(
     n_neighbors: int | str | None,
     device: str = "cpu",
 ) -> Posed:
-    """Read a table and state the fusion problem on it."""
+    """Read a table and set up the fusion problem on it."""
     table = as_entries(X, mask)
     penalty, fidelity = as_penalty(penalty), as_fidelity(fidelity)
     if not penalty.has_weight:
-        penalty.weight(0.0)  # raises, saying what to use instead
+        penalty.weight(0.0)  # raises if the penalty has none, and names alternatives
     check_lam(lam)
     blank = table.row_counts == 0
     warn_of_blanks(table)
     if len(blank) - blank.sum() < 2:
         raise ValueError(
-            f"only {len(blank) - blank.sum()} of {len(blank)} rows have an observed entry: nothing to fuse"
+            f"observed entries in only {len(blank) - blank.sum()} of {len(blank)} rows: at least 2 rows are needed"
         )
     entries = table
     if blank.any():
@@ -90,7 +90,7 @@ def pose(
         entries, fidelity = table.take(kept), fidelity.take(table, kept)
     fidelity = fidelity.resolve(entries, lambda: noise_level(entries))
     if rank is not None and fidelity.constrained:
-        raise ValueError(f"{type(fidelity).__name__} confines a centre to the observed entries: it needs rank=None")
+        raise ValueError(f"{type(fidelity).__name__} constrains the observed entries: use it with rank=None")
     subspace = None if rank is None else _fit(entries, rank)
     observations: Observations = entries if subspace is None else through(subspace, entries)
     pairs = choose_pairs(entries, subspace, n_neighbors, device)
@@ -98,7 +98,7 @@ def pose(
 
 
 def choose_pairs(entries: Entries, subspace: Subspace | None, n_neighbors: int | str | None, device: str) -> Pairs:
-    """All pairs, or a graph of nearest neighbours; what would not fit into memory is refused before it is tried."""
+    """Choose all pairs, or a graph of nearest neighbours; raise MemoryError before allocating what does not fit."""
     n = entries.shape[0]
     if isinstance(n_neighbors, str):
         if n_neighbors != "auto":
@@ -108,7 +108,7 @@ def choose_pairs(entries: Entries, subspace: Subspace | None, n_neighbors: int |
             warnings.warn(f"{shortage}: fusing along the {NEIGHBORS} nearest neighbours instead", stacklevel=4)
         n_neighbors = NEIGHBORS if shortage else None
     elif n_neighbors is None and (shortage := lacking_memory(entries, device)):
-        raise MemoryError(f"{shortage}: give n_neighbors={NEIGHBORS}, say, to fuse along a graph")
+        raise MemoryError(f"{shortage}: set n_neighbors (for example n_neighbors={NEIGHBORS}) to fuse along a graph")
     if n_neighbors is None:
         return CompletePairs(n)
     if subspace is None or np.iscomplexobj(entries.values) or n_neighbors < 1:
@@ -117,17 +117,17 @@ def choose_pairs(entries: Entries, subspace: Subspace | None, n_neighbors: int |
 
 
 def lacking_memory(entries: Entries, device: str = "cpu") -> str:
-    """What the weights of all pairs need and what there is, in words, where that is not enough; otherwise nothing.
+    """Describe the memory needed for the weights of all pairs if it is not available; otherwise an empty string.
 
-    Two arrays of weights live at a time (before and after a move), and for complete rows a factor. A device needs none:
-    it computes weights anew where they do not fit.
+    Two arrays of weights are needed at a time (before and after a step), and for complete rows a Cholesky factor. A
+    device needs none of them: it recomputes weights that do not fit.
     """
     n = entries.shape[0]
     needed = (3 if entries.is_complete else 2) * n * n * entries.values.real.itemsize
     available = available_memory()
     if torch_device(device) is not None or needed <= available:
         return ""
-    return f"all pairs of {n} rows take {in_words(needed)} of memory, and {in_words(available)} are available"
+    return f"all pairs of {n} rows need {in_words(needed)} of memory, but {in_words(available)} are available"
 
 
 def _fit(entries: Entries, rank: int) -> Subspace:
@@ -139,7 +139,7 @@ def _fit(entries: Entries, rank: int) -> Subspace:
 
 
 def through(subspace: Subspace, entries: Entries) -> Quadratics:
-    """Entries seen through a subspace: ||S_i (mean + Q v - x_i)||² as quadratics in the coordinates v."""
+    """Entries in the coordinates v of a subspace: ||S_i (mean + Q v - x_i)||² as quadratics in v."""
     precision, vector = information(subspace, entries)
     deviations = np.where(entries.mask, entries.values - subspace.mean, 0)
     energy = np.square(np.abs(deviations)).sum(axis=1)
@@ -147,17 +147,17 @@ def through(subspace: Subspace, entries: Entries) -> Quadratics:
 
 
 def check_lam(lam: Any) -> None:
-    """lam must be a non-negative finite number."""
+    """Check that lam is a non-negative finite number."""
     if not (isinstance(lam, RealNumber) and 0 <= float(lam) < np.inf):
         raise ValueError(f"lam must be a non-negative finite number, got {lam!r}")
 
 
 def noise_level(entries: Entries) -> float:
-    """Standard deviation of the noise: what a low-rank fit leaves of the entries.
+    """Standard deviation of the noise: the residual of a low-rank fit.
 
-    K centres lie in a subspace of K - 1 dimensions, so what sticks out of the best-predicting subspace is noise. With
-    too few features for a subspace, nearest neighbours stand in: two points of one cluster differ by noise alone, so
-    their squared distance is about 2 P s² (a little less, for the nearest of many).
+    K centres lie in a subspace of K - 1 dimensions, so the deviation from the best-predicting subspace is noise. With
+    too few features for a subspace, nearest neighbours are used instead: two points of one cluster differ by noise
+    alone, so their squared distance is about 2 P s² (a little less for the nearest of many).
     """
     p = entries.shape[1]
     if p < 4:
@@ -168,7 +168,7 @@ def noise_level(entries: Entries) -> float:
 
 
 def nearest_distances(entries: Entries) -> Real:
-    """Partial distance of each point to its nearest neighbour, for the points that have any."""
+    """Partial distance of each point to its nearest neighbour, for the points that have one."""
     n = entries.shape[0]
     nearest = np.empty(n)
     for rows in row_blocks(n, n):

@@ -1,4 +1,4 @@
-"""What a fusion problem's solution holds."""
+"""The solution of a fusion problem."""
 
 from __future__ import annotations
 
@@ -15,26 +15,25 @@ from fusewise.fusion.merging import Merged
 from fusewise.fusion.penalties import Penalty
 from fusewise.fusion.setup import Posed
 from fusewise.kernels.arrays import to_host
+from fusewise.kernels.types import Index, Labels, Values
 from fusewise.kernels.words import counted
 from fusewise.observations import Entries
-from fusewise.observations.entries import Values
-from fusewise.observations.groups import Labels, number_by_size
-from fusewise.pairs.distances import Index
+from fusewise.observations.groups import number_by_size
 
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """Fused centres and what is known of them.
+    """Fused centres, their labels, and how the optimisation ended.
 
     Attributes
     ----------
-    centers : N x P, the u_i. A row with nothing observed gets the mean of the others.
-    labels : group of each point, largest first; -1 for outliers and for rows with nothing observed.
+    centers : N x P, the u_i. A row without observed entries gets the mean of the others.
+    labels : group of each point, largest first; -1 for outliers and for rows without observed entries.
     lam, penalty, fidelity : the problem that was solved.
     history : the objective at the start and after each iteration; it never rises.
     observations : the table, as it was read.
     stationarity : relative gradient, or KKT residual, at the end.
-    status : "converged", "stalled" (nothing left to gain, short of the tolerance), "max_iter" or "interrupted".
+    status : "converged", "stalled" (no further decrease, above the tolerance), "max_iter" or "interrupted".
     """
 
     centers: Values = field(repr=False)
@@ -48,7 +47,7 @@ class Solution:
     observations: Entries = field(repr=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "status", Status(self.status))  # a saved one is a word
+        object.__setattr__(self, "status", Status(self.status))  # saved as a string
 
     @property
     def objective(self) -> float:
@@ -57,12 +56,12 @@ class Solution:
 
     @property
     def n_iter(self) -> int:
-        """Iterations made."""
+        """Number of iterations."""
         return len(self.history) - 1
 
     @property
     def converged(self) -> bool:
-        """Whether the iterations ended because nothing was left to gain."""
+        """Whether the iterations converged."""
         return self.status == Status.CONVERGED
 
     @property
@@ -71,7 +70,7 @@ class Solution:
         return int(self.labels.max(initial=-1)) + 1
 
     def certificate(self, epsilon: float | None = None, *, time_limit: float = 10.0) -> Certificate:
-        """How near these labels come to the optimum of the paper's constrained l0 problem.
+        """Certify how close these labels are to the optimum of the paper's constrained l0 problem.
 
         Parameters
         ----------
@@ -80,12 +79,12 @@ class Solution:
         """
         width = getattr(self.fidelity, "epsilon", None) if epsilon is None else epsilon
         if width is None:
-            raise ValueError("give epsilon: the l0 problem confines each point to a box, and this fidelity has none")
+            raise ValueError("set epsilon, the width of the boxes of the l0 problem: this fidelity has no box")
         return certify(self.observations.fill(np.nan), self.labels, float(width), time_limit=time_limit)
 
 
 def conclude(posed: Posed, merged: Merged, descent: Descent, groups: Index, min_cluster_size: int) -> Solution:
-    """What a descent on the nodes of `merged` means for all rows of the table; `groups` are those of the points."""
+    """Build the solution for all rows of the table from a descent on `merged` and the `groups` of the points."""
     labels = np.full(len(posed.blank), -1, dtype=np.intp)
     labels[~posed.blank] = number_by_size(groups, min_cluster_size)
     return Solution(
@@ -102,7 +101,7 @@ def conclude(posed: Posed, merged: Merged, descent: Descent, groups: Index, min_
 
 
 def warn_if_unfinished(descent: Descent, tol: float) -> None:
-    """Warn where a descent has not converged, and say what to do about it."""
+    """Warn if a descent has not converged, with advice."""
     if descent.status == Status.CONVERGED:
         return
     how = {Status.MAX_ITER: "not converged"}.get(descent.status, descent.status.value)

@@ -1,4 +1,4 @@
-"""Where the loop starts. The problem is not convex, so this matters."""
+"""Starting centres of the loop, which matter because the problem is not convex."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ Init = str | npt.NDArray[Any]
 
 
 def start(posed: Posed, problem: Problem, init: Init, *, solver: str, min_overlap: int) -> Array:
-    """Starting centres, in the coordinates of the problem and where its arrays live.
+    """Starting centres, in the coordinates of the problem and on its device.
 
     ``"partial"``   weights from partial distances, then the minimum of the majoriser they give;
-    ``"zero"``      u_i = S_i x_i, holes filled with zero;
-    ``"mean"``      holes filled with the mean of the observed entries of the column;
-    ``"subspace"``  the likeliest coordinates of each row (needs a rank);
-    an array        as it is (moved into the constraint if there is one).
+    ``"zero"``      u_i = S_i x_i, missing values set to zero;
+    ``"mean"``      missing values set to the mean of the observed entries of the column;
+    ``"subspace"``  the most likely coordinates of each row (needs a rank);
+    an array        used unchanged (projected onto the constraint if there is one).
     """
     if not isinstance(init, str):
         return _from_array(posed, problem, np.asarray(init))
@@ -34,24 +34,24 @@ def start(posed: Posed, problem: Problem, init: Init, *, solver: str, min_overla
     entries = posed.entries
     if init == "subspace":
         if posed.subspace is None:
-            raise ValueError("init='subspace' starts from coordinates in a subspace: give a rank")
+            raise ValueError("init='subspace' needs a subspace: set rank")
         places = coordinates(posed.subspace, entries)[0]
         return beside(places, problem.observations.target)
     filled = posed.coordinates(entries.fill(0 if init == "zero" else entries.column_means))
     centers = beside(filled, problem.observations.target)
     if init == "partial":
         weighted = problem.pairs.weigh_partial(entries, problem.penalty, min_overlap)
-        # The first weights come from no centres, so the majoriser is to be minimised, not merely lowered.
+        # The first weights do not come from centres, so the majoriser is minimised, not merely lowered.
         centers = lower_majoriser(problem, weighted, centers, solver, effort=5)
     return centers
 
 
 def _from_array(posed: Posed, problem: Problem, init: npt.NDArray[Any]) -> Array:
-    """Centres given for all rows of the table."""
+    """Starting centres from an array with one row for each row of the table."""
     if init.shape != posed.table.shape:
         raise ValueError(f"init has shape {init.shape}, but the table has shape {posed.table.shape}")
     if not np.isfinite(init).all():
-        raise ValueError("init must be finite: one whole centre for every point")
+        raise ValueError("init must be finite: one complete centre for every row")
     centers = posed.coordinates(init[~posed.blank].astype(np.result_type(posed.table.values.dtype, init.dtype)))
     if problem.fidelity.constrained:
         centers = problem.fidelity.prox(problem.observations, centers, np.ones(len(centers)))

@@ -1,7 +1,7 @@
 """Steps that lower the majoriser  sum_i f_i(u_i) + lam sum_ij w_ij ||u_i - u_j||²  with the weights held fixed.
 
-``average`` is the one step that serves every fidelity. ``solve_quadratic`` minimises the majoriser outright where
-f is quadratic; it does in one call what averaging does in hundreds.
+``average`` works for every fidelity. ``solve_quadratic`` minimises the majoriser directly if f is quadratic; one call
+replaces hundreds of averaging steps.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from scipy.linalg import cho_factor, cho_solve
 from fusewise.fusion.problem import Problem
 from fusewise.kernels.arrays import Array
 from fusewise.kernels.krylov import conjugate_gradients, shrunk_by
-from fusewise.observations.entries import Values
+from fusewise.kernels.types import Values
 from fusewise.pairs import DenseWeights, Weighted
 
 
@@ -21,10 +21,10 @@ def average(problem: Problem, weighted: Weighted, centers: Array, n_steps: int =
 
     As L <= 2D, the pair term lies below 4 lam sum_i d_i ||u_i - ubar_i||² plus a constant, with equality at the
     current centres, so a step never raises the majoriser. Several steps are accelerated by Nesterov's momentum, which
-    gives up that monotony for speed: the caller checks the outcome.
+    gives up this monotonicity for speed: the caller checks the result.
     """
     pull = 4 * problem.lam * weighted.degree
-    # u_i - L u_i / d_i is the mean over the pairs, and u_i itself for a point that has none.
+    # u_i - L u_i / d_i is the mean over the pairs, and u_i itself for a point without pairs.
     share = (0.5 / (weighted.degree + (weighted.degree <= 0)))[:, None]
     momentum, ahead = 1.0, centers
     for _ in range(n_steps):
@@ -42,8 +42,8 @@ def solve_quadratic(
     """Solve (A'A + 2 lam L) U = A'b, the majoriser's minimum for the quadratic fidelity.
 
     Complete rows share one Cholesky factor of I + 2 lam L. Otherwise preconditioned conjugate gradients run from the
-    current centres until the residual has shrunk by `shrink`: every step lowers the majoriser, so stopping early keeps
-    descent, and where nothing was observed (a feature no neighbour has) the centres stay as they are.
+    current centres until the residual has shrunk by `shrink`: every step lowers the majoriser, so stopping early still
+    descends, and centres stay unchanged where nothing was observed (a feature that no neighbour has).
     """
     if isinstance(weighted, DenseWeights) and problem.observations.is_complete:
         return _solve_directly(problem, weighted)
@@ -51,7 +51,7 @@ def solve_quadratic(
 
 
 def _solve_directly(problem: Problem, weighted: DenseWeights) -> Values:
-    """One factor of N + 2 lam L for all features, N the number of points each centre stands for."""
+    """One factor of N + 2 lam L for all features, where N is the number of points each centre represents."""
     system = -2 * problem.lam * weighted.matrix
     diagonal = np.arange(len(system))
     members = 1 if problem.members is None else problem.members

@@ -1,5 +1,5 @@
-"""What the fusion loop spends its time in: compiled loops for the CPU, the same on a device, and what memory there is.
+"""Performance-critical routines for the CPU and for GPUs, available memory, array types and small helpers.
 
-The loop itself is written once, in operators that NumPy arrays and torch tensors share. Whatever the two spell
-differently stands in ``arrays``; whatever deserves a kernel stands behind ``Pairs`` and ``Observations``.
+The fusion loop is written once, in operators that NumPy arrays and torch tensors share. Operations with different names
+in the two libraries are in ``arrays``; compiled kernels are used through ``Pairs`` and ``Observations``.
 """

@@ -1,4 +1,4 @@
-"""The operations that NumPy arrays and torch tensors do not share a spelling for: what uses them is written once."""
+"""Operations that NumPy arrays and torch tensors spell differently, so that code for both is written once."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-#: A NumPy array, or a torch tensor wherever it lives.
+#: A NumPy array, or a torch tensor on any device.
 Array = Any
 
 
@@ -26,27 +26,27 @@ def total(x: Array) -> float:
 
 
 def norm(x: Array) -> float:
-    """Euclidean length of all entries taken together."""
+    """Euclidean norm of all entries."""
     return float(library(x).linalg.norm(x.reshape(-1)))
 
 
 def rounding_unit(x: Array) -> float:
-    """Relative spacing of the numbers of x's precision."""
+    """Machine epsilon of the precision of x."""
     return float(library(x).finfo(x.dtype).eps)
 
 
 def to_host(x: Array) -> npt.NDArray[Any]:
-    """As a NumPy array, copied from the device where need be."""
+    """Convert to a NumPy array, copied from the device if necessary."""
     return x if isinstance(x, np.ndarray) else np.asarray(x.detach().cpu().numpy())
 
 
 def beside(x: npt.NDArray[Any], other: Array) -> Array:
-    """A NumPy array brought to where `other` lives."""
+    """Move a NumPy array to the device of `other`."""
     if isinstance(other, np.ndarray):
         return x
     return library(other).from_numpy(np.ascontiguousarray(x)).to(other.device)
 
 
 def copied(values: Array) -> Array:
-    """A copy, in the same place."""
+    """Copy an array, on the same device."""
     return values.copy() if library(values) is np else values.clone()

@@ -1,7 +1,7 @@
-"""Inverses of positive definite matrices by LAPACK's Cholesky routines, called without holding Python's lock.
+"""Inverses of positive definite matrices by LAPACK's Cholesky routines, called without Python's global lock.
 
-They take a third of the work of ``numpy.linalg.inv``, and in single precision stay there. SciPy's own wrappers of them
-hold the lock, so that threads would wait for each other.
+They need a third of the work of ``numpy.linalg.inv``, and keep single precision. SciPy's wrappers hold the lock, so
+that threads would wait for each other.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ def inverses_in_place(matrices: npt.NDArray[Any]) -> npt.NDArray[Any]:
     Raises
     ------
     numpy.linalg.LinAlgError
-        If one is not positive definite.
+        If a matrix is not positive definite.
     """
     stack = np.ascontiguousarray(matrices)
     size = stack.shape[-1]
     order, info = ctypes.byref(ctypes.c_int(size)), ctypes.c_int()
     for address in range(stack.ctypes.data, stack.ctypes.data + stack.nbytes, size * size * stack.itemsize or 1):
         for routine in _routines(stack.dtype.char):
-            # LAPACK counts along columns first: its upper triangle is our lower one.
+            # LAPACK stores by columns: its upper triangle is our lower one.
             routine(b"U", order, address, order, ctypes.byref(info))
             if info.value:
                 raise np.linalg.LinAlgError(f"a matrix of order {size} is not positive definite")
@@ -38,8 +38,8 @@ def inverses_in_place(matrices: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 @cache
 def _routines(kind: str) -> tuple[Any, Any]:
-    """Factor a matrix, and make of the factor the inverse: xPOTRF and xPOTRI for "f" or "d"."""
-    from numba.extending import get_cython_function_address  # takes a while to import
+    """Routines that factor a matrix and invert it from the factor: xPOTRF and xPOTRI for "f" or "d"."""
+    from numba.extending import get_cython_function_address  # slow to import
 
     number = ctypes.POINTER(ctypes.c_int)
     signature = ctypes.CFUNCTYPE(None, ctypes.c_char_p, number, ctypes.c_void_p, number, number)

@@ -1,4 +1,4 @@
-"""Which device to compute on."""
+"""Selection of the device to compute on."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ import numpy.typing as npt
 
 from fusewise.kernels.arrays import Array
 
-#: Array on the host to array where it shall be worked on.
+#: From an array on the host to an array on the device.
 Placement = Callable[[npt.NDArray[Any]], Array]
 
 
 def torch_device(name: str) -> Any:
-    """The torch device a name stands for; None where NumPy and compiled loops on the CPU are meant.
+    """Return the torch device with this name; None for NumPy and compiled loops on the CPU.
 
     Parameters
     ----------
-    name : "cpu"; "cuda", "cuda:1", ...; "auto": a card if torch sees one, the CPU otherwise; "torch" or "torch:cpu":
-        torch on the CPU, which takes the card's way through the code and is how tests check it.
+    name : "cpu"; "cuda", "cuda:1", ...; "auto": a GPU if torch finds one, the CPU otherwise; "torch" or "torch:cpu":
+        torch on the CPU, which runs the GPU's code path, for tests.
     """
     if name == "cpu":
         return None
@@ -31,18 +31,18 @@ def torch_device(name: str) -> Any:
     except ImportError as error:
         if name == "auto":
             return None
-        raise ImportError(f"device={name!r} needs torch: pip install 'fusewise[gpu]'") from error
+        raise ImportError(f"device={name!r} requires torch: pip install 'fusewise[gpu]'") from error
     if name.startswith("torch"):
         return torch.device("cpu")
     if torch.cuda.is_available():
         return torch.device("cuda" if name == "auto" else name)
     if name == "auto":
         return None
-    raise RuntimeError(f"device={name!r}, but torch sees no CUDA device: use device='cpu' or 'auto'")
+    raise RuntimeError(f"device={name!r} is not available: torch finds no such CUDA device; use device='cpu' or 'auto'")
 
 
 def placement(device: str) -> Placement:
-    """The way to a device, named as for ``torch_device``."""
+    """Return the function that moves arrays to a device, named as for ``torch_device``."""
     where = torch_device(device)
     if where is None:
         return np.asarray

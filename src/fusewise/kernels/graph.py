@@ -1,7 +1,7 @@
-"""Loops over the edges of a graph, compiled: squared lengths, weights gathered by rows, and the Laplacian.
+"""Compiled loops over the edges of a graph: squared lengths, weights gathered by rows, and the Laplacian.
 
-Each is a loop over a range of edges or rows that lets go of Python's lock, so that ranges run on threads; compiled
-without threads of its own it is ready in half a second, once for each precision.
+Each loops over a range of edges or rows without Python's global lock, so that ranges run on threads; compilation
+without numba's own threads takes half a second, once for each precision.
 """
 
 from __future__ import annotations
@@ -13,27 +13,27 @@ import numpy.typing as npt
 
 from fusewise.kernels.compiling import compiled
 from fusewise.kernels.threads import in_ranges
+from fusewise.kernels.types import Real
 
-Real = npt.NDArray[np.floating[Any]]
-Index = npt.NDArray[np.integer[Any]]
+Integers = npt.NDArray[np.integer[Any]]
 
 
-def edge_squares(points: Real, first: Index, second: Index) -> Real:
+def edge_squares(points: Real, first: Integers, second: Integers) -> Real:
     """||a_i - a_j||² for every edge (i, j)."""
     s = np.empty(len(first), points.dtype)
     in_ranges(len(first), points.shape[1], lambda begin, end: _edge_squares(points, first, second, s, begin, end))
     return s
 
 
-def gather(weights: Real, indptr: Index, edges: Index) -> tuple[Real, Real]:
-    """Weights of the edges in row order (each edge stands in two rows), and their sums by rows."""
+def gather(weights: Real, indptr: Integers, edges: Integers) -> tuple[Real, Real]:
+    """Weights of the edges in row order (each edge is in two rows), and their sums by rows."""
     data = np.empty(len(edges), weights.dtype)
     degree = np.empty(len(indptr) - 1, weights.dtype)
     in_ranges(len(degree), 16, lambda begin, end: _gather(weights, indptr, edges, data, degree, begin, end))
     return data, degree
 
 
-def laplacian(indptr: Index, indices: Index, data: Real, degree: Real, points: Real) -> Real:
+def laplacian(indptr: Integers, indices: Integers, data: Real, degree: Real, points: Real) -> Real:
     """L u: d_i u_i - sum_j w_ij u_j."""
     out = np.empty(points.shape, points.dtype)
     work = (len(indices) * points.shape[1]) // max(len(out), 1)

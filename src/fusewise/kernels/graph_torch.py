@@ -1,4 +1,4 @@
-"""The loop's work along a graph, in tensors: by Triton kernels on a card, by torch's own operations elsewhere."""
+"""Operations of the loop along a graph, in tensors: Triton kernels on a GPU, torch operations elsewhere."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from fusewise.kernels.arrays import Array
 
 
 def triton_kernels(device: Any) -> Any:
-    """The module ``graph_triton``; None where Triton cannot run it."""
+    """The module ``graph_triton``; None if Triton cannot run it."""
     try:
         from triton import knobs
 
@@ -28,7 +28,7 @@ def laplacian(indptr: Array, indices: Array, data: Array, degree: Array, points:
 
 
 def sparse_rows(indptr: Array, indices: Array, data: Array) -> Array:
-    """A square sparse tensor from compressed rows."""
+    """Build a square sparse tensor from compressed rows."""
     import torch
 
     n = len(indptr) - 1

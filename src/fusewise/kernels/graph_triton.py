@@ -1,7 +1,7 @@
 """Triton kernels of the loop along a graph: the Laplacian, and products with and inverses of small blocks.
 
-Each reads what it needs once and writes its result once; a library's sparse product and batched solvers, made for
-other shapes, take five to ten times as long.
+Each reads its input once and writes its result once; general sparse products and batched solvers take five to ten
+times as long for these shapes.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import triton.language as tl
 
 from fusewise.kernels.arrays import Array
 
-#: Largest block whose inverse fits the registers of a program.
+#: Largest block whose inverse fits in the registers of a program.
 LARGEST_BLOCK = 32
 
 
@@ -44,7 +44,7 @@ def block_inverses(blocks: Array, shift: Array) -> Array:
     return out
 
 
-# Triton reads annotations as its own, so the kernels carry none but constants.
+# Triton interprets annotations itself, so the kernels annotate only constants.
 
 
 @triton.jit  # type: ignore[untyped-decorator]

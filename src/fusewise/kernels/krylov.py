@@ -1,4 +1,4 @@
-"""Conjugate gradients: the one way in which systems too large to factor are solved."""
+"""Conjugate gradients, for systems that are too large to factor."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 from fusewise.kernels.arrays import Array, copied
 
-#: (residual, its energy <C r, r> under the preconditioner C) to whether it is small enough.
+#: From a residual r and its energy <C r, r> under the preconditioner C to whether it is small enough.
 Enough = Callable[[Array, Array], bool]
 
 
@@ -19,20 +19,20 @@ def conjugate_gradients(
     max_steps: int,
     enough: Enough,
 ) -> Iterator[tuple[Array, Array, Array]]:
-    """Step towards the solution of S x = b: x <- x + length * direction, and the residual b - S x is known.
+    """Iterate towards the solution of S x = b: x <- x + length * direction, with the residual b - S x.
 
-    Long arrays are written over: `system` and `precondition` may return the same one every time, and what is yielded
-    is good until the next step.
+    Large arrays are overwritten: `system` and `precondition` may return the same array every time, and the yielded
+    arrays are valid until the next step.
 
     Parameters
     ----------
-    system : S, from vectors like x to residuals. The two may be of different kinds: a vector may carry with it what is
-        known of it.
-    precondition : C, from residuals to vectors; near S^-1.
+    system : S, from vectors like x to residuals. The two may have different types: a vector may carry derived
+        quantities with it.
+    precondition : C, from residuals to vectors; approximates S^-1.
     residual : b - S x at the start.
-    inner : real product of a vector and a residual, in which S and C are symmetric and positive: a number, or one for
-        each of many independent systems, in a shape that multiplies vectors and residuals.
-    max_steps, enough : when to stop; judged before each step.
+    inner : real inner product of a vector and a residual, in which S and C are symmetric and positive: a number, or one
+        for each of many independent systems, in a shape that broadcasts with vectors and residuals.
+    max_steps, enough : when to stop; checked before each step.
 
     Yields
     ------
@@ -59,7 +59,7 @@ def conjugate_gradients(
 
 
 def shrunk_by(factor: float) -> Enough:
-    """Whether the root of the energy, in each of the systems, has fallen to `factor` times what it was at first."""
+    """Stop when the square root of the energy has fallen to `factor` times its initial value in every system."""
     goal: Array | None = None
 
     def enough(residual: Array, energy: Array) -> bool:
@@ -71,5 +71,5 @@ def shrunk_by(factor: float) -> Enough:
 
 
 def ratio(a: Array, b: Array) -> Array:
-    """a / b, and 0 where b is not positive (a system already solved)."""
+    """a / b, and 0 where b is not positive (the system is already solved)."""
     return (b > 0) * a / (b + (b <= 0))

@@ -1,4 +1,4 @@
-"""How much memory there is, so that what would not fit is refused before it is asked for."""
+"""Available memory, so that requests that do not fit are rejected before anything is allocated."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ MEMORY_INFO = Path("/proc/meminfo")
 
 
 def available_memory() -> int:
-    """Bytes this process may still take: what the machine has free, or its control group leaves, whichever is less."""
+    """Bytes this process may still allocate: the free memory of the machine, or of its control group if less."""
     return min([_free_memory(), *_left_in_groups()])
 
 
 def in_words(n_bytes: float) -> str:
-    """'3.1 GiB'."""
+    """Format a number of bytes, as in '3.1 GiB'."""
     for unit in ("B", "KiB", "MiB", "GiB"):
         if n_bytes < 1024:
             return f"{n_bytes:.3g} {unit}"
@@ -26,7 +26,7 @@ def in_words(n_bytes: float) -> str:
 
 
 def _free_memory() -> int:
-    """What the system says it could hand out without swapping; all of its memory, or no limit, where it is silent."""
+    """Memory available without swapping; all memory, or no limit, if the system does not report it."""
     try:
         lines = dict(line.split(":", 1) for line in MEMORY_INFO.read_text().splitlines() if ":" in line)
         return int(lines["MemAvailable"].split()[0]) * 1024
@@ -42,7 +42,7 @@ def _left_in_groups() -> list[int]:
     for folder, limit, use in _groups():
         try:
             text = (folder / limit).read_text().strip()
-            # "max" is no limit; pages of the file cache are given back when memory runs short.
+            # "max" means no limit; pages of the file cache are released when memory runs short.
             if text != "max":
                 cached = _statistic(folder / "memory.stat", "inactive_file")
                 left.append(max(0, int(text) - int((folder / use).read_text()) + cached))
@@ -52,7 +52,7 @@ def _left_in_groups() -> list[int]:
 
 
 def _groups() -> list[tuple[Path, str, str]]:
-    """Folders to look into, with the names of the files for limit and use."""
+    """Folders of the control groups, with the names of the files for limit and use."""
     try:
         lines = Path("/proc/self/cgroup").read_text().splitlines()
     except OSError:
@@ -73,7 +73,7 @@ def _groups() -> list[tuple[Path, str, str]]:
 
 
 def _statistic(path: Path, name: str) -> int:
-    """One number of a file of names and numbers; 0 where it is not there."""
+    """Read one number from a file of names and numbers; 0 if it is not there."""
     try:
         return int(dict(line.split() for line in path.read_text().splitlines())[name])
     except (OSError, KeyError, ValueError):

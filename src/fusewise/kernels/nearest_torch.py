@@ -1,12 +1,12 @@
-"""The k nearest neighbours of every point on a device: exactly, but for the largest sets of points.
+"""The k nearest neighbours of every point on a device: exact, except for the largest sets of points.
 
-Points are sorted into tiles of some dozens by median splits, so that each tile fills a small box. The tiles whose
-centres are nearest give every point k neighbours and with them a radius that holds its true ones. A tile is then
-compared with those tiles alone whose boxes come within the radius of any of its points, by a kernel that keeps the few
-distances below the radius and forgets the rest: they never reach memory.
+Points are sorted into tiles of a few dozen by median splits, so that each tile fills a small box. The tiles with the
+nearest centres give every point k neighbours, and with them a radius that contains its true ones. A tile is then
+compared only with the tiles whose boxes come within the radius of any of its points, by a kernel that keeps the few
+distances below the radius and never writes the others to memory.
 
-In ten dimensions every tile of a cluster comes within that radius of every other. Where these are too many (beyond a
-million points, say), the nearest ``MOST_TILES`` are looked at: the neighbours beyond are few.
+In ten dimensions every tile of a cluster comes within that radius of every other. If these are too many (beyond about a
+million points), only the nearest ``MOST_TILES`` are searched, which misses few neighbours.
 """
 
 from __future__ import annotations
@@ -22,38 +22,38 @@ from fusewise.kernels.arrays import Array
 from fusewise.kernels.devices import torch_device
 from fusewise.kernels.graph_torch import triton_kernels
 
-#: Most points in a tile: the distances between two tiles fit the registers of a program.
+#: Largest number of points in a tile: the distances between two tiles fit in the registers of a program.
 TILE = 64
 
 #: Nearest tiles whose points give the first radius.
 SEED_TILES = 16
 
-#: Places kept for each neighbour wanted, since the first radius holds some points too many. Where it holds more than
-#: there are places, those kept give a smaller radius to try; after so many attempts, brute force.
+#: Candidates kept per neighbour, as the first radius contains more than k points. If it contains more than can be kept,
+#: those kept give a smaller radius to try; after this many attempts, brute force is used.
 PLACES_EACH, ATTEMPTS = 16, 4
 
-#: A tile is compared with about so many at most, some hundred thousand points; how closely their number is met.
+#: Approximate largest number of tiles a tile is compared with (some hundred thousand points), and its tolerance.
 MOST_TILES, HALVINGS = 2048, 6
 
-#: Numbers in one block of distances, and in all the blocks that one launch of the kernel needs.
+#: Numbers in one block of distances, and in all the blocks of one launch of the kernel.
 BLOCK, LAUNCH = 2**28, 2**30
 
-#: A coordinate beyond all others, whose square is still a number.
+#: A coordinate beyond all others whose square is still finite.
 FAR = 1e18
 
 
 def nearest(
     points: npt.NDArray[Any], k: int, device: str = "cuda"
 ) -> tuple[npt.NDArray[np.floating[Any]], npt.NDArray[np.intp]]:
-    """Distances to the k nearest other points of each point, and which they are, nearest first.
+    """Distances to the k nearest other points of each point, and their indices, nearest first.
 
-    Distances are computed in single precision from coordinates about the mean; neighbours whose distances differ by
-    less than that may change places.
+    Distances are computed in single precision from centred coordinates; neighbours whose distances differ by less than
+    that precision may be swapped.
 
     Parameters
     ----------
     points : N x r, real.
-    k : how many, at most N - 1.
+    k : number of neighbours, at most N - 1.
     device : see ``torch_device``; "cpu" means torch on the CPU here.
     """
     import torch
@@ -73,7 +73,7 @@ def nearest(
 
 
 def _kernel(device: Any) -> Any:
-    """The kernel that compares tiles; None where Triton cannot run it."""
+    """The kernel that compares tiles; None if Triton cannot run it."""
     if triton_kernels(device) is None:
         return None
     from fusewise.kernels.nearest_triton import collect
@@ -82,7 +82,7 @@ def _kernel(device: Any) -> Any:
 
 
 def _by_force(queries: Array, points: Array, k: int, own: Array) -> tuple[Array, Array]:
-    """All distances, block by block; `own` is the place of each query among the points."""
+    """All distances, block by block; `own` is the index of each query among the points."""
     import torch
 
     found = []
@@ -95,9 +95,9 @@ def _by_force(queries: Array, points: Array, k: int, own: Array) -> tuple[Array,
 
 
 def _squares(points: Array, others: Array) -> Array:
-    """Squared distances between points given as ... x r x m, a coordinate at a time.
+    """Squared distances between points given as ... x r x m, one coordinate at a time.
 
-    Of differences, not of squared norms: a radius must hold the neighbours it was measured by.
+    Computed from differences, not from squared norms: a radius must contain the neighbours it was measured from.
     """
     s = 0
     for d in range(points.shape[-2]):
@@ -106,14 +106,14 @@ def _squares(points: Array, others: Array) -> Array:
 
 
 @dataclass(frozen=True, eq=False)
-class Tiles:
+class PointTiles:
     """Points sorted into T tiles of m.
 
     Attributes
     ----------
-    order : T x m, which point stands at each place; some places repeat a point, to make the tiles equal.
+    order : T x m, the point at each position; some positions repeat a point, to make the tiles equal.
     filled : T x m, False for such repeats.
-    coordinates : T x r x m, infinite for repeats, which so are near to nobody.
+    coordinates : T x r x m, infinite for repeats, so that they are nobody's neighbours.
     """
 
     order: Array
@@ -121,7 +121,7 @@ class Tiles:
     coordinates: Array
 
     @classmethod
-    def of(cls, points: Array) -> Tiles:
+    def of(cls, points: Array) -> PointTiles:
         """Split at the median of the widest direction, all tiles at once, until they are small enough."""
         import torch
 
@@ -142,13 +142,13 @@ class Tiles:
 
     @cached_property
     def boxes(self) -> tuple[Array, Array]:
-        """Least and largest coordinates of each tile, T x r."""
+        """Smallest and largest coordinates of each tile, T x r."""
         high = self.coordinates.masked_fill(~self.filled[:, None], -np.inf)
         return self.coordinates.amin(2), high.amax(2)
 
     @cached_property
     def centres(self) -> Array:
-        """Mean of each tile, T x r; infinitely far where it is empty."""
+        """Mean of each tile, T x r; infinite if it is empty."""
         counts = self.filled.sum(1)[:, None]
         sums = self.coordinates.masked_fill(~self.filled[:, None], 0).sum(2)
         return (sums / counts.clip(1, None)).masked_fill(counts == 0, FAR)
@@ -162,7 +162,7 @@ def _by_tiles(points: Array, k: int, collect: Any) -> tuple[Array, Array]:
     import torch
 
     n = len(points)
-    tiles = Tiles.of(points)
+    tiles = PointTiles.of(points)
     n_tiles, _, size = tiles.coordinates.shape
     squares = torch.full((n, k), torch.inf, device=points.device)
     indices = torch.zeros((n, k), dtype=torch.int64, device=points.device)
@@ -183,7 +183,7 @@ def _by_tiles(points: Array, k: int, collect: Any) -> tuple[Array, Array]:
             again = left & crowded
             if not again.any():
                 break
-            # The k nearest of those that were kept are no nearer than the k nearest of all.
+            # The k nearest of those kept are no closer than the k nearest of all.
             radii = torch.where(again, _widened(best.values[:, :, -1]), -1)
         rest = owners[left]
         if len(rest):
@@ -192,11 +192,11 @@ def _by_tiles(points: Array, k: int, collect: Any) -> tuple[Array, Array]:
 
 
 def _widened(radii: Array) -> Array:
-    """Rounding must not leave out the neighbour a radius was measured by."""
+    """Widen the radii slightly, so that rounding does not exclude the neighbour a radius was measured from."""
     return radii * (1 + 1e-5)
 
 
-def _first_radii(tiles: Tiles, some: slice, k: int) -> Array:
+def _first_radii(tiles: PointTiles, some: slice, k: int) -> Array:
     """Squared distance from each point of some tiles to its k-th nearest in the tiles with the nearest centres."""
     import torch
 
@@ -208,7 +208,7 @@ def _first_radii(tiles: Tiles, some: slice, k: int) -> Array:
         theirs = near[part.start - some.start : part.stop - some.start]
         others = tiles.coordinates[theirs].transpose(1, 2).flatten(2)  # tiles x r x candidates
         s = _squares(tiles.coordinates[part], others)
-        # Repeats are no neighbours, and a point is not its own.
+        # Neither repeats nor the point itself are neighbours.
         repeats = ~tiles.filled[theirs].flatten(1)
         own = tiles.order[part][:, :, None] == tiles.order[theirs].flatten(1)[:, None]
         s.masked_fill_(repeats[:, None] | own, torch.inf)
@@ -216,10 +216,10 @@ def _first_radii(tiles: Tiles, some: slice, k: int) -> Array:
     return torch.where(tiles.filled[some], _widened(torch.cat(radii)), -1)
 
 
-def _near_tiles(tiles: Tiles, some: slice, radii: Array) -> tuple[Array, Array]:
-    """For each of some tiles, those whose boxes come within the radius of any of its points: rows and columns.
+def _near_tiles(tiles: PointTiles, some: slice, radii: Array) -> tuple[Array, Array]:
+    """Find, for each of some tiles, those whose boxes come within the radius of any of its points: rows and columns.
 
-    Of more than ``MOST_TILES`` the nearest, by halving the radius' range until about so many are left.
+    Of more than ``MOST_TILES`` the nearest, by bisection of the radius until about this many are left.
     """
     import torch
 

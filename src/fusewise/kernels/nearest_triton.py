@@ -1,4 +1,4 @@
-"""The kernel of ``nearest_torch``: compare a tile of points with others and keep what lies within the radius."""
+"""The kernel of ``nearest_torch``: compare a tile of points with others and keep the points within the radius."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from fusewise.kernels.arrays import Array
 def collect(
     coordinates: Array, some: slice, radii: Array, starts: Array, near: Array, n_places: int
 ) -> tuple[Array, Array, Array]:
-    """For each point of some tiles the points of the near tiles within its radius, itself left out.
+    """Find, for each point of some tiles, the other points of the nearby tiles within its radius.
 
     Parameters
     ----------
     coordinates : T x r x m.
-    some : which tiles ask.
-    radii : their points' squared radii, tiles x m.
+    some : the tiles to process.
+    radii : squared radii of their points, tiles x m.
     starts, near : tile i is compared with tiles near[starts[i]:starts[i + 1]].
-    n_places : how many points to keep for each.
+    n_places : number of points to keep for each.
 
     Returns
     -------
-    Squared distances (infinite where none) and places in the order of tiles, both tiles x m x n_places, and how many
-    there were; beyond n_places they were not kept.
+    Squared distances (infinite where there is none) and positions in the order of tiles, both tiles x m x n_places, and
+    the number found, of which at most n_places are kept.
     """
     import torch
 
@@ -42,7 +42,7 @@ def collect(
 
 
 @triton.jit  # type: ignore[untyped-decorator]
-def _collect(  # type: ignore[no-untyped-def]  # Triton reads annotations as its own
+def _collect(  # type: ignore[no-untyped-def]  # Triton interprets annotations itself
     coordinates, radii, starts, near, squares, places, counts,
     first, size, n_places, r: tl.constexpr, width: tl.constexpr,
 ):  # fmt: skip
@@ -65,8 +65,7 @@ def _collect(  # type: ignore[no-untyped-def]  # Triton reads annotations as its
         kept = (square <= radius[None, :]) & inside[:, None]
         kept = kept & ((lane[:, None] != lane[None, :]) | (tile != other))
         square = tl.where(kept, square, float("inf"))
-        # Few are left, in most tiles none: taking the nearest of each column away, again and again, needs no arrays of
-        # addresses.
+        # Few are left, in most tiles none: removing the nearest of each column repeatedly needs no arrays of addresses.
         least = tl.min(tl.min(square, 0))
         while least < float("inf"):
             best, which = tl.min(square, 0, return_indices=True)

@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all, and JSON that every reader understands."""
+"""Atomic writing of files, and strictly valid JSON."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ import numpy as np
 
 
 def refuse_to_overwrite(path: Path, *, force: bool) -> None:
-    """Raise OSError where `path` cannot or must not be written; found out before any long computation."""
+    """Raise OSError if `path` cannot or must not be written; called before any long computation."""
     if path.is_dir():
-        raise IsADirectoryError(f"cannot write {str(path)!r}: it is a folder; name a file in it")
+        raise IsADirectoryError(f"cannot write {str(path)!r}: it is a folder; give the name of a file in it")
     if path.exists() and not force:
-        raise FileExistsError(f"{str(path)!r} is there already: choose another name, or pass force=True to replace it")
+        raise FileExistsError(f"{str(path)!r} already exists: choose another name, or pass force=True to replace it")
     if not path.parent.is_dir():
         raise FileNotFoundError(f"cannot write {str(path)!r}: there is no folder {str(path.parent)!r}")
     if not os.access(path.parent, os.W_OK):
@@ -28,9 +28,9 @@ def refuse_to_overwrite(path: Path, *, force: bool) -> None:
 
 @contextmanager
 def written_whole(path: Path) -> Iterator[BinaryIO]:
-    """A file to write to, which takes the name `path` when the block ends well.
+    """Open a file for writing that is renamed to `path` if the block ends without an error.
 
-    Until then it lies beside, so that a reader, a full disk or Ctrl-C never meets half a file.
+    Until then it is a temporary file in the same folder, so that no reader, full disk or Ctrl-C leaves half a file.
     """
     draft = path.with_name(f".{path.name}-{secrets.token_hex(4)}")
     try:
@@ -40,7 +40,7 @@ def written_whole(path: Path) -> Iterator[BinaryIO]:
             os.fsync(file.fileno())
         os.replace(draft, path)
     except OSError as error:
-        # The same kind of error (PermissionError stays one), with the name of the user's file in it.
+        # The same type of error (such as PermissionError), with the name of the user's file in its message.
         raise type(error)(error.errno, f"cannot write {str(path)!r}: {error.strerror or error}") from error
     finally:
         with suppress(OSError):
@@ -48,13 +48,13 @@ def written_whole(path: Path) -> Iterator[BinaryIO]:
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Write a file, whole or not at all."""
+    """Write a file completely or not at all."""
     with written_whole(path) as file:
         file.write(content)
 
 
 def finite_json(data: Any, **options: Any) -> str:
-    """JSON with null for what is not a finite number; NumPy's numbers as Python's, anything unknown as its text."""
+    """JSON with null for numbers that are not finite, NumPy numbers as Python numbers, and other objects as strings."""
     return json.dumps(_plain(data), allow_nan=False, **options)
 
 

@@ -1,4 +1,4 @@
-"""A small positive definite matrix for every point, compiled: products and inverses, many points on every thread."""
+"""Compiled products and inverses of many small positive definite matrices, one per point, on all threads."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def _inverses(blocks: Any, shift: Any, out: Any, log_det: Any, begin: int, end: 
                     s += shift[m]
                 for k in range(j):
                     s -= lower[i, k] * np.conj(lower[j, k])
-                # a pivot below rounding is rounding: without noise, a row that sees little is all but singular
+                # a pivot below rounding is noise: rows with few entries are nearly singular
                 lower[i, j] = np.sqrt(max(s.real, 1e-15 * diagonal)) if i == j else s / lower[j, j].real
             log_det[m] += 2 * np.log(lower[i, i].real)
         for j in range(r):

@@ -1,20 +1,17 @@
-"""The shortest spanning tree of points, without an array of all their distances."""
+"""The minimum spanning tree of points, without an array of all their distances."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from fusewise.kernels.compiling import compiled
-
-Real = npt.NDArray[np.floating[Any]]
-Index = npt.NDArray[np.intp]
+from fusewise.kernels.types import Index, Real
 
 
 def spanning_tree(points: Real) -> tuple[Index, Index, Real]:
-    """Ends and lengths of the N - 1 edges of the shortest tree that joins N points (Prim's algorithm).
+    """Ends and lengths of the N - 1 edges of the minimum spanning tree of N points (Prim's algorithm).
 
     Cut at a length, it gives the groups of single linkage at that height. O(N² P) time, O(N) memory.
     """

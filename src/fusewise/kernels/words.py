@@ -1,4 +1,4 @@
-"""Numbers and lists in sentences: what every message, terminal line and page is put together from."""
+"""Formatting of numbers and lists in messages, terminal output and pages."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from collections.abc import Sequence
 
 
 def counted(n: int, one: str, many: str | None = None) -> str:
-    """1 row, 2 rows; 1 entry, 2 entries (`many`, where an s is not enough)."""
+    """Format a count with its noun: 1 row, 2 rows; 1 entry, 2 entries (`many`: an irregular plural)."""
     return f"{n:,} {one if n == 1 else many or one + 's'}"
 
 
 def some_of(items: Sequence[object], most: int = 8) -> str:
-    """a, b, c and 5 more: the first `most` items, and how many there are besides."""
+    """Format a list as in "a, b, c and 5 more": the first `most` items, and the number of the others."""
     more = f" and {len(items) - most} more" if len(items) > most else ""
     return ", ".join(map(str, items[:most])) + more
 
 
 def readable(value: float) -> str:
-    """Three digits, and all of those before the point: 0.0123, 12.3, 1,230; a dash for what is not a number."""
+    """Format to three significant digits, and all before the point: 0.0123, 12.3, 1,230; a dash if not finite."""
     if not math.isfinite(value):
         return "–"
     return (f"{value:,.0f}" if 100 <= abs(value) < 1e7 else f"{value:.3g}").replace("-", "−")

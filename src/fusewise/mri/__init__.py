@@ -1,4 +1,4 @@
-"""Dynamic MRI: frames that cluster, reconstructed from a few percent of their samples. Not for diagnostic use."""
+"""Dynamic MRI: frames that cluster, reconstructed from a few per cent of their samples. Not for diagnostic use."""
 
 from fusewise.mri.frames.phases import frame_labels
 from fusewise.mri.phantom import Phantom, make_phantom

@@ -1,4 +1,4 @@
-"""A beating, breathing heart of our own making: every frame's cardiac and respiratory phase is known.
+"""A synthetic phantom of a beating heart in a breathing chest, with known cardiac and respiratory phases.
 
 Ellipses with soft edges: a chest, lungs, spine and liver, and a heart of two ventricles in a muscle. The beat shrinks
 the ventricles and thickens their wall; the breath moves liver and heart along the body, the heart by less, and lifts
@@ -17,7 +17,7 @@ from fusewise.mri.tensors import Array
 
 @dataclass(frozen=True, eq=False)
 class Phantom:
-    """A series of images and what is true of it.
+    """A series of images and its ground truth.
 
     Attributes
     ----------
@@ -25,7 +25,7 @@ class Phantom:
     cardiac : phase of the beat in each frame, in [0, 1); contraction begins at 0.
     respiratory : phase of the breath, in [0, 1); the lungs are full at 0.5.
     maps : coils x ny x nx, sensitivities with sum of squares 1.
-    heart : (rows, columns) of the box that holds the heart throughout.
+    heart : (rows, columns) of the box that contains the heart in all frames.
     """
 
     images: Array
@@ -44,7 +44,7 @@ def make_phantom(
     variability: float = 0.08,
     random_state: int | None = 0,
 ) -> Phantom:
-    """A phantom of `n_frames` images of `size` x `size` pixels.
+    """Make a phantom of `n_frames` images of `size` x `size` pixels.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ def make_phantom(
 
 
 def cyclic_phase(times: Array, period: float, variability: float, rng: np.random.Generator) -> Array:
-    """Phase in [0, 1) of cycles whose lengths scatter about `period`."""
+    """Phase in [0, 1) of cycles whose lengths vary around `period`."""
     n_cycles = int(2 * (times[-1] - times[0]) / period) + 4
     lengths = period * np.exp(variability * rng.standard_normal(n_cycles))
     ends = np.concatenate([[0.0], np.cumsum(lengths)])
@@ -76,19 +76,19 @@ def cyclic_phase(times: Array, period: float, variability: float, rng: np.random
 
 
 def contraction(cardiac: Array) -> Array:
-    """0 (relaxed) to 1 (contracted): a third of the beat contracts, the rest relaxes and rests."""
+    """Contraction from 0 (relaxed) to 1 (contracted): a third of the beat contracts, the rest relaxes and rests."""
     up = np.sin(0.5 * np.pi * np.clip(cardiac / 0.35, 0, 1)) ** 2
     down = np.cos(0.5 * np.pi * np.clip((cardiac - 0.35) / 0.3, 0, 1)) ** 2
     return np.asarray(np.where(cardiac < 0.35, up, down))
 
 
 def inspiration(respiratory: Array) -> Array:
-    """0 (lungs empty) to 1 (full)."""
+    """Inspiration from 0 (lungs empty) to 1 (full)."""
     return np.sin(np.pi * np.asarray(respiratory)) ** 4
 
 
 def draw(y: Array, x: Array, squeeze: float, breath: float) -> Array:
-    """One image, in coordinates from -1 to 1; y points from the chest wall to the back, x along the body."""
+    """Draw one image, in coordinates from -1 to 1; y points from the chest wall to the back, x along the body."""
     soft = 1.2 * abs(float(y[1, 0] - y[0, 0]))  # an edge is about a pixel wide
 
     def ellipse(cy: float, cx: float, ry: float, rx: float, angle: float = 0.0) -> Array:
@@ -125,7 +125,7 @@ def draw(y: Array, x: Array, squeeze: float, breath: float) -> Array:
 
 
 def coil_maps(n_coils: int, size: int) -> Array:
-    """Smooth complex sensitivities of coils on a circle around the body, their sum of squares 1 everywhere."""
+    """Smooth complex sensitivities of coils on a circle around the body, with sum of squares 1 everywhere."""
     if n_coils == 1:
         return np.ones((1, size, size), np.complex64)
     grid = (np.arange(size) - size // 2) / (size / 2)

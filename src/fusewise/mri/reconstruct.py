@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 import numpy.typing as npt
 
@@ -12,9 +10,9 @@ from fusewise.mri.result import Reconstruction
 from fusewise.mri.sampling.coils import maps_from_images, mean_gridded_images, sensitivity_maps
 from fusewise.mri.solving.fusing import reconstruct_by_fusion
 from fusewise.mri.solving.gridded import reconstruct_gridded
-from fusewise.mri.solving.places import Teller
 from fusewise.mri.solving.radial import reconstruct_radial
 from fusewise.mri.tensors import Array
+from fusewise.progress import shown
 
 METHODS = ("interpolation", "fusion")
 
@@ -27,15 +25,13 @@ def reconstruct(
     navigator: npt.ArrayLike | None = None,
     device: str = "cpu",
     random_state: int | None = None,
-    verbose: int | Callable[[str], None] = 0,
+    verbose: int = 0,
     *,
     method: str = "interpolation",
     sigma: float | None = None,
     lam: float | None = None,
 ) -> Reconstruction:
-    """Reconstruct a series of frames; everything not given is chosen from the data.
-
-    Ctrl-C ends it with the best frames so far, once there are any.
+    """Reconstruct a series of frames; everything not given is chosen from the data. Ctrl-C returns the best so far.
 
     Parameters
     ----------
@@ -49,7 +45,7 @@ def reconstruct(
     device : where to solve: "cpu" (NumPy), "cuda" (torch on a GPU), "auto" (the GPU if there is one), or
         "torch" (torch on the CPU, to check one by the other).
     random_state : seed of the choice of held-out samples.
-    verbose : 1 prints progress; a function is told of it.
+    verbose : 1 shows progress on stderr (``fusewise.progress.listening`` passes it to a function).
     method : "interpolation" between like frames; or "fusion", the paper's unconstrained form with the H1 penalty, for
         gridded k-space: ``sum_i ||S_i (u_i - x_i)||² + lam sum_ij phi(||u_i - u_j||)``.
     sigma, lam : settings of "fusion", in the units of `kspace`. None: chosen by predicting held-out samples.
@@ -62,7 +58,7 @@ def reconstruct(
     guide = None if navigator is None else np.asarray(navigator)
     coils = None if maps is None else np.asarray(maps, dtype=np.complex64)
     _check_method(method, trajectory is None, sigma, lam)
-    rng, tell, place = np.random.default_rng(random_state), Teller(verbose), placement(device)
+    rng, place = np.random.default_rng(random_state), placement(device)
     if trajectory is None:
         samples, known = _on_grid(samples, mask)
         _check_signal(samples)
@@ -70,14 +66,16 @@ def reconstruct(
         if coils is None and samples.shape[1] > 1:
             coils = maps_from_images(mean_gridded_images(samples, known))
         _check_maps(coils, samples)
-        if method == "fusion":
-            return reconstruct_by_fusion(samples, known, coils, guide, (sigma, lam), rng, place, tell)
-        return reconstruct_gridded(samples, known, coils, guide, rng, place, tell)
+        with shown(verbose) as progress:
+            if method == "fusion":
+                return reconstruct_by_fusion(samples, known, coils, guide, (sigma, lam), rng, place, progress)
+            return reconstruct_gridded(samples, known, coils, guide, rng, place, progress)
     if mask is not None:
         raise ValueError("mask is for data on the grid: leave out the mask, or the trajectory")
     path = np.asarray(trajectory, dtype=float)
     coils = _off_grid(samples, path, coils, guide)
-    return reconstruct_radial(samples, path, coils, guide, rng, place, tell)
+    with shown(verbose) as progress:
+        return reconstruct_radial(samples, path, coils, guide, rng, place, progress)
 
 
 def _off_grid(kspace: Array, trajectory: Array, maps: Array | None, navigator: Array | None) -> Array:

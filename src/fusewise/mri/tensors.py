@@ -1,6 +1,7 @@
-"""What MRI does with arrays on the host (NumPy) and tensors on a device (torch), written once for both.
+"""Array operations of MRI, written once for arrays on the host (NumPy) and tensors on a device (torch).
 
-What both libraries name alike is called through ``library(array)``. Types say NumPy's array for either.
+Functions with the same name in both libraries are called through ``library(array)``. Type hints use NumPy's array for
+both.
 """
 
 from __future__ import annotations
@@ -21,25 +22,25 @@ from fusewise.kernels.threads import WORTH_THREADS, in_threads
 Array = npt.NDArray[Any]
 T = TypeVar("T")
 
-#: Numbers worked on at once: about what a core's cache holds, and enough for a GPU (a quarter of a gigabyte).
+#: Numbers processed at a time: about the cache of a core, and enough for a GPU (a quarter of a gigabyte).
 CPU_ENTRIES, TORCH_ENTRIES = 2**19, 2**25
 
-#: Multiplications for each number of an array that ``each`` takes for granted: products and transforms do as many.
+#: Multiplications per number of an array that ``each`` assumes, as products and transforms need.
 PER_ENTRY = 32
 
 
 def zeros(shape: int | tuple[int, ...], like: Tensor) -> Tensor:
-    """Of the type and in the place of `like`."""
+    """Zeros of the type and on the device of `like`."""
     return np.zeros(shape, like.dtype) if library(like) is np else like.new_zeros(shape)
 
 
 def cast(values: Tensor, like: Tensor) -> Tensor:
-    """Of the type of `like`."""
+    """Convert to the type of `like`."""
     return values.astype(like.dtype, copy=False) if library(values) is np else values.to(like.dtype)
 
 
 def as_real(values: Tensor) -> Tensor:
-    """Complex (..., n) as real (..., 2 n), parts side by side; real values as they are."""
+    """View complex (..., n) as real (..., 2 n), parts side by side; real values are returned unchanged."""
     if library(values) is np:
         return np.ascontiguousarray(values).view(values.real.dtype)
     return library(values).view_as_real(values).flatten(-2) if values.is_complex() else values
@@ -53,7 +54,7 @@ def as_complex(pairs: Tensor) -> Tensor:
 
 
 def real_times(matrix: Tensor, vectors: Tensor) -> Tensor:
-    """A real matrix (..., m, n) times complex vectors (..., n, k), without making the matrix complex."""
+    """Multiply a real matrix (..., m, n) by complex vectors (..., n, k), without making the matrix complex."""
     return as_complex(matrix @ as_real(vectors))
 
 
@@ -66,7 +67,7 @@ def add_to_diagonals(matrices: Tensor, value: float) -> None:
 
 
 def inverse(matrices: Tensor) -> Tensor:
-    """Of positive definite matrices (..., n, n), which are used up; torch does not stop to see whether they are."""
+    """Invert positive definite matrices (..., n, n), overwriting them; torch does not check that they are."""
     if library(matrices) is np:
         return inverses_in_place(matrices)
     xp = library(matrices)
@@ -77,17 +78,17 @@ def inverse(matrices: Tensor) -> Tensor:
 
 
 def single(values: Tensor) -> Tensor:
-    """Real values in single precision."""
+    """Convert real values to single precision."""
     return values.astype(np.float32, copy=False) if library(values) is np else values.float()
 
 
 def double(values: Tensor) -> Tensor:
-    """Real values in double precision."""
+    """Convert real values to double precision."""
     return values.astype(np.float64, copy=False) if library(values) is np else values.double()
 
 
 def inner(a: Tensor, b: Tensor) -> Any:
-    """Re <a, b>: a number, which a device is not asked for before it is needed."""
+    """Re <a, b>: a scalar that stays on its device until it is needed."""
     product = library(a).vdot(a.reshape(-1), b.reshape(-1)).real
     return float(product) if library(a) is np else product
 
@@ -99,7 +100,7 @@ def energy(values: Tensor) -> float:
 
 
 def sums_at(places: Tensor, values: Tensor, size: int) -> Tensor:
-    """The sum of the values (a vector) that share each of `size` places."""
+    """Sum the values (a vector) at each of `size` places."""
     if library(values) is np:
         sums = np.bincount(places, values.real, size)
         if np.iscomplexobj(values):
@@ -109,7 +110,7 @@ def sums_at(places: Tensor, values: Tensor, size: int) -> Tensor:
 
 
 def medians(values: Tensor) -> npt.NDArray[np.float64]:
-    """Of each row: the middle value, or the mean of the two in the middle (torch's own takes the lower)."""
+    """Median of each row: the middle value, or the mean of the two in the middle (torch's own takes the lower)."""
     if library(values) is np:
         return np.asarray(np.median(values, axis=-1), dtype=float)
     count = values.shape[-1]
@@ -118,23 +119,23 @@ def medians(values: Tensor) -> npt.NDArray[np.float64]:
 
 
 def gram(rows: Tensor) -> Tensor:
-    """Re <u_i, u_j> of rows about their mean."""
+    """Re <u_i, u_j> of centred rows."""
     rows = rows.reshape(len(rows), -1)
     real: Tensor = as_real(rows - rows.mean(axis=0))
     return real @ real.T
 
 
 def batches(count: int, entries: int, like: Tensor) -> list[slice]:
-    """Slices of `count` things of `entries` numbers each: what a core's cache holds, or what keeps a GPU busy."""
+    """Slices of `count` items of `entries` numbers each: as many as fit in a core's cache, or keep a GPU busy."""
     room = CPU_ENTRIES if library(like) is np else TORCH_ENTRIES
     size = max(1, room // max(1, entries))
     return [slice(start, start + size) for start in range(0, count, size)]
 
 
 def each(work: Callable[[T], None], items: Sequence[T], like: Tensor) -> None:
-    """Call `work` for each item: on the host a thread for each core, and products without threads of their own.
+    """Call `work` for each item: on the host with a thread for each core, and single-threaded products.
 
-    Only where an array such as `like` is long enough to be worth threads.
+    Threads are used only if an array such as `like` is large enough.
     """
     threaded = library(like) is np and PER_ENTRY * like.size > WORTH_THREADS
     for _ in in_threads(work, items) if threaded else map(work, items):
@@ -142,13 +143,13 @@ def each(work: Callable[[T], None], items: Sequence[T], like: Tensor) -> None:
 
 
 def threads() -> int:
-    """Cores the transforms may use: those OpenMP may, so that one variable limits both."""
+    """Number of cores for transforms: the same as for OpenMP, so that one environment variable limits both."""
     allowed = os.environ.get("OMP_NUM_THREADS", "")
     return int(allowed) if allowed.isdigit() and int(allowed) > 0 else os.cpu_count() or 1
 
 
 def fft2(images: Array, overwrite: bool = False) -> Array:
-    """Unitary FFT over the last two axes; `overwrite`: in place where that spares a new array."""
+    """Unitary FFT over the last two axes; `overwrite`: in place if that avoids a new array."""
     if library(images) is np:
         return _by_frames(fft.fft2, images, overwrite)
     return library(images).fft.fft2(images, norm="ortho")  # type: ignore[no-any-return]
@@ -162,7 +163,7 @@ def ifft2(kspace: Array, overwrite: bool = False) -> Array:
 
 
 def _by_frames(transform: Callable[..., Array], values: Array, overwrite: bool) -> Array:
-    """A transform of as many frames at once as a core's cache holds: both of its axes are then done there."""
+    """Transform as many frames at a time as fit in a core's cache, so that both axes are transformed there."""
     frames = values.reshape(-1, *values.shape[-2:])
     out = frames if overwrite else np.empty(frames.shape, np.result_type(values.dtype, np.complex64))
 
@@ -174,7 +175,7 @@ def _by_frames(transform: Callable[..., Array], values: Array, overwrite: bool) 
 
 
 def padded_fft(values: Array, length: int, axis: int) -> Array:
-    """FFT along one axis, filled up with zeros to a length; not normalised."""
+    """FFT along one axis, padded with zeros to a length; not normalised."""
     if library(values) is np:
         return np.asarray(fft.fft(values, length, axis))
     return library(values).fft.fft(values, length, axis)  # type: ignore[no-any-return]

@@ -1,4 +1,4 @@
-"""What was measured of each point: entries of a table, or anything that gives quadratics in the centres."""
+"""Observation models: entries of a table, in memory or on disk, or any quadratic function of the centres."""
 
 from fusewise.observations.blanks import DataWarning, warn_of_blanks
 from fusewise.observations.blocks import ArrayBlocks, ParquetBlocks, RowBlocks

@@ -1,4 +1,4 @@
-"""Rows and columns that tell nothing."""
+"""Warnings about rows and columns without information: nothing observed, or a single value."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from fusewise.observations.kinds import Table
 
 
 class DataWarning(UserWarning):
-    """The table holds rows or columns that tell nothing."""
+    """Warning about rows or columns of a table that carry no information."""
 
 
 def warn_of_blanks(table: Table, *, columns: bool = True) -> None:
-    """Say which rows (and columns) tell nothing."""
+    """Warn about rows without an observed entry, and about columns that are empty or constant."""
     rows = np.flatnonzero(table.row_counts == 0)
     if len(rows):
         warnings.warn(
-            f"{_some('row', rows)} no observed entry: labelled -1 (they could belong anywhere)",
+            f"{_some('row', rows)} no observed entry: labelled -1, as no cluster can be assigned",
             DataWarning,
             stacklevel=3,
         )
@@ -28,7 +28,7 @@ def warn_of_blanks(table: Table, *, columns: bool = True) -> None:
     empty = np.flatnonzero(table.column_counts == 0)
     if len(empty):
         warnings.warn(
-            f"{_some('column', empty, table.feature_names)} no observed entry: ignored, and its centres are 0",
+            f"{_some('column', empty, table.feature_names)} no observed entry: ignored, with cluster centres set to 0",
             DataWarning,
             stacklevel=3,
         )
@@ -36,7 +36,7 @@ def warn_of_blanks(table: Table, *, columns: bool = True) -> None:
     if len(constant):
         warnings.warn(
             f"{_some('column', constant, table.feature_names)} the same value in every observed entry: "
-            "tells no clusters apart",
+            "no help in separating clusters",
             DataWarning,
             stacklevel=3,
         )

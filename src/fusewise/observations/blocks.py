@@ -1,4 +1,4 @@
-"""Tables too large for memory, read some rows at a time."""
+"""Tables too large for memory, read in blocks of rows."""
 
 from __future__ import annotations
 
@@ -9,18 +9,19 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from fusewise.observations.entries import Entries, Mask, Values
+from fusewise.kernels.types import Mask, Values
+from fusewise.observations.entries import Entries
 
-#: Entries of a table read at once: 64 MB of doubles.
+#: Entries of a table that are read at a time: 64 MB in double precision.
 READ_ENTRIES = 8_000_000
-#: Numbers that are kept as they are; others become doubles.
+#: Types that are kept as they are; other numbers are converted to double precision.
 FLOATS = (np.float64, np.float32)
 COMPLEX = (np.complex128, np.complex64)
 
 
 @runtime_checkable
 class RowBlocks(Protocol):
-    """A table as a sequence of blocks of rows, which can be gone through again and again."""
+    """A table as a sequence of blocks of rows that can be iterated over repeatedly."""
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -28,18 +29,18 @@ class RowBlocks(Protocol):
         ...
 
     def blocks(self) -> Iterator[Entries]:
-        """The rows in order, some at a time."""
+        """Iterate over the rows in order, in blocks."""
         ...
 
 
 @dataclass(frozen=True, eq=False)
 class ArrayBlocks:
-    """An array on disk, or anything that has a shape and gives rows for a slice: ``numpy.memmap``, HDF5, Zarr.
+    """An array on disk, or any object with a shape whose rows can be sliced: ``numpy.memmap``, HDF5, Zarr.
 
     Attributes
     ----------
-    array : N x P numbers; NaN is a hole.
-    mask : N x P, true where observed; None: all that is not NaN.
+    array : N x P numbers; NaN is a missing value.
+    mask : N x P, true where observed; None: every entry that is not NaN.
     """
 
     array: Any
@@ -54,7 +55,7 @@ class ArrayBlocks:
         return n, p
 
     def blocks(self) -> Iterator[Entries]:
-        """The rows in order, some at a time."""
+        """Iterate over the rows in order, in blocks."""
         n, p = self.shape
         step = max(1, READ_ENTRIES // max(p, 1))
         for begin in range(0, n, step):
@@ -64,11 +65,11 @@ class ArrayBlocks:
 
 @dataclass(frozen=True, eq=False)
 class ParquetBlocks:
-    """A Parquet file, row group by row group; nulls and NaN are holes.
+    """A Parquet file, read one row group at a time; nulls and NaN are missing values.
 
     Attributes
     ----------
-    path : of the file.
+    path : path of the file.
     columns : names of the numeric columns to read, in order; None: all columns.
     """
 
@@ -77,7 +78,7 @@ class ParquetBlocks:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of the columns."""
+        """Names of the columns that are read."""
         known = tuple(_parquet().ParquetFile(self.path).schema_arrow.names)
         unknown = set(self.columns or ()).difference(known)
         if unknown:
@@ -96,9 +97,9 @@ class ParquetBlocks:
         return _parquet().ParquetFile(self.path).metadata.num_rows, len(self.names)
 
     def blocks(self) -> Iterator[Entries]:
-        """The rows in order, some at a time: never more than a row group holds."""
+        """Iterate over the rows in order, in blocks of at most one row group."""
         names = list(self.names)
-        single = all(str(kind) == "float" for kind in self.header.schema.types)  # Arrow's word for float32
+        single = all(str(kind) == "float" for kind in self.header.schema.types)  # Arrow's name for float32
         with _parquet().ParquetFile(self.path) as file:
             for batch in file.iter_batches(max(1, READ_ENTRIES // max(len(names), 1)), columns=names):
                 values = np.empty((len(batch), len(names)), np.float32 if single else np.float64)
@@ -116,7 +117,7 @@ class ParquetBlocks:
 
 def _entries(values: Values, mask: Mask | None, names: tuple[str, ...] | None = None) -> Entries:
     if values.dtype.kind not in "biufc":
-        raise ValueError(f"the array holds {values.dtype}, not numbers")
+        raise ValueError(f"the array must be numeric, but its dtype is {values.dtype}")
     if values.dtype not in FLOATS + COMPLEX:
         values = values.astype(np.complex128 if values.dtype.kind == "c" else np.float64)
     observed = ~np.isnan(values)
@@ -129,5 +130,5 @@ def _parquet() -> Any:
     try:
         from pyarrow import parquet
     except ImportError as error:
-        raise ImportError('Parquet files need pyarrow: pip install "fusewise[frames]"') from error
+        raise ImportError('reading Parquet files requires pyarrow: pip install "fusewise[frames]"') from error
     return parquet

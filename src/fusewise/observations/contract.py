@@ -1,11 +1,11 @@
-"""What fusion needs to know of an observation model."""
+"""The interface of an observation model, as fusion uses it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Protocol
 
-from fusewise.observations.entries import Real, Values
+from fusewise.kernels.types import Real, Values
 
 
 class Observations(Protocol):
@@ -33,7 +33,7 @@ class Observations(Protocol):
 
     @property
     def centred(self) -> Values:
-        """A_i' (b_i - A_i m), m one common centre for all: the size of the data, as a gradient."""
+        """A_i' (b_i - A_i m), with one common centre m for all points: the scale of gradients."""
         ...
 
     def misfit(self, centers: Values) -> float:
@@ -49,7 +49,7 @@ class Observations(Protocol):
         ...
 
     def confine(self, centers: Values) -> Values:
-        """Centres brought back to where some minimum must lie, without raising any objective."""
+        """Project the centres onto a set that contains a minimum; this never raises the objective."""
         ...
 
     def preconditioner(self, pull: Real) -> Callable[[Values], Values]:

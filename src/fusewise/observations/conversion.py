@@ -1,4 +1,4 @@
-"""From whatever holds a table to ``Entries``, with errors that say what is wrong and where."""
+"""Conversion of arrays, frames and sparse matrices to ``Entries``; errors name the row and column at fault."""
 
 from __future__ import annotations
 
@@ -10,25 +10,26 @@ from scipy import sparse
 from sklearn.utils import check_array
 from sklearn.utils.validation import _get_feature_names
 
+from fusewise.kernels.types import Mask, Values
 from fusewise.observations.blocks import COMPLEX, FLOATS, ArrayBlocks, RowBlocks
 from fusewise.observations.checks import check_size, refuse, refuse_infinite
-from fusewise.observations.entries import Entries, Mask, Values
+from fusewise.observations.entries import Entries
 from fusewise.observations.kinds import Table
 from fusewise.observations.sparse import SparseEntries
 from fusewise.observations.streamed import StreamedEntries
 
-#: Entries, hidden ones counted, up to which a table is held as an array with a mask: 0.6 GB of doubles.
+#: Largest table (entries, including missing ones) that is held as an array with a mask: 0.6 GB in double precision.
 DENSE_ENTRIES = 64_000_000
 
 
 def as_table(X: Any, *, min_rows: int = 2) -> Table:
-    """Read a table with holes, whatever its size: as ``as_entries`` does where that is small.
+    """Read a table with missing values, of any size; a small one as ``as_entries`` does.
 
     Parameters
     ----------
-    X : whatever ``as_entries`` reads, and ``RowBlocks``. Of more than `DENSE_ENTRIES`, a sparse matrix is kept as it
-        is (``SparseEntries``), and a ``numpy.memmap`` or ``RowBlocks`` is left where it is (``StreamedEntries``).
-    min_rows : fewest rows accepted.
+    X : anything ``as_entries`` reads, or ``RowBlocks``. With more than `DENSE_ENTRIES` entries, a sparse matrix stays
+        sparse (``SparseEntries``), and a ``numpy.memmap`` or ``RowBlocks`` stays on disk (``StreamedEntries``).
+    min_rows : minimum number of rows.
     """
     if isinstance(X, SparseEntries | StreamedEntries):
         return X
@@ -46,15 +47,15 @@ def as_table(X: Any, *, min_rows: int = 2) -> Table:
 
 
 def as_entries(X: Any, mask: npt.ArrayLike | None = None, *, min_rows: int = 2) -> Entries:
-    """Read a table with holes.
+    """Read a table with missing values.
 
     Parameters
     ----------
-    X : array, nested list, pandas or polars frame: NaN (or null) is a hole. scipy.sparse: the stored entries are
-        observed, explicit zeros among them, and nothing else is. float32, float64, complex64 and complex128 are
-        kept; other numbers become float64. An ``Entries`` passes through.
-    mask : booleans of the same shape, True where observed; what it hides, and NaN, are holes.
-    min_rows : fewest rows accepted.
+    X : array, nested list, pandas or polars frame: NaN (or null) is a missing value. scipy.sparse: the stored entries,
+        including explicit zeros, are observed, all others are missing. float32, float64, complex64 and complex128 are
+        kept; other numbers become float64. An ``Entries`` is returned unchanged.
+    mask : booleans of the same shape, True where observed; entries where it is False, and NaN, are missing.
+    min_rows : minimum number of rows.
 
     Returns
     -------
@@ -65,7 +66,7 @@ def as_entries(X: Any, mask: npt.ArrayLike | None = None, *, min_rows: int = 2) 
     names = _get_feature_names(X)
     if sparse.issparse(X):
         if mask is not None:
-            raise ValueError("a sparse table has its own mask (what is stored is observed): pass X alone")
+            raise ValueError("a sparse table takes no mask: its stored entries are the observed ones")
         return as_sparse_entries(X, min_rows=min_rows).dense()
     values = _as_numbers(X, min_rows)
     observed = ~np.isnan(values)
@@ -77,7 +78,7 @@ def as_entries(X: Any, mask: npt.ArrayLike | None = None, *, min_rows: int = 2) 
 
 
 def as_sparse_entries(X: Any, *, min_rows: int = 2) -> SparseEntries:
-    """Read a sparse table without filling it up: the stored entries are observed, NaN among them excepted."""
+    """Read a sparse table without making it dense: the stored entries are observed, except NaN."""
     check_size(X.shape, min_rows)
     rows = sparse.csr_matrix(X, copy=True)
     rows.sum_duplicates()
@@ -95,7 +96,7 @@ def as_sparse_entries(X: Any, *, min_rows: int = 2) -> SparseEntries:
 
 
 def _as_numbers(X: Any, min_rows: int) -> Values:
-    """A 2-D array of real or complex floats."""
+    """Convert to a 2-D array of real or complex floats."""
     if is_complex(X):
         X = np.asarray(X)
         if X.ndim != 2:
@@ -116,7 +117,7 @@ def _as_numbers(X: Any, min_rows: int) -> Values:
 
 
 def is_complex(X: Any) -> bool:
-    """Whether an array, or what converts to one, holds complex numbers (frames are taken to be real)."""
+    """Whether an array, or an object that converts to one, is complex (frames are assumed to be real)."""
     if hasattr(X, "columns"):
         return False
     dtype = getattr(X, "dtype", None)
@@ -128,12 +129,12 @@ def _as_mask(mask: npt.ArrayLike, shape: tuple[int, ...]) -> Mask:
     if mask.shape != shape:
         raise ValueError(f"mask has shape {mask.shape}, but the table has shape {shape}: one True or False per entry")
     if mask.dtype != bool and not np.isin(mask, (0, 1)).all():
-        raise ValueError("mask must hold only True (observed) and False (hidden)")
+        raise ValueError("mask must contain only True (observed) and False (missing)")
     return mask.astype(bool)
 
 
 def _first_non_number(X: Any) -> str | None:
-    """Where the first entry stands that is neither a number nor missing; None if that is not what is wrong."""
+    """Describe the first entry that is neither a number nor missing, and its position; None if there is none."""
     names = _get_feature_names(X)
     table = np.asarray(X, dtype=object)
     if table.ndim != 2:

@@ -1,4 +1,4 @@
-"""Entries of a table, some of them hidden."""
+"""Entries of a table, some of them missing, as an array with a mask."""
 
 from __future__ import annotations
 
@@ -10,23 +10,21 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-Values = npt.NDArray[Any]  # float32, float64, complex64 or complex128
-Mask = npt.NDArray[np.bool_]
-Real = npt.NDArray[np.floating[Any]]
+from fusewise.kernels.types import Mask, Real, Values
 
-#: Entries looked at in one go: a table may be so large that a copy of it matters.
+#: Entries processed at a time: a table may be so large that a copy of it matters.
 BLOCK_ENTRIES = 4_000_000
 
 
 @dataclass(frozen=True, eq=False)
 class Entries:
-    """x_i seen on the index set I_i: A_i = S_i selects the observed entries of a row. The paper's observation model.
+    """x_i observed on the index set I_i: A_i = S_i selects the observed entries of a row (the paper's model).
 
     Parameters
     ----------
-    values : N x P array, real or complex, zero where hidden.
+    values : N x P array, real or complex, zero where missing.
     mask : N x P booleans, True where observed.
-    feature_names : names of the columns, where the table had them.
+    feature_names : names of the columns, if the table had any.
     """
 
     values: Values
@@ -43,7 +41,7 @@ class Entries:
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Of the values."""
+        """Data type of the values."""
         return self.values.dtype
 
     @property
@@ -53,12 +51,12 @@ class Entries:
 
     @property
     def target(self) -> Values:
-        """A_i' b_i: the observed values, zero where hidden."""
+        """A_i' b_i: the observed values, zero where missing."""
         return self.values
 
     @cached_property
     def seen(self) -> Real:
-        """The mask as numbers of the values' precision."""
+        """The mask as numbers, in the precision of the values."""
         return self.mask.astype(self.values.real.dtype)
 
     @cached_property
@@ -73,7 +71,7 @@ class Entries:
 
     @property
     def is_complete(self) -> bool:
-        """Whether nothing is hidden."""
+        """Whether no entry is missing."""
         return bool(self.mask.all())
 
     @property
@@ -99,53 +97,53 @@ class Entries:
 
     @cached_property
     def centred(self) -> Values:
-        """S_i (x_i - mean): deviations from the column means, zero where hidden."""
+        """S_i (x_i - mean): deviations from the column means, zero where missing."""
         return np.where(self.mask, self.values - self.column_means, 0)
 
     @cached_property
     def spread(self) -> float:
-        """Root-mean-square distance of a whole row from the mean row: the unit in which lengths are judged."""
+        """Root-mean-square distance of a whole row from the mean row: the unit of length."""
         return float(np.sqrt(self.column_variances.sum()))
 
     @property
     def squares(self) -> Real:
-        """|x|², zero where hidden."""
+        """|x|², zero where missing."""
         return np.square(np.abs(self.values))
 
     def columns(self) -> Iterator[Values]:
-        """The observed entries of each column."""
+        """Iterate over the columns: the observed entries of each."""
         return (self.values[self.mask[:, j], j] for j in range(self.shape[1]))
 
     def fill(self, values: npt.ArrayLike) -> Values:
-        """S_i x_i + (I - S_i) m: the table with its holes filled from `values` (a row, or a whole table)."""
+        """S_i x_i + (I - S_i) m: the table with its missing values taken from `values` (a row, or a whole table)."""
         return np.where(self.mask, self.values, np.asarray(values, dtype=self.values.dtype))
 
     def take(self, rows: npt.NDArray[Any] | slice) -> Entries:
-        """Some of the rows."""
+        """Select rows."""
         return Entries(self.values[rows], self.mask[rows], self.feature_names)
 
     def parts(self) -> Iterator[Entries]:
-        """The table piece by piece, as it fits in memory: all of it."""
+        """Iterate over blocks of rows that fit in memory: here a single block."""
         yield self
 
     def dense(self) -> Entries:
-        """The table as it is."""
+        """Return the table itself."""
         return self
 
     def standardised(self, columns: npt.NDArray[np.intp], scale: Real, middle: Values) -> Entries:
-        """(x - middle) / scale in some columns (in double precision: tables may be singles, likelihoods should not)."""
+        """(x - middle) / scale in some columns, in double precision, which likelihoods need."""
         mask = self.mask[:, columns]
         values = (self.values[:, columns].astype(wide(self.dtype)) - middle[columns]) / scale[columns]
         return Entries(np.where(mask, values, 0), mask)
 
     def real(self) -> Entries:
-        """A complex column as two real ones: all real parts, then all imaginary ones. Real tables as they are."""
+        """Split complex columns: all real parts, then all imaginary parts. A real table is returned unchanged."""
         if not np.iscomplexobj(self.values):
             return self
         return Entries(np.concatenate([self.values.real, self.values.imag], axis=1), np.tile(self.mask, 2))
 
     def residual(self, centers: Values) -> Values:
-        """S_i (u_i - x_i), zero where hidden."""
+        """S_i (u_i - x_i), zero where missing."""
         return np.where(self.mask, centers - self.values, 0)
 
     def misfit(self, centers: Values) -> float:
@@ -157,13 +155,13 @@ class Entries:
         return centers * self.seen
 
     def solve(self, anchors: Values, pull: Real) -> Values:
-        """argmin_u ||S_i(u - x_i)||² + t_i ||u - v_i||²: a weighted mean where observed, the anchor where hidden."""
+        """argmin_u ||S_i(u - x_i)||² + t_i ||u - v_i||²: a weighted mean where observed, the anchor where missing."""
         pull = pull[:, None]
         return np.where(self.mask, (self.values + pull * anchors) / (1 + pull), anchors)
 
     @cached_property
     def _range(self) -> tuple[Values, Values]:
-        """Least and largest observed entry of each column (real and imaginary parts apart), 0 where there is none."""
+        """Smallest and largest observed entry of each column (real and imaginary parts apart), 0 if there is none."""
         n, p = self.shape
         parts = 2 if np.iscomplexobj(self.values) else 1
         low, high = np.full(parts * p, np.inf), np.full(parts * p, -np.inf)
@@ -184,10 +182,10 @@ class Entries:
         return np.asarray((low == high).reshape(self.shape[1], -1).all(axis=1))
 
     def confine(self, centers: Values) -> Values:
-        """Centres clipped to the range of the observed entries of each column.
+        """Clip the centres to the range of the observed entries of each column.
 
-        The range is convex and holds every observation, so clipping brings no centre further from its data and no two
-        centres further apart: the objective cannot rise. What it stops is the drift of entries nothing holds.
+        The range is convex and contains every observation, so clipping moves no centre away from its data and no two
+        centres apart: the objective cannot rise. It stops entries that no observation determines from drifting.
         """
         low, high = self._range
         parts = np.ascontiguousarray(centers).view(centers.real.dtype)
@@ -201,5 +199,5 @@ class Entries:
 
 
 def wide(dtype: np.dtype[Any]) -> type[np.floating[Any]] | type[np.complexfloating[Any, Any]]:
-    """Double precision, real or complex."""
+    """Return the double-precision type, real or complex, for `dtype`."""
     return np.complex128 if dtype.kind == "c" else np.float64

@@ -1,4 +1,4 @@
-"""Rows in groups: labels 0, 1, ... by falling size, and -1 for rows in none."""
+"""Groups of rows: labels 0, 1, ... by decreasing size, and -1 for rows in no group."""
 
 from __future__ import annotations
 
@@ -7,13 +7,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fusewise.observations.entries import Values
-
-Labels = npt.NDArray[np.intp]
+from fusewise.kernels.types import Labels, Values
 
 
 def number_by_size(groups: npt.NDArray[Any], min_size: int = 1) -> Labels:
-    """Number the groups 0, 1, ... by falling size (first seen first among equals), too small ones -1."""
+    """Number the groups 0, 1, ... by decreasing size (ties in order of appearance); -1 for groups below `min_size`."""
     _, first, members, sizes = np.unique(groups, return_index=True, return_inverse=True, return_counts=True)
     order = np.lexsort((first, -sizes))
     names = np.empty(len(sizes), dtype=np.intp)
@@ -23,7 +21,7 @@ def number_by_size(groups: npt.NDArray[Any], min_size: int = 1) -> Labels:
 
 
 def group_means(table: Values, labels: Labels) -> Values:
-    """Mean row of each group 0, 1, ...; no groups give no rows."""
+    """Mean row of each group 0, 1, ...; an empty array if there are no groups."""
     n_groups = int(labels.max(initial=-1)) + 1
     kept = labels >= 0
     sums = np.zeros((n_groups, table.shape[1]), dtype=table.dtype)

@@ -1,4 +1,4 @@
-"""What the default needs to know of a table, wherever it is kept."""
+"""The interface of a table, dense, sparse or on disk, as the default method uses it."""
 
 from __future__ import annotations
 
@@ -9,20 +9,19 @@ import numpy as np
 import numpy.typing as npt
 
 from fusewise.kernels.threads import in_threads
-from fusewise.observations.entries import BLOCK_ENTRIES, Entries, Real, Values
+from fusewise.kernels.types import Index, Real, Values
+from fusewise.observations.entries import BLOCK_ENTRIES, Entries
 from fusewise.observations.sparse import SparseEntries
 
-Index = npt.NDArray[np.intp]
-
-#: Tables whose rows are at hand.
+#: Tables held in memory.
 InMemory = Entries | SparseEntries
 
-#: Rows taken at a time, at most.
+#: Largest number of rows in a block.
 BLOCK_ROWS = 8192
 
 
 class Table(Protocol):
-    """N rows and P columns with holes: ``Entries``, ``SparseEntries`` or ``StreamedEntries``."""
+    """N rows and P columns with missing values: ``Entries``, ``SparseEntries`` or ``StreamedEntries``."""
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -31,12 +30,12 @@ class Table(Protocol):
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Of the values."""
+        """Data type of the values."""
         ...
 
     @property
     def feature_names(self) -> tuple[str, ...] | None:
-        """Names of the columns, where the table had them."""
+        """Names of the columns, if the table had any."""
         ...
 
     @property
@@ -61,7 +60,7 @@ class Table(Protocol):
 
     @property
     def n_stored(self) -> int:
-        """Numbers that all rows hold in memory."""
+        """Number of values that all rows take in memory."""
         ...
 
     @property
@@ -71,30 +70,30 @@ class Table(Protocol):
 
     @property
     def is_complete(self) -> bool:
-        """Whether nothing is hidden."""
+        """Whether no entry is missing."""
         ...
 
     def take(self, rows: Index) -> InMemory:
-        """Some of the rows, in rising order."""
+        """Select rows, given in increasing order."""
         ...
 
     def parts(self) -> Iterator[InMemory]:
-        """The table piece by piece, as it fits in memory."""
+        """Iterate over blocks of rows that fit in memory."""
         ...
 
     def dense(self) -> Entries:
-        """All of it as an array with a mask, where that fits in memory."""
+        """Return the table as an array with a mask; raises MemoryError if that does not fit."""
         ...
 
 
 def each_block(work: Callable[[InMemory, slice], None], table: Table, width: int | None = None) -> None:
-    """Go through a table in blocks of rows, on all cores (the heavy parts let go of the interpreter).
+    """Process a table in blocks of rows on all cores (the heavy parts release Python's global lock).
 
     Parameters
     ----------
-    work : is given some rows, and where they stand in the table.
+    work : called with a block of rows and their positions in the table.
     table : all rows.
-    width : numbers of work space for each row; by default those that are stored of it.
+    width : numbers of work space for each row; by default as many as are stored of it.
     """
     end = 0
     for part in table.parts():

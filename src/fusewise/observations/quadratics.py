@@ -1,4 +1,4 @@
-"""Observations known only through the quadratics they give."""
+"""Observations given by quadratic functions of the centres."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ import numpy as np
 import numpy.typing as npt
 
 from fusewise.kernels import small_matrices as blocks
-from fusewise.observations.entries import Real, Values
+from fusewise.kernels.types import Real, Values
 
 
 @dataclass(frozen=True, eq=False)
 class Quadratics:
     """||A_i u - b_i||² = u' G_i u - 2 Re(u' h_i) + e_i, with G_i = A_i' A_i, h_i = A_i' b_i, e_i = ||b_i||².
 
-    Entries seen through a subspace come in this form: with u = mean + Q v, the misfit of row i on its observed entries
-    is such a quadratic in the r coordinates v, and G_i = Q_I' Q_I says how well the row knows them.
+    Entries in a subspace have this form: with u = mean + Q v, the misfit of row i on its observed entries is such a
+    quadratic in the r coordinates v, and G_i = Q_I' Q_I measures how well the row determines them.
 
     Attributes
     ----------
@@ -46,20 +46,20 @@ class Quadratics:
 
     @cached_property
     def mean(self) -> Values:
-        """The one point that fits all: (sum_i G_i)^+ sum_i h_i."""
+        """The common centre that fits all points best: (sum_i G_i)^+ sum_i h_i."""
         return np.asarray(np.linalg.pinv(self.gram.sum(axis=0), hermitian=True) @ self.target.sum(axis=0))
 
     @cached_property
     def centred(self) -> Values:
-        """h_i - G_i mean: what each point has to say against the mean."""
+        """h_i - G_i mean: the pull of each point away from the mean."""
         return self.target - self.normal(np.broadcast_to(self.mean, self.shape))
 
     def take(self, rows: npt.NDArray[np.intp]) -> Quadratics:
-        """Some of the points."""
+        """Select points."""
         return Quadratics(self.gram[rows], self.target[rows], self.energy[rows])
 
     def merge(self, groups: npt.NDArray[np.intp], n_groups: int) -> Quadratics:
-        """One point for each group: quadratics of a common centre add."""
+        """Replace each group by one point: quadratics of a common centre add up."""
         gram = np.zeros((n_groups, *self.gram.shape[1:]), self.gram.dtype)
         target = np.zeros((n_groups, self.shape[1]), self.target.dtype)
         np.add.at(gram, groups, self.gram)
@@ -80,12 +80,12 @@ class Quadratics:
         return anchors + self.preconditioner(pull)(self.target - self.normal(anchors))
 
     def confine(self, centers: Values) -> Values:
-        """Centres as they are: no range is known to hold them."""
+        """Return the centres unchanged: there is no known range to project onto."""
         return centers
 
     def preconditioner(self, pull: Real) -> Callable[[Values], Values]:
         """(G_i + t_i I)^-1, as a function of the right-hand sides."""
-        # Without a pull, what a point has not seen is free: a touch of one keeps the system regular.
+        # Without a pull, unobserved directions are undetermined: a tiny pull keeps the system regular.
         floor = np.finfo(pull.dtype).eps * max(1.0, float(np.abs(self.gram).max(initial=0)))
         inverse, _ = blocks.inverses(self.gram, np.maximum(pull, 1000 * floor))
         return lambda right: blocks.products(inverse, right)

@@ -1,24 +1,24 @@
-"""How finely each column of a table was measured."""
+"""Resolution of the columns of a table: how finely their values were recorded."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from fusewise.observations.entries import Real
+from fusewise.kernels.types import Real
 from fusewise.observations.kinds import InMemory
 
 
 def steps(table: InMemory) -> Real:
-    """The step in which each real column was measured: the median gap between neighbouring values (0: one value)."""
+    """Step of each real column: the median gap between neighbouring distinct values (0 if there is one value)."""
     return np.array([_step(np.unique(column)) for column in table.columns()])
 
 
 def blur(table: InMemory) -> Real:
-    """The variance at which the steps of a column can no longer be told from a smooth curve, (d/2)².
+    """(d/2)²: the variance at which the steps d of a column blur into a smooth density.
 
-    Two equal humps a distance d apart are one if their standard deviation is at least d/2. Seen more sharply, every
-    value of a yes-or-no column, and every combination of several, would look like a cluster of its own. A column with
-    no value twice has no steps, however few its values are: (d/2)² counts as far as values are repeated.
+    Two equal Gaussians a distance d apart have a single mode if their standard deviation is at least d/2. With less,
+    every value of a yes/no column, and every combination of such columns, would look like a cluster of its own. A
+    column without repeated values has no steps, however few its values are: (d/2)² is scaled by the share of repeats.
     """
     found = np.zeros(table.shape[1])
     for j, column in enumerate(table.columns()):

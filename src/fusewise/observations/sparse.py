@@ -1,4 +1,4 @@
-"""Entries of a table nearly all of which are hidden."""
+"""Entries of a table that are mostly missing, as a sparse matrix."""
 
 from __future__ import annotations
 
@@ -11,21 +11,22 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from fusewise.kernels.types import Real, Values
 from fusewise.observations.checks import check_fits
-from fusewise.observations.entries import Entries, Real, Values
+from fusewise.observations.entries import Entries
 
 
 @dataclass(frozen=True, eq=False)
 class SparseEntries:
-    """x_i seen on the index set I_i, only what was seen being stored; the words of ``Entries``.
+    """x_i observed on the index set I_i, with only the observed entries stored; the interface of ``Entries``.
 
-    ``values``, ``seen`` and ``squares`` are sparse matrices where those of ``Entries`` are arrays: products with
-    either read alike.
+    ``values``, ``seen`` and ``squares`` are sparse matrices where those of ``Entries`` are arrays; matrix products
+    work the same way with both.
 
     Attributes
     ----------
-    rows : N x P, in compressed sparse rows; every stored entry is observed, zeros among them, and nothing else is.
-    feature_names : names of the columns, where the table had them.
+    rows : N x P, in compressed sparse rows; the stored entries, including zeros, are the observed ones.
+    feature_names : names of the columns, if the table had any.
     """
 
     rows: Any
@@ -39,7 +40,7 @@ class SparseEntries:
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Of the values."""
+        """Data type of the values."""
         dtype: np.dtype[Any] = self.rows.dtype
         return dtype
 
@@ -50,17 +51,17 @@ class SparseEntries:
 
     @property
     def values(self) -> Any:
-        """The observed values, zero where hidden."""
+        """The observed values, zero where missing."""
         return self.rows
 
     @cached_property
     def seen(self) -> Any:
-        """1 where observed, 0 where hidden."""
+        """1 where observed, 0 where missing."""
         return self._alike(np.ones(self.n_stored, self.rows.real.dtype))
 
     @property
     def squares(self) -> Any:
-        """|x|², zero where hidden."""
+        """|x|², zero where missing."""
         return self._alike(np.square(np.abs(self.rows.data)))
 
     @cached_property
@@ -75,7 +76,7 @@ class SparseEntries:
 
     @property
     def is_complete(self) -> bool:
-        """Whether nothing is hidden."""
+        """Whether no entry is missing."""
         return self.n_stored == self.shape[0] * self.shape[1]
 
     @property
@@ -103,16 +104,16 @@ class SparseEntries:
         return np.asarray(np.bincount(self.rows.indices[other], minlength=self.shape[1]) == 0)
 
     def columns(self) -> Iterator[Values]:
-        """The observed entries of each column."""
+        """Iterate over the columns: the observed entries of each."""
         by_column = self.rows.tocsc()
         return (by_column.data[a:b] for a, b in zip(by_column.indptr[:-1], by_column.indptr[1:], strict=True))
 
     def take(self, rows: npt.NDArray[Any] | slice) -> SparseEntries:
-        """Some of the rows."""
+        """Select rows."""
         return SparseEntries(self.rows[rows], self.feature_names)
 
     def parts(self) -> Iterator[SparseEntries]:
-        """The table piece by piece, as it fits in memory: all of it."""
+        """Iterate over blocks of rows that fit in memory: here a single block."""
         yield self
 
     def standardised(self, columns: npt.NDArray[np.intp], scale: Real, middle: Values) -> SparseEntries:
@@ -122,22 +123,22 @@ class SparseEntries:
         return SparseEntries(sparse.csr_matrix((data, kept.indices, kept.indptr), kept.shape))
 
     def real(self) -> SparseEntries:
-        """A complex column as two real ones: all real parts, then all imaginary ones. Real tables as they are."""
+        """Split complex columns: all real parts, then all imaginary parts. A real table is returned unchanged."""
         if self.dtype.kind != "c":
             return self
         both = [self._alike(part) for part in (self.rows.data.real, self.rows.data.imag)]
         return SparseEntries(sparse.hstack(both, "csr"))
 
     def dense(self) -> Entries:
-        """The same as ``Entries``, where that fits in memory."""
-        check_fits("the table with its holes", self.shape, self.dtype.itemsize + 1)
+        """Convert to ``Entries``; raises MemoryError if that does not fit."""
+        check_fits("the table as a dense array", self.shape, self.dtype.itemsize + 1)
         values, mask = np.zeros(self.shape, self.rows.dtype), np.zeros(self.shape, bool)
         where = np.repeat(np.arange(self.shape[0]), np.diff(self.rows.indptr)), self.rows.indices
         values[where], mask[where] = self.rows.data, True
         return Entries(values, mask, self.feature_names)
 
     def _alike(self, data: Values) -> Any:
-        """Other numbers where these are stored."""
+        """A sparse matrix with the same pattern and other values."""
         return sparse.csr_matrix((data, self.rows.indices, self.rows.indptr), self.shape)
 
     def _column_sums(self, data: Values) -> Values:

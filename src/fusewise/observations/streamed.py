@@ -1,4 +1,4 @@
-"""A table that is read some rows at a time, and what is kept of it."""
+"""A table that is read in blocks of rows, and the statistics kept in memory."""
 
 from __future__ import annotations
 
@@ -9,21 +9,20 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from fusewise.kernels.types import Index, Real, Values
 from fusewise.observations.blocks import RowBlocks
 from fusewise.observations.checks import check_fits, refuse_infinite
-from fusewise.observations.entries import Entries, Real, Values, wide
-
-Index = npt.NDArray[np.intp]
+from fusewise.observations.entries import Entries, wide
 
 
 @dataclass(frozen=True, eq=False)
 class StreamedEntries:
-    """Counts, means and variances of a table that stays where it is; its rows are fetched when they are asked for.
+    """Counts, means and variances of a table that stays on disk; its rows are read when they are needed.
 
     Attributes
     ----------
-    source : where the rows are; None in a copy, or in a model that was saved: tables on disk stay there.
-    row_counts, column_counts, column_means, column_variances, is_constant, feature_names : as of ``Entries``.
+    source : the blocks of rows; None in a copy or a saved model, which do not include the table on disk.
+    row_counts, column_counts, column_means, column_variances, is_constant, feature_names : as in ``Entries``.
     """
 
     source: RowBlocks | None
@@ -36,7 +35,7 @@ class StreamedEntries:
 
     @classmethod
     def of(cls, source: RowBlocks) -> StreamedEntries:
-        """One pass over a table: every block adds its sums (Chan, Golub and LeVeque, 1979)."""
+        """Compute the statistics in one pass, adding up those of each block (Chan, Golub and LeVeque, 1979)."""
         p = source.shape[1]
         row_counts: list[Index] = []
         names, dtype = None, np.dtype(np.float32)
@@ -72,17 +71,17 @@ class StreamedEntries:
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Of the values."""
+        """Data type of the values."""
         return self.column_means.dtype
 
     @property
     def n_stored(self) -> int:
-        """Numbers to hold in memory, if all rows were."""
+        """Number of values that all rows would take in memory."""
         return len(self.row_counts) * len(self.column_counts)
 
     @property
     def is_complete(self) -> bool:
-        """Whether nothing is hidden."""
+        """Whether no entry is missing."""
         return int(self.column_counts.sum()) == self.n_stored
 
     @property
@@ -91,14 +90,14 @@ class StreamedEntries:
         return int(self.column_counts.sum()) / self.n_stored
 
     def parts(self) -> Iterator[Entries]:
-        """The rows in order, some at a time."""
+        """Iterate over the rows in order, in blocks."""
         if self.source is None:
-            raise ValueError("the rows of this table stayed where they were when the model was saved or copied")
+            raise ValueError("saved and copied models do not include their table on disk: pass the table again")
         return self.source.blocks()
 
     def take(self, rows: Index) -> Entries:
-        """Some of the rows, in rising order: one pass over the table."""
-        check_fits("these rows", (len(rows), self.shape[1]), self.dtype.itemsize + 1)
+        """Select rows, given in increasing order, in one pass over the table."""
+        check_fits("the selection of rows", (len(rows), self.shape[1]), self.dtype.itemsize + 1)
         pieces, begin = [], 0
         for part in self.parts():
             end = begin + part.shape[0]
@@ -109,7 +108,7 @@ class StreamedEntries:
         return Entries(values, mask, self.feature_names)
 
     def dense(self) -> Entries:
-        """All of the rows, where they fit in memory."""
+        """Read all rows; raises MemoryError if they do not fit."""
         return self.take(np.arange(self.shape[0]))
 
     def __getstate__(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Which pairs of points may fuse, and how strongly: the second term of the objective."""
+"""Pairs of points that may fuse, and their weights: the second term of the objective."""
 
 from fusewise.pairs.complete import CompletePairs
 from fusewise.pairs.distances import (

@@ -10,9 +10,9 @@ import numpy as np
 
 from fusewise.kernels.spanning import spanning_tree
 from fusewise.kernels.threads import in_threads
+from fusewise.kernels.types import Index, Real, Values
 from fusewise.observations import Entries
-from fusewise.observations.entries import Real, Values
-from fusewise.pairs.distances import Index, partial_squared_distances, real_view
+from fusewise.pairs.distances import partial_squared_distances, real_view
 from fusewise.pairs.weights import DenseWeights, PairPenalty, Weighted
 
 #: Side of a square block of pairs: a few such blocks fit a processor's cache.
@@ -21,12 +21,12 @@ BLOCK_SIDE = 192
 
 @dataclass(frozen=True)
 class CompletePairs:
-    """Every pair of N points, c_ij = 1. One N x N array of weights is all the memory it takes.
+    """Every pair of N points, with c_ij = 1; uses the memory of one N x N array of weights.
 
     Attributes
     ----------
     n_points : N.
-    sizes : how many points each one stands for, where some have been merged: then c_ij = n_i n_j.
+    sizes : number of points each one represents, if some have been merged: then c_ij = n_i n_j.
     """
 
     n_points: int
@@ -68,16 +68,16 @@ class CompletePairs:
         return self._weigh(block, entries.seen.dtype)
 
     def merge(self, groups: Index, n_groups: int) -> CompletePairs:
-        """One point for each group: it has a pair with another for every two of their members."""
+        """Replace each group by one point; the affinity of two groups counts the pairs between their members."""
         sizes = np.ones(self.n_points) if self.sizes is None else self.sizes
         return CompletePairs(n_groups, np.bincount(groups, sizes, minlength=n_groups).astype(sizes.dtype))
 
     def spans(self, centers: Values) -> tuple[Index, Index, Real]:
-        """A shortest spanning tree of the centres: ends and lengths of its edges."""
+        """Minimum spanning tree of the centres: ends and lengths of its edges."""
         return spanning_tree(real_view(centers))
 
     def _weigh(self, block: Callable[[slice, slice], tuple[Real, Real]], dtype: np.dtype[Any]) -> Weighted:
-        """Fill the weights a block of the upper triangle at a time; the lower one is its mirror image."""
+        """Fill the weights in blocks of the upper triangle, and mirror them to the lower one."""
         weights = np.empty((self.n_points, self.n_points), dtype=dtype)
         degree = np.zeros(self.n_points, dtype=dtype)
 

@@ -1,4 +1,4 @@
-"""All pairs, in tensors on a device, a block of rows at a time."""
+"""All pairs, in tensors on a device, one block of rows at a time."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ import numpy as np
 
 from fusewise.kernels.arrays import Array
 from fusewise.kernels.devices import device_memory
+from fusewise.kernels.types import Index, Real, Values
 from fusewise.observations import Entries
-from fusewise.observations.entries import Real, Values
 from fusewise.pairs.complete import CompletePairs
-from fusewise.pairs.distances import Index
 from fusewise.pairs.weights import PairPenalty, Pairs, Weighted
 
 #: Pairs in one block of rows.
 BLOCK_PAIRS = 2**28
 
-#: Pairs from which on it pays to compile what follows the product of a block into one kernel (seconds, once).
+#: Number of pairs from which compiling the operations after the product of a block into one kernel pays off (it takes
+#: seconds, once).
 WORTH_COMPILING = 2**29
 
-#: The largest share of the free memory that the weights of all pairs may take; beyond it they are computed anew.
-SHARE = 0.6
+#: Largest share of the free memory for the weights of all pairs; if they need more, they are recomputed when used.
+MEMORY_SHARE = 0.6
 
 #: Squared distances of a block of rows to all points, written into an array; returns where they are unknown, or None.
 Distances = Callable[[slice, Array], Array | None]
@@ -37,8 +37,8 @@ class DeviceDenseWeights:
     Attributes
     ----------
     energy, degree : see ``Weighted``.
-    matrix : N x N weights, or None where they would not fit.
-    blocks : the weights again, a block of rows at a time.
+    matrix : N x N weights, or None if they do not fit.
+    blocks : iterates over the weights, one block of rows at a time.
     """
 
     energy: float
@@ -62,12 +62,12 @@ class DeviceDenseWeights:
 
 @dataclass(frozen=True, eq=False)
 class DeviceCompletePairs:
-    """``CompletePairs`` weighed on a device.
+    """``CompletePairs`` on a device.
 
     Attributes
     ----------
     host : the pairs.
-    device : where to weigh them.
+    device : the torch device.
     """
 
     host: CompletePairs
@@ -99,7 +99,7 @@ class DeviceCompletePairs:
         return self._weigh(distances, points, penalty)
 
     def weigh_partial(self, entries: Entries, penalty: PairPenalty, min_overlap: int) -> Weighted:
-        """Weigh every pair by its partial distance (``partial_squared_distances``); too little in common: no weight."""
+        """Weigh every pair by its partial distance; a pair with too few common entries gets no weight."""
         import torch
 
         values, seen = (torch.from_numpy(part).to(self.device) for part in (entries.centred, entries.seen))
@@ -117,11 +117,11 @@ class DeviceCompletePairs:
         return self._weigh(distances, values, penalty)
 
     def merge(self, groups: Index, n_groups: int) -> Pairs:
-        """One point for each group, in NumPy's arrays."""
+        """Replace each group by one point, in NumPy arrays."""
         return self.host.merge(groups, n_groups)
 
     def spans(self, centers: Values) -> tuple[Index, Index, Real]:
-        """A shortest spanning tree, in NumPy's arrays."""
+        """Minimum spanning tree, in NumPy arrays."""
         return self.host.spans(centers)
 
     def _weigh(self, distances: Distances, points: Array, penalty: PairPenalty) -> Weighted:
@@ -133,7 +133,7 @@ class DeviceCompletePairs:
         weigh = _compiled() if compiled else _weigh_block
         energies, degree = torch.empty((2, n), dtype=dtype, device=self.device)
         step = min(n, max(1, BLOCK_PAIRS // n))
-        fits = n * n * points.element_size() < SHARE * device_memory(self.device)
+        fits = n * n * points.element_size() < MEMORY_SHARE * device_memory(self.device)
         stored = torch.empty((n if fits else step, n), dtype=dtype, device=self.device)
 
         def blocks() -> Iterator[tuple[slice, Array]]:
@@ -152,7 +152,7 @@ class DeviceCompletePairs:
 def _weigh_block(
     penalty: PairPenalty, s: Array, unknown: Array | None, sizes: Array | None, start: int
 ) -> tuple[Array, Array]:
-    """Turn squared distances of rows from `start` on into weights, in place; row sums of penalties and weights."""
+    """Turn squared distances of the rows from `start` into weights, in place; return row sums of penalty and weight."""
     import torch
 
     rows = torch.arange(s.shape[0], device=s.device) + start
@@ -170,7 +170,7 @@ def _weigh_block(
 
 @cache
 def _compiled() -> Callable[..., tuple[Array, Array]]:
-    """``_weigh_block`` in one kernel, so that a block is read once and written once."""
+    """Compile ``_weigh_block`` to one kernel, so that a block is read once and written once."""
     import torch
 
     compiled: Callable[..., tuple[Array, Array]] = torch.compile(_weigh_block, dynamic=True)

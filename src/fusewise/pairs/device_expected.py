@@ -1,4 +1,4 @@
-"""``expected`` on a device: candidates by place alone, then the expected weight of each, many pairs at a time."""
+"""``expected`` on a device: candidates by position alone, then the expected weight of each, many pairs at a time."""
 
 from __future__ import annotations
 
@@ -7,21 +7,20 @@ import numpy as np
 from fusewise.kernels.arrays import Array, beside, to_host
 from fusewise.kernels.devices import torch_device
 from fusewise.kernels.nearest_torch import nearest
-from fusewise.observations.entries import Real
-from fusewise.pairs.distances import Index
+from fusewise.kernels.types import Index, Real
 
-#: Numbers in the covariances of the pairs that are weighed at once.
+#: Numbers in the covariances of the pairs that are processed at a time.
 BLOCK = 2**28
 
 
 def likeliest(places: Real, covariances: Real, k: int, n_candidates: int, every: int, device: str) -> Index:
-    """The k neighbours of largest expected weight of each point, of its `n_candidates` nearest by place; N x k.
+    """The k neighbours with the largest expected weight among the `n_candidates` nearest of each point; N x k.
 
     Parameters
     ----------
     places, covariances : N x r and N x r x r, real.
-    k, n_candidates : how many, and of how many; at most N - 1.
-    every : the scale is the median distance from one point in so many to its k-th nearest.
+    k, n_candidates : number of neighbours and of candidates; at most N - 1.
+    every : the scale is the median distance to the k-th nearest, taken over every `every`-th point.
     device : see ``torch_device``.
     """
     import torch
@@ -43,9 +42,10 @@ def likeliest(places: Real, covariances: Real, k: int, n_candidates: int, every:
 
 
 def _log_expected_weights(away: tuple[Array, ...], both: tuple[Array, ...], variance: float) -> Array:
-    """See ``expected``; a tensor for each v_i - v_j of r coordinates, and each of S_i + S_j along its lower triangle.
+    """Log of the expected weights (see ``expected``), from a tensor for each entry of v_i - v_j and of S_i + S_j.
 
-    The factor L of S_i + S_j + variance I is found a row at a time, and with it L^-1 (v_i - v_j).
+    S_i + S_j is given by its lower triangle. The factor L of S_i + S_j + variance I is computed row by row, and with it
+    L^-1 (v_i - v_j).
     """
     factor: list[list[Array]] = []
     pivots: list[Array] = []
@@ -64,7 +64,7 @@ def _log_expected_weights(away: tuple[Array, ...], both: tuple[Array, ...], vari
 
 
 def _less(start: Array, left: list[Array], right: list[Array]) -> Array:
-    """start - sum_k left_k right_k, as far as the shorter list goes."""
+    """start - sum_k left_k right_k, up to the length of the shorter list."""
     for x, y in zip(left, right, strict=False):
         start = start.addcmul(x, y, value=-1)
     return start

@@ -10,9 +10,8 @@ import numpy as np
 
 from fusewise.kernels import graph_torch as kernels
 from fusewise.kernels.arrays import Array, total
+from fusewise.kernels.types import Index, Real, Values
 from fusewise.observations import Entries
-from fusewise.observations.entries import Real, Values
-from fusewise.pairs.distances import Index
 from fusewise.pairs.neighbors import NeighborPairs
 from fusewise.pairs.weights import PairPenalty, Pairs, Weighted
 
@@ -47,13 +46,13 @@ class DeviceSparseWeights:
 
 @dataclass(frozen=True, eq=False)
 class DeviceNeighborPairs:
-    """``NeighborPairs`` whose edges live on a device.
+    """``NeighborPairs`` with the edges on a device.
 
     Attributes
     ----------
-    host : the pairs in NumPy's arrays, for what is done there.
+    host : the pairs in NumPy arrays, for the operations done on the CPU.
     first, second, affinity : ends and affinity of each edge.
-    indptr, indices, edges : where the edges stand in the rows of the symmetric matrix (``Adjacency``).
+    indptr, indices, edges : positions of the edges in the rows of the symmetric matrix (``Adjacency``).
     """
 
     host: NeighborPairs
@@ -66,7 +65,7 @@ class DeviceNeighborPairs:
 
     @classmethod
     def of(cls, pairs: NeighborPairs, device: Any, dtype: Any) -> Self:
-        """Copy a graph to a device, affinities in the precision of the centres, and sort its edges into rows there."""
+        """Copy a graph to a device, with affinities in the precision of the centres, and sort its edges into rows."""
         import torch
 
         host = (pairs.first, pairs.second, pairs.affinity)
@@ -81,7 +80,7 @@ class DeviceNeighborPairs:
             torch.cat([second, first])[order],
             order % max(len(first), 1),
         )
-        if 2 * len(first) < 2**31:  # half the memory, and half the traffic of a product
+        if 2 * len(first) < 2**31:  # half the memory and memory traffic
             parts = tuple(part.to(torch.int32) for part in parts)
         first, second, indptr, indices, edges = parts
         return cls(pairs, first, second, affinity.to(dtype), indptr, indices, edges)
@@ -126,11 +125,11 @@ class DeviceNeighborPairs:
         return self._weighted(value, weight * known)
 
     def merge(self, groups: Index, n_groups: int) -> Pairs:
-        """One point for each group, in NumPy's arrays."""
+        """Replace each group by one point, in NumPy arrays."""
         return self.host.merge(groups, n_groups)
 
     def spans(self, centers: Values) -> tuple[Index, Index, Real]:
-        """A shortest spanning forest, in NumPy's arrays."""
+        """Minimum spanning forest, in NumPy arrays."""
         return self.host.spans(centers)
 
     def _blocks(self, n_columns: int) -> Iterator[slice]:

@@ -1,28 +1,25 @@
-"""Distances between rows by matrix products, a block of rows at a time: never an N x N x P array."""
+"""Distances between rows by matrix products, one block of rows at a time: never an N x N x P array."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 import numpy as np
-import numpy.typing as npt
 
+from fusewise.kernels.types import Index, Real, Values
 from fusewise.observations import Entries, InMemory
-from fusewise.observations.entries import Real, Values
-
-Index = npt.NDArray[np.intp]
 
 #: Entries in one block of pairs: small enough for a processor's cache, large enough for its matrix products.
 BLOCK_ENTRIES = 2**19
 
 
 def real_view(centers: Values) -> Real:
-    """Rows of complex numbers as rows of twice as many reals, at the same distances from each other."""
+    """View rows of complex numbers as rows of twice as many real ones, with the same distances."""
     return np.ascontiguousarray(centers).view(centers.real.dtype)
 
 
 def row_blocks(n_rows: int, row_length: int, block_entries: int = BLOCK_ENTRIES) -> Iterator[slice]:
-    """Slices that cut `n_rows` rows of `row_length` entries into blocks of about `block_entries`."""
+    """Slices that divide `n_rows` rows of `row_length` entries into blocks of about `block_entries`."""
     step = max(1, block_entries // max(row_length, 1))
     for start in range(0, n_rows, step):
         yield slice(start, min(start + step, n_rows))
@@ -45,9 +42,9 @@ def squared_distances(rows: Values, others: Values | None = None) -> Real:
 def partial_squared_distances(
     entries: Entries, rows: slice | Index = slice(None), others: slice | Index = slice(None), *, min_overlap: int = 1
 ) -> Real:
-    """(P / |w|) ||S_w (x_i - x_j)||², w = I_i ∩ I_j; infinite where |w| < min_overlap.
+    """(P / |w|) ||S_w (x_i - x_j)||², w = I_i ∩ I_j; infinite if |w| < min_overlap.
 
-    Three matrix products: with V the values (zero where hidden) and M the mask,
+    Three matrix products: with V the values (zero where missing) and M the mask,
     ||S_w (x_i - x_j)||² = (|V|² M' + M |V|²' - 2 Re V V^H)_ij and |w| = (M M')_ij.
     P counts the columns with any observed entry.
 
@@ -55,9 +52,9 @@ def partial_squared_distances(
     ----------
     entries : the table.
     rows, others : which rows i and j.
-    min_overlap : fewest common entries for a distance to count.
+    min_overlap : fewest common entries for a finite distance.
     """
-    # Distances do not see a shift of the columns, but rounding does: hence the centring.
+    # Shifting the columns does not change distances; centring them reduces rounding errors.
     a, b = entries.centred[rows], entries.centred[others]
     seen_a, seen_b = entries.seen[rows], entries.seen[others]
     common = seen_a @ seen_b.T
@@ -85,9 +82,9 @@ def partial_squared_distances_between(entries: Entries, first: Index, second: In
 
 
 def partial_squared_distances_to(rows: InMemory, points: Values) -> Real:
-    """(P / |I_i|) ||S_i (x_i - c_k)||² for whole points c_k; NaN for a row with nothing observed.
+    """(P / |I_i|) ||S_i (x_i - c_k)||² for complete points c_k; NaN for a row without observed entries.
 
-    Each row's distances depend on that row alone, so new rows are treated alike in any company.
+    The distances of a row depend on that row alone, not on the other rows it is passed with.
     """
     p = rows.shape[1]
     shift = points.mean(axis=0) if len(points) else np.zeros(p, points.dtype)

@@ -1,11 +1,11 @@
-"""Nearest neighbours of points whose place is uncertain.
+"""Nearest neighbours of points with uncertain positions.
 
-A row seen in few entries has an uncertain place N(v_i, S_i) in a subspace. The expected H1 weight of a pair is then, up
-to the factor 1/(2 sigma²),
+A row with few observed entries has an uncertain position N(v_i, S_i) in a subspace. The expected H1 weight of a pair is
+then, up to the factor 1/(2 sigma²),
 
     det(I + (S_i + S_j)/sigma²)^(-1/2) exp(-(v_i - v_j)' (sigma² I + S_i + S_j)^(-1) (v_i - v_j) / 2):
 
-partial distances done right in a subspace. A place nobody knows is near to nobody.
+the counterpart of partial distances in a subspace. A point with an unknown position is far from all others.
 """
 
 from __future__ import annotations
@@ -19,33 +19,32 @@ from fusewise.kernels.compiling import SMALL, compiled
 from fusewise.kernels.devices import torch_device
 from fusewise.kernels.lanes import LANES, factorise, inverse_roots
 from fusewise.kernels.threads import in_threads
-from fusewise.observations.entries import Real
-from fusewise.pairs.distances import Index
+from fusewise.kernels.types import Index, Real
 from fusewise.pairs.near_places import nearest_places
 from fusewise.pairs.neighbors import NeighborPairs
 
-#: Up to so many points every pair is weighed; beyond, the nearest by place alone are weighed again.
+#: Up to this many points the weight of every pair is computed; beyond, only of the nearest by position.
 EXHAUSTIVE = 1500
 
-#: How many candidates by place alone, in units of the neighbours wanted.
+#: Number of candidates by position, in units of the number of neighbours.
 CANDIDATES = 3
 
-#: Distances to the nearest neighbours are measured at no more points than this.
+#: Largest number of points at which distances to the nearest neighbours are measured.
 SAMPLE = 5000
 
-#: Points whose candidates are held at once, on each thread.
+#: Points processed at a time on each thread.
 BLOCK = 1024
 
 
 def nearest_expected(places: Real, covariances: Real, n_neighbors: int, device: str = "cpu") -> NeighborPairs:
-    """Join each point with the `n_neighbors` of largest expected weight, at the scale of the nearest neighbours.
+    """Join each point to the `n_neighbors` with the largest expected weight, at the scale of the nearest neighbours.
 
     Parameters
     ----------
     places : N x r, the v_i, real.
     covariances : N x r x r, the S_i.
-    n_neighbors : how many; the graph is made symmetric, so some points have more.
-    device : where to look for them, if they are many.
+    n_neighbors : number of neighbours; the graph is made symmetric, so some points have more.
+    device : where to search if there are many points.
     """
     n = len(places)
     k = min(n_neighbors, n - 1)
@@ -75,12 +74,12 @@ def nearest_expected(places: Real, covariances: Real, n_neighbors: int, device: 
 
 
 def _blocks(tree: Any) -> list[Index]:
-    """Points in the order of the tree: those that follow each other are near, and so are their neighbours in memory."""
+    """Blocks of points in the order of the tree: successive points are close, and so are their neighbours in memory."""
     return [tree.indices[i : i + BLOCK] for i in range(0, tree.n, BLOCK)]
 
 
 def _spacing(tree: Any, k: int) -> float:
-    """Median distance of a point to its k-th nearest, itself being the first (where all are 0, the spread of all)."""
+    """Median distance of a point to its k-th nearest, itself the first (if all are 0, the spread of all points)."""
     sample = tree.data[:: 1 + tree.n // SAMPLE]
     return float(np.median(tree.query(sample, [k])[0])) or float(np.std(tree.data)) or 1.0
 
@@ -103,7 +102,7 @@ def _log_expected_weights(places: Real, covariances: Real, rows: Index, candidat
 def _log_weights_in_lanes(places: Any, covariances: Any, rows: Any, candidates: Any, variance: float) -> Any:
     """The same, compiled.
 
-    Many candidates at a time: the innermost loops run over them, and a processor does several at once.
+    The innermost loops run over many candidates at a time, so that they are vectorised.
     """
     r = places.shape[1]
     weights = np.empty(candidates.shape)

@@ -1,7 +1,7 @@
-"""Which points are nearest by place: exactly, by a tree; nearly so, by lists, where points and dimensions are many.
+"""Nearest points by position: exact with a tree; approximate with inverted lists for many points and dimensions.
 
-In ten dimensions a tree visits a good part of its leaves for every point. faiss sorts the points into lists around
-centres and looks into the lists whose centres are nearest. It is used if it is installed (``fusewise[neighbors]``).
+In ten dimensions a tree visits a large part of its leaves for every point. faiss sorts the points into lists around
+centres and searches the lists with the nearest centres. It is used if it is installed (``fusewise[neighbors]``).
 """
 
 from __future__ import annotations
@@ -11,31 +11,30 @@ from typing import Any
 
 import numpy as np
 
-from fusewise.observations.entries import Real
-from fusewise.pairs.distances import Index
+from fusewise.kernels.types import Index, Real
 
-#: Up to so many points, or so many dimensions, a tree is fast enough.
-MANY, FEW = 50_000, 4
+#: Up to this many points, or this many dimensions, a tree is fast enough.
+MANY_POINTS, FEW_DIMENSIONS = 50_000, 4
 
-#: Lists, in units of the square root of the number of points; those looked into; points by which their centres are
-#: found, for each list. Of the 46 nearest of a million points in ten dimensions 99.7% are found, in an eighth of the
-#: tree's time (``benchmarks/neighbors.py``).
+#: Number of lists, in units of the square root of the number of points; lists searched; points per list used to find
+#: the centres. Of the 46 nearest of a million points in ten dimensions 99.7% are found, in an eighth of the time of the
+#: tree (``benchmarks/neighbors.py``).
 LISTS, PROBED, TRAINED = 4, 40, 40
 
-#: Points and how many to their nearest, themselves among them; -1 where fewer were found.
-Search = Callable[[Real, int], Index]
+#: From points and a number k to the k nearest of each, including itself; -1 if fewer were found.
+NeighborSearch = Callable[[Real, int], Index]
 
 
-def nearest_places(places: Real, tree: Any) -> Search:
-    """How to look for the nearest of some places (N x r), of which `tree` is the cKDTree."""
+def nearest_places(places: Real, tree: Any) -> NeighborSearch:
+    """Return the search function for some positions (N x r), of which `tree` is the cKDTree."""
     n, r = places.shape
-    return (by_lists(places) if n > MANY and r > FEW else None) or (
+    return (by_lists(places) if n > MANY_POINTS and r > FEW_DIMENSIONS else None) or (
         lambda points, count: np.asarray(tree.query(points, count)[1])
     )
 
 
-def by_lists(places: Real) -> Search | None:
-    """A search by faiss; None where it is not installed."""
+def by_lists(places: Real) -> NeighborSearch | None:
+    """Return a search by faiss; None if it is not installed."""
     try:
         import faiss
     except ImportError:
@@ -50,7 +49,7 @@ def by_lists(places: Real) -> Search | None:
     index.nprobe = PROBED
 
     def search(points: Real, count: int) -> Index:
-        faiss.omp_set_num_threads(1)  # of the calling thread; there is one for each core already
+        faiss.omp_set_num_threads(1)  # per calling thread, of which there is one for each core
         return np.asarray(index.search(np.ascontiguousarray(points - middle, np.float32), count)[1])
 
     return search

@@ -14,26 +14,20 @@ from sklearn.neighbors import NearestNeighbors
 
 from fusewise.kernels import graph as kernels
 from fusewise.kernels.devices import torch_device
+from fusewise.kernels.types import Index, Mask, Real, Values
 from fusewise.observations import Entries
-from fusewise.observations.entries import Mask, Real, Values
-from fusewise.pairs.distances import (
-    Index,
-    partial_squared_distances,
-    partial_squared_distances_between,
-    real_view,
-    row_blocks,
-)
+from fusewise.pairs.distances import partial_squared_distances, partial_squared_distances_between, real_view, row_blocks
 from fusewise.pairs.weights import PairPenalty, Weighted
 
 
 @dataclass(frozen=True, eq=False)
 class Adjacency:
-    """Where the edges of a graph stand in the rows of its symmetric matrix (compressed sparse rows).
+    """Positions of the edges of a graph in the rows of its symmetric matrix (compressed sparse rows).
 
     Attributes
     ----------
-    indptr, indices : row i has its neighbours at indices[indptr[i]:indptr[i + 1]].
-    edges : which edge each of those is.
+    indptr, indices : the neighbours of row i are indices[indptr[i]:indptr[i + 1]].
+    edges : the edge of each of these entries.
     """
 
     indptr: Index
@@ -42,7 +36,7 @@ class Adjacency:
 
     @classmethod
     def of(cls, n_points: int, first: Index, second: Index) -> Self:
-        """The graph with these edges."""
+        """Build the adjacency of these edges."""
         rows, columns = np.concatenate([first, second]), np.concatenate([second, first])
         numbers = np.tile(np.arange(len(first), dtype=np.int32 if len(first) < 2**31 else np.intp), 2)
         matrix: Any = sparse.csr_matrix((numbers, (rows, columns)), shape=(n_points, n_points))
@@ -56,7 +50,7 @@ class SparseWeights:
     Attributes
     ----------
     energy, degree : see ``Weighted``.
-    adjacency : where the weights stand.
+    adjacency : positions of the weights.
     data : w_ij in the order of its rows.
     """
 
@@ -100,14 +94,14 @@ class NeighborPairs:
 
     @classmethod
     def from_graph(cls, graph: Any) -> Self:
-        """Edges of a sparse matrix of affinities, symmetrised by the larger of c_ij and c_ji."""
+        """Take the edges of a sparse matrix of affinities, symmetrised by the larger of c_ij and c_ji."""
         graph = sparse.csr_matrix(graph)
         both = sparse.coo_matrix(sparse.triu(graph.maximum(graph.T), k=1))
         return cls(graph.shape[0], both.row.astype(np.intp), both.col.astype(np.intp), both.data)
 
     @classmethod
     def nearest(cls, entries: Entries, n_neighbors: int, min_overlap: int = 1) -> Self:
-        """Join each point with its `n_neighbors` nearest by partial distance."""
+        """Join each point to its `n_neighbors` nearest by partial distance."""
         n = entries.shape[0]
         if n_neighbors < 1:
             raise ValueError(f"n_neighbors must be at least 1, got {n_neighbors!r}")
@@ -117,12 +111,12 @@ class NeighborPairs:
 
     @classmethod
     def from_neighbors(cls, neighbors: Index, dtype: npt.DTypeLike = np.float64, device: str = "cpu") -> Self:
-        """Join each point i with the points neighbors[i] (i itself: with nobody), with affinity 1.
+        """Join each point i to the points neighbors[i] (i itself stands for none), with affinity 1.
 
         Parameters
         ----------
         neighbors : N x k.
-        dtype : of the affinities.
+        dtype : data type of the affinities.
         device : where to sort the edges.
         """
         n = len(neighbors)
@@ -130,7 +124,7 @@ class NeighborPairs:
         pairs = np.minimum(own, neighbors) * n + np.maximum(own, neighbors)
         where = torch_device(device)
         if where is None:
-            # np.unique would hash them, ten times as slow.
+            # np.unique would hash them, which is ten times slower.
             keys = np.sort(pairs, axis=None)
             keys = keys[np.append(True, keys[1:] != keys[:-1])]
         else:
@@ -153,7 +147,7 @@ class NeighborPairs:
 
     @cached_property
     def adjacency(self) -> Adjacency:
-        """Where each edge stands in the rows of the matrix of weights."""
+        """Positions of the edges in the rows of the matrix of weights."""
         return Adjacency.of(self.n_points, self.first, self.second)
 
     def weigh(self, centers: Values, penalty: PairPenalty) -> Weighted:
@@ -172,7 +166,7 @@ class NeighborPairs:
         return kernels.edge_squares(real_view(centers), self.first, self.second)
 
     def merge(self, groups: Index, n_groups: int) -> NeighborPairs:
-        """One point for each group: affinities of parallel edges add, edges within a group are gone."""
+        """Replace each group by one point: affinities of parallel edges add up, edges within a group are removed."""
         a, b = groups[self.first], groups[self.second]
         apart = a != b
         ends = np.minimum(a, b)[apart], np.maximum(a, b)[apart]
@@ -180,9 +174,9 @@ class NeighborPairs:
         return NeighborPairs(n_groups, merged.row.astype(np.intp), merged.col.astype(np.intp), merged.data)
 
     def spans(self, centers: Values) -> tuple[Index, Index, Real]:
-        """A shortest spanning forest of the centres along the edges: ends and lengths of its edges."""
+        """Minimum spanning forest of the centres along the edges: ends and lengths of its edges."""
         lengths = np.sqrt(self.squared_lengths(centers))
-        # To SciPy a stored zero is no edge.
+        # SciPy does not treat a stored zero as an edge.
         data = np.maximum(lengths, np.finfo(lengths.dtype).tiny)
         ends = self.first, self.second
         forest = minimum_spanning_tree(sparse.csr_matrix((data, ends), shape=(self.n_points, self.n_points))).tocoo()
@@ -196,7 +190,7 @@ class NeighborPairs:
 
 
 def _nearest(entries: Entries, k: int, min_overlap: int) -> tuple[Index, Mask]:
-    """The k nearest of each point, and whether they have enough in common with it to tell."""
+    """The k nearest of each point, and whether they have enough entries in common with it."""
     n = entries.shape[0]
     if entries.is_complete:
         found = NearestNeighbors(n_neighbors=k).fit(real_view(entries.values)).kneighbors(return_distance=False)

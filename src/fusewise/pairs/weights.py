@@ -1,4 +1,4 @@
-"""The interface through which the fusion loop sees pairs, whichever they are."""
+"""The interface between the fusion loop and all kinds of pairs."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from fusewise.kernels.arrays import Array
+from fusewise.kernels.types import Index, Real, Values
 from fusewise.observations import Entries
-from fusewise.observations.entries import Real, Values
-from fusewise.pairs.distances import Index, real_view
+from fusewise.pairs.distances import real_view
 
 
 class PairPenalty(Protocol):
-    """What pairs ask of a penalty phi."""
+    """The interface of a penalty phi, as pairs use it."""
 
     def value_and_weight(self, s: Array) -> tuple[Array, Array]:
         """phi(t) and phi'(t) / (2 t) at t = sqrt(s)."""
@@ -20,9 +20,9 @@ class PairPenalty(Protocol):
 
 
 class Weighted(Protocol):
-    """Pairs weighed at some centres: the quadratic that majorises the pair term there.
+    """Weights of pairs at given centres: the quadratic that majorises the pair term there.
 
-    Arrays are NumPy's, or tensors on a device; the loop does not ask which.
+    Arrays are NumPy arrays or tensors on a device; the loop works with both.
     """
 
     @property
@@ -90,9 +90,9 @@ class Pairs(Protocol):
         ...
 
     def merge(self, groups: Index, n_groups: int) -> Pairs:
-        """One point for each group: affinities between two groups add, those within one are gone."""
+        """Replace each group by one point: affinities between two groups add up, those within one are removed."""
         ...
 
     def spans(self, centers: Values) -> tuple[Index, Index, Real]:
-        """A shortest spanning forest of the centres along the pairs: ends and lengths of its edges."""
+        """Minimum spanning forest of the centres along the pairs: ends and lengths of its edges."""
         ...

@@ -9,15 +9,14 @@ import numpy as np
 import numpy.typing as npt
 
 from fusewise.datasets import make_clusters
+from fusewise.kernels.types import Values
 from fusewise.theory import ClusterGeometry
-
-Array = npt.NDArray[Any]
 
 #: Distances between the centres of Dataset-1.
 TRIANGLE = (3.5, 2.8, 3.3)
 
 
-def triangle_centers(n_features: int, seed: int, sides: tuple[float, float, float] = TRIANGLE) -> Array:
+def triangle_centers(n_features: int, seed: int, sides: tuple[float, float, float] = TRIANGLE) -> Values:
     """Three centres at given distances: random ones of the unit cube, moved within their own plane.
 
     ``sides`` are |c_0 - c_1|, |c_0 - c_2| and |c_1 - c_2|.
@@ -33,7 +32,7 @@ def triangle_centers(n_features: int, seed: int, sides: tuple[float, float, floa
 
 
 @cache
-def designed_pair(kappa: float, mu0: float, n_features: int = 50, size: int = 100) -> tuple[Array, float]:
+def designed_pair(kappa: float, mu0: float, n_features: int = 50, size: int = 100) -> tuple[Values, float]:
     """Two centres and a width epsilon whose uniform clusters have the given kappa and coherence mu0.
 
     The centres differ by |d_p| = u_p^q, u_p uniform: q = 0 makes all features alike, a large q leaves few that matter.
@@ -42,7 +41,7 @@ def designed_pair(kappa: float, mu0: float, n_features: int = 50, size: int = 10
     rng = np.random.RandomState(0)
     u, signs = rng.uniform(0.05, 1, n_features), rng.choice([-1.0, 1.0], n_features)
 
-    def centers(q: float) -> Array:
+    def centers(q: float) -> Values:
         return np.stack([np.zeros(n_features), signs * u**q])
 
     def measured(q: float, epsilon: float) -> ClusterGeometry:
@@ -70,12 +69,12 @@ def _bisect(function: Any, target: float, low: float, high: float) -> float:
     return (low + high) / 2
 
 
-def principal_plane(table: Array) -> tuple[Array, Array]:
+def principal_plane(table: Values) -> tuple[Values, Values]:
     """The two most significant principal directions of a complete table (2 x P), and its mean."""
     mean = table.mean(axis=0)
     return np.linalg.svd(table - mean, full_matrices=False)[2][:2], mean
 
 
-def projected(plane: Array, mean: Array, rows: Array) -> npt.NDArray[np.float32]:
+def projected(plane: Values, mean: Values, rows: Values) -> npt.NDArray[np.float32]:
     """Coordinates of rows in a plane through the mean."""
     return np.asarray((rows - mean) @ plane.T, dtype=np.float32)

@@ -9,13 +9,12 @@ import numpy as np
 import numpy.typing as npt
 
 from fusewise.datasets import make_clusters
+from fusewise.kernels.types import Floats
 from fusewise.reproduce.drawing import INK, canvas, letter
-from fusewise.reproduce.study import Claim, Findings, Picture, Study, Table, verdict
+from fusewise.reproduce.study import Claim, Picture, Study, StudyResult, StudyTable, verdict
 from fusewise.reproduce.trials import Outcomes
 from fusewise.theory import ClusterGeometry
 from fusewise.views.palette import COLOURS
-
-Floats = npt.NDArray[np.float64]
 
 #: Centres of the three clusters. (a): 0 and 1 agree in feature 1, 0 and 2 in feature 2. (b): all differ in both.
 CENTERS: dict[str, list[list[float]]] = {
@@ -44,7 +43,7 @@ def confusable(X: Floats, y: npt.NDArray[np.intp], feature: int) -> list[tuple[i
     ]
 
 
-def report(outcomes: Outcomes) -> Findings:
+def report(outcomes: Outcomes) -> StudyResult:
     """Measure both instances, and draw them."""
     found = {name: instance(name) for name in CENTERS}
     pairs = {name: [confusable(X, y, feature) for feature in (0, 1)] for name, (X, y) in found.items()}
@@ -61,8 +60,8 @@ def report(outcomes: Outcomes) -> Findings:
     rows = [
         [name, f"{g.epsilon:.2f}", f"{g.delta:.2f}", f"{g.kappa:.2f}", f"{g.mu0:.2f}"] for name, g in geometry.items()
     ]
-    table = Table("Measured on the points drawn", ["", "epsilon", "delta", "kappa", "mu0"], rows)
-    return Findings([_picture(found, geometry)], [claim], [table])
+    table = StudyTable("Measured on the points drawn", ["", "epsilon", "delta", "kappa", "mu0"], rows)
+    return StudyResult([_picture(found, geometry)], [claim], [table])
 
 
 def _named(pairs: list[tuple[int, int]]) -> str:

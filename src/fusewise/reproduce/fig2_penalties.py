@@ -8,7 +8,7 @@ import numpy as np
 
 from fusewise.fusion.penalties import H1, L0, L1, MCP, SCAD, GemanMcClure, Lp, Penalty, TruncatedL2
 from fusewise.reproduce.drawing import INK, canvas, letter
-from fusewise.reproduce.study import Claim, Findings, Picture, Study, Table, verdict
+from fusewise.reproduce.study import Claim, Picture, Study, StudyResult, StudyTable, verdict
 from fusewise.reproduce.trials import Outcomes
 from fusewise.views.palette import COLOURS
 
@@ -30,7 +30,7 @@ def misfit(penalty: Penalty) -> float:
     return float(np.abs(penalty.value(t) - 1).mean())
 
 
-def report(outcomes: Outcomes) -> Findings:
+def report(outcomes: Outcomes) -> StudyResult:
     """Draw the penalties and compare them with l0."""
     misfits = {key: {name: misfit(phi) for name, phi in panel.items()} for key, (_, panel) in PANELS.items()}
     lp, h1 = list(misfits["b"].values()), list(misfits["c"].values())
@@ -46,8 +46,8 @@ def report(outcomes: Outcomes) -> Findings:
         "clusters together.",
     )
     rows = [[key, _plain(name), f"{value:.3f}"] for key, panel in misfits.items() for name, value in panel.items()]
-    table = Table("Mean distance from l0, 0 < t <= 2", ["panel", "penalty", "distance"], rows)
-    return Findings([_picture()], [claim], [table])
+    table = StudyTable("Mean distance from l0, 0 < t <= 2", ["panel", "penalty", "distance"], rows)
+    return StudyResult([_picture()], [claim], [table])
 
 
 def _plain(name: str) -> str:

@@ -12,7 +12,7 @@ from fusewise.fusion.path import fusion_path
 from fusewise.fusion.penalties import H1, L1, Lp, Penalty
 from fusewise.reproduce.designs import principal_plane, projected
 from fusewise.reproduce.drawing import canvas, draw_map, letter
-from fusewise.reproduce.study import Claim, Findings, Picture, Study, Table, verdict
+from fusewise.reproduce.study import Claim, Picture, Study, StudyResult, StudyTable, verdict
 from fusewise.reproduce.trials import Outcomes, Trial
 
 #: lams of each path, and which of them is drawn: for l1 the last before the interval in which it recovers the clusters.
@@ -54,7 +54,7 @@ def plan(quick: bool) -> list[Trial]:
     return [Trial(trial, {"penalty": name, "seed": 0}) for name in PATHS]
 
 
-def report(outcomes: Outcomes) -> Findings:
+def report(outcomes: Outcomes) -> StudyResult:
     """Draw the fused centres and judge them."""
     found = {name: outcomes.one(penalty=name) for name in PATHS}
     right = {name: result["ari"] == 1.0 for name, result in found.items()}
@@ -96,7 +96,7 @@ def report(outcomes: Outcomes) -> Findings:
         for lam, n, ari, gap in zip(r["lams"], r["n_clusters"], r["ari"], r["gap"], strict=True)
     ]
     headings = ["penalty", "lam", "groups", "ARI", "distance between centres, of the true one"]
-    return Findings([_picture(found)], claims, [Table("Along each path", headings, rows)])
+    return StudyResult([_picture(found)], claims, [StudyTable("Along each path", headings, rows)])
 
 
 def _span(values: Any) -> str:

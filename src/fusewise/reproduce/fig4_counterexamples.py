@@ -11,15 +11,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from fusewise import theory
+from fusewise.kernels.types import Floats
 from fusewise.reproduce.drawing import canvas, letter
-from fusewise.reproduce.study import Claim, Picture, Table, verdict
+from fusewise.reproduce.study import Claim, Picture, StudyTable, verdict
 from fusewise.reproduce.trials import Outcomes, Trial
 from fusewise.views.palette import COLOURS
-
-Floats = npt.NDArray[np.float64]
 
 #: Identical points per cluster that differ in 10 of 20 features: kappa = 0, mu0 = 2.
 NOISELESS: dict[str, Any] = {"case": "noiseless", "p0": 0.5}
@@ -165,17 +163,19 @@ def _uniform_claim(outcomes: Outcomes) -> Claim:
     )
 
 
-def tables(outcomes: Outcomes) -> list[Table]:
+def tables(outcomes: Outcomes) -> list[StudyTable]:
     """The numbers behind the picture."""
     noiseless = [[str(m), *(f"{v:.2g}" for v in values)] for m, values in noiseless_rows(outcomes).items()]
     uniform = [[str(m), *(f"{v:.2g}" for v in values)] for m, values in uniform_rows(outcomes).items()]
     return [
-        Table(
+        StudyTable(
             "Theorem 2.4: 10 of 20 features differ, p0 = 0.5, kappa = 0, mu0 = 2. Probability of failure",
             ["M", "paper: at most", "formula: at least", "simulated: at least", "our bound: at most"],
             noiseless,
         ),
-        Table("Theorem 2.7: P = 1, kappa' = 1. Probability of failure", ["M", "paper: at most", "simulated"], uniform),
+        StudyTable(
+            "Theorem 2.7: P = 1, kappa' = 1. Probability of failure", ["M", "paper: at most", "simulated"], uniform
+        ),
     ]
 
 

@@ -11,7 +11,7 @@ from matplotlib.lines import Line2D
 from fusewise import theory
 from fusewise.reproduce import fig4_counterexamples as counterexamples
 from fusewise.reproduce.drawing import canvas, letter
-from fusewise.reproduce.study import Claim, Findings, Picture, Study, verdict
+from fusewise.reproduce.study import Claim, Picture, Study, StudyResult, verdict
 from fusewise.reproduce.trials import Outcomes
 from fusewise.views.palette import COLOURS
 
@@ -39,10 +39,10 @@ def our_bound(kappa: float, M: int) -> Any:
     return np.asarray(theory.success_probability(geometry, P0))
 
 
-def report(outcomes: Outcomes) -> Findings:
+def report(outcomes: Outcomes) -> StudyResult:
     """Draw the bounds, check what is said of them, and test the theorems on simulated data."""
     claims = [_pair_claim(), _bound_claim(outcomes), _approximation_claim(), *counterexamples.claims(outcomes)]
-    return Findings([_picture(), counterexamples.picture(outcomes)], claims, counterexamples.tables(outcomes))
+    return StudyResult([_picture(), counterexamples.picture(outcomes)], claims, counterexamples.tables(outcomes))
 
 
 def _pair_claim() -> Claim:

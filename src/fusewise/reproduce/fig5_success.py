@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.metrics import adjusted_rand_score
 
 from fusewise.datasets import hide_entries, make_clusters
 from fusewise.fusion import fuse
 from fusewise.fusion.fidelity import Box
 from fusewise.fusion.penalties import H1
+from fusewise.kernels.types import Floats
 from fusewise.reproduce.designs import designed_pair
 from fusewise.reproduce.drawing import canvas, draw_cells, letter
-from fusewise.reproduce.study import Claim, Findings, Picture, Study, Table, verdict
+from fusewise.reproduce.study import Claim, Picture, Study, StudyResult, StudyTable, verdict
 from fusewise.reproduce.trials import Outcomes, Trial
 from fusewise.theory import ClusterGeometry, success_probability
 
@@ -25,8 +25,6 @@ EASY, HARD = {"kappa": 0.39, "mu0": 2.3}, {"kappa": 1.15, "mu0": 13.2}
 
 #: Scale of the H1 penalty, in units of the distance between the centres.
 SIGMA = 0.15
-
-Cells = npt.NDArray[np.float64]
 
 
 def trial(kappa: float, mu0: float, size: int, p0: float, seed: int) -> dict[str, Any]:
@@ -58,12 +56,12 @@ def plan(quick: bool) -> list[Trial]:
     ]
 
 
-def rates(outcomes: Outcomes, case: dict[str, float]) -> Cells:
+def rates(outcomes: Outcomes, case: dict[str, float]) -> Floats:
     """Share of successes, sizes x p0."""
     return np.array([[outcomes.mean("success", size=size, p0=p0, **case) for p0 in P0] for size in SIZES])
 
 
-def bounds(case: dict[str, float], bound: Any) -> Cells:
+def bounds(case: dict[str, float], bound: Any) -> Floats:
     """Lower bounds for the probability of success, sizes x p0."""
     rows = []
     for size in SIZES:
@@ -74,7 +72,7 @@ def bounds(case: dict[str, float], bound: Any) -> Cells:
     return np.array(rows)
 
 
-def report(outcomes: Outcomes) -> Findings:
+def report(outcomes: Outcomes) -> StudyResult:
     """Set success rates beside the bounds, cell by cell."""
     easy, hard = rates(outcomes, EASY), rates(outcomes, HARD)
     paper, ours = bounds(EASY, "paper"), bounds(EASY, "sharp")
@@ -99,12 +97,12 @@ def report(outcomes: Outcomes) -> Findings:
         for j, p0 in enumerate(P0)
     ]
     tables = [
-        Table(
+        StudyTable(
             f"kappa = 0.39, mu0 = 2.3: success rate of {runs} runs and both bounds, cell by cell",
             ["M", "p0", "success rate", "paper's bound", "our bound", "rate at or above"],
             cells,
         ),
-        Table(
+        StudyTable(
             "The geometry the trials had, measured on complete data (mean over trials)",
             ["asked for", "M", "kappa", "mu0"],
             [
@@ -115,15 +113,15 @@ def report(outcomes: Outcomes) -> Findings:
             ],
         ),
     ]
-    return Findings([_picture(easy, paper, ours, hard)], claims, tables)
+    return StudyResult([_picture(easy, paper, ours, hard)], claims, tables)
 
 
-def _held(easy: Cells, paper: Cells, ours: Cells, i: int, j: int) -> str:
+def _held(easy: Floats, paper: Floats, ours: Floats, i: int, j: int) -> str:
     missed = [name for name, bound in (("paper's", paper), ("ours", ours)) if easy[i, j] < bound[i, j]]
     return "both" if not missed else f"not {' nor '.join(missed)}"
 
 
-def _domination(rate: Cells, bound: Cells, runs: int, text: str) -> Claim:
+def _domination(rate: Floats, bound: Floats, runs: int, text: str) -> Claim:
     below = rate < bound
     promised = bound > 0
     where = [f"M = {SIZES[i]}, p0 = {P0[j]:g}: {rate[i, j]:.2f} < {bound[i, j]:.2f}" for i, j in np.argwhere(below)]
@@ -137,7 +135,7 @@ def _domination(rate: Cells, bound: Cells, runs: int, text: str) -> Claim:
     )
 
 
-def _hard_claim(hard: Cells) -> Claim:
+def _hard_claim(hard: Floats) -> Claim:
     first = [next((p0 for p0, value in zip(P0, row, strict=True) if value == 1), float("nan")) for row in hard]
     ever = bool(np.all(np.isfinite(first)))
     return Claim(
@@ -149,7 +147,7 @@ def _hard_claim(hard: Cells) -> Claim:
     )
 
 
-def _picture(easy: Cells, paper: Cells, ours: Cells, hard: Cells) -> Picture:
+def _picture(easy: Floats, paper: Floats, ours: Floats, hard: Floats) -> Picture:
     panels = {
         "a": (easy, r"measured, $\kappa = 0.39$, $\mu_0 = 2.3$"),
         "b": (paper, "the paper's bound for (a)"),

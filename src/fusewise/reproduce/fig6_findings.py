@@ -8,7 +8,7 @@ import numpy as np
 
 from fusewise.reproduce.designs import TRIANGLE
 from fusewise.reproduce.drawing import canvas, draw_map, letter
-from fusewise.reproduce.study import Claim, Findings, Picture, Table, verdict
+from fusewise.reproduce.study import Claim, Picture, StudyResult, StudyTable, verdict
 from fusewise.reproduce.trials import Outcomes
 from fusewise.views.palette import COLOURS
 
@@ -30,12 +30,12 @@ INKS = {
 }
 
 
-def report(outcomes: Outcomes) -> Findings:
+def report(outcomes: Outcomes) -> StudyResult:
     """Draw and judge."""
     readings, datasets = outcomes.values("reading"), outcomes.values("dataset")
     pictures = [_curves(outcomes)]
     pictures += [_maps(outcomes, reading, dataset) for reading in readings for dataset in datasets]
-    return Findings(pictures, judge(outcomes), [_table(outcomes)])
+    return StudyResult(pictures, judge(outcomes), [_table(outcomes)])
 
 
 def judge(outcomes: Outcomes) -> list[Claim]:
@@ -140,7 +140,7 @@ def _as_printed(outcomes: Outcomes) -> Claim:
     )
 
 
-def _table(outcomes: Outcomes) -> Table:
+def _table(outcomes: Outcomes) -> StudyTable:
     rows = []
     for reading in outcomes.values("reading"):
         for dataset in outcomes.values("dataset"):
@@ -151,7 +151,7 @@ def _table(outcomes: Outcomes) -> Table:
             oracle = [outcomes.mean("bayes", reading=reading, dataset=dataset, p0=p0) for p0 in outcomes.values("p0")]
             rows.append([reading, dataset, "Bayes, knowing the centres", *(f"{v:.2f}" for v in oracle)])
     headings = ["noise", "data", "method", *(f"p0 = {p0:g}" for p0 in outcomes.values("p0"))]
-    return Table("Adjusted Rand index", headings, rows)
+    return StudyTable("Adjusted Rand index", headings, rows)
 
 
 def _curves(outcomes: Outcomes) -> Picture:

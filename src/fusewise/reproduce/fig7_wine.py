@@ -15,7 +15,7 @@ from fusewise.fusion.path import fusion_path
 from fusewise.fusion.penalties import H1
 from fusewise.reproduce.designs import principal_plane, projected
 from fusewise.reproduce.drawing import canvas, draw_map, letter
-from fusewise.reproduce.study import Claim, Findings, Picture, Study, Table, verdict
+from fusewise.reproduce.study import Claim, Picture, Study, StudyResult, StudyTable, verdict
 from fusewise.reproduce.trials import Outcomes, Trial
 from fusewise.views.palette import COLOURS
 
@@ -85,17 +85,17 @@ def plan(quick: bool) -> list[Trial]:
     return trials
 
 
-def report(outcomes: Outcomes) -> Findings:
+def report(outcomes: Outcomes) -> StudyResult:
     """Draw the maps and the decline, compare the starts, and judge."""
     means = {m: [outcomes.mean("ari", method=m, fraction=f) for f in FRACTIONS] for m in METHODS}
     rows = [[METHODS[m], *(f"{v:.3f}" for v in values)] for m, values in means.items()]
     runs = len(outcomes.where(method="default", fraction=0.3))
     tables = [
-        Table(f"Adjusted Rand index, mean of {runs} draws", ["", *(f"{f:.0%} hidden" for f in FRACTIONS)], rows),
+        StudyTable(f"Adjusted Rand index, mean of {runs} draws", ["", *(f"{f:.0%} hidden" for f in FRACTIONS)], rows),
         _start_table(outcomes),
     ]
     claims = [_decline_claim(means), _start_claim(outcomes)]
-    return Findings([_maps(outcomes), _decline(outcomes), _start_picture(outcomes)], claims, tables)
+    return StudyResult([_maps(outcomes), _decline(outcomes), _start_picture(outcomes)], claims, tables)
 
 
 def _decline_claim(means: dict[str, list[float]]) -> Claim:
@@ -145,7 +145,7 @@ def _numbers(values: list[float]) -> str:
     return " / ".join(f"{v:.2f}" for v in values)
 
 
-def _start_table(outcomes: Outcomes) -> Table:
+def _start_table(outcomes: Outcomes) -> StudyTable:
     rows = [
         [STARTS[start], way, f"{fraction:.0%}", *(f"{v:.2f}" for v in start_scores(outcomes, way, start, fraction))]
         for way in ("cold", "warm")
@@ -153,7 +153,7 @@ def _start_table(outcomes: Outcomes) -> Table:
         for fraction in START_FRACTIONS
     ]
     headings = ["start", "", "hidden", *(f"lam {lam:.2g}" for lam in START_LAMS)]
-    return Table("Adjusted Rand index by start and lam", headings, rows)
+    return StudyTable("Adjusted Rand index by start and lam", headings, rows)
 
 
 def _start_picture(outcomes: Outcomes) -> Picture:

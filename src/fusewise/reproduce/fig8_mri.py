@@ -12,7 +12,7 @@ from fusewise.mri.frames.phases import N_CLUSTERS, spectral_labels
 from fusewise.mri.phantom import contraction, inspiration
 from fusewise.mri.sampling.fourier import invert
 from fusewise.reproduce.drawing import canvas, letter
-from fusewise.reproduce.study import Claim, Findings, Picture, Study, Table, verdict
+from fusewise.reproduce.study import Claim, Picture, Study, StudyResult, StudyTable, verdict
 from fusewise.reproduce.trials import Outcomes, Trial
 
 #: Standard deviation of the noise, in units of the brightest pixel.
@@ -74,16 +74,16 @@ def plan(quick: bool) -> list[Trial]:
     return [Trial(trial, {**full, "frames": 100, "size": 96, "golden": 3} if quick else full)]
 
 
-def report(outcomes: Outcomes) -> Findings:
+def report(outcomes: Outcomes) -> StudyResult:
     """Draw the frames and judge."""
     settings, result = next(iter(outcomes))
     names = ["zero-filled", "the paper's fusion of frames", "interpolation (our default)"]
-    table = Table(
+    table = StudyTable(
         "Signal to error in the heart",
         ["method", "dB"],
         [[n, f"{v:.1f}"] for n, v in zip(names, result["ser"], strict=True)],
     )
-    return Findings([_picture(result)], [_quality_claim(settings, result), _phase_claim(result)], [table])
+    return StudyResult([_picture(result)], [_quality_claim(settings, result), _phase_claim(result)], [table])
 
 
 def _quality_claim(settings: Any, result: Any) -> Claim:

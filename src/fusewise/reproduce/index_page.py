@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 
 import fusewise
-from fusewise.reproduce.study import Claim, Findings, Picture, Study, Table
+from fusewise.reproduce.study import Claim, Picture, Study, StudyResult, StudyTable
 
 _MARKS = {"agrees": "✓", "agrees in part": "◐", "differs": "✗"}
 _CLASSES = {"agrees": "yes", "agrees in part": "part", "differs": "no"}
@@ -42,7 +42,7 @@ summary:focus-visible, a:focus-visible { outline: 2px solid var(--link); outline
 """
 
 
-def render(studies: Sequence[tuple[Study, Findings]], images: Mapping[str, bytes], quick: bool) -> str:
+def render(studies: Sequence[tuple[Study, StudyResult]], images: Mapping[str, bytes], quick: bool) -> str:
     """The page as HTML.
 
     Parameters
@@ -84,7 +84,7 @@ def _marks(claims: Sequence[Claim]) -> str:
     return " ".join(f'<span class="{_CLASSES[c.verdict]}">{_MARKS[c.verdict]}</span>' for c in claims)
 
 
-def _section(study: Study, found: Findings, images: Mapping[str, bytes]) -> str:
+def _section(study: Study, found: StudyResult, images: Mapping[str, bytes]) -> str:
     return (
         f'<section aria-labelledby="{study.name}"><h2 id="{study.name}">Figure {study.name.removeprefix("fig")}: '
         f'{escape(study.title)}</h2><p class="soft">{escape(study.settings)}</p>'
@@ -118,7 +118,7 @@ def _figure(picture: Picture, images: Mapping[str, bytes]) -> str:
     )
 
 
-def _table(table: Table) -> str:
+def _table(table: StudyTable) -> str:
     head = "".join(f'<th scope="col">{escape(text)}</th>' for text in table.headings)
     rows = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in table.rows)
     return (

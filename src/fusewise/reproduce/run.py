@@ -8,6 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from fusewise.kernels.output import finite_json, write_whole
+from fusewise.progress import Progress, silent
 from fusewise.reproduce import (
     fig1_assumptions,
     fig2_penalties,
@@ -20,8 +21,8 @@ from fusewise.reproduce import (
 )
 from fusewise.reproduce.drawing import encode
 from fusewise.reproduce.index_page import render
-from fusewise.reproduce.study import Findings, Study
-from fusewise.reproduce.trials import Outcomes, Tell, load_result, run_trials
+from fusewise.reproduce.study import Study, StudyResult
+from fusewise.reproduce.trials import Outcomes, load_result, run_trials
 
 STUDIES: dict[str, Study] = {
     module.STUDY.name: module.STUDY
@@ -47,8 +48,8 @@ def reproduce(
     quick: bool = False,
     jobs: int | None = None,
     fresh: bool = False,
-    tell: Tell | None = None,
-) -> dict[str, Findings]:
+    progress: Progress = silent,
+) -> dict[str, StudyResult]:
     """Regenerate figures of the paper, and a page that sets its claims beside what was measured.
 
     Parameters
@@ -58,7 +59,7 @@ def reproduce(
     quick : fewer and smaller trials.
     jobs : processes; None: one for each processor.
     fresh : forget the trials that are there.
-    tell : called with (trials done, trials in all).
+    progress : told of each trial.
 
     Returns
     -------
@@ -73,7 +74,9 @@ def reproduce(
     if fresh:
         shutil.rmtree(folder, ignore_errors=True)
     # The longest trials are those of the last figures: begun first, they do not keep everybody waiting at the end.
-    run_trials([trial for study in reversed(studies) for trial in study.plan(quick)], folder, jobs=jobs, tell=tell)
+    run_trials(
+        [trial for study in reversed(studies) for trial in study.plan(quick)], folder, jobs=jobs, progress=progress
+    )
     findings = {study.name: study.report(_outcomes(study, folder, quick)) for study in studies}
     _write(out, findings, quick)
     return findings
@@ -85,7 +88,7 @@ def _outcomes(study: Study, folder: Path, quick: bool) -> Outcomes:
     return Outcomes(trials, [result for result in results if result is not None])
 
 
-def _write(out: Path, findings: dict[str, Findings], quick: bool) -> None:
+def _write(out: Path, findings: dict[str, StudyResult], quick: bool) -> None:
     """Pictures, numbers, and the page last of all."""
     images: dict[str, bytes] = {}
     for found in findings.values():

@@ -4,14 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from fusewise.reproduce.trials import Outcomes, Trial
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-Verdict = Literal["agrees", "agrees in part", "differs"]
+
+class Verdict(StrEnum):
+    """How a claim of the paper compares with what was measured."""
+
+    AGREES = "agrees"
+    IN_PART = "agrees in part"
+    DIFFERS = "differs"
 
 
 @dataclass(frozen=True)
@@ -33,7 +40,7 @@ class Claim:
 
 
 @dataclass(frozen=True)
-class Table:
+class StudyTable:
     """Numbers behind a figure."""
 
     title: str
@@ -60,12 +67,12 @@ class Picture:
 
 
 @dataclass(frozen=True, eq=False)
-class Findings:
+class StudyResult:
     """What a study shows."""
 
     pictures: Sequence[Picture]
     claims: Sequence[Claim]
-    tables: Sequence[Table] = ()
+    tables: Sequence[StudyTable] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,10 +90,10 @@ class Study:
     name: str
     title: str
     settings: str
-    report: Callable[[Outcomes], Findings]
+    report: Callable[[Outcomes], StudyResult]
     plan: Callable[[bool], list[Trial]] = field(default=lambda quick: [])
 
 
 def verdict(holds: bool, in_part: bool = False) -> Verdict:
-    """Put a finding into one of three words."""
-    return "agrees" if holds else "agrees in part" if in_part else "differs"
+    """The verdict on a claim that `holds`, or holds `in_part`."""
+    return Verdict.AGREES if holds else Verdict.IN_PART if in_part else Verdict.DIFFERS

@@ -27,11 +27,11 @@ import numpy.typing as npt
 
 import fusewise
 from fusewise.kernels.output import written_whole
+from fusewise.progress import Progress, silent
 
 Result = Mapping[str, npt.NDArray[Any]]
 
 #: Called with (trials done, trials in all).
-Tell = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,7 +109,7 @@ def save_result(trial: Trial, result: Mapping[str, npt.ArrayLike], folder: Path)
         np.savez_compressed(file, identity=trial.identity, **arrays)
 
 
-def run_trials(trials: Sequence[Trial], folder: Path, *, jobs: int | None = None, tell: Tell | None = None) -> None:
+def run_trials(trials: Sequence[Trial], folder: Path, *, jobs: int | None = None, progress: Progress = silent) -> None:
     """Compute the trials whose results the folder lacks.
 
     Parameters
@@ -117,15 +117,14 @@ def run_trials(trials: Sequence[Trial], folder: Path, *, jobs: int | None = None
     trials : what to compute.
     folder : where results are kept; made if need be.
     jobs : processes; None: as many as there are processors for this process.
-    tell : called when it begins, and after each trial.
+    progress : told when it begins, and after each trial.
     """
     folder.mkdir(parents=True, exist_ok=True)
     for left in folder.glob(".*.npz-*"):  # of a run that was killed
         left.unlink(missing_ok=True)
     missing = {trial.file_name: trial for trial in trials if load_result(trial, folder) is None}
     done, total = len(trials) - len(missing), len(trials)
-    if tell:
-        tell(done, total)
+    progress("trials", done, total)
     if not missing:
         return
     workers = min(jobs or available_processors(), len(missing))
@@ -137,8 +136,7 @@ def run_trials(trials: Sequence[Trial], folder: Path, *, jobs: int | None = None
             for future in as_completed(futures):
                 future.result()
                 done += 1
-                if tell:
-                    tell(done, total)
+                progress("trials", done, total)
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise

@@ -1,14 +1,15 @@
-"""Models to files and back: arrays and JSON, nothing that could run.
+"""Saving and loading of models as arrays and JSON, which cannot run code.
 
-A model file is a zip archive, nothing in it compressed:
+A model file is an uncompressed zip archive:
 
 ===================  ====================================================================================
-``manifest.json``    format and its version, who wrote it, size and SHA-256 of every other member
+``manifest.json``    format version, library versions, size and SHA-256 checksum of every other member
 ``model.json``       the model as a tree of plain values, known classes by name, and references to arrays
 ``arrays/0.npy`` ..  numeric arrays in NumPy's own format
 ===================  ====================================================================================
 
-``archive`` is bytes and their checks, ``codec`` objects and their trees, ``registry`` the classes that may appear.
+``archive`` reads and checks the bytes, ``codec`` converts objects to trees and back, ``registry`` lists the classes
+that may appear.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ __all__ = ["ModelFileError", "SavedModel", "load", "load_with_extra", "save"]
 
 @dataclass(frozen=True, eq=False)
 class SavedModel:
-    """What a model file held: the model, what was kept beside it, and the versions of what wrote it."""
+    """Content of a model file: the model, additional values, and the library versions that wrote it."""
 
     model: BaseEstimator
     extra: dict[str, Any]
@@ -38,13 +39,13 @@ class SavedModel:
 
 def save(model: BaseEstimator, path: str | os.PathLike[str], *,
          extra: dict[str, Any] | None = None) -> None:  # fmt: skip
-    """Write a model to a file, which ``load`` reads; a file of that name is replaced, whole or not at all.
+    """Write a model to a file for ``load``; an existing file is overwritten, but left unchanged if writing fails.
 
     Parameters
     ----------
-    model : fitted or not.
-    path : where to; by custom it ends in ``.fusewise``.
-    extra : plain JSON values to keep beside the model.
+    model : the estimator, fitted or not.
+    path : file to write; conventionally ends in ``.fusewise``.
+    extra : plain JSON values to save with the model.
     """
     encoder = Encoder()
     tree = {"model": encoder.encode(model, type(model).__name__), "extra": extra or {}}
@@ -52,18 +53,18 @@ def save(model: BaseEstimator, path: str | os.PathLike[str], *,
 
 
 def load(path: str | os.PathLike[str]) -> BaseEstimator:
-    """Read the model that ``save`` wrote to `path`. Runs nothing from the file; refuses what is not such a model.
+    """Read the model that ``save`` wrote to `path`. No code from the file is run.
 
     Raises
     ------
     ModelFileError
-        The file is no Fusewise model, is damaged, or was written by a newer version.
+        The file is not a Fusewise model, is damaged, or was written in another version of the format.
     """
     return load_with_extra(path).model
 
 
 def load_with_extra(path: str | os.PathLike[str]) -> SavedModel:
-    """Read a model with what was kept beside it."""
+    """Read a model and the values saved with it."""
     path = Path(path)
     manifest, tree, arrays = read_archive(path)
     extra = tree.get("extra")
@@ -71,7 +72,7 @@ def load_with_extra(path: str | os.PathLike[str]) -> SavedModel:
         model = Decoder(arrays).decode(tree.get("model"))
     except (ValueError, TypeError, RecursionError) as error:
         by = manifest.versions.get("fusewise", "?")
-        raise ModelFileError(f"{str(path)!r} (written by fusewise {by}) cannot be read here: {error}") from error
+        raise ModelFileError(f"{str(path)!r} (written by fusewise {by}) cannot be read: {error}") from error
     if type(model).__name__ not in ESTIMATORS or not isinstance(extra, dict):
-        raise ModelFileError(f"{str(path)!r} holds no model, but {type(model).__name__}")
+        raise ModelFileError(f"{str(path)!r} does not contain a model but {type(model).__name__}")
     return SavedModel(model, extra, manifest.versions)

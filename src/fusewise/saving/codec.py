@@ -1,8 +1,8 @@
-"""Objects as trees of plain JSON values, and back.
+"""Conversion of objects to trees of plain JSON values, and back.
 
-None, booleans, whole numbers, finite floats, text and lists stand for themselves. Everything else is an object with a
-key ``"is"``: ``array``, ``text`` (an array of words), ``csr_matrix``, ``csr_array``, ``tuple``, ``dict``, ``complex``,
-``float`` (an infinite one, or NaN), or the name of a class in ``registry``.
+None, booleans, integers, finite floats, strings and lists are stored as they are. Everything else is an object with a
+key ``"is"``: ``array``, ``text`` (an array of strings), ``csr_matrix``, ``csr_array``, ``tuple``, ``dict``,
+``complex``, ``float`` (infinite or NaN), or the name of a class in ``registry``.
 """
 
 from __future__ import annotations
@@ -14,35 +14,33 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 from sklearn.base import BaseEstimator
 
+from fusewise.kernels.types import Values
 from fusewise.observations import RowBlocks
 from fusewise.saving.registry import ESTIMATORS, PARAMETERISED, RECORDS
 
-Array = npt.NDArray[Any]
-
-#: Kinds of numbers that can be saved: booleans, whole, real and complex ones.
+#: Kinds of dtypes that can be saved: booleans, integers, real and complex numbers.
 NUMERIC = "biufc"
 
-#: What fitting may set: ``labels_``, ``_order``; never ``__class__``.
+#: Names of attributes that may be set on a loaded estimator: ``labels_``, ``_order``; never ``__class__``.
 FITTED = re.compile(r"[a-z][a-z0-9_]*_|_[a-z][a-z0-9_]*")
 
 
 class Encoder:
-    """Objects to trees; the arrays met on the way are gathered in ``arrays``, each once."""
+    """Convert objects to trees; arrays are collected in ``arrays``, each once."""
 
     def __init__(self) -> None:
-        self.arrays: list[Array] = []
+        self.arrays: list[Values] = []
         self._places: dict[int, int] = {}
 
     def encode(self, value: Any, where: str) -> Any:
-        """The tree of a value; `where` names it in errors."""
+        """Return the tree of a value; `where` is its name in error messages."""
         if value is None or isinstance(value, bool | int | str):
             return value
         if isinstance(value, RowBlocks):
-            return None  # a table that is streamed stays where it is
+            return None  # a streamed table is not copied into the file
         if isinstance(value, np.generic):
             return self.encode(value.item(), where)
         if isinstance(value, float):
@@ -62,14 +60,14 @@ class Encoder:
             return {"is": "dict", "value": pairs}
         return self._object(value, where)
 
-    def _array(self, array: Array, where: str) -> dict[str, Any]:
+    def _array(self, array: Values, where: str) -> dict[str, Any]:
         if array.dtype.kind == "O" and all(isinstance(word, str) for word in array.ravel()):
             return {"is": "text", "value": array.tolist()}
         if array.dtype.kind not in NUMERIC:
-            raise TypeError(f"cannot save {where}: an array of {array.dtype}, and only numbers can be saved")
+            raise TypeError(f"cannot save {where}: arrays must contain numbers, but its dtype is {array.dtype}")
         if id(array) not in self._places:
             self._places[id(array)] = len(self.arrays)
-            self.arrays.append(array)  # also keeps it alive, so that its id stays its own
+            self.arrays.append(array)  # also keeps the array alive, so that its id is not reused
         return {"is": "array", "value": self._places[id(array)]}
 
     def _object(self, value: Any, where: str) -> dict[str, Any]:
@@ -83,7 +81,7 @@ class Encoder:
             fitted = {key: item for key, item in vars(value).items() if key not in parameters}
             return {"is": name, "parameters": self._parts(parameters, where), "fitted": self._parts(fitted, where)}
         else:
-            raise TypeError(f"cannot save {where}: it is a {name}, which a model file cannot hold")
+            raise TypeError(f"cannot save {where}: unsupported type {name}")
         return {"is": name, "parts": self._parts(parts, where)}
 
     def _parts(self, parts: dict[str, Any], where: str) -> dict[str, Any]:
@@ -91,13 +89,13 @@ class Encoder:
 
 
 class Decoder:
-    """Trees to objects, with the arrays they refer to. What a tree may not say is a ValueError."""
+    """Convert trees back to objects; raises ValueError for anything that is not allowed in a model."""
 
-    def __init__(self, arrays: Sequence[Array]) -> None:
+    def __init__(self, arrays: Sequence[Values]) -> None:
         self.arrays = arrays
 
     def decode(self, tree: Any) -> Any:
-        """The value of a tree."""
+        """Return the value of a tree."""
         if isinstance(tree, list):
             return [self.decode(item) for item in tree]
         if not isinstance(tree, dict):
@@ -115,7 +113,7 @@ class Decoder:
             data, indices, indptr, n, p = map(self.decode, value)
             make = sparse.csr_matrix if name == "csr_matrix" else sparse.csr_array
             made = make((data, indices, indptr), shape=(n, p))
-            made.check_format()  # indices that point outside would read what is not theirs
+            made.check_format()  # indices out of bounds would read other memory
             return made
         if name == "tuple" and isinstance(value, list):
             return tuple(self.decode(value))
@@ -133,28 +131,28 @@ class Decoder:
         if name in PARAMETERISED:
             kind = PARAMETERISED[name]
             return kind(**self._parts(name, tree.get("parts"), set(kind._get_param_names()), set()))
-        raise ValueError(f"it names {name!r}, which is no part of a model")
+        raise ValueError(f"{name!r} is not a class that a model can contain")
 
     def _estimator(self, kind: type[BaseEstimator], tree: dict[str, Any]) -> BaseEstimator:
         known = set(kind._get_param_names())
         model = kind(**self._parts(kind.__name__, tree.get("parameters"), known, set()))
         for name, value in _mapping(tree.get("fitted"), kind.__name__).items():
             if not FITTED.fullmatch(name) or hasattr(kind, name):
-                raise ValueError(f"{kind.__name__} cannot be given {name!r}")
+                raise ValueError(f"{kind.__name__} has no fitted attribute {name!r}")
             setattr(model, name, self.decode(value))
         return model
 
     def _parts(self, name: str, parts: Any, known: set[str], needed: set[str]) -> dict[str, Any]:
-        """Parts of an object, which must be those its class has in this version."""
+        """Decode the parts of an object, which must be those of its class in this version."""
         given = set(_mapping(parts, name))
         if given - known:
-            raise ValueError(f"{name} has no {sorted(given - known)[0]!r} in this version")
+            raise ValueError(f"{name} has no part {sorted(given - known)[0]!r} in this version")
         if needed - given:
-            raise ValueError(f"{name} needs {sorted(needed - given)[0]!r} in this version")
+            raise ValueError(f"{name} needs the part {sorted(needed - given)[0]!r} in this version")
         return {key: self.decode(value) for key, value in parts.items()}
 
 
 def _mapping(parts: Any, name: str) -> dict[str, Any]:
     if not isinstance(parts, dict):
-        raise ValueError(f"{name} has no parts")
+        raise ValueError(f"the parts of {name} are missing")
     return parts

@@ -1,4 +1,4 @@
-"""The classes a model file may name. Nothing else is ever built, and nothing is imported by a name in a file."""
+"""The classes that a model file may contain. No other class is instantiated, and no import depends on the file."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _by_name(*classes: type[Any]) -> dict[str, type[Any]]:
     return {known.__name__: known for known in classes}
 
 
-#: Results: dataclasses, saved field by field.
+#: Result dataclasses, saved field by field.
 RECORDS = _by_name(
     AlongAxes, Choice, ColumnMixture, Entries, Evidence, FusionPath, MergeTree, Mixture, Smooth, Solution,
     SparseEntries, StreamedEntries, Subspace,
@@ -36,11 +36,11 @@ RECORDS = _by_name(
 #: Penalties and fidelities, saved by their parameters.
 PARAMETERISED: dict[str, type[Parameterised]] = _by_name(*PENALTIES.values(), *FIDELITIES.values())
 
-#: Models, saved by their parameters and what fitting gave them; ``saveable`` adds them.
+#: Estimators, saved by their parameters and fitted attributes; registered by ``saveable``.
 ESTIMATORS: dict[str, type[BaseEstimator]] = {}
 
 
 def saveable(kind: E) -> E:
-    """A decorator: models of this class can be saved, and loaded again."""
+    """Class decorator: register an estimator that can be saved and loaded."""
     ESTIMATORS[kind.__name__] = kind
     return kind

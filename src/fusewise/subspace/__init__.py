@@ -5,8 +5,8 @@ K centres lie in a (K-1)-dimensional affine subspace, so fusing the coordinates 
 lowers the within-cluster energy from ``P * noise`` to ``rank * noise`` and keeps the distances between centres.
 """
 
-from fusewise.subspace.fit import fit_subspace
-from fusewise.subspace.model import Subspace, coordinates, information, precisions, pulls, reconstruct
+from fusewise.subspace.em import fit_subspace
+from fusewise.subspace.projection import Subspace, coordinates, information, precisions, pulls, reconstruct
 from fusewise.subspace.rank import choose_rank
 
 __all__ = [

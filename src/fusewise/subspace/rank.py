@@ -1,14 +1,14 @@
-"""The rank that predicts best."""
+"""Choice of the rank of a subspace by prediction of held-out entries."""
 
 from __future__ import annotations
 
 import numpy as np
 from scipy import sparse
 
+from fusewise.kernels.types import Values
 from fusewise.observations import Entries, InMemory, SparseEntries, Table
-from fusewise.observations.entries import Values
-from fusewise.subspace.fit import fit_subspace
-from fusewise.subspace.model import Subspace, coordinates
+from fusewise.subspace.em import fit_subspace
+from fusewise.subspace.projection import Subspace, coordinates
 
 
 def choose_rank(
@@ -19,9 +19,9 @@ def choose_rank(
     hidden: float = 0.1,
     max_rows: int = 2000,
 ) -> int:
-    """The rank that best predicts a part of the observed entries, hidden from the fit.
+    """Choose the rank that best predicts held-out observed entries.
 
-    Ranks are tried upwards, each from the fit before it, until three in turn have not lowered the squared error.
+    Ranks are tried in increasing order, each from the previous fit, until three in a row have not lowered the error.
 
     Parameters
     ----------
@@ -30,11 +30,11 @@ def choose_rank(
     max_rank : int
         Largest rank tried; never above ``min(N, P) - 1``, which already spans every covariance.
     random_state : int or Generator, optional
-        Draws the hidden entries, and the rows used when there are more than `max_rows`.
+        Selects the held-out entries, and the rows used if there are more than `max_rows`.
     hidden : float
-        Part of the observed entries to predict.
+        Share of the observed entries that is held out.
     max_rows : int
-        Rows the choice is made on: the error of the criterion falls with them, its cost rises.
+        Largest number of rows used: with more, the criterion is more accurate but more expensive.
     """
     rng = np.random.default_rng(random_state)
     n = table.shape[0]
@@ -55,7 +55,7 @@ def choose_rank(
 
 
 def _split(table: InMemory, hidden: float, rng: np.random.Generator) -> tuple[InMemory, Values, Values, Values]:
-    """Hide a part of the observed entries: the table left, and the rows, columns and values of the hidden ones."""
+    """Hold out a share of the observed entries: the remaining table; rows, columns and values of those held out."""
     if isinstance(table, SparseEntries):
         entries = table.rows.tocoo()
         out = rng.random(entries.nnz) < hidden

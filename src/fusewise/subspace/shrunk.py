@@ -1,10 +1,10 @@
-"""A subspace whose loadings are no surer than their columns allow: variational Bayes.
+"""A subspace with shrunk loadings, by variational Bayes.
 
     x_ij = m_j + w_j' v_i + e_ij,   v_i ~ N(0, I),   w_jk ~ N(0, a_k),   m_j ~ N(m, b),   e_ij ~ N(0, noise).
 
-A column seen in three rows cannot have six loadings of its own: it is drawn to what columns are like in general, by as
-much as they are alike. Axes the table does not support go out (a_k falls to zero). Made for filling very empty tables
-(Ilin and Raiko, 2010); for clustering, where a rare axis may be what tells clusters apart, ``fit_subspace`` is better.
+A column observed in three rows does not determine six loadings: it is shrunk towards the other columns, the more so the
+more alike these are. Axes the table does not support vanish (a_k tends to zero). Intended for imputing tables with few
+observed entries (Ilin and Raiko, 2010); for clustering, where a weak axis may separate clusters, use ``fit_subspace``.
 """
 
 from __future__ import annotations
@@ -14,28 +14,28 @@ from typing import Any
 
 import numpy as np
 
+from fusewise.kernels.types import Real
 from fusewise.observations import Entries
-from fusewise.observations.entries import Real
-from fusewise.subspace.fit import fit_subspace, normalized
-from fusewise.subspace.model import Subspace
+from fusewise.subspace.em import fit_subspace, normalized
+from fusewise.subspace.projection import Subspace
 
-#: Rows taken at a time.
+#: Rows processed at a time.
 BLOCK = 8192
-#: Least variance of a loading, and least noise, relative to the variance of the entries.
+#: Smallest variance of a loading, and smallest noise, relative to the variance of the entries.
 FLOOR = 1e-10
 
 
 def fit_shrunk_subspace(entries: Entries, rank: int, *, max_iter: int = 200, tol: float = 1e-5) -> Subspace:
-    """Alternate between q(v_i), q(w_j), q(m_j) and the variances a, b, noise until the noise settles.
+    """Alternate between q(v_i), q(w_j), q(m_j) and the variances a, b, noise until the noise converges.
 
-    Each round ends by giving the coordinates' mean and covariance back to the loadings, and by turning the axes to
-    the principal ones of the loadings (parameter expansion), which leaves the model as it is and saves many rounds.
+    Each round ends by absorbing the coordinates' mean and covariance into the loadings, and by rotating the axes to
+    the principal ones of the loadings (parameter expansion), which leaves the model unchanged and saves many rounds.
 
     Parameters
     ----------
     entries : real table, columns on comparable scales.
-    rank : the most axes; fewer are left where fewer are supported.
-    max_iter, tol : at most so many rounds, until the noise changes by less than this part of itself.
+    rank : largest number of axes; fewer remain if fewer are supported.
+    max_iter, tol : largest number of rounds, and the relative change of the noise at which they end.
     """
     n, p = entries.shape
     rank = min(rank, n, p)
@@ -76,8 +76,8 @@ def fit_shrunk_subspace(entries: Entries, rank: int, *, max_iter: int = 200, tol
 
 
 @dataclass
-class _Sums:
-    """What a round needs of the rows, summed over those that show a column, or over all."""
+class _RowSums:
+    """Sums that a round needs, over the rows that have a column observed, or over all."""
 
     total: Any = 0.0  # (P,): sum of y_ij
     energy: float = 0.0  # sum of y_ij²
@@ -88,11 +88,11 @@ class _Sums:
     latent: Any = 0.0  # (r, r): sum of E[v_i v_i'] over all rows
 
 
-def _expectation(entries: Entries, mean: Real, loadings: Real, doubt: Real, noise: float) -> _Sums:
-    """One pass over the rows: q(v_i), given the loadings and how sure they are."""
+def _expectation(entries: Entries, mean: Real, loadings: Real, doubt: Real, noise: float) -> _RowSums:
+    """One pass over the rows: q(v_i), given the loadings and their uncertainty."""
     p, r = loadings.shape
     outer = (loadings[:, :, None] * loadings[:, None, :] + doubt).reshape(p, -1)
-    sums = _Sums()
+    sums = _RowSums()
     for start in range(0, entries.shape[0], BLOCK):
         rows = slice(start, start + BLOCK)
         mask = entries.mask[rows].astype(float)

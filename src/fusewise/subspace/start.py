@@ -1,4 +1,4 @@
-"""Where EM begins: the closed form on complete tables, leading directions of the residual otherwise."""
+"""Starting point of EM: the closed form for complete tables, leading directions of the residual otherwise."""
 
 from __future__ import annotations
 
@@ -7,16 +7,17 @@ from typing import Any
 import numpy as np
 from scipy import linalg, sparse
 
+from fusewise.kernels.types import Values
 from fusewise.observations import Entries, InMemory
-from fusewise.observations.entries import Values, wide
-from fusewise.subspace.model import Subspace, posterior
+from fusewise.observations.entries import wide
+from fusewise.subspace.projection import Subspace, posterior
 from fusewise.subspace.rows import block, centered, is_sparse, row_slices
 
-#: Up to this side an exact eigendecomposition costs least; beyond, so many rounds of subspace iteration are done, with
-#: so many directions to spare.
+#: Up to this size an exact eigendecomposition is cheapest; beyond it, this many rounds of subspace iteration are used,
+#: with this many extra directions.
 DENSE_EIGEN, ROUNDS, SPARE = 500, 6, 8
 
-#: The noise never falls below this part of the mean variance: a constant table has none.
+#: Smallest noise, as a share of the mean variance: a constant table has no noise.
 FLOOR = 1e-12
 
 
@@ -49,7 +50,7 @@ def closed_form(table: Entries, rank: int) -> Subspace:
 
 
 def residual(table: InMemory, subspace: Subspace) -> Any:
-    """The observed entries less their reconstruction, with zeros in the holes."""
+    """The observed entries less their reconstruction, zero where missing."""
     blocks = []
     loadings = subspace.basis * np.sqrt(subspace.variances)
     for rows in row_slices(table, subspace.rank**2):
@@ -71,7 +72,7 @@ def _leading(filled: Any, k: int) -> Values:
     n, p = filled.shape
     if min(n, p) > DENSE_EIGEN and k + SPARE < min(n, p):
         directions = np.random.default_rng(0).standard_normal((p, k + SPARE))
-        for _ in range(ROUNDS):  # where values are too alike for these to tell them apart, EM will
+        for _ in range(ROUNDS):  # EM separates singular values that are too close for these rounds
             directions = linalg.qr(filled.conj().T @ (filled @ directions), mode="economic")[0]
         left = np.asarray(filled @ directions)
         return np.asarray(directions @ linalg.eigh(left.conj().T @ left)[1][:, : -k - 1 : -1]).conj()
@@ -88,5 +89,5 @@ def grown(table: InMemory, start: Subspace, rank: int) -> Values:
     if start.rank >= rank:
         return np.asarray(loadings[:, :rank])
     fresh = _leading(residual(table, start), rank - start.rank)
-    # A new direction starts with the variance of the noise: the least that can be told from it.
+    # A new direction starts with the variance of the noise, the smallest that can be distinguished from it.
     return np.concatenate([loadings, fresh * np.sqrt(start.noise)], axis=1)

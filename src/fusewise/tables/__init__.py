@@ -1,1 +1,1 @@
-"""A person's table: files read, columns understood, encoded as numbers, and written back."""
+"""Tables: reading files, detecting the kind of each column, and encoding columns as numbers and back."""

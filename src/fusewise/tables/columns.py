@@ -1,4 +1,4 @@
-"""What each column is: numbers, booleans, categories, a label, row names, or of no use, and why."""
+"""The kind and role of each column: numbers, booleans, categories, known classes, row names, or not used (and why)."""
 
 from __future__ import annotations
 
@@ -13,16 +13,17 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from fusewise.kernels.words import some_of
 from fusewise.tables.errors import InputError
 from fusewise.tables.files import Cells, Table
 from fusewise.tables.text import Dialect
 
 Kind = Literal["number", "boolean", "category"]
 
-#: A text column with more categories than this tells no clusters apart, and would outnumber the other features.
+#: Text columns with more categories are not used: they rarely separate clusters, and would dominate the features.
 MOST_CATEGORIES = 20
 
-#: A larger number stands for something else, such as the largest of all for "unknown"; and squares would overflow.
+#: Larger numbers are refused: they usually encode "unknown", and their squares would overflow.
 LARGEST = 1e150
 
 ROW_NAMES = re.compile(
@@ -37,12 +38,12 @@ BOOLEANS = ({"false", "true"}, {"no", "yes"}, {"n", "y"}, {"f", "t"})
 
 @dataclass(frozen=True, eq=False)
 class Column:
-    """A column that can be used.
+    """A column that can be used for clustering.
 
     Attributes
     ----------
-    values : numbers, or codes of the categories; NaN where missing.
-    categories : in the user's spelling; empty for numbers.
+    values : numbers, or codes of the categories; NaN if missing.
+    categories : the categories as the user spelled them; empty for numbers.
     """
 
     name: str
@@ -53,15 +54,15 @@ class Column:
 
 @dataclass(frozen=True, eq=False)
 class Roles:
-    """The columns of a table, sorted by what they are good for.
+    """The roles of the columns of a table.
 
     Attributes
     ----------
-    used : to cluster by.
-    unused : name -> why not.
+    used : columns used for clustering.
+    unused : name of each column that is not used -> the reason.
     names : name of each row, or its number from 1.
-    names_column, labels_column : which columns hold the names and the known classes, None where there is none.
-    labels_asked : whether the user named the column of classes.
+    names_column, labels_column : columns with the row names and the known classes; None if there is none.
+    labels_asked : whether the user specified the column of classes.
     """
 
     used: list[Column]
@@ -75,12 +76,12 @@ class Roles:
 def sort_columns(
     table: Table, *, drop: Iterable[str] = (), names: str | None = None, labels: str | None = None
 ) -> Roles:
-    """Decide what each column is; at least one must be of use."""
+    """Decide the kind and role of each column; raise ``InputError`` if none can be used."""
     dropped = [find_column(table, name, "--drop") for name in drop]
     left = [name for name in table.columns if name not in dropped]
     names_column = _names_column(table, left, names)
     labels_column = _labels_column(table, [name for name in left if name != names_column], labels)
-    unused = dict.fromkeys(dropped, "dropped, as asked")
+    unused = dict.fromkeys(dropped, "dropped with --drop")
     used = []
     for name in left:
         if name in (names_column, labels_column):
@@ -96,50 +97,48 @@ def sort_columns(
 
 
 def find_column(table: Table, name: str, option: str) -> str:
-    """The column a user means, or an error that says which there are."""
+    """Check that a column exists; the error lists the existing columns and suggests the closest name."""
     if name in table.columns:
         return name
     close = difflib.get_close_matches(name, table.columns, n=1)
-    known = list(table.columns)
-    shown = ", ".join(known[:12]) + (f", ... ({len(known)} in all)" if len(known) > 12 else "")
     meant = f" (did you mean {close[0]!r}?)" if close else ""
-    raise InputError(f"{option} {name!r}: the table has no such column{meant}; it has {shown}")
+    raise InputError(f"{option}: the table has no column {name!r}{meant}; it has {some_of(list(table.columns), 12)}")
 
 
 def column_or_none(table: Table, asked: str, option: str) -> str | None:
-    """The column a user means; None for the word "none", unless a column is called so."""
+    """Check that a column exists; None for the word "none", unless a column has that name."""
     return None if asked.lower() == "none" and asked not in table.columns else find_column(table, asked, option)
 
 
 def understand(name: str, cells: Cells, dialect: Dialect) -> Column | str:
-    """What a column holds, or why it is of no use."""
+    """The content of a column, or the reason why it cannot be used."""
     seen = [cell for cell in cells if cell is not None]
     if not seen:
-        return "every entry is missing"
+        return "all values are missing"
     values = as_numbers(cells, dialect)
     if values is not None and not all(isinstance(cell, bool | np.bool_) for cell in seen):
         return _numbers(name, values)
     if _is_boolean(seen):
         return _categories(name, "boolean", cells)
     if _share(seen, _is_date) > 0.8:
-        return "dates: turn them into numbers (such as days) to use them"
+        return "dates: convert them to numbers (such as days) to use them"
     if not all(isinstance(cell, str | int | float) for cell in seen):
-        return f"holds {type(seen[0]).__name__} values, not numbers"
+        return f"values of type {type(seen[0]).__name__}, not numbers or text"
     distinct = len(set(map(str, seen)))
     if distinct == 1:
-        return f"constant: {seen[0]!r} wherever observed"
+        return f"constant: every observed value is {seen[0]!r}"
     if _share(seen, lambda cell: _is_number(cell, dialect)) >= 0.5:
         row, odd = next((i, c) for i, c in enumerate(cells) if c is not None and not _is_number(c, dialect))
-        return f"mostly numbers, but row {row + 1} holds {odd!r}: mend it, or leave it empty"
+        return f"mostly numbers, but row {row + 1} contains {odd!r}: correct it or leave it empty"
     if distinct == len(seen):
-        return "an identifier: text that differs in every row"
+        return "identifier: text that differs in every row"
     if distinct > min(MOST_CATEGORIES, len(seen) // 2):
         return f"text with {distinct} distinct values in {len(seen)} rows: too many for categories"
     return _categories(name, "category", cells)
 
 
 def as_numbers(cells: Cells, dialect: Dialect) -> npt.NDArray[np.float64] | None:
-    """Cells as floats, NaN where missing; None where one of them is no number."""
+    """Cells as floats, NaN if missing; None if a cell is not a number."""
     try:
         return cells.astype(np.float64)
     except (TypeError, ValueError):
@@ -161,23 +160,23 @@ def _numbers(name: str, values: npt.NDArray[np.float64]) -> Column | str:
     refuse_too_large(name, values)
     seen = values[~np.isnan(values)]
     if not len(seen):
-        return "every entry is missing"
+        return "all values are missing"
     least, largest = float(seen.min()), float(seen.max())
     if least == largest:
-        return f"constant: {least:g} wherever observed"
+        return f"constant: every observed value is {least:g}"
     if _is_id(name, seen):
-        return "an identifier: whole numbers, different in every row"
+        return "identifier: integers that differ in every row"
     return Column(name, "number", values)
 
 
 def refuse_too_large(name: str, values: npt.NDArray[np.float64]) -> None:
-    """Raise where a number is infinite, or so large that it can only stand for something else."""
+    """Raise ``InputError`` if a number is infinite or too large to be a measurement."""
     beyond = np.flatnonzero(np.abs(values) > LARGEST)
     if len(beyond):
         first = values[beyond[0]]
-        what = "infinite" if math.isinf(first) else f"{first:g} is too large"
+        what = f"{first:g} is {'infinite' if math.isinf(first) else 'too large'}"
         more = f" (and {len(beyond) - 1} more)" if len(beyond) > 1 else ""
-        raise InputError(f"column {name!r}, row {beyond[0] + 1}{more}: {what}; leave an unknown entry empty")
+        raise InputError(f"column {name!r}, row {beyond[0] + 1}{more}: {what}; leave unknown values empty")
 
 
 def _is_id(name: str, seen: npt.NDArray[np.float64]) -> bool:
@@ -209,12 +208,12 @@ def _share(cells: list[Any], test: Callable[[Any], bool]) -> float:
 
 
 def category_key(kind: str, cell: Any) -> str:
-    """What tells the values of a column apart: the text, for booleans in whatever capitals."""
+    """The text that identifies a category; case is ignored for booleans."""
     return str(cell).lower() if kind == "boolean" else str(cell)
 
 
 def _categories(name: str, kind: Kind, cells: Cells) -> Column:
-    """Codes of the categories, in alphabetical order (for booleans: no, then yes)."""
+    """Encode categories by their alphabetical order (for booleans: no, then yes)."""
     spelling: dict[str, Any] = {}
     for cell in cells:
         if cell is not None:
@@ -231,11 +230,11 @@ def _names_column(table: Table, left: list[str], asked: str | None) -> str | Non
         if not ROW_NAMES.fullmatch(name.lower()):
             continue
         cells = table.columns[name]
-        # Fractions are measurements, whatever the column is called.
+        # A column with fractions holds measurements, whatever its name.
         named = not any(cell is None or FRACTION.fullmatch(str(cell)) for cell in cells)
         if named and len(set(map(str, cells))) == len(cells):
             return name
-    # Whatever it is called, text that differs in every row names the rows if it comes first.
+    # A first column of text that differs in every row names the rows, whatever its name.
     return left[0] if left and _is_text_id(table.columns[left[0]]) else None
 
 
@@ -255,7 +254,7 @@ def _labels_column(table: Table, left: list[str], asked: str | None) -> str | No
 
 
 def row_names(table: Table, column: str | None) -> Cells:
-    """Names of the rows from a column, or (without one, and where it is missing) their numbers from 1."""
+    """Names of the rows from a column, or their numbers from 1 (without a column, or if the name is missing)."""
     numbers = np.arange(1, table.n_rows + 1).astype(object)
     cells = None if column is None else table.columns[column]
     return numbers if cells is None else np.where([cell is None for cell in cells], numbers, cells)
@@ -263,6 +262,6 @@ def row_names(table: Table, column: str | None) -> Cells:
 
 def _refuse_unusable(table: Table, unused: dict[str, str]) -> None:
     if all(cell is None for cells in table.columns.values() for cell in cells):
-        raise InputError(f"every entry of {str(table.path)!r} is missing")
+        raise InputError(f"all values of {str(table.path)!r} are missing")
     reasons = [f"\n  {name}: {reason}" for name, reason in list(unused.items())[:12]]
-    raise InputError(f"no column of {str(table.path)!r} can be used to cluster by" + "".join(reasons))
+    raise InputError(f"no column of {str(table.path)!r} can be used for clustering:" + "".join(reasons))

@@ -1,8 +1,8 @@
-"""From columns to a table of numbers with holes, and back to the user's units.
+"""Encoding of columns as numeric features, and decoding to the user's units.
 
-A category becomes one 0/1 feature per value (two values: one feature); where it is missing, the whole block is.
-Numbers are standardised on what was observed. A block of k features is scaled as a whole to variance 1, so that a
-column counts the same whatever its number of categories.
+A categorical column becomes a block of 0/1 features, one per category (one in all for two categories); if the value is
+missing, so are all of them. Numbers are standardised using the observed values. A block of k features is scaled as a
+whole to variance 1, so that a column has the same weight whatever its number of categories.
 """
 
 from __future__ import annotations
@@ -15,19 +15,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from fusewise.kernels.types import Floats
 from fusewise.tables.columns import Column
 from fusewise.tables.files import Cells, Table
 from fusewise.tables.text import Dialect
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
 class Block:
     """The features that encode one column: x = (value - shift) / scale.
 
-    ``means`` and ``spread`` are those of what was observed; they are also shift and scale where columns are
-    standardised, and else these are 0 and 1.
+    ``means`` and ``spread`` are the mean and standard deviation of the observed values. They are used as shift and
+    scale if columns are standardised; otherwise shift and scale are 0 and 1.
     """
 
     column: Column
@@ -39,21 +38,21 @@ class Block:
 
     @property
     def shift(self) -> Floats:
-        """What is taken off the values."""
+        """What is subtracted from the values."""
         return self.means if self.standardized else np.zeros_like(self.means)
 
     @property
     def scale(self) -> float:
-        """What they are divided by."""
+        """What the values are divided by."""
         return self.spread if self.standardized else 1.0
 
     @property
     def decimals(self) -> int:
-        """Decimals worth writing: four digits of the column's standard deviation."""
+        """Number of decimals to write: four digits of the column's standard deviation."""
         return min(max(3 - math.floor(math.log10(self.spread)), 0), 300)
 
     def words(self, values: Floats) -> list[Any]:
-        """Likeliest entry of the column for each row of decoded values: a number, or a category."""
+        """The most likely value of the column for each row of decoded values: a number, or a category."""
         if self.column.kind == "number":
             decimals = self.decimals
             return [round(value, decimals) for value in values[:, 0].tolist()]
@@ -63,13 +62,13 @@ class Block:
 
 @dataclass(frozen=True, eq=False)
 class Encoding:
-    """Columns encoded side by side."""
+    """The encoded columns of a table."""
 
     blocks: list[Block]
 
     @property
     def matrix(self) -> Floats:
-        """N x Q, NaN where missing."""
+        """The encoded features, N x Q; NaN if missing."""
         return np.hstack([(block.values - block.shift) / block.scale for block in self.blocks])
 
     @property
@@ -79,7 +78,7 @@ class Encoding:
 
     @property
     def observed_fraction(self) -> float:
-        """Observed entries over all entries of the columns used."""
+        """Fraction of observed values in the columns used."""
         return float(np.mean([~np.isnan(block.column.values) for block in self.blocks]))
 
     @property
@@ -90,7 +89,7 @@ class Encoding:
 
     @property
     def shares(self) -> npt.NDArray[np.bool_]:
-        """Whether each feature says 0 or 1, for a category."""
+        """Whether each feature is a 0/1 indicator of a category."""
         return np.array([block.column.kind != "number" for block in self.blocks for _ in block.features])
 
     @property
@@ -99,14 +98,14 @@ class Encoding:
         return np.flatnonzero(np.all([np.isnan(block.column.values) for block in self.blocks], axis=0))
 
     def decode(self, matrix: Floats) -> list[Floats]:
-        """Each block of a matrix of features, in the user's units (shares for categories)."""
+        """The blocks of a matrix of features, in the user's units (proportions for categories)."""
         edges = np.cumsum([len(block.features) for block in self.blocks])[:-1]
         parts = np.split(matrix, edges, axis=1)
         return [part * block.scale + block.shift for part, block in zip(parts, self.blocks, strict=True)]
 
 
 def encode(columns: list[Column], *, standardize: bool = True) -> Encoding:
-    """Encode columns."""
+    """Encode columns as numeric features."""
     return Encoding([_block(column, standardize) for column in columns])
 
 
@@ -124,7 +123,7 @@ def indicators(column: Column) -> tuple[tuple[str, ...], Floats]:
     """Features of a column, and their values: the column itself, or 0/1 for each category."""
     if column.kind == "number":
         return (column.name,), column.values[:, None]
-    # Of two values one says everything: the second, which for booleans is "yes".
+    # For two categories one feature suffices: the second, which for booleans is "yes".
     codes = range(1, 2) if len(column.categories) == 2 else range(len(column.categories))
     values = (column.values[:, None] == np.array(codes)).astype(float)
     values[np.isnan(column.values)] = np.nan
@@ -132,27 +131,27 @@ def indicators(column: Column) -> tuple[tuple[str, ...], Floats]:
 
 
 def complete(table: Table, encoding: Encoding, fused: Floats) -> dict[str, Cells]:
-    """The user's table, cell by cell as it was, its holes filled from the fused centres; unused columns untouched."""
+    """The user's table with its missing values filled in; observed cells and unused columns stay as they were."""
     filled = dict(table.written)
     for block, values in zip(encoding.blocks, encoding.decode(fused), strict=True):
-        holes = np.flatnonzero(np.isnan(block.column.values))
-        if not len(holes):
+        missing = np.flatnonzero(np.isnan(block.column.values))
+        if not len(missing):
             continue
         cells = table.written[block.column.name].copy()
-        for row, word in zip(holes, block.words(values[holes]), strict=True):
+        for row, word in zip(missing, block.words(values[missing]), strict=True):
             cells[row] = in_dialect(word, table.dialect)
         filled[block.column.name] = cells
     return filled
 
 
 def center_table(encoding: Encoding, centers: Floats, sizes: list[int], dialect: Dialect) -> dict[str, Cells]:
-    """Clusters by features, in the user's units; for categories the share of each."""
+    """Cluster centres by feature, in the user's units; for categories the proportion of each."""
     features: dict[str, list[Any]] = {}
     for block, values in zip(encoding.blocks, encoding.decode(centers), strict=True):
         digits = block.decimals if block.column.kind == "number" else 4
         for name, column in zip(block.features, values.T, strict=True):
-            name = free_name(name, features)  # a column may be called as the category of another: "colour=red"
-            # Shrinkage can leave a share a hair outside of [0, 1].
+            name = free_name(name, features)  # a column may be named like a category of another: "colour=red"
+            # Shrinkage can leave a proportion slightly outside [0, 1].
             shown = column if block.column.kind == "number" else np.clip(column, 0, 1)
             features[name] = [in_dialect(round(float(value), digits), dialect) for value in shown]
     leading = {free_name("cluster", features): list(range(len(sizes))), free_name("size", features): sizes}
@@ -160,12 +159,12 @@ def center_table(encoding: Encoding, centers: Floats, sizes: list[int], dialect:
 
 
 def in_dialect(word: Any, dialect: Dialect) -> Any:
-    """A number as the table writes numbers."""
+    """Format a number with the decimal separator of the table."""
     return repr(word).replace(".", dialect.decimal) if isinstance(word, float) else word
 
 
 def free_name(name: str, taken: Container[str]) -> str:
-    """A name that is not taken: the name itself, or with underscores after it."""
+    """The name itself if it is not taken, else the name with underscores appended."""
     while name in taken:
         name += "_"
     return name

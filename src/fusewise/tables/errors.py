@@ -1,5 +1,5 @@
-"""What is wrong with a user's table, file or option, in one line."""
+"""The error for invalid tables, files and options."""
 
 
 class InputError(Exception):
-    """Something in the user's input is at fault; the message says what and where."""
+    """The user's input is invalid; the message says what is wrong and where."""

@@ -1,6 +1,6 @@
-"""From a file to its cells: CSV, TSV, Parquet, Feather/Arrow, Excel.
+"""Reading tables from CSV, TSV, Parquet, Feather/Arrow and Excel files.
 
-Cells of a text file stay as they are written, so that what was observed is handed back to the last digit.
+The cells of a text file are kept as written, so that observed values can be written back unchanged.
 """
 
 from __future__ import annotations
@@ -15,12 +15,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from fusewise.kernels.words import some_of
 from fusewise.tables.errors import InputError
 from fusewise.tables.text import READABLE, Dialect, empty, read_text
 
 Cells = npt.NDArray[np.object_]
 
-#: What stands for a missing entry, in any mixture of capitals, spaces around it ignored.
+#: Markers of a missing value; case and surrounding spaces are ignored.
 MISSING = frozenset({"", "na", "nan", "null", "none", "?", "-", "n/a"})
 
 LONGEST_MARKER = max(map(len, MISSING))
@@ -28,15 +29,15 @@ LONGEST_MARKER = max(map(len, MISSING))
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """A table as it was found.
+    """A table as read from a file.
 
     Attributes
     ----------
     path : the file.
-    columns : names of the columns -> cells, None where missing.
-    written : the same cells as they stand in the file, to be handed back unchanged.
-    dialect : how the file writes numbers; its results are written the same way.
-    notes : what was assumed in reading it.
+    columns : column names -> cells, None if missing.
+    written : the same cells exactly as in the file, to be written back unchanged.
+    dialect : separators of the file; results are written the same way.
+    notes : assumptions made while reading it.
     """
 
     path: Path
@@ -52,11 +53,11 @@ class Table:
 
 
 def read_table(path: Path) -> Table:
-    """Read a table, whatever its kind; anything else is refused with its reason."""
+    """Read a table of any supported format; raise ``InputError`` if the file is not a table."""
     if not path.exists():
-        raise InputError(f"there is no file {str(path)!r}")
+        raise InputError(f"file {str(path)!r} does not exist")
     if path.is_dir():
-        raise InputError(f"{str(path)!r} is a folder: give {READABLE}")
+        raise InputError(f"{str(path)!r} is a folder: expected {READABLE}")
     try:
         data = path.read_bytes()
     except OSError as error:
@@ -66,12 +67,12 @@ def read_table(path: Path) -> Table:
     reader = BINARY.get(path.suffix.lower())
     table = _from_text(path, data) if reader is None else _from_binary(path, data, *reader)
     if table.n_rows == 0:
-        raise InputError(f"{str(path)!r} has a header ({_some(list(table.columns))}) and no rows below it")
+        raise InputError(f"{str(path)!r} has a header ({_some(list(table.columns))}) but no rows")
     return table
 
 
 def _from_text(path: Path, data: bytes) -> Table:
-    """CSV, TSV or semicolons."""
+    """Read a CSV, TSV or semicolon-separated table."""
     text = read_text(path, data)
     _refuse_duplicates(path, text.header)
     written = _by_column(text.header, text.rows)
@@ -97,18 +98,18 @@ def _none_where_missing(cells: Cells) -> Cells:
 
 def _cleaned(cell: str) -> str | None:
     cell = cell.strip()
-    # The length first: most cells of a wide table need no further look.
+    # The length is checked first, which is faster for most cells.
     return None if len(cell) <= LONGEST_MARKER and cell.lower() in MISSING else cell
 
 
 def _from_binary(path: Path, data: bytes, kind: str, read: Callable[[io.BytesIO], Any]) -> Table:
-    """Parquet, Feather or Excel, through pandas."""
+    """Read a Parquet, Feather or Excel table with pandas."""
     try:
         frame = read(io.BytesIO(data))
     except ImportError as error:
         needed = "openpyxl" if "openpyxl" in str(error) else "pandas"
-        raise InputError(f'reading {kind} needs {needed}: pip install "fusewise[cli]"') from error
-    except Exception as error:  # each library has errors of its own for a damaged file
+        raise InputError(f'reading {kind} files needs {needed}: pip install "fusewise[cli]"') from error
+    except Exception as error:  # each library raises its own errors for a damaged file
         raise InputError(f"{str(path)!r} is not a readable {kind} file (truncated or damaged?): {error}") from error
     if frame.shape[1] == 0:
         raise InputError(f"{str(path)!r} has no columns")
@@ -143,7 +144,7 @@ def _excel(data: io.BytesIO) -> Any:
 
 
 def _with_index(frame: Any) -> Any:
-    """An index that means something becomes a column of row names."""
+    """Turn an index other than a plain range into a column of row names."""
     import pandas as pd
 
     return frame if isinstance(frame.index, pd.RangeIndex) else frame.reset_index()
@@ -164,12 +165,11 @@ def _refuse_duplicates(path: Path, names: list[str]) -> None:
     twice = sorted(name for name, count in Counter(names).items() if count > 1)
     if twice:
         where = ", ".join(str(k + 1) for k, name in enumerate(names) if name == twice[0])
-        mend = "give the table a header" if all(name.isdecimal() for name in names) else "rename them"
+        advice = "add a header line" if all(name.isdecimal() for name in names) else "rename them"
         raise InputError(
-            f"{str(path)!r} has duplicate column names: {_some(twice)} ({twice[0]!r} is columns {where}); {mend}"
+            f"{str(path)!r} has duplicate column names: {_some(twice)} ({twice[0]!r}: columns {where}); {advice}"
         )
 
 
 def _some(names: list[str], most: int = 8) -> str:
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(map(repr, names[:most])) + more
+    return some_of([repr(name) for name in names], most)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
-
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-Floats: TypeAlias = NDArray[np.float64]
+from fusewise.kernels.types import Floats
 
 SQRT_6_5 = float(np.sqrt(6 / 5))
 

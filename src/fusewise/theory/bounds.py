@@ -8,8 +8,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from fusewise.kernels.types import Floats
 from fusewise.theory import _checks as check
-from fusewise.theory._checks import SQRT_6_5, Floats
+from fusewise.theory._checks import SQRT_6_5
 
 
 def log_gamma0(p0: ArrayLike, P: ArrayLike) -> Floats:

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import logsumexp
 
+from fusewise.kernels.types import Floats
 from fusewise.theory import _checks as check
-from fusewise.theory._checks import Floats
 from fusewise.theory.bounds import log_beta1
 
 # Up to here the whole triangle of sums is cheap (a few ms per squaring), so nothing is left out.

@@ -22,8 +22,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import gammaln, logsumexp
 
+from fusewise.kernels.types import Floats
 from fusewise.theory import _checks as check
-from fusewise.theory._checks import Floats
 
 ONE_BY_ONE = 32  # outsider counts up to here have their own term; beyond, they share one per geometric interval
 INTERVALS, T_GRID, R_GRID = 24, 12, 32

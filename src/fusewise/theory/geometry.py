@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from fusewise.kernels.types import Floats
 from fusewise.theory import _checks as check
 from fusewise.theory import measure
-from fusewise.theory._checks import Floats
 from fusewise.theory.sharper import separating_features
 
 

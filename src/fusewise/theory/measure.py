@@ -9,7 +9,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from fusewise.theory._checks import Floats
+from fusewise.kernels.types import Floats
 
 BLOCK = 512  # pairs are visited in BLOCK x BLOCK tiles, which stay in cache
 

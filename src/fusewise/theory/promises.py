@@ -8,8 +8,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from fusewise.kernels.types import Floats
 from fusewise.theory import _checks as check
-from fusewise.theory._checks import SQRT_6_5, Floats
+from fusewise.theory._checks import SQRT_6_5
 from fusewise.theory.bounds import log_beta0
 from fusewise.theory.compositions import log_eta0, log_eta1
 from fusewise.theory.failure import blind_failure, log_pair_failure, log_sharp_failure

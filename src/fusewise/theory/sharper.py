@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from fusewise.kernels.types import Floats
 from fusewise.theory import _checks as check
-from fusewise.theory._checks import Floats
 
 
 def separating_features(P: ArrayLike, kappa: ArrayLike, mu0: ArrayLike) -> Floats:

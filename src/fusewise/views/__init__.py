@@ -1,1 +1,1 @@
-"""What a person sees of a result: findings, words, plots, the report, and the files they go to."""
+"""Presentation of results: findings, wording, plots and the report."""

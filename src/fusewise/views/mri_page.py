@@ -1,6 +1,6 @@
-"""A page of results: movie, frames, a line through the middle and breath and beat over time, clusters, samples.
+"""HTML page of an MRI reconstruction: movie, frames, a line over time, breathing and heartbeat, clusters, sampling.
 
-Pictures need Pillow. Not for diagnostic use, as the page says.
+The pictures need Pillow. Not for diagnostic use, as the page states.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ import numpy as np
 
 from fusewise.mri.files.formats import Scan
 from fusewise.mri.result import Reconstruction
-from fusewise.mri.sampling.cells import Cells
+from fusewise.mri.sampling.cells import GridCells
 from fusewise.mri.tensors import Array
 
 WARNING = "Not for diagnostic use."
 
-#: What ``write_page`` writes into a folder.
+#: Files written by ``write_page``.
 PAGE_FILES = ("index.html", "movie.gif", "frames.png", "profile.png", "clusters.png", "sampling.png")
 
 PAGE = """<!doctype html><html lang="en"><meta charset="utf-8">
@@ -31,17 +31,17 @@ img{{image-rendering:pixelated;max-width:100%}} polyline{{fill:none;stroke:#8cf}
 <p>{summary}</p>
 <h2>Movie</h2><img class="movie" src="movie.gif" alt="all frames, one after another">
 <h2>Frames</h2><img class="many" src="frames.png" alt="frames evenly spaced in time">
-<h2>A line through the middle over time</h2>
-<img class="many" src="profile.png" alt="position (down) against time (across)">
+<h2>Middle column of the image over time</h2>
+<img class="many" src="profile.png" alt="intensity along the middle column (vertical) over time (horizontal)">
 {rhythms}
-<h2>Clusters of frames</h2><p>Mean frame of each cluster, the largest first ({sizes} frames).</p>
+<h2>Clusters of frames</h2><p>Mean frame of each cluster, largest first (numbers of frames: {sizes}).</p>
 <img class="many" src="clusters.png" alt="mean frame of each cluster">
-<h2>Samples of the first frame</h2><img class="mask" src="sampling.png" alt="k-space locations sampled"></html>
+<h2>Sampling pattern of the first frame</h2><img class="mask" src="sampling.png" alt="sampled k-space locations"></html>
 """
 
 
 def write_page(folder: Path, found: Reconstruction, scan: Scan, title: str) -> Path:
-    """Write ``PAGE_FILES`` into a folder; the path of the page."""
+    """Write ``PAGE_FILES`` into a folder, and return the path of the page."""
     image = _pillow()
     magnitude = to_bytes(np.abs(found.images))
     shown = np.linspace(0, len(magnitude) - 1, min(8, len(magnitude))).astype(int)
@@ -57,7 +57,8 @@ def write_page(folder: Path, found: Reconstruction, scan: Scan, title: str) -> P
         image.fromarray(picture).save(folder / name)
     movie = [image.fromarray(frame) for frame in magnitude]
     movie[0].save(folder / "movie.gif", save_all=True, append_images=movie[1:], duration=40, loop=0)
-    summary = f"{len(magnitude)} frames; lam {found.lam:.3g}, sigma {found.sigma:.3g}, rank {found.rank}."
+    penalty = f"fusion penalty: strength lam {found.lam:.3g}, scale sigma {found.sigma:.3g}"
+    summary = f"{len(magnitude)} frames; {penalty}; rank {found.rank}."
     sizes = ", ".join(str(int(group.sum())) for group in groups)
     page = folder / "index.html"
     parts = {"title": escape(title), "warning": WARNING, "summary": summary, "sizes": sizes, "rhythms": rhythms(found)}
@@ -66,19 +67,19 @@ def write_page(folder: Path, found: Reconstruction, scan: Scan, title: str) -> P
 
 
 def rhythms(found: Reconstruction) -> str:
-    """Breath and beat over time, drawn in the page; what was not found is said."""
+    """HTML of the breathing and heartbeat curves, or of a sentence that none were found."""
     if found.beat is None:
-        return "<h2>Breath and beat</h2><p>No rhythm found: clusters are of frames that look alike.</p>"
+        return "<h2>Breathing and heartbeat</h2><p>No periodic motion was found; clusters contain similar frames.</p>"
     cycles = found.rhythms
-    parts = [f"<h2>Breath and beat</h2><p>Phase of the beat in each frame: {cycles.beat_cycles:.1f} beats.</p>"]
+    parts = [f"<h2>Breathing and heartbeat</h2><p>Phase of the heartbeat ({cycles.beat_cycles:.1f} beats).</p>"]
     parts.append(drawing(found.beat, 1 + np.flatnonzero(np.diff(found.beat) < -0.5)))
     if found.breath is not None:
-        parts.append(f"<p>Position of the breath: {cycles.breath_cycles:.1f} breaths.</p>{drawing(found.breath)}")
+        parts.append(f"<p>Breathing position ({cycles.breath_cycles:.1f} cycles).</p>{drawing(found.breath)}")
     return "\n".join(parts)
 
 
 def drawing(values: Array, breaks: Array | tuple[int, ...] = ()) -> str:
-    """A curve of values in [0, 1] over the frames, lifted where it breaks off (a beat ends)."""
+    """SVG curve of values in [0, 1] over the frames, interrupted at `breaks` (the ends of heartbeats)."""
     across = 900 / max(len(values) - 1, 1)
     points = [f"{across * t:.1f},{62 - 60 * value:.1f}" for t, value in enumerate(values)]
     runs = [f'<polyline points="{" ".join(run)}"/>' for run in np.split(np.array(points), breaks)]
@@ -86,9 +87,9 @@ def drawing(values: Array, breaks: Array | tuple[int, ...] = ()) -> str:
 
 
 def first_mask(scan: Scan, shape: tuple[int, ...]) -> Array:
-    """ny x nx locations the first frame sampled, the centre in the middle."""
+    """Locations sampled in the first frame, ny x nx, with the centre of k-space in the middle."""
     if scan.trajectory is not None:
-        cells = Cells.of(scan.trajectory[:1], (shape[0], shape[1]))
+        cells = GridCells.of(scan.trajectory[:1], (shape[0], shape[1]))
         return np.fft.fftshift(cells.mask[0])
     if scan.mask is not None:
         return np.asarray(scan.mask[0])
@@ -96,13 +97,13 @@ def first_mask(scan: Scan, shape: tuple[int, ...]) -> Array:
 
 
 def to_bytes(magnitude: Array) -> Array:
-    """Grey levels, the brightest thousandth of the pixels clipped."""
+    """Convert to grey levels; the brightest thousandth of the pixels is clipped."""
     top = float(np.quantile(magnitude, 0.999)) or 1.0
     return np.asarray(255 * np.clip(magnitude / top, 0, 1)).astype(np.uint8)
 
 
 def tile(images: Array, columns: int) -> Array:
-    """Images in rows of so many, the last row filled up with black."""
+    """Arrange images in a grid with `columns` columns; the last row is padded with black."""
     missing = -len(images) % columns
     padded = np.concatenate([images, np.zeros((missing, *images.shape[1:]), images.dtype)])
     rows = padded.reshape(-1, columns, *images.shape[1:])
@@ -113,5 +114,5 @@ def _pillow() -> Any:
     try:
         from PIL import Image
     except ImportError as error:
-        raise ImportError('pictures need Pillow: pip install "fusewise[mri]"') from error
+        raise ImportError('the pictures need Pillow: pip install "fusewise[mri]"') from error
     return Image

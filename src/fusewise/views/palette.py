@@ -1,15 +1,15 @@
-"""Colours that nearly everybody can tell apart, and shapes for when colours run out."""
+"""Colour-blind safe colours of the clusters, and marker shapes for when the colours repeat."""
 
 from __future__ import annotations
 
-#: Okabe and Ito's colours without black and yellow (which vanish on dark and on white paper), and two of Paul Tol's.
+#: Okabe and Ito's colours without black and yellow (invisible on dark and on white pages), and two of Paul Tol's.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#882255", "#999933")
 
-#: Matplotlib's letters of the shapes, and Plotly's words; clusters 0..7 are dots, 8..15 squares, and so on.
+#: Marker shapes in Matplotlib's and in Plotly's notation; clusters 0..7 are circles, 8..15 squares, and so on.
 MARKERS = ("o", "s", "D", "^", "v", "P", "X")
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "triangle-down", "cross", "x")
 
-#: Outliers: a cross of thin lines, in a grey that reads on white and on black.
+#: Colour of outliers: a grey that is visible on white and on black.
 OUTLIER = "#808080"
 
 
@@ -19,5 +19,5 @@ def colour(cluster: int) -> str:
 
 
 def shape(cluster: int) -> int:
-    """Which of the shapes a cluster has: another one each time the colours begin again."""
+    """Index of the marker shape of a cluster; it changes each time the colours repeat."""
     return cluster // len(COLOURS) % len(MARKERS)

@@ -1,4 +1,4 @@
-"""What the report says in words and tables: everything that is not a picture."""
+"""Sentences and tables of the report."""
 
 from __future__ import annotations
 
@@ -11,40 +11,40 @@ from fusewise.views.findings import Findings, Missingness, Profile
 from fusewise.views.findings.missingness import LEVEL
 from fusewise.views.palette import SYMBOLS, colour, shape
 
-#: Features named as what a cluster stands out by, and how far (in standard deviations) they must lie from the mean.
+#: Number of distinctive features named per cluster, and their minimum distance from the mean in standard deviations.
 TRAITS, TRAIT_FROM = 3, 0.5
-#: Columns named in a sentence; lines of a table of features or columns, and cells of it where clusters are many.
+#: Maximum number of columns named in a sentence, of lines in a table, and of its cells if there are many clusters.
 NAMED, LISTED, MOST_CELLS = 3, 200, 6_000
-#: A row is doubtful if its likeliest cluster has less than this probability.
-DOUBTFUL = 0.8
+#: A row is uncertain if the probability of its most likely cluster is below this.
+UNCERTAIN = 0.8
 
 
 def headline(found: Findings) -> str:
     """The result in one sentence."""
     n, p = found.values.shape
     outliers = int(np.count_nonzero(found.labels < 0)) - len(found.blank)
-    loose = f" and {counted(outliers, 'outlier')}" if outliers else ""
-    whole = f"{counted(n, 'row')} of {counted(p, 'feature')}, {found.mask.mean():.1%} of the entries observed"
-    return f"{counted(found.n_clusters, 'cluster')}{loose} in {whole}."
+    others = f" and {counted(outliers, 'outlier')}" if outliers else ""
+    size = f"{counted(n, 'row')} and {counted(p, 'feature')}"
+    return f"{counted(found.n_clusters, 'cluster')}{others} in {size}; {found.mask.mean():.1%} of the values observed."
 
 
 def notes(found: Findings) -> list[str]:
-    """What a reader of the pictures has to know about them."""
+    """Notes on rows that are not drawn."""
     said = []
     blank, drawn = len(found.blank), len(found.drawn)
     if blank:
-        has, belongs = ("has", "it is") if blank == 1 else ("have", "they are")
-        said.append(f"{counted(blank, 'row')} {has} no observed entry and could belong anywhere: {belongs} not drawn.")
+        rows = counted(blank, "row has", "rows have")
+        said.append(f"{rows} no observed value: not assigned to a cluster, and not drawn.")
     if drawn < len(found.labels) - blank:
         said.append(
-            f"The map and the path show {drawn:,} of the {len(found.labels) - blank:,} rows, drawn at random with rows "
-            "of every cluster; all numbers in tables are of all rows."
+            f"The map and the path show a random sample of {drawn:,} of the {len(found.labels) - blank:,} rows, with "
+            "rows of every cluster; the tables refer to all rows."
         )
     return said
 
 
 def clusters(found: Findings, profile: Profile) -> list[dict[str, Any]]:
-    """One line for each cluster."""
+    """One line of the table of clusters per cluster."""
     lines = []
     for k in range(found.n_clusters):
         members = found.labels == k
@@ -59,7 +59,7 @@ def clusters(found: Findings, profile: Profile) -> list[dict[str, Any]]:
                 "share": found.sizes[k] / max(len(found.labels), 1),
                 "observed": f"{found.mask[members].mean():.0%}" if some else "–",
                 "confidence": None if sure is None else f"{sure.mean():.3f}" if some else "–",
-                "doubtful": None if sure is None else int(np.count_nonzero(sure < DOUBTFUL)),
+                "uncertain": None if sure is None else int(np.count_nonzero(sure < UNCERTAIN)),
                 "traits": traits(found, profile, k),
             }
         )
@@ -67,29 +67,29 @@ def clusters(found: Findings, profile: Profile) -> list[dict[str, Any]]:
 
 
 def traits(found: Findings, profile: Profile, k: int) -> list[str]:
-    """What a cluster stands out by: where it lies furthest from the mean of all rows, in the user's units.
+    """Distinctive values of a cluster: the features furthest from the mean of all rows, in the user's units.
 
-    Never empty: a cluster that stands out by nothing is said to lie near the mean.
+    Never empty: for a cluster without distinctive values the list says so.
     """
     away = np.nan_to_num(profile.deviations[k])
     furthest = [j for j in np.argsort(-np.abs(away), kind="stable")[:TRAITS] if abs(away[j]) >= TRAIT_FROM]
     values = center_values(found, k)
     named = [f"{found.features[j]} {'▲' if away[j] > 0 else '▼'} {values[j]}" for j in furthest]
-    return named or ["close to the mean of all rows"]
+    return named or ["none: close to the mean of all rows"]
 
 
 def center_values(found: Findings, k: int) -> list[str]:
-    """The centre of a cluster as it is written: numbers in the user's units, shares of categories in percent."""
+    """The centre of a cluster as text: numbers in the user's units, proportions of categories in percent."""
     values = found.shown(found.centers[k])
     return [
-        # Shrinkage can leave a share a hair outside of [0, 1].
+        # Shrinkage can leave a proportion slightly outside [0, 1].
         f"{np.clip(value, 0, 1):.0%}" if share else readable(value)
         for value, share in zip(values, found.shares, strict=True)
     ]
 
 
 def steps(found: Findings) -> list[dict[str, Any]]:
-    """One line for each step of the path."""
+    """One line of the table of steps per step of the path."""
     chosen = found.trail.chosen
     return [
         {"groups": s.n_groups, "lam": s.lam, "criterion": s.criterion, "chosen": k == chosen}
@@ -98,22 +98,23 @@ def steps(found: Findings) -> list[dict[str, Any]]:
 
 
 def path_sentence(found: Findings) -> str:
-    """What the path shows."""
+    """Sentence that describes the path."""
     trail = found.trail
     if trail.chosen is None:
-        return "The model was fitted at one given lam: there is no path to show."
+        return "The model was fitted at a given lam, the strength of the fusion penalty: there is no path to show."
     taken = trail.steps[trail.chosen]
     name = trail.criterion_name
     said = (
-        f"{counted(len(trail.steps), 'step')} from every row on its own to ever fewer groups, as the weight of fusion "
-        f"lam grows. The result was taken where there are {counted(taken.n_clusters, 'group')}, by the largest {name}."
+        f"As lam, the strength of the fusion penalty, grows, rows fuse into fewer and fewer groups, here in "
+        f"{counted(len(trail.steps), 'step')}. The result is the step with {counted(taken.n_clusters, 'group')}, which "
+        f"has the largest {name}."
     )
     few = len(trail.rows) < len(found.drawn)
-    return said + (f" Shown are the {len(trail.rows):,} rows by which the clusters were found." if few else "")
+    return said + (f" The {len(trail.rows):,} rows on which the clusters were computed are shown." if few else "")
 
 
 def telling(found: Findings, profile: Profile) -> list[dict[str, Any]]:
-    """Features by how well they tell the clusters apart."""
+    """Features ordered by how well they separate the clusters."""
     order = np.argsort(-profile.telling, kind="stable")[: _lines(found)]
     centers = [center_values(found, k) for k in range(found.n_clusters)]
     return [
@@ -121,7 +122,7 @@ def telling(found: Findings, profile: Profile) -> list[dict[str, Any]]:
             "feature": found.features[j],
             "share": float(profile.telling[j]),
             "centers": [
-                "no entry" if np.isnan(profile.deviations[k, j]) else centers[k][j] for k in range(found.n_clusters)
+                "no value" if np.isnan(profile.deviations[k, j]) else centers[k][j] for k in range(found.n_clusters)
             ],
         }
         for j in order
@@ -129,42 +130,41 @@ def telling(found: Findings, profile: Profile) -> list[dict[str, Any]]:
 
 
 def profile_sentences(found: Findings, profile: Profile) -> list[str]:
-    """Which features tell clusters apart, and what is not drawn."""
+    """Sentences on the features that separate the clusters, and on what is not drawn."""
     if found.n_clusters < 2:
-        return ["There is one cluster only: nothing to tell apart."] if found.n_clusters else ["There is no cluster."]
+        return ["There is only one cluster: nothing to compare."] if found.n_clusters else ["There is no cluster."]
     order = np.argsort(-profile.telling, kind="stable")[:NAMED]
     named = _listed([f"{found.features[j]} ({profile.telling[j]:.0%})" for j in order])
-    said = [f"The clusters differ most in {named}: so much of the variance of each lies between the clusters."]
+    said = [f"The clusters differ most in {named}. Percentages: part of a feature's variance that is between clusters."]
     if len(profile.shown) < len(profile.telling):
-        said.append(f"Drawn are the {len(profile.shown)} most telling of {len(profile.telling):,} features.")
-    holes = int(np.isnan(profile.deviations).sum())
-    if holes:
-        empty = counted(holes, "cell is", "cells are")
-        said.append(f"{empty} left empty: no row of the cluster has that feature observed.")
+        said.append(f"The {len(profile.shown)} features of {len(profile.telling):,} that separate them best are drawn.")
+    empty = int(np.isnan(profile.deviations).sum())
+    if empty:
+        said.append(f"{counted(empty, 'cell is', 'cells are')} empty: no row of the cluster has the feature observed.")
     return said
 
 
 def missing_sentences(found: Findings, missing: Missingness) -> list[str]:
-    """Whether missingness itself differs by cluster."""
+    """Sentences on whether missingness depends on the cluster."""
     if found.mask.all():
-        return ["Nothing is missing."]
+        return ["No values are missing."]
     if found.n_clusters < 2:
-        return ["There are no two clusters whose holes could be compared."]
+        return ["Missing values can be compared only between two or more clusters."]
     tested, differing = int(np.count_nonzero(~np.isnan(missing.p_values))), missing.differing
-    how = f"Pearson's chi-square test for each column, corrected for their number by Holm's method, level {LEVEL:.0%}"
+    how = f"Pearson's chi-square test for each column with Holm's correction, level {LEVEL:.0%}"
     if not tested:
-        return ["No column has enough holes and rows in every cluster to say whether holes depend on the cluster."]
-    untested = found.values.shape[1] - tested
-    rest = f" {counted(untested, 'column')} could not be tested: too few holes or entries." if untested else ""
+        return ["No column has enough missing and observed values in every cluster to test for a difference."]
+    untested, columns = found.values.shape[1] - tested, f"{counted(tested, 'column')} tested ({how})."
+    columns += f" {counted(untested, 'column')} had too few missing or observed values to test." if untested else ""
     if not len(differing):
-        return [f"Holes do not depend on the cluster in any of {counted(tested, 'column')} tested ({how}).{rest}"]
-    depends = f"Holes depend on the cluster in {len(differing)} of {counted(tested, 'column')} tested ({how}).{rest}"
+        return [f"Missingness does not depend on the cluster in any of {columns}"]
+    depends = f"Missingness depends on the cluster in {len(differing)} of {columns}"
     named = _listed([_extremes(found, missing, j) for j in differing[:NAMED]])
     care = (
-        "That can be a finding in itself; it also means that entries are not missing completely at random, "
-        "which the promises below assume."
+        "This can be a finding in itself. It also means that values are not missing completely at random, "
+        "which the recovery guarantee below assumes."
     )
-    return [depends, f"Most clearly {named}.", care]
+    return [depends, f"The clearest differences: {named}.", care]
 
 
 def _extremes(found: Findings, missing: Missingness, j: int) -> str:
@@ -176,18 +176,18 @@ def _extremes(found: Findings, missing: Missingness, j: int) -> str:
 
 
 def map_size(found: Findings, missing: Missingness) -> str:
-    """What one cell of the missingness map stands for."""
+    """Sentence that says what a cell of the missingness map represents."""
     n, p = found.values.shape
     rows, columns = missing.bands.shape
     if (rows, columns) == (n, p):
-        return "Each line is a row, each column a column of the table."
+        return "Each cell is one value of the table."
     tall = f"up to {int(np.diff(missing.rows).max()):,} rows of one cluster" if rows < n else "a row"
     wide = f"up to {int(np.diff(missing.columns).max()):,} columns" if columns < p else "a column"
-    return f"The table is too large to draw entry by entry: a cell is {tall} by {wide}, shaded by the part observed."
+    return f"The table is too large to draw every value: a cell is {tall} by {wide}, shaded by the fraction observed."
 
 
 def missing_columns(found: Findings, missing: Missingness) -> list[dict[str, Any]]:
-    """One line for each column, the clearest differences first."""
+    """One line of the table of missing values per column, clearest differences first."""
     order = np.lexsort((np.arange(len(missing.p_values)), np.nan_to_num(missing.p_values, nan=2.0)))[: _lines(found)]
     return [
         {
@@ -201,10 +201,10 @@ def missing_columns(found: Findings, missing: Missingness) -> list[dict[str, Any
 
 
 def _lines(found: Findings) -> int:
-    """Lines of a table with a column for each cluster."""
+    """Maximum number of lines in a table with a column for each cluster."""
     return max(NAMED, min(LISTED, MOST_CELLS // max(found.n_clusters, 1)))
 
 
 def _listed(words: list[str]) -> str:
-    """A, b and c."""
+    """Join words as "a, b and c"."""
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"

@@ -131,13 +131,13 @@ def test_telling_is_eta_squared(model, table):
         assert (eta[j] / (k - 1)) / ((1 - eta[j]) / (n - k)) == pytest.approx(f)
 
 
-def test_holes_of_a_profile():
+def test_missing_values_of_a_profile():
     X, y, _ = make_clusters(3, 20, 6, noise=0.02, random_state=0)
     X[y == 1, 2] = np.nan
     found = read_findings(FusionClustering().fit(X))
-    holes = np.argwhere(np.isnan(profile_of(found).deviations))
+    empty = np.argwhere(np.isnan(profile_of(found).deviations))
     unseen = [(k, j) for k in range(3) for j in range(6) if np.isnan(X[found.labels == k, j]).all()]
-    assert [tuple(hole) for hole in holes] == unseen
+    assert [tuple(cell) for cell in empty] == unseen
     assert [j for _, j in unseen] == [2]
 
 
@@ -159,7 +159,9 @@ def test_chi_square_is_scipys():
 
 def test_chi_square_where_there_is_nothing_to_test():
     totals = np.array([10.0, 10])
-    assert np.isnan(chi_square(np.array([[0.0, 10, 1], [0, 10, 0]]), totals)).all()  # no holes, no entries, too few
+    assert np.isnan(
+        chi_square(np.array([[0.0, 10, 1], [0, 10, 0]]), totals)
+    ).all()  # nothing missing, nothing observed, too few
     assert np.isnan(chi_square(np.array([[5.0]]), totals[:1])).all()  # one cluster
 
 

@@ -151,7 +151,7 @@ def test_names_of_files_that_are_no_unicode(model, tmp_path):
 
 
 def test_wrong_number_of_names(model, tmp_path):
-    with pytest.raises(ValueError, match="names has 2 entries, and the model was fitted to 75"):
+    with pytest.raises(ValueError, match="names has 2 entries, but the model was fitted to 75"):
         model.report(tmp_path / "r.html", names=["a", "b"])
     assert list(tmp_path.iterdir()) == []
 
@@ -167,8 +167,8 @@ PLAIN = {"rank": None, "n_neighbors": None, "penalty": H1(0.5)}
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({}, "partitions of the merge tree compared"),
-        ({"n_clusters": 1}, "There is one cluster only"),
+        ({}, "partitions of the merge tree were compared"),
+        ({"n_clusters": 1}, "There is only one cluster"),
         (PLAIN, "points of the path converged"),
         (PLAIN | {"lam": 0.05}, "there is no path to show"),
         (PLAIN | {"lam": 0.0}, "No row is in a cluster"),
@@ -218,7 +218,7 @@ def test_promise_is_that_of_the_theory():
 
 
 def test_promise_by_a_sample_is_of_all_rows(monkeypatch):
-    """Measured on fewer rows, the promise still counts every row, and says what was done."""
+    """Measured on fewer rows, the guarantee still counts every row, and says what was done."""
     monkeypatch.setattr("fusewise.views.report.recovery.MOST_MEASURED", 15)
     X, _, _ = make_clusters(2, 20, 30, noise=0.02, random_state=0)
     found = read_findings(FusionClustering().fit(X))
@@ -230,8 +230,8 @@ def test_promise_by_a_sample_is_of_all_rows(monkeypatch):
 
 def test_words_about_samples(model):
     found = read_findings(model, most_drawn=40)
-    assert any("of the 74 rows, drawn at random" in note for note in words.notes(found))
-    assert any("1 row has no observed entry" in note for note in words.notes(found))
+    assert any(f"random sample of {len(found.drawn)} of the 74 rows" in note for note in words.notes(found))
+    assert any("1 row has no observed value" in note for note in words.notes(found))
 
 
 def test_twenty_thousand_rows_by_fifty_fit_in_15_megabytes(model):

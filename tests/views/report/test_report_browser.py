@@ -82,7 +82,7 @@ def test_slider_moves_change_the_picture(page, model):
         seen[step] = picture(page)
         words = page.locator("#path-words").inner_text()
         assert words.startswith(f"Step {step + 1} of {len(trail.steps)}")
-        assert ("this is the step that was chosen" in words) == (step == trail.chosen)
+        assert ("this is the chosen step" in words) == (step == trail.chosen)
         cursor = page.evaluate("document.getElementById('path-criterion').layout.shapes[0].x0")
         assert cursor == step + 1
     assert len(set(seen.values())) == 3

@@ -1,1 +1,1 @@
-"""The options of each command, and what it does with them, in a few lines."""
+"""The commands: their arguments, options and help texts."""

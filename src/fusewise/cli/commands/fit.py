@@ -1,37 +1,22 @@
-"""``fusewise fit``."""
+"""Arguments and options of ``fusewise fit``."""
 
 from __future__ import annotations
 
 import shlex
 import sys
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from fusewise.cli import options
 
 
 def fit(
     table: options.TableFile,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR", help="Folder for the results. Without it: TABLE_fusewise.", rich_help_panel=options.OUTPUT
-        ),
-    ] = None,
-    report: Annotated[
-        bool, typer.Option("--report", help="Also write DIR/report.html.", rich_help_panel=options.OUTPUT)
-    ] = False,
-    save: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="MODEL", help="Also write the model, for `fusewise predict`.", rich_help_panel=options.OUTPUT
-        ),
-    ] = None,
-    n_clusters: options.Clusters = None,
+    out: options.OutFolder = None,
+    report: options.Report = False,
+    save: options.SaveModel = None,
+    n_clusters: options.ClusterCount = None,
     drop: options.Drop = None,
-    labels: options.Labels = None,
+    labels: options.LabelsColumn = None,
     names: options.Names = None,
     standardize: options.Standardize = True,
     penalty: options.PenaltyName = "h1",
@@ -42,18 +27,19 @@ def fit(
     rank: options.Rank = "auto",
     neighbors: options.Neighbors = "auto",
     max_iter: options.MaxIter = 500,
-    seed: options.Seed = None,
-    force: options.Force = False,
+    seed: options.RandomSeed = None,
+    force: options.Overwrite = False,
     json: options.Json = False,
     verbose: options.Verbose = None,
 ) -> None:
-    """Cluster the rows of a table with holes.
+    """Cluster the rows of a table with missing values.
 
-    Writes labels.csv (the cluster of each row), completed.csv (your table, its holes filled) and centers.csv (the
-    clusters, in your units). Scales such as sigma and epsilon are in standardised units unless --no-standardize.
+    Writes labels.csv (the cluster of each row), completed.csv (your table with the missing values filled in) and
+    centers.csv (the cluster centres, in your units). --sigma and --epsilon are in units of the standardised columns,
+    unless --no-standardize is given.
     """
     from fusewise.cli.running.fitting import Outputs, run_fit
-    from fusewise.cli.running.model import Model
+    from fusewise.cli.running.model_options import Model
     from fusewise.cli.showing import console, summary
 
     model = Model(n_clusters, penalty, sigma, lam, fidelity, epsilon, rank, neighbors, max_iter, seed)

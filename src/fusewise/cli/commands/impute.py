@@ -1,4 +1,4 @@
-"""``fusewise impute``."""
+"""Arguments and options of ``fusewise impute``."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ def impute(
     out: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", help="Where to write. Without it: TABLE_completed.csv.", rich_help_panel=options.OUTPUT
+            metavar="FILE", help="File to write (default: TABLE_completed.csv).", rich_help_panel=options.OUTPUT
         ),
     ] = None,
-    n_clusters: options.Clusters = None,
+    n_clusters: options.ClusterCount = None,
     drop: options.Drop = None,
-    labels: options.Labels = None,
+    labels: options.LabelsColumn = None,
     names: options.Names = None,
     standardize: options.Standardize = True,
-    seed: options.Seed = None,
-    force: options.Force = False,
+    seed: options.RandomSeed = None,
+    force: options.Overwrite = False,
     json: options.Json = False,
 ) -> None:
-    """Fill the holes of a table, and nothing else.
+    """Fill in the missing values of a table.
 
-    What was observed is handed back as it was written. A hole gets its expected value given what the row shows, under
-    the clusters found; a category its likeliest value. Columns that cannot be used keep their holes.
+    Observed values are written back unchanged. A missing number is replaced by its expected value given the observed
+    values of its row, a missing category by the most likely one. Columns that cannot be used keep their missing values.
     """
     from fusewise.cli.running.imputing import run_impute
-    from fusewise.cli.running.model import Model
+    from fusewise.cli.running.model_options import Model
     from fusewise.cli.showing import console, summary
 
     target = Path(f"{table.stem}_completed.csv") if out is None else out

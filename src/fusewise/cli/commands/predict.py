@@ -1,4 +1,4 @@
-"""``fusewise predict``."""
+"""Arguments and options of ``fusewise predict``."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from fusewise.cli import options
 
 
 def predict(
-    model: Annotated[Path, typer.Argument(metavar="MODEL", help="What `fusewise fit --save` or model.save wrote.")],
+    model: Annotated[
+        Path, typer.Argument(metavar="MODEL", help="Model file, written by `fusewise fit --save` or model.save.")
+    ],
     table: options.TableFile,
     out: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE", help="Where to write. Without it: TABLE_labels.csv.", rich_help_panel=options.OUTPUT
-        ),
+        typer.Option(metavar="FILE", help="File to write (default: TABLE_labels.csv).", rich_help_panel=options.OUTPUT),
     ] = None,
     names: options.Names = None,
-    labels: options.Labels = None,
-    force: options.Force = False,
+    labels: options.LabelsColumn = None,
+    force: options.Overwrite = False,
     json: options.Json = False,
 ) -> None:
-    """Say to which cluster new rows belong, holes and all.
+    """Assign new rows to the clusters of a saved model; they may have missing values.
 
-    Columns are found by name and encoded as they were for the fit. One that is not in the table counts as missing.
+    Columns are matched by name and encoded as in the fit. A column that is not in the table counts as missing.
     """
     from fusewise.cli.running.predicting import run_predict
     from fusewise.cli.showing import console, summary

@@ -1,4 +1,4 @@
-"""``fusewise reproduce``: the paper's figures, made again."""
+"""Command ``fusewise reproduce``: recompute the paper's figures."""
 
 from __future__ import annotations
 
@@ -11,25 +11,27 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import Progress as Bars
 from rich.table import Table as Grid
 
-from fusewise.cli.errors import INTERRUPTED, Stop, guarded, stopping_at_once
+from fusewise.cli.exits import INTERRUPTED, Stop, guarded, stopping_at_once
+from fusewise.kernels.words import counted
+from fusewise.progress import Progress
 from fusewise.tables.errors import InputError
 
 if TYPE_CHECKING:
-    from fusewise.reproduce.study import Findings
-    from fusewise.reproduce.trials import Tell
+    from fusewise.reproduce.study import StudyResult
 
 FIGURES = ("fig1", "fig2", "fig3", "fig4", "fig5", "fig6", "fig7", "fig8")
 ALL = "all"
 STYLES = {"agrees": "green", "agrees in part": "yellow", "differs": "red"}
 
-Figure = Annotated[str, typer.Argument(metavar="FIGURE", help=f"{', '.join(FIGURES)} or all.")]
-Quick = Annotated[bool, typer.Option("--quick", help="Fewer and smaller trials: minutes instead of an hour or more.")]
-Out = Annotated[Path, typer.Option(metavar="DIR", help="Folder for the page, the pictures and the trials.")]
-Jobs = Annotated[int | None, typer.Option(min=1, metavar="N", help="Processes. Without it: one per processor.")]
-Force = Annotated[bool, typer.Option("--force", help="Compute every trial anew, and replace any page in the folder.")]
+Figure = Annotated[str, typer.Argument(metavar="FIGURE", help=f"Figure to reproduce: {', '.join(FIGURES)} or all.")]
+Quick = Annotated[bool, typer.Option("--quick", help="Run fewer and smaller trials, in minutes instead of hours.")]
+Out = Annotated[Path, typer.Option(metavar="DIR", help="Folder for the page, the figures and the trials.")]
+Jobs = Annotated[int | None, typer.Option(min=1, metavar="N", help="Number of processes (default: one per processor).")]
+Overwrite = Annotated[bool, typer.Option("--force", help="Recompute every trial, and overwrite an existing page.")]
 
 
 @guarded
@@ -38,12 +40,12 @@ def reproduce(
     quick: Quick = False,
     out: Out = Path("fusewise_paper"),
     jobs: Jobs = None,
-    force: Force = False,
+    force: Overwrite = False,
 ) -> None:
-    """Make the figures of the paper again, and set each of its claims beside what is measured.
+    """Reproduce the figures of the paper, and compare its claims with the results.
 
-    Writes index.html, which needs no other file, besides the pictures and numbers.json. Trials are kept in DIR/trials:
-    stop at any time, the same command goes on from there, and computes only what is missing.
+    Writes a self-contained index.html, the figures and numbers.json. Finished trials are kept in DIR/trials: after an
+    interruption, the same command resumes from there.
     """
     names = FIGURES if figure == ALL else (figure,)
     if figure not in (*FIGURES, ALL):
@@ -55,13 +57,13 @@ def reproduce(
     except ModuleNotFoundError as error:
         if str(error.name).partition(".")[0] != "matplotlib":
             raise
-        raise InputError('pictures need matplotlib, which is missing: pip install "fusewise[plot]"') from error
+        raise InputError('figures need matplotlib: pip install "fusewise[plot]"') from error
     start = time.perf_counter()
     try:
-        with stopping_at_once(), _progress() as tell:
-            findings = run(names, out, quick=quick, jobs=jobs, fresh=force, tell=tell)
+        with stopping_at_once(), _progress() as progress:
+            findings = run(names, out, quick=quick, jobs=jobs, fresh=force, progress=progress)
     except (KeyboardInterrupt, Stop):
-        print("fusewise: interrupted; trials that were done are kept, the same command goes on", file=sys.stderr)
+        print("fusewise: interrupted; finished trials are kept, and the same command resumes", file=sys.stderr)
         raise typer.Exit(INTERRUPTED) from None
     except OSError as error:
         raise InputError(f"cannot write to {str(out)!r}: {error.strerror or error}") from error
@@ -69,32 +71,36 @@ def reproduce(
 
 
 def _refuse_foreign(out: Path, force: bool) -> None:
-    """A folder that holds files must be one this command has made, unless told otherwise."""
+    """Raise if the folder holds files that this command did not write, unless `force`."""
     if out.exists() and not out.is_dir():
         raise InputError(f"cannot write to {str(out)!r}: it is a file, not a folder")
     if out.is_dir() and any(out.iterdir()) and not (out / "trials").is_dir() and not force:
-        raise InputError(f"{str(out)!r} holds other files: choose another --out, or add --force")
+        raise InputError(f"folder {str(out)!r} contains other files: choose another --out, or add --force")
 
 
 @contextmanager
-def _progress() -> Iterator[Tell]:
-    """A bar on stderr, where that is a terminal; a line every tenth of the way elsewhere."""
+def _progress() -> Iterator[Progress]:
+    """A progress bar on stderr if that is a terminal, else a line for every tenth of the trials."""
     console = Console(stderr=True)
     if not console.is_terminal:
         yield _tell_tenths
         return
     columns = TextColumn("trials"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn()
-    with Progress(*columns, console=console, transient=True) as progress:
-        task = progress.add_task("trials", total=None)
-        yield lambda done, total: progress.update(task, completed=done, total=total)
+    with Bars(*columns, console=console, transient=True) as bars:
+        task = bars.add_task("trials", total=None)
+
+        def update(stage: str, iteration: int = 0, total: int | None = None, **values: float) -> None:
+            bars.update(task, completed=iteration, total=total)
+
+        yield update
 
 
-def _tell_tenths(done: int, total: int) -> None:
-    if total and (done == total or done % max(1, total // 10) == 0):
-        print(f"{done} of {total} trials", file=sys.stderr)
+def _tell_tenths(stage: str, iteration: int = 0, total: int | None = None, **values: float) -> None:
+    if total and (iteration == total or iteration % max(1, total // 10) == 0):
+        print(f"{iteration} of {counted(total, 'trial')}", file=sys.stderr)
 
 
-def _print(findings: dict[str, Findings], page: Path, seconds: float) -> None:
+def _print(findings: dict[str, StudyResult], page: Path, seconds: float) -> None:
     console = Console(highlight=False)
     grid = Grid(box=None, pad_edge=False, padding=(0, 3, 0, 0), header_style="dim")
     for title in ("figure", "claim of the paper", ""):
@@ -103,4 +109,4 @@ def _print(findings: dict[str, Findings], page: Path, seconds: float) -> None:
         for k, claim in enumerate(found.claims):
             grid.add_row("" if k else name, claim.paper, f"[{STYLES[claim.verdict]}]{claim.verdict}[/]")
     console.print(grid)
-    console.print(f"\n{page} written after {seconds:.0f} s", soft_wrap=True, markup=False)
+    console.print(f"\n{page} written in {seconds:.0f} s", soft_wrap=True, markup=False)

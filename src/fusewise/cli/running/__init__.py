@@ -1,1 +1,1 @@
-"""What each command does: options in, results out."""
+"""The work of each command: from its options to its results and files."""

@@ -1,4 +1,4 @@
-"""``fusewise bench``: speed and quality on this machine, beside imputation and k-means told the number of clusters."""
+"""``fusewise bench``: speed and quality compared with imputation followed by k-means."""
 
 from __future__ import annotations
 
@@ -18,22 +18,23 @@ from sklearn.pipeline import make_pipeline
 
 import fusewise
 from fusewise import FusionClustering
-from fusewise.cli.errors import stopping_at_once
+from fusewise.cli.exits import stopping_at_once
 from fusewise.cli.showing.console import grid, headed, print_below
 from fusewise.datasets import hide_entries, make_clusters
 from fusewise.kernels.compiling import SMALL, Stopwatch
+from fusewise.kernels.words import counted
 from fusewise.progress import Progress
 from fusewise.tables.errors import InputError
 
-#: Standard deviation of the noise: that of the paper's Dataset-1.
+#: Standard deviation of the noise, as in the paper's Dataset-1.
 NOISE = 0.1**0.5
 
-OURS, PEER = "Fusewise, told nothing", "IterativeImputer + k-means, told K"
+OURS, PEER = "Fusewise, default settings", "IterativeImputer + k-means, true K given"
 
 
 @dataclass(frozen=True)
-class Setting:
-    """The tables to measure on."""
+class BenchSetting:
+    """Size and number of the simulated tables."""
 
     rows: int
     features: int
@@ -44,19 +45,21 @@ class Setting:
 
 @dataclass(frozen=True)
 class Measured:
-    """One method on one table: seconds, adjusted Rand index, clusters found."""
+    """Result of one method on one table: seconds, adjusted Rand index, number of clusters found."""
 
     seconds: float
     ari: float
     clusters: int
 
 
-def run_bench(setting: Setting, *, tell: Progress) -> dict[str, list[Measured]]:
-    """Both methods on every table, in turn; what is compiled once is compiled before."""
+def run_bench(setting: BenchSetting, *, tell: Progress) -> dict[str, list[Measured]]:
+    """Run both methods in turn on every table, after compiling once."""
     if not 0 <= setting.hidden <= 0.9:
         raise InputError(f"--hidden must be from 0 to 0.9, got {setting.hidden:g}")
     if setting.clusters * 4 > setting.rows:
-        raise InputError(f"--rows {setting.rows} is too few for {setting.clusters} clusters: give at least 4 for each")
+        raise InputError(
+            f"--rows {setting.rows} is too few for {setting.clusters} clusters: use at least 4 per cluster"
+        )
     found: dict[str, list[Measured]] = {OURS: [], PEER: []}
     methods: dict[str, Callable[[int], Any]] = {
         OURS: lambda seed: FusionClustering(),
@@ -67,7 +70,7 @@ def run_bench(setting: Setting, *, tell: Progress) -> dict[str, list[Measured]]:
     with stopping_at_once(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         tell("compiling")
-        FusionClustering().fit(_table(Setting(SMALL + 100, 4, 2, 0.2, 1), 0)[0])
+        FusionClustering().fit(_table(BenchSetting(SMALL + 100, 4, 2, 0.2, 1), 0)[0])
         for seed in range(setting.repeats):
             X, y = _table(setting, seed)
             for name, make in methods.items():
@@ -81,32 +84,32 @@ def run_bench(setting: Setting, *, tell: Progress) -> dict[str, list[Measured]]:
     return found
 
 
-def _table(setting: Setting, seed: int) -> tuple[Any, Any]:
+def _table(setting: BenchSetting, seed: int) -> tuple[Any, Any]:
     sizes = np.bincount(np.arange(setting.rows) % setting.clusters).tolist()
     X, y, _ = make_clusters(setting.clusters, sizes, setting.features, noise=NOISE, random_state=seed)
     return hide_entries(X, setting.hidden, random_state=1000 + seed), y
 
 
 def ratio(measured: dict[str, list[Measured]]) -> float:
-    """Median time of ours over the peer's, on the same tables."""
+    """Median over the tables of the time of Fusewise divided by the time of the other method."""
     ours, peer = (np.array([one.seconds for one in measured[name]]) for name in (OURS, PEER))
     return float(np.median(ours / peer))
 
 
-def bench_data(setting: Setting, measured: dict[str, list[Measured]]) -> dict[str, Any]:
-    """Everything measured, for machines."""
+def bench_data(setting: BenchSetting, measured: dict[str, list[Measured]]) -> dict[str, Any]:
+    """All measurements as a JSON-serialisable dictionary."""
     runs = {name: [vars(one) for one in ones] for name, ones in measured.items()}
     return {"version": fusewise.__version__, **vars(setting), "time_ratio": ratio(measured), "runs": runs}
 
 
-def print_bench(setting: Setting, measured: dict[str, list[Measured]]) -> None:
-    """A line for each method, and the ratio."""
+def print_bench(setting: BenchSetting, measured: dict[str, list[Measured]]) -> None:
+    """Print a line for each method, and the ratio of the times."""
     console = Console(highlight=False)
-    tables = f"{setting.repeats} simulated table{'s' if setting.repeats > 1 else ''}"
+    tables = counted(setting.repeats, "simulated table")
     console.print(
         Text(
-            f"{tables}: {setting.rows:,} rows × {setting.features:,} features, {setting.clusters} clusters, "
-            f"{setting.hidden:.0%} hidden"
+            f"{tables}: {setting.rows:,} rows × {setting.features:,} features, "
+            f"{counted(setting.clusters, 'cluster')}, {setting.hidden:.0%} of the entries hidden"
         )
     )
     table = headed("method", "clusters found", "adjusted Rand index", "seconds", left=("method",))
@@ -116,6 +119,6 @@ def print_bench(setting: Setting, measured: dict[str, list[Measured]]) -> None:
             name, found, f"{np.mean([o.ari for o in ones]):.3f}", f"{np.median([o.seconds for o in ones]):.2f}"
         )
     facts = grid("dim", "")
-    facts.add_row("time", f"ours over the peer's: {ratio(measured):.2g}")
-    facts.add_row("read", "means over tables (seconds: medians); the index is 1 for the true clusters, 0 for chance")
+    facts.add_row("time ratio", f"{ratio(measured):.2g} (Fusewise / IterativeImputer + k-means)")
+    facts.add_row("note", "adjusted Rand index: mean over tables, 1 is perfect, 0 is chance; seconds: median")
     print_below(console, table, facts)

@@ -1,4 +1,4 @@
-"""``fusewise demo``: a table whose truth is known, some of its entries hidden, clustered as any other."""
+"""``fusewise demo``: hide entries of a known table, cluster it, and compare the filled values with the hidden ones."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from rich.console import Console
 from rich.text import Text
 from sklearn.datasets import load_wine
 
-from fusewise.cli.running.clustering import Clustered
 from fusewise.cli.running.fitting import REPORT, Fit, Outputs, run_fit
-from fusewise.cli.running.model import Model
-from fusewise.cli.running.writing import write_csv
+from fusewise.cli.running.model_options import Model
+from fusewise.cli.running.staging import write_csv
+from fusewise.cli.running.table_fit import Clustered
 from fusewise.cli.showing import console, summary
 from fusewise.datasets import hide_entries
 from fusewise.tables.errors import InputError
@@ -25,7 +25,7 @@ TABLE, MODEL = "wine.csv", "wine.fusewise"
 
 
 def run_demo(out: Path, *, hidden: float, seed: int, force: bool, json: bool = False) -> None:
-    """Write the table with holes, fit it as ``fusewise fit`` does, and set what was filled beside what was hidden."""
+    """Write the table with hidden entries, fit it as ``fusewise fit`` does, and measure the error of filled values."""
     if not 0 <= hidden <= 0.9:
         raise InputError(f"--hidden must be from 0 to 0.9, got {hidden:g}")
     wine = load_wine()
@@ -52,23 +52,23 @@ def _write_table(path: Path, X: Any, wine: Any) -> None:
 
 
 def _errors(found: Clustered, truth: Any, X: Any) -> dict[str, float]:
-    """Root-mean-square error of the filled entries, in standard deviations of their columns; and with column means."""
+    """Root-mean-square error of the filled entries and of column means, in standard deviations of the columns."""
     shift, scale = found.encoding.units
-    holes = np.isnan(X)
-    if not holes.any():
+    hidden = np.isnan(X)
+    if not hidden.any():
         return {}
     exact = (truth - shift) / scale
     away = {"error_filled": found.completed - exact, "error_column_means": -exact}
-    return {name: float(np.sqrt(np.mean(np.square(values[holes])))) for name, values in away.items()}
+    return {name: float(np.sqrt(np.mean(np.square(values[hidden])))) for name, values in away.items()}
 
 
 def _print(fit: Fit, errors: dict[str, float], out: Path) -> None:
     plain = Console(highlight=False)
     summary.print_fit(fit)
     facts = console.grid("dim", "")
-    facts.add_row("table", Text(f"{out / TABLE}: scikit-learn's Wine, some of its entries hidden"))
+    facts.add_row("table", Text(f"{out / TABLE}: scikit-learn's Wine data with some entries hidden"))
     if errors:
-        facts.add_row("holes", f"filled to within {errors['error_filled']:.2f} standard deviations of what was hidden "
+        facts.add_row("error", f"{errors['error_filled']:.2f} standard deviations between filled and hidden values "
                       f"(column means: {errors['error_column_means']:.2f})")  # fmt: skip
     console.print_below(plain, facts)
-    plain.print(Text.assemble("\nThe report: ", (str(out / REPORT), "bold")), soft_wrap=True)
+    plain.print(Text.assemble("\nReport: ", (str(out / REPORT), "bold")), soft_wrap=True)

@@ -1,4 +1,4 @@
-"""``fusewise fit``: cluster a table with holes, fill them, and write what was found."""
+"""``fusewise fit``: cluster a table, fill in its missing values, and write the results."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from fusewise.cli.running.clustering import Clustered, agreement, cluster, prepare
-from fusewise.cli.running.model import Model
-from fusewise.cli.running.writing import staged, write_csv
+from fusewise.cli.running.model_options import Model
+from fusewise.cli.running.staging import staged, write_csv
+from fusewise.cli.running.table_fit import Clustered, agreement, cluster, prepare
 from fusewise.progress import Progress
 from fusewise.saving import save
 from fusewise.tables.encoding import center_table, complete, free_name, in_dialect
@@ -26,16 +26,16 @@ REPORT = "report.html"
 
 @dataclass(frozen=True)
 class Outputs:
-    """Where results go.
+    """Where to write the results.
 
     Attributes
     ----------
-    folder : for the tables and the report.
-    report : whether to write one.
+    folder : folder for the tables and the report.
+    report : whether to write a report.
     save : file for the model, or None.
     table : name of a copy of the table itself in the folder, or None.
-    force : replace what is there.
-    command : the line that runs it again, for the report.
+    force : overwrite existing files.
+    command : the command line, shown in the report.
     """
 
     folder: Path
@@ -54,7 +54,7 @@ class Outputs:
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """What was found, ready to be shown."""
+    """Result of ``fit``."""
 
     clustered: Clustered
     ari: float | None
@@ -63,8 +63,8 @@ class Fit:
 
 def run_fit(path: Path, model: Model, outputs: Outputs, *, columns: dict[str, Any], standardize: bool,
             verbose: int = 0, tell: Progress) -> Fit:  # fmt: skip
-    """Read, cluster, write; see ``prepare`` for the columns."""
-    estimator = model.build(verbose)  # refuses choices out of range before any work is done
+    """Read a table, cluster it, and write the results; see ``prepare`` for `columns`."""
+    estimator = model.build(verbose)  # checks the options before any work is done
     prepared = prepare(path, estimator, columns=columns, standardize=standardize, tell=tell)
     with staged(outputs.files, force=outputs.force, sources=[path]) as places:
         found = cluster(prepared, estimator, tell=tell)
@@ -83,7 +83,7 @@ def run_fit(path: Path, model: Model, outputs: Outputs, *, columns: dict[str, An
 
 
 def label_table(names: Cells, column: str | None, labels: Any, confidence: Any, dialect: Dialect) -> dict[str, Cells]:
-    """Name, label and (where there is one) confidence of each row."""
+    """Name, label and (if known) confidence of each row."""
     columns = {free_name(column or "row", ("label", "confidence")): names, "label": labels.astype(object)}
     if confidence is not None:
         shown = [in_dialect(round(float(value), 4), dialect) for value in confidence]
@@ -105,5 +105,5 @@ def _write_report(found: Clustered, path: Path, command: str | None) -> None:
 
     try:
         write_page(found.findings.thinned(), path, title=found.table.path.name, command=command)
-    except ImportError as error:  # it names what to install
+    except ImportError as error:  # the message says what to install
         raise InputError(f"--report: {error}") from error

@@ -1,4 +1,4 @@
-"""``fusewise impute``: fill the holes of a table."""
+"""``fusewise impute``: fill in the missing values of a table."""
 
 from __future__ import annotations
 
@@ -6,20 +6,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fusewise.cli.running.clustering import Clustered, cluster, prepare
-from fusewise.cli.running.model import Model
-from fusewise.cli.running.writing import staged, write_csv
+from fusewise.cli.running.model_options import Model
+from fusewise.cli.running.staging import staged, write_csv
+from fusewise.cli.running.table_fit import Clustered, cluster, prepare
 from fusewise.progress import Progress
 from fusewise.tables.encoding import complete
 
 
 @dataclass(frozen=True, eq=False)
 class Imputation:
-    """What was filled, ready to be shown.
+    """Result of ``impute``.
 
     Attributes
     ----------
-    filled, left : holes filled, and holes left in columns that cannot be used.
+    filled : number of missing values filled in.
+    left : number of missing values left, in columns that are not used.
     """
 
     clustered: Clustered
@@ -29,20 +30,20 @@ class Imputation:
 
     @property
     def way(self) -> str:
-        """What the holes were filled from: "clusters" or "subspace"."""
+        """How the missing values were filled in: from "clusters" or a "subspace"."""
         assert self.clustered.imputer is not None
         return str(self.clustered.imputer.fill_)
 
     @property
     def errors(self) -> dict[str, float]:
-        """Error of each way on entries hidden for the purpose, in standard deviations of their columns."""
+        """Error of each method on held-out entries, in standard deviations of the columns."""
         assert self.clustered.imputer is not None
         return dict(self.clustered.imputer.held_out_error_)
 
 
 def run_impute(path: Path, out: Path, model: Model, *, columns: dict[str, Any], standardize: bool, force: bool,
                tell: Progress) -> Imputation:  # fmt: skip
-    """Read, cluster, fill, write; see ``prepare`` for the columns."""
+    """Read a table, cluster it, fill in its missing values, and write it; see ``prepare`` for `columns`."""
     estimator = model.build()
     prepared = prepare(path, estimator, columns=columns, standardize=standardize, tell=tell)
     with staged([out], force=force, sources=[path]) as places:
@@ -50,6 +51,6 @@ def run_impute(path: Path, out: Path, model: Model, *, columns: dict[str, Any], 
         tell("writing")
         write_csv(places[out], complete(found.table, found.encoding, found.completed), found.table.dialect)
     used = {column.name for column in found.roles.used}
-    holes = {name: sum(cell is None for cell in cells) for name, cells in found.table.columns.items()}
-    filled = sum(count for name, count in holes.items() if name in used)
-    return Imputation(found, filled, sum(holes.values()) - filled, out)
+    missing = {name: sum(cell is None for cell in cells) for name, cells in found.table.columns.items()}
+    filled = sum(count for name, count in missing.items() if name in used)
+    return Imputation(found, filled, sum(missing.values()) - filled, out)

@@ -1,4 +1,4 @@
-"""``fusewise predict``: the clusters of new rows."""
+"""``fusewise predict``: assign new rows to the clusters of a saved model."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ import numpy as np
 
 from fusewise import FusionClustering, FusionImputer
 from fusewise.automatic import Choice
-from fusewise.cli.errors import blaming_input, stopping_at_once
-from fusewise.cli.running.clustering import agreement
+from fusewise.cli.exits import reporting_input_errors, stopping_at_once
 from fusewise.cli.running.fitting import label_table
-from fusewise.cli.running.writing import staged, write_csv
+from fusewise.cli.running.staging import staged, write_csv
+from fusewise.cli.running.table_fit import agreement
+from fusewise.kernels.words import counted
 from fusewise.observations import as_entries
 from fusewise.progress import Progress
 from fusewise.saving import ModelFileError, SavedModel, load_with_extra
@@ -27,7 +28,7 @@ from fusewise.tables.recoding import recode
 
 @dataclass(frozen=True, eq=False)
 class Prediction:
-    """What was said of each row, ready to be shown."""
+    """Result of ``predict``."""
 
     table: Table
     encoding: Encoding
@@ -40,13 +41,13 @@ class Prediction:
 
     @property
     def sizes(self) -> list[int]:
-        """Rows in each cluster."""
+        """Number of rows in each cluster."""
         return [int(n) for n in np.bincount(self.labels[self.labels >= 0], minlength=self.n_clusters)]
 
 
 def run_predict(model: Path, path: Path, out: Path, *, names: str | None, labels: str | None, force: bool,
                 tell: Progress) -> Prediction:  # fmt: skip
-    """Load, read, predict, write."""
+    """Load a model, read a table, predict the clusters of its rows, and write them."""
     tell(f"reading {model.name}")
     saved = open_model(model)
     clustering = _clustering(saved, model)
@@ -54,7 +55,7 @@ def run_predict(model: Path, path: Path, out: Path, *, names: str | None, labels
     table = read_table(path)
     encoding, notes = recode(saved.model, saved.extra, table)
     with staged([out], force=force, sources=[path, model]) as places:
-        tell(f"placing {table.n_rows:,} rows")
+        tell(f"assigning {counted(table.n_rows, 'row')} to clusters")
         found, confidence = _predict(clustering, encoding.matrix)
         column = _column(table, names, saved.extra.get("names"), "--names")
         rows = label_table(row_names(table, column), column, found, confidence, table.dialect)
@@ -65,13 +66,13 @@ def run_predict(model: Path, path: Path, out: Path, *, names: str | None, labels
 
 
 def open_model(path: Path) -> SavedModel:
-    """A saved model, or an error that says what is wrong with the file."""
+    """Load a saved model; raise ``InputError`` if the file cannot be used."""
     try:
         return load_with_extra(path)
     except ModelFileError as error:
         raise InputError(str(error)) from error
     except FileNotFoundError as error:
-        raise InputError(f"there is no file {str(path)!r}") from error
+        raise InputError(f"file {str(path)!r} does not exist") from error
     except OSError as error:
         raise InputError(f"cannot read {str(path)!r}: {error.strerror or error}") from error
 
@@ -80,14 +81,14 @@ def _clustering(saved: SavedModel, path: Path) -> FusionClustering:
     model = saved.model
     clustering = getattr(model, "clustering_", None) if isinstance(model, FusionImputer) else model
     if not isinstance(clustering, FusionClustering) or not hasattr(clustering, "labels_"):
-        raise InputError(f"the model in {str(path)!r} was saved before it was fitted")
+        raise InputError(f"the model in {str(path)!r} was not fitted before it was saved")
     return clustering
 
 
 def _predict(model: FusionClustering, matrix: Any) -> tuple[Any, Any]:
-    """Labels, and the probability of each where the model has probabilities."""
-    with warnings.catch_warnings(), blaming_input(), stopping_at_once():
-        # Blank rows are labelled -1, which says it; columns were matched by name before they became a matrix.
+    """Labels, and the probability of each if the model has probabilities (else None)."""
+    with warnings.catch_warnings(), reporting_input_errors(), stopping_at_once():
+        # Warnings about empty rows are redundant (their label is -1), and columns were already matched by name.
         warnings.simplefilter("ignore")
         labels = model.predict(matrix)
         if not isinstance(model.path_, Choice):
@@ -98,7 +99,7 @@ def _predict(model: FusionClustering, matrix: Any) -> tuple[Any, Any]:
 
 
 def _column(table: Table, asked: str | None, at_fit: Any, option: str) -> str | None:
-    """The column asked for, or the one used at the fit where the table has it."""
+    """The requested column, or the one used in the fit if the table has it."""
     if asked is not None:
         return column_or_none(table, asked, option)
     return at_fit if at_fit in table.columns else None

@@ -1,4 +1,4 @@
-"""``fusewise path``: what the result is chosen from."""
+"""``fusewise path``: the partitions the result is chosen from."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from rich.console import Console
 from rich.text import Text
 
 import fusewise
-from fusewise.cli.running.clustering import Clustered, cluster, prepare
-from fusewise.cli.running.model import Model
-from fusewise.cli.running.writing import staged, write_csv
+from fusewise.cli.running.model_options import Model
+from fusewise.cli.running.staging import staged, write_csv
+from fusewise.cli.running.table_fit import Clustered, cluster, prepare
 from fusewise.cli.showing.console import BAR, bar, grid, headed, listed, print_below
 from fusewise.kernels.words import readable
 from fusewise.progress import Progress
@@ -24,13 +24,13 @@ from fusewise.tables.files import Cells
 from fusewise.views.findings import Step, Trail
 from fusewise.views.plots import FusionPathDisplay
 
-#: Sizes of clusters listed.
+#: Maximum number of cluster sizes listed per line.
 MOST_SIZES = 8
 
 
 @dataclass(frozen=True)
-class Outputs:
-    """Where results go: the path as a table, a picture of it (or None), and whether to replace what is there."""
+class PathOutputs:
+    """Where to write the path: as a table, as a picture (or None), and whether to overwrite existing files."""
 
     table: Path
     picture: Path | None = None
@@ -43,17 +43,17 @@ class Outputs:
 
 
 @dataclass(frozen=True, eq=False)
-class WayThere:
-    """The path of a table, ready to be shown."""
+class PathResult:
+    """Result of ``path``."""
 
     clustered: Clustered
     trail: Trail
     files: list[Path]
 
 
-def run_path(path: Path, model: Model, outputs: Outputs, *, columns: dict[str, Any], standardize: bool,
-             tell: Progress) -> WayThere:  # fmt: skip
-    """Read, cluster, and write the way that led there; see ``prepare`` for the columns."""
+def run_path(path: Path, model: Model, outputs: PathOutputs, *, columns: dict[str, Any], standardize: bool,
+             tell: Progress) -> PathResult:  # fmt: skip
+    """Read a table, cluster it, and write the path; see ``prepare`` for `columns`."""
     estimator = model.build()
     prepared = prepare(path, estimator, columns=columns, standardize=standardize, tell=tell)
     with staged(outputs.files, force=outputs.force, sources=[path]) as places:
@@ -63,18 +63,18 @@ def run_path(path: Path, model: Model, outputs: Outputs, *, columns: dict[str, A
         write_csv(places[outputs.table], _table(found, trail), found.table.dialect)
         if outputs.picture is not None:
             _draw(found, places[outputs.picture])
-    return WayThere(found, trail, outputs.files)
+    return PathResult(found, trail, outputs.files)
 
 
 def _draw(found: Clustered, place: Path) -> None:
     try:
         FusionPathDisplay.from_estimator(found.model).figure_.savefig(place, dpi=200)
-    except (ImportError, ValueError) as error:  # matplotlib is missing, or cannot write such a file
+    except (ImportError, ValueError) as error:  # matplotlib is missing, or does not know the file format
         raise InputError(f"--picture: {error}") from error
 
 
 def sizes(step: Step) -> list[int]:
-    """Rows in each group of a step, the largest first."""
+    """Number of rows in each group of a step, largest first."""
     counts = np.bincount(step.labels[step.labels >= 0])
     return sorted((int(n) for n in counts), reverse=True)
 
@@ -100,8 +100,8 @@ def _written(value: float, dialect: Any) -> Any:
     return None if math.isnan(value) else in_dialect(float(value), dialect)
 
 
-def path_data(found: WayThere) -> dict[str, Any]:
-    """The path, for machines."""
+def path_data(found: PathResult) -> dict[str, Any]:
+    """The path as a JSON-serialisable dictionary."""
     return {
         "version": fusewise.__version__,
         "table": str(found.clustered.table.path),
@@ -122,12 +122,13 @@ def path_data(found: WayThere) -> dict[str, Any]:
     }
 
 
-def print_path(found: WayThere) -> None:
-    """The path as a table with bars, the choice marked."""
+def print_path(found: PathResult) -> None:
+    """Print the path as a table with bars and the chosen step marked."""
     console, trail = Console(highlight=False), found.trail
-    console.print(Text.assemble((found.clustered.table.path.name, "bold"), "  ", trail.criterion_name))
+    legend = f"lam: strength of the fusion penalty; {trail.criterion_name}"
+    console.print(Text.assemble((found.clustered.table.path.name, "bold"), "  ", legend))
     table = headed("lam", "clusters", "criterion", "", "sizes", left=("sizes",))
-    # Steps before the first candidate are cuts of the tree into ever more groups: in the file, but not worth a line.
+    # Steps before the first candidate are finer cuts of the tree: they are written to the file but not printed.
     known = [k for k, step in enumerate(trail.steps) if not math.isnan(step.criterion)]
     first = known[0] if known else 0
     heights = _heights(trail)
@@ -145,7 +146,7 @@ def print_path(found: WayThere) -> None:
 
 
 def _heights(trail: Trail) -> list[float]:
-    """Each criterion between the least (0) and the largest (1)."""
+    """The criteria scaled to [0, 1]."""
     values = np.array([step.criterion for step in trail.steps], dtype=float)
     if np.isnan(values).all():
         return [0.0] * len(values)

@@ -1,1 +1,1 @@
-"""Results as text and pictures in a terminal."""
+"""Results as text and pictures in the terminal."""

@@ -1,4 +1,4 @@
-"""What every command's output is made of: a line of progress, JSON, and small grids."""
+"""Building blocks of the terminal output: a progress line, JSON, and small tables."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from rich.text import Text
 from fusewise.kernels.output import finite_json
 from fusewise.progress import Progress, silent
 
-#: Characters of the longest bar.
+#: Length of the longest bar, in characters.
 BAR = 20
 
 
 @contextmanager
 def working(*, shown: bool) -> Iterator[Progress]:
-    """A function to be told of each stage, and a line on stderr (where that is a terminal) with stage, bar and time."""
+    """Yield a progress callback that shows stage, bar and time on stderr if that is a terminal, else nothing."""
     console = Console(stderr=True)
     if not (shown and console.is_terminal):
         yield silent
@@ -39,12 +39,12 @@ def working(*, shown: bool) -> Iterator[Progress]:
 
 
 def print_json(data: dict[str, Any]) -> None:
-    """One JSON object on stdout; what is not a finite number becomes null."""
+    """Print a JSON object to stdout; numbers that are not finite become null."""
     print(finite_json(data, indent=2, ensure_ascii=False))
 
 
 def print_below(console: Console, *parts: Any) -> None:
-    """Parts one below the other, indented, with a blank line before each; grids without rows are left out."""
+    """Print parts below each other, indented, with a blank line before each; empty tables are left out."""
     for part in parts:
         if not isinstance(part, Grid) or part.row_count:
             console.print()
@@ -52,7 +52,7 @@ def print_below(console: Console, *parts: Any) -> None:
 
 
 def grid(*styles: str) -> Grid:
-    """Columns without a header."""
+    """An empty table without a header, with one column per style."""
     made = Grid.grid(padding=(0, 3, 0, 0))
     for style in styles:
         made.add_column(style=style, overflow="fold")
@@ -60,7 +60,7 @@ def grid(*styles: str) -> Grid:
 
 
 def headed(*titles: str, left: tuple[str, ...] = ()) -> Grid:
-    """Columns with a header, to the right but those named in `left`."""
+    """An empty table with a header; columns are right-aligned except those in `left`."""
     made = Grid(box=None, pad_edge=False, padding=(0, 3, 0, 0), header_style="dim")
     for title in titles:
         made.add_column(title, justify="left" if title in left or not title else "right")
@@ -68,11 +68,11 @@ def headed(*titles: str, left: tuple[str, ...] = ()) -> Grid:
 
 
 def bar(share: float, style: str = "cyan") -> Text:
-    """A bar of at most BAR characters, and at least one."""
+    """A bar of at least one and at most BAR characters."""
     return Text("█" * max(1, round(BAR * share)), style)
 
 
 def listed(table: Grid, name: str | Text, entries: list[Any]) -> None:
-    """Rows with the name before the first."""
+    """Add one row per entry, with the name in front of the first."""
     for k, entry in enumerate(entries):
         table.add_row("" if k else name, entry if isinstance(entry, Text) else Text(str(entry)))

@@ -1,4 +1,4 @@
-"""What ``guarantee`` and ``plan`` print."""
+"""Output of ``guarantee`` and ``plan``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from fusewise.theory import ClusterGeometry, Promise
 
 
 def show(geometry: ClusterGeometry, result: Promise, uniform: bool, *, json: bool) -> None:
-    """A promise, in plain words or for machines."""
+    """Print a recovery guarantee as sentences and a table, or as JSON."""
     if json:
         print_json({"version": fusewise.__version__} | as_data(geometry, result, uniform))
         return
@@ -25,7 +25,7 @@ def show(geometry: ClusterGeometry, result: Promise, uniform: bool, *, json: boo
         console.print(Text(sentence))
     if result.reason or geometry.n_clusters == 1:
         return
-    grid = headed("observed", "promised", "")
+    grid = headed("observed", "probability of recovery, at least", "")
     for fraction, chance in curve(geometry, uniform):
         bar = Text("█" * math.floor(BAR * chance), "green" if chance >= result.target else "yellow")
         grid.add_row(f"{fraction:.0%}", _chance(fraction, chance), bar)
@@ -33,7 +33,7 @@ def show(geometry: ClusterGeometry, result: Promise, uniform: bool, *, json: boo
 
 
 def _chance(fraction: float, chance: float) -> str:
-    """Rounded down: a promise short of certainty (which only complete data give) is never shown as certain."""
+    """Format a probability, rounded down: only complete data are ever shown as certain."""
     if chance >= 0.999:
         return "certain" if fraction == chance == 1 else "over 99.9%"
-    return f"{math.floor(1000 * chance) / 10:.1f}%" if chance else "nothing"
+    return f"{math.floor(1000 * chance) / 10:.1f}%" if chance else "no guarantee"

@@ -1,4 +1,4 @@
-"""A scatter plot in the terminal: dots in colour, or where there is no colour a digit for each cluster."""
+"""A scatter plot in the terminal: coloured dots, or without colour one character per cluster."""
 
 from __future__ import annotations
 
@@ -10,30 +10,29 @@ import numpy.typing as npt
 from rich.console import Console
 from rich.text import Text
 
+from fusewise.kernels.types import Index
 from fusewise.views.findings import Findings
 from fusewise.views.palette import colour
 
-#: Cells of the picture: at most so many columns, and rows.
+#: Maximum width and height of the picture, in characters.
 WIDTH, HEIGHT = 72, 18
 
-#: What stands for a cluster where there is no colour; "." is an outlier, "+" any cluster beyond these.
+#: Characters of the clusters without colour; "." is an outlier, "+" any further cluster.
 SIGNS = "0123456789abcdefghijklmnopqrstuvwxyz"
 
-#: A cell of Braille has 2 x 4 dots; bit of the dot in row y, column x.
+#: Bit of the dot in row y, column x of a Braille character, which has 4 x 2 dots.
 DOTS = np.array([[0x01, 0x08], [0x02, 0x10], [0x04, 0x20], [0x40, 0x80]])
 BRAILLE = 0x2800
-
-Index = npt.NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)
 class Raster:
-    """Points on a raster of cells.
+    """Points on a grid of character cells.
 
     Attributes
     ----------
-    dots : height x width, the bits of the dots that have a point.
-    clusters : height x width, the cluster with most points in a cell; -1 outliers, -2 nothing.
+    dots : height x width, the bits of the dots that contain a point.
+    clusters : height x width, the most frequent cluster in each cell; -1 for outliers, -2 for an empty cell.
     """
 
     dots: Index
@@ -41,7 +40,7 @@ class Raster:
 
 
 def picture(found: Findings, console: Console) -> list[Text]:
-    """Rows in two principal components, with a line that says so."""
+    """Draw the rows in two principal components, with a legend and a caption."""
     width = max(10, min(WIDTH, console.width - 4))
     raster = rasterize(found.points, found.labels[found.drawn], width, HEIGHT)
     coloured = in_colour(console)
@@ -50,11 +49,11 @@ def picture(found: Findings, console: Console) -> list[Text]:
         _line(raster.dots[row], raster.clusters[row], coloured=coloured) for row in range(inside[0], inside[-1] + 1)
     ]
     shares = " and ".join(f"{share:.0%}" for share in found.plane.shares)
-    return [*lines, _legend(found, coloured), Text(f"two principal components ({shares} of the variance)", "dim")]
+    return [*lines, _legend(found, coloured), Text(f"first two principal components ({shares} of the variance)", "dim")]
 
 
 def in_colour(console: Console) -> bool:
-    """Whether dots in colour can be shown: NO_COLOR, a pipe or a terminal without Unicode say no."""
+    """Whether coloured dots can be shown: not with NO_COLOR, in a pipe, or on a terminal without Unicode."""
     try:
         chr(BRAILLE).encode(console.encoding)
     except (UnicodeEncodeError, LookupError):
@@ -63,7 +62,7 @@ def in_colour(console: Console) -> bool:
 
 
 def rasterize(points: npt.NDArray[Any], labels: Index, width: int, height: int) -> Raster:
-    """Points on height x width cells; the plane is stretched to fill them."""
+    """Place points on height x width cells; the plane is stretched to fill them."""
     dots, clusters = np.zeros((height, width), np.intp), np.full((height, width), -2, np.intp)
     low, size = points.min(axis=0), np.ptp(points, axis=0)
     place = (points - low) / np.where(size > 0, size, 1)
@@ -73,7 +72,7 @@ def rasterize(points: npt.NDArray[Any], labels: Index, width: int, height: int) 
     np.bitwise_or.at(dots, (y // 4, x // 2), DOTS[y % 4, x % 2])
     kinds = int(labels.max()) + 2
     found, counts = np.unique((y // 4 * width + x // 2) * kinds + labels + 1, return_counts=True)
-    rarest_first = found[np.argsort(counts, kind="stable")]  # what is written last stays
+    rarest_first = found[np.argsort(counts, kind="stable")]  # the most frequent cluster is written last
     clusters.flat[rarest_first // kinds] = rarest_first % kinds - 1
     return Raster(dots, clusters)
 
@@ -90,7 +89,7 @@ def _line(dots: Index, clusters: Index, *, coloured: bool) -> Text:
 
 
 def sign(cluster: int) -> str:
-    """The character of a cluster."""
+    """The character that stands for a cluster."""
     return "." if cluster < 0 else SIGNS[cluster] if cluster < len(SIGNS) else "+"
 
 

@@ -1,1 +1,1 @@
-"""Scans and images as files."""
+"""Files of scans and images."""

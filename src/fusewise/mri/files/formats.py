@@ -1,6 +1,6 @@
-"""Files of the trade: ISMRMRD and BART in; NIfTI, NumPy and BART out.
+"""File formats: reading of ISMRMRD, BART and NumPy scans; writing of NIfTI, NumPy and BART images.
 
-What is read comes as ``Scan``: the arguments of ``fusewise.mri.reconstruct``.
+Scans are read as ``Scan``, whose attributes are the arguments of ``fusewise.mri.reconstruct``.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from fusewise.kernels.words import counted
 from fusewise.mri.tensors import Array
 
 EXTRA = 'pip install "fusewise[mri]"'
@@ -30,9 +31,9 @@ class Scan:
 
 
 def read_scan(path: str | Path, *, lines_per_frame: int = 10) -> Scan:
-    """Read a scan by the ending of its name.
+    """Read a scan in the format of its file name extension.
 
-    ``.h5``, ``.mrd``  ISMRMRD, radial, frames of `lines_per_frame` successive readouts (unless the file counts frames);
+    ``.h5``, ``.mrd``  ISMRMRD, radial, frames of `lines_per_frame` successive readouts (unless numbered in the file);
     ``.cfl``, ``.hdr`` BART, gridded: dimensions (y, x, 1, coils, ..., time at 10);
     ``.npz``           arrays named kspace, mask, trajectory, maps, as ``fusewise mri simulate`` writes them;
     ``.npy``           gridded k-space, zero where not sampled.
@@ -49,20 +50,20 @@ def read_scan(path: str | Path, *, lines_per_frame: int = 10) -> Scan:
     if path.suffix == ".npz":
         with np.load(path) as found:
             if "kspace" not in found:
-                raise ValueError(f"{path.name} holds no array named kspace, but {', '.join(found) or 'nothing'}")
+                raise ValueError(f"{path.name} has no array named kspace; it has {', '.join(found) or 'none at all'}")
             return Scan(found["kspace"], *(found.get(name) for name in ("mask", "trajectory", "maps")))
-    raise ValueError(f"cannot tell the format of {path.name}: use .h5, .mrd, .cfl, .npz or .npy")
+    raise ValueError(f"unknown format of {path.name}: use .h5, .mrd, .cfl, .npz or .npy")
 
 
 def write_scan(path: str | Path, scan: Scan, **truth: Array) -> None:
-    """Write a scan as ``.npz``, and what else is known of it."""
+    """Write a scan, and optional ground truth, as ``.npz``."""
     parts = {"kspace": scan.kspace, "mask": scan.mask, "trajectory": scan.trajectory, "maps": scan.maps}
     arrays: dict[str, Any] = {name: part for name, part in parts.items() if part is not None} | truth
     np.savez_compressed(path, **arrays)
 
 
 def write_images(path: str | Path, images: Array) -> None:
-    """Write images (T x ny x nx) by the ending: ``.npy``, ``.cfl`` (complex), ``.nii`` or ``.nii.gz`` (magnitude)."""
+    """Write images (T x ny x nx) by extension: ``.npy``, ``.cfl`` (complex), ``.nii`` or ``.nii.gz`` (magnitude)."""
     path = Path(path)
     if path.name.endswith((".nii", ".nii.gz")):
         write_nifti(path, images)
@@ -76,13 +77,13 @@ def write_images(path: str | Path, images: Array) -> None:
 
 
 def read_cfl(path: str | Path) -> Array:
-    """A BART array: dimensions in ``.hdr``, complex64 in column-major order in ``.cfl``."""
+    """Read a BART array: dimensions in ``.hdr``, complex64 in column-major order in ``.cfl``."""
     path = Path(path)
     lines = path.with_suffix(".hdr").read_text().splitlines()
     dimensions = [int(n) for n in lines[lines.index("# Dimensions") + 1].split()]
     values = np.fromfile(path.with_suffix(".cfl"), dtype="<c8")
     if values.size != np.prod(dimensions):
-        raise ValueError(f"{path.name}: the header says {np.prod(dimensions)} values, the file holds {values.size}")
+        raise ValueError(f"{path.name}: the header gives {np.prod(dimensions)} values, but the file has {values.size}")
     return np.asarray(values.reshape(dimensions, order="F"))
 
 
@@ -97,41 +98,39 @@ def series_from_bart(array: Array) -> Array:
     """T x ny x nx, or T x coils x ny x nx, from BART's dimensions (y, x, z, coils, ..., time at index 10)."""
     sides: list[int] = [*array.shape, *((16 - array.ndim) * [1])]
     if any(side != 1 for axis, side in enumerate(sides) if axis not in (0, 1, 3, 10)):
-        raise ValueError(
-            f"BART array of dimensions {array.shape}: only y, x, coils (the 4th) and time (the 11th) may exceed 1"
-        )
+        raise ValueError(f"BART array of dimensions {array.shape}: only y, x, coils (4th) and time (11th) may exceed 1")
     series = array.reshape(sides[0], sides[1], sides[3], sides[10]).transpose(3, 2, 0, 1)
     return series[:, 0] if sides[3] == 1 else series
 
 
 def write_nifti(path: str | Path, images: Array) -> None:
-    """Magnitudes as a NIfTI series (x, y, 1, time)."""
+    """Write magnitudes as a NIfTI series (x, y, 1, time)."""
     try:
         import nibabel
     except ImportError as error:
-        raise ImportError(f"NIfTI files need nibabel: {EXTRA}") from error
+        raise ImportError(f"NIfTI files require nibabel: {EXTRA}") from error
     volume = np.abs(images).astype(np.float32).transpose(2, 1, 0)[:, :, None, :]
     series: Any = nibabel.Nifti1Image
     nibabel.save(series(volume, np.eye(4)), Path(path))
 
 
 def read_ismrmrd(path: str | Path, lines_per_frame: int) -> Scan:
-    """Radial readouts with trajectories. Frames are the file's repetitions, or runs of `lines_per_frame` readouts.
+    """Read radial readouts with trajectories. Frames are the file's repetitions, or `lines_per_frame` readouts each.
 
-    Noise scans are left out. Trajectories are taken as cycles per field of view if they exceed 0.5, and scaled by the
+    Noise scans are skipped. Trajectories that exceed 0.5 are interpreted as cycles per field of view, and scaled by the
     matrix size of the header to cycles per pixel.
     """
     try:
         import ismrmrd
     except ImportError as error:
-        raise ImportError(f"ISMRMRD files need ismrmrd: {EXTRA}") from error
+        raise ImportError(f"ISMRMRD files require ismrmrd: {EXTRA}") from error
     file: Any = ismrmrd.Dataset(str(path), create_if_needed=False)
     header = ismrmrd.xsd.CreateFromDocument(file.read_xml_header())
     readouts = [file.read_acquisition(k) for k in range(file.number_of_acquisitions())]
     file.close()
     readouts = [a for a in readouts if not a.is_flag_set(ismrmrd.ACQ_IS_NOISE_MEASUREMENT)]
     if not readouts or readouts[0].traj.shape[1] < 2:
-        raise ValueError(f"{Path(path).name}: no readouts with a trajectory (x, y)")
+        raise ValueError(f"{Path(path).name} has no readouts with a trajectory (x, y)")
     lines = np.stack([a.data for a in readouts])
     # ISMRMRD names the axes x, y; ours are rows, columns.
     places = np.stack([a.traj[:, [1, 0]] for a in readouts]).astype(float)
@@ -145,7 +144,8 @@ def read_ismrmrd(path: str | Path, lines_per_frame: int) -> Scan:
         lines, places = lines[kept], places[kept]
     n_frames = len(lines) // lines_per_frame
     if n_frames < 3:
-        raise ValueError(f"{len(lines)} readouts make {n_frames} frames of {lines_per_frame}: too few")
+        few = f"{counted(len(lines), 'readout')} ({lines_per_frame} per frame) give {counted(n_frames, 'frame')}"
+        raise ValueError(f"{few}: at least 3 frames are needed")
     used = n_frames * lines_per_frame
     _, coils, readout = lines.shape
     kspace = lines[:used].reshape(n_frames, lines_per_frame, coils, readout).swapaxes(1, 2)

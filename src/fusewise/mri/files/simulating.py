@@ -1,4 +1,4 @@
-"""A scan of the phantom, as a file would hold it, and what is true of it."""
+"""Simulated scans of the phantom, with their ground truth."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ def simulate_scan(
     coils: int = 1,
     random_state: int | None = 0,
 ) -> tuple[Scan, dict[str, Array]]:
-    """Gridded with one coil; radial, with twofold oversampling along the lines, with several.
+    """Simulate a scan: gridded with one coil; radial, with twofold oversampling along the lines, with several.
 
     Parameters
     ----------
-    frames, size, coils, random_state : of the phantom.
-    golden, navigators : lines in a frame that turn by the golden angle, and that stay.
+    frames, size, coils, random_state : parameters of the phantom.
+    golden, navigators : number of golden-angle lines and of fixed lines in each frame.
     noise : standard deviation in units of the largest magnitude.
 
     Returns
@@ -35,7 +35,7 @@ def simulate_scan(
     truth : images, and the cardiac and respiratory phase of every frame.
     """
     if min(frames, size, coils, golden + navigators) < 1 or noise < 0:
-        raise ValueError("frames, size, coils and lines must be at least 1, and noise not negative")
+        raise ValueError("frames, size, coils and lines must be at least 1, and noise must not be negative")
     phantom = make_phantom(frames, size, n_coils=coils, random_state=random_state)
     truth = {"truth": phantom.images, "cardiac": phantom.cardiac, "respiratory": phantom.respiratory}
     if coils == 1:

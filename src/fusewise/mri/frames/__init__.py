@@ -1,1 +1,1 @@
-"""What the frames show: breath and beat, labels, and how near they come to a ground truth."""
+"""Analysis of frames: respiration and heartbeat, labels, and metrics against a ground truth."""

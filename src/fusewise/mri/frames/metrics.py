@@ -1,4 +1,4 @@
-"""How near a reconstruction comes to the images it was sampled from."""
+"""Metrics that compare a reconstruction with the true images."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from scipy.ndimage import uniform_filter
 
 from fusewise.mri.tensors import Array
 
-Box = tuple[slice, slice]
-WHOLE: Box = (slice(None), slice(None))
+Region = tuple[slice, slice]
+WHOLE: Region = (slice(None), slice(None))
 
 
-def ser(truth: Array, estimate: Array, box: Box = WHOLE) -> float:
+def ser(truth: Array, estimate: Array, box: Region = WHOLE) -> float:
     """Signal-to-error ratio 20 log10(||x|| / ||x - u||) in decibels, over a box of all frames."""
     x, u = truth[:, box[0], box[1]], estimate[:, box[0], box[1]]
     signal = float(np.square(np.abs(x), dtype=float).sum())
@@ -19,10 +19,10 @@ def ser(truth: Array, estimate: Array, box: Box = WHOLE) -> float:
     return float(10 * np.log10(signal / error)) if error > 0 else float("inf")
 
 
-def ssim(truth: Array, estimate: Array, box: Box = WHOLE, window: int = 7) -> float:
+def ssim(truth: Array, estimate: Array, box: Region = WHOLE, window: int = 7) -> float:
     """Structural similarity of the magnitudes, averaged over pixels and frames (Wang et al. 2004; 7 x 7 windows).
 
-    The constants are (0.01 R)² and (0.03 R)² with R the largest magnitude of the truth.
+    The constants are (0.01 R)² and (0.03 R)², where R is the largest magnitude of the truth.
     """
     scale = float(np.abs(truth).max()) or 1.0
     total = 0.0

@@ -1,10 +1,10 @@
-"""Clusters of frames: frames of like breath and beat, as in the paper.
+"""Clusters of frames with similar breathing and heartbeat phases, as in the paper.
 
-Where the frames show a beat (``mri.frames.rhythms``), a cluster is an arc of the beat at one depth of breath. For 20
-clusters that is 10 arcs by 2 depths: the beat is the richer motion, and its phases are what is compared; the breath
-mostly shifts the image. Clustering by distance alone sees little but the breath, which moves more of the image than
-the beat does (``benchmarks/mri/labels.py``). Where no beat is found (a short series, frames in no order), that is what
-is left: spectral clustering of the frames.
+If the frames show a heartbeat (``mri.frames.rhythms``), a cluster is an arc of the beat at one depth of breath. For 20
+clusters that is 10 arcs by 2 depths: the beat is the richer motion, and its phases are to be compared; the breath
+mostly shifts the image. Clustering by distance alone finds little but the breath, which moves more of the image than
+the beat does (``benchmarks/mri/labels.py``). It is used (as spectral clustering of the frames) if no beat is found: in
+a short series, or with frames in arbitrary order.
 """
 
 from __future__ import annotations
@@ -14,41 +14,42 @@ import warnings
 import numpy as np
 from sklearn.cluster import SpectralClustering
 
+from fusewise.kernels.types import Labels
 from fusewise.mri.frames.rhythms import Rhythms, find_rhythms
 from fusewise.mri.tensors import Array, energy, gram
-from fusewise.observations.groups import Labels, number_by_size
+from fusewise.observations.groups import number_by_size
 
-#: As many as the paper shows.
+#: Number of clusters shown in the paper.
 N_CLUSTERS = 20
 
-#: Frames move along few directions; what is beyond the first ones is error. Rhythms need more of them than distances.
+#: Frames move along few directions; further directions are errors. Rhythms need more of them than distances.
 DIRECTIONS, RHYTHM_DIRECTIONS = 8, 16
 
 #: Neighbours of a frame in the graph.
 NEIGHBORS = 10
 
-#: Arcs of the beat for each depth of breath, where there are many clusters.
+#: Arcs of the beat for each depth of breath, if there are many clusters.
 ARCS_PER_DEPTH = 5
 
 
 def frame_labels(images: Array, n_clusters: int = N_CLUSTERS) -> Labels:
-    """Label frames, given in order of time, by breath and beat, the largest cluster first.
+    """Label frames, given in temporal order, by breath and beat, the largest cluster first.
 
     Parameters
     ----------
     images : T x ny x nx.
-    n_clusters : at most so many clusters; fewer where frames are fewer than five times as many.
+    n_clusters : largest number of clusters; fewer if there are fewer than five frames for each.
     """
     return labels_of(images, frame_rhythms(images), n_clusters)
 
 
 def frame_rhythms(images: Array) -> Rhythms:
-    """Breath and beat of frames in order of time."""
+    """Breath and beat of frames in temporal order."""
     return find_rhythms(coordinates(images, min(RHYTHM_DIRECTIONS, len(images) // 5)))
 
 
 def labels_of(images: Array, rhythms: Rhythms, n_clusters: int = N_CLUSTERS) -> Labels:
-    """Labels by rhythms that are known already; see ``frame_labels``."""
+    """Label frames by known rhythms; see ``frame_labels``."""
     wanted = min(n_clusters, max(1, len(images) // 5))
     if wanted < 2 or not moving(images):
         return np.zeros(len(images), dtype=np.intp)
@@ -65,8 +66,9 @@ def moving(images: Array) -> bool:
 def cells(beat: Array, breath: Array | None, n_cells: int) -> Labels:
     """Arc of the beat and depth of breath of each frame, as one number below `n_cells`.
 
-    Depths hold equally many frames, and arcs are equally long, the first about phase 0: the turning point of the beat
-    is the middle of a cluster, not its edge. Where `n_cells` is no multiple of the depths, the first have one arc more.
+    Depths have equally many frames, and arcs are equally long, the first centred on phase 0: the turning point of the
+    beat is the middle of a cluster, not its edge. If `n_cells` is not a multiple of the number of depths, the first
+    depths have one arc more.
     """
     depths = 1 if breath is None else max(min(2, n_cells // 3), round(np.sqrt(n_cells / ARCS_PER_DEPTH)), 1)
     rank = np.zeros(len(beat)) if breath is None else np.argsort(np.argsort(breath, kind="stable"), kind="stable")
@@ -77,12 +79,12 @@ def cells(beat: Array, breath: Array | None, n_cells: int) -> Labels:
 
 
 def spectral_labels(images: Array, n_clusters: int = N_CLUSTERS) -> Labels:
-    """Labels by position along the leading directions of motion, in whatever order the frames are."""
+    """Label frames, in any order, by position along the leading directions of motion."""
     model = SpectralClustering(
         n_clusters, affinity="nearest_neighbors", n_neighbors=min(NEIGHBORS, len(images) - 1), random_state=0
     )
     with warnings.catch_warnings():
-        # Phases that are never near each other leave the graph in pieces: those are clusters, not a fault.
+        # Distant phases can leave the graph disconnected: its parts are clusters, not an error.
         warnings.filterwarnings("ignore", message="Graph is not fully connected")
         return number_by_size(model.fit_predict(coordinates(images)))
 

@@ -1,1 +1,1 @@
-"""What a scanner measures of the frames: trajectories, coils, and the operators from images to samples."""
+"""Sampling of the frames: trajectories, coils, and the operators from images to samples."""

@@ -1,6 +1,6 @@
-"""Samples off the grid, seen from the grid: which cell of k-space each falls into.
+"""Assignment of samples off the grid to the cells of a k-space grid.
 
-Where a frame has several samples in one cell (radial lines near the centre), they share the weight of one.
+If a frame has several samples in one cell (radial lines near the centre), they share the weight of one.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from fusewise.mri.tensors import Array, sums_at
 
 
 @dataclass(frozen=True, eq=False)
-class Cells:
-    """Samples T x S in cells of a ny x nx grid (plain layout).
+class GridCells:
+    """Samples T x S assigned to cells of a ny x nx grid (plain layout).
 
     Attributes
     ----------
     shape : (T, ny, nx).
     index : T x S, the cell of each sample among the ny nx of its frame.
-    roots : T x S, root of one over the number of samples of the frame in that cell; 0 for samples not to be used.
+    roots : T x S, 1 / sqrt(number of samples of the frame in that cell); 0 for unused samples.
     """
 
     shape: tuple[int, int, int]
@@ -29,8 +29,8 @@ class Cells:
     roots: Array
 
     @classmethod
-    def of(cls, trajectory: Array, shape: tuple[int, int], used: Array | None = None) -> Cells:
-        """Of positions T x S x 2 in cycles per pixel; `used`: T x S booleans, None: all samples."""
+    def of(cls, trajectory: Array, shape: tuple[int, int], used: Array | None = None) -> GridCells:
+        """Assign positions T x S x 2 in cycles per pixel; `used`: T x S booleans, None: all samples."""
         size = np.array(shape)
         nearest = np.rint(trajectory * size).astype(int) % size
         index = nearest[..., 0] * shape[1] + nearest[..., 1]
@@ -43,14 +43,14 @@ class Cells:
 
     @property
     def mask(self) -> Array:
-        """T x ny x nx: cells with a sample that is used."""
+        """T x ny x nx: cells with a used sample."""
         seen = np.zeros((self.shape[0], self.shape[1] * self.shape[2]), dtype=bool)
         frames, samples = np.nonzero(self.roots)
         seen[frames, self.index[frames, samples]] = True
         return seen.reshape(self.shape)
 
     def means(self, samples: Array) -> Array:
-        """Mean sample of each cell of one coil (T x S, wherever it lies), T x ny x nx, zero where there is none."""
+        """Mean sample of each cell of one coil (T x S, on any device), T x ny x nx, zero where there is none."""
         frames, n_cells = self.shape[0], self.shape[1] * self.shape[2]
         places = beside((self.index + np.arange(frames)[:, None] * n_cells).ravel(), samples)
         shared = samples * beside(np.square(self.roots), samples)

@@ -1,4 +1,4 @@
-"""Coil sensitivities from the data: the mean over time of a moving series is well sampled. And fewer coils."""
+"""Coil sensitivities, estimated from the well-sampled mean over time, and coil compression."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from fusewise.mri.sampling.fourier import invert, transform
 from fusewise.mri.sampling.operators import Nufft
 from fusewise.mri.tensors import Array
 
-#: Samples along a side of the centre of k-space by which sigpy calibrates.
+#: Side, in samples, of the central k-space region from which sigpy calibrates.
 CALIBRATION = 24
 
 
 def sensitivity_maps(
     kspace: Array, trajectory: Array, shape: tuple[int, int] | None = None, *, method: str = "espirit"
 ) -> Array:
-    """Sensitivities, coils x ny x nx, from samples off the grid.
+    """Estimate sensitivities, coils x ny x nx, from samples off the grid.
 
     Parameters
     ----------
     kspace : T x coils x samples.
     trajectory : T x samples x 2, cycles per pixel.
-    shape : (ny, nx); None: square, as wide as a readout reaches (guessed from the finest spacing of the samples).
+    shape : (ny, nx); None: square, guessed from the spacing of the samples of a readout.
     method : see ``maps_from_images``.
     """
     size = guess_shape(trajectory) if shape is None else shape
@@ -31,11 +31,11 @@ def sensitivity_maps(
 
 
 def maps_from_images(coil_images: Array, *, method: str = "espirit") -> Array:
-    """Sensitivities with sum of squares 1 where there is signal, from images of each coil (coils x ny x nx), by sigpy.
+    """Estimate sensitivities, with sum of squares 1 where there is signal, from coils x ny x nx images, by sigpy.
 
     Parameters
     ----------
-    method : "espirit", or "jsense" (as good on our phantom, and far slower on large images).
+    method : "espirit", or "jsense" (as accurate on the phantom, and much slower on large images).
     """
     if method not in ("espirit", "jsense"):
         raise ValueError(f"unknown method {method!r}: use 'espirit' or 'jsense'")
@@ -44,7 +44,7 @@ def maps_from_images(coil_images: Array, *, method: str = "espirit") -> Array:
     try:
         from sigpy.mri import app
     except ImportError as error:
-        raise ImportError(f'{method} maps need sigpy: pip install "fusewise[mri]"') from error
+        raise ImportError(f'{method} maps require sigpy: pip install "fusewise[mri]"') from error
     kspace = transform(coil_images).astype(np.complex64)
     calibration: Any
     if method == "espirit":
@@ -62,7 +62,7 @@ def mean_gridded_images(kspace: Array, mask: Array) -> Array:
 
 
 def mean_coil_images(kspace: Array, trajectory: Array, shape: tuple[int, int]) -> Array:
-    """Density-compensated adjoint of all frames' samples together, coil by coil."""
+    """Density-compensated adjoint of the samples of all frames together, for each coil."""
     samples = np.moveaxis(kspace, 1, 0).reshape(kspace.shape[1], -1)
     places = trajectory.reshape(1, -1, 2)
     ramp = np.maximum(np.hypot(places[0, :, 0], places[0, :, 1]), 0.25 / max(shape))
@@ -71,7 +71,7 @@ def mean_coil_images(kspace: Array, trajectory: Array, shape: tuple[int, int]) -
 
 
 def guess_shape(trajectory: Array) -> tuple[int, int]:
-    """Square of the side 1 / (spacing of successive samples of the first frame), rounded to even."""
+    """Guess a square shape of side 1 / (spacing of successive samples of the first frame), rounded to even."""
     steps = np.hypot(*np.diff(trajectory[0], axis=0).T)
     spacing = float(np.median(steps[steps > 1e-9]))
     side = max(2, 2 * round(0.5 / spacing))
@@ -79,7 +79,7 @@ def guess_shape(trajectory: Array) -> tuple[int, int]:
 
 
 def compress_coils(kspace: Array, n_coils: int) -> tuple[Array, Array]:
-    """The `n_coils` combinations of coils that hold most energy (Buehrer et al. 2007).
+    """Compress to the `n_coils` combinations of coils with the most energy (Buehrer et al. 2007).
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The centred, orthonormal Fourier transform of images, and k-space laid out as the FFT likes it."""
+"""The centred, orthonormal Fourier transform of images, and k-space in the layout of the FFT."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ def invert(kspace: Array) -> Array:
 
 
 def to_plain(kspace: Array) -> Array:
-    """k-space of the same images as the bare FFT gives it, so that no shift is paid for inside iterations.
+    """Convert to the k-space that the bare FFT gives for the same images, so that iterations need no shifts.
 
-    Moving frequency 0 to the corner reorders the samples; moving the origin from the central pixel to the corner turns
-    each of them by a phase. Both are unitary and the same for all frames, so distances between frames stay.
+    Moving frequency 0 to the corner reorders the samples; moving the origin from the central pixel to the corner
+    multiplies each of them by a phase. Both are unitary and the same for all frames, so distances are unchanged.
     """
     shifts = fft if library(kspace) is np else library(kspace).fft
     return turned(shifts.ifftshift(kspace, AXES))
 
 
 def turned(kspace: Array) -> Array:
-    """The second half of ``to_plain``: the phases, of k-space with frequency 0 in the corner already."""
+    """Apply the second half of ``to_plain``, the phases, to k-space with frequency 0 in the corner."""
     ny, nx = kspace.shape[-2:]
     turns = np.add.outer(fft.fftfreq(ny) * (ny // 2), fft.fftfreq(nx) * (nx // 2))
     phases: Array = cast(beside(np.exp(-2j * np.pi * turns), kspace), kspace)

@@ -1,8 +1,8 @@
-"""Samples as the images see them: A'A u, A'b and ||b||², which is all that a solve on images asks of them.
+"""Normal equations of the samples: A'A u, A'b and ||b||², which is all that a solve for images needs.
 
-A_i'A_i is a convolution cut to the image, so FFTs are all it needs, on any device. On the grid it is circular, and its
+A_i'A_i is a convolution cropped to the image, so it needs only FFTs, on any device. On the grid it is circular, and its
 spectrum is the mask. Off the grid it is that of the point spread function of the samples, and circular on a grid of
-twice the size (Toeplitz embedding: Fessler et al. 2005): samples, trajectory and NUFFT are not needed any more.
+twice the size (Toeplitz embedding: Fessler et al. 2005): samples, trajectory and NUFFT are no longer needed.
 """
 
 from __future__ import annotations
@@ -20,23 +20,23 @@ from fusewise.mri.tensors import Array, batches, cast, cropped_ifft, each, fft2,
 
 @dataclass(frozen=True, eq=False)
 class Convolution:
-    """u_i -> sum_c conj(m_c) C F^-1 (h_i F(P (m_c u_i))): P fills an image up with zeros, C cuts it out again.
+    """u_i -> sum_c conj(m_c) C F^-1 (h_i F(P (m_c u_i))): P pads an image with zeros, C crops it again.
 
     Attributes
     ----------
     spectra : T x my x mx, h: real, at least as large as the images.
-    maps : coils x ny x nx, m; None: one coil that sees everything alike.
+    maps : coils x ny x nx, m; None: one coil of uniform sensitivity.
     """
 
     spectra: Array
     maps: Array | None = None
 
     def __add__(self, other: Convolution) -> Convolution:
-        """With the same maps."""
+        """Sum of two convolutions with the same maps."""
         return Convolution(self.spectra + other.spectra, self.maps)
 
     def __call__(self, images: Array) -> Array:
-        """Of images T x ny x nx, a batch of frames at a time."""
+        """Apply to images T x ny x nx, one batch of frames at a time."""
         coils = 1 if self.maps is None else len(self.maps)
         entries = coils * self.spectra.shape[1] * self.spectra.shape[2]
         out: Array = library(images).empty_like(images)
@@ -50,7 +50,7 @@ class Convolution:
     def _filtered(self, images: Array, spectra: Array) -> Array:
         (ny, nx), (my, mx) = images.shape[1:], spectra.shape[1:]
         seen = images[:, None] if self.maps is None else images[:, None] * self.maps
-        # Along x first, and last: rows of zeros need no transform.
+        # Along x first and last: rows of zeros need no transform.
         waves = padded_fft(padded_fft(seen, mx, -1), my, -2)
         waves *= spectra[:, None]
         seen = cropped_ifft(cropped_ifft(waves, ny, -2), nx, -1)
@@ -73,21 +73,21 @@ class NormalEquations:
     energy: float
 
     def __add__(self, other: NormalEquations) -> NormalEquations:
-        """Of the samples of both."""
+        """Equations of the samples of both."""
         return NormalEquations(self.normal + other.normal, self.target + other.target, self.energy + other.energy)
 
     def mean(self) -> NormalEquations:
-        """Of one image for all frames: the mean over them of ||A_i u - b_i||²."""
+        """Equations of one image for all frames: the mean over them of ||A_i u - b_i||²."""
         normal = Convolution(self.normal.spectra.mean(axis=0)[None], self.normal.maps)
         return NormalEquations(normal, self.target.mean(axis=0)[None], self.energy / len(self.target))
 
     def about(self, image: Array) -> NormalEquations:
-        """In deviations of the frames from one image."""
+        """Equations of the deviations of the frames from one image."""
         images = library(self.target).zeros_like(self.target) + image
         return NormalEquations(self.normal, self.target - self.normal(images), self.misfit(images))
 
     def misfit(self, images: Array) -> float:
-        """||A u - b||², the terms summed in double precision since they all but cancel."""
+        """||A u - b||², with terms summed in double precision since they nearly cancel."""
         products = images.conj() * (self.normal(images) - 2 * self.target)
         return self.energy + float(products.real.sum(dtype=library(images).float64))
 
@@ -108,8 +108,8 @@ def off_grid_equations(operator: Nufft | FourierSums, samples: Array, weights: A
 
     Parameters
     ----------
-    operator, samples : A, and b (T x coils x samples), where to compute.
-    weights : T x samples on the host, w: not negative; 0 leaves a sample out.
+    operator, samples : A, and b (T x coils x samples), on the device.
+    weights : w, T x samples on the host, non-negative; 0 excludes a sample.
     """
     xp = library(samples)
     shares = cast(beside(weights, samples), samples.real)[:, None]
@@ -121,13 +121,13 @@ def off_grid_equations(operator: Nufft | FourierSums, samples: Array, weights: A
 def point_spread_spectra(operator: Nufft | FourierSums, weights: Array) -> Array:
     """The spectra h of ``Convolution`` for A_i' W_i A_i with weights T x samples: real, by the symmetry of the spread.
 
-    p_i(d) = sum_s w_is exp(2 pi i k_is . d) / (ny nx) is what the convolution needs for |d| < (ny, nx), laid out in a
-    circle of any size at least twice that, less one; the size is one that the FFT likes.
+    The convolution needs p_i(d) = sum_s w_is exp(2 pi i k_is . d) / (ny nx) for |d| < (ny, nx), on a periodic grid of
+    any size of at least twice that, less one; a size that is fast for the FFT is used.
     """
     frames, ny, nx = operator.shape
     my, mx = (fft.next_fast_len(2 * n - 1) for n in (ny, nx))
     one = zeros((1, 2 * ny - 1, 2 * nx - 1), operator.maps) + 1
-    # The adjoint divides by the root of its own pixels, and ``fft2`` by that of the circle's.
+    # The adjoint divides by the square root of its own number of pixels, and ``fft2`` by that of the periodic grid.
     scale = np.sqrt((2 * ny - 1) * (2 * nx - 1) * my * mx) / (ny * nx)
     shares = cast(beside(scale * weights, one), one.real)
     spread = replace(operator, maps=one).adjoint(shares[:, None])

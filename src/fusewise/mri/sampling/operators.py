@@ -1,8 +1,8 @@
 """Sampling operators A_i of frames, all frames at once: images (T x ny x nx) to samples and back.
 
 Every operator has ``forward`` (A u) and ``adjoint`` (A' b), exact adjoints of each other, and A' A of norm about 1 per
-unit of sampling density. ``FourierObservations`` makes of an operator and its samples an observation model of the core,
-so that the one fusion loop serves them.
+unit of sampling density. ``FourierObservations`` makes an observation model from an operator and its samples, so that
+the fusion loop works with them.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ class FrameOperator(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Cartesian:
-    """A_i u = mask_i * F(maps * u), F the centred unitary FFT: samples T x coils x ny x nx, zero off the mask.
+    """A_i u = mask_i * F(maps * u), F the centred unitary FFT: samples T x coils x ny x nx, zero outside the mask.
 
     Attributes
     ----------
     mask : T x ny x nx booleans.
-    maps : coils x ny x nx sensitivities; None: one coil that sees everything alike, and samples T x ny x nx.
+    maps : coils x ny x nx sensitivities; None: one coil of uniform sensitivity, and samples T x ny x nx.
     """
 
     mask: Array
@@ -69,12 +69,12 @@ class Cartesian:
 
 @dataclass(frozen=True, eq=False)
 class Gridded:
-    """``Cartesian`` as the solves use it: FFTs without shifts, any library's arrays, and always T x coils x ny x nx.
+    """``Cartesian`` for the solvers: FFTs without shifts, arrays of any library, and always T x coils x ny x nx.
 
     Attributes
     ----------
     mask : T x ny x nx, in the plain layout (``fourier.to_plain``).
-    maps : coils x ny x nx; None: one coil that sees everything alike.
+    maps : coils x ny x nx; None: one coil of uniform sensitivity.
     """
 
     mask: Array
@@ -86,7 +86,7 @@ class Gridded:
         return fft2(seen) * self.mask[:, None]
 
     def adjoint(self, samples: Array) -> Array:
-        """A' b, for samples that are zero off the mask."""
+        """A' b, for samples that are zero outside the mask."""
         seen = ifft2(samples)
         return seen[:, 0] if self.maps is None else (seen * self.maps.conj()).sum(axis=1)
 
@@ -115,7 +115,7 @@ class Nufft:
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Of images and samples."""
+        """Data type of images and samples."""
         return np.dtype(np.complex128 if self.double else np.complex64)
 
     def forward(self, images: Array) -> Array:
@@ -148,7 +148,7 @@ class Nufft:
     def _each_frame(self, kind: int, work: Callable[[Any, int], None]) -> None:
         """Call `work` with a plan (1: the adjoint, 2: A) set to a frame's points, and the frame's number.
 
-        Each thread takes a share of the frames: a frame by itself is too small to be shared.
+        Each thread takes a share of the frames, as a single frame is too small to be divided among threads.
         """
         angles = 2 * np.pi * np.moveaxis(self.trajectory, 2, 1)
         points = np.ascontiguousarray(angles, dtype=np.float64 if self.double else np.float32)
@@ -167,7 +167,7 @@ class Nufft:
         try:
             import finufft
         except ImportError as error:
-            raise ImportError('samples off the grid need finufft: pip install "fusewise[mri]"') from error
+            raise ImportError('samples off the grid require finufft: pip install "fusewise[mri]"') from error
         accuracy = 1e-10 if self.double else 1e-6
         settings = {"eps": accuracy, "dtype": self.dtype, "nthreads": n_threads}
         return finufft.Plan(kind, self.shape[1:], n_trans=len(self.maps), isign=1 if kind == 1 else -1, **settings)
@@ -175,9 +175,9 @@ class Nufft:
 
 @dataclass(frozen=True, eq=False)
 class Foreign:
-    """One operator of another library for each frame: mri-nufft, sigpy, PyLops, or anything with a pair of methods.
+    """One operator of another library for each frame: mri-nufft, sigpy, PyLops, or any object with a pair of methods.
 
-    Understood: ``op``/``adj_op`` (mri-nufft), a callable with ``H`` (sigpy), ``matvec``/``rmatvec`` (PyLops, scipy).
+    Supported: ``op``/``adj_op`` (mri-nufft), a callable with ``H`` (sigpy), ``matvec``/``rmatvec`` (PyLops, scipy).
 
     Attributes
     ----------
@@ -212,6 +212,6 @@ def methods_of(operator: Any) -> tuple[Callable[[Array], Any], Callable[[Array],
     if callable(operator) and hasattr(operator, "H"):
         return operator, operator.H
     raise TypeError(
-        f"{type(operator).__name__} is no operator we know: it needs op and adj_op, matvec and rmatvec, "
+        f"{type(operator).__name__} is not a supported operator: it needs op and adj_op, or matvec and rmatvec, "
         "or to be callable with an adjoint H"
     )

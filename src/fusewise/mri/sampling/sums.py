@@ -1,8 +1,8 @@
 """Fourier sums at any points as matrix products, for arrays of any library.
 
-exp(2 pi i k . x) is a factor along y times one along x, so that the samples b of a frame, spread over an image, are
+exp(2 pi i k . x) is a factor along y times one along x, so that the adjoint image of the samples b of a frame is
 E_y' diag(b) E_x: as many multiplications as samples times pixels, which a GPU does in less time than it takes the host
-to grid them, and exactly but for rounding.
+to grid them, and exact except for rounding.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class FourierSums:
     Attributes
     ----------
     trajectory : T x samples x 2 positions (along y, along x) in cycles per pixel, in double precision.
-    maps : coils x ny x nx, beside the trajectory; ones of shape 1 x ny x nx for a single coil.
+    maps : coils x ny x nx, on the same device; ones of shape 1 x ny x nx for a single coil.
     """
 
     trajectory: Array

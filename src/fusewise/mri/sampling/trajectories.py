@@ -1,4 +1,4 @@
-"""Golden-angle radial lines with navigators, on the grid or off it, and noise."""
+"""Golden-angle radial lines with navigators, on or off the grid, and noise."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ GOLDEN_ANGLE = np.pi * (np.sqrt(5) - 1) / 2
 
 
 def line_angles(n_frames: int, golden: int, navigators: int = 0, offset: float = 0.0) -> Array:
-    """T x lines angles: `navigators` fixed ones evenly spaced, then `golden` ones that go on from frame to frame."""
+    """T x lines angles: `navigators` fixed, evenly spaced ones, then `golden` ones that go on from frame to frame."""
     fixed = np.arange(navigators) * (np.pi / max(navigators, 1))
     turning = offset + GOLDEN_ANGLE * np.arange(n_frames * golden).reshape(n_frames, golden)
     return np.concatenate([np.broadcast_to(fixed, (n_frames, navigators)), turning], axis=1)
@@ -21,13 +21,13 @@ def line_angles(n_frames: int, golden: int, navigators: int = 0, offset: float =
 def radial_mask(
     n_frames: int, shape: tuple[int, int], golden: int = 6, navigators: int = 4, *, offset: float = 0.0
 ) -> Array:
-    """Lines through the centre of k-space, moved to the nearest grid points: T x ny x nx, the centre in the middle.
+    """Lines through the centre of k-space, rounded to the nearest grid points: T x ny x nx, the centre in the middle.
 
     Parameters
     ----------
     n_frames, shape : T and (ny, nx).
     golden, navigators : lines of each kind in every frame.
-    offset : angle of the first golden-angle line, in radians: another offset is another draw of the sampling.
+    offset : angle of the first golden-angle line, in radians; another offset gives another sampling pattern.
     """
     ny, nx = shape
     # Half-sample steps leave no gap on a diagonal.
@@ -59,7 +59,7 @@ def sample_grid(images: Array, mask: Array, *, noise: float = 0.0, random_state:
     """k-space of images where the mask is True, zero elsewhere (single precision).
 
     `noise` is the standard deviation of the complex noise of a sample, in units of the largest magnitude in the images:
-    the FFT being unitary, that of a fully sampled pixel too. `random_state` is its seed.
+    as the FFT is unitary, also that of a fully sampled pixel. `random_state` is its seed.
     """
     kspace = transform(images.astype(np.complex64))
     if noise:

@@ -1,1 +1,1 @@
-"""From samples to frames: covariances of frames, the ways to interpolate under them, and the choice of settings."""
+"""From samples to frames: covariances of frames, solvers that interpolate under them, and the choice of settings."""

@@ -1,14 +1,14 @@
-"""How alike the frames are: the H1 weights of pairs of frames, read as a covariance in time.
+"""Similarity of frames: the H1 weights of pairs of frames, used as a covariance in time.
 
 With d_ij the distance of frames i and j (in some part of k-space or of the image), the H1 weight of the pair,
 
     K_ij = exp(-d_ij² / (2 sigma²)),
 
-is a positive definite kernel. Fusion asks that like frames be equal; the kernel asks the same and forgives more: the
-estimate of a frame is the interpolation, along the manifold of frames, of what its neighbours saw. Interpolation has
-no bias where frames change linearly between neighbours, which averaging (the graph Laplacian) has.
+is a positive definite kernel. Fusion makes similar frames equal; the kernel is a weaker constraint: the estimate of a
+frame interpolates the samples of its neighbours along the manifold of frames. Unlike averaging (the graph Laplacian),
+interpolation has no bias where frames change linearly between neighbours.
 
-sigma² is `scale` times the median squared distance, so that one unit-free number serves every part of the data.
+sigma² is `scale` times the median squared distance, so that one unit-free number suits all parts of the data.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from fusewise.mri.tensors import (
     zeros,
 )
 
-#: Kernels are built and applied in single precision: their error is far below that of any reconstruction.
+#: Kernels are built and applied in single precision: the error is far below that of any reconstruction.
 PRECISION = np.float32
 
 
@@ -46,7 +46,7 @@ def squared_distances(gram: Array) -> Array:
 
 
 def median_distance(distances: Array) -> Array:
-    """Median (on the host) of the squared distances of different frames, ... x T x T; 1 where all frames are equal."""
+    """Median (on the host) of the squared distances of different frames, ... x T x T; 1 if all frames are equal."""
     above = np.flatnonzero(np.triu(np.ones(distances.shape[-2:], dtype=bool), 1))
     if not len(above):
         return np.ones(distances.shape[:-2])
@@ -61,14 +61,14 @@ def h1_kernel(distances: Array, variance: float | Array) -> Array:
 
 
 def mixed_kernel(distances: Array, variance: float | Array) -> Array:
-    """Mean of two H1 kernels, at sigma² and at 4 sigma²: near frames weigh most, and far ones are not forgotten."""
+    """Mean of two H1 kernels, at sigma² and at 4 sigma²: close frames count most, and distant ones still count."""
     narrow = h1_kernel(distances, variance)
     sqrt = library(distances).sqrt
     return 0.5 * (narrow + sqrt(sqrt(narrow)))  # type: ignore[no-any-return]
 
 
 def effective_rank(kernel: Array, noise: float) -> int:
-    """tr K (K + lam I)^-1 = T - lam tr (K + lam I)^-1, rounded: the directions in time that stand out of the noise."""
+    """tr K (K + lam I)^-1 = T - lam tr (K + lam I)^-1, rounded: the number of directions in time above the noise."""
     system = double(kernel) + 0.0
     add_to_diagonals(system, noise)
     return round(len(kernel) - noise * float(library(kernel).trace(inverse(system))))
@@ -76,11 +76,11 @@ def effective_rank(kernel: Array, noise: float) -> int:
 
 @dataclass(frozen=True, eq=False)
 class LocalMatrices:
-    """A T x T matrix for each tile of the image, for the time course of every pixel of it.
+    """A T x T matrix for each tile of the image, applied to the time course of each of its pixels.
 
     Attributes
     ----------
-    tiles : of the image.
+    tiles : tiles of the image.
     matrices : tiles x T x T.
     """
 
@@ -100,7 +100,7 @@ class LocalMatrices:
         return found
 
     def mean(self) -> Array:
-        """M(x) averaged over the image; of a covariance, that which every single k-space location has."""
+        """M(x) averaged over the image; for a covariance, that of every single k-space location."""
         weights = (self.tiles.areas / self.tiles.areas.sum()).astype(PRECISION)
         flat = self.matrices.reshape(len(weights), -1)
         return (beside(weights, flat) @ flat).reshape(self.matrices.shape[1:])  # type: ignore[no-any-return]
@@ -108,17 +108,17 @@ class LocalMatrices:
 
 @dataclass(frozen=True, eq=False)
 class LocalKernels:
-    """A covariance in time that differs from place to place: K(x) = variance(x) x H1 weights of the frames around x.
+    """A covariance in time that varies over the image: K(x) = variance(x) x H1 weights of the frames around x.
 
-    The heart and the diaphragm move apart, so no one weight per pair of whole frames fits both. The image is cut into
-    tiles; the distances of the frames in a tile are those under a Gaussian window about it, and the tile's mean
-    squared deviation from the mean frame is its variance: where nothing moves, nothing is made up.
+    The heart and the diaphragm move independently, so no single weight per pair of frames fits both. The image is
+    divided into tiles; the distances of the frames in a tile are those under a Gaussian window around it, and the
+    tile's mean squared deviation from the mean frame is its variance, so that static tiles stay static.
 
     Attributes
     ----------
-    tiles : of the image.
+    tiles : tiles of the image.
     distances : tiles x T x T, squared distances per pixel.
-    medians : tiles, the median of those of different frames (on the host).
+    medians : tiles, the median distance of different frames (on the host).
     variances : tiles, mean squared deviation per pixel (on the host).
     scale : sigma² in units of each tile's median squared distance.
     """
@@ -131,13 +131,13 @@ class LocalKernels:
 
     @classmethod
     def of(cls, images: Array, scale: float, side: float = 12.0, window: float = 12.0) -> LocalKernels:
-        """Kernels of a series of images.
+        """Compute the kernels of a series of images.
 
         Parameters
         ----------
         images : T x ny x nx.
-        scale : see the class.
-        side : of a tile, in pixels.
+        scale : see the class docstring.
+        side : side of a tile, in pixels.
         window : standard deviation of the Gaussian window, in pixels.
         """
         tiles = Tiles.of((images.shape[1], images.shape[2]), side)
@@ -169,7 +169,7 @@ class LocalKernels:
         return cls(tiles, grams, middles, variances, scale)
 
     def at(self, scale: float) -> LocalKernels:
-        """The same distances at another scale."""
+        """Return the kernels of the same distances at another scale."""
         return replace(self, scale=scale)
 
     @property
@@ -178,7 +178,7 @@ class LocalKernels:
         return float(np.average(self.variances, weights=self.tiles.areas))
 
     def covariance(self) -> LocalMatrices:
-        """K(x); nil in tiles whose variance is nil beside the others'."""
+        """K(x); zero in tiles whose variance is negligible."""
         return self._covariance
 
     @cached_property
@@ -190,7 +190,7 @@ class LocalKernels:
         kernels = self._evaluated()
 
         def invert(some: slice) -> None:
-            # In double precision: where a tile moves most, noise is little beside the kernel.
+            # In double precision: in tiles with much motion, the noise is small compared with the kernel.
             system = double(density * kernels[some])
             add_to_diagonals(system, noise)
             kernels[some] = inverse(system)
@@ -214,6 +214,6 @@ class LocalKernels:
 
 
 def _by_tile(pixels: Array) -> Array:
-    """Pixels T x (tiles x) height x width of tiles, as tiles x T x pixels."""
+    """Reshape pixels T x (tiles x) height x width of tiles to tiles x T x pixels."""
     count = 1 if pixels.ndim == 3 else pixels.shape[1]
     return pixels.reshape(len(pixels), count, -1).swapaxes(0, 1)

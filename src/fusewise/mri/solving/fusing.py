@@ -17,11 +17,10 @@ from fusewise.kernels.arrays import library, to_host
 from fusewise.kernels.devices import Placement
 from fusewise.mri.result import Reconstruction, Setting
 from fusewise.mri.sampling.fourier import invert
-from fusewise.mri.solving.columns import Columns, solve_columns
+from fusewise.mri.solving.column_systems import Columns, solve_columns
 from fusewise.mri.solving.covariances import effective_rank, h1_kernel, median_distance, squared_distances
 from fusewise.mri.solving.gridded import about_mean
-from fusewise.mri.solving.held_out import choose_local, decibels, hold_out, stand_ins
-from fusewise.mri.solving.places import Teller
+from fusewise.mri.solving.held_out import choose_local, decibels, frames_per_sample, hold_out
 from fusewise.mri.tensors import (
     Array,
     add_to_diagonals,
@@ -35,6 +34,7 @@ from fusewise.mri.tensors import (
 )
 from fusewise.observations import Entries
 from fusewise.pairs.distances import partial_squared_distances
+from fusewise.progress import Progress
 
 #: Candidates for sigma², in units of the median squared distance of the frames, and for lam, in units of sigma² over
 #: the number of frames: the more frames, the more of them are alike.
@@ -143,7 +143,7 @@ def reconstruct_by_fusion(
     settings: tuple[float | None, float | None],
     rng: np.random.Generator,
     place: Placement,
-    tell: Teller,
+    tell: Progress,
 ) -> Reconstruction:
     """Images from k-space on a grid by fusion of frames.
 
@@ -159,7 +159,7 @@ def reconstruct_by_fusion(
     distances = start_distances(rows, known, np.tile(ever, (n_coils, 1, 1)), navigator)
     series = Series(place(rows), place(distances), float(median_distance(distances)))
     tell(f"{mask.mean():.1%} sampled")
-    shares = np.sqrt(np.tile(stand_ins(seen) * held, n_coils))
+    shares = np.sqrt(np.tile(frames_per_sample(seen) * held, n_coils))
     setting, latest = chosen(series, known, place(shares.astype(np.float32)), settings, tell)
     mean, found = latest or series.fused(every, setting, ITERATIONS)
     tell(f"done: objective {found.history[-1]:.4g} after {len(found.history)} steps")
@@ -191,7 +191,7 @@ def start_distances(rows: Array, seen: Array, ever: Array, navigator: Array | No
 
 
 def chosen(
-    series: Series, known: Array, shares: Array, settings: tuple[float | None, float | None], tell: Teller
+    series: Series, known: Array, shares: Array, settings: tuple[float | None, float | None], tell: Progress
 ) -> tuple[Setting, tuple[Array, Fused] | None]:
     """The setting that predicts the samples held out best; after Ctrl-C the best so far, with its frames.
 

@@ -1,4 +1,4 @@
-"""k-space on a grid to images: kernels by band, then kernels by place."""
+"""Reconstruction from k-space on a grid: kernels by frequency band, then local kernels."""
 
 from __future__ import annotations
 
@@ -10,16 +10,18 @@ from scipy import fft
 
 from fusewise.kernels.arrays import beside, library
 from fusewise.kernels.devices import Placement
+from fusewise.kernels.words import counted
 from fusewise.mri.result import Reconstruction, Setting
 from fusewise.mri.sampling.fourier import AXES, radii, to_plain
 from fusewise.mri.sampling.normal_equations import on_grid_equations
 from fusewise.mri.sampling.operators import Gridded
-from fusewise.mri.solving.columns import ColumnInverse, Columns
-from fusewise.mri.solving.held_out import choose_bands, hold_out, stand_ins
+from fusewise.mri.solving.column_systems import ColumnInverse, Columns
+from fusewise.mri.solving.held_out import choose_bands, frames_per_sample, hold_out
 from fusewise.mri.solving.navigator import Bands, common_locations
-from fusewise.mri.solving.places import Places, Teller, kernels_by_place
+from fusewise.mri.solving.places import Places, kernels_by_place
 from fusewise.mri.solving.ways import ByImage, BySample, Solver
 from fusewise.mri.tensors import Array, ifft2, real_times, single
+from fusewise.progress import Progress
 
 
 def reconstruct_gridded(
@@ -29,16 +31,17 @@ def reconstruct_gridded(
     navigator: Array | None,
     rng: np.random.Generator,
     place: Placement,
-    tell: Teller,
+    tell: Progress,
 ) -> Reconstruction:
-    """Images from k-space on a grid.
+    """Reconstruct images from k-space on a grid.
 
     Parameters
     ----------
     kspace : T x coils x ny x nx, complex64, the centre in the middle, zero where not sampled.
     mask : T x ny x nx.
-    maps : coils x ny x nx; None: a single coil that sees everything alike.
-    navigator, rng, place, tell : see ``fusewise.mri.reconstruct``; where to compute, and who is told.
+    maps : coils x ny x nx; None: a single coil of uniform sensitivity.
+    navigator, rng : see ``fusewise.mri.reconstruct``.
+    place, tell : moves arrays to the device, and reports progress.
     """
     shape = mask.shape[1], mask.shape[2]
     where = radii(shape)
@@ -49,20 +52,20 @@ def reconstruct_gridded(
         bands = Bands.of_coils(coils, (mask & ~held)[:, common], where[common], place)
     else:
         bands = Bands.of_signal(place(navigator))
-    tell(f"{mask.mean():.1%} sampled; frames compared in {len(bands)} bands")
+    tell(f"{mask.mean():.1%} sampled; frames compared in {counted(len(bands), 'band')}")
 
     mask, where, held = (fft.ifftshift(array, axes=AXES) for array in (mask, where, held))
     samples = to_plain(place(kspace))
     sampling = Gridded(place(mask), None if maps is None else place(maps))
     fitted = by_location(mask & ~held, where, bands, samples)
     start, choice = start_from_bands(bands, samples.swapaxes(0, 1), mask & ~held, where, rng, sampling.maps, fitted)
-    tell(f"bands: scale {choice.scale}, noise {choice.noise}: left out {choice.score:.2f} dB")
+    tell(f"bands: scale {choice.scale}, noise {choice.noise}: leave-one-out {choice.score:.2f} dB")
 
     mean = start.mean(axis=0)
     deviations = samples - sampling.forward(mean[None])
     using, sparing = replace(sampling, mask=sampling.mask & ~place(held)), replace(sampling, mask=place(held))
     known, unseen = (on_grid_equations(part, deviations) for part in (using, sparing))
-    judge = on_grid_equations(sparing, deviations, place(stand_ins(mask)))
+    judge = on_grid_equations(sparing, deviations, place(frames_per_sample(mask)))
     ways: list[Solver] = [ByImage(known, unseen, float(mask.mean()))]
     if maps is None:
         every = by_location(mask, where, bands, samples)
@@ -84,16 +87,16 @@ def start_from_bands(
     maps: Array | None,
     columns: Columns | None = None,
 ) -> tuple[Array, Setting]:
-    """Images under one kernel for each band, each coil's k-space by itself, then combined by the maps.
+    """Images under one kernel for each band: k-space of each coil separately, then combined by the maps.
 
     Parameters
     ----------
     bands : distances of the frames.
     coils : T x ny x nx k-space of each coil (plain layout).
-    mask, where : T x ny x nx, what to use of it, and the radius of each location (1 at the edge).
-    rng : chooses the locations by which scale and noise are chosen, for all coils by the first.
-    maps : coils x ny x nx; None: one coil that sees everything alike.
-    columns : ``by_location`` of the mask, if that is known.
+    mask, where : the samples to use (T x ny x nx), and the radius of each location (1 at the edge).
+    rng : samples the locations from which scale and noise are chosen, for all coils by the first.
+    maps : coils x ny x nx; None: one coil of uniform sensitivity.
+    columns : ``by_location`` of the mask, if already computed.
     """
     seen, radius = mask.reshape(len(mask), -1), where.ravel()
     coils = iter(coils)
@@ -122,7 +125,7 @@ def start_from_bands(
 
 
 def about_mean(kspace: Array, mask: Array) -> tuple[Array, Array]:
-    """Mean over the frames that saw each location, and the samples' deviations from it (T x P, zero where hidden)."""
+    """Mean over the frames that sampled each location, and the samples' deviations from it (T x P, zero if missing)."""
     seen = beside(mask, kspace)
     values = kspace.reshape(mask.shape) * seen
     mean = values.sum(axis=0) * beside((1 / np.maximum(mask.sum(axis=0), 1)).astype(np.float32), kspace)

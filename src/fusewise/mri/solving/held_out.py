@@ -1,4 +1,4 @@
-"""Choosing scale and noise without ground truth: samples left out say which setting foretells them best."""
+"""Choice of scale and noise without ground truth: the setting that best predicts held-out samples."""
 
 from __future__ import annotations
 
@@ -9,38 +9,38 @@ import numpy as np
 
 from fusewise.kernels.arrays import beside
 from fusewise.mri.result import Setting
-from fusewise.mri.solving.columns import Columns, left_out
+from fusewise.mri.solving.column_systems import Columns, left_out
 from fusewise.mri.solving.navigator import Bands
 from fusewise.mri.tensors import Array, energy
 
-#: Locations over which a setting is judged: enough for a hundredth of a decibel, few enough for a second.
-JUDGED = 1000
+#: Locations on which a setting is evaluated: enough for a hundredth of a decibel, few enough for a second.
+N_LOCATIONS = 1000
 
-#: Part of the samples held out to choose the local kernels.
+#: Share of the samples held out to choose the local kernels.
 HELD_OUT = 0.05
 
-#: Where a smaller part of the samples may be held out than this, all may.
-FEW = 0.1
+#: If the samples that may be held out are a smaller share than this, all samples may be.
+MIN_FREE_SHARE = 0.1
 
 SCALES = (0.25, 0.5, 1.0)
 NOISES = (1e-3, 1e-2, 1e-1, 1.0)
 
 
 def choose_bands(bands: Bands, values: Array, mask: Array, radii: Array, rng: np.random.Generator) -> Setting:
-    """Scale and noise of the kernels by band: each sample foretold from the others of its location.
+    """Choose scale and noise of the kernels by band: each sample is predicted from the others of its location.
 
     Parameters
     ----------
-    bands : distances of the frames, where the values lie.
-    values, mask : T x P deviations from the mean frame, zero where hidden, and (on the host) where they were seen.
-    radii : of the P locations, 1 at the edge of k-space.
-    rng : chooses the locations judged.
+    bands : distances of the frames, on the device of the values.
+    values, mask : T x P deviations from the mean frame, zero where missing, and (on the host) True where sampled.
+    radii : radii of the P locations, 1 at the edge of k-space.
+    rng : samples the locations.
     """
     counts = mask.sum(axis=0)
     candidates = np.flatnonzero((counts > 1) & (counts < len(mask)))
     if not len(candidates):
         return Setting(SCALES[1], NOISES[1], float("nan"))
-    some = rng.choice(candidates, min(JUDGED, len(candidates)), replace=False)
+    some = rng.choice(candidates, min(N_LOCATIONS, len(candidates)), replace=False)
     columns = Columns.of(mask[:, some], values, bands.which(radii[some]))
     judged = columns.pack(values[:, beside(some, values)])
     whole = energy(judged)
@@ -52,34 +52,34 @@ def choose_bands(bands: Bands, values: Array, mask: Array, radii: Array, rng: np
 
 
 def hold_out(mask: Array, spared: Array, rng: np.random.Generator) -> Array:
-    """A part of the samples (T x ...), to be foretold: none of those `spared`, unless these are nearly all.
+    """Select samples (T x ...) to hold out: none of those `spared`, unless these are nearly all.
 
-    Locations that every frame saw tell the frames apart, and there is nothing to foretell at them.
+    Locations sampled in every frame are used to compare the frames, and need no prediction.
     """
     free = mask & ~spared
-    if np.count_nonzero(free) < FEW * np.count_nonzero(mask):
+    if np.count_nonzero(free) < MIN_FREE_SHARE * np.count_nonzero(mask):
         free = mask
     return np.asarray(free & (rng.random(mask.shape, dtype=np.float32) < HELD_OUT))
 
 
-def stand_ins(mask: Array) -> Array:
-    """For how many frames a sample of each location stands: T over the frames that saw it (T x ... to ...).
+def frames_per_sample(mask: Array) -> Array:
+    """Number of frames that a sample of each location represents: T / frames that sampled it (T x ... to ...).
 
-    Weighted so, the errors of samples held out at random add up to those of all frames, at the locations ever seen.
+    With these weights, the errors of samples held out at random add up to those of all frames, at sampled locations.
     """
     return np.asarray((len(mask) / np.maximum(mask.sum(axis=0), 1)).astype(np.float32))
 
 
 def choose_local(
-    predict: Callable[[float, float], float], scales: Iterable[float], noises: Iterable[float], flattery: float
+    predict: Callable[[float, float], float], scales: Iterable[float], noises: Iterable[float], min_gain: float
 ) -> Setting:
-    """Walk up the scales until the score falls, at the first of the noises; then up the noises while they clearly help.
+    """Increase the scale until the score falls, at the first noise; then increase the noise while that clearly helps.
 
     Parameters
     ----------
-    predict : score in decibels of a scale and a noise.
-    scales, noises : candidates, rising.
-    flattery : decibels that more noise must gain.
+    predict : gives the score in decibels of a scale and a noise.
+    scales, noises : candidates, in increasing order.
+    min_gain : smallest gain, in decibels, for which a larger noise is accepted.
     """
     levels = list(noises)
     tried: list[tuple[float, float, float]] = []
@@ -90,7 +90,7 @@ def choose_local(
     chosen = best(tried)
     for noise in levels[1:]:
         tried.append((chosen.scale, noise, predict(chosen.scale, noise)))
-        if tried[-1][2] < chosen.score + flattery:
+        if tried[-1][2] < chosen.score + min_gain:
             break
         chosen = best(tried)
     return replace(chosen, tried=tuple(tried))

@@ -1,17 +1,17 @@
-"""Points interpolated between one another: the quadratic of fusion, with a covariance for the weights.
+"""Interpolation of points: the quadratic problem of fusion, with the weights used as a covariance.
 
-Fusion lowers  sum_i ||A_i u_i - b_i||² + lam sum_ij w_ij ||u_i - u_j||²  (``fusion.steps``): it averages like points,
-and is wrong by their distance. Read as a covariance K, the same weights give
+Fusion lowers  sum_i ||A_i u_i - b_i||² + lam sum_ij w_ij ||u_i - u_j||²  (``fusion.steps``): it averages similar
+points, with an error of the order of their distance. Used as a covariance K, the same weights give
 
     minimise   sum_i ||A_i u_i - b_i||² + lam <u, K^-1 u>,
 
-which interpolates: no error is made where points change linearly between their neighbours. K^-1 stands where the
-Laplacian 2 L of the weights stood, and the solver is the same, ``kernels.krylov``. Two ways lead to the minimum:
+which interpolates, without error where points change linearly between their neighbours. K^-1 replaces the Laplacian
+2 L of the weights, and the solver is the same, ``kernels.krylov``. There are two ways to compute the minimum:
 
 ``by_points``   (A'A + lam K^-1) u = A'b, preconditioned by (rho I + lam K^-1)^-1 with the mean rho of A'A;
-``by_samples``  (A K A' + lam I) a = b, u = K A'a: the dual, preconditioned by whatever is near its inverse.
+``by_samples``  (A K A' + lam I) a = b, u = K A'a: the dual, preconditioned by an approximate inverse.
 
-Neither needs K^-1. Where one covariance serves all columns of a table, ``fusion.columns`` is exact and faster.
+Neither needs K^-1. If one covariance applies to all columns of a table, ``mri.solving.columns`` is exact and faster.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from fusewise.mri.tensors import inner
 
 @dataclass(frozen=True, eq=False)
 class Interpolated:
-    """Where a solve ended, to be used or gone on from.
+    """Result of a solve, which can be continued.
 
     Attributes
     ----------
@@ -52,21 +52,21 @@ def by_points(
     max_steps: int,
     tol: float,
 ) -> Interpolated:
-    """Solve (A'A + lam K^-1) u = A'b; what u changes by is carried beside its K^-1-image, which K^-1 is not needed for.
+    """Solve (A'A + lam K^-1) u = A'b without K^-1: changes of u are stored with their images under it.
 
     Parameters
     ----------
     normal, target : A'A and A'b.
     shrunk : G = (rho K + lam I)^-1, written into `out`. It gives the preconditioner K G as (I - lam G) / rho.
-    density : rho, the mean of A'A's diagonal.
+    density : rho, the mean of the diagonal of A'A.
     lam : see the formula.
-    start : where to start, found under the same covariance; None: zero.
-    max_steps, tol : to stop after so many steps, or with a residual of `tol` times ||A'b||.
+    start : starting point, computed under the same covariance; None: zero.
+    max_steps, tol : stop after `max_steps` steps, or with a residual of `tol` times ||A'b||.
     """
     xp = library(target)
     centers = xp.zeros_like(target) if start is None else copied(start.centers)
     residual = target if start is None else target - normal(centers) - lam * start.dual
-    pair, work = xp.stack([residual, residual]), xp.empty_like(target)  # what z and u change by; long arrays are dear
+    pair, work = xp.stack([residual, residual]), xp.empty_like(target)  # changes of z and u; large arrays are reused
 
     def precondition(residual: Array) -> Array:
         shrunk(residual, out=pair[0])
@@ -92,7 +92,7 @@ def by_points(
     for length, direction, residual in steps:
         centers += xp.multiply(direction[1], length, out=work)
         progress.note(residual)
-    # The residual tells z: r = A'b - A'A u - lam z.
+    # z follows from the residual: r = A'b - A'A u - lam z.
     return Interpolated(centers, (target - normal(centers) - residual) / lam, tuple(progress.history))
 
 
@@ -111,13 +111,13 @@ def by_samples(
 
     Parameters
     ----------
-    spread : a -> K A' a, which may be written into the same array every time.
+    spread : a -> K A' a, which may return the same array every time.
     seen : u -> A u.
     target : b.
-    precondition : near (A K A' + lam I)^-1.
+    precondition : approximates (A K A' + lam I)^-1.
     lam : see the formula.
-    start : where to start, a and u = K A' a; both are written over.
-    max_steps, tol : to stop after so many steps, or with a residual of `tol` times ||b||.
+    start : starting point, a and u = K A' a; both are overwritten.
+    max_steps, tol : stop after `max_steps` steps, or with a residual of `tol` times ||b||.
     """
     centers, dual, moved = start.centers, start.dual, start.centers
 
@@ -138,7 +138,7 @@ def by_samples(
 
 
 class _Progress:
-    """Sizes of residuals in units of the target's."""
+    """Norms of residuals relative to that of the target."""
 
     def __init__(self, target: Array, residual: Array, tol: float):
         self.unit, self.tol = float(inner(target, target)) or 1.0, tol
@@ -146,9 +146,9 @@ class _Progress:
         self.note(residual)
 
     def note(self, residual: Array) -> None:
-        """Of a step."""
+        """Record the residual of a step."""
         self.history.append(sqrt(float(inner(residual, residual)) / self.unit))
 
     def enough(self, residual: Array, energy: Array) -> bool:
-        """Whether the last is within the tolerance, or rounding has used up what the preconditioner can gain."""
+        """Whether the last residual is within the tolerance, or rounding prevents further progress."""
         return bool(self.history[-1] <= self.tol or energy <= 0)

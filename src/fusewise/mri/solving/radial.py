@@ -1,7 +1,7 @@
-"""Samples off the grid, any number of coils, to images: the same kernels through an operator.
+"""Reconstruction from samples off the grid, with any number of coils.
 
-One image that fits all samples where they are is subtracted from them. What is left, the motion, is moved to the grid
-for a start; with kernels by place of that, the samples where they are give better frames, and these the kernels used.
+The image that best fits all samples is subtracted. The remaining motion is gridded for a first reconstruction; with its
+local kernels, the samples at their true locations give better frames, from which the final kernels are computed.
 """
 
 from __future__ import annotations
@@ -12,24 +12,25 @@ from scipy import fft
 from fusewise.kernels.arrays import beside, library, to_host
 from fusewise.kernels.devices import Placement
 from fusewise.mri.result import Reconstruction
-from fusewise.mri.sampling.cells import Cells
+from fusewise.mri.sampling.cells import GridCells
 from fusewise.mri.sampling.fourier import AXES, radii, turned
 from fusewise.mri.sampling.normal_equations import NormalEquations, off_grid_equations
 from fusewise.mri.sampling.operators import Nufft
 from fusewise.mri.sampling.sums import FourierSums
 from fusewise.mri.solving.gridded import start_from_bands
-from fusewise.mri.solving.held_out import hold_out, stand_ins
+from fusewise.mri.solving.held_out import frames_per_sample, hold_out
 from fusewise.mri.solving.interpolation import by_points
 from fusewise.mri.solving.navigator import Bands, common_locations
-from fusewise.mri.solving.places import QUIET, Places, Teller, kernels_by_place
+from fusewise.mri.solving.places import SMALLEST_NOISE, Places, kernels_by_place
 from fusewise.mri.solving.ways import ByImage
 from fusewise.mri.tensors import Array
+from fusewise.progress import Progress
 
-#: Weight of the size of the mean frame beside its misfit: only what no line came near is left to it.
-PULL = 1e-3
+#: Ridge on the mean frame, relative to its misfit: it matters only far from all lines.
+MEAN_RIDGE = 1e-3
 
-#: sigma² of the kernels of the start, in units of the median squared distance: the start is no more than a start.
-MIDDLE = 0.5
+#: sigma² of the kernels of the first reconstruction, in units of the median squared distance.
+START_SCALE = 0.5
 
 
 def reconstruct_radial(
@@ -39,69 +40,73 @@ def reconstruct_radial(
     navigator: Array | None,
     rng: np.random.Generator,
     place: Placement,
-    tell: Teller,
+    tell: Progress,
 ) -> Reconstruction:
-    """Images from samples T x coils x samples at `trajectory` (T x samples x 2, cycles per pixel)."""
+    """Reconstruct images from samples T x coils x samples at `trajectory` (T x samples x 2, cycles per pixel)."""
     shape = int(maps.shape[1]), int(maps.shape[2])
     samples = place(kspace.astype(np.complex64))
     operator = sampling_at(trajectory, place(maps), place)
-    cells = Cells.of(trajectory, shape)
+    cells = GridCells.of(trajectory, shape)
     always = cells.mask.all(axis=0)
     held = hold_out(np.ones(trajectory.shape[:2], dtype=bool), always.ravel()[cells.index], rng)
-    # Samples that share a cell of k-space share the weight of one, which evens out a radial line's centre.
+    # Samples in the same cell of k-space share the weight of one, which evens out the centre of radial lines.
     weights = np.square(cells.roots)
     known, unseen = (off_grid_equations(operator, samples, weights * part) for part in (~held, held))
     mean = mean_image(known)
     known, unseen = known.about(mean), unseen.about(mean)
     deviations = samples - operator.forward(library(mean).broadcast_to(mean, operator.shape))
-    judge = off_grid_equations(operator, deviations, weights * held * stand_ins(cells.mask).ravel()[cells.index])
-    tell("the mean frame and the point spread functions of the samples are known")
+    judge = off_grid_equations(
+        operator, deviations, weights * held * frames_per_sample(cells.mask).ravel()[cells.index]
+    )
+    tell("computed the mean frame and the point spread functions of the samples")
 
     where = fft.ifftshift(radii(shape), axes=AXES)
-    fitted = Cells.of(trajectory, shape, ~held)
+    fitted = GridCells.of(trajectory, shape, ~held)
     bands = compare_frames(deviations, fitted, where, navigator, place)
     moved = (turned(fitted.means(coil)) for coil in deviations.swapaxes(0, 1))
     start, choice = start_from_bands(bands, moved, fitted.mask, where, rng, operator.maps)
-    tell(f"start on the grid: scale {choice.scale}, noise {choice.noise}: left out {choice.score:.2f} dB")
+    tell(f"start on the grid: scale {choice.scale}, noise {choice.noise}: leave-one-out {choice.score:.2f} dB")
 
-    kernels = kernels_by_place(start).at(MIDDLE)
+    kernels = kernels_by_place(start).at(START_SCALE)
     solver = ByImage(known, unseen, float(cells.mask.mean()))
-    better = solver(kernels, QUIET * kernels.variance, whole=False, steps=solver.trial_steps).centers
-    tell("frames from the samples where they are; kernels anew")
+    better = solver(kernels, SMALLEST_NOISE * kernels.variance, whole=False, steps=solver.trial_steps).centers
+    tell("computed frames from the samples off the grid, and new kernels from these")
     return Places([solver], judge, kernels_by_place(better)).solve(mean, choice, tell)
 
 
 def sampling_at(trajectory: Array, maps: Array, place: Placement) -> Nufft | FourierSums:
-    """A where the maps lie: by finufft on the host, as matrix products on a device."""
+    """The sampling operator on the device of the maps: by finufft on the host, as matrix products on a device."""
     return Nufft(trajectory, maps) if library(maps) is np else FourierSums(place(trajectory), maps)
 
 
 def mean_image(equations: NormalEquations) -> Array:
-    """The one image that fits the samples of all frames best: min mean_i ||A_i u - b_i||² + pull ||u||²."""
+    """The image that fits the samples of all frames best: min mean_i ||A_i u - b_i||² + ridge ||u||²."""
     pooled = equations.mean()
     multiply = library(pooled.target).multiply
 
     def shrunk(images: Array, out: Array) -> None:
-        multiply(images, 1 / (1 + PULL), out=out)
+        multiply(images, 1 / (1 + MEAN_RIDGE), out=out)
 
-    found = by_points(pooled.normal, pooled.target, shrunk, 1.0, PULL, max_steps=30, tol=1e-3)
+    found = by_points(pooled.normal, pooled.target, shrunk, 1.0, MEAN_RIDGE, max_steps=30, tol=1e-3)
     mean: Array = found.centers[0]
     return mean
 
 
-def compare_frames(deviations: Array, cells: Cells, where: Array, navigator: Array | None, place: Placement) -> Bands:
-    """Distances of the frames by the navigator, or by what fell into the cells of k-space that most frames have seen.
+def compare_frames(
+    deviations: Array, cells: GridCells, where: Array, navigator: Array | None, place: Placement
+) -> Bands:
+    """Distances of the frames by the navigator, or by the samples in k-space cells that most frames have sampled.
 
-    These are the cells of navigator lines, and of the centre, which all lines cross. Within a cell each frame's
-    samples lie elsewhere: the mean frame, which is steep there, must have been subtracted.
+    These are the cells of navigator lines, and of the centre, which all lines cross. The positions of the samples
+    within a cell differ between frames, so the mean frame, which is steep there, must have been subtracted.
 
     Parameters
     ----------
     deviations : T x coils x samples.
-    cells : of the samples to be used.
-    where : ny x nx, their radii.
+    cells : cells of the samples to be used.
+    where : ny x nx, the radii of the cells.
     navigator : T x anything.
-    place : where to compare them.
+    place : moves arrays to the device.
     """
     if navigator is not None:
         return Bands.of_signal(place(navigator))

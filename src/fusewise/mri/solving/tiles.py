@@ -1,4 +1,4 @@
-"""The image cut into tiles: all tiles of one size are worked on at once on a GPU, and one after the other on a CPU."""
+"""Tiles of the image: all tiles of one size are processed together on a GPU, and one after the other on a CPU."""
 
 from __future__ import annotations
 
@@ -18,31 +18,31 @@ class Tiles:
 
     Attributes
     ----------
-    borders : of the tiles, along y and along x.
+    borders : borders of the tiles, along y and along x.
     """
 
     borders: tuple[Array, Array]
 
     @classmethod
     def of(cls, shape: tuple[int, int], side: float) -> Tiles:
-        """Tiles of about `side` x `side` pixels."""
+        """Divide an image into tiles of about `side` x `side` pixels."""
         return cls((_borders(shape[0], side), _borders(shape[1], side)))
 
     @property
     def areas(self) -> Array:
-        """Pixels of each tile."""
+        """Number of pixels of each tile."""
         return np.asarray(self._corners[:, 1].prod(axis=1))
 
     def smoother(self, window: float) -> Array:
-        """Tiles x tiles: weight of each tile's pixels under a Gaussian about a tile, one pixel in all."""
+        """Tiles x tiles: weight of each tile's pixels under a Gaussian around a tile, normalised to one pixel."""
         along_y, along_x = (_smoother(border, window) for border in self.borders)
         return np.asarray(np.kron(along_y, along_x)[np.ix_(self._order, self._order)])
 
     def batches(self, like: Array) -> list[tuple[slice, Any]]:
-        """Tiles to be worked on at once where `like` lies, and the index of their pixels in images T x ny x nx.
+        """Tiles to be processed together on the device of `like`, and the index of their pixels in T x ny x nx images.
 
-        An image's pixels under the index are T x (tiles x) height x width: on the host of a single tile, which slices
-        cut out faster than numbers; on a device of all tiles of one size.
+        Indexed pixels are T x (tiles x) height x width: on the host of a single tile, as slices are faster than index
+        arrays; on a device of all tiles of one size.
         """
         where = None if library(like) is np else str(like.device)
         if where not in self._known_batches:

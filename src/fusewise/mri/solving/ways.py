@@ -1,12 +1,12 @@
-"""The samples of a series, some of them held out, brought before the core's interpolation (``fusion.interpolation``).
+"""Solvers from the samples of a series, some of them held out, to frames (by ``mri.solving.interpolation``).
 
-Frames are points, A_i the sampling of frame i, and the covariance of frames differs from place to place, which couples
-all k-space locations. Two ways lead to the same frames, and which comes nearer in few steps depends on the data:
+Frames are points, A_i the sampling of frame i, and the covariance of frames varies over the image, which couples all
+k-space locations. Two solvers converge to the same frames, and which is closer after few steps depends on the data:
 
-``BySample`` seeks a, preconditioned by the inverse under the mean kernel at every k-space location, which is the exact
-diagonal block of A K A'. For one coil on the grid.
-``ByImage`` seeks u, preconditioned by the inverse at every place with the mean sampling density for A'A. For any
-sampling: with several coils, or off the grid, samples nearly repeat each other, and A K A' is all but singular.
+``BySample`` solves for a, preconditioned by the inverse under the mean kernel at every k-space location, which is the
+exact diagonal block of A K A'. For one coil on the grid.
+``ByImage`` solves for u, preconditioned by the inverse at every pixel with the mean sampling density for A'A. For any
+sampling: with several coils, or off the grid, samples are nearly redundant, and A K A' is nearly singular.
 """
 
 from __future__ import annotations
@@ -17,27 +17,27 @@ from typing import ClassVar
 
 from fusewise.kernels.arrays import library
 from fusewise.mri.sampling.normal_equations import NormalEquations
-from fusewise.mri.solving.columns import ColumnInverse, Columns
+from fusewise.mri.solving.column_systems import ColumnInverse, Columns
 from fusewise.mri.solving.covariances import LocalKernels
 from fusewise.mri.solving.interpolation import Interpolated, by_points, by_samples
 from fusewise.mri.tensors import Array, fft2, ifft2
 
 
 class Solver(ABC):
-    """The samples of a series, some of them held out, and the way from kernels and lam to frames."""
+    """The samples of a series, some of them held out, and the solution for frames given kernels and lam."""
 
     #: Steps while settings are chosen, and at the end.
     trial_steps: ClassVar[int]
     final_steps: ClassVar[int]
 
-    #: A residual so small, beside the target, ends a solve.
+    #: Residual, relative to the target, at which a solve ends.
     tol: ClassVar[float]
 
     @abstractmethod
     def solve(
         self, kernels: LocalKernels, noise: float, whole: bool, start: Interpolated | None, max_steps: int, tol: float
     ) -> Interpolated:
-        """See ``__call__``."""
+        """Solve for the frames; see ``__call__``."""
 
     def __call__(
         self,
@@ -49,26 +49,26 @@ class Solver(ABC):
         steps: int = 20,
         tol: float | None = None,
     ) -> Interpolated:
-        """Frames, as the points of the core.
+        """Solve for the frames, as the points of an interpolation.
 
         Parameters
         ----------
         kernels, noise : K and lam.
-        whole : whether to use the samples held out, too.
-        start : where to start, found under the same kernels; None: zero.
-        steps, tol : to end after so many steps, or once the residual has shrunk by `tol`.
+        whole : whether to use the held-out samples, too.
+        start : starting point, computed under the same kernels; None: zero.
+        steps, tol : end after this many steps, or once the residual has shrunk by `tol`.
         """
         return self.solve(kernels, noise, whole, start, steps, self.tol if tol is None else tol)
 
 
 @dataclass(frozen=True, eq=False)
 class BySample(Solver):
-    """(A K A' + lam I) a = b, A the FFT on the grid seen by one coil.
+    """(A K A' + lam I) a = b, where A is the FFT on the grid with one coil.
 
     Attributes
     ----------
     samples : b, T x ny x nx, zero where not sampled.
-    fitted, every : the samples without those held out, and with them; a k-space location is a column.
+    fitted, every : the samples without the held-out ones, and with them; a k-space location is a column.
     """
 
     samples: Array
@@ -82,11 +82,11 @@ class BySample(Solver):
     def solve(
         self, kernels: LocalKernels, noise: float, whole: bool, start: Interpolated | None, max_steps: int, tol: float
     ) -> Interpolated:
-        """See ``Solver``. The core is shown k-space for images, whose lengths and products are the same."""
+        """Solve as ``Solver`` describes, in k-space instead of images: norms and inner products are the same."""
         used = self.every if whole else self.fitted
         covariance = kernels.covariance()
         zeros_like = library(self.samples).zeros_like
-        work = zeros_like(self.samples)  # only here are arrays long, and one serves from beginning to end
+        work = zeros_like(self.samples)  # these arrays are large, so a single one is reused throughout
 
         def spread(direction: Array) -> Array:
             images = ifft2(used.unpack(direction, out=work), overwrite=True)
@@ -116,7 +116,7 @@ class ByImage(Solver):
     held: NormalEquations
     density: float
 
-    # More than by sample: the preconditioner is weaker, and a trial cut short judges speed, not the setting.
+    # More than by sample: the preconditioner is weaker, and too short a trial measures speed, not the setting.
     trial_steps: ClassVar[int] = 10
     final_steps: ClassVar[int] = 30
     tol: ClassVar[float] = 3e-3
@@ -124,7 +124,7 @@ class ByImage(Solver):
     def solve(
         self, kernels: LocalKernels, noise: float, whole: bool, start: Interpolated | None, max_steps: int, tol: float
     ) -> Interpolated:
-        """See ``Solver``."""
+        """Solve as ``Solver`` describes."""
         used = self.fitted + self.held if whole else self.fitted
         shrunk = kernels.shrunk(self.density, noise)
         return by_points(used.normal, used.target, shrunk, self.density, noise, start, max_steps=max_steps, tol=tol)

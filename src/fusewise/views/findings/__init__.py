@@ -1,4 +1,4 @@
-"""What a fitted model found, as plain arrays: the one place where views read a model."""
+"""The result of a fitted model as plain arrays; all views read a model through this package."""
 
 from fusewise.views.findings.branches import Branches, Join, branches_of
 from fusewise.views.findings.findings import Findings, read_findings

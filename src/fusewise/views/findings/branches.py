@@ -1,4 +1,4 @@
-"""The merge tree, condensed: the groups of a trail and the joins between them, laid out for drawing."""
+"""The condensed merge tree: the groups along a trail and the joins between them, laid out for drawing."""
 
 from __future__ import annotations
 
@@ -7,24 +7,24 @@ from typing import TypeAlias
 
 import numpy as np
 
-from fusewise.observations.groups import Labels
+from fusewise.kernels.types import Labels
 from fusewise.views.findings.findings import Findings
 from fusewise.views.findings.trail import Trail, successors
 
-#: Groups at the bottom of the tree.
+#: Maximum number of groups at the bottom of the tree.
 MOST_LEAVES = 40
 
 
 @dataclass(frozen=True)
 class Join:
-    """Two branches that become one.
+    """Two branches that merge.
 
     Attributes
     ----------
-    left, right : where the branches hang: (x, lam at which they began; 0 for a leaf).
-    lam : at which they join.
-    step : of the trail, from which on they are joined.
-    clusters : of the result, under each branch; -1 where a branch holds several.
+    left, right : lower ends of the branches: (x, lam at which the branch starts; 0 for a leaf).
+    lam : strength of the fusion penalty at which they merge.
+    step : step of the trail from which on they are merged.
+    clusters : cluster of the result under each branch; -1 if a branch contains several.
     """
 
     left: tuple[float, float]
@@ -40,8 +40,8 @@ class Branches:
 
     Attributes
     ----------
-    sizes, clusters : of the leaves, from left to right: rows, and the cluster of the result most of them are in.
-    joins : in the order of rising lam.
+    sizes, clusters : for each leaf from left to right, its number of rows, and the cluster most of them belong to.
+    joins : the joins in order of increasing lam.
     """
 
     sizes: tuple[int, ...]
@@ -51,7 +51,7 @@ class Branches:
 
 @dataclass
 class _Branch:
-    """A node of the tree while it is being built."""
+    """A node of the tree under construction."""
 
     leaves: list[int]
     lam: float
@@ -59,12 +59,12 @@ class _Branch:
     x: float = 0.0
 
 
-#: The two branches, what they become, and the step at which they do.
+#: Two branches, the merged branch, and the step at which they merge.
 Merge: TypeAlias = tuple[_Branch, _Branch, _Branch, int]
 
 
 def branches_of(found: Findings) -> Branches | None:
-    """The dendrogram of a model's trail, from its finest compared partition up; None where that has no two groups."""
+    """Dendrogram from the finest partition compared upwards; None if there are no two groups."""
     steps = found.trail.steps
     compared = (k for k, s in enumerate(steps) if np.isfinite(s.criterion) and 2 <= s.n_clusters <= MOST_LEAVES)
     first = next(compared, None)
@@ -72,7 +72,7 @@ def branches_of(found: Findings) -> Branches | None:
         return None
     rows = found.trail.rows
     start, labels, weights = steps[first].labels, found.labels[found.drawn][rows], found.weights[rows]
-    weights = weights * (found.weights.sum() / weights.sum())  # the rows of the trail stand for all
+    weights = weights * (found.weights.sum() / weights.sum())  # the rows of the trail represent all rows
     leaves = range(steps[first].n_clusters)
     clusters = [_majority(labels[start == leaf]) for leaf in leaves]
     sizes = [round(float(weights[start == leaf].sum())) for leaf in leaves]
@@ -87,7 +87,7 @@ def branches_of(found: Findings) -> Branches | None:
 
 
 def _merge(trail: Trail, first: int, clusters: list[int]) -> tuple[list[Merge], list[_Branch]]:
-    """Follow the groups of step `first` upwards: the joins, and the branches left at the end."""
+    """Follow the groups of step `first` upwards; return the joins, and the branches left at the end."""
     standing = {leaf: _Branch([leaf], 0.0, {clusters[leaf]}) for leaf in range(len(clusters))}
     merges: list[Merge] = []
     ended: list[_Branch] = []
@@ -97,7 +97,7 @@ def _merge(trail: Trail, first: int, clusters: list[int]) -> tuple[list[Merge], 
         after: dict[int, _Branch] = {}
         for group, branch in standing.items():
             goal = int(above[group])
-            if goal < 0:  # its rows are on their own again: a path need not be nested
+            if goal < 0:  # its rows are single again: a path need not be nested
                 ended.append(branch)
             elif goal in after:
                 joined = _Branch(after[goal].leaves + branch.leaves, lam, after[goal].clusters | branch.clusters)
@@ -120,6 +120,6 @@ def _place(merge: Merge, where: dict[int, int]) -> Join:
 
 
 def _majority(labels: Labels) -> int:
-    """The label most rows have; -1 if that is none."""
+    """The most frequent label; -1 if most rows are outliers."""
     inside = labels[labels >= 0]
     return int(np.bincount(inside).argmax()) if 2 * len(inside) >= len(labels) and len(inside) else -1

@@ -1,4 +1,4 @@
-"""``read_findings``: from a fitted model to plain arrays."""
+"""Reading the result of a fitted model into plain arrays."""
 
 from __future__ import annotations
 
@@ -13,37 +13,34 @@ from sklearn.utils.validation import check_is_fitted
 
 from fusewise.automatic import Choice
 from fusewise.fusion.path import FusionPath
+from fusewise.kernels.types import Index, Labels, Mask, Real
 from fusewise.observations import Entries
-from fusewise.observations.entries import Mask, Real
-from fusewise.observations.groups import Labels
 from fusewise.views.findings.plane import Plane, fit_plane
 from fusewise.views.findings.trail import Trail, read_trail
 
-Index = npt.NDArray[np.intp]
-
-#: Points drawn; of a longer table, a sample with rows of every cluster.
+#: Maximum number of rows drawn; longer tables are sampled, with rows of every cluster.
 MOST_DRAWN = 20_000
-#: Rows of a cluster that a sample has at least (all of a smaller one).
+#: Minimum number of rows of each cluster in a sample (all rows of a smaller cluster).
 FEWEST_OF_A_CLUSTER = 20
 
 
 @dataclass(frozen=True, eq=False)
 class Findings:
-    """A model's result. Complex columns come as two real ones.
+    """The result of a model. Complex columns are split into two real ones.
 
     Attributes
     ----------
-    names, features : of the rows and of the columns.
-    values : N x P, NaN where hidden.
-    labels, confidence : of the rows; confidence is None where the model has none.
-    centers : K x P.
-    unit : P, the length that counts as one in each column: its standard deviation, or 1 in the plain algorithm.
+    names, features : names of the rows and of the columns.
+    values : the table, N x P; NaN if missing.
+    labels, confidence : of the rows; confidence is None if the model has none.
+    centers : cluster centres, K x P.
+    unit : unit of length in each column, P: its standard deviation, or 1 in the plain algorithm.
     shift, scale : P; the user's units are value * scale + shift.
-    shares : P, whether a feature says 0 or 1, as a category's do: a centre is then a share.
-    drawn : the rows to draw: all that have an observed entry, or a sample of them.
-    completed, fused : of the drawn rows: holes filled by the model, and each row's own centre.
-    path : what the result was taken from.
-    model : the estimator, for its settings.
+    shares : P, whether a feature is a 0/1 indicator of a category; its centre is then a proportion.
+    drawn : indices of the rows to draw: all rows with an observed entry, or a sample of them.
+    completed, fused : of the drawn rows: with missing values filled in by the model, and their centres.
+    path : the candidates the result was chosen from.
+    model : the estimator.
     """
 
     names: tuple[str, ...]
@@ -64,12 +61,12 @@ class Findings:
 
     @property
     def n_clusters(self) -> int:
-        """K."""
+        """Number of clusters K."""
         return len(self.centers)
 
     @property
     def mask(self) -> Mask:
-        """Where the table was observed."""
+        """Whether each entry was observed."""
         return ~np.isnan(self.values)
 
     @cached_property
@@ -79,38 +76,38 @@ class Findings:
 
     @cached_property
     def sizes(self) -> Index:
-        """Rows in each cluster."""
+        """Number of rows in each cluster."""
         return np.bincount(self.labels[self.labels >= 0], minlength=self.n_clusters).astype(np.intp)
 
     @cached_property
     def weights(self) -> Real:
-        """Rows of the table that each drawn row stands for."""
+        """Number of rows of the table that each drawn row represents."""
         _, kind = np.unique(self.labels[self.drawn], return_inverse=True)
         seen = np.setdiff1d(np.arange(len(self.labels)), self.blank, assume_unique=True)
         return (np.unique(self.labels[seen], return_counts=True)[1] / np.bincount(kind))[kind]
 
     @cached_property
     def plane(self) -> Plane:
-        """The plane of the clustered rows: an outlier must not turn the picture."""
+        """The first two principal components of the clustered rows (so that outliers do not rotate the picture)."""
         inside = self.labels[self.drawn] >= 0
         return fit_plane(self.completed[inside] if inside.sum() > 1 else self.completed, self.unit)
 
     @cached_property
     def points(self) -> Real:
-        """Drawn rows in the plane."""
+        """Coordinates of the drawn rows in the plane."""
         return self.plane.project(self.completed)
 
     @cached_property
     def trail(self) -> Trail:
-        """The way from every row alone to all in one."""
+        """The sequence of partitions from single rows to one group."""
         return read_trail(self)
 
     def shown(self, rows: Real) -> Real:
-        """Values of the model as the user knows them."""
+        """Convert values of the model to the user's units."""
         return np.asarray(rows * self.scale + self.shift)
 
     def thinned(self, most: int = MOST_DRAWN) -> Findings:
-        """The same with at most about so many rows drawn."""
+        """Return the same findings with about `most` rows drawn at most."""
         kept = np.searchsorted(self.drawn, _sample(self.model, self.drawn, most))
         return replace(self, drawn=self.drawn[kept], completed=self.completed[kept], fused=self.fused[kept])
 
@@ -128,12 +125,12 @@ def read_findings(
 
     Parameters
     ----------
-    names : of the rows; by default their numbers, from 0.
-    feature_names : of the columns; by default those of the table, or x0, x1, ...
-    units : (shift, scale), numbers or one per column, where the table was standardised before the fit: what is shown
-        is value * scale + shift.
-    shares : whether a feature says 0 or 1, for a category; one for all, or one per column.
-    most_drawn : rows that are drawn at most.
+    names : names of the rows; by default their numbers, from 0.
+    feature_names : names of the columns; by default those of the table, or x0, x1, ...
+    units : (shift, scale), numbers or one per column, if the table was standardised before the fit: values are shown
+        as value * scale + shift.
+    shares : whether features are 0/1 indicators of categories; one value for all, or one per column.
+    most_drawn : maximum number of rows drawn.
     """
     check_is_fitted(model)
     entries: Entries = model.observations_.dense()
@@ -173,10 +170,10 @@ def read_findings(
 
 
 def _words(what: str, given: Any, length: int) -> tuple[str, ...]:
-    """Names as text; their number must be that of the table."""
+    """Names as text; raises ValueError if their number is not `length`."""
     words = () if given is None else tuple(map(str, given))
     if given is not None and len(words) != length:
-        raise ValueError(f"{what} has {len(words)} entries, and the model was fitted to {length}")
+        raise ValueError(f"{what} has {len(words)} entries, but the model was fitted to {length}")
     return words
 
 
@@ -186,9 +183,9 @@ def _column_names(model: Any, entries: Entries) -> tuple[str, ...]:
 
 
 def _sample(model: Any, seen: Index, most: int) -> Index:
-    """`seen`, or about `most` of them: each cluster (and the outliers) by its share, and never fewer than a few.
+    """`seen`, or a sample of about `most`: each cluster (and the outliers) in proportion, with a minimum number.
 
-    Rows by which the clusters were found come first: only their way is known.
+    Rows on which the clusters were computed come first: only their path is known.
     """
     if len(seen) <= most:
         return seen
@@ -205,18 +202,18 @@ def _sample(model: Any, seen: Index, most: int) -> Index:
 
 
 def _completed(model: Any, entries: Entries, rows: Index) -> npt.NDArray[Any]:
-    """Rows with their holes filled, as ``FusionImputer`` fills them."""
+    """Rows with missing values filled in from the clusters, as in ``FusionImputer``."""
     if isinstance(model.path_, Choice):
         return entries.fill(model.path_.completed(entries, model.path_.classify(entries).posterior))
     return entries.fill(np.asarray(model.fused_)[rows])
 
 
 def _spread(entries: Entries) -> Real:
-    """Standard deviation of the observed entries of each column; 1 for a constant one."""
+    """Standard deviation of the observed entries of each column; 1 for a constant column."""
     squares = np.square(np.abs(entries.centred)).sum(axis=0) / np.maximum(entries.column_counts, 1)
     return np.where(squares > 0, np.sqrt(squares), 1.0)
 
 
 def _side_by_side(table: npt.NDArray[Any]) -> Real:
-    """Real parts, then imaginary ones."""
+    """Real parts followed by imaginary parts."""
     return np.hstack([table.real, table.imag])

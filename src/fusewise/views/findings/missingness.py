@@ -1,39 +1,36 @@
-"""Where entries are missing, cluster by cluster, and whether that differs more than chance would have it."""
+"""Missing values by cluster, and a test of whether they depend on the cluster."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy.stats import chi2
 
-from fusewise.observations.entries import Real
+from fusewise.kernels.types import Index, Real
 from fusewise.views.findings.findings import Findings
 
-Index = npt.NDArray[np.intp]
-
-#: Below this expected count in some cell the chi-square distribution is no guide (Cochran's rule).
+#: Columns with a cell below this expected count are not tested: the chi-square approximation fails (Cochran's rule).
 LEAST_EXPECTED = 1.0
-#: A difference is said to be there if its corrected p-value is below this.
+#: Significance level of the corrected p-values.
 LEVEL = 0.01
-#: Height and width of the map; longer and wider tables are averaged in blocks.
+#: Maximum height and width of the map; larger tables are averaged in blocks.
 MOST_BANDS, MOST_COLUMNS = 500, 200
 
 
 @dataclass(frozen=True, eq=False)
 class Missingness:
-    """The holes of a table, and a test of each column.
+    """Missing values of a table by cluster, and a test of each column.
 
     Attributes
     ----------
-    rates : K x P, missing entries over all, in each cluster.
-    p_values : P, of Pearson's chi-square test that all clusters miss the column equally often, corrected for the number
-        of columns by Holm's method; NaN where nothing can be said (no holes, no entries, one cluster, too few rows).
-    bands : B x Q, the part observed in each block of the map; rows sorted by cluster, outliers last.
-    cluster : B, of each band (-1: outliers and rows with nothing observed).
-    rows : B + 1, where each band begins among the sorted rows.
-    columns : Q + 1, where each block of columns begins.
+    rates : K x P, fraction of missing values in each cluster.
+    p_values : P, of Pearson's chi-square test that the column is missing equally often in all clusters, with Holm's
+        correction; NaN if not tested (nothing missing, nothing observed, one cluster, too few rows).
+    bands : B x Q, fraction observed in each block of the map; rows sorted by cluster, outliers last.
+    cluster : B, cluster of each band (-1: outliers and rows with nothing observed).
+    rows : B + 1, index of the first sorted row of each band.
+    columns : Q + 1, index of the first column of each block.
     """
 
     rates: Real
@@ -45,20 +42,20 @@ class Missingness:
 
     @property
     def differing(self) -> Index:
-        """Columns whose holes depend on the cluster, the clearest first."""
+        """Columns whose missingness depends on the cluster, clearest first."""
         found = np.flatnonzero(self.p_values < LEVEL)
         return found[np.argsort(self.p_values[found], kind="stable")]
 
 
 def compare_missingness(found: Findings, most_bands: int = MOST_BANDS, most_columns: int = MOST_COLUMNS) -> Missingness:
-    """The missingness of a model's table."""
+    """Compare the missing values of the clusters."""
     seen, labels = found.mask, found.labels
     member = (labels == np.arange(found.n_clusters)[:, None]).astype(float)
     totals = member.sum(axis=1)
     missing = totals[:, None] - member @ seen
     rates = missing / np.maximum(totals, 1)[:, None]
     columns = np.linspace(0, seen.shape[1], min(most_columns, seen.shape[1]) + 1).astype(np.intp)
-    # Rows of a cluster with fewer holes first; outliers after all clusters.
+    # Within a cluster, rows with fewer missing values come first; outliers come after all clusters.
     order = np.lexsort((~seen.any(axis=1), -seen.sum(axis=1), np.where(labels < 0, found.n_clusters, labels)))
     cluster, rows = _bands(labels[order], most_bands)
     blocks = np.add.reduceat(np.add.reduceat(seen[order].astype(float), rows[:-1], axis=0), columns[:-1], axis=1)
@@ -77,7 +74,7 @@ def chi_square(missing: Real, totals: Real) -> Real:
 
 
 def holm(p_values: Real) -> Real:
-    """Holm's correction: the chance of any false finding is at most the level. NaNs are no tests."""
+    """Holm's correction, which bounds the probability of any false positive by the level. NaNs are ignored."""
     tested = np.flatnonzero(~np.isnan(p_values))
     order = tested[np.argsort(p_values[tested], kind="stable")]
     factors = len(order) - np.arange(len(order))
@@ -87,7 +84,7 @@ def holm(p_values: Real) -> Real:
 
 
 def _bands(labels: Index, most: int) -> tuple[Index, Index]:
-    """Consecutive rows gathered into bands of one cluster each: the cluster and the first row of each band."""
+    """Group consecutive rows into bands of one cluster each; return the cluster and the first row of each band."""
     edges = np.flatnonzero(np.diff(labels)) + 1
     height = max(1, int(np.ceil(len(labels) / most)))
     starts = [np.arange(begin, end, height) for begin, end in zip([0, *edges], [*edges, len(labels)], strict=True)]

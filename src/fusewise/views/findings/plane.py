@@ -1,4 +1,4 @@
-"""The plane in which everything is drawn: two principal components."""
+"""The plane of the map: the first two principal components."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.decomposition import PCA
 
-from fusewise.observations.entries import Real
+from fusewise.kernels.types import Real
 
 
 @dataclass(frozen=True, eq=False)
@@ -16,10 +16,10 @@ class Plane:
 
     Attributes
     ----------
-    unit : P, the length that counts as one in each column.
+    unit : P, unit of length in each column.
     mean : P, in those units.
     axes : 2 x P, orthonormal rows (a row of zeros where there is no second direction).
-    shares : 2, the part of the variance along each.
+    shares : 2, fraction of the variance along each axis.
     """
 
     unit: Real
@@ -28,12 +28,12 @@ class Plane:
     shares: Real
 
     def project(self, rows: Real) -> Real:
-        """Rows of the table as points of the plane."""
+        """Project rows of the table onto the plane."""
         return np.asarray((rows / self.unit - self.mean) @ self.axes.T)
 
 
 def fit_plane(rows: Real, unit: Real) -> Plane:
-    """The plane of a complete table. The largest loading of each axis is positive, so pictures do not flip."""
+    """Fit the plane to a complete table. The largest loading of each axis is positive, so that pictures do not flip."""
     n, p = rows.shape
     axes, shares = np.zeros((2, p)), np.zeros(2)
     scaled = rows / unit

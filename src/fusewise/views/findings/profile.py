@@ -1,4 +1,4 @@
-"""What clusters are like: their centres feature by feature, and which features tell them apart."""
+"""Profiles of the clusters: their centres by feature, and how well each feature separates them."""
 
 from __future__ import annotations
 
@@ -8,12 +8,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy.cluster.hierarchy import leaves_list, linkage
 
-from fusewise.observations.entries import Real
+from fusewise.kernels.types import Index, Real
 from fusewise.views.findings.findings import Findings
 
-Index = npt.NDArray[np.intp]
-
-#: Features in a heat map.
+#: Maximum number of features in a heat map.
 MOST_FEATURES = 60
 
 
@@ -23,9 +21,9 @@ class Profile:
 
     Attributes
     ----------
-    deviations : K x P, (centre - mean) / standard deviation; NaN where no row of the cluster has the feature observed.
-    telling : P, the part of a feature's variance that lies between the clusters, eta² (0: none, 1: all of it).
-    shown : the features to draw: those that tell most, like ones side by side.
+    deviations : K x P, (centre - mean) / standard deviation; NaN if the feature was not observed in the cluster.
+    telling : P, fraction of a feature's variance that is between the clusters, eta² (0: none, 1: all of it).
+    shown : indices of the features to draw: those with the largest eta², similar ones side by side.
     """
 
     deviations: Real
@@ -34,7 +32,7 @@ class Profile:
 
 
 def profile_of(found: Findings, most: int = MOST_FEATURES) -> Profile:
-    """The profile of a model's clusters."""
+    """Compute the profiles of the clusters."""
     values, labels, k = found.values, found.labels, found.n_clusters
     seen = ~np.isnan(values)
     filled = np.where(seen, values, 0.0)
@@ -61,7 +59,7 @@ def _between(member: Real, filled: Real, seen: npt.NDArray[np.bool_]) -> Real:
 
 
 def _side_by_side(deviations: Real) -> Index:
-    """An order of the columns in which like ones are neighbours."""
+    """An order of the columns in which similar ones are adjacent."""
     if deviations.shape[1] < 3 or not len(deviations):
         return np.arange(deviations.shape[1])
     columns = np.nan_to_num(deviations).T

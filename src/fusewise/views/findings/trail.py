@@ -1,4 +1,4 @@
-"""The trail: how rows fuse, step by step, from every row alone to all in one."""
+"""The trail: the sequence of partitions in which rows fuse, from single rows to one group."""
 
 from __future__ import annotations
 
@@ -6,36 +6,33 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from fusewise.automatic import Choice
 from fusewise.automatic.merge_tree import MergeTree
 from fusewise.fusion.path import FusionPath
-from fusewise.observations.entries import Real
-from fusewise.observations.groups import Labels, group_means
-
-Index = npt.NDArray[np.intp]
+from fusewise.kernels.types import Index, Labels, Real
+from fusewise.observations.groups import group_means
 
 if TYPE_CHECKING:
     from fusewise.views.findings.findings import Findings
 
-#: Below the candidates the tree is cut into ever fewer groups, by this factor from step to step.
-FEWER = 1.5
+#: Below the candidates, each cut of the tree has fewer groups than the last by this factor.
+CUT_FACTOR = 1.5
 
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    """One partition on the way.
+    """One partition of the trail.
 
     Attributes
     ----------
-    labels : group of each row of the trail; -1 for a row on its own.
-    lam : weight of the fusion term from which on rows are fused so far; NaN where it is not known.
-    criterion : what the choice was made by, the larger the better; NaN where it was not computed.
-    places : where the centres of these rows are in the plane.
-    centers : of the groups, where all rows of a group share one; None where each row still has its own.
+    labels : group of each row of the trail; -1 for a single row.
+    lam : strength of the fusion penalty from which on this partition holds; NaN if unknown.
+    criterion : the criterion of the choice, larger is better; NaN if not computed.
+    places : coordinates of the rows' centres in the plane.
+    centers : centres of the groups if all rows of a group share one; None if each row has its own.
     """
 
     labels: Labels
@@ -51,20 +48,20 @@ class Step:
 
     @property
     def n_groups(self) -> int:
-        """Number of groups, each row on its own counted as one."""
+        """Number of groups, with each single row counted as one."""
         return self.n_clusters + int(np.count_nonzero(self.labels < 0))
 
 
 @dataclass(frozen=True, eq=False)
 class Trail:
-    """Steps in the order of rising lam.
+    """Steps in order of increasing lam.
 
     Attributes
     ----------
-    steps : none where the model was fitted at one given lam.
-    rows : whose way is known, as places among the drawn rows: all, or those by which the clusters were found.
-    chosen : the step the result was taken from; None where there are no steps.
-    criterion_name : what the criterion is, in a few words.
+    steps : the steps; empty if the model was fitted at a given lam.
+    rows : rows of the trail, as indices into the drawn rows: all, or those on which the clusters were computed.
+    chosen : index of the step of the result; None if there are no steps.
+    criterion_name : short description of the criterion.
     """
 
     steps: tuple[Step, ...]
@@ -74,7 +71,7 @@ class Trail:
 
 
 def read_trail(found: Findings) -> Trail:
-    """The trail of a model."""
+    """Read the trail of a model."""
     if isinstance(found.path, Choice):
         return _along_tree(found, found.path)
     if isinstance(found.path, FusionPath):
@@ -83,22 +80,22 @@ def read_trail(found: Findings) -> Trail:
 
 
 def _along_path(found: Findings, path: FusionPath) -> Trail:
-    """The solutions of a path, as they are."""
+    """The solutions of a path as steps."""
     taken = found.model.lam_, found.model.penalty_
     chosen = max((k for k, s in enumerate(path) if (s.lam, s.penalty) == taken), default=len(path) - 1)
-    lasting = _lasting(path.labels)
+    lengths = _run_lengths(path.labels)
     steps = []
     for k, solution in enumerate(path):
         centers = solution.centers[found.drawn]
         rows = np.hstack([centers.real, centers.imag]) if np.iscomplexobj(centers) else centers
         places = found.plane.project(rows.astype(float))
-        steps.append(Step(solution.labels[found.drawn], float(solution.lam), lasting[k], places, None))
-    name = "number of steps for which the partition stays the same"
+        steps.append(Step(solution.labels[found.drawn], float(solution.lam), lengths[k], places, None))
+    name = "number of steps over which the partition stays the same"
     return Trail(tuple(steps), np.arange(len(found.drawn)), chosen, name)
 
 
-def _lasting(partitions: list[Labels]) -> list[float]:
-    """For each step, how many steps in a row have its partition; NaN for one group or none: they are no candidates."""
+def _run_lengths(partitions: list[Labels]) -> list[float]:
+    """For each step, the number of consecutive steps with its partition; NaN for fewer than two groups."""
     runs: list[list[int]] = []
     for k, labels in enumerate(partitions):
         if k and np.array_equal(labels, partitions[k - 1]):
@@ -110,7 +107,7 @@ def _lasting(partitions: list[Labels]) -> list[float]:
 
 
 def _along_tree(found: Findings, choice: Choice) -> Trail:
-    """The candidates of the default route, coarsest last, after cuts of the tree below the finest of them."""
+    """The candidates of the default method, coarsest last, preceded by finer cuts of the tree."""
     looked_at = np.setdiff1d(np.arange(len(found.labels)), found.blank, assume_unique=True)[choice.rows]
     _, where, rows = np.intersect1d(looked_at, found.drawn, assume_unique=True, return_indices=True)
     points = found.points[rows]
@@ -125,7 +122,7 @@ def _along_tree(found: Findings, choice: Choice) -> Trail:
 
 
 def _step(points: Real, labels: Labels, lam: float, criterion: float) -> Step:
-    """A step whose groups have the means of their rows as centres."""
+    """A step in which the centre of a group is the mean of its rows."""
     if (labels >= 0).all():
         labels = np.unique(labels, return_inverse=True)[1]  # a sample may miss a group
     centers = group_means(points, labels)
@@ -134,9 +131,9 @@ def _step(points: Real, labels: Labels, lam: float, criterion: float) -> Step:
 
 
 def join_heights(tree: MergeTree, finest_first: tuple[Labels, ...]) -> Real:
-    """The lam from which on each partition holds: that of the join which made it from the one before.
+    """The lam from which on each partition holds: that of the join that produced it from the previous one.
 
-    The first one's is the largest lam below the next join at which something fuses in the tree.
+    For the first partition it is the largest lam of a join in the tree below that of the second.
     """
     order = tree.members(2 * tree.n_points - 2)
     position = np.empty(tree.n_points, np.intp)
@@ -154,7 +151,7 @@ def join_heights(tree: MergeTree, finest_first: tuple[Labels, ...]) -> Real:
 
 
 def successors(fine: Labels, coarse: Labels) -> Index:
-    """For each group of a partition, the group of a coarser one that has most of its rows."""
+    """For each group of a partition, the group of a coarser partition that contains most of its rows."""
     kept = (fine >= 0) & (coarse >= 0)
     shape = int(fine.max(initial=-1)) + 1, int(coarse.max(initial=-1)) + 1
     counts = coo_array((np.ones(kept.sum()), (fine[kept], coarse[kept])), shape=shape).toarray()
@@ -162,9 +159,9 @@ def successors(fine: Labels, coarse: Labels) -> Index:
 
 
 def _join_height(tree: MergeTree, ordered: Labels, position: Index, a: int, b: int) -> float:
-    """The lam at which most of group a and most of group b come under one node.
+    """The lam at which most of group a and most of group b are under one node.
 
-    "Most", because a partition hands small parts shed by the tree to the nearest group, wherever they hang.
+    "Most", because a partition assigns small parts split off by the tree to the nearest group, wherever they are.
     """
     totals = np.array([np.concatenate([[0], np.cumsum(ordered == group)]) for group in (a, b)])
     node = 2 * tree.n_points - 2
@@ -181,21 +178,21 @@ def _join_height(tree: MergeTree, ordered: Labels, position: Index, a: int, b: i
 
 
 def _cuts_below(tree: MergeTree, lams: Real) -> list[tuple[Labels, float]]:
-    """Cuts of the tree at ever larger lam, all below the first candidate's."""
+    """Cuts of the tree at increasing lam, all below that of the first candidate."""
     heights = tree.linkage[:, 2]
     n = tree.n_points
     last = int(np.count_nonzero(heights < lams[0]))
     found = []
-    groups = n / FEWER
+    groups = n / CUT_FACTOR
     while groups > max(n - last, 1):
         joins = n - int(groups)
         found.append((_cut(tree, joins), float(heights[joins - 1])))
-        groups /= FEWER
+        groups /= CUT_FACTOR
     return found
 
 
 def _cut(tree: MergeTree, joins: int) -> Labels:
-    """Groups after so many joins."""
+    """Groups after the first `joins` joins."""
     n = tree.n_points
     children = tree.linkage[:joins, :2].astype(np.intp).ravel()
     parents = np.repeat(n + np.arange(joins), 2)

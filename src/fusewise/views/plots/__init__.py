@@ -1,4 +1,4 @@
-"""Pictures of a fitted model with matplotlib, in scikit-learn's manner: ``SomeDisplay.from_estimator(model)``."""
+"""Matplotlib displays of a fitted model, as in scikit-learn: ``SomeDisplay.from_estimator(model)``."""
 
 from fusewise.views.plots.dendrogram_display import DendrogramDisplay
 from fusewise.views.plots.map_display import FusionMapDisplay

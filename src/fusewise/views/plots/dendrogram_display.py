@@ -8,23 +8,23 @@ import numpy as np
 
 from fusewise.views.findings import Branches, branches_of, read_findings
 from fusewise.views.palette import MARKERS, OUTLIER, colour, shape
-from fusewise.views.plots.canvas import QUIET, axes_for
+from fusewise.views.plots.canvas import MUTED, axes_for
 
-#: Leaves hang so far below the lowest join, as a factor.
-BELOW = 1.5
+#: Ratio of the lowest join to the leaves, on the axis of lam.
+LEAF_RATIO = 1.5
 
 
 class DendrogramDisplay:
-    """Which groups join, and at which lam. Branches have the colour of the cluster they are in.
+    """Dendrogram: which groups merge at which lam (strength of the fusion penalty), coloured by cluster.
 
     Parameters
     ----------
     branches : leaves and joins.
-    chosen : the step the result was taken from: joins up to it are drawn full, later ones dotted.
+    chosen : step of the result: joins up to it are drawn solid, later ones dotted.
 
     Attributes
     ----------
-    ax_, figure_ : where it was drawn.
+    ax_, figure_ : matplotlib axes and figure of the plot.
     """
 
     def __init__(self, *, branches: Branches, chosen: int) -> None:
@@ -33,17 +33,17 @@ class DendrogramDisplay:
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Any = None) -> Self:
-        """Draw `estimator`, a fitted ``FusionClustering``, on `ax` or on new axes."""
+        """Plot `estimator`, a fitted ``FusionClustering``, on `ax` or on new axes."""
         found = read_findings(estimator)
         branches, chosen = branches_of(found), found.trail.chosen
         if branches is None or chosen is None:
-            raise ValueError("no two groups ever stood side by side: there is no tree to draw")
+            raise ValueError("the path has no step with two or more groups: there is no tree to draw")
         return cls(branches=branches, chosen=chosen).plot(ax=ax)
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw, on `ax` or on new axes."""
+        """Plot on `ax`, or on new axes."""
         ax = axes_for(ax, 6.0, 3.4)
-        floor = min((join.lam for join in self.branches.joins if join.lam > 0), default=1.0) / BELOW
+        floor = min((join.lam for join in self.branches.joins if join.lam > 0), default=1.0) / LEAF_RATIO
         for join in self.branches.joins:
             look = {"linewidth": 2.2} if join.step <= self.chosen else {"linewidth": 1.1, "linestyle": ":"}
             top = max(join.lam, floor)
@@ -56,8 +56,8 @@ class DendrogramDisplay:
             ax.plot(x, floor, marker, color=OUTLIER if cluster < 0 else colour(cluster), markersize=5, clip_on=False)
         ax.set_yscale("log")
         ax.yaxis.set_major_formatter("{x:g}")
-        ax.set_ylabel("lam")
-        ax.set_xlabel("rows in each group")
+        ax.set_ylabel("fusion strength lam")
+        ax.set_xlabel("number of rows in each group")
         ax.set_xticks(np.arange(len(self.branches.sizes)), [f"{size:,}" for size in self.branches.sizes])
         if len(self.branches.sizes) > 12:
             ax.tick_params("x", rotation=60)
@@ -66,5 +66,5 @@ class DendrogramDisplay:
 
 
 def _ink(cluster: int) -> str:
-    """Grey where branches of several clusters meet."""
-    return QUIET if cluster < 0 else colour(cluster)
+    """Colour of a branch; grey if it contains several clusters."""
+    return MUTED if cluster < 0 else colour(cluster)

@@ -1,4 +1,4 @@
-"""``FusionMapDisplay``: rows joined to their centres, as in the paper's figures."""
+"""``FusionMapDisplay``: rows connected to their centres, as in the paper's figures."""
 
 from __future__ import annotations
 
@@ -6,30 +6,29 @@ from typing import Any, Self
 
 import numpy as np
 
-from fusewise.observations.entries import Real
-from fusewise.observations.groups import Labels
+from fusewise.kernels.types import Labels, Real
 from fusewise.views.findings import read_findings
 from fusewise.views.palette import MARKERS, OUTLIER, colour, shape
 from fusewise.views.plots.canvas import axes_for
 
-#: Beyond so many clusters a legend hides more than it shows.
+#: No legend is drawn for more clusters than this.
 MOST_IN_LEGEND = 12
 
 
 class FusionMapDisplay:
-    """Rows in two principal components of the completed table, each joined to its centre u_i.
+    """Rows in two principal components of the completed table, each connected to its centre u_i.
 
     Parameters
     ----------
-    points : N x 2, the rows.
-    ends : N x 2, their centres.
-    centers : K x 2, those of the clusters.
+    points : N x 2, coordinates of the rows.
+    ends : N x 2, coordinates of their centres.
+    centers : K x 2, coordinates of the cluster centres.
     labels : cluster of each row; -1 for outliers.
-    shares : part of the variance along each axis.
+    shares : fraction of the variance along each axis.
 
     Attributes
     ----------
-    ax_, figure_ : where it was drawn.
+    ax_, figure_ : matplotlib axes and figure of the plot.
 
     Examples
     --------
@@ -46,7 +45,7 @@ class FusionMapDisplay:
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Any = None) -> Self:
-        """Draw `estimator`, a fitted ``FusionClustering``, on `ax` or on new axes."""
+        """Plot `estimator`, a fitted ``FusionClustering``, on `ax` or on new axes."""
         found = read_findings(estimator)
         display = cls(
             points=found.points,
@@ -58,9 +57,9 @@ class FusionMapDisplay:
         return display.plot(ax=ax)
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw, on `ax` or on new axes."""
+        """Plot on `ax`, or on new axes."""
         ax = axes_for(ax, 6.0, 4.6)
-        crowd = min(1.0, np.sqrt(400 / max(len(self.points), 1)))  # many rows: smaller, fainter
+        crowd = min(1.0, np.sqrt(400 / max(len(self.points), 1)))  # many rows are drawn smaller and fainter
         for k in range(len(self.centers)):
             rows = self.labels == k
             self._join(ax, rows, colour(k), 0.12 + 0.33 * crowd)
@@ -83,7 +82,7 @@ class FusionMapDisplay:
         return self
 
     def _join(self, ax: Any, rows: Any, ink: str, alpha: float) -> None:
-        """A line from each row to its centre."""
+        """Draw a line from each row to its centre."""
         from matplotlib.collections import LineCollection
 
         lines = np.stack([self.points[rows], self.ends[rows]], axis=1)

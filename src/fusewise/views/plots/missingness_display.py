@@ -1,4 +1,4 @@
-"""``MissingnessDisplay``: where entries are missing, rows sorted by cluster."""
+"""``MissingnessDisplay``: the missing values, with rows sorted by cluster."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from fusewise.views.findings import Missingness, compare_missingness, read_findi
 from fusewise.views.palette import colour
 from fusewise.views.plots.canvas import axes_for
 
-#: Columns whose names are written.
+#: Column names are written for at most this many columns.
 MOST_NAMED = 60
-#: A cluster is named if it fills this part of the height.
-ROOM = 0.03
+#: Minimum height of a cluster, as a fraction of the plot, for its name to be written.
+MIN_LABELLED_HEIGHT = 0.03
 
 
 class MissingnessDisplay:
-    """Observed entries shaded, holes white; a star marks columns whose holes depend on the cluster.
+    """Map of observed (shaded) and missing (white) values; * marks columns whose missingness depends on the cluster.
 
     Parameters
     ----------
@@ -27,7 +27,7 @@ class MissingnessDisplay:
 
     Attributes
     ----------
-    ax_, figure_ : where it was drawn.
+    ax_, figure_ : matplotlib axes and figure of the plot.
     """
 
     def __init__(self, *, missing: Missingness, features: Sequence[str]) -> None:
@@ -36,12 +36,12 @@ class MissingnessDisplay:
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, feature_names: Sequence[Any] | None = None, ax: Any = None) -> Self:
-        """Draw `estimator`, a fitted ``FusionClustering``, on `ax` or new axes; `feature_names` replace its own."""
+        """Plot `estimator`, a fitted ``FusionClustering``, on `ax` or new axes; `feature_names` replace its own."""
         found = read_findings(estimator, feature_names=feature_names)
         return cls(missing=compare_missingness(found), features=found.features).plot(ax=ax)
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw, on `ax` or on new axes."""
+        """Plot on `ax`, or on new axes."""
         missing = self.missing
         ax = axes_for(ax, 6.0, 4.2)
         from matplotlib.colors import LinearSegmentedColormap
@@ -58,7 +58,7 @@ class MissingnessDisplay:
             ax.plot([-0.012, -0.012], [begin, end], color=colour(label), linewidth=5, transform=beside, clip_on=False,
                     solid_capstyle="butt")  # fmt: skip
             ax.axhline(end, color="black", linewidth=0.6)
-            if end - begin >= ROOM * missing.rows[-1]:
+            if end - begin >= MIN_LABELLED_HEIGHT * missing.rows[-1]:
                 ticks.append(((begin + end) / 2, "outliers" if label < 0 else f"cluster {label}"))
         ax.set_yticks([place for place, _ in ticks], [name for _, name in ticks], fontsize=8)
         ax.tick_params("y", length=0, pad=8)
@@ -72,6 +72,6 @@ class MissingnessDisplay:
             )  # fmt: skip
             ax.tick_params("x", length=0)
         else:
-            ax.set_xlabel("columns, in the order of the table")
+            ax.set_xlabel("columns in the order of the table")
         self.ax_, self.figure_ = ax, ax.figure
         return self

@@ -1,4 +1,4 @@
-"""``FusionPathDisplay``: the number of groups and the criterion along the path, with the point that was chosen."""
+"""``FusionPathDisplay``: the number of groups and the criterion along the path, with the chosen step."""
 
 from __future__ import annotations
 
@@ -6,27 +6,27 @@ from typing import Any, Self
 
 import numpy as np
 
-from fusewise.observations.entries import Real
+from fusewise.kernels.types import Real
 from fusewise.views.findings import read_findings
 from fusewise.views.palette import COLOURS
-from fusewise.views.plots.canvas import QUIET, axes_for
+from fusewise.views.plots.canvas import MUTED, axes_for
 
 
 class FusionPathDisplay:
-    """Criterion (left axis) and number of groups (right axis) at each step, lam rising from left to right.
+    """Criterion (left axis) and number of groups (right axis) at each step, with lam increasing to the right.
 
     Parameters
     ----------
-    groups : number of groups at each step, rows on their own counted.
-    lams : of the steps; NaN where not known.
-    criteria : of the steps; NaN where not compared.
-    chosen : the step the result was taken from.
-    criterion_name : what the criterion is.
+    groups : number of groups at each step, including single rows.
+    lams : strength of the fusion penalty at each step; NaN if unknown.
+    criteria : criterion at each step; NaN if not computed.
+    chosen : step of the result.
+    criterion_name : name of the criterion, for the axis label.
 
     Attributes
     ----------
-    ax_, figure_ : where it was drawn.
-    groups_ax_ : the axes of the number of groups.
+    ax_, figure_ : matplotlib axes and figure of the plot.
+    groups_ax_ : axes of the number of groups.
     """
 
     def __init__(
@@ -40,10 +40,10 @@ class FusionPathDisplay:
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Any = None) -> Self:
-        """Draw `estimator`, a fitted ``FusionClustering``, on `ax` or on new axes."""
+        """Plot `estimator`, a fitted ``FusionClustering``, on `ax` or on new axes."""
         trail = read_findings(estimator).trail
         if trail.chosen is None:
-            raise ValueError("the model was fitted at one given lam: it has no path to draw")
+            raise ValueError("the model was fitted at a given lam: it has no path to draw")
         display = cls(
             groups=np.array([step.n_groups for step in trail.steps], dtype=float),
             lams=np.array([step.lam for step in trail.steps]),
@@ -54,22 +54,22 @@ class FusionPathDisplay:
         return display.plot(ax=ax)
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw, on `ax` or on new axes."""
+        """Plot on `ax`, or on new axes."""
         ax = axes_for(ax, 6.0, 3.4)
         steps = np.arange(len(self.groups))
         ax.plot(steps, self.criteria, "o-", color=COLOURS[0], markersize=4, linewidth=1.4, zorder=3)
         star = {"color": "#E69F00", "markersize": 13, "markeredgecolor": "black", "markeredgewidth": 0.7, "zorder": 4}
         ax.plot(self.chosen, self.criteria[self.chosen], "*", **star)
-        ax.axvline(self.chosen, color=QUIET, linewidth=0.8, linestyle=":")
+        ax.axvline(self.chosen, color=MUTED, linewidth=0.8, linestyle=":")
         ax.set_ylabel(self.criterion_name, color=COLOURS[0])
-        ax.set_xlabel("lam at the step (the star was chosen)")
+        ax.set_xlabel("fusion strength lam (star: chosen step)")
         shown = np.unique(np.linspace(0, len(steps) - 1, min(len(steps), 9)).astype(int))
         ax.set_xticks(shown, [f"{self.lams[k]:.2g}" if np.isfinite(self.lams[k]) else "–" for k in shown])
         other = ax.twinx()
         other.spines["top"].set_visible(False)
-        other.plot(steps, self.groups, "s--", color=QUIET, markersize=3, linewidth=1.0)
+        other.plot(steps, self.groups, "s--", color=MUTED, markersize=3, linewidth=1.0)
         other.set_yscale("log")
         other.yaxis.set_major_formatter("{x:,.0f}")
-        other.set_ylabel("groups", color=QUIET)
+        other.set_ylabel("number of groups", color=MUTED)
         self.ax_, self.groups_ax_, self.figure_ = ax, other, ax.figure
         return self

@@ -1,4 +1,4 @@
-"""``ProfileDisplay``: what clusters are like, feature by feature."""
+"""``ProfileDisplay``: the cluster centres by feature."""
 
 from __future__ import annotations
 
@@ -7,29 +7,29 @@ from typing import Any, Self
 
 import numpy as np
 
-from fusewise.observations.entries import Real
+from fusewise.kernels.types import Real
 from fusewise.views.findings import profile_of, read_findings
-from fusewise.views.plots.canvas import QUIET, axes_for
+from fusewise.views.plots.canvas import MUTED, axes_for
 
-#: Features drawn.
+#: Maximum number of features drawn.
 MOST_FEATURES = 40
-#: A deviation beyond this has the colour of this.
-FURTHEST = 3.0
+#: Limit of the colour scale, in standard deviations.
+COLOUR_LIMIT = 3.0
 
 
 class ProfileDisplay:
-    """Heat map of the centres, in standard deviations from the mean of all rows; a cross is a hole.
+    """Heat map of the centres, in standard deviations from the mean of all rows; a cross means no observed value.
 
     Parameters
     ----------
-    deviations : K x P, NaN where no row of the cluster has the feature observed.
-    telling : P, the part of each feature's variance that lies between the clusters.
+    deviations : K x P; NaN if the feature was not observed in the cluster.
+    telling : P, fraction of each feature's variance that is between the clusters.
     features : names of the features.
-    sizes : rows in each cluster.
+    sizes : number of rows in each cluster.
 
     Attributes
     ----------
-    ax_, figure_ : where it was drawn.
+    ax_, figure_ : matplotlib axes and figure of the plot.
     """
 
     def __init__(self, *, deviations: Real, telling: Real, features: Sequence[str], sizes: Sequence[int]) -> None:
@@ -42,9 +42,9 @@ class ProfileDisplay:
     def from_estimator(
         cls, estimator: Any, *, feature_names: Sequence[Any] | None = None, most: int = MOST_FEATURES, ax: Any = None
     ) -> Self:
-        """Draw the `most` telling features of `estimator`, a fitted ``FusionClustering``, on `ax` or on new axes.
+        """Plot the `most` features of `estimator`, a fitted ``FusionClustering``, that separate the clusters best.
 
-        `feature_names` replace those it was fitted with.
+        On `ax` or on new axes; `feature_names` replace those it was fitted with.
         """
         found = read_findings(estimator, feature_names=feature_names)
         if not found.n_clusters:
@@ -59,17 +59,17 @@ class ProfileDisplay:
         return display.plot(ax=ax)
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw, on `ax` or on new axes."""
+        """Plot on `ax`, or on new axes."""
         ax = axes_for(ax, 3.2 + 0.42 * len(self.sizes), 1.3 + 0.21 * len(self.features))
         table = self.deviations.T
-        limit = max(0.5, min(FURTHEST, float(np.nanmax(np.abs(table), initial=0.0))))
+        limit = max(0.5, min(COLOUR_LIMIT, float(np.nanmax(np.abs(table), initial=0.0))))
         image = ax.imshow(table, aspect="auto", cmap="PuOr_r", vmin=-limit, vmax=limit, interpolation="nearest")
-        holes = np.argwhere(np.isnan(table))
-        ax.plot(holes[:, 1], holes[:, 0], "x", color=QUIET, markersize=5, markeredgewidth=0.8)
+        empty = np.argwhere(np.isnan(table))
+        ax.plot(empty[:, 1], empty[:, 0], "x", color=MUTED, markersize=5, markeredgewidth=0.8)
         ax.set_xticks(np.arange(len(self.sizes)), [f"{k}\n{size:,}" for k, size in enumerate(self.sizes)], fontsize=8)
         names = [f"{name}  {share:.0%}" for name, share in zip(self.features, self.telling, strict=True)]
         ax.set_yticks(np.arange(len(names)), names, fontsize=8, parse_math=False)
-        ax.set_xlabel("cluster, and its rows")
+        ax.set_xlabel("cluster and number of rows")
         ax.tick_params(length=0)
         ax.spines[:].set_visible(False)
         ax.set_xticks(np.arange(len(self.sizes) + 1) - 0.5, minor=True)

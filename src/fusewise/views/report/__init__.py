@@ -1,5 +1,5 @@
-"""The report: what a model found, as one HTML file that needs nothing but a browser."""
+"""The report: the result of a model as a self-contained HTML file."""
 
-from fusewise.views.report.report import write_page, write_report
+from fusewise.views.report.writing import write_page, write_report
 
 __all__ = ["write_page", "write_report"]

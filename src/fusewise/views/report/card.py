@@ -1,4 +1,4 @@
-"""A fitted model in a notebook: a small map and the clusters, as plain HTML and SVG that need no library."""
+"""Notebook display of a fitted model: a small map and the clusters, as plain HTML and SVG."""
 
 from __future__ import annotations
 
@@ -7,17 +7,18 @@ from xml.etree import ElementTree as Tree
 
 import numpy as np
 
+from fusewise.kernels.words import counted
 from fusewise.views.findings import Findings, profile_of, read_findings
 from fusewise.views.palette import colour
 from fusewise.views.wording import clusters, headline
 
-#: Rows on the small map, clusters in the table, and the size of the map.
+#: Maximum number of rows on the map and of clusters in the table; size of the map in pixels.
 MOST_ROWS, MOST_CLUSTERS = 400, 12
 WIDTH, HEIGHT, MARGIN = 260, 190, 8
 
 
 def card(model: Any) -> str:
-    """What the model found, for a notebook. Built as a tree of elements, so that no name can be read as HTML."""
+    """HTML of the result for a notebook. Built as a tree of elements, so that names cannot inject HTML."""
     found = read_findings(model, most_drawn=MOST_ROWS)
     box = Tree.Element("div", style="margin-top: .6em; color: inherit; font-family: system-ui, sans-serif")
     Tree.SubElement(box, "p", style="margin: .3em 0").text = headline(found)
@@ -30,7 +31,7 @@ def card(model: Any) -> str:
 
 
 def _map(found: Findings) -> Tree.Element:
-    """Rows joined to their centres."""
+    """SVG map of the rows, connected to their centres."""
     ends = found.plane.project(found.fused)
     points = np.concatenate([found.points, ends])
     inside = np.tile(found.labels[found.drawn] >= 0, 2)
@@ -40,7 +41,7 @@ def _map(found: Findings) -> Tree.Element:
     flip = np.array([1.0, -1.0])
     placed = (points - (low + high) / 2) * zoom * flip + np.array([WIDTH, HEIGHT]) / 2
     picture = Tree.Element("svg", width=str(WIDTH), height=str(HEIGHT), viewBox=f"0 0 {WIDTH} {HEIGHT}", role="img")
-    picture.set("aria-label", "Map of the rows in two principal components, joined to the centres of their clusters")
+    picture.set("aria-label", "Map of the rows in two principal components, connected to the centres of their clusters")
     labels = found.labels[found.drawn]
     for (x, y), (to_x, to_y), label in zip(placed[: len(labels)], placed[len(labels) :], labels, strict=True):
         fill, place = colour(int(label)), {"cx": f"{x:.1f}", "cy": f"{y:.1f}"}
@@ -53,7 +54,7 @@ def _map(found: Findings) -> Tree.Element:
 def _table(found: Findings) -> Tree.Element:
     table = Tree.Element("table")
     head = Tree.SubElement(Tree.SubElement(table, "thead"), "tr")
-    for title in ("cluster", "rows", "stands out by"):
+    for title in ("cluster", "rows", "distinctive values"):
         Tree.SubElement(head, "th", scope="col", style="text-align: left").text = title
     body = Tree.SubElement(table, "tbody")
     lines = clusters(found, profile_of(found))
@@ -66,5 +67,5 @@ def _table(found: Findings) -> Tree.Element:
         Tree.SubElement(row, "td", style="text-align: left").text = ", ".join(line["traits"])
     if len(lines) > MOST_CLUSTERS:
         row = Tree.SubElement(body, "tr")
-        Tree.SubElement(row, "td", colspan="3").text = f"and {len(lines) - MOST_CLUSTERS} smaller clusters"
+        Tree.SubElement(row, "td", colspan="3").text = f"and {counted(len(lines) - MOST_CLUSTERS, 'smaller cluster')}"
     return table

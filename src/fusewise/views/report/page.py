@@ -1,4 +1,4 @@
-"""From findings to the text of the page: data -> JSON -> template."""
+"""From findings to the HTML of the page: data -> JSON -> template."""
 
 from __future__ import annotations
 
@@ -8,40 +8,40 @@ from typing import Any
 from fusewise.kernels.words import readable
 from fusewise.views import wording as words
 from fusewise.views.findings import Findings, branches_of, compare_missingness, profile_of
-from fusewise.views.report import provenance as making
+from fusewise.views.report import provenance
 from fusewise.views.report.payload import payload, to_json
 from fusewise.views.report.recovery import promise_for
 
-#: The scripts of the page, in the order in which they build on each other.
+#: The scripts of the page, in order of their dependencies.
 SCRIPTS = ("data.js", "theme.js", "rows.js", "map.js", "explorer.js", "charts.js", "main.js")
 WEB = files("fusewise.views.report") / "web"
 
 
 def _load() -> tuple[Any, Any]:
-    """Jinja2 and plotly, or an ImportError that says how to get them."""
+    """Import Jinja2 and Plotly, or raise an ImportError that says how to install them."""
     try:
         import jinja2
         import plotly.offline
     except ImportError as error:
-        raise ImportError('The report needs Plotly and Jinja2: pip install "fusewise[report]"') from error
+        raise ImportError('the report needs Plotly and Jinja2: pip install "fusewise[report]"') from error
     return jinja2, plotly.offline
 
 
 def render(found: Findings, *, title: str, file: str, command: str | None = None) -> str:
-    """The whole page.
+    """Render the whole page.
 
     Parameters
     ----------
     title : heading of the page.
-    file : name of the file it goes to, for the line that reruns it.
-    command : that line, where it is not Python.
+    file : name of the file, for the code that reproduces the report.
+    command : command that reproduces the report, instead of Python code.
     """
     jinja2, offline = _load()
     profile, missing, branches, promised = (
         profile_of(found), compare_missingness(found), branches_of(found), promise_for(found),
     )  # fmt: skip
     data = payload(found, profile, missing, branches, promised.curve)
-    # Everything from the user's table is escaped by the template; what is marked safe is ours, or is JSON without "<".
+    # The template escapes everything from the user's table; only package files and JSON without "<" are marked safe.
     environment = jinja2.Environment(
         loader=jinja2.FunctionLoader(lambda name: (WEB / name).read_text("utf-8")),
         autoescape=True,
@@ -57,6 +57,7 @@ def render(found: Findings, *, title: str, file: str, command: str | None = None
             notes=words.notes(found),
             clusters=words.clusters(found, profile),
             has_confidence=found.confidence is not None,
+            uncertain=words.UNCERTAIN,
             outliers=int((found.labels < 0).sum()) - len(found.blank),
             path_sentence=words.path_sentence(found),
             criterion_name=found.trail.criterion_name,
@@ -64,17 +65,17 @@ def render(found: Findings, *, title: str, file: str, command: str | None = None
             has_tree=branches is not None,
             profile_sentences=words.profile_sentences(found, profile),
             telling=words.telling(found, profile),
-            has_holes=not found.mask.all(),
+            has_missing=not found.mask.all(),
             missing_sentences=words.missing_sentences(found, missing),
             map_size=words.map_size(found, missing),
             missing_columns=words.missing_columns(found, missing),
             n_features=len(found.features),
             promised=promised,
-            convergence=making.convergence(found),
-            settings=making.settings(found),
-            versions=making.versions(),
-            rerun=command or making.rerun(found, file),
-            fingerprint=making.fingerprint(found),
+            convergence=provenance.convergence(found),
+            settings=provenance.settings(found),
+            versions=provenance.versions(),
+            rerun=command or provenance.rerun(found, file),
+            fingerprint=provenance.fingerprint(found),
             data=jinja2.utils.markupsafe.Markup(to_json(data)),
             style=_ours(jinja2, "style.css"),
             script=_ours(jinja2, *SCRIPTS),
@@ -84,5 +85,5 @@ def render(found: Findings, *, title: str, file: str, command: str | None = None
 
 
 def _ours(jinja2: Any, *names: str) -> Any:
-    """Files of this package, as they are."""
+    """Files of this package, marked as safe."""
     return jinja2.utils.markupsafe.Markup("\n".join((WEB / name).read_text("utf-8") for name in names))

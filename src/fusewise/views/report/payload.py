@@ -1,4 +1,4 @@
-"""The numbers behind the pictures, as JSON; arrays as base64 of their bytes, which browsers read in no time."""
+"""The data of the pictures as JSON; arrays are encoded as base64, which browsers decode quickly."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ import numpy as np
 import numpy.typing as npt
 
 from fusewise.kernels.output import finite_json
-from fusewise.observations.entries import Real
+from fusewise.kernels.types import Real
 from fusewise.views.findings import Branches, Findings, Missingness, Profile, Step
 from fusewise.views.palette import COLOURS, OUTLIER, SYMBOLS
 
-#: Entries of the table that travel with the page, for the row under the pointer.
+#: Maximum number of table entries stored in the page, for the details of a row.
 MOST_ENTRIES = 1_000_000
-#: The first view of the map holds all but this part of the clustered rows, and this much room around them.
+#: Fraction of clustered rows outside the first view of the map on each side, and the relative margin around it.
 LEFT_OUT, MARGIN = 0.002, 0.15
-#: Types a browser has arrays for.
+#: Array types available in browsers.
 KINDS: dict[str, np.dtype[Any]] = {
     "f4": np.dtype("<f4"),
     "f8": np.dtype("<f8"),
@@ -28,13 +28,13 @@ KINDS: dict[str, np.dtype[Any]] = {
 
 
 def packed(array: npt.ArrayLike, kind: str) -> dict[str, Any]:
-    """An array as {kind, shape, bytes}."""
+    """Encode an array as {kind, shape, bytes}."""
     data = np.ascontiguousarray(array, dtype=KINDS[kind])
     return {"kind": kind, "shape": list(data.shape), "bytes": base64.b64encode(data.tobytes()).decode("ascii")}
 
 
 def packed_entries(array: Real) -> dict[str, Any]:
-    """Entries of the table: in 4 bytes each, unless one of them is too large or too small for that."""
+    """Encode entries of the table in 4 bytes each, or in 8 if one is too large or too small for that."""
     size = np.abs(array[np.isfinite(array) & (array != 0)])
     single = np.finfo(np.float32)
     fits = bool(((size <= single.max) & (size >= single.tiny)).all())
@@ -42,7 +42,7 @@ def packed_entries(array: Real) -> dict[str, Any]:
 
 
 def to_json(data: Any) -> str:
-    """JSON that can stand inside a <script>: no "<" is left as it is, and what is not finite is null."""
+    """JSON that is safe inside a <script>: "<" is escaped, and numbers that are not finite become null."""
     return finite_json(data, separators=(",", ":")).replace("<", "\\u003c")
 
 
@@ -53,7 +53,7 @@ def payload(
     branches: Branches | None,
     curve: tuple[tuple[float, float], ...],
 ) -> dict[str, Any]:
-    """Everything the scripts of the page draw."""
+    """All data drawn by the scripts of the page."""
     return {
         "palette": {"colours": COLOURS, "symbols": SYMBOLS, "outlier": OUTLIER},
         "sizes": found.sizes.tolist(),
@@ -70,7 +70,7 @@ def payload(
 def _map(found: Findings) -> dict[str, Any]:
     labels = found.labels[found.drawn]
     ends = found.plane.project(found.fused)
-    # By default all rows of a cluster share its centre; in the plain algorithm each has its own.
+    # By default all rows of a cluster share its centre; in the plain algorithm each row has its own.
     hubs = found.plane.project(found.centers)
     return {
         "x": packed(found.points[:, 0], "f4"),
@@ -85,7 +85,7 @@ def _map(found: Findings) -> dict[str, Any]:
 
 
 def _frame(points: npt.NDArray[Any], labels: npt.NDArray[np.intp], hubs: npt.NDArray[Any]) -> list[list[float]]:
-    """The first view, [x, y] ranges: set by the clustered rows, so that a far outlier does not shrink the rest."""
+    """The [x, y] ranges of the first view, set by the clustered rows so that a distant outlier has no effect."""
     rows = points[labels >= 0] if (labels >= 0).any() else points
     held = np.vstack([np.quantile(rows, [LEFT_OUT, 1 - LEFT_OUT], axis=0), hubs])
     low, high = held.min(axis=0), held.max(axis=0)
@@ -94,7 +94,7 @@ def _frame(points: npt.NDArray[Any], labels: npt.NDArray[np.intp], hubs: npt.NDA
 
 
 def _rows(found: Findings, profile: Profile) -> dict[str, Any]:
-    """Names and entries of the drawn rows; of a wide table, the features that tell clusters apart."""
+    """Names and entries of the drawn rows; for wide tables only the features that separate the clusters best."""
     n, p = len(found.drawn), found.values.shape[1]
     most = max(1, MOST_ENTRIES // max(n, 1))
     kept = np.arange(p) if p <= most else np.sort(np.argsort(-profile.telling, kind="stable")[:most])
@@ -120,7 +120,7 @@ def _trail(found: Findings) -> dict[str, Any]:
 
 
 def _step(step: Step) -> dict[str, Any]:
-    """Rows on their own need no centre; groups share theirs; else every row's place travels."""
+    """A step: single rows need no centre, groups share one, and otherwise the place of every row is stored."""
     numbers: dict[str, Any] = {
         "clusters": step.n_clusters,
         "groups": step.n_groups,
@@ -136,7 +136,7 @@ def _step(step: Step) -> dict[str, Any]:
 
 
 def _smallest_kind(labels: npt.NDArray[np.intp]) -> str:
-    """The smallest type of whole number that holds all labels."""
+    """The smallest integer type that holds all labels."""
     low, high = labels.min(initial=0), labels.max(initial=0)
     return "u1" if low >= 0 and high < 2**8 else "i2" if high < 2**15 else "i4"
 

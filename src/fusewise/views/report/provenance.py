@@ -1,4 +1,4 @@
-"""How the result came about: convergence, settings, versions, and the lines that make it again."""
+"""How the result was computed: convergence, settings, versions, and the code that reproduces it."""
 
 from __future__ import annotations
 
@@ -20,14 +20,15 @@ LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba")
 
 
 def convergence(found: Findings) -> list[str]:
-    """Whether the computation came to its end."""
+    """Sentences on whether the computation converged."""
     model = found.model
     if isinstance(found.path, Choice):
-        first = f"{counted(len(found.path.criteria), 'partition')} of the merge tree compared"
-        how = "to the end" if model.converged_ else "until it was interrupted: the best so far was taken"
-        return [f"{first}, {how}. Rows were placed in {counted(int(model.rank_), 'dimension')}."]
-    settled = "Converged" if model.converged_ else "Not converged"
-    said = [f"{settled} after {counted(model.n_iter_, 'iteration')} at lam = {readable(model.lam_)}."]
+        tree = "of the merge tree"
+        compared = counted(len(found.path.criteria), f"partition {tree} was", f"partitions {tree} were") + " compared"
+        how = "" if model.converged_ else " before an interruption, and the best of them was chosen"
+        return [f"{compared}{how}. Rows were placed in a subspace of {counted(int(model.rank_), 'dimension')}."]
+    state = "Converged" if model.converged_ else "Not converged"
+    said = [f"{state} after {counted(model.n_iter_, 'iteration')} at lam = {readable(model.lam_)}."]
     if isinstance(found.path, FusionPath):
         done, points = int(found.path.converged.sum()), len(found.path)
         said.append(f"{done} of the {points} points of the path converged.")
@@ -35,7 +36,7 @@ def convergence(found: Findings) -> list[str]:
 
 
 def settings(found: Findings) -> list[tuple[str, str]]:
-    """What was asked for, and what was used where that was left open."""
+    """The parameters of the model, and the values used for those left to the library."""
     model = found.model
     asked = [(name, _value(value)) for name, value in model.get_params(deep=False).items()]
     used = [
@@ -50,13 +51,13 @@ def settings(found: Findings) -> list[tuple[str, str]]:
 
 
 def versions() -> list[tuple[str, str]]:
-    """Of everything the numbers depend on."""
+    """Versions of the software the numbers depend on."""
     ours = [("fusewise", fusewise.__version__), ("python", platform.python_version())]
     return ours + [(name, version(name)) for name in LIBRARIES] + [("machine", platform.platform(terse=True))]
 
 
 def rerun(found: Findings, file: str) -> str:
-    """The lines that make the same report from the same table X."""
+    """Python code that reproduces the report from the same table X."""
     model = found.model
     defaults = {name: p.default for name, p in inspect.signature(type(model).__init__).parameters.items()}
     changed = [(k, v) for k, v in model.get_params(deep=False).items() if _value(v) != _value(defaults.get(k))]
@@ -66,11 +67,11 @@ def rerun(found: Findings, file: str) -> str:
 
 
 def fingerprint(found: Findings) -> str:
-    """SHA-256 of the table the model saw, rows of 8-byte numbers with NaN for holes: is it the same table?"""
+    """SHA-256 of the table as 8-byte floats, row by row, with NaN for missing entries."""
     table = np.ascontiguousarray(np.where(found.mask, found.values, np.nan), dtype="<f8")
     return hashlib.sha256(table.tobytes()).hexdigest()
 
 
 def _value(value: Any) -> str:
-    """A parameter in code; arrays only by their shape."""
+    """A parameter as Python code; arrays are given only by their shape."""
     return f"<array of shape {value.shape}>" if isinstance(value, np.ndarray) else repr(value)

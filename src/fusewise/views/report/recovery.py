@@ -1,4 +1,4 @@
-"""What the theory promises for the clusters that were found."""
+"""The recovery guarantee for the clusters that were found."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ import numpy as np
 from fusewise.theory import ClusterGeometry, Promise, promise, success_probability
 from fusewise.views.findings import Findings
 
-#: Rows whose pairs are measured: all pairs of more would take longer than the fit.
+#: Maximum number of rows whose pairs are measured: more would take longer than the fit.
 MOST_MEASURED = 1_500
-#: Entries of the table visited pair by pair; a wide table is measured on fewer rows.
+#: Maximum number of entries compared over all pairs; wide tables are measured on fewer rows.
 MOST_WORK = 1e8
-#: Fractions of entries observed for which the promise is tabulated.
+#: Observed fractions for which the guarantee is tabulated.
 FRACTIONS = tuple(np.round(np.arange(0.05, 1.0001, 0.05), 2))
 
 
 @dataclass(frozen=True, eq=False)
 class Promised:
-    """A promise and what it rests on.
+    """A recovery guarantee and the measurements behind it.
 
     Attributes
     ----------
-    sentences : in plain words.
-    result : the numbers, or None where nothing could be measured.
-    curve : (fraction observed, probability promised); empty where nothing is promised at any fraction.
-    measured : rows whose pairs were measured.
+    sentences : the guarantee in words.
+    result : the numbers, or None if nothing could be measured.
+    curve : (observed fraction, guaranteed probability); empty if there is no guarantee at any fraction.
+    measured : number of rows whose pairs were measured.
     """
 
     sentences: tuple[str, ...]
@@ -36,16 +36,16 @@ class Promised:
 
 
 def promise_for(found: Findings) -> Promised:
-    """Measure the clusters in the units the model measured in, on a sample of a long table."""
+    """Measure the clusters in the model's units, on a sample of the rows if there are many."""
     inside = np.flatnonzero(found.labels >= 0)
     if not len(inside):
-        return Promised(("No row is in a cluster, so there is nothing to promise.",), None, (), 0)
+        return Promised(("No row is in a cluster, so there is no recovery guarantee.",), None, (), 0)
     most = min(MOST_MEASURED, int(np.sqrt(MOST_WORK / found.values.shape[1])))
     rows = inside if len(inside) <= most else np.sort(np.random.default_rng(0).choice(inside, most, replace=False))
     try:
         geometry = ClusterGeometry.from_data(found.values[rows] / found.unit, found.labels[rows])
     except ValueError as error:
-        return Promised((f"Nothing can be promised: {error}.",), None, (), len(rows))
+        return Promised((f"No recovery guarantee can be computed: {error}.",), None, (), len(rows))
     sizes = tuple(int(n) for n in found.sizes[np.unique(found.labels[rows])])
     geometry = replace(geometry, sizes=sizes, observed=float(found.mask[inside].mean()))
     result = promise(geometry)
@@ -53,8 +53,8 @@ def promise_for(found: Findings) -> Promised:
     sentences = result.sentences
     if len(rows) < len(inside):
         sentences += (
-            f"Distances were measured on {len(rows):,} of the {len(inside):,} clustered rows, drawn at random: the "
-            "closest pairs of all may lie closer, and the true promise is then smaller.",
+            f"Distances were measured on a random sample of {len(rows):,} of the {len(inside):,} clustered rows. Other "
+            "pairs of rows may be closer; the true guarantee is then weaker.",
         )
     worth_drawing = geometry.n_clusters > 1 and bool((chances > 0).any())
     curve = tuple((float(fraction), float(chance)) for fraction, chance in zip(FRACTIONS, chances, strict=True))

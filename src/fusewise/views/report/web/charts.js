@@ -1,8 +1,8 @@
-// The charts: criterion and merge tree along the path, profiles, missing entries, the promise.
+// The charts: criterion and merge tree along the path, profiles, missing values, recovery guarantee.
 
 const MOST_TICKS = 60;
 
-/** Criterion and number of groups along the steps, and the merge tree; `go` is called with the step a reader clicks. */
+/** Draw the criterion and number of groups at each step, and the merge tree; `go` is called with a clicked step. */
 function startSteps(go) {
   const chart = document.getElementById("path-criterion");
   drawn(() => plot(chart, criterionTraces(), criterionLayout()));
@@ -13,7 +13,7 @@ function startSteps(go) {
   tree.on("plotly_click", ({ points }) => points[0].customdata !== undefined && go(points[0].customdata));
 }
 
-/** The cursor of the criterion and the joined part of the tree follow the slider. */
+/** Move the cursor of the criterion and the highlighted part of the tree to a step. */
 function markStep(k) {
   Plotly.relayout("path-criterion", { "shapes[0].x0": k + 1, "shapes[0].x1": k + 1 });
   if (found.tree) plot(document.getElementById("path-tree"), treeTraces(k), treeLayout());
@@ -40,25 +40,25 @@ function criterionTraces() {
 }
 
 function criterionLayout() {
-  const { quiet } = theme();
+  const { muted } = theme();
   const chosen = found.trail.chosen + 1;
   return layoutOf({
-    xaxis: { title: { text: "step (the star was chosen)" }, dtick: Math.max(1, Math.round(steps.length / 10)), zeroline: false, range: [0.5, steps.length + 0.5] },
+    xaxis: { title: { text: "step (star: chosen)" }, dtick: Math.max(1, Math.round(steps.length / 10)), zeroline: false, range: [0.5, steps.length + 0.5] },
     yaxis: { title: { text: "criterion" }, domain: [0, 0.46], zeroline: false, nticks: 4 },
     yaxis2: { title: { text: "groups" }, domain: [0.54, 1], anchor: "x", ...logTicks(1, Math.max(...steps.map((step) => step.groups))) },
     margin: { l: 85, r: 10, t: 25, b: 45 },
-    shapes: [{ type: "line", x0: chosen, x1: chosen, y0: 0, y1: 1, yref: "paper", line: { color: quiet, width: 1.5, dash: "dot" } }],
+    shapes: [{ type: "line", x0: chosen, x1: chosen, y0: 0, y1: 1, yref: "paper", line: { color: muted, width: 1.5, dash: "dot" } }],
   });
 }
 
-/** Lowest height that is drawn: leaves hang from there. */
+/** Lowest value of lam that is drawn: the height of the leaves. */
 const treeFloor = once(() => {
   const heights = found.tree.joins.map((join) => join.lam).filter((lam) => lam > 0);
   return Math.min(...heights) / 1.5;
 });
 
 function treeTraces(current) {
-  const { ink, quiet } = theme();
+  const { ink, muted } = theme();
   const strokes = new Map();
   const stroke = (cluster, joined, step, xs, ys) => {
     const key = `${cluster} ${joined}`;
@@ -85,8 +85,8 @@ function treeTraces(current) {
   const leaves = found.tree.sizes.map((_, x) => x);
   traces.push({
     type: "scatter", mode: "markers", x: leaves, y: leaves.map(() => floor), cliponaxis: false,
-    marker: { size: 8, color: found.tree.clusters.map((c) => (c < 0 ? quiet : colourOf(c))), symbol: found.tree.clusters.map((c) => symbolOf(Math.max(c, 0))) },
-    text: found.tree.sizes.map((size, x) => `${size.toLocaleString("en-GB")} rows, ${found.tree.clusters[x] < 0 ? "outliers" : `cluster ${found.tree.clusters[x]}`}`),
+    marker: { size: 8, color: found.tree.clusters.map((c) => (c < 0 ? muted : colourOf(c))), symbol: found.tree.clusters.map((c) => symbolOf(Math.max(c, 0))) },
+    text: found.tree.sizes.map((size, x) => `${size.toLocaleString("en-GB")} ${size === 1 ? "row" : "rows"}, ${found.tree.clusters[x] < 0 ? "outliers" : `cluster ${found.tree.clusters[x]}`}`),
     hovertemplate: "%{text}<extra></extra>",
   });
   return traces;
@@ -102,8 +102,8 @@ function treeLayout() {
   });
 }
 
-/** A heat map whose cells say what they are: `words` of the line and column under the pointer. */
-function speaking(picture, words) {
+/** Show a tooltip for the cells of a heat map; `words` gives its text for a line and a column. */
+function addCellTooltips(picture, words) {
   picture.on("plotly_hover", ({ points: [{ pointIndex, curveNumber }], event }) => {
     if (curveNumber === 0) showTooltip(event, words(...pointIndex));
   });
@@ -119,11 +119,11 @@ function startProfile() {
   const tall = Math.max(220, 130 + 20 * features.length);
   picture.style.height = `${tall}px`;
   const cell = (j, k) => (deviations[k][j] === null
-    ? `cluster ${k}, ${features[j]}: no entry observed`
-    : `cluster ${k}, ${features[j]}: ${readable(known[k][j])} (${readable(deviations[k][j])} standard deviations)`);
-  const holes = rows.flatMap((j) => deviations.flatMap((line, k) => (line[j] === null ? [[k, j]] : [])));
+    ? `cluster ${k}, ${features[j]}: no observed value`
+    : `cluster ${k}, ${features[j]}: ${readable(known[k][j])} (${readable(deviations[k][j])} standard deviations from the mean)`);
+  const empty = rows.flatMap((j) => deviations.flatMap((line, k) => (line[j] === null ? [[k, j]] : [])));
   drawn(() => {
-    const { low, middle, high, quiet, accent } = theme();
+    const { low, middle, high, muted, accent } = theme();
     const limit = Math.max(0.5, ...deviations.flat().map((value) => Math.min(3, Math.abs(value ?? 0))));
     return plot(picture, [
       {
@@ -132,18 +132,18 @@ function startProfile() {
         zmin: -limit, zmax: limit, colorscale: [[0, low], [0.5, middle], [1, high]],
         colorbar: { orientation: "h", thickness: 10, len: 0.6, x: 0.3, y: 1, yanchor: "bottom", title: { text: "standard deviations from the mean", side: "top" } },
       },
-      { type: "scatter", mode: "markers", x: holes.map(([k]) => k), y: holes.map(([, j]) => j), hoverinfo: "skip", marker: { symbol: "x-thin", size: 8, line: { width: 1.2, color: quiet } } },
-      { type: "bar", orientation: "h", x: telling, y: rows, xaxis: "x2", marker: { color: accent }, hovertemplate: "%{x:.0%} between the clusters<extra></extra>" },
+      { type: "scatter", mode: "markers", x: empty.map(([k]) => k), y: empty.map(([, j]) => j), hoverinfo: "skip", marker: { symbol: "x-thin", size: 8, line: { width: 1.2, color: muted } } },
+      { type: "bar", orientation: "h", x: telling, y: rows, xaxis: "x2", marker: { color: accent }, hovertemplate: "%{x:.0%} of the variance is between clusters<extra></extra>" },
     ], layoutOf({
       height: tall,
       xaxis: { domain: [0, 0.62], tickvals: deviations.map((_, k) => k), ticktext: deviations.map((_, k) => String(k)), title: { text: "cluster", standoff: 8 }, showgrid: false, zeroline: false },
-      xaxis2: { domain: [0.66, 1], range: [0, 1], tickformat: ".0%", title: { text: "between the clusters", standoff: 8 }, zeroline: false },
+      xaxis2: { domain: [0.66, 1], range: [0, 1], tickformat: ".0%", title: { text: "variance between clusters", standoff: 8 }, zeroline: false },
       yaxis: { tickvals: rows, ticktext: shortened.map(plain), autorange: "reversed", showgrid: false, zeroline: false },
       margin: { l: 20 + roomFor(shortened), r: 15, t: 75, b: 50 },
       bargap: 0.35,
     }));
   });
-  speaking(picture, cell);
+  addCellTooltips(picture, cell);
 }
 
 function startMissing() {
@@ -153,23 +153,23 @@ function startMissing() {
   const [height, width] = bands.shape;
   const flat = unpack(bands);
   const z = Array.from({ length: height }, (_, b) => flat.subarray(b * width, (b + 1) * width));
-  const edges = [];  // where each cluster begins and ends among the sorted rows
+  const edges = [];  // first and last position of each cluster among the sorted rows
   cluster.forEach((label, b) => {
     if (!b || label !== cluster[b - 1]) edges.push({ label, from: rows[b], to: rows[b + 1] });
     else edges[edges.length - 1].to = rows[b + 1];
   });
   const roomy = edges.filter(({ from, to }) => (to - from) / rows[height] > 0.03);
   drawn(() => {
-    const { seen, hole, ink, line } = theme();
+    const { observed, missing, ink, line } = theme();
     const few = width <= MOST_TICKS;
     const names = few ? columns.map((name) => shorten(name)) : [];
-    const slanted = roomFor(names);  // by 50 degrees: 0.77 of its length goes down
+    const slanted = roomFor(names);  // at 50 degrees, 0.77 of the length is vertical
     return plot(picture, [{
-      type: "heatmap", x: [...columns.keys()], y: rows, z, zmin: 0, zmax: 1, colorscale: [[0, hole], [1, seen]],
+      type: "heatmap", x: [...columns.keys()], y: rows, z, zmin: 0, zmax: 1, colorscale: [[0, missing], [1, observed]],
       hoverinfo: "none", xgap: few ? 1 : 0,
       colorbar: { thickness: 10, len: 0.5, tickformat: ".0%", title: { text: "observed", side: "right" }, outlinecolor: line },
     }], layoutOf({
-      xaxis: { tickvals: few ? [...columns.keys()] : [], ticktext: names.map(plain), title: { text: few ? "" : "columns, in the order of the table" }, showgrid: false, zeroline: false, tickangle: -50 },
+      xaxis: { tickvals: few ? [...columns.keys()] : [], ticktext: names.map(plain), title: { text: few ? "" : "columns in the order of the table" }, showgrid: false, zeroline: false, tickangle: -50 },
       yaxis: { autorange: "reversed", tickvals: roomy.map(({ from, to }) => (from + to) / 2), ticktext: roomy.map(({ label }) => (label < 0 ? "outliers" : `cluster ${label}`)), showgrid: false, zeroline: false, ticklen: 14, tickcolor: "rgba(0,0,0,0)" },
       margin: { l: 110, r: 90, t: 15, b: few ? 35 + 0.77 * slanted : 50 },
       shapes: edges.flatMap(({ label, from, to }) => [
@@ -178,7 +178,7 @@ function startMissing() {
       ]),
     }));
   });
-  speaking(picture, (b, j) => {
+  addCellTooltips(picture, (b, j) => {
     const who = cluster[b] < 0 ? "outliers" : `cluster ${cluster[b]}`;
     return `${columns[j]}, ${who}: ${(100 * z[b][j]).toFixed(0)}% observed`;
   });
@@ -193,8 +193,8 @@ function startPromise() {
       type: "scatter", mode: "lines+markers", x: found.curve.map(([fraction]) => fraction), y: found.curve.map(([, chance]) => chance),
       line: { color: accent, width: 2 }, marker: { size: 6 }, hovertemplate: "%{x:.0%} observed: at least %{y:.1%}<extra></extra>",
     }], layoutOf({
-      xaxis: { title: { text: "entries observed" }, tickformat: ".0%", range: [0, 1.03], zeroline: false },
-      yaxis: { title: { text: "promised, at least" }, tickformat: ".0%", range: [-0.04, 1.04], zeroline: false },
+      xaxis: { title: { text: "values observed" }, tickformat: ".0%", range: [0, 1.03], zeroline: false },
+      yaxis: { title: { text: "probability of recovery, at least" }, tickformat: ".0%", range: [-0.04, 1.04], zeroline: false },
     }));
   });
 }

@@ -1,8 +1,8 @@
-// What the model found: the JSON at the end of the page (see payload.py).
+// The result of the model, read from the JSON at the end of the page (see payload.py).
 
 const KINDS = { f4: Float32Array, f8: Float64Array, u1: Uint8Array, i2: Int16Array, i4: Int32Array };
 
-/** An array written by payload.packed; rows one after another. */
+/** Decode an array written by payload.packed, in row-major order. */
 function unpack({ kind, bytes }) {
   const text = atob(bytes);
   const raw = new Uint8Array(text.length);
@@ -10,7 +10,7 @@ function unpack({ kind, bytes }) {
   return new KINDS[kind](raw.buffer);
 }
 
-/** The result of `make`, made when first asked for. */
+/** A function that returns the result of `make`, computed on first use. */
 function once(make) {
   let made;
   return () => (made ??= make());
@@ -26,7 +26,7 @@ const K = found.sizes.length;
 const symbolOf = (cluster) =>
   found.palette.symbols[Math.floor(cluster / found.palette.colours.length) % found.palette.symbols.length];
 
-/** Three or four digits, as a reader wants them. */
+/** Format a number with three or four significant digits. */
 function readable(value) {
   if (value === null || !Number.isFinite(value)) return "–";
   const size = Math.abs(value);
@@ -40,12 +40,12 @@ function shorten(text, most = 28) {
   return text.length > most ? `${text.slice(0, most - 1)}…` : text;
 }
 
-/** Text for Plotly, which reads some tags and entities in it: nothing of the user's is one. */
+/** Escape text for Plotly, which interprets some HTML tags and entities. */
 function plain(text) {
   return text.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
 }
 
-/** An element with children; text goes in as text, never as HTML. */
+/** Create an element with children; strings are inserted as text, never as HTML. */
 function element(tag, attributes = {}, ...children) {
   const made = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);

@@ -1,26 +1,26 @@
-// The path explorer: a slider over the steps, rows moving and fusing, the criterion and the merge tree beside it.
+// The path explorer: a slider over the steps, an animation of the fusing rows, the criterion and the merge tree.
 
-const DRAWN_IN = 0.86;         // rows stop a little short of their centre, so that a group is seen as many rows
+const PULL = 0.86;             // rows stop slightly short of their centre, so that the rows of a group remain visible
 const MOST_TRAILS = 3000;
 const MOST_RINGS = 60;
-const GLIDE = 450;             // milliseconds from step to step
+const GLIDE = 450;             // milliseconds of the animation between two steps
 const PAUSE = 900;
 
 const steps = found.trail.steps;
-// The rows whose way is known, numbered 0 .. M-1 here: which rows of the map they are, their clusters and own places.
-const walkers = found.trail.rows ? unpack(found.trail.rows) : labels.map((_, i) => i);
-const M = walkers.length;
-const clusterOf = walkers.map((row) => labels[row]);
+// The rows of the path, numbered 0 .. M-1: their indices in the map, their clusters and their own places.
+const pathRows = found.trail.rows ? unpack(found.trail.rows) : labels.map((_, i) => i);
+const M = pathRows.length;
+const clusterOf = pathRows.map((row) => labels[row]);
 const own = once(() => {
   const places = new Float32Array(2 * M);
-  walkers.forEach((row, i) => { places[2 * i] = X[row]; places[2 * i + 1] = Y[row]; });
+  pathRows.forEach((row, i) => { places[2 * i] = X[row]; places[2 * i + 1] = Y[row]; });
   return places;
 });
 
-/** Group of each row at a step; -1 for a row on its own. */
+/** Group of each row at a step; -1 for a single row. */
 const groupsAt = steps.map((step) => once(() => (step.labels ? unpack(step.labels) : new Int8Array(M).fill(-1))));
 
-/** Where the rows are drawn at a step. */
+/** Coordinates of the rows at a step. */
 function placesAt(k) {
   const step = steps[k];
   const places = own().slice();
@@ -30,12 +30,12 @@ function placesAt(k) {
   for (let i = 0; i < M; i++) {
     const from = step.centers ? groups[i] : i;
     if (from < 0) continue;
-    for (const d of [0, 1]) places[2 * i + d] += DRAWN_IN * (centers[2 * from + d] - places[2 * i + d]);
+    for (const d of [0, 1]) places[2 * i + d] += PULL * (centers[2 * from + d] - places[2 * i + d]);
   }
   return places;
 }
 
-/** Size and middle of each group at a step, from where its rows are drawn. */
+/** Size and mean coordinates of each group at a step. */
 function groupsIn(k, places) {
   const groups = groupsAt[k]();
   const sums = Array.from({ length: steps[k].clusters }, () => ({ n: 0, x: 0, y: 0 }));
@@ -46,7 +46,7 @@ function groupsIn(k, places) {
   return sums.filter(({ n }) => n).map(({ n, x, y }) => ({ n, x: x / n, y: y / n }));
 }
 
-/** A small picture of a cluster's marker, stamped once for each row. */
+/** A small picture of a cluster's marker, copied for each row. */
 function stamp(cluster, size, ratio) {
   const canvas = document.createElement("canvas");
   canvas.width = canvas.height = Math.ceil((size + 2) * ratio);
@@ -166,11 +166,11 @@ function startExplorer() {
   function wordsAt(k) {
     const { groups, clusters, lam, criterion } = steps[k];
     const alone = groups - clusters;
-    const parts = [clusters ? `${clusters.toLocaleString("en-GB")} ${clusters === 1 ? "group" : "groups"}` : "every row on its own"];
-    if (clusters && alone) parts.push(`${alone.toLocaleString("en-GB")} rows on their own`);
+    const parts = [clusters ? `${clusters.toLocaleString("en-GB")} ${clusters === 1 ? "group" : "groups"}` : "all rows are single"];
+    if (clusters && alone) parts.push(`${alone.toLocaleString("en-GB")} single ${alone === 1 ? "row" : "rows"}`);
     if (lam !== null) parts.push(`lam ${readable(lam)}`);
     if (criterion !== null) parts.push(`criterion ${readable(criterion)}`);
-    if (k === found.trail.chosen) parts.push("this is the step that was chosen");
+    if (k === found.trail.chosen) parts.push("this is the chosen step");
     return `Step ${k + 1} of ${steps.length}: ${parts.join(", ")}.`;
   }
 
@@ -178,7 +178,7 @@ function startExplorer() {
     at = Math.max(0, Math.min(steps.length - 1, k));
     slider.value = at;
     const words = wordsAt(at);
-    slider.setAttribute("aria-valuetext", `Step ${at + 1} of ${steps.length}`);  // the words below are read out too
+    slider.setAttribute("aria-valuetext", `Step ${at + 1} of ${steps.length}`);  // the description below is also read out
     document.getElementById("path-words").textContent = words;
     canvas.setAttribute("aria-label", `Rows moving towards the centres of their groups. ${words}`);
     glideTo(placesAt(at), milliseconds);
@@ -215,7 +215,7 @@ function startExplorer() {
   document.getElementById("path-chosen").addEventListener("click", () => { stop(); go(found.trail.chosen); });
   canvas.addEventListener("pointermove", (event) => {
     const row = nearest(event);
-    if (row < 0) hideTooltip(); else pointAtRow(walkers[row], event);
+    if (row < 0) hideTooltip(); else pointAtRow(pathRows[row], event);
   });
   canvas.addEventListener("pointerleave", hideTooltip);
   new ResizeObserver(paint).observe(canvas);

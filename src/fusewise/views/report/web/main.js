@@ -1,5 +1,5 @@
-// The map first; the rest a moment later, while the browser is idle, so that the first question about a row is not kept
-// waiting. data-ready says how far it is.
+// The map is drawn first; the other pictures follow while the browser is idle, so that the map responds at once.
+// The attribute data-ready tells what has been drawn.
 
 const idle = window.requestIdleCallback ?? ((work) => setTimeout(work, 0));
 const ready = (what) => { document.documentElement.dataset.ready = what; };

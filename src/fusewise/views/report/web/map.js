@@ -1,15 +1,15 @@
-// The map: rows joined to their centres.
+// The map: rows connected to their centres.
 
-const MOST_IN_SVG = 3000;      // beyond, WebGL draws the points
-const MOST_LINES = 1000;       // beyond, only so many rows are joined to their centres: more would be a blot
+const MOST_IN_SVG = 3000;      // more points are drawn with WebGL
+const MOST_LINES = 1000;       // maximum number of lines to centres: more would be unreadable
 const MOST_WITHOUT_WEBGL = 6000;
-const MOST_LEGEND = 30;        // beyond, clusters share one trace and have no legend
+const MOST_LEGEND = 30;        // more clusters share one trace and have no legend
 
 const hasWebGL = once(() => ({ yes: Boolean(document.createElement("canvas").getContext("webgl")) }));
 
 const rowStride = once(() => (N > MOST_IN_SVG && !hasWebGL().yes ? Math.ceil(N / MOST_WITHOUT_WEBGL) : 1));
 
-/** Rows to draw: all, or every so manyth where a browser has no WebGL. */
+/** Rows to draw: all, or a regular subset in browsers without WebGL. */
 const mapRows = once(() => Array.from({ length: Math.ceil(N / rowStride()) }, (_, i) => i * rowStride()));
 
 function groupsOfRows() {
@@ -32,7 +32,7 @@ function linesTo(rows, endX, endY) {
 function mapTraces() {
   const { paper, line } = theme();
   const type = N > MOST_IN_SVG && hasWebGL().yes ? "scattergl" : "scatter";
-  const crowd = Math.min(1, Math.sqrt(400 / Math.max(N, 1)));  // many rows: smaller, fainter
+  const crowd = Math.min(1, Math.sqrt(400 / Math.max(N, 1)));  // many rows are drawn smaller and fainter
   const endX = unpack(found.map.endX), endY = unpack(found.map.endY);
   const traces = [];
   const groups = groupsOfRows();
@@ -57,7 +57,7 @@ function mapTraces() {
   }
   for (const { members: [k, ...others] } of groups) {
     if (others.length) continue;
-    traces.push({  // the legend, in full colour
+    traces.push({  // legend entry in full colour
       type: "scatter", mode: "markers", x: [null], y: [null], hoverinfo: "skip", legendgroup: String(k),
       name: `cluster ${k} (${found.sizes[k].toLocaleString("en-GB")})`, marker: { color: colourOf(k), symbol: symbolOf(k), size: 9 },
     });
@@ -66,13 +66,13 @@ function mapTraces() {
   traces.push({
     type, mode: "markers", x: loose.map((i) => X[i]), y: loose.map((i) => Y[i]), customdata: loose, hoverinfo: "none",
     name: "outliers", showlegend: loose.length > 0,
-    // WebGL has no thin crosses; the open ones look alike.
+    // WebGL has no thin crosses; the open ones look the same.
     marker: { symbol: type === "scatter" ? "x-thin" : "x-thin-open", color: colourOf(-1), size: 8, line: { width: 1.8, color: colourOf(-1) } },
   });
   return traces;
 }
 
-/** The numbers of the clusters at their centres: annotations, since WebGL paints over every other trace. */
+/** Cluster numbers at the centres, as annotations because WebGL would paint over other traces. */
 function badges() {
   const { paper, ink } = theme();
   return found.map.hubs.map(([x, y], k) => ({
@@ -81,7 +81,7 @@ function badges() {
   }));
 }
 
-/** A ring around one row, which stays the same size at every zoom. */
+/** Draw a ring around one row, of the same size at every zoom level. */
 function markRow(row) {
   const picture = document.getElementById("map-picture");
   const ring = { type: "circle", xsizemode: "pixel", ysizemode: "pixel", xanchor: X[row], yanchor: Y[row], x0: -10, x1: 10, y0: -10, y1: 10 };
@@ -95,12 +95,12 @@ function outsideFrame() {
   return n;
 }
 
-/** What a reader has to know about the map. */
+/** Notes shown below the map. */
 function mapNotes() {
   const outside = outsideFrame(), notes = [];
-  if (rowStride() > 1) notes.push(`This browser has no WebGL: one row in ${rowStride()} is drawn. Find any row by its name.`);
-  if (lineStride() > 1) notes.push(`One row in ${lineStride()} is joined to its centre by a line.`);
-  if (outside) notes.push(`${outside.toLocaleString("en-GB")} outlying ${outside === 1 ? "row lies" : "rows lie"} outside of the first view: double-click to see all.`);
+  if (rowStride() > 1) notes.push(`This browser has no WebGL: one row in ${rowStride()} is drawn. All rows can be found by name.`);
+  if (lineStride() > 1) notes.push(`Lines to the centres are drawn for one row in ${lineStride()}.`);
+  if (outside) notes.push(`${outside.toLocaleString("en-GB")} ${outside === 1 ? "outlier is" : "outliers are"} outside this view: double-click the map to see all.`);
   return notes.join(" ");
 }
 

@@ -1,4 +1,4 @@
-// One row: a tooltip under the pointer, and all of its entries in the panel beside the map.
+// Details of one row: a tooltip at the pointer, and all values in the panel beside the map.
 
 const TOOLTIP_FEATURES = 8;
 const FOUND_AT_MOST = 20;
@@ -9,12 +9,12 @@ const confidences = found.rows.confidence && unpack(found.rows.confidence);
 const entryOf = (row, feature) => values()[row * found.rows.features.length + feature];
 const centerOf = (cluster, feature) => centers()[cluster * found.rows.features.length + feature];
 
-function standingOf(row) {
+function membershipOf(row) {
   const where = labels[row] < 0 ? "outlier" : `cluster ${labels[row]}`;
   return confidences ? `${where}, confidence ${confidences[row].toFixed(3)}` : where;
 }
 
-/** Something beside the pointer. */
+/** Show a tooltip beside the pointer. */
 function showTooltip(event, ...children) {
   const box = document.getElementById("tooltip");
   box.replaceChildren(...children);
@@ -24,7 +24,7 @@ function showTooltip(event, ...children) {
   box.style.top = `${Math.max(4, Math.min(event.clientY + 14, innerHeight - height - 8))}px`;
 }
 
-/** The row's name, cluster and most telling entries. */
+/** Tooltip with the row's name, cluster and the values that separate the clusters best. */
 function pointAtRow(row, event) {
   const list = element("dl");
   for (const feature of found.rows.telling.slice(0, TOOLTIP_FEATURES)) {
@@ -32,14 +32,14 @@ function pointAtRow(row, event) {
     list.append(element("dt", {}, found.rows.features[feature]));
     list.append(element("dd", {}, Number.isNaN(entry) ? "missing" : readable(entry)));
   }
-  showTooltip(event, element("b", {}, found.rows.names[row]), element("div", {}, standingOf(row)), list);
+  showTooltip(event, element("b", {}, found.rows.names[row]), element("div", {}, membershipOf(row)), list);
 }
 
 function hideTooltip() {
   document.getElementById("tooltip").hidden = true;
 }
 
-/** All entries of a row, beside those of its centre. */
+/** Show all values of a row, next to those of its centre. */
 function showRow(row) {
   const body = element("tbody");
   found.rows.features.forEach((name, feature) => {
@@ -49,20 +49,20 @@ function showRow(row) {
       element("tr", {},
         element("th", { scope: "row" }, name),
         element("td", { class: "number" }, Number.isNaN(entry) ? "missing" : readable(entry)),
-        element("td", { class: "number quiet" }, readable(center))));
+        element("td", { class: "number muted" }, readable(center))));
   });
   const head = element("thead", {},
     element("tr", {},
       element("th", { scope: "col" }, "feature"),
-      element("th", { scope: "col", class: "number" }, "entry"),
+      element("th", { scope: "col", class: "number" }, "value"),
       element("th", { scope: "col", class: "number" }, "centre")));
-  const parts = [element("h3", {}, found.rows.names[row]), element("p", {}, standingOf(row)), element("table", {}, head, body)];
-  if (found.rows.hidden) parts.push(element("p", { class: "quiet" }, `and ${found.rows.hidden} features less telling`));
+  const parts = [element("h3", {}, found.rows.names[row]), element("p", {}, membershipOf(row)), element("table", {}, head, body)];
+  if (found.rows.hidden) parts.push(element("p", { class: "muted" }, `and ${found.rows.hidden} more features that separate the clusters less`));
   document.getElementById("row").replaceChildren(...parts);
   markRow(row);
 }
 
-/** The row of that name; else a choice of those whose names hold it. */
+/** Show the row with this name, or a list of the rows whose names contain it. */
 function findRow(name) {
   const wanted = name.trim().toLowerCase();
   const names = found.rows.names;
@@ -78,7 +78,7 @@ function findRow(name) {
     button.addEventListener("click", () => showRow(row));
     list.append(element("li", {}, button));
   }
-  const words = near.length ? "No row has that name; these come near:" : "No row has that name.";
+  const words = near.length ? "No row has this name; these names contain it:" : "No row has this name.";
   document.getElementById("row").replaceChildren(element("p", {}, words), list);
 }
 

@@ -1,6 +1,6 @@
-"""Points interpolated column by column: under one covariance each column of a table is its own problem, solved exactly.
+"""Interpolation column by column: under one covariance each column of a table is a separate problem, solved exactly.
 
-A column is as large a problem as the number of points that have it, and leaving one entry out has a closed form.
+The size of a column's problem is the number of points that have it, and leave-one-out errors have a closed form.
 """
 
 from __future__ import annotations
@@ -26,23 +26,23 @@ from fusewise.mri.tensors import (
     zeros,
 )
 
-#: How much larger than its smallest system a group's largest may be, and how many floats its systems may hold:
-#: on a CPU, where filling up costs time, and on a GPU, where each group does.
+#: Largest ratio of the sizes of the systems of a group, and of the number of floats in them: on a CPU, where padding
+#: costs time, and on a GPU, where each group does.
 CPU_SPREAD, TORCH_SPREAD = 1.06, 1.25
 CPU_ENTRIES, TORCH_ENTRIES = 2**21, 2**25
 
 
 @dataclass(frozen=True, eq=False)
 class Group:
-    """Columns that about as many points have.
+    """Columns with a similar number of entries.
 
     Attributes
     ----------
-    span : where the entries of these columns stand among all (see ``Columns``).
-    rows : columns x most points, the points that have each; filled up with point 0.
-    seen : likewise, False where filled up.
-    kinds : columns, which covariance each has, if there are several.
-    complete : whether all points have these columns, which then are of one kind and share one system.
+    span : position of the entries of these columns in the vector of all (see ``Columns``).
+    rows : columns x most points, the points that have each column; padded with point 0.
+    seen : the same shape, False for padding.
+    kinds : columns, the number of each one's covariance, if there are several.
+    complete : whether all points have these columns, which then have the same covariance and share one system.
     """
 
     span: slice
@@ -54,18 +54,18 @@ class Group:
 
 @dataclass(frozen=True, eq=False)
 class Columns:
-    """The entries seen of an N x P table, column by column, those of about as many entries side by side.
+    """The observed entries of an N x P table by column, grouped by similar numbers of entries.
 
-    Entries are kept as one vector, group after group, each columns x most points, zero where filled up: what is done
-    in every column becomes a product of many small matrices, and no more numbers are touched than were seen.
+    Entries are stored as one vector, group after group, each columns x most points, padded with zeros: operations on
+    all columns become batched products of small matrices, and only observed entries are processed.
 
     Attributes
     ----------
     shape : (N, P).
-    groups : of columns; those of which nothing was seen are in none.
-    places : of each entry, in the N x P table: rising, since that is the longer one.
-    slots : of each entry, in the vector.
-    size : of the vector.
+    groups : groups of columns; columns without entries are in none.
+    places : position of each entry in the N x P table, in increasing order.
+    slots : position of each entry in the vector.
+    size : length of the vector.
     """
 
     shape: tuple[int, int]
@@ -76,18 +76,18 @@ class Columns:
 
     @classmethod
     def of(cls, mask: npt.NDArray[np.bool_], like: Array, kinds: npt.NDArray[np.int_] | None = None) -> Columns:
-        """Of a mask on the host, to be used where `like` lies; `kinds`: the number of each column's covariance."""
+        """Build from a mask on the host, for the device of `like`; `kinds`: the number of each column's covariance."""
         points, count = mask.shape
         kinds = np.zeros(count, dtype=int) if kinds is None else kinds
         places = np.flatnonzero(mask)
         per_point = np.searchsorted(places, count * np.arange(points + 1))
         numbers = np.arange(len(places))
-        # From point by point to column by column, in time proportional to the entries.
+        # From row order to column order, in time proportional to the entries.
         seen = sparse.csr_array((numbers, places % count, per_point), shape=mask.shape).tocsc()
         counts = np.diff(seen.indptr)
         order = np.lexsort((kinds, counts))
         order = order[counts[order] > 0]
-        bases = np.zeros(count, dtype=np.int64)  # where the entries of each column begin
+        bases = np.zeros(count, dtype=np.int64)  # position of the first entry of each column
         cuts, size, start = [], 0, 0
         while start < len(order):
             members = order[start : start + _group_size(counts[order[start:]], kinds[order[start:]], points, like)]
@@ -111,13 +111,13 @@ class Columns:
         return cls((points, count), groups, places, slots, size)
 
     def pack(self, table: Array) -> Array:
-        """The entries of a table of N x P numbers, of any shape."""
+        """The vector of entries of a table of N x P numbers, of any shape."""
         entries = zeros(self.size, table)
         entries[self.slots] = table.reshape(-1)[self.places]
         return entries
 
     def unpack(self, entries: Array, out: Array | None = None) -> Array:
-        """The table, N x P or of the shape of `out`, which it may be written into; zero where nothing was seen."""
+        """The table of a vector, N x P or written into `out`, of any shape; zero where missing."""
         table = zeros(self.shape, entries) if out is None else out
         if out is not None:
             table[...] = 0
@@ -126,7 +126,7 @@ class Columns:
 
 
 def _group_size(counts: npt.NDArray[np.int_], kinds: npt.NDArray[np.int_], points: int, like: Array) -> int:
-    """How many of the columns, in the order of their counts and kinds, make the next group."""
+    """Number of columns, in the order of their counts and kinds, in the next group."""
     few = int(counts[0])
     if few == points:
         return int(np.searchsorted(kinds, kinds[0], side="right"))
@@ -137,10 +137,10 @@ def _group_size(counts: npt.NDArray[np.int_], kinds: npt.NDArray[np.int_], point
 
 @dataclass(frozen=True, eq=False)
 class ColumnInverse:
-    """(S_p K S_p' + lam I)^-1 of every column p, S_p the points that have p; exact, by small dense systems.
+    """(S_p K S_p' + lam I)^-1 of every column p, where S_p selects the points that have p; exact, by small systems.
 
-    The points that minimise sum_i ||u_i - x_i||² + lam <u, K^-1 u>, the first sum over entries seen, are K S' a, a
-    this inverse times the entries.
+    The points that minimise sum_i ||u_i - x_i||² + lam <u, K^-1 u>, with the first sum over observed entries, are
+    K S' a, where a is this inverse times the entries.
     """
 
     groups: list[Group]
@@ -148,10 +148,10 @@ class ColumnInverse:
 
     @classmethod
     def under(cls, kernels: Array, columns: Columns, lam: float) -> ColumnInverse:
-        """Under covariances (kinds x N x N); computed in their precision, kept in single."""
+        """Compute under covariances (kinds x N x N), in their precision; stored in single precision."""
         groups = columns.groups
         kept: list[Array] = [kernels] * len(groups)
-        # Columns that all points have differ by their covariance alone.
+        # Columns that all points have differ only in their covariance.
         shared = cache(lambda kind: single(_inverses(kernels[kind : kind + 1], [lam])[0]))
 
         def invert(number: int) -> None:
@@ -165,7 +165,7 @@ class ColumnInverse:
         return cls(groups, kept)
 
     def __call__(self, entries: Array) -> Array:
-        """(S K S' + lam I)^-1 x for entries as ``Columns`` keeps them."""
+        """(S K S' + lam I)^-1 x for entries in the order of ``Columns``."""
         out: Array = library(entries).empty_like(entries)
         for group, matrices in zip(self.groups, self.inverses, strict=True):
             values = entries[group.span].reshape(group.rows.shape)
@@ -177,10 +177,10 @@ class ColumnInverse:
 
 
 def left_out(kernels: Array, columns: Columns, lams: Sequence[float], entries: Array) -> list[float]:
-    """Energy, for each lam, of x_ip less its estimate from the other entries of column p: a_ip / [inverse]_ii.
+    """Energy, for each lam, of the leave-one-out errors a_ip / [inverse]_ii: x_ip less its estimate from the others.
 
-    Here a is the solution (S K S' + lam I)^-1 x. Columns that every point has are not counted: it is by them, as a
-    rule, that the points were compared.
+    Here a is the solution (S K S' + lam I)^-1 x. Columns that every point has are not counted, as the points were
+    usually compared by them.
     """
     xp = library(kernels)
     judged = [group for group in columns.groups if not group.complete]
@@ -215,7 +215,7 @@ def solve_columns(kernels: Array, columns: Columns, lam: float, entries: Array) 
 
 
 def _systems(kernels: Array, group: Group) -> Array:
-    """S K S' of each column, zero where filled up."""
+    """S K S' of each column, zero for padding."""
     points, rows = kernels.shape[-1], group.rows
     first = rows if len(kernels) == 1 else rows + group.kinds[:, None] * points
     system: Array = library(kernels).take(kernels, first[:, :, None] * points + rows[:, None, :])

@@ -1,4 +1,4 @@
-"""Results to files: all of them or none, and nothing overwritten unless told to."""
+"""Write results to files: all of them or none, and without overwriting files unless asked to."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from fusewise.tables.text import Dialect
 
 @contextmanager
 def staged(targets: Sequence[Path], *, force: bool, sources: Sequence[Path] = ()) -> Iterator[dict[Path, Path]]:
-    """Where to write each target for now; all of them move to their places together when the block ends well.
+    """Yield a temporary path for each target; all files move to their targets when the block ends without an error.
 
-    Whether they can be written at all is found out at the start, before any long computation.
+    Conflicts are detected at the start, before any long computation.
 
     Parameters
     ----------
     targets : files that will be written.
-    force : replace those that are there.
-    sources : what the results are made from: a table, a model; never replaced.
+    force : overwrite existing files.
+    sources : input files (a table, a model), which are never overwritten.
     """
     _refuse_conflicts(targets, force, sources)
     folders = dict.fromkeys(target.parent for target in targets)
@@ -40,7 +40,7 @@ def staged(targets: Sequence[Path], *, force: bool, sources: Sequence[Path] = ()
         made = []
     except OSError as error:
         where = ", ".join(repr(str(folder)) for folder in folders)
-        # The kernel's words alone: a library's would name the temporary file.
+        # The system's message only: a library's message would name the temporary file.
         why = os.strerror(error.errno) if error.errno else error
         raise InputError(f"cannot write to {where}: {why}") from error
     finally:
@@ -52,7 +52,7 @@ def staged(targets: Sequence[Path], *, force: bool, sources: Sequence[Path] = ()
 
 
 def _move(places: dict[Path, Path]) -> None:
-    """Move every file to its target; should one fail, put everything back as it was."""
+    """Move every file to its target; if one move fails, restore the previous state."""
     moved: list[Path] = []
     before: dict[Path, Path] = {}
     try:
@@ -73,7 +73,7 @@ def _move(places: dict[Path, Path]) -> None:
 
 def _refuse_conflicts(targets: Sequence[Path], force: bool, sources: Sequence[Path]) -> None:
     if len({target.resolve() for target in targets}) < len(targets):
-        raise InputError(f"two results would have the same name: {', '.join(repr(str(t)) for t in targets)}")
+        raise InputError(f"two results would be written to the same file: {', '.join(repr(str(t)) for t in targets)}")
     for target in targets:
         blocked = next((folder for folder in target.parents if folder.exists() and not folder.is_dir()), None)
         if blocked is not None:
@@ -82,17 +82,17 @@ def _refuse_conflicts(targets: Sequence[Path], force: bool, sources: Sequence[Pa
     for target in there:
         replaced = next((source for source in sources if target.samefile(source)), None)
         if replaced is not None:
-            raise InputError(f"the results would replace what they are made from ({str(replaced)!r}): write elsewhere")
+            raise InputError(f"the results would overwrite the input file {str(replaced)!r}: choose another output")
         if not target.is_file():
-            raise InputError(f"cannot write {str(target)!r}: it is {'a folder' if target.is_dir() else 'no file'}")
+            raise InputError(f"cannot write {str(target)!r}: it is a {'folder' if target.is_dir() else 'special file'}")
     if there and not force:
-        names = ", ".join(str(target) for target in there)
-        raise InputError(f"{names}: there already; write elsewhere, or add --force to replace")
+        names, exist = ", ".join(map(str, there)), "exists" if len(there) == 1 else "exist"
+        raise InputError(f"{names} already {exist}: choose another output, or add --force to overwrite")
 
 
 def write_csv(path: Path, columns: dict[str, Cells], dialect: Dialect) -> None:
-    """Columns side by side; a missing cell is empty."""
-    # A tab in a .csv would surprise every reader; a semicolon is what decimal commas need.
+    """Write columns to a CSV file; missing cells are left empty."""
+    # A .csv file should not be tab-separated; decimal commas need semicolons.
     separator = ";" if ";" in dialect.separator or "," in dialect.decimal else ","
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, delimiter=separator, lineterminator="\n")

@@ -1,4 +1,4 @@
-"""What ``fit``, ``impute`` and ``path`` have in common: a table read, understood, clustered and filled."""
+"""Steps shared by ``fit``, ``impute`` and ``path``: read a table, encode its columns, cluster and fill it."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 
 from fusewise import DataWarning, FusionClustering, FusionImputer
-from fusewise.cli.errors import blaming_input, stopping_at_once
+from fusewise.cli.exits import reporting_input_errors, stopping_at_once
 from fusewise.kernels.compiling import Stopwatch, announcing
-from fusewise.kernels.words import counted
+from fusewise.kernels.types import Floats
+from fusewise.kernels.words import counted, some_of
 from fusewise.progress import Progress, listening
 from fusewise.tables.columns import Roles, sort_columns
-from fusewise.tables.encoding import Encoding, Floats, encode
+from fusewise.tables.encoding import Encoding, encode
 from fusewise.tables.errors import InputError
 from fusewise.tables.files import Cells, Table, read_table
 from fusewise.views.findings import Findings, read_findings
@@ -25,7 +26,7 @@ from fusewise.views.findings import Findings, read_findings
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """A table as numbers with holes, and what its columns became."""
+    """A table, the roles of its columns, and its encoding as numbers."""
 
     table: Table
     roles: Roles
@@ -34,16 +35,16 @@ class Prepared:
 
 @dataclass(frozen=True, eq=False)
 class Clustered(Prepared):
-    """A table clustered and filled.
+    """A table with its clusters and its missing values filled in.
 
     Attributes
     ----------
     model : the fitted estimator.
-    findings : its result as the views read it, every row with an observed entry drawn.
-    imputer : what filled the holes, where more than the clusters was asked for.
-    completed : the encoded table without holes.
-    seconds, compiling : it took to fit, and to compile loops before that (on the first run only).
-    notes : what the user should know.
+    findings : the result as read by the views, with every row that has an observed entry drawn.
+    imputer : the fitted imputer, for ``impute``; otherwise None.
+    completed : the encoded table with its missing entries filled in.
+    seconds, compiling : time the fit took, and time spent compiling before that (on the first run only).
+    notes : remarks to show to the user.
     """
 
     model: FusionClustering
@@ -56,13 +57,13 @@ class Clustered(Prepared):
 
     @property
     def sizes(self) -> list[int]:
-        """Rows in each cluster."""
+        """Number of rows in each cluster."""
         labels = self.model.labels_
         return [int(n) for n in np.bincount(labels[labels >= 0], minlength=self.model.n_clusters_)]
 
     @property
     def outliers(self) -> int:
-        """Rows in none."""
+        """Number of rows in no cluster."""
         return int(np.count_nonzero(self.model.labels_ < 0))
 
 
@@ -78,7 +79,7 @@ def prepare(
     tell(f"reading {path.name}")
     table = read_table(path)
     if table.n_rows < 2:
-        raise InputError(f"{str(path)!r} has one row: clustering needs at least two")
+        raise InputError(f"{str(path)!r} has only one row: clustering needs at least two")
     if estimator.n_clusters is not None and estimator.n_clusters > table.n_rows:
         raise InputError(f"--n-clusters {estimator.n_clusters} is more than the {table.n_rows} rows of {str(path)!r}")
     roles = sort_columns(table, **columns)
@@ -86,13 +87,18 @@ def prepare(
 
 
 def cluster(prepared: Prepared, estimator: FusionClustering, *, impute: bool = False, tell: Progress) -> Clustered:
-    """Cluster a table and fill its holes, from the clusters or as an imputer finds best; Ctrl-C ends it at once."""
+    """Cluster a table and fill in its missing values, from the clusters or with an imputer; Ctrl-C stops at once."""
     table, roles, encoding = prepared.table, prepared.roles, prepared.encoding
     matrix = encoding.matrix
     tell(f"{'filling' if impute else 'clustering'} {matrix.shape[0]:,} rows × {matrix.shape[1]:,} features")
     watch = Stopwatch()
-    heard = listening(tell), announcing(tell)
-    with warnings.catch_warnings(record=True) as caught, blaming_input(), stopping_at_once(), heard[0], heard[1]:
+    with (
+        warnings.catch_warnings(record=True) as caught,
+        reporting_input_errors(),
+        stopping_at_once(),
+        listening(tell),
+        announcing(tell),
+    ):
         warnings.simplefilter("always")
         imputer = FusionImputer(**estimator.get_params(deep=False)).fit(matrix) if impute else None
         found = estimator.fit(matrix) if imputer is None else imputer.clustering_
@@ -106,16 +112,16 @@ def cluster(prepared: Prepared, estimator: FusionClustering, *, impute: bool = F
         )
         completed = _by_clusters(findings) if imputer is None else imputer.transform(matrix)
     seconds, compiling = watch.working, watch.compiling
-    # Blank rows are reported with their names, convergence by its outcome; features here are not the user's columns.
+    # Empty rows are reported by name and convergence by its outcome, as warnings refer to encoded features.
     ours = (ConvergenceWarning, DataWarning)
     notes = table.notes + _blank_notes(encoding, roles)
-    notes += [] if found.converged_ else ["not converged: take the result with care, or raise --max-iter"]
+    notes += [] if found.converged_ else ["not converged: increase --max-iter, or treat the result with caution"]
     notes += sorted({str(w.message) for w in caught if not issubclass(w.category, ours)}) + _unmet(estimator, found)
     return Clustered(table, roles, encoding, found, findings, imputer, completed, seconds, compiling, notes)
 
 
 def _by_clusters(found: Findings) -> Floats:
-    """Rows filled by what their clusters expect; a row with nothing observed is its fused centre."""
+    """Rows filled with the values expected from their clusters; a row with nothing observed gets its fused centre."""
     completed = np.array(found.model.fused_, dtype=float)
     completed[found.drawn] = found.completed
     return completed
@@ -125,26 +131,24 @@ def _blank_notes(encoding: Encoding, roles: Roles) -> list[str]:
     blank = encoding.blank_rows
     if not len(blank):
         return []
-    shown = ", ".join(str(name) for name in roles.names[blank[:5]]) + (", ..." if len(blank) > 5 else "")
-    rows = "1 row has" if len(blank) == 1 else f"{len(blank)} rows have"
-    return [f"{rows} no observed entry ({shown}): labelled -1, as they could belong anywhere"]
+    rows = counted(len(blank), "row has", "rows have")
+    return [f"{rows} no observed value: assigned to no cluster, label -1 ({some_of(list(roles.names[blank]), 5)})"]
 
 
 def _unmet(asked: FusionClustering, found: FusionClustering) -> list[str]:
-    """What was asked for and did not come about."""
+    """Notes on requested settings that could not be met."""
     notes = []
     if asked.n_clusters not in (None, found.n_clusters_):
-        why = "" if isinstance(asked.lam, str) else ": with --lam given, lam decides how many there are"
-        notes.append(
-            f"{counted(asked.n_clusters, 'cluster was', 'clusters were')} asked for, {found.n_clusters_} found{why}"
-        )
+        why = "" if isinstance(asked.lam, str) else "; with --lam, the number of clusters depends on lam"
+        requested = counted(asked.n_clusters, "cluster was", "clusters were")
+        notes.append(f"{requested} requested, but {found.n_clusters_} found{why}")
     if isinstance(asked.rank, int) and found.rank_ != asked.rank:
-        notes.append(f"--rank {asked.rank} was not possible for this table: rank {found.rank_} was used")
+        notes.append(f"--rank {asked.rank} is not possible for this table: rank {found.rank_} was used")
     return notes
 
 
 def agreement(cells: Cells, labels: Any) -> float | None:
-    """Adjusted Rand index on the rows whose class is known; outliers count as one group."""
+    """Adjusted Rand index over the rows whose class is known; outliers count as one group."""
     known = np.array([cell is not None for cell in cells])
     if not known.any():
         return None

@@ -1,4 +1,4 @@
-"""``fusewise guarantee``: with so much missing, were these clusters certain to be found?"""
+"""``fusewise guarantee``: the geometry of given clusters, on which the recovery guarantee rests."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from fusewise.cli.errors import blaming_input
+from fusewise.cli.exits import reporting_input_errors
+from fusewise.kernels.words import counted
 from fusewise.tables.columns import LABELS, find_column, sort_columns
 from fusewise.tables.encoding import encode
 from fusewise.tables.errors import InputError
@@ -18,20 +19,20 @@ from fusewise.theory import ClusterGeometry
 def measure_geometry(
     path: Path, labels: str, *, drop: list[str], names: str | None, standardize: bool
 ) -> ClusterGeometry:
-    """The geometry of the clusters that `labels` (a column, or a file) makes of a table."""
+    """Measure the geometry of the clusters given by `labels` (a column of the table, or a file)."""
     table = read_table(path)
     inside = labels in table.columns
     if not inside and not Path(labels).exists():
         find_column(table, labels, "--labels (neither a file nor a column)")
-    # With labels from a file, a column of known classes is still no feature: fit does not use it either.
+    # With labels from a file, a column of known classes is not used as a feature either, as in fit.
     roles = sort_columns(table, drop=drop, names=names, labels=labels if inside else None)
     cells = table.columns[labels] if inside else _from_file(Path(labels), roles.names, table)
-    with blaming_input():
+    with reporting_input_errors():
         return ClusterGeometry.from_data(encode(roles.used, standardize=standardize).matrix, _codes(cells))
 
 
 def _from_file(path: Path, names: Cells, table: Table) -> Cells:
-    """Labels of the table's rows, matched by name where the file has the names, and by order otherwise."""
+    """Read the labels of the rows, matched by name if the file has the names, and by order otherwise."""
     file = read_table(path)
     candidates = [name for name in file.columns if LABELS.fullmatch(name.lower())] or list(file.columns)[-1:]
     cells = file.columns[candidates[0]]
@@ -42,14 +43,15 @@ def _from_file(path: Path, names: Cells, table: Table) -> Cells:
             where = {row: k for k, row in enumerate(given)}
             return cells[[where[row] for row in wanted]]
     if len(cells) != table.n_rows:
-        raise InputError(f"{str(path)!r} labels {len(cells)} rows, and {str(table.path)!r} has {table.n_rows}")
+        has = f"{str(path)!r} has {counted(len(cells), 'label')}"
+        raise InputError(f"{has}, but {str(table.path)!r} has {counted(table.n_rows, 'row')}")
     return cells
 
 
 def _codes(cells: Cells) -> npt.NDArray[np.intp]:
-    """Clusters numbered from 0; -1 for outliers and for rows without a label."""
+    """Number the clusters from 0; -1 for outliers and for rows without a label."""
     known = sorted({str(cell) for cell in cells if cell is not None} - {"-1", "-1.0"})
     if not known:
-        raise InputError("--labels: no row has a label (-1 and empty ones are outliers)")
+        raise InputError("--labels: no row has a label (-1 and empty labels mean outliers)")
     order = {word: code for code, word in enumerate(known)}
     return np.array([order.get(str(cell), -1) for cell in cells], dtype=np.intp)

@@ -1,4 +1,4 @@
-"""``write_report``: from a fitted model to a page."""
+"""Writing the report of a fitted model."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ def write_report(
     command: str | None = None,
     force: bool = False,
 ) -> Path:
-    """Write what a fitted model found to one self-contained HTML file.
+    """Write the result of a fitted model to a self-contained HTML file.
 
     Parameters
     ----------
     model : a fitted ``FusionClustering``.
     path : the file to write. Its folder must exist; the file must not, unless `force`.
-    names : of the rows; by default their numbers, from 0.
-    feature_names : of the columns; by default those of the table, or x0, x1, ...
+    names : names of the rows; by default their numbers, from 0.
+    feature_names : names of the columns; by default those of the table, or x0, x1, ...
     title : heading of the page.
-    units : (shift, scale), numbers or one per column, where the table was standardised before the fit: what is shown
-        is value * scale + shift.
-    command : the line that makes the result again; by default it is written in Python.
-    force : replace a file that is there.
+    units : (shift, scale), numbers or one per column, if the table was standardised before the fit: values are shown
+        as value * scale + shift.
+    command : command that reproduces the report; by default Python code is shown.
+    force : overwrite an existing file.
 
     Returns
     -------
@@ -47,7 +47,7 @@ def write_report(
     Raises
     ------
     OSError
-        If the file cannot be written, or is there already; nothing is left half-written.
+        If the file cannot be written or already exists; no partial file is left behind.
     ImportError
         If Plotly or Jinja2 is missing: ``pip install "fusewise[report]"``.
     """
@@ -60,5 +60,5 @@ def write_report(
 
 def write_page(found: Findings, path: Path, *, title: str | None = None, command: str | None = None) -> None:
     """Write findings to a page; see ``write_report``."""
-    page = render(found, title=title or "What was found", file=path.name, command=command)
-    write_whole(path, page.encode(errors="replace"))  # names of files need not be proper Unicode
+    page = render(found, title=title or "Clustering report", file=path.name, command=command)
+    write_whole(path, page.encode(errors="replace"))  # file names need not be valid Unicode

@@ -1,4 +1,4 @@
-"""The subspace, and what a row with holes says of its coordinates in it."""
+"""The subspace model, and the posterior of the coordinates of rows with missing values."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ import numpy as np
 
 from fusewise.kernels import small_matrices
 from fusewise.kernels.threads import in_threads
+from fusewise.kernels.types import Values
 from fusewise.observations import InMemory
-from fusewise.observations.entries import Values, wide
+from fusewise.observations.entries import wide
 from fusewise.subspace.rows import block, centered, row_slices
 
 
 @dataclass(frozen=True)
 class Subspace:
-    """``x = mean + basis @ v + noise``, the coordinates ``v`` in the units of the data.
+    """``x = mean + basis @ v + noise``, with coordinates ``v`` in the units of the data.
 
     ``basis`` has orthonormal columns: distances between coordinates are distances in the ambient space.
 
@@ -24,11 +25,11 @@ class Subspace:
     ----------
     mean : (P,) array
     basis : (P, rank) array
-        Orthonormal columns, by falling variance.
+        Orthonormal columns, by decreasing variance.
     variances : (rank,) array
         Prior variance of each coordinate.
     noise : float
-        Variance of an entry about the subspace.
+        Variance of an entry around the subspace.
     history : tuple of float
         Log-likelihood of the observed entries at each EM iteration (one value for the closed form).
     blur : (P,) array, optional
@@ -49,7 +50,7 @@ class Subspace:
 
     @property
     def noises(self) -> Values:
-        """Variance of an entry of each column about the subspace, (P,)."""
+        """Variance of an entry of each column around the subspace, (P,)."""
         return np.full(len(self.mean), self.noise) + (0 if self.blur is None else self.blur)
 
     @property
@@ -69,22 +70,22 @@ def posterior(y: Any, pattern: Any, loadings: Values, noise: float) -> tuple[Val
 
 
 def precisions(subspace: Subspace, seen: Any) -> Values:
-    """``Q_I^H Q_I / noise`` for each row of a pattern (1 where seen, 0 where not), the noise being each column's."""
+    """``Q_I^H Q_I / noise`` for each row of a pattern (1 where observed, 0 where missing), with each column's noise."""
     r, basis = subspace.rank, subspace.basis
     weighed = basis.conj() / subspace.noises[:, None]
     return np.asarray(seen @ (weighed[:, :, None] * basis[:, None, :]).reshape(-1, r * r)).reshape(-1, r, r)
 
 
 def pulls(subspace: Subspace, deviations: Any) -> Values:
-    """``Q_I^H (x_i - mean)_I / noise`` of deviations ``x_i - mean``, zero where hidden."""
+    """``Q_I^H (x_i - mean)_I / noise`` of deviations ``x_i - mean``, zero where missing."""
     return np.asarray(deviations @ (subspace.basis.conj() / subspace.noises[:, None]))
 
 
 def information(subspace: Subspace, table: InMemory) -> tuple[Values, Values]:
     """``precision_i = Q_I^H Q_I / noise`` and ``vector_i = Q_I^H (x_i - mean)_I / noise``, without the prior.
 
-    What the entries of a row say of its coordinates: ``|S_i(Q u + mean - x_i)|^2 / noise``, the noise being that of
-    each column, is ``u^H precision u - 2 Re(vector^H u)`` up to a constant. Shapes (N, r, r) and (N, r).
+    The misfit ``|S_i(Q u + mean - x_i)|^2 / noise`` of a row's entries, with the noise of each column, is
+    ``u^H precision u - 2 Re(vector^H u)`` up to a constant. Shapes (N, r, r) and (N, r).
     """
     n, r = table.shape[0], subspace.rank
     precision = np.empty((n, r, r), subspace.basis.dtype)
@@ -103,16 +104,16 @@ def information(subspace: Subspace, table: InMemory) -> tuple[Values, Values]:
 def coordinates(subspace: Subspace, table: InMemory) -> tuple[Values, Values]:
     """``S_i = (Q_I^H Q_I / noise + diag(1/variances))^-1`` and ``v_i = S_i Q_I^H (x_i - mean)_I / noise``.
 
-    Posterior mean (N, r) and covariance (N, r, r) of every row's coordinates; a row with nothing observed has the
-    prior's.
+    Posterior mean (N, r) and covariance (N, r, r) of every row's coordinates; those of the prior for a row
+    without observed entries.
     """
     precision, vector = information(subspace, table)
-    scales = np.sqrt(subspace.variances)  # kept on both sides: a variance of zero is a coordinate of zero
+    scales = np.sqrt(subspace.variances)  # on both sides: a variance of zero gives a coordinate of zero
     inverse, _ = small_matrices.inverses(scales[:, None] * precision * scales, np.ones(len(vector)))
     covariance = scales[:, None] * inverse * scales
     return small_matrices.products(covariance, vector), covariance
 
 
 def reconstruct(subspace: Subspace, v: Values) -> Values:
-    """``mean + Q v``: rows of coordinates, in the ambient space."""
+    """``mean + Q v``: coordinates as rows in the ambient space."""
     return np.asarray(subspace.mean + v @ subspace.basis.T)

@@ -11,15 +11,18 @@ from scipy import linalg
 from scipy.special import gammaln
 
 from fusewise.kernels.threads import in_threads
+from fusewise.kernels.types import Values
+from fusewise.kernels.words import counted
 from fusewise.observations import Entries, InMemory, StreamedEntries, Table
-from fusewise.observations.entries import Values, wide
+from fusewise.observations.entries import wide
 from fusewise.progress import Progress, silent
-from fusewise.subspace.model import Subspace, posterior
+from fusewise.subspace.projection import Subspace, posterior
 from fusewise.subspace.rows import block, centered, row_slices, row_squares
 from fusewise.subspace.start import FLOOR, closed_form, grown
 
-#: Where a table has more than twice so many rows, EM first settles on so many of them: on more, if need be, to have
-#: this many entries of a column for every number that is fitted to it. Passes over all rows then end so much sooner.
+#: If a table has more than twice this many rows, EM is first run on a sample of this size: on a larger one if needed,
+#: to have this many entries of a column for every parameter fitted to it. The tolerance for all rows is then larger by
+#: this factor.
 SAMPLE, ENTRIES_PER_PARAMETER, SOONER = 20_000, 10, 10.0
 
 
@@ -36,23 +39,23 @@ def fit_subspace(
     """Maximise ``sum_i log N(x_i; mean, Q diag(variances) Q^H + noise I)`` over the observed entries.
 
     Complete tables have a closed form; others are fitted by parameter-expanded EM, one pass over blocks of rows per
-    iteration, and the likelihood never falls. Of a long table a sample of rows is fitted first, so that few passes
-    over all are left to do.
+    iteration, and the likelihood never decreases. For a long table a sample of rows is fitted first, so that few passes
+    over all rows are needed.
 
     Parameters
     ----------
     table : Table
-        Real or complex; of ``StreamedEntries`` one block at a time is in memory.
+        Real or complex; ``StreamedEntries`` are read one block at a time.
     rank : int
         Dimension of the subspace, capped at ``min(N, P)``.
     dof : float, optional
-        Degrees of freedom of a Student law for the rows, which bounds the pull of outlying ones. The default is
-        Gaussian: a small cluster far away is signal here, not an outlier to be weighed down.
+        Degrees of freedom of a Student-t distribution of the rows, which limits the influence of outliers. The default
+        is Gaussian: a small distant cluster is signal here, not an outlier to be down-weighted.
     max_iter, tol : int, float
         Stop after `max_iter` iterations, or when an iteration gains less than `tol` per observed entry (ten times
-        that, where a sample was fitted first).
+        that, if a sample was fitted first).
     start : Subspace, optional
-        A fit of the same or a lower rank to begin from.
+        A fit of the same or a lower rank to start from.
     """
     rank = min(rank, *table.shape)
     if isinstance(table, Entries) and table.is_complete and dof is None:
@@ -73,7 +76,7 @@ def fit_subspace(
     for iteration in range(max_iter):
         sums = _pass(table, mean, loadings, noise, dof)
         history.append(sums.log_likelihood)
-        progress(f"subspace of {table.shape[0]} rows", iteration + 1, max_iter, objective=-history[-1])
+        progress(f"subspace of {counted(table.shape[0], 'row')}", iteration + 1, max_iter, objective=-history[-1])
         if len(history) > 1 and history[-1] - history[-2] < tol * entries:
             break
         mean, loadings, noise = _maximization(sums, mean, loadings, counts, floor)
@@ -81,7 +84,7 @@ def fit_subspace(
 
 
 def _sample(table: Table, counts: Values, rank: int) -> InMemory:
-    """Rows enough to fit every column but the rarest; all of them, where that is no great saving."""
+    """Sample enough rows to fit every column but the rarest; return all rows if that would save little."""
     n = table.shape[0]
     typical = max(float(np.median(counts)), 1.0)
     wanted = max(SAMPLE, int(n * ENTRIES_PER_PARAMETER * (rank + 1) / typical))
@@ -93,7 +96,7 @@ def _sample(table: Table, counts: Values, rank: int) -> InMemory:
 
 @dataclass(frozen=True)
 class _Sums:
-    """What the M step needs of the rows, summed over them."""
+    """Sums over the rows that the M step needs."""
 
     cross: Values  # (P, r+1): sum over a column's rows of tau conj(z) y, with z = (v, 1)
     moments: Values  # (P, (r+1)^2): sum of tau E[conj(z) z^T]
@@ -106,7 +109,7 @@ class _Sums:
 
 
 def _log_density(distance: Values, log_det: Values, counts: Values, dof: float | None, is_complex: bool) -> Values:
-    """Log-density of each row from its Mahalanobis distance: Gaussian, or Student with `dof`."""
+    """Log-density of each row from its Mahalanobis distance: Gaussian, or Student-t with `dof`."""
     half = 1.0 if is_complex else 0.5
     constant = np.log(np.pi) if is_complex else np.log(2 * np.pi)
     if dof is None:
@@ -118,7 +121,7 @@ def _log_density(distance: Values, log_det: Values, counts: Values, dof: float |
 
 
 def _pass(table: Table, mean: Values, loadings: Values, noise: float, dof: float | None) -> _Sums:
-    """One pass over the rows, block by block."""
+    """Accumulate the sums in one pass over the rows, block by block."""
     width = 3 * (loadings.shape[1] + 1) ** 2
 
     def sums(part: InMemory) -> _Sums:
@@ -131,7 +134,7 @@ def _pass(table: Table, mean: Values, loadings: Values, noise: float, dof: float
 
 
 def _expectation(values: Any, pattern: Any, mean: Values, loadings: Values, noise: float, dof: float | None) -> _Sums:
-    """Posterior moments of the coordinates of some rows, and their log-likelihood."""
+    """Posterior moments of the coordinates of a block of rows, and its log-likelihood."""
     r = loadings.shape[1]
     is_complex = np.iscomplexobj(loadings)
     y = centered(values, pattern, mean)
@@ -161,10 +164,10 @@ def _expectation(values: Any, pattern: Any, mean: Values, loadings: Values, nois
 def _maximization(
     sums: _Sums, mean: Values, loadings: Values, counts: Values, floor: float
 ) -> tuple[Values, Values, float]:
-    """Regress every column on ``(v, 1)``; then give the latent mean and covariance back to the loadings.
+    """Regress every column on ``(v, 1)``; then absorb the latent mean and covariance into the loadings.
 
-    The second half is parameter-expanded EM (Liu, Rubin and Wu, 1998): the latent law is fitted too, and reduced to
-    N(0, I). The likelihood rises at least as in EM, in far fewer iterations.
+    The second half is parameter-expanded EM (Liu, Rubin and Wu, 1998): the latent distribution is fitted too, and
+    reduced to N(0, I). The likelihood increases as in EM, and converges in far fewer iterations.
     """
     p, r = loadings.shape
     moments = sums.moments.reshape(p, r + 1, r + 1)

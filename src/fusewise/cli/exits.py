@@ -1,4 +1,4 @@
-"""What goes wrong by the user's input or wish, and the exit code of each."""
+"""Errors caused by the user's input or by an interruption, and their exit codes."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from fusewise.tables.errors import InputError
 P = ParamSpec("P")
 R = TypeVar("R")
 
-INPUT_AT_FAULT = 2
+INVALID_INPUT = 2
 INTERRUPTED = 130
 
 
 class Stop(BaseException):
-    """Ctrl-C. Not a KeyboardInterrupt, which the library takes as "give me what you have so far"."""
+    """Ctrl-C in a command. Not a KeyboardInterrupt, on which the library returns the best result so far."""
 
 
 def guarded(command: Callable[P, R]) -> Callable[P, R]:
-    """Turn errors of a command into a message on stderr and an exit code, without a traceback."""
+    """Report the errors of a command as a message on stderr and an exit code, without a traceback."""
 
     @functools.wraps(command)
     def run(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -38,17 +38,17 @@ def guarded(command: Callable[P, R]) -> Callable[P, R]:
             return result
         except InputError as error:
             print(f"fusewise: {error}", file=sys.stderr)
-            raise typer.Exit(INPUT_AT_FAULT) from None
+            raise typer.Exit(INVALID_INPUT) from None
         except BrokenPipeError:
-            raise  # whoever reads has seen enough, as in `fusewise fit t.csv | head`
+            raise  # the reader closed the pipe, as in `fusewise fit t.csv | head`
         except OSError as error:
             print(f"fusewise: {error.strerror or error}", file=sys.stderr)
-            sys.stdout = open(os.devnull, "w")  # noqa: SIM115  (or Python would try, and complain, once more at its exit)
-            raise typer.Exit(INPUT_AT_FAULT) from None
+            sys.stdout = open(os.devnull, "w")  # noqa: SIM115  (else Python would fail again to flush it at exit)
+            raise typer.Exit(INVALID_INPUT) from None
         except MemoryError as error:
-            why = str(error).replace("n_neighbors=", "--neighbors ") or "it takes a larger machine, or a smaller table"
+            why = str(error).replace("n_neighbors=", "--neighbors ") or "use a larger machine or a smaller table"
             print(f"fusewise: not enough memory: {why}", file=sys.stderr)
-            raise typer.Exit(INPUT_AT_FAULT) from None
+            raise typer.Exit(INVALID_INPUT) from None
         except (KeyboardInterrupt, Stop):
             print("fusewise: interrupted; nothing was written", file=sys.stderr)
             raise typer.Exit(INTERRUPTED) from None
@@ -58,7 +58,7 @@ def guarded(command: Callable[P, R]) -> Callable[P, R]:
 
 @contextmanager
 def stopping_at_once() -> Iterator[None]:
-    """Let Ctrl-C end the library's work without a result, as one expects of a command."""
+    """Make Ctrl-C end the computation without a result, as is usual for commands."""
     if threading.current_thread() is not threading.main_thread():  # only the main thread may set handlers
         yield
         return
@@ -74,12 +74,12 @@ def stopping_at_once() -> Iterator[None]:
 
 
 @contextmanager
-def blaming_input(names: dict[str, str] | None = None) -> Iterator[None]:
-    """Report the library's ValueError as the user's to mend.
+def reporting_input_errors(names: dict[str, str] | None = None) -> Iterator[None]:
+    """Report a ValueError of the library as an ``InputError``.
 
     Parameters
     ----------
-    names : the library's name of an argument -> the command line's.
+    names : the library's name of an argument -> the command-line option.
     """
     try:
         yield

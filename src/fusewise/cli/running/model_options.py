@@ -1,4 +1,4 @@
-"""The user's choices for the clustering, from options to an estimator."""
+"""From the model options of the command line to an estimator."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fusewise import FusionClustering
-from fusewise.cli.errors import blaming_input
+from fusewise.cli.exits import reporting_input_errors
 from fusewise.fusion.fidelity import FIDELITIES, Ball, Box, Fidelity, as_fidelity
 from fusewise.fusion.penalties import PENALTIES, Penalty, as_penalty
 from fusewise.tables.errors import InputError
@@ -15,9 +15,9 @@ from fusewise.tables.errors import InputError
 
 @dataclass(frozen=True)
 class Model:
-    """The user's choices for the clustering, as given on the command line.
+    """The model options as given on the command line.
 
-    ``epsilon`` is the width of the box, or the radius of the ball; text stands for what is left to the library.
+    ``epsilon`` is the width of the box or the radius of the ball; "auto" leaves a choice to the library.
     """
 
     n_clusters: int | None = None
@@ -32,7 +32,7 @@ class Model:
     seed: int | None = None
 
     def build(self, verbose: int = 0) -> FusionClustering:
-        """The estimator, every choice checked before any work is done."""
+        """Check all options and build the estimator."""
         if self.n_clusters is not None and self.n_clusters < 1:
             raise InputError(f"--n-clusters must be at least 1, got {self.n_clusters}")
         if self.lam is not None and not 0 <= self.lam < np.inf:
@@ -57,8 +57,8 @@ class Model:
         if self.sigma is None:
             return penalty
         if not hasattr(penalty, "sigma"):
-            raise InputError(f"--sigma: the penalty {self.penalty!r} has no scale")
-        with blaming_input({"sigma": "--sigma"}):
+            raise InputError(f"--sigma cannot be used with --penalty {self.penalty}, which has no scale")
+        with reporting_input_errors({"sigma": "--sigma"}):
             return penalty.replace(sigma=self.sigma)
 
     def _fidelity(self) -> Fidelity:
@@ -73,11 +73,11 @@ class Model:
             return Box(self.epsilon)
         if isinstance(fidelity, Ball):
             return Ball(self.epsilon)
-        raise InputError(f"--epsilon needs --fidelity box or ball; {self.fidelity!r} has no width")
+        raise InputError(f"--epsilon can only be used with --fidelity box or ball, not {self.fidelity!r}")
 
 
 def _count(option: str, value: str) -> int | str | None:
-    """A positive number, "auto", or None for "none"."""
+    """Convert an option to a positive number, "auto", or None for "none"."""
     word = value.lower()
     if word in ("auto", "none"):
         return None if word == "none" else word
