@@ -224,9 +224,12 @@ def _understand(name: str, column: Any, asked: bool | None) -> ColumnCode:
 
 
 def _from_categories(name: str, column: Any, kind: str) -> ColumnCode:
-    """A column that lists its levels; those that do not occur are left out."""
-    known = column.cat.categories.tolist() if hasattr(column, "iloc") else column.cat.get_categories().to_list()
-    ordered = bool(column.cat.ordered) if hasattr(column, "iloc") else kind.startswith("enum")
+    """A column that may list its levels; those that do not occur are left out."""
+    if hasattr(column, "iloc"):
+        known, ordered = column.cat.categories.tolist(), bool(column.cat.ordered)
+    else:  # of polars' two kinds only an Enum lists its levels, in their order
+        ordered = kind.startswith("enum")
+        known = list(column.dtype.categories) if ordered else []
     found = [_plain(cell) for cell in _cells(column) if cell is not None]
     order = {_plain(level): k for k, level in enumerate(known)}
     return ColumnCode(name, "ordered" if ordered else "category", _frequent(found, order), kind)
