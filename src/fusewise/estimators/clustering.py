@@ -154,6 +154,14 @@ class FusionClustering(ShowingMixin, ClusterMixin, ClassNamePrefixFeaturesOutMix
             labels = np.full(table.shape[0], -1, dtype=np.intp)
         return np.where(table.row_counts > 0, labels, -1)
 
+    def predict_proba(self, X: Any) -> Real:
+        """Probability of each cluster for each row of X, N x K; the shares of the clusters if nothing is observed."""
+        check_is_fitted(self)
+        table = self._read(X, None, reset=False)
+        if not isinstance(self.path_, Choice):
+            raise AttributeError("the plain algorithm has no probabilities: use the default, or predict")
+        return np.asarray(self._in_order(self.path_.classify(table))[1])
+
     def transform(self, X: Any) -> npt.NDArray[Any]:
         """Distances of the rows of X to the centres, scaled from the observed entries to all; NaN without any."""
         check_is_fitted(self)
@@ -216,6 +224,7 @@ class FusionClustering(ShowingMixin, ClusterMixin, ClassNamePrefixFeaturesOutMix
         with shown(self.verbose) as progress, announcing(progress):
             self.path_ = choice = choose(
                 table,
+                levels=() if self._encoder is None else self._encoder.levels,
                 n_clusters=self.n_clusters,
                 rank=self._number("rank"),
                 n_neighbors=self._number("n_neighbors"),

@@ -1,1 +1,5 @@
-"""Tables: reading files, detecting the kind of each column, and encoding columns as numbers and back."""
+"""A user's table: files read, columns understood, encoded as numbers, and written back."""
+
+from fusewise.tables.frames import ColumnCode, FrameEncoder
+
+__all__ = ["ColumnCode", "FrameEncoder"]
