@@ -87,7 +87,7 @@ class TestComparisonOfPenalties:
 
         Groups fuse from lam of about (distances within a group, 1.0) / 200, and all is one from about (distances of
         the group means, 2.9) / 600. Between the two the groups are read off before they have quite fused, but by then
-        they have been pulled together to less than 3% of their distance: of no use, since nobody would want its centres.
+        they have been pulled together to less than 3% of their distance: nobody would want such centres.
         """
         X, y, _, means = simulated
         _, true_gap = self.spread_and_gap(means[y], y)

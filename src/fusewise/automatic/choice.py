@@ -288,21 +288,10 @@ def choose(
     mixture, clusters = search.clusters(found)
     compared = found.compared
     return Choice(
-        columns,
-        scale,
-        middle,
-        rows,
-        found.subspace,
-        found.placed.evidence,
-        found.tree,
-        tuple(found.partitions[: len(compared.criteria)]),
-        compared.mixtures,
-        compared.criteria,
-        found.chosen,
-        mixture,
-        clusters,
-        compared.interrupted,
-    )
+        columns, scale, middle, rows, found.subspace, found.placed.evidence, found.tree,
+        tuple(found.partitions[: len(compared.criteria)]), compared.mixtures, compared.criteria, found.chosen,
+        mixture, clusters, compared.interrupted,
+    )  # fmt: skip
 
 
 def _enlarged(found: _Found, search: Callable[[int], _Found], n_columns: int, most: int) -> _Found:
