@@ -209,7 +209,7 @@ class _Search:
         evidence = Evidence.of(subspace, self.sample)
         placed = Rows.of(evidence, prior_variances(subspace, evidence))
         size = f"{counted(len(placed.places), 'row')} in {counted(subspace.rank, 'dimension')}"
-        self.progress(f"merge tree of {size}")
+        self.progress(f"merge tree of {size}", 0)
         tree = grow(placed, self.n_neighbors or NEIGHBORS)
         candidates = partitions(tree, placed.places, self.smallest, self.n_clusters)
         told = self.n_clusters is not None

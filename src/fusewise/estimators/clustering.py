@@ -71,12 +71,16 @@ class FusionClustering(ShowingMixin, ClusterMixin, ClassNamePrefixFeaturesOutMix
     device : "cpu", "cuda" or "auto", the device of the plain algorithm. The default method runs on the CPU.
     random_state : seed for sampling rows of tables with more than 5000 rows; nothing else is random.
     verbose : 1 shows each stage (iteration, objective, time left), 2 also each iteration of a fusion.
+    categorical_features : which columns are categories: "from_dtype" takes strings, categories and booleans of a pandas or
+        polars frame; or a mask, indices or names. A category is described by the probabilities of its levels.
 
     Attributes
     ----------
     labels_ : cluster of each row, largest cluster first; -1 for outliers and for rows with nothing observed.
     n_clusters_ : number of clusters.
     cluster_centers_ : centres of the clusters, K x P.
+    encoder_ : how the columns of a table with categories were encoded, with the names of the features of centres in
+        ``encoder_.features``: a number, or the share of each level of a category. None if there are no categories.
     fused_ : centres u_i of the rows, N x P; each clustered row has the centre of its cluster, and each outlier its
         own. By default it is computed on access.
     probabilities_, confidence_ : N x K, the probability of each cluster for each row, and the largest of them (0 for a
