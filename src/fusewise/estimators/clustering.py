@@ -70,9 +70,9 @@ class FusionClustering(ShowingMixin, ClusterMixin, ClassNamePrefixFeaturesOutMix
         relative gradient.
     device : "cpu", "cuda" or "auto", the device of the plain algorithm. The default method runs on the CPU.
     random_state : seed for sampling rows of tables with more than 5000 rows; nothing else is random.
-    verbose : 1 shows each stage (iteration, objective, time left), 2 also each iteration of a fusion.
-    categorical_features : which columns are categories: "from_dtype" takes strings, categories and booleans of a pandas or
-        polars frame; or a mask, indices or names. A category is described by the probabilities of its levels.
+    verbose : 1 shows each stage (iteration, objective, time left).
+    categorical_features : the columns that are categories: "from_dtype" takes strings, categories and booleans of a
+        pandas or polars frame; or a mask, indices or names. A category has the probabilities of its levels.
 
     Attributes
     ----------
