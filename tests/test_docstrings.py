@@ -3,6 +3,7 @@
 import importlib
 import inspect
 import re
+from enum import Enum
 from functools import cache, cached_property
 from types import FunctionType
 
@@ -36,7 +37,7 @@ def public_names():
         own = [name for name, value in vars(module).items() if getattr(value, "__module__", None) == module.__name__]
         for name in getattr(module, "__all__", own):
             found = getattr(module, name)
-            if name.startswith("_") or not callable(found):
+            if name.startswith("_") or not callable(found) or (inspect.isclass(found) and issubclass(found, Enum)):
                 continue
             yield f"{module.__name__}.{name}"
             members = vars(found).items() if inspect.isclass(found) else ()

@@ -37,8 +37,9 @@ def make_clusters(
 
     Parameters
     ----------
-    n_clusters, n_features : number of clusters K and of features P.
+    n_clusters : number of clusters K.
     size : number of rows in each cluster, M; one number, or one for each cluster.
+    n_features : number of features P.
     noise : standard deviation of the noise if ``distribution="normal"`` (the paper's Dataset-1 has variance 0.1:
         ``noise=0.1**0.5``); the width epsilon of the cube if ``distribution="uniform"``.
     distribution : of the noise, "normal" or "uniform".

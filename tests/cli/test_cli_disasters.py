@@ -150,7 +150,9 @@ def test_a_disk_that_is_really_full(place):
     write(place / "big.csv", "abcd", X.round(3))
     script = """
 import resource, signal
-from fusewise.cli import fit, main, summary
+from fusewise.cli import main
+from fusewise.cli.running import fitting
+from fusewise.cli.showing import summary
 from fusewise import FusionClustering
 FusionClustering(lam=1.0).fit([[0, 1], [1, 0], [5, 6], [6, 5.]])  # what is compiled is kept before
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)

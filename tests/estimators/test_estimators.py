@@ -75,10 +75,10 @@ def test_interrupted_on_the_way_to_more_dimensions(clusters, monkeypatch):
     """What the first search found is the best so far."""
     from fusewise.automatic import choice
 
-    def axes(table, rank, progress):
+    def axes(table, rank, progress, tol):
         if rank > choice.RANK:
             raise KeyboardInterrupt
-        return fit_axes(table, rank, progress)
+        return fit_axes(table, rank, progress, tol=tol)
 
     fit_axes = choice.fit_axes
     monkeypatch.setattr(choice, "fit_axes", axes)

@@ -237,7 +237,7 @@ def test_result_does_not_depend_on_the_order_of_the_rows():
         (([[0.0]], "wide"), TypeError, "epsilon must be a number"),
         (([[0.0, 1.0], [2.0, math.inf]], 1.0), ValueError, "row 1, column 1"),
         (([[0.0, 1.0]], 1.0, [True]), ValueError, r"mask has shape \(1,\), but the table has shape \(1, 2\)"),
-        (([[0.0, 1.0]], 1.0, [[2, 1]]), ValueError, "mask must hold"),
+        (([[0.0, 1.0]], 1.0, [[2, 1]]), ValueError, "mask must contain only"),
         (([["a", "b"]], 1.0), ValueError, "could not convert 'a' to a number, at row 0, column 0"),
         (([[1j]], 1.0), TypeError, "complex"),
         ((np.zeros((0, 3)), 1.0), ValueError, r"0 sample\(s\)"),

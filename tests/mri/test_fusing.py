@@ -15,6 +15,7 @@ from fusewise.mri.solving.column_systems import Columns
 from fusewise.mri.solving.covariances import squared_distances
 from fusewise.mri.solving.fusing import fuse_frames
 from fusewise.mri.tensors import gram
+from fusewise.progress import listening
 
 
 def series(n_frames=14, size=12):
@@ -142,14 +143,14 @@ class TestPublicMethod:
         assert ser(np.broadcast_to(mean, images.shape), images) > 40
 
     def test_interrupted_gives_the_best_so_far(self, scan):
-        def stop(message):
+        def stop(message, *step, **values):
             if message.count("held-out") and len(heard) > 3:
                 raise KeyboardInterrupt
             heard.append(message)
 
         heard = []
-        with pytest.warns(UserWarning, match="interrupted"):
-            found = reconstruct(*scan[1:], method="fusion", random_state=0, verbose=stop)
+        with pytest.warns(UserWarning, match="interrupted"), listening(stop):
+            found = reconstruct(*scan[1:], method="fusion", random_state=0)
         assert np.isfinite(found.images).all()
 
     def test_torch_gives_the_same(self, scan, found):

@@ -175,4 +175,4 @@ def test_the_page_draws_what_was_found():
     assert page.count("<svg") == 2
     assert page.count("<polyline") == 2 + np.count_nonzero(np.diff(found.beat) < -0.5)
     nothing = Rhythms()
-    assert "No rhythm found" in rhythms_on_page(SimpleNamespace(rhythms=nothing, beat=None, breath=None))
+    assert "No periodic motion was found" in rhythms_on_page(SimpleNamespace(rhythms=nothing, beat=None, breath=None))

@@ -7,8 +7,9 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
+from fusewise.automatic.columnwise import Levels
 from fusewise.automatic.evidence import Evidence
-from fusewise.kernels.types import Index, Real
+from fusewise.kernels.types import Index, Real, Values
 from fusewise.observations import InMemory, Table
 from fusewise.observations.resolution import blur
 from fusewise.progress import Progress, silent
@@ -27,6 +28,25 @@ def varying_columns(table: Table) -> tuple[Index, Real]:
     scale = np.ones(len(deviations))
     scale[columns] = deviations[columns]
     return (columns if len(columns) else np.arange(len(deviations))), scale
+
+
+def units(table: Table, levels: Levels) -> tuple[Index, Real, Values, Levels]:
+    """The columns that vary, the scale and the origin of each, and the blocks of levels among the varying columns.
+
+    Numbers have their standard deviation and mean; the levels of a category share one scale, by which the category as
+    a whole has the variance of one number, and are not centred.
+    """
+    columns, scale = varying_columns(table)
+    middle = table.column_means.copy()
+    blocks = []
+    for start, stop in levels:
+        inside = columns[(columns >= start) & (columns < stop)]
+        if len(inside):
+            scale[inside] = np.sqrt(table.column_variances[inside].sum())
+            middle[inside] = 0
+            first = int(np.searchsorted(columns, inside[0]))
+            blocks.append((first, first + len(inside)))
+    return columns, scale, middle, tuple(blocks)
 
 
 def fit_axes(table: InMemory, rank: int, progress: Progress = silent, *, tol: float = 1e-6) -> Subspace:

@@ -9,16 +9,17 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from fusewise.automatic.clusters import SOFT_ROUNDS
-from fusewise.automatic.criterion import criterion
+from fusewise.automatic.columnwise import ColumnMixture, Levels, fit_columns
+from fusewise.automatic.criterion import class_criterion, criterion
 from fusewise.automatic.evidence import Evidence
 from fusewise.automatic.fusion_tree import fusion_tree
 from fusewise.automatic.merge_tree import MergeTree
-from fusewise.automatic.mixture import Mixture, fit_groups, soften
+from fusewise.automatic.mixture import Mixture, enough_gain, fit_groups, soften
 from fusewise.automatic.spreads import TAIL
 from fusewise.kernels.threads import in_threads
 from fusewise.kernels.types import Labels, Real
 from fusewise.kernels.words import counted
-from fusewise.observations import Quadratics
+from fusewise.observations import InMemory, Quadratics
 from fusewise.pairs import nearest_expected
 from fusewise.progress import Progress, silent
 
@@ -29,6 +30,9 @@ PATIENCE = 8
 #: Spread within a cluster assumed while fusing, as a share of the variance along an axis of the subspace.
 WITHIN_SHARE = 0.1
 FAMILIES = ("scale", "full")
+#: For a table with categories EM starts from a partition with this part of each row shared among all groups, and makes
+#: at most so many rounds, until one gains less than ``mixture.enough_gain``.
+DOUBT, CLASS_ROUNDS = 0.1, 100
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,15 +114,16 @@ class Compared:
     interrupted : whether Ctrl-C ended the comparison early.
     """
 
-    mixtures: tuple[Mixture, ...]
+    mixtures: tuple[Mixture | ColumnMixture, ...]
     criteria: tuple[float, ...]
     interrupted: bool
 
 
 def compare(
     rows: Rows,
+    table: InMemory,
     candidates: list[Labels],
-    complete: bool,
+    levels: Levels = (),
     *,
     compare_all: bool,
     until: int | None = None,
@@ -126,15 +131,20 @@ def compare(
 ) -> Compared:
     """Fit a mixture to each partition and evaluate it, until the criterion stops improving.
 
-    With `until`, also stop once a partition with that many groups is the best so far.
+    With `until`, also stop once a partition with that many groups is the best so far. With categories (`levels`, see
+    ``columnwise``) each partition is described by independent columns, and all are compared: that is cheap, and the
+    criterion may rise late.
     """
-    mixtures: list[Mixture] = []
+    mixtures: list[Mixture | ColumnMixture] = []
     criteria: list[float] = []
     interrupted = False
 
-    def judge(labels: Labels) -> tuple[Mixture, float]:
-        mixture = _describe(rows, labels)
-        return mixture, criterion(rows.evidence, mixture, complete=complete)
+    def judge(labels: Labels) -> tuple[Mixture | ColumnMixture, float]:
+        if levels:
+            classes = _as_classes(table, labels, levels, exactly=compare_all)
+            return classes, class_criterion(table, classes)
+        mixture = describe(rows, labels)
+        return mixture, criterion(rows.evidence, mixture, complete=table.is_complete)
 
     try:
         for mixture, judged in in_threads(judge, candidates):
@@ -142,7 +152,8 @@ def compare(
             criteria.append(judged)
             progress("comparing partitions", len(criteria), len(candidates), objective=-criteria[-1])
             best = int(np.argmax(criteria))
-            if not compare_all and (len(criteria) - 1 - best >= PATIENCE or (until and best + 1 >= until)):
+            tired = len(criteria) - 1 - best >= PATIENCE and not levels
+            if not compare_all and (tired or (until and best + 1 >= until)):
                 break
     except KeyboardInterrupt:
         if not criteria or compare_all:
@@ -153,7 +164,17 @@ def compare(
     return Compared(tuple(mixtures), tuple(criteria), interrupted)
 
 
-def _describe(rows: Rows, labels: Labels) -> Mixture:
+def _as_classes(table: InMemory, labels: Labels, levels: Levels, *, exactly: bool) -> ColumnMixture:
+    """A partition as the start of a mixture with independent columns, whose components may empty unless `exactly`."""
+    n_groups = int(labels.max()) + 1
+    start = DOUBT / n_groups + (1 - DOUBT) * np.eye(n_groups)[labels]
+    classes = fit_columns(table, start, CLASS_ROUNDS, levels, enough_gain(len(labels)))
+    if exactly and len(np.unique(classes.log_densities(table)[0].argmax(axis=1))) < n_groups:
+        classes = fit_columns(table, np.eye(n_groups)[labels], 1, levels)
+    return classes
+
+
+def describe(rows: Rows, labels: Labels) -> Mixture:
     """Fit the mixture of a partition, in the family that explains it better.
 
     Each fit begins from one spread for all groups: started from the fit of the previous partition, EM is hardly faster

@@ -12,9 +12,10 @@ import numpy.typing as npt
 from scipy.special import fdtrc
 from sklearn.exceptions import ConvergenceWarning
 
-from fusewise.automatic.axes import fit_axes, prior_variances, varying_columns
-from fusewise.automatic.candidates import Compared, Rows, assign, compare, grow, partitions
+from fusewise.automatic.axes import fit_axes, prior_variances, units
+from fusewise.automatic.candidates import Compared, Rows, assign, compare, describe, grow, partitions
 from fusewise.automatic.clusters import Clusters, ambient, better_explained
+from fusewise.automatic.columnwise import ColumnMixture, Levels
 from fusewise.automatic.evidence import Evidence
 from fusewise.automatic.merge_tree import MergeTree
 from fusewise.automatic.mixture import Mixture, probabilities
@@ -84,7 +85,7 @@ class Choice:
     evidence: Evidence
     tree: MergeTree
     partitions: tuple[Labels, ...]
-    mixtures: tuple[Mixture, ...]
+    mixtures: tuple[Mixture | ColumnMixture, ...]
     criteria: tuple[float, ...]
     chosen: int
     mixture: Mixture
@@ -180,10 +181,67 @@ class _Found(NamedTuple):
         return bool(self.placed.variances.mean() < self.subspace.noises.mean())
 
 
+@dataclass(frozen=True, eq=False)
+class _Search:
+    """What a search for clusters is made in.
+
+    Attributes
+    ----------
+    wide, sample : rows on one scale, to fit columns to and to look for clusters in: the same, or a part of them.
+    levels : the blocks of columns that hold the levels of a category.
+    smallest : rows of the smallest cluster considered.
+    n_clusters, n_neighbors : numbers to use instead of choosing them.
+    progress : told of each step.
+    """
+
+    wide: InMemory
+    sample: InMemory
+    levels: Levels
+    smallest: float
+    n_clusters: int | None
+    n_neighbors: int | None
+    progress: Progress
+
+    def __call__(self, rank: int, until: int | None = None) -> _Found:
+        """Place the rows in a subspace, fuse them, and compare the partitions along the tree."""
+        tol = 1e-6 if self.wide is self.sample else WIDE_TOL
+        subspace = fit_axes(self.wide, rank, self.progress, tol=tol)
+        evidence = Evidence.of(subspace, self.sample)
+        placed = Rows.of(evidence, prior_variances(subspace, evidence))
+        size = f"{counted(len(placed.places), 'row')} in {counted(subspace.rank, 'dimension')}"
+        self.progress(f"merge tree of {size}", 0)
+        tree = grow(placed, self.n_neighbors or NEIGHBORS)
+        candidates = partitions(tree, placed.places, self.smallest, self.n_clusters)
+        told = self.n_clusters is not None
+        compared = compare(
+            placed, self.sample, candidates, self.levels, compare_all=told, until=until, progress=self.progress
+        )
+        chosen = len(compared.criteria) - 1 if told else int(np.argmax(compared.criteria))
+        return _Found(subspace, placed, tree, candidates, compared, chosen)
+
+    def in_all_dimensions(self, rank: int | None) -> _Found:
+        """The search in as many dimensions as asked for; else in as many as the clusters that are found need."""
+        most = min(self.wide.shape[1], self.sample.shape[0] - 1)
+        room = min(max(RANK, (self.n_clusters or 1) - 1), LARGEST_RANK) if rank is None else rank
+        found = self(min(room, most), until=LARGEST_RANK + 1 if rank is None and room < LARGEST_RANK else None)
+        return _enlarged(found, self, self.wide.shape[1], most) if rank is None else found
+
+    def clusters(self, found: _Found) -> tuple[Mixture, Clusters]:
+        """The components that were chosen, along the axes, and the clusters as they are kept."""
+        best = found.compared.mixtures[found.chosen]
+        if isinstance(best, Mixture):
+            mixture = assign(found.placed, best)
+            evidence = found.placed.evidence if self.wide is self.sample else Evidence.of(found.subspace, self.wide)
+            return mixture, better_explained(self.wide, evidence, found.subspace, mixture)
+        labels = np.unique(best.log_densities(self.sample)[0].argmax(axis=1), return_inverse=True)[1]
+        return describe(found.placed, labels), best.occupied(self.sample)
+
+
 @small_products()
 def choose(
     table: Table,
     *,
+    levels: Levels = (),
     n_clusters: int | None = None,
     rank: int | None = None,
     n_neighbors: int | None = None,
@@ -202,6 +260,9 @@ def choose(
     more over a single cluster is kept. Finally every row is assigned to its most likely cluster and the mixture is
     fitted again; if clusters with independent columns explain the entries better than the axes, they replace it.
 
+    If a table has categories, each partition is the start of a mixture with independent columns (``columnwise``), in
+    which categories have probabilities and numbers Student's tails, and that is compared instead.
+
     With more than `SAMPLE` rows a sample is used, which contains rows of every cluster of the smallest size considered.
     Parameters of columns (axes, and the means of independent columns) may need more rows than that if most of the
     table is missing.
@@ -209,55 +270,28 @@ def choose(
     Parameters
     ----------
     table : rows without observed entries are skipped.
+    levels : (start, stop) of each block of columns that holds the levels of one category, 1 or 0.
     n_clusters, rank, n_neighbors : numbers to use instead of choosing them.
     min_size : smallest cluster considered; None: 1.5% of the rows, at least 3.
     seed : seed of the sample.
     progress : called at each step.
     """
-    columns, scale = varying_columns(table)
+    columns, scale, middle, blocks = units(table, levels)
     seen = np.flatnonzero(table.row_counts > 0)
     n = len(seen)
     rows, many = _samples(n, table.column_counts[columns], table.n_stored / table.shape[0], seed)
-    wide = table.take(seen[many]).standardised(columns, scale, table.column_means)
-    enough = len(many) == len(rows)
-    sample = wide if enough else wide.take(np.searchsorted(many, rows))
+    wide = table.take(seen[many]).standardised(columns, scale, middle)
+    sample = wide if len(many) == len(rows) else wide.take(np.searchsorted(many, rows))
     smallest = max(3.0, SMALLEST_SHARE * len(rows)) if min_size is None else max(min_size * len(rows) / n, 1.0)
-
-    def search(rank: int, until: int | None = None) -> _Found:
-        subspace = fit_axes(wide, rank, progress) if enough else fit_axes(wide, rank, progress, tol=WIDE_TOL)
-        evidence = Evidence.of(subspace, sample)
-        placed = Rows.of(evidence, prior_variances(subspace, evidence))
-        progress(f"merge tree of {counted(len(rows), 'row')} in {counted(subspace.rank, 'dimension')}", 0)
-        tree = grow(placed, n_neighbors or NEIGHBORS)
-        candidates = partitions(tree, placed.places, smallest, n_clusters)
-        told = n_clusters is not None
-        compared = compare(placed, candidates, sample.is_complete, compare_all=told, until=until, progress=progress)
-        chosen = len(compared.criteria) - 1 if told else int(np.argmax(compared.criteria))
-        return _Found(subspace, placed, tree, candidates, compared, chosen)
-
-    most = min(len(columns), len(rows) - 1)
-    room = min(max(RANK, (n_clusters or 1) - 1), LARGEST_RANK) if rank is None else rank
-    found = search(min(room, most), until=LARGEST_RANK + 1 if rank is None and room < LARGEST_RANK else None)
-    if rank is None:
-        found = _enlarged(found, search, len(columns), most)
-    subspace, placed, tree, candidates, compared, chosen = found
-    mixture = assign(placed, compared.mixtures[chosen])
+    search = _Search(wide, sample, blocks, smallest, n_clusters, n_neighbors, progress)
+    found = search.in_all_dimensions(rank)
+    mixture, clusters = search.clusters(found)
+    compared = found.compared
     return Choice(
-        columns,
-        scale,
-        table.column_means,
-        rows,
-        subspace,
-        placed.evidence,
-        tree,
-        tuple(candidates[: len(compared.criteria)]),
-        compared.mixtures,
-        compared.criteria,
-        chosen,
-        mixture,
-        better_explained(wide, placed.evidence if enough else Evidence.of(subspace, wide), subspace, mixture),
-        compared.interrupted,
-    )
+        columns, scale, middle, rows, found.subspace, found.placed.evidence, found.tree,
+        tuple(found.partitions[: len(compared.criteria)]), compared.mixtures, compared.criteria, found.chosen,
+        mixture, clusters, compared.interrupted,
+    )  # fmt: skip
 
 
 def _enlarged(found: _Found, search: Callable[[int], _Found], n_columns: int, most: int) -> _Found:

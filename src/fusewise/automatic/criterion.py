@@ -11,10 +11,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from fusewise.automatic.columnwise import ColumnMixture, is_number
 from fusewise.automatic.evidence import Evidence, regular
 from fusewise.automatic.mixture import Mixture, probabilities
 from fusewise.automatic.spreads import TAIL
 from fusewise.kernels.types import Real
+from fusewise.observations import InMemory
 
 #: The entropy is averaged over this many draws of each row's coordinates, or fewer if there are many rows: a few
 #: thousand draws in all are accurate enough.
@@ -61,3 +63,17 @@ def _entropy(mixture: Mixture, places: Real) -> float:
         scores[:, k] = np.log(mixture.shares[k]) - size - (TAIL + r) / 2 * np.log1p(distance / TAIL)
     certain, _ = probabilities(scores)
     return -float(np.sum(certain * np.log(certain)))
+
+
+def class_criterion(table: InMemory, mixture: ColumnMixture) -> float:
+    """The same for a table with categories, described by independent columns.
+
+    The entropy is charged where there are numbers, whose components may overlap because a cluster is no Student's;
+    the probabilities of levels have no shape that could be wrong, and classes of categories overlap by nature.
+    """
+    n_components = mixture.n_components
+    penalty = (0.5 * mixture.complexity + n_components - 1) * float(np.log(table.shape[0]))
+    posterior, total = probabilities(mixture.log_densities(table)[0])
+    numbers = is_number(mixture.means.shape[1], mixture.levels).any()
+    entropy = -float(np.sum(posterior * np.log(posterior))) if numbers else 0.0
+    return float(total.sum()) - entropy - penalty

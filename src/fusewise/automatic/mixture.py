@@ -97,7 +97,7 @@ def fit_groups(evidence: Evidence, labels: Index, spread: Real, prior: Real, fam
             continue
         if fit > before:  # the prior may lower the fit slightly in the last steps
             settled = Mixture(explained.means, spreads.each, sizes / n, family, fit, _complexity(sizes, r, family))
-        if fit - before < GAIN * max(1.0, n / 1000) ** 2:
+        if fit - before < enough_gain(n):
             break
         before = fit
         weights = _weights(groups.evidence, explained.distance)
@@ -105,6 +105,11 @@ def fit_groups(evidence: Evidence, labels: Index, spread: Real, prior: Real, fam
         safe = em_step(spreads, seen, prior, family)
         spreads = fisher_step(spreads, seen, prior, family) if scoring else safe
     return settled
+
+
+def enough_gain(n_rows: int) -> float:
+    """The gain in log-likelihood below which a round of EM was the last."""
+    return GAIN * max(1.0, n_rows / 1000) ** 2
 
 
 def soften(evidence: Evidence, mixture: Mixture, prior: Real, rounds: int) -> Mixture:

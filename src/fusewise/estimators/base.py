@@ -13,8 +13,9 @@ from sklearn.utils.validation import validate_data
 
 from fusewise.fusion.fidelity import Fidelity, as_fidelity
 from fusewise.fusion.penalties import Penalty, as_penalty
-from fusewise.observations import ParquetBlocks, Table, as_table, is_complex
+from fusewise.observations import ParquetBlocks, Table, as_table
 from fusewise.saving import save
+from fusewise.tables.frames import FrameEncoder, needs_encoding
 
 
 class FusionEstimator(BaseEstimator):  # type: ignore[misc]
@@ -35,6 +36,7 @@ class FusionEstimator(BaseEstimator):  # type: ignore[misc]
         device: str = "cpu",
         random_state: int | np.random.RandomState | None = None,
         verbose: int = 0,
+        categorical_features: Any = "from_dtype",
     ):
         self.penalty = penalty
         self.fidelity = fidelity
@@ -49,6 +51,7 @@ class FusionEstimator(BaseEstimator):  # type: ignore[misc]
         self.device = device
         self.random_state = random_state
         self.verbose = verbose
+        self.categorical_features = categorical_features
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters; nested ones such as ``penalty__sigma`` work even if the penalty was given by name."""
@@ -73,10 +76,20 @@ class FusionEstimator(BaseEstimator):  # type: ignore[misc]
         return tags
 
     def _read(self, X: Any, y: Any, *, reset: bool) -> Table:
-        """Validate X (real or complex) and record or check its columns; a complex y is refused."""
-        if y is not None and is_complex(y):
+        """Validate X (real or complex, or a frame with categories) and record or check its columns; y is not read."""
+        if isinstance(y, np.ndarray) and y.dtype.kind == "c":
             raise ValueError("Complex data not supported in y (which is ignored here; leave it out)")
-        table = as_table(X, min_rows=2 if reset else 1)
+        if reset:
+            typed = needs_encoding(X, self.categorical_features)
+            self.encoder_ = FrameEncoder.of(X, self.categorical_features) if typed else None
+        if self._encoder is None:
+            table = as_table(X, min_rows=2 if reset else 1)
         header = X.header if isinstance(X, ParquetBlocks) else X
         validate_data(self, header, skip_check_array=True, reset=reset)
-        return table
+        return table if self._encoder is None else as_table(self._encoder.encode(X), min_rows=2 if reset else 1)
+
+    @property
+    def _encoder(self) -> FrameEncoder | None:
+        """What encodes the columns, if some are categories; models of older versions have none."""
+        encoder: FrameEncoder | None = getattr(self, "encoder_", None)
+        return encoder

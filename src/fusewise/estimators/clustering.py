@@ -70,13 +70,17 @@ class FusionClustering(ShowingMixin, ClusterMixin, ClassNamePrefixFeaturesOutMix
         relative gradient.
     device : "cpu", "cuda" or "auto", the device of the plain algorithm. The default method runs on the CPU.
     random_state : seed for sampling rows of tables with more than 5000 rows; nothing else is random.
-    verbose : 1 shows each stage (iteration, objective, time left), 2 also each iteration of a fusion.
+    verbose : 1 shows each stage (iteration, objective, time left).
+    categorical_features : the columns that are categories: "from_dtype" takes strings, categories and booleans of a
+        pandas or polars frame; or a mask, indices or names. A category has the probabilities of its levels.
 
     Attributes
     ----------
     labels_ : cluster of each row, largest cluster first; -1 for outliers and for rows with nothing observed.
     n_clusters_ : number of clusters.
     cluster_centers_ : centres of the clusters, K x P.
+    encoder_ : how the columns of a table with categories were encoded, with the names of the features of centres in
+        ``encoder_.features``: a number, or the share of each level of a category. None if there are no categories.
     fused_ : centres u_i of the rows, N x P; each clustered row has the centre of its cluster, and each outlier its
         own. By default it is computed on access.
     probabilities_, confidence_ : N x K, the probability of each cluster for each row, and the largest of them (0 for a
@@ -154,6 +158,14 @@ class FusionClustering(ShowingMixin, ClusterMixin, ClassNamePrefixFeaturesOutMix
             labels = np.full(table.shape[0], -1, dtype=np.intp)
         return np.where(table.row_counts > 0, labels, -1)
 
+    def predict_proba(self, X: Any) -> Real:
+        """Probability of each cluster for each row of X, N x K; the shares of the clusters if nothing is observed."""
+        check_is_fitted(self)
+        table = self._read(X, None, reset=False)
+        if not isinstance(self.path_, Choice):
+            raise AttributeError("the plain algorithm has no probabilities: use the default, or predict")
+        return np.asarray(self._in_order(self.path_.classify(table))[1])
+
     def transform(self, X: Any) -> npt.NDArray[Any]:
         """Distances of the rows of X to the centres, scaled from the observed entries to all; NaN without any."""
         check_is_fitted(self)
@@ -216,6 +228,7 @@ class FusionClustering(ShowingMixin, ClusterMixin, ClassNamePrefixFeaturesOutMix
         with shown(self.verbose) as progress, announcing(progress):
             self.path_ = choice = choose(
                 table,
+                levels=() if self._encoder is None else self._encoder.levels,
                 n_clusters=self.n_clusters,
                 rank=self._number("rank"),
                 n_neighbors=self._number("n_neighbors"),

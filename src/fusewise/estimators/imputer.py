@@ -36,7 +36,8 @@ class FusionImputer(OneToOneFeatureMixin, TransformerMixin, FusionEstimator):  #
     ----------
     penalty, fidelity, lam, init, rank, n_neighbors, n_clusters, min_cluster_size : as in ``FusionClustering``, which is
         fitted twice: once with the held-out entries hidden.
-    max_iter, tol, device, random_state, verbose : as in ``FusionClustering``.
+    max_iter, tol, device, random_state, verbose, categorical_features : as in ``FusionClustering``. A frame with
+        categories is filled from the clusters, and returned as a frame with the same dtypes.
 
     Attributes
     ----------
@@ -62,7 +63,8 @@ class FusionImputer(OneToOneFeatureMixin, TransformerMixin, FusionEstimator):  #
     def fit(self, X: Any, y: Any = None) -> Self:
         """Cluster the rows of X and choose the more accurate imputation method. y is ignored."""
         table = self._read(X, y, reset=True)
-        self.held_out_error_ = self._held_out_errors(table) if isinstance(table, Entries) else {}
+        numeric = self._encoder is None and isinstance(table, Entries)
+        self.held_out_error_ = self._held_out_errors(table.dense()) if numeric else {}
         ways = {way: self.held_out_error_.get(way, np.inf) for way in ("clusters", "subspace")}
         self.fill_ = min(ways, key=lambda way: ways[way])
         self.clustering_ = self._clustering().fit(X)
@@ -70,12 +72,13 @@ class FusionImputer(OneToOneFeatureMixin, TransformerMixin, FusionEstimator):  #
         self.n_iter_ = self.clustering_.n_iter_
         return self
 
-    def transform(self, X: Any) -> npt.NDArray[Any]:
+    def transform(self, X: Any) -> Any:
         """Return X with its missing values filled in; a row with nothing observed gets the mean."""
         check_is_fitted(self)
         entries = self._read(X, None, reset=False).dense()
         whole = _by_clusters(self.clustering_, entries) if self.smooth_ is None else self.smooth_.completed(entries)
-        return entries.fill(whole)
+        filled = entries.fill(whole)
+        return filled if self._encoder is None else self._encoder.filled(X, filled)
 
     def _clustering(self) -> FusionClustering:
         return FusionClustering(**self.get_params(deep=False))

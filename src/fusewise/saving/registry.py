@@ -19,6 +19,7 @@ from fusewise.fusion.path import FusionPath
 from fusewise.fusion.penalties import PENALTIES
 from fusewise.observations import Entries, SparseEntries, StreamedEntries
 from fusewise.subspace import Subspace
+from fusewise.tables.frames import ColumnCode, FrameEncoder
 
 E = TypeVar("E", bound=type[BaseEstimator])
 
@@ -29,8 +30,8 @@ def _by_name(*classes: type[Any]) -> dict[str, type[Any]]:
 
 #: Result dataclasses, saved field by field.
 RECORDS = _by_name(
-    AlongAxes, Choice, ColumnMixture, Entries, Evidence, FusionPath, MergeTree, Mixture, Smooth, Solution,
-    SparseEntries, StreamedEntries, Subspace,
+    AlongAxes, Choice, ColumnCode, ColumnMixture, Entries, Evidence, FrameEncoder, FusionPath, MergeTree, Mixture,
+    Smooth, Solution, SparseEntries, StreamedEntries, Subspace,
 )  # fmt: skip
 
 #: Penalties and fidelities, saved by their parameters.

@@ -8,18 +8,21 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from fusewise.tables.column_kinds import Column, Kind
     from fusewise.tables.errors import InputError
+    from fusewise.tables.frames import ColumnCode, FrameEncoder
     from fusewise.tables.reading import Reading, read_table
 
 # Imported when first used, so that the help of the command line does not have to load numpy.
 _HOMES = {
     "Column": "fusewise.tables.column_kinds",
+    "ColumnCode": "fusewise.tables.frames",
+    "FrameEncoder": "fusewise.tables.frames",
     "InputError": "fusewise.tables.errors",
     "Kind": "fusewise.tables.column_kinds",
     "Reading": "fusewise.tables.reading",
     "read_table": "fusewise.tables.reading",
 }
 
-__all__ = ["Column", "InputError", "Kind", "Reading", "read_table"]
+__all__ = ["Column", "ColumnCode", "FrameEncoder", "InputError", "Kind", "Reading", "read_table"]
 
 
 def __getattr__(name: str) -> Any:

@@ -104,7 +104,7 @@ def test_never_overwrites_unless_told(model, tmp_path):
 def test_bad_places_are_named(model, tmp_path):
     with pytest.raises(FileNotFoundError, match="there is no folder"):
         model.report(tmp_path / "nowhere" / "report.html")
-    with pytest.raises(IsADirectoryError, match="name a file in it"):
+    with pytest.raises(IsADirectoryError, match="give the name of a file in it"):
         model.report(tmp_path)
     (tmp_path / "file").write_text("")
     with pytest.raises(OSError, match="there is no folder"):

@@ -54,10 +54,8 @@ def reproduce(
     try:
         from fusewise.reproduce import reproduce as run
         from fusewise.reproduce.run import PAGE
-    except ModuleNotFoundError as error:
-        if str(error.name).partition(".")[0] != "matplotlib":
-            raise
-        raise InputError('figures need matplotlib: pip install "fusewise[plot]"') from error
+    except ImportError as error:  # it names what to install
+        raise InputError(str(error)) from error
     start = time.perf_counter()
     try:
         with stopping_at_once(), _progress() as progress:

@@ -136,9 +136,10 @@ def read_findings(
     entries: Entries = model.observations_.dense()
     n, p = entries.shape
     rows = _words("names", names, n) or tuple(map(str, range(n)))
+    encoder = getattr(model, "encoder_", None)
     columns = _words("feature_names", feature_names, p) or _column_names(model, entries)
     shift, scale = (np.broadcast_to(np.asarray(part, dtype=float), (p,)) for part in units or (0.0, 1.0))
-    fractions = np.broadcast_to(np.asarray(shares, dtype=bool), (p,))
+    fractions = np.broadcast_to(np.asarray(shares if encoder is None else encoder.shares, dtype=bool), (p,))
     drawn = _sample(model, np.flatnonzero(entries.row_counts > 0), most_drawn)
     completed = _completed(model, entries.take(drawn), drawn)
     values = np.where(entries.mask, entries.values, np.nan)
@@ -178,7 +179,8 @@ def _words(what: str, given: Any, length: int) -> tuple[str, ...]:
 
 
 def _column_names(model: Any, entries: Entries) -> tuple[str, ...]:
-    known = getattr(model, "feature_names_in_", entries.feature_names)
+    encoder = getattr(model, "encoder_", None)
+    known = getattr(model, "feature_names_in_", entries.feature_names) if encoder is None else encoder.features
     return tuple(f"x{j}" for j in range(entries.shape[1])) if known is None else tuple(map(str, known))
 
 
