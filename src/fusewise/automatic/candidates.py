@@ -84,9 +84,11 @@ def grow(rows: Rows, n_neighbors: int) -> MergeTree:
     )
 
 
-def partitions(tree: MergeTree, places: Real, smallest: float, n_clusters: int | None) -> list[Labels]:
+def partitions(
+    tree: MergeTree, places: Real, smallest: float, n_clusters: int | None, most: int = MOST_CLUSTERS
+) -> list[Labels]:
     """Candidates along the tree, small parts joined to the nearest group; the last has `n_clusters` groups if given."""
-    most = min(MOST_CLUSTERS, max(1, tree.n_points // 4)) if n_clusters is None else n_clusters
+    most = min(most, max(1, tree.n_points // 4)) if n_clusters is None else n_clusters
     found = tree.partitions(smallest, most)
     if n_clusters is not None and len(found) < n_clusters:
         found = tree.partitions(1, n_clusters)  # this many clusters exist only if small ones are allowed

@@ -2,46 +2,37 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import fdtrc
-from sklearn.exceptions import ConvergenceWarning
 
-from fusewise.automatic.axes import fit_axes, prior_variances, units
-from fusewise.automatic.candidates import Compared, Rows, assign, compare, describe, grow, partitions
-from fusewise.automatic.clusters import Clusters, ambient, better_explained
+from fusewise.automatic.axes import units
+from fusewise.automatic.clusters import Clusters, ambient
 from fusewise.automatic.columnwise import ColumnMixture, Levels
 from fusewise.automatic.evidence import Evidence
 from fusewise.automatic.merge_tree import MergeTree
 from fusewise.automatic.mixture import Mixture, probabilities
+from fusewise.automatic.searching import TreeSearch
 from fusewise.automatic.spreads import TAIL
 from fusewise.kernels.threads import small_products
 from fusewise.kernels.types import Index, Labels, Real, Values
-from fusewise.kernels.words import counted
 from fusewise.observations import InMemory, Table, each_block
 from fusewise.progress import Progress, silent
 from fusewise.subspace import Subspace
 
-#: Initial dimension of the subspace, and the largest one, for many clusters. A table with no more columns than the
-#: latter is also searched in all its dimensions; if no direction stands out from the noise, so is one with up to
-#: MOST_COLUMNS columns.
-RANK, LARGEST_RANK, MOST_COLUMNS = 6, 12, 20
-#: Neighbours of each point.
-NEIGHBORS = 15
 #: A cluster has at least this share of the rows, and at least three.
 SMALLEST_SHARE = 0.015
+#: The same where more clusters than ``candidates.MOST_CLUSTERS`` are compared.
+SMALLEST_OF_MANY = 0.005
 #: Rows of a larger table that are sampled to find the clusters: the smallest cluster has 75 rows among them.
 SAMPLE = 5_000
 #: A row is an outlier if its own cluster has less than this probability at its distance or beyond.
 OUTLIER_LEVEL = 0.01
-#: Axes and independent columns are fitted to more rows if a typical column of the sample would have fewer entries than
-#: this, but at most to this many stored numbers; passes are then expensive, and end at this gain per entry.
-ENTRIES_PER_COLUMN, MOST_NUMBERS, WIDE_TOL = 300, 50_000_000, 1e-4
+#: Axes and independent columns are fitted to more rows than that if a typical column would have fewer entries than
+#: this, but not to more than fill so many numbers.
+ENTRIES_PER_COLUMN, MOST_NUMBERS = 300, 50_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,83 +151,6 @@ class Choice:
         return whole
 
 
-class _Found(NamedTuple):
-    """Result of a search in a subspace."""
-
-    subspace: Subspace
-    placed: Rows
-    tree: MergeTree
-    partitions: list[Labels]
-    compared: Compared
-    chosen: int
-
-    @property
-    def gain(self) -> float:
-        """Criterion of the chosen partition less that of a single cluster."""
-        return self.compared.criteria[self.chosen] - self.compared.criteria[0]
-
-    @property
-    def featureless(self) -> bool:
-        """Whether rows vary less along the axes than around them: the choice of axes is then arbitrary."""
-        return bool(self.placed.variances.mean() < self.subspace.noises.mean())
-
-
-@dataclass(frozen=True, eq=False)
-class _Search:
-    """What a search for clusters is made in.
-
-    Attributes
-    ----------
-    wide, sample : rows on one scale, to fit columns to and to look for clusters in: the same, or a part of them.
-    levels : the blocks of columns that hold the levels of a category.
-    smallest : rows of the smallest cluster considered.
-    n_clusters, n_neighbors : numbers to use instead of choosing them.
-    progress : told of each step.
-    """
-
-    wide: InMemory
-    sample: InMemory
-    levels: Levels
-    smallest: float
-    n_clusters: int | None
-    n_neighbors: int | None
-    progress: Progress
-
-    def __call__(self, rank: int, until: int | None = None) -> _Found:
-        """Place the rows in a subspace, fuse them, and compare the partitions along the tree."""
-        tol = 1e-6 if self.wide is self.sample else WIDE_TOL
-        subspace = fit_axes(self.wide, rank, self.progress, tol=tol)
-        evidence = Evidence.of(subspace, self.sample)
-        placed = Rows.of(evidence, prior_variances(subspace, evidence))
-        size = f"{counted(len(placed.places), 'row')} in {counted(subspace.rank, 'dimension')}"
-        self.progress(f"merge tree of {size}", 0)
-        tree = grow(placed, self.n_neighbors or NEIGHBORS)
-        candidates = partitions(tree, placed.places, self.smallest, self.n_clusters)
-        told = self.n_clusters is not None
-        compared = compare(
-            placed, self.sample, candidates, self.levels, compare_all=told, until=until, progress=self.progress
-        )
-        chosen = len(compared.criteria) - 1 if told else int(np.argmax(compared.criteria))
-        return _Found(subspace, placed, tree, candidates, compared, chosen)
-
-    def in_all_dimensions(self, rank: int | None) -> _Found:
-        """The search in as many dimensions as asked for; else in as many as the clusters that are found need."""
-        most = min(self.wide.shape[1], self.sample.shape[0] - 1)
-        room = min(max(RANK, (self.n_clusters or 1) - 1), LARGEST_RANK) if rank is None else rank
-        found = self(min(room, most), until=LARGEST_RANK + 1 if rank is None and room < LARGEST_RANK else None)
-        return _enlarged(found, self, self.wide.shape[1], most) if rank is None else found
-
-    def clusters(self, found: _Found) -> tuple[Mixture, Clusters]:
-        """The components that were chosen, along the axes, and the clusters as they are kept."""
-        best = found.compared.mixtures[found.chosen]
-        if isinstance(best, Mixture):
-            mixture = assign(found.placed, best)
-            evidence = found.placed.evidence if self.wide is self.sample else Evidence.of(found.subspace, self.wide)
-            return mixture, better_explained(self.wide, evidence, found.subspace, mixture)
-        labels = np.unique(best.log_densities(self.sample)[0].argmax(axis=1), return_inverse=True)[1]
-        return describe(found.placed, labels), best.occupied(self.sample)
-
-
 @small_products()
 def choose(
     table: Table,
@@ -283,32 +197,17 @@ def choose(
     wide = table.take(seen[many]).standardised(columns, scale, middle)
     sample = wide if len(many) == len(rows) else wide.take(np.searchsorted(many, rows))
     smallest = max(3.0, SMALLEST_SHARE * len(rows)) if min_size is None else max(min_size * len(rows) / n, 1.0)
-    search = _Search(wide, sample, blocks, smallest, n_clusters, n_neighbors, progress)
+    search = TreeSearch(wide, sample, blocks, smallest, n_clusters, n_neighbors, progress)
     found = search.in_all_dimensions(rank)
+    if n_clusters is None and rank is None and not levels:
+        found = search.for_many(found, smallest if min_size is not None else max(3.0, SMALLEST_OF_MANY * len(rows)))
     mixture, clusters = search.clusters(found)
     compared = found.compared
     return Choice(
-        columns, scale, middle, rows, found.subspace, found.placed.evidence, found.tree,
-        tuple(found.partitions[: len(compared.criteria)]), compared.mixtures, compared.criteria, found.chosen,
+        columns, scale, middle, rows, found.placed.subspace, found.placed.rows.evidence, found.placed.tree,
+        tuple(found.partitions), compared.mixtures, compared.criteria, found.chosen,
         mixture, clusters, compared.interrupted,
     )  # fmt: skip
-
-
-def _enlarged(found: _Found, search: Callable[[int], _Found], n_columns: int, most: int) -> _Found:
-    """Repeat the search in more dimensions (at most `most`) if there is reason to."""
-    few = n_columns <= (MOST_COLUMNS if found.featureless else LARGEST_RANK)
-    whole = few and n_columns <= most
-    wanted = n_columns if whole else min(found.chosen, LARGEST_RANK, most)
-    if found.compared.interrupted or wanted <= found.subspace.rank:
-        return found
-    try:
-        other = search(wanted)
-    except KeyboardInterrupt:
-        searched = counted(found.subspace.rank, "dimension")
-        warnings.warn(f"interrupted: this is the best result in {searched}", ConvergenceWarning, stacklevel=5)
-        return found._replace(compared=replace(found.compared, interrupted=True))
-    crowded = found.chosen >= LARGEST_RANK  # where the first search ended
-    return other if not whole or crowded or other.gain > found.gain else found
 
 
 def _samples(n: int, column_counts: Index, row_length: float, seed: int) -> tuple[Index, Index]:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from fusewise.automatic.columnwise import fit_columns
 from fusewise.automatic.evidence import Evidence
 from fusewise.automatic.mixture import Mixture, probabilities
-from fusewise.kernels.types import Real, Values
+from fusewise.kernels.types import Index, Real, Values
 from fusewise.observations import InMemory
 from fusewise.subspace import Subspace, reconstruct
 
@@ -106,3 +106,46 @@ def better_explained(table: InMemory, evidence: Evidence, subspace: Subspace, mi
         return along  # a cluster has become empty
     gain = apart.log_likelihood - total.sum() - 0.5 * (apart.complexity - complexity) * np.log(n)
     return apart if gain > 0 else along
+
+
+@dataclass(frozen=True, eq=False)
+class Joined:
+    """Clusters that are each one component or several.
+
+    Attributes
+    ----------
+    parts : the components.
+    group : the cluster of each component.
+    """
+
+    parts: Clusters
+    group: Index
+
+    @property
+    def n_components(self) -> int:
+        """K."""
+        return int(self.group.max()) + 1
+
+    @property
+    def shares(self) -> Real:
+        """pi_k."""
+        return np.asarray(np.bincount(self.group, self.parts.shares), dtype=float)
+
+    @property
+    def centers(self) -> Values:
+        """K x P, the means of the components' centres, weighted by their shares."""
+        weights = (self.group == np.arange(self.n_components)[:, None]) * self.parts.shares
+        return np.asarray(weights / weights.sum(axis=1, keepdims=True) @ self.parts.centers)
+
+    def log_densities(self, table: InMemory) -> tuple[Real, Real, Count]:
+        """Log pi_k + log p(x_i | k); squared distance of row i from the nearest centre in k; observed dimensions."""
+        densities, distances, dimensions = self.parts.log_densities(table)
+        groups = [self.group == k for k in range(self.n_components)]
+        summed = np.column_stack([np.logaddexp.reduce(densities[:, group], axis=1) for group in groups])
+        return summed, np.column_stack([distances[:, group].min(axis=1) for group in groups]), dimensions
+
+    def completed(self, table: InMemory, posterior: Real) -> Values:
+        """E[row | its entries]: the posterior of a cluster is shared among its components by their own."""
+        own, _ = probabilities(self.parts.log_densities(table)[0])
+        whole = np.column_stack([own[:, self.group == k].sum(axis=1) for k in range(self.n_components)])
+        return self.parts.completed(table, own * (posterior / whole)[:, self.group])

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 from sklearn.base import BaseEstimator
 
 from fusewise.automatic import Choice, Smooth
-from fusewise.automatic.clusters import AlongAxes
+from fusewise.automatic.clusters import AlongAxes, Joined
 from fusewise.automatic.columnwise import ColumnMixture
 from fusewise.automatic.evidence import Evidence
 from fusewise.automatic.merge_tree import MergeTree
@@ -30,8 +30,8 @@ def _by_name(*classes: type[Any]) -> dict[str, type[Any]]:
 
 #: Result dataclasses, saved field by field.
 RECORDS = _by_name(
-    AlongAxes, Choice, ColumnCode, ColumnMixture, Entries, Evidence, FrameEncoder, FusionPath, MergeTree, Mixture,
-    Smooth, Solution, SparseEntries, StreamedEntries, Subspace,
+    AlongAxes, Choice, ColumnCode, ColumnMixture, Entries, Evidence, FrameEncoder, FusionPath, Joined, MergeTree,
+    Mixture, Smooth, Solution, SparseEntries, StreamedEntries, Subspace,
 )  # fmt: skip
 
 #: Penalties and fidelities, saved by their parameters.

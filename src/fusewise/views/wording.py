@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from fusewise.automatic import Choice
 from fusewise.kernels.words import counted, readable
 from fusewise.views.findings import Findings, Missingness, Profile
 from fusewise.views.findings.missingness import LEVEL
@@ -109,6 +110,8 @@ def path_sentence(found: Findings) -> str:
         f"{counted(len(trail.steps), 'step')}. The result is the step with {counted(taken.n_clusters, 'group')}, which "
         f"has the largest {name}."
     )
+    if found.n_clusters < taken.n_clusters and isinstance(found.path, Choice):
+        said += f" Groups without a valley of lower density between them were joined: {counted(found.n_clusters, 'cluster')}."
     few = len(trail.rows) < len(found.drawn)
     return said + (f" The {len(trail.rows):,} rows on which the clusters were computed are shown." if few else "")
 

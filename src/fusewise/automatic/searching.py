@@ -1,0 +1,225 @@
+"""The search for clusters in a subspace: a merge tree, and the partition along it that explains the table best."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from fusewise.automatic.axes import fit_axes, prior_variances
+from fusewise.automatic.candidates import MOST_CLUSTERS, Compared, Rows, assign, compare, describe, grow, partitions
+from fusewise.automatic.clusters import Clusters, Joined, better_explained
+from fusewise.automatic.columnwise import Levels
+from fusewise.automatic.evidence import Evidence
+from fusewise.automatic.merge_tree import MergeTree
+from fusewise.automatic.mixture import Mixture
+from fusewise.automatic.valleys import humps
+from fusewise.kernels.types import Labels
+from fusewise.kernels.words import counted
+from fusewise.observations import InMemory
+from fusewise.progress import Progress
+from fusewise.subspace import Subspace
+
+#: Initial dimension of the subspace, and the largest one, for many clusters. A table with no more columns than the
+#: latter is also searched in all its dimensions; if no direction stands out from the noise, so is one with up to
+#: MOST_COLUMNS columns.
+RANK, LARGEST_RANK, MOST_COLUMNS = 6, 12, 20
+#: Neighbours of each point.
+NEIGHBORS = 15
+#: EM of axes ends at this gain per entry; at the larger one where many rows are needed to fit a nearly empty table.
+TOL, WIDE_TOL = 1e-6, 1e-4
+#: Up to so many clusters are compared, with at least so many rows each on average; first at numbers that grow by this
+#: factor, then around the best of them.
+MANY, ROWS_EACH, LADDER = 150, 6, 1.41
+
+
+class Placed(NamedTuple):
+    """Rows placed in a subspace, and their merge tree."""
+
+    subspace: Subspace
+    rows: Rows
+    tree: MergeTree
+
+
+class Searched(NamedTuple):
+    """The result of a search: the partitions that were compared, in order of the number of groups, and the best."""
+
+    placed: Placed
+    partitions: list[Labels]
+    compared: Compared
+    chosen: int
+
+    @property
+    def gain(self) -> float:
+        """How much better the chosen partition explains the entries than a single cluster."""
+        return self.compared.criteria[self.chosen] - self.compared.criteria[0]
+
+    @property
+    def rank(self) -> int:
+        """Dimensions searched."""
+        return self.placed.subspace.rank
+
+    @property
+    def featureless(self) -> bool:
+        """Whether rows vary less along the axes than about them: other axes would have done as well."""
+        return bool(self.placed.rows.variances.mean() < self.placed.subspace.noises.mean())
+
+
+@dataclass(frozen=True, eq=False)
+class TreeSearch:
+    """A search for clusters.
+
+    Attributes
+    ----------
+    wide, sample : rows on one scale, to fit columns to and to find clusters in: the same, or a part of them.
+    levels : the blocks of columns that hold the levels of a category.
+    smallest : number of rows of the smallest cluster considered.
+    n_clusters, n_neighbors : numbers to use instead of choosing them.
+    progress : told of each step.
+    """
+
+    wide: InMemory
+    sample: InMemory
+    levels: Levels
+    smallest: float
+    n_clusters: int | None
+    n_neighbors: int | None
+    progress: Progress
+
+    @property
+    def most(self) -> int:
+        """The largest possible number of dimensions."""
+        return min(self.wide.shape[1], self.sample.shape[0] - 1)
+
+    def place(self, rank: int) -> Placed:
+        """Place the rows in a subspace and fuse them along their neighbours."""
+        tol = TOL if self.wide is self.sample else WIDE_TOL
+        subspace = fit_axes(self.wide, rank, self.progress, tol=tol)
+        evidence = Evidence.of(subspace, self.sample)
+        rows = Rows.of(evidence, prior_variances(subspace, evidence))
+        size = f"{counted(len(rows.places), 'row')} in {counted(subspace.rank, 'dimension')}"
+        self.progress(f"merge tree of {size}", 0)
+        return Placed(subspace, rows, grow(rows, self.n_neighbors or NEIGHBORS))
+
+    def __call__(self, rank: int, until: int | None = None) -> Searched:
+        """Compare the partitions along the tree in a subspace; with `until`, not beyond that number of groups."""
+        placed = self.place(rank)
+        candidates = partitions(placed.tree, placed.rows.places, self.smallest, self.n_clusters)
+        told = self.n_clusters is not None
+        compared = compare(
+            placed.rows, self.sample, candidates, self.levels, compare_all=told, until=until, progress=self.progress
+        )
+        chosen = len(compared.criteria) - 1 if told else int(np.argmax(compared.criteria))
+        return Searched(placed, candidates[: len(compared.criteria)], compared, chosen)
+
+    def in_all_dimensions(self, rank: int | None) -> Searched:
+        """The search in as many dimensions as asked for; else in as many as the clusters that are found need."""
+        if rank is not None:
+            return self(min(rank, self.most))
+        room = min(max(RANK, (self.n_clusters or 1) - 1), LARGEST_RANK, self.most)
+        found = self(room, until=LARGEST_RANK + 1 if room < min(LARGEST_RANK, self.most) else None)
+        columns = self.wide.shape[1]
+        whole = columns <= min(MOST_COLUMNS if found.featureless else LARGEST_RANK, self.most)
+        wanted = columns if whole else min(found.chosen, LARGEST_RANK, self.most)
+        if found.compared.interrupted or wanted <= found.rank:
+            return found
+        try:
+            other = self(wanted)
+        except KeyboardInterrupt:
+            return _interrupted(found)
+        crowded = found.chosen >= LARGEST_RANK  # where the first search ended
+        return other if not whole or crowded or other.gain > found.gain else found
+
+    def for_many(self, found: Searched, smallest: float) -> Searched:
+        """Also compare numbers of clusters beyond `MOST_CLUSTERS`; K = 1 may win for want of looking far enough.
+
+        Parameters
+        ----------
+        found : the search among few.
+        smallest : number of rows of the smallest of many clusters.
+        """
+        most = min(MANY, self.sample.shape[0] // ROWS_EACH)
+        if found.compared.interrupted or most <= MOST_CLUSTERS:
+            return found
+        try:
+            room = min(LARGEST_RANK, self.most)
+            placed = found.placed if found.rank >= room else self.place(room)
+            ladder = _Ladder(self, placed, partitions(placed.tree, placed.rows.places, smallest, None, most))
+            return ladder.searched() if ladder.climb() > ladder.gain_of(found) else found
+        except KeyboardInterrupt:
+            return _interrupted(found)
+
+    def clusters(self, found: Searched) -> tuple[Mixture, Clusters]:
+        """The components that were chosen, along the axes, and the clusters as they are kept.
+
+        Components without a valley between them are one cluster, unless the number of clusters was given.
+        """
+        subspace, rows, _ = found.placed
+        best = found.compared.mixtures[found.chosen]
+        if not isinstance(best, Mixture):
+            labels = np.unique(best.log_densities(self.sample)[0].argmax(axis=1), return_inverse=True)[1]
+            return describe(rows, labels), best.occupied(self.sample)
+        mixture = assign(rows, best)
+        evidence = rows.evidence if self.wide is self.sample else Evidence.of(subspace, self.wide)
+        kept = better_explained(self.wide, evidence, subspace, mixture)
+        group = humps(mixture) if self.n_clusters is None else np.arange(mixture.n_components)
+        return mixture, kept if group.max() + 1 == len(group) else Joined(kept, group)
+
+
+class _Ladder:
+    """Partitions into many groups, compared at numbers that grow, then around the best."""
+
+    def __init__(self, search: TreeSearch, placed: Placed, candidates: list[Labels]):
+        self.search, self.placed, self.candidates = search, placed, candidates
+        self.known: dict[int, tuple[Mixture, float]] = {}
+
+    def judge(self, numbers: Sequence[int]) -> int:
+        """Compare some numbers of groups; returns the best of many so far, or 1 if there is none."""
+        possible = [k for k in numbers if k == 1 or MOST_CLUSTERS < k <= len(self.candidates)]
+        new = [k for k in dict.fromkeys(possible) if k not in self.known]
+        if new:
+            some = [self.candidates[k - 1] for k in new]
+            search = self.search
+            compared = compare(self.placed.rows, search.sample, some, compare_all=True, progress=search.progress)
+            for k, mixture, criterion in zip(new, compared.mixtures, compared.criteria, strict=True):
+                assert isinstance(mixture, Mixture)
+                self.known[k] = mixture, criterion
+        return max((k for k in self.known if k > 1), key=lambda k: self.known[k][1], default=1)
+
+    def climb(self) -> float:
+        """Compare until no neighbouring number is better; returns the gain of the best over one cluster."""
+        last = len(self.candidates)
+        rungs = [int(MOST_CLUSTERS * LADDER**k) for k in range(1, 20)]
+        best = self.judge([1, *(k for k in rungs if k < last), last])
+        step = max(2, best // 6)
+        while best > 1 and step:
+            better = self.judge([best - step, best + step])
+            step = step if better != best else step // 2
+            best = better
+        return self.known[best][1] - self.known[1][1]
+
+    def gain_of(self, found: Searched) -> float:
+        """The gain over one cluster of another search's partition, in these dimensions: gains in others differ."""
+        if found.placed is self.placed:
+            return found.gain
+        best, progress = found.partitions[found.chosen], self.search.progress
+        compared = compare(self.placed.rows, self.search.sample, [best], compare_all=True, progress=progress)
+        return compared.criteria[0] - self.known[1][1]
+
+    def searched(self) -> Searched:
+        """What was compared, in order of the number of groups."""
+        numbers = sorted(self.known)
+        mixtures, criteria = zip(*(self.known[k] for k in numbers), strict=True)
+        compared = Compared(mixtures, criteria, interrupted=False)
+        return Searched(self.placed, [self.candidates[k - 1] for k in numbers], compared, int(np.argmax(criteria)))
+
+
+def _interrupted(found: Searched) -> Searched:
+    """The search so far, after Ctrl-C in a further one."""
+    searched = counted(found.rank, "dimension")
+    warnings.warn(f"interrupted: this is the best result in {searched}", ConvergenceWarning, stacklevel=6)
+    return found._replace(compared=replace(found.compared, interrupted=True))

@@ -1,0 +1,111 @@
+"""Components without a valley between them are one cluster."""
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize_scalar
+from scipy.stats import norm
+
+from fusewise.automatic import valleys
+from fusewise.automatic.choice import choose
+from fusewise.automatic.clusters import AlongAxes, Joined
+from fusewise.automatic.mixture import Mixture, probabilities
+from fusewise.automatic.valleys import humps, saddles
+from fusewise.observations import as_entries
+from fusewise.subspace import Subspace
+
+
+def pair(distance, spreads=(1.0, 1.0), shares=(0.5, 0.5), r=1):
+    means = np.zeros((2, r))
+    means[1, 0] = distance
+    return Mixture(means, np.array([s**2 * np.eye(r) for s in spreads]), np.array(shares), "full", 0.0, 0.0)
+
+
+def lowest(distance, spreads, shares):
+    """On the line: the least density between the two peaks, over the lower peak, by a fine grid."""
+    x = np.linspace(-1, distance + 1, 200_001)
+    f = sum(p * norm.pdf(x, m, s) for p, m, s in zip(shares, (0, distance), spreads, strict=True))
+    left, right = np.maximum.accumulate(f), np.maximum.accumulate(f[::-1])[::-1]
+    return (f / np.minimum(left, right)).min()
+
+
+@pytest.mark.parametrize("r", [1, 2, 6])
+@pytest.mark.parametrize("distance", [0.0, 1.0, 1.99])
+def test_equal_gaussians_within_two_deviations_are_one_hump(distance, r):
+    """Unimodal if and only if the means are at most two standard deviations apart, in any dimension."""
+    assert saddles(pair(distance, r=r), 1, np.array([0]))[0] == pytest.approx(1, abs=1e-6)
+
+
+@pytest.mark.parametrize("distance", [2.5, 3.0, 4.0])
+@pytest.mark.parametrize("spreads", [(1.0, 1.0), (1.0, 0.5)])
+@pytest.mark.parametrize("shares", [(0.5, 0.5), (0.2, 0.8)])
+def test_the_valley_on_the_line(distance, spreads, shares):
+    found = saddles(pair(distance, spreads, shares), 1, np.array([0]))[0]
+    assert found == pytest.approx(lowest(distance, spreads, shares), rel=0.03)
+
+
+def test_the_ridgeline_is_the_lowest_pass():
+    """No path crosses from one peak to the other higher than the ridgeline does, for spreads of different shape."""
+    spreads = np.array([[[1.0, 0.6], [0.6, 1.0]], [[0.5, -0.2], [-0.2, 1.5]]])
+    mixture = Mixture(np.array([[0.0, 0.0], [3.0, 1.0]]), spreads, np.array([0.4, 0.6]), "full", 0.0, 0.0)
+
+    def density(x):
+        away = x - mixture.means
+        q = np.einsum("kr,krs,ks->k", away, np.linalg.inv(spreads), away)
+        return float((mixture.shares * np.exp(-q / 2) / np.sqrt(np.linalg.det(spreads))).sum())
+
+    # The pass on a ray of lines across the way: the least over x of the largest over y.
+    def highest_at(x):
+        return max(density(np.array([x, y])) for y in np.linspace(-3, 4, 701))
+
+    gap = minimize_scalar(highest_at, bounds=(0.3, 2.7), method="bounded").fun
+    peak = min(density(mean) for mean in mixture.means)
+    assert saddles(mixture, 1, np.array([0]))[0] == pytest.approx(gap / peak, rel=0.03)
+
+
+def test_joining_is_passed_on():
+    means = np.array([[0.0], [1.5], [3.0], [9.0]])
+    mixture = Mixture(means, np.ones((4, 1, 1)), np.full(4, 0.25), "full", 0.0, 0.0)
+    assert humps(mixture).tolist() == [0, 0, 0, 1]
+
+
+def test_joined_clusters_are_sums_of_their_components():
+    rng = np.random.default_rng(0)
+    subspace = Subspace(np.zeros(4), np.linalg.qr(rng.normal(size=(4, 2)))[0], np.ones(2), 0.1)
+    spreads = np.array([np.eye(2)] * 3)
+    parts = AlongAxes(subspace, Mixture(rng.normal(size=(3, 2)), spreads, np.array([0.2, 0.3, 0.5]), "full", 0.0, 0.0))
+    X = rng.normal(size=(30, 4))
+    X[rng.random(X.shape) < 0.3] = np.nan
+    table = as_entries(X)
+    joined = Joined(parts, np.array([0, 1, 0]))
+    own, total = probabilities(parts.log_densities(table)[0])
+    posterior, together = probabilities(joined.log_densities(table)[0])
+    np.testing.assert_allclose(together, total)
+    np.testing.assert_allclose(posterior[:, 0], own[:, 0] + own[:, 2])
+    np.testing.assert_allclose(joined.shares, [0.7, 0.3])
+    np.testing.assert_allclose(joined.completed(table, posterior), parts.completed(table, own))
+    np.testing.assert_allclose(joined.centers[0], (0.2 * parts.centers[0] + 0.5 * parts.centers[2]) / 0.7)
+
+
+def test_components_of_one_hump_are_one_cluster_unless_more_are_asked_for(monkeypatch):
+    """Three groups in a row: with every pair of components taken for one hump, one cluster is left."""
+    rng = np.random.default_rng(0)
+    X = np.repeat([0.0, 6.0, 12.0], 60)[:, None] + rng.normal(size=(180, 3))
+    assert choose(as_entries(X)).n_clusters == 3
+    monkeypatch.setattr(valleys, "NO_VALLEY", 0.0)
+    found = choose(as_entries(X))
+    assert found.mixture.n_components == 3
+    assert found.n_clusters == 1
+    assert (found.classify(as_entries(X)).labels == 0).all()
+    assert choose(as_entries(X), n_clusters=2).n_clusters == 2
+
+
+@pytest.mark.parametrize(("n_clusters", "hidden"), [(40, 0.0), (40, 0.2), (100, 0.2)])
+def test_many_clusters_are_found(n_clusters, hidden):
+    from sklearn.datasets import make_blobs
+    from sklearn.metrics import adjusted_rand_score
+
+    X, y = make_blobs(30 * n_clusters, centers=n_clusters, n_features=10, random_state=0)
+    X[np.random.default_rng(0).random(X.shape) < hidden] = np.nan
+    found = choose(as_entries(X))
+    assert found.n_clusters == n_clusters
+    assert adjusted_rand_score(y, found.classify(as_entries(X)).labels) > 0.95
