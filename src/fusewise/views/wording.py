@@ -111,7 +111,8 @@ def path_sentence(found: Findings) -> str:
         f"has the largest {name}."
     )
     if found.n_clusters < taken.n_clusters and isinstance(found.path, Choice):
-        said += f" Groups without a valley of lower density between them were joined: {counted(found.n_clusters, 'cluster')}."
+        left = counted(found.n_clusters, "cluster")
+        said += f" Groups without a valley of lower density between them were joined, which leaves {left}."
     few = len(trail.rows) < len(found.drawn)
     return said + (f" The {len(trail.rows):,} rows on which the clusters were computed are shown." if few else "")
 
