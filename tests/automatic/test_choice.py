@@ -356,10 +356,10 @@ def test_a_search_may_end_once_enough_groups_are_best(monkeypatch):
 
     def counted(*args, **kwargs):
         found = compare(*args, **kwargs)
-        counts.append((len(found.criteria), kwargs["until"]))
+        counts.append((len(found.criteria), kwargs.get("until")))
         return found
 
-    monkeypatch.setattr("fusewise.automatic.choice.compare", counted)
+    monkeypatch.setattr("fusewise.automatic.searching.compare", counted)
     choice = choose(as_entries(hide_entries(X, 0.1, random_state=0)))
     assert choice.n_clusters == 16
     assert choice.subspace.rank == 12

@@ -73,15 +73,15 @@ def test_interrupted_is_not_converged(clusters, monkeypatch):
 
 def test_interrupted_on_the_way_to_more_dimensions(clusters, monkeypatch):
     """What the first search found is the best so far."""
-    from fusewise.automatic import choice
+    from fusewise.automatic import searching
 
     def axes(table, rank, progress, tol):
-        if rank > choice.RANK:
+        if rank > searching.RANK:
             raise KeyboardInterrupt
         return fit_axes(table, rank, progress, tol=tol)
 
-    fit_axes = choice.fit_axes
-    monkeypatch.setattr(choice, "fit_axes", axes)
+    fit_axes = searching.fit_axes
+    monkeypatch.setattr(searching, "fit_axes", axes)
     with pytest.warns(ConvergenceWarning, match="interrupted: this is the best result in 6 dimensions"):
         model = FusionClustering().fit(clusters[0])
     assert not model.converged_
