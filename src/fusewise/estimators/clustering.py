@@ -120,7 +120,7 @@ class FusionClustering(ShowingMixin, ClusterMixin, ClassNamePrefixFeaturesOutMix
         self.probabilities_: Real | None = None
         self.confidence_: Real | None = None
         self.rank_: int | None = self._number("rank")
-        if self._is_plain():
+        if self.is_plain():
             self.observations_ = table.dense()
             self._fit_plain(self.observations_)
         else:
@@ -206,7 +206,7 @@ class FusionClustering(ShowingMixin, ClusterMixin, ClassNamePrefixFeaturesOutMix
             if not (value is None or isinstance(value, str)) and value < 1:
                 raise ValueError(f"{name} must be at least 1, got {value!r}")
 
-    def _is_plain(self) -> bool:
+    def is_plain(self) -> bool:
         """Whether any parameter selects the paper's plain algorithm."""
         untouched = as_penalty(self.penalty) == H1() and as_fidelity(self.fidelity) == Quadratic()
         automatic = all(isinstance(p, str) and p == "auto" for p in (self.lam, self.init))

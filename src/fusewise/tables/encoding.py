@@ -1,9 +1,10 @@
 """Encoding of columns as numeric features, and decoding to the user's units.
 
-A categorical column becomes a block of 0/1 features, one per category (one in all for two categories); if the value is
-missing, so are all of them. The levels of an ordered column become 0, 1, 2, ... Numbers are standardised using the
-observed values. A block of k features is scaled as a whole to variance 1, so that a column has the same weight whatever
-its number of categories.
+For the default algorithm, which treats categories as categories, a category (ordered or not) becomes a block of 0/1
+features, one per level, and nothing is scaled (``typed``). For the plain algorithm, which knows only numbers, two
+categories become one feature, the levels of an ordered column 0, 1, 2, ..., numbers are standardised using the observed
+values, and a block of k features is scaled as a whole to variance 1, so that a column has the same weight whatever its
+number of categories. If a value is missing, so are all of its features.
 """
 
 from __future__ import annotations
@@ -18,11 +19,13 @@ import numpy.typing as npt
 
 from fusewise.kernels.types import Floats
 from fusewise.tables.column_kinds import Column, Kind
+from fusewise.tables.frames import ColumnCode, FrameEncoder
 from fusewise.tables.grids import Cells, Dialect
 from fusewise.tables.reading import Reading
 
-#: Kinds of columns that become 0/1 features.
+#: Kinds of columns that become 0/1 features, as numbers and typed.
 ENCODED = frozenset({Kind.CATEGORY, Kind.FLAG})
+LEVELED = ENCODED | {Kind.ORDERED}
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +42,12 @@ class Block:
     means: Floats
     spread: float
     standardized: bool
+    typed: bool = False
+
+    @property
+    def shares(self) -> bool:
+        """Whether the features are 0/1 indicators of categories."""
+        return self.column.kind in (LEVELED if self.typed else ENCODED)
 
     @property
     def shift(self) -> Floats:
@@ -60,7 +69,7 @@ class Block:
         if self.column.kind == Kind.NUMBER:
             decimals = self.decimals
             return [round(value, decimals) for value in values[:, 0].tolist()]
-        if self.column.kind == Kind.ORDERED:
+        if self.column.kind == Kind.ORDERED and not self.typed:
             last = len(self.column.categories) - 1
             return [self.column.categories[code] for code in np.rint(values[:, 0]).clip(0, last).astype(int)]
         codes = values.argmax(axis=1) if values.shape[1] > 1 else (values[:, 0] > 0.5).astype(int)
@@ -77,6 +86,28 @@ class Encoding:
     def matrix(self) -> Floats:
         """The encoded features, N x Q; NaN if missing."""
         return np.hstack([(block.values - block.shift) / block.scale for block in self.blocks])
+
+    @property
+    def encoder(self) -> FrameEncoder | None:
+        """How the estimators encode ``rows``; None if they take the features as numbers."""
+        if not any(block.typed and block.shares for block in self.blocks):
+            return None
+        kinds = {Kind.FLAG: "flag", Kind.ORDERED: "ordered", Kind.CATEGORY: "category"}
+        return FrameEncoder(
+            tuple(
+                ColumnCode(
+                    block.column.name,
+                    kinds.get(block.column.kind, "number"),
+                    tuple(map(float, range(len(block.column.categories)))),
+                )
+                for block in self.blocks
+            )
+        )
+
+    @property
+    def rows(self) -> Floats:
+        """What the estimators are given: numbers and positions of categories if typed, else the features."""
+        return self.matrix if self.encoder is None else np.column_stack([block.column.values for block in self.blocks])
 
     @property
     def features(self) -> list[str]:
@@ -97,7 +128,7 @@ class Encoding:
     @property
     def shares(self) -> npt.NDArray[np.bool_]:
         """Whether each feature is a 0/1 indicator of a category."""
-        return np.array([block.column.kind in ENCODED for block in self.blocks for _ in block.features])
+        return np.array([block.shares for block in self.blocks for _ in block.features])
 
     @property
     def blank_rows(self) -> npt.NDArray[np.intp]:
@@ -111,27 +142,29 @@ class Encoding:
         return [part * block.scale + block.shift for part, block in zip(parts, self.blocks, strict=True)]
 
 
-def encode(columns: list[Column], *, standardize: bool = True) -> Encoding:
-    """Encode columns as numeric features."""
-    return Encoding([_block(column, standardize) for column in columns])
+def encode(columns: list[Column], *, standardize: bool = True, typed: bool = False) -> Encoding:
+    """Encode columns as numeric features; `typed` if categories are to stay categories, and there are any."""
+    typed = typed and any(column.kind in LEVELED for column in columns)
+    return Encoding([_block(column, standardize and not typed, typed) for column in columns])
 
 
-def _block(column: Column, standardize: bool) -> Block:
-    features, values = indicators(column)
+def _block(column: Column, standardize: bool, typed: bool) -> Block:
+    features, values = indicators(column, typed)
     seen = values[~np.isnan(values[:, 0])]  # features of a block are missing together
     means = seen.mean(axis=0)
     away = seen - means
     largest = float(np.abs(away).max())  # so that squares do not overflow
     spread = largest * math.sqrt(np.square(away / largest).sum() / len(seen))
-    return Block(column, features, values, means, spread, standardize)
+    return Block(column, features, values, means, spread, standardize, typed)
 
 
-def indicators(column: Column) -> tuple[tuple[str, ...], Floats]:
+def indicators(column: Column, typed: bool = False) -> tuple[tuple[str, ...], Floats]:
     """Features of a column, and their values: the column itself, or 0/1 for each category."""
-    if column.kind not in ENCODED:
+    if column.kind not in (LEVELED if typed else ENCODED):
         return (column.name,), column.values[:, None]
-    # For two categories one feature suffices: the second, which for booleans is "yes".
-    codes = range(1, 2) if len(column.categories) == 2 else range(len(column.categories))
+    # As numbers one feature suffices for two categories: the second, which for booleans is "yes".
+    one = len(column.categories) == 2 and not typed
+    codes = range(1, 2) if one else range(len(column.categories))
     values = (column.values[:, None] == np.array(codes)).astype(float)
     values[np.isnan(column.values)] = np.nan
     return tuple(f"{column.name}={column.categories[code]}" for code in codes), values
@@ -157,11 +190,11 @@ def center_table(encoding: Encoding, centers: Floats, sizes: list[int], dialect:
     """Cluster centres by feature, in the user's units; for categories the proportion of each."""
     features: dict[str, list[Any]] = {}
     for block, values in zip(encoding.blocks, encoding.decode(centers), strict=True):
-        digits = 4 if block.column.kind in ENCODED else block.decimals
+        digits = 4 if block.shares else block.decimals
         for name, column in zip(block.features, values.T, strict=True):
             name = free_name(name, features)  # a column may be named like a category of another: "colour=red"
             # Shrinkage can leave a proportion slightly outside [0, 1].
-            shown = np.clip(column, 0, 1) if block.column.kind in ENCODED else column
+            shown = np.clip(column, 0, 1) if block.shares else column
             features[name] = [in_dialect(round(float(value), digits), dialect) for value in shown]
     leading = {free_name("cluster", features): list(range(len(sizes))), free_name("size", features): sizes}
     return {name: np.array(cells, dtype=object) for name, cells in (leading | features).items()}

@@ -74,8 +74,10 @@ class FrameEncoder:
         Parameters
         ----------
         X : a pandas or polars frame, or an array.
-        categorical_features : "from_dtype": strings, categories and booleans; or a mask, indices or names.
+        categorical_features : "from_dtype": strings, categories and booleans; a mask, indices or names; or an encoder.
         """
+        if isinstance(categorical_features, FrameEncoder):
+            return categorical_features
         names = [str(name) for name in getattr(X, "columns", [f"x{j}" for j in range(np.shape(X)[1])])]
         asked = _asked(categorical_features, names)
         codes = []

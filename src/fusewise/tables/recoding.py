@@ -32,6 +32,7 @@ class Known:
     standardized: bool
     missing: Sequence[str] = ()
     unit: str | None = None
+    typed: bool = False
 
     def told(self, on_error: Literal["raise", "missing"]) -> ColumnSpec:
         """How to read the column in a new table."""
@@ -50,6 +51,7 @@ def as_extra(encoding: Encoding, table: Reading) -> dict[str, Any]:
             "standardized": block.standardized,
             "missing": list(block.column.missing),
             "unit": unit_of(block.column.affix),
+            "typed": block.typed,
         }
         for block in encoding.blocks
     ]
@@ -97,8 +99,9 @@ def recode(
             empty = np.full(table.n_rows, np.nan)
             made = Column(column.name, column.kind, empty, tuple(column.categories))
         _refuse_other_units(column, made)
-        features, values = indicators(made)
-        blocks.append(Block(made, features, values, np.array(column.means), column.spread, column.standardized))
+        features, values = indicators(made, column.typed)
+        means = np.array(column.means)
+        blocks.append(Block(made, features, values, means, column.spread, column.standardized, column.typed))
     return replace(table, notes=absent + table.notes), Encoding(blocks)
 
 

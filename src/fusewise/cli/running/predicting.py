@@ -16,7 +16,6 @@ from fusewise.cli.running.fitting import label_table
 from fusewise.cli.running.staging import staged, write_csv
 from fusewise.cli.running.table_fit import agreement
 from fusewise.kernels.words import counted
-from fusewise.observations import as_entries
 from fusewise.progress import Progress
 from fusewise.saving import ModelFileError, SavedModel, load_with_extra
 from fusewise.tables.encoding import Encoding
@@ -57,7 +56,7 @@ def run_predict(model: Path, path: Path, out: Path, *, asked: ReadOptions, on_er
     table, encoding = recode(saved.model, saved.extra, path, asked, on_error)
     with staged([out], force=force, sources=[*files_of(path), model]) as places:
         tell(f"assigning {counted(table.n_rows, 'row')} to clusters")
-        found, confidence = _predict(clustering, encoding.matrix)
+        found, confidence = _predict(clustering, encoding.rows)
         column = _column(table, asked.names, saved.extra.get("names"), "--names")
         rows = label_table(row_names(table.cells, column, table.n_rows), column, found, confidence, table.dialect)
         write_csv(places[out], rows, table.dialect)
@@ -86,17 +85,16 @@ def _clustering(saved: SavedModel, path: Path) -> FusionClustering:
     return clustering
 
 
-def _predict(model: FusionClustering, matrix: Any) -> tuple[Any, Any]:
+def _predict(model: FusionClustering, rows: Any) -> tuple[Any, Any]:
     """Labels, and the probability of each if the model has probabilities (else None)."""
     with warnings.catch_warnings(), reporting_input_errors(), stopping_at_once():
         # Warnings about empty rows are redundant (their label is -1), and columns were already matched by name.
         warnings.simplefilter("ignore")
-        labels = model.predict(matrix)
+        labels = model.predict(rows)
         if not isinstance(model.path_, Choice):
             return labels, None
-        entries = as_entries(matrix, min_rows=1)
-        posterior = model.path_.classify(entries).posterior
-    return labels, np.where(entries.row_counts > 0, posterior.max(axis=1), 0.0)
+        sure = model.predict_proba(rows).max(axis=1)
+    return labels, np.where(np.isnan(rows).all(axis=1), 0.0, sure)
 
 
 def _column(table: Reading, asked: str | Literal[False] | None, at_fit: Any, option: str) -> str | None:

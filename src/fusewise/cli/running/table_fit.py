@@ -77,14 +77,16 @@ def prepare(
         raise InputError(f"{str(path)!r} has only one row: clustering needs at least two")
     if estimator.n_clusters is not None and estimator.n_clusters > table.n_rows:
         raise InputError(f"--n-clusters {estimator.n_clusters} is more than the {table.n_rows} rows of {str(path)!r}")
-    return Prepared(table, encode(table.used, standardize=standardize))
+    return Prepared(table, encode(table.used, standardize=standardize, typed=not estimator.is_plain()))
 
 
 def cluster(prepared: Prepared, estimator: FusionClustering, *, impute: bool = False, tell: Progress) -> Clustered:
     """Cluster a table and fill in its missing values, from the clusters or with an imputer; Ctrl-C stops at once."""
     table, encoding = prepared.table, prepared.encoding
-    matrix = encoding.matrix
-    tell(f"{'filling' if impute else 'clustering'} {matrix.shape[0]:,} rows × {matrix.shape[1]:,} features")
+    rows, encoder = encoding.rows, encoding.encoder
+    if encoder is not None:
+        estimator = estimator.set_params(categorical_features=encoder)
+    tell(f"{'filling' if impute else 'clustering'} {rows.shape[0]:,} rows × {rows.shape[1]:,} columns")
     watch = Stopwatch()
     with (
         warnings.catch_warnings(record=True) as caught,
@@ -94,8 +96,8 @@ def cluster(prepared: Prepared, estimator: FusionClustering, *, impute: bool = F
         announcing(tell),
     ):
         warnings.simplefilter("always")
-        imputer = FusionImputer(**estimator.get_params(deep=False)).fit(matrix) if impute else None
-        found = estimator.fit(matrix) if imputer is None else imputer.clustering_
+        imputer = FusionImputer(**estimator.get_params(deep=False)).fit(rows) if impute else None
+        found = estimator.fit(rows) if imputer is None else imputer.clustering_
         findings = read_findings(
             found,
             names=table.names,
@@ -104,7 +106,9 @@ def cluster(prepared: Prepared, estimator: FusionClustering, *, impute: bool = F
             shares=encoding.shares,
             most_drawn=table.n_rows,
         )
-        completed = _by_clusters(findings) if imputer is None else imputer.transform(matrix)
+        completed = _by_clusters(findings) if imputer is None else imputer.transform(rows)
+        if imputer is not None and encoder is not None:
+            completed = encoder.encode(completed)
     seconds, compiling = watch.working, watch.compiling
     # Empty rows are reported by name and convergence by its outcome, as warnings refer to encoded features.
     ours = (ConvergenceWarning, DataWarning)
