@@ -149,7 +149,7 @@ def test_confidence_is_written_where_the_model_has_it(run, table):
 def test_summary_says_what_matters(run, mixed):
     out = run("fit", mixed, *STEADY, "--out", "out").out
     for words in ("36 rows × 6 columns", "species", "used only to score the result", "adjusted Rand index 1.000",
-                  "3 0/1 features", "not used", "converged", "out/labels.csv"):  # fmt: skip
+                  "3 values", "not used", "converged", "out/labels.csv"):  # fmt: skip
         assert words in " ".join(out.split()), words
 
 

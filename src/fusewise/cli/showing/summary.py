@@ -91,11 +91,8 @@ def _columns(found: Clustered) -> Grid:
     """Each column of the file: its kind, and how it was read or why it is not used."""
     columns, table = found.table.columns, headed("column", "read as", "", left=("column", "read as"))
     roles = (found.table.names_column, found.table.labels_column)
-    widths = {block.column.name: len(block.features) for block in found.encoding.blocks}
     for column in columns[:MOST_COLUMNS]:
-        width = widths.get(column.name, 1)
-        encoded = f"; {width} 0/1 features, missing together" if width > 1 else ""
-        why = Text(("" if column.used or column.name in roles else "not used: ") + column.why + encoded)
+        why = Text(("" if column.used or column.name in roles else "not used: ") + column.why)
         table.add_row(_name(column.name), Text(column.kind, "" if column.used else "dim"), why)
     if len(columns) > MOST_COLUMNS:
         table.add_row("...", "", f"and {counted(len(columns) - MOST_COLUMNS, 'more column')} (--json lists all)")
