@@ -6,9 +6,10 @@ from scipy import integrate, optimize, stats
 
 from fusewise.automatic import evidence
 from fusewise.automatic import mixture as module
-from fusewise.automatic.evidence import Evidence, _inverses
+from fusewise.automatic.evidence import Evidence
 from fusewise.automatic.mixture import TAIL, Mixture, fit_groups, soften
 from fusewise.kernels.lanes import LANES
+from fusewise.kernels.pattern_systems import shifted_inverses
 from fusewise.observations import as_entries
 from fusewise.subspace import Subspace
 
@@ -149,7 +150,7 @@ class TestEvidence:
         precision = np.ascontiguousarray((half.transpose(0, 2, 1) @ half).transpose(1, 2, 0))
         factors = np.tril(rng.normal(size=(2, 3, 3)))
         first = n // 3
-        inverse, log_det, root = _inverses(
+        inverse, log_det, root = shifted_inverses(
             precision, np.ascontiguousarray(factors.transpose(1, 2, 0)), np.array([0, first, n]), True, small
         )
         for u in range(n):

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fusewise.kernels.compiling import SMALL, compiled
-from fusewise.kernels.lanes import LANES, accumulate, combine, factorise, inverse_roots
+from fusewise.kernels.compiling import SMALL
+from fusewise.kernels.pattern_systems import by_groups, each_applied, pattern_distances, shifted_inverses
 from fusewise.kernels.types import Index, Real
 from fusewise.observations import InMemory, SparseEntries
 from fusewise.subspace import Subspace, precisions, pulls
@@ -135,7 +135,7 @@ class Evidence:
         """C = (A + I / t)^-1 of each pattern, r x r x U, and log det C; t is too large to matter."""
         r = len(self.places)
         t = UNKNOWN * (float(np.square(self.places).mean()) or 1.0)
-        inverse, log_det, _ = _inverses(
+        inverse, log_det, _ = shifted_inverses(
             self.precision, np.sqrt(t) * np.eye(r)[:, :, None], self.together.pattern_begin, False, self.small
         )
         return t * inverse, r * np.log(t) - log_det
@@ -147,7 +147,7 @@ class Evidence:
         """
         uncertainty, log_det = self._uncertainty
         away = self.places - mean[:, None]
-        distance, log_det_both = _distances(uncertainty, regular(spread), self.pattern, away, self.small)
+        distance, log_det_both = pattern_distances(uncertainty, regular(spread), self.pattern, away, self.small)
         known = self.constant + 0.5 * np.einsum("ki,ki->i", self.vector, self.places)
         return distance, known + 0.5 * (log_det - log_det_both)[self.pattern]
 
@@ -155,7 +155,7 @@ class Evidence:
         """The product of each row's vector (r x N) with the matrix of its pattern (r x r x U)."""
         if self.small:
             return np.asarray(np.einsum("jkn,kn->jn", matrices[:, :, self.pattern], vectors))
-        return np.asarray(_each_applied(np.ascontiguousarray(matrices), self.pattern, vectors))
+        return np.asarray(each_applied(np.ascontiguousarray(matrices), self.pattern, vectors))
 
     def posterior(self, variances: Real) -> tuple[Real, Real]:
         """Mean (N x r) and covariance (N x r x r) of each row's coordinates, given the prior N(0, diag(variances))."""
@@ -195,14 +195,14 @@ class Groups:
         """The product of each pattern's matrix (r x r x U) with the vector of its group (r x K)."""
         if self.evidence.small:
             return np.asarray(np.einsum("jku,ku->ju", matrices, vectors[:, self.pattern_group]))
-        return np.asarray(_by_groups(matrices, self.pattern_begin, vectors))
+        return np.asarray(by_groups(matrices, self.pattern_begin, vectors))
 
     def marginal(self, spreads: Real, *, roots: bool = False) -> Marginal:
         """Likelihood of each row with its group's spread (K x r x r) integrated out; with the roots if `roots`."""
         evidence = self.evidence
         lower = np.linalg.cholesky(regular(spreads))
         factor, undone = (np.ascontiguousarray(each.transpose(1, 2, 0)) for each in (lower, np.linalg.inv(lower)))
-        inverse, log_det, root = _inverses(evidence.precision, factor, self.pattern_begin, roots, evidence.small)
+        inverse, log_det, root = shifted_inverses(evidence.precision, factor, self.pattern_begin, roots, evidence.small)
         seen = self.turned(factor.transpose(1, 0, 2), evidence.vector)
         target = evidence.each_applied(inverse, seen)
         constant = evidence.constant + 0.5 * (np.einsum("ki,ki->i", seen, target) - log_det[evidence.pattern])
@@ -232,149 +232,3 @@ def _pseudo_inverses(precision: Real) -> tuple[Real, Index]:
     known = values > 1e-6 * np.maximum(values[:, -1:], np.finfo(float).tiny)
     inverse = np.where(known, 1 / np.where(known, values, 1), 0)
     return (vectors * inverse[:, None]) @ vectors.transpose(0, 2, 1), known.sum(axis=1)
-
-
-@compiled
-def _each_applied(matrices: Any, kinds: Any, vectors: Any) -> Any:
-    r, n = vectors.shape
-    found = np.zeros((r, n))
-    for i in range(r):
-        for j in range(r):
-            for c in range(n):
-                found[i, c] += matrices[i, j, kinds[c]] * vectors[j, c]
-    return found
-
-
-@compiled
-def _by_groups(matrices: Any, begin: Any, vectors: Any) -> Any:
-    r, _, n = matrices.shape
-    found = np.zeros((r, n))
-    for i in range(r):
-        row = found[i]
-        for j in range(r):
-            entries = matrices[i, j]
-            for g in range(len(begin) - 1):
-                weight = vectors[j, g]
-                for c in range(begin[g], begin[g + 1]):
-                    row[c] += weight * entries[c]
-    return found
-
-
-def _inverses(precision: Real, factors: Real, begin: Index, roots: bool, small: bool) -> tuple[Real, Real, Real]:
-    """B^-1 and log det B of each pattern, B = I + L' A L with the L of its group; R^-1 with B = R R' if `roots`."""
-    r, _, n = precision.shape
-    if small:
-        factor = np.repeat(factors, np.diff(begin), axis=2)
-        turned = np.einsum("kiu,kju->iju", factor, np.einsum("klu,lju->kju", precision, factor))
-        root, log_det = inverse_roots(turned + np.eye(r)[:, :, None])
-        return np.einsum("kiu,kju->iju", root, root), log_det, root[:, :, : n if roots else 0]
-    inverse, log_det, root = _inverses_in_lanes(precision, factors, begin, roots)
-    return inverse, log_det, root
-
-
-@compiled
-def _inverses_in_lanes(precision: Any, factors: Any, begin: Any, roots: bool) -> Any:
-    r, n = precision.shape[0], precision.shape[2]
-    inverse, log_det, root = np.empty((r, r, n)), np.zeros(n), np.zeros((r, r, n if roots else 0))
-    matrices, lower, undone = np.empty((r, r, LANES)), np.empty((r, r, LANES)), np.empty((r, r, LANES))
-    pivot, half, total = np.empty((r, LANES)), np.empty((r, LANES)), np.empty(LANES)
-    for g in range(len(begin) - 1):
-        factor = factors[:, :, g].T.copy()
-        for start in range(begin[g], begin[g + 1], LANES):
-            n_now = min(LANES, begin[g + 1] - start)
-            for i in range(r):
-                for j in range(r):
-                    held, source = matrices[i, j], precision[i, j]
-                    for c in range(n_now):
-                        held[c] = source[start + c]
-            _turn(matrices, factor, half, lower, n_now)
-            factorise(lower, pivot, 1.0, n_now)
-            _undo(lower, pivot, undone, n_now)
-            for i in range(r):
-                scale = pivot[i]
-                for c in range(n_now):
-                    log_det[start + c] -= 2 * np.log(scale[c])
-                for j in range(i + 1):
-                    for c in range(n_now):
-                        total[c] = 0.0
-                    accumulate(total, 1.0, undone[i], undone[j], i, r, n_now)
-                    one, other = inverse[i, j], inverse[j, i]
-                    for c in range(n_now):
-                        one[start + c] = total[c]
-                        other[start + c] = total[c]
-                    if roots:
-                        to, source = root[i, j], undone[j, i]
-                        for c in range(n_now):
-                            to[start + c] = source[c]
-    return inverse, log_det, root
-
-
-@compiled
-def _turn(matrices: Any, factor: Any, half: Any, turned: Any, n: int) -> None:
-    """The lower triangles of L' A L, A symmetric; `factor` is L'."""
-    r = len(factor)
-    for i in range(r):
-        for j in range(r):
-            combine(half[j], factor[i], matrices[j], i, r, n)
-        for j in range(i + 1):
-            combine(turned[i, j], factor[j], half, j, r, n)
-
-
-@compiled
-def _undo(lower: Any, pivot: Any, undone: Any, n: int) -> None:
-    """(R^-1)' of the factors R that ``factorise`` leaves."""
-    for i in range(lower.shape[0]):
-        scale, diagonal = pivot[i], undone[i, i]
-        for c in range(n):
-            diagonal[c] = scale[c]
-        for j in range(i):
-            entry = undone[j, i]
-            for c in range(n):
-                entry[c] = 0.0
-            accumulate(entry, -1.0, lower[i], undone[j], j, i, n)
-            for c in range(n):
-                entry[c] *= scale[c]
-
-
-def _distances(covariances: Real, spread: Real, kinds: Index, away: Real, small: bool) -> tuple[Real, Real]:
-    """x' (C + S)^-1 x for each x (r x N) with the C of its kind (r x r x U), and log det(C + S) of each kind."""
-    if small:
-        roots, log_det = inverse_roots(covariances + spread[:, :, None])
-        return np.square(np.einsum("jkn,kn->jn", roots[:, :, kinds], away)).sum(axis=0), log_det
-    distance, log_det = _distances_in_lanes(covariances, spread, kinds, away)
-    return distance, log_det
-
-
-@compiled
-def _distances_in_lanes(covariances: Any, spread: Any, kinds: Any, away: Any) -> Any:
-    r, n = away.shape
-    n_kinds = covariances.shape[2]
-    lower, pivot = np.empty((r, r, LANES)), np.empty((r, LANES))
-    factors = np.empty((r, r, n_kinds))  # the reciprocal on the diagonal
-    distance, log_det = np.zeros(n), np.zeros(n_kinds)
-    for start in range(0, n_kinds, LANES):
-        n_now = min(LANES, n_kinds - start)
-        for i in range(r):
-            for j in range(i + 1):
-                entry, source, shift = lower[i, j], covariances[i, j], spread[i, j]
-                for c in range(n_now):
-                    entry[c] = source[start + c] + shift
-        factorise(lower, pivot, 0.0, n_now)
-        for i in range(r):
-            for j in range(i + 1):
-                to, source = factors[i, j], pivot[i] if i == j else lower[i, j]
-                for c in range(n_now):
-                    to[start + c] = source[c]
-            for c in range(n_now):
-                log_det[start + c] -= 2 * np.log(pivot[i, c])
-    whitened = away.copy()
-    for i in range(r):
-        row, scale = whitened[i], factors[i, i]
-        for k in range(i):
-            entry, before = factors[i, k], whitened[k]
-            for c in range(n):
-                row[c] -= entry[kinds[c]] * before[c]
-        for c in range(n):
-            row[c] *= scale[kinds[c]]
-            distance[c] += row[c] * row[c]
-    return distance, log_det

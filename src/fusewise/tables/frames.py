@@ -58,7 +58,7 @@ class ColumnCode:
         return tuple(f"{self.name}={level}" for level in self.levels) or (self.name,)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class FrameEncoder:
     """A number is a feature; a category is a block of features, 1 for the level that a row has and 0 for the others.
 
@@ -66,6 +66,10 @@ class FrameEncoder:
     """
 
     columns: tuple[ColumnCode, ...]
+
+    def __repr__(self) -> str:
+        categories = [column.name for column in self.columns if column.kind != "number"]
+        return f"FrameEncoder({counted(len(self.columns), 'column')}; categories: {some_of(categories, 4)})"
 
     @classmethod
     def of(cls, X: Any, categorical_features: Any = "from_dtype") -> FrameEncoder:
