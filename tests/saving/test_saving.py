@@ -22,7 +22,7 @@ from fusewise.datasets import hide_entries, make_clusters
 from fusewise.fusion.penalties import H1, Penalty
 from fusewise.kernels import output
 from fusewise.observations import SparseEntries
-from fusewise.saving import ModelFileError, archive, load_with_extra, save
+from fusewise.saving import ModelFileError, archive, codec, load_with_extra, save
 
 pytestmark = pytest.mark.filterwarnings("ignore::fusewise.DataWarning")
 
@@ -384,3 +384,16 @@ def test_where_no_file_can_be(tmp_path):
     with pytest.raises(FileNotFoundError):
         fusewise.load(tmp_path / "none")
     assert os.listdir(tmp_path) == []
+
+
+def test_files_of_the_version_before_can_be_read(tmp_path):
+    """In which a merge tree had weights, and what the entries say was not known to be that of a small table."""
+    X = hide_entries(make_clusters(3, 30, 6, noise=0.1, random_state=0)[0], 0.2, random_state=0)
+    model = FusionClustering(random_state=0).fit(X)
+    encoder = codec.Encoder()
+    tree = encoder.encode(model, "model")
+    path = tree["fitted"]["path_"]["parts"]
+    path["tree"]["parts"]["weights"] = None
+    del path["evidence"]["parts"]["small"], tree["parameters"]["categorical_features"], tree["fitted"]["encoder_"]
+    archive.write_archive(tmp_path / "old", "FusionClustering", {"model": tree, "extra": {}}, encoder.arrays)
+    np.testing.assert_array_equal(load_with_extra(tmp_path / "old").model.predict(X), model.labels_)

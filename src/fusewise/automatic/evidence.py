@@ -72,7 +72,7 @@ class Evidence:
     constant: Real
     places: Real
     dimensions: Index
-    small: bool
+    small: bool = False
 
     @classmethod
     def of(cls, subspace: Subspace, entries: InMemory) -> Evidence:

@@ -19,7 +19,7 @@ from sklearn.base import BaseEstimator
 
 from fusewise.kernels.types import Values
 from fusewise.observations import RowBlocks
-from fusewise.saving.registry import ESTIMATORS, PARAMETERISED, RECORDS
+from fusewise.saving.registry import ESTIMATORS, FORMER_PARTS, PARAMETERISED, RECORDS
 
 #: Kinds of dtypes that can be saved: booleans, integers, real and complex numbers.
 NUMERIC = "biufc"
@@ -143,13 +143,13 @@ class Decoder:
         return model
 
     def _parts(self, name: str, parts: Any, known: set[str], needed: set[str]) -> dict[str, Any]:
-        """Decode the parts of an object, which must be those of its class in this version."""
-        given = set(_mapping(parts, name))
+        """Decode the parts of an object, which must be those of its class in this version (or former ones, ignored)."""
+        given = set(_mapping(parts, name)) - FORMER_PARTS.get(name, set())
         if given - known:
             raise ValueError(f"{name} has no part {sorted(given - known)[0]!r} in this version")
         if needed - given:
             raise ValueError(f"{name} needs the part {sorted(needed - given)[0]!r} in this version")
-        return {key: self.decode(value) for key, value in parts.items()}
+        return {key: self.decode(parts[key]) for key in given}
 
 
 def _mapping(parts: Any, name: str) -> dict[str, Any]:

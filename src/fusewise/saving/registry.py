@@ -34,6 +34,9 @@ RECORDS = _by_name(
     Mixture, Smooth, Solution, SparseEntries, StreamedEntries, Subspace,
 )  # fmt: skip
 
+#: Parts that records had in files of earlier versions, and that nothing needs any more.
+FORMER_PARTS = {"MergeTree": {"weights"}}
+
 #: Penalties and fidelities, saved by their parameters.
 PARAMETERISED: dict[str, type[Parameterised]] = _by_name(*PENALTIES.values(), *FIDELITIES.values())
 
