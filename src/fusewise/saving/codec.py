@@ -131,6 +131,8 @@ class Decoder:
         if name in PARAMETERISED:
             kind = PARAMETERISED[name]
             return kind(**self._parts(name, tree.get("parts"), set(kind._get_param_names()), set()))
+        if not ESTIMATORS:
+            raise ValueError("no estimator has been imported: use fusewise.load, or import fusewise.estimators first")
         raise ValueError(f"{name!r} is not a class that a model can contain")
 
     def _estimator(self, kind: type[BaseEstimator], tree: dict[str, Any]) -> BaseEstimator:
