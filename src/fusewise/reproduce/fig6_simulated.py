@@ -33,7 +33,7 @@ SCHEMES = (
     "constrained, partial distances",
     "constrained, zero-filled",
 )
-DEFAULT = "Fusewise, told nothing"
+DEFAULT = "Fusewise, default settings"
 SHRINK = {"Dataset-1": 1.0, "Dataset-2": 0.5}
 
 #: Scales tried, in units of the mean distance between centres; strengths, in units of sigma² / M.
@@ -118,7 +118,7 @@ STUDY = Study(
     "Three clusters in 50 features, centres 3.5, 2.8 and 3.3 apart (Dataset-2: half of that), white Gaussian noise, "
     f"all pairs, H1. The paper does not give sigma and lam here: for its method we take the best of {len(SIGMAS)} "
     f"scales and {len(LAMS)} strengths by the true labels; epsilon of the constrained form is the true one. Our "
-    "default is told nothing. The noise is read in two ways: standard deviation 0.1, and variance 0.1 as printed.",
+    "default chooses for itself. The noise is read in two ways: standard deviation 0.1, and variance 0.1 as printed.",
     report,
     plan,
 )

@@ -25,7 +25,7 @@ SIGMA = 0.06 * np.sqrt(13 / 2)
 LAMS = 13 / 2 * np.linspace(0.02, 0.1, 5)
 OVERLAP = 4
 
-METHODS = {"published": "published settings", "default": "Fusewise, told nothing"}
+METHODS = {"published": "published settings", "default": "Fusewise, default settings"}
 FRACTIONS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6)
 DRAWN = (0.0, 0.1, 0.3, 0.5)
 
@@ -194,7 +194,7 @@ def _maps(outcomes: Outcomes) -> Picture:
             panel.set_xlabel(f"{fraction:.0%} hidden")
     caption = (
         "Wine: 120 wines, 13 features, two principal components; colours are the cultivars, black the centres. Top: "
-        "the published settings. Bottom: our default, told nothing."
+        "the published settings. Bottom: our default."
     )
     return Picture("fig7", figure, caption, vector=False)
 
