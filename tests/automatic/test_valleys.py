@@ -10,6 +10,7 @@ from fusewise.automatic.choice import choose
 from fusewise.automatic.clusters import AlongAxes, Joined
 from fusewise.automatic.mixture import Mixture, probabilities
 from fusewise.automatic.valleys import humps, saddles
+from fusewise.datasets import hide_entries, make_clusters
 from fusewise.observations import as_entries
 from fusewise.subspace import Subspace
 
@@ -109,3 +110,12 @@ def test_many_clusters_are_found(n_clusters, hidden):
     found = choose(as_entries(X))
     assert found.n_clusters == n_clusters
     assert adjusted_rand_score(y, found.classify(as_entries(X)).labels) > 0.95
+
+
+def test_looking_further_loses_nothing_that_was_found():
+    """Close clusters with half of the entries, and rows that occur three times: three clusters, as among few."""
+    X, _, _ = make_clusters(3, 200, 50, noise=0.1**0.5, shrink=0.5, random_state=0)
+    assert choose(as_entries(hide_entries(X, 0.5, random_state=100))).n_clusters == 3
+    X, _, _ = make_clusters(3, 60, 8, noise=0.12, random_state=1)
+    X = hide_entries(X, 0.2, random_state=1)
+    assert choose(as_entries(np.vstack([X, X[:90], X[:90]]))).n_clusters == 3

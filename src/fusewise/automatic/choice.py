@@ -24,8 +24,8 @@ from fusewise.subspace import Subspace
 
 #: A cluster has at least this share of the rows, and at least three.
 SMALLEST_SHARE = 0.015
-#: The same where more clusters than ``candidates.MOST_CLUSTERS`` are compared.
-SMALLEST_OF_MANY = 0.005
+#: The same where more clusters than ``candidates.MOST_CLUSTERS`` are compared. A few equal rows are no cluster.
+SMALLEST_OF_MANY, FEWEST_OF_MANY = 0.005, 4.0
 #: Rows of a larger table that are sampled to find the clusters: the smallest cluster has 75 rows among them.
 SAMPLE = 5_000
 #: A row is an outlier if its own cluster has less than this probability at its distance or beyond.
@@ -200,7 +200,9 @@ def choose(
     search = TreeSearch(wide, sample, blocks, smallest, n_clusters, n_neighbors, progress)
     found = search.in_all_dimensions(rank)
     if n_clusters is None and rank is None and not levels:
-        found = search.for_many(found, smallest if min_size is not None else max(3.0, SMALLEST_OF_MANY * len(rows)))
+        found = search.for_many(
+            found, smallest if min_size is not None else max(FEWEST_OF_MANY, SMALLEST_OF_MANY * len(rows))
+        )
     mixture, clusters = search.clusters(found)
     compared = found.compared
     return Choice(

@@ -149,7 +149,7 @@ class TreeSearch:
             room = min(LARGEST_RANK, self.most)
             placed = found.placed if found.rank >= room else self.place(room)
             ladder = _Ladder(self, placed, partitions(placed.tree, placed.rows.places, smallest, None, most))
-            return ladder.searched() if ladder.climb() > ladder.gain_of(found) else found
+            return ladder.searched() if ladder.climb() > max(ladder.gain_of(found), 0.0) else found
         except KeyboardInterrupt:
             return _interrupted(found)
 
