@@ -124,7 +124,8 @@ class TreeSearch:
         placed = self.place(rank)
         candidates = partitions(placed.tree, placed.rows.places, self.smallest, self.n_clusters)
         found = self._compared(placed, candidates, until)
-        if self.levels or self.sample.is_complete or found.compared.interrupted:
+        crowded = until is not None and found.chosen + 1 >= until  # to be searched again, in more dimensions
+        if self.levels or self.sample.is_complete or found.compared.interrupted or crowded:
             return found
         most, neighbors = found.chosen + 1 + PATIENCE, self.n_neighbors or NEIGHBORS
         try:
