@@ -2,8 +2,8 @@
 
 The paper writes "noise of variance 0.1". Read so, clusters are wider than they are far apart; read as a standard
 deviation of 0.1 they are compact. Both readings are run. The paper names neither sigma nor lam for this figure: for its
-method both are chosen by the true labels, table by table, as one would at best choose by eye. Our default is told
-nothing.
+method both are chosen by the true labels, table by table, as one would at best choose by eye. Our default chooses its
+own settings.
 """
 
 from __future__ import annotations
