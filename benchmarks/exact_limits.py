@@ -1,9 +1,9 @@
 """How far the exact l0 solver goes: simulated clusters of growing difficulty, and random graphs, within time limits.
 
-``OMP_NUM_THREADS=1 python benchmarks/exact_limits.py [--limit 60]``: about seven minutes. Tables have N rows, P features and
-4 uniform clusters of width epsilon = 1, kappa = 0.9 (epsilon sqrt(P) over the distance between clusters); each entry is
-observed with probability p0. A random graph has an edge between two points, which may then share a centre, with
-probability `density`.
+``OMP_NUM_THREADS=1 python benchmarks/exact_limits.py [--limit 60]``: about ten minutes. Tables have N rows, P features
+and 4 uniform clusters of width epsilon = 1, kappa = 0.9 (epsilon sqrt(P) over the distance between clusters); each
+entry is observed with probability p0. A random graph has an edge between two points, which may then share a centre,
+with probability `density`.
 """
 
 from __future__ import annotations

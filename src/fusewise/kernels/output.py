@@ -7,6 +7,7 @@ import math
 import os
 import secrets
 import shutil
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
@@ -14,10 +15,8 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-try:
+if sys.platform != "win32":
     import fcntl
-except ImportError:  # Windows, which does not delete a file that is open
-    fcntl = None  # type: ignore[assignment]
 
 #: A temporary folder, and what is in it: the lock of the run that made it, files being written, the same files once all
 #: of them are complete, and the files they replace.
@@ -114,7 +113,7 @@ def _stage(folder: Path) -> Iterator[Path]:
     stage.mkdir()
     try:
         with (stage / LOCK).open("xb") as lock:
-            if fcntl is not None:
+            if sys.platform != "win32":
                 with suppress(OSError):  # a file system without locks, where killed runs are not finished
                     fcntl.flock(lock, fcntl.LOCK_EX)
             (stage / DRAFTS).mkdir()
@@ -137,7 +136,7 @@ def finish_killed_runs(folder: Path) -> None:
         stage = before.parent
         with ExitStack() as stack:
             stack.enter_context(suppress(OSError))  # the run that made it is alive
-            if fcntl is None:
+            if sys.platform == "win32":  # where a file that is open cannot be deleted
                 (stage / LOCK).unlink()
             else:
                 lock = stack.enter_context((stage / LOCK).open("rb"))

@@ -111,7 +111,7 @@ STUDY = Study(
     "fig1",
     "The assumptions",
     "Three clusters of 30 points, uniform in squares of side 1 in the plane. kappa, mu0, epsilon and delta are "
-    "measured on the points; a feature counts as distinguishing two clusters if none of their points are within epsilon "
-    "of each other there.",
+    "measured on the points; a feature distinguishes two clusters if none of their points are within epsilon of each "
+    "other there.",
     report,
 )
