@@ -7,18 +7,21 @@ import pytest
 
 from fusewise.kernels.output import finish_killed_runs, finite_json, written_together, written_whole
 
-#: Two files replace old ones and one is new; the process dies instead of renaming the n-th time.
+#: Two files replace old ones and one is new; the process dies instead of renaming or deleting the n-th time.
 KILLED = """
 import os, sys
 from pathlib import Path
 from fusewise.kernels.output import written_together
-replace, left = os.replace, [int(sys.argv[1])]
-def die(source, target):
-    left[0] -= 1
-    if left[0] == 0:
-        os._exit(9)
-    replace(source, target)
-os.replace = die
+left = [int(sys.argv[1])]
+def dying(function):
+    def call(*paths, **options):
+        left[0] -= 1
+        if left[0] == 0:
+            os._exit(9)
+        return function(*paths, **options)
+    return call
+for name in ("replace", "unlink", "rmdir"):
+    setattr(os, name, dying(getattr(os, name)))
 with written_together([Path(name) for name in "abc"], replace=True) as places:
     for place in places.values():
         place.write_text("new")
@@ -62,7 +65,7 @@ def test_errors_name_the_users_file(tmp_path):
         pass
 
 
-@pytest.mark.parametrize("moment", range(1, 7))
+@pytest.mark.parametrize("moment", range(1, 13))
 def test_a_killed_run_leaves_old_or_new_files_and_the_next_run_the_rest(tmp_path, moment):
     for name in "ab":
         (tmp_path / name).write_text("old")

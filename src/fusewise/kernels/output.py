@@ -88,9 +88,12 @@ def _move(stages: dict[Path, Path], replace: bool) -> None:
         for target, stage in stages.items():
             with suppress(FileNotFoundError):
                 os.replace(stage / BEFORE / target.name, target)
+        for stage in stages.values():
+            with suppress(FileNotFoundError):  # a run that is killed now is not to be completed
+                os.replace(stage / WHOLE, stage / DRAFTS)
         raise
-    for stage in stages.values():
-        shutil.rmtree(stage / BEFORE, ignore_errors=True)
+    for target, stage in stages.items():
+        (stage / BEFORE / target.name).unlink(missing_ok=True)
 
 
 def _rename(source: Path, target: Path) -> None:
@@ -123,11 +126,12 @@ def _stage(folder: Path) -> Iterator[Path]:
             finally:
                 for name in (DRAFTS, WHOLE):
                     shutil.rmtree(stage / name, ignore_errors=True)
-                with suppress(OSError):
-                    (stage / BEFORE).rmdir()
     finally:
-        if not (stage / BEFORE).exists():  # else old files could not be restored: the next run will try
-            shutil.rmtree(stage, ignore_errors=True)
+        (stage / LOCK).unlink(missing_ok=True)
+        with suppress(OSError):  # old files could not be restored: the next run will try
+            (stage / BEFORE).rmdir()
+        with suppress(OSError):
+            stage.rmdir()
 
 
 def finish_killed_runs(folder: Path) -> None:
@@ -137,8 +141,8 @@ def finish_killed_runs(folder: Path) -> None:
         with ExitStack() as stack:
             stack.enter_context(suppress(OSError))  # the run that made it is alive
             if sys.platform == "win32":  # where a file that is open cannot be deleted
-                (stage / LOCK).unlink()
-            else:
+                (stage / LOCK).unlink(missing_ok=True)
+            elif (stage / LOCK).exists():
                 lock = stack.enter_context((stage / LOCK).open("rb"))
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             kept = stage / WHOLE if (stage / WHOLE).exists() else before
