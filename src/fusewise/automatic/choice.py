@@ -161,6 +161,7 @@ def choose(
     n_neighbors: int | None = None,
     min_size: float | None = None,
     seed: int = 0,
+    copies: float = 1.0,
     progress: Progress = silent,
 ) -> Choice:
     """Cluster a table, choosing every parameter that is not given.
@@ -188,6 +189,7 @@ def choose(
     n_clusters, rank, n_neighbors : numbers to use instead of choosing them.
     min_size : smallest cluster considered; None: 1.5% of the rows, at least 3.
     seed : seed of the sample.
+    copies : how many rows each row stands for when partitions are compared, if the table is part of a larger one.
     progress : called at each step.
     """
     columns, scale, middle, blocks = units(table, levels)
@@ -197,7 +199,7 @@ def choose(
     wide = table.take(seen[many]).standardised(columns, scale, middle)
     sample = wide if len(many) == len(rows) else wide.take(np.searchsorted(many, rows))
     smallest = max(3.0, SMALLEST_SHARE * len(rows)) if min_size is None else max(min_size * len(rows) / n, 1.0)
-    search = TreeSearch(wide, sample, blocks, smallest, n_clusters, n_neighbors, progress)
+    search = TreeSearch(wide, sample, blocks, smallest, n_clusters, n_neighbors, progress, copies)
     found = search.in_all_dimensions(rank)
     if n_clusters is None and rank is None and not levels:
         found = search.for_many(

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from fusewise.automatic import Choice, Classified, choose
 from fusewise.estimators.base import FusionEstimator
+from fusewise.estimators.certainty import CertaintyMixin
 from fusewise.estimators.showing import ShowingMixin
 from fusewise.fusion import Solution, fuse
 from fusewise.fusion.fidelity import Quadratic, as_fidelity
@@ -35,7 +36,9 @@ from fusewise.saving.registry import saveable
 
 
 @saveable
-class FusionClustering(ShowingMixin, ClusterMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, FusionEstimator):  # type: ignore[misc]
+class FusionClustering(
+    CertaintyMixin, ShowingMixin, ClusterMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, FusionEstimator
+):  # type: ignore[misc]
     """Clustering of data with missing values by fusion of centres.
 
     Every row i has its own centre u_i, and
@@ -110,11 +113,15 @@ class FusionClustering(ShowingMixin, ClusterMixin, ClassNamePrefixFeaturesOutMix
         algorithm needs all of X in memory.
         """
         self._check_parameters()
-        table = self._read(X, y, reset=True)
+        return self._fit_table(self._read(X, y, reset=True))
+
+    def _fit_table(self, table: Table, copies: float = 1.0) -> Self:
+        """Cluster the rows of a table that was read, each of which stands for `copies` rows of a larger one."""
         n_seen = np.count_nonzero(table.row_counts)
         if self.n_clusters is not None and self.n_clusters > n_seen:
             raise ValueError(f"n_clusters={self.n_clusters} exceeds the {n_seen} rows with an observed entry")
-        self.__dict__.pop("fused_", None)  # of an earlier fit
+        for name in ("fused_", "stability_"):  # of an earlier fit
+            self.__dict__.pop(name, None)
         self.observations_ = table
         self.path_: Choice | FusionPath | None = None
         self.probabilities_: Real | None = None
@@ -124,7 +131,7 @@ class FusionClustering(ShowingMixin, ClusterMixin, ClassNamePrefixFeaturesOutMix
             self.observations_ = table.dense()
             self._fit_plain(self.observations_)
         else:
-            self._fit_automatic(table)
+            self._fit_automatic(table, copies)
         return self
 
     def __getattr__(self, name: str) -> Any:
@@ -217,7 +224,7 @@ class FusionClustering(ShowingMixin, ClusterMixin, ClassNamePrefixFeaturesOutMix
         value = getattr(self, name)
         return None if isinstance(value, str) else value
 
-    def _fit_automatic(self, table: Table) -> None:
+    def _fit_automatic(self, table: Table, copies: float = 1.0) -> None:
         warn_of_blanks(table)
         seen = table.row_counts > 0
         if seen.sum() < 2:
@@ -234,6 +241,7 @@ class FusionClustering(ShowingMixin, ClusterMixin, ClassNamePrefixFeaturesOutMix
                 n_neighbors=self._number("n_neighbors"),
                 min_size=self._number("min_cluster_size"),
                 seed=seed,
+                copies=copies,
                 progress=progress,
             )
             progress(f"labelling {counted(len(seen), 'row')}", 0, clusters=choice.n_clusters)

@@ -1,0 +1,177 @@
+"""How sure the result of a model is: its stability, and other numbers of clusters."""
+
+from __future__ import annotations
+
+import threading
+import warnings
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from joblib import effective_n_jobs
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from fusewise.automatic.stability import MOST_HIDDEN, MOST_ROWS, Stability, hide_more, row_draws, summarise
+from fusewise.kernels.threads import single_products
+from fusewise.kernels.types import Index, Labels
+from fusewise.kernels.words import counted
+from fusewise.observations import StreamedEntries, Table
+from fusewise.progress import Progress, listening, shown
+
+if TYPE_CHECKING:
+    from fusewise.estimators.clustering import FusionClustering
+    from fusewise.tables.frames import FrameEncoder
+
+
+class CertaintyMixin:
+    """The methods ``stability`` and ``alternatives`` of ``FusionClustering``."""
+
+    if TYPE_CHECKING:
+        n_clusters: int | None
+        random_state: Any
+        verbose: int
+        labels_: Labels
+        observations_: Table
+        _encoder: FrameEncoder | None
+
+        def _read(self, X: Any, y: Any, *, reset: bool) -> Table: ...
+
+    def stability(
+        self, n_draws: int = 20, *, X: Any = None, hidden: float | str = "auto", n_jobs: int | None = None
+    ) -> Stability:
+        """Fit the model again to half of the rows, `n_draws` times, and compare the clusters.
+
+        The mean over the draws of max_B |A ∩ B| / |A ∪ B| is the stability of a cluster A, where B are the clusters of
+        the new fit and A is reduced to its rows (Hennig, 2007; R's ``fpc::clusterboot``). Halves are drawn without
+        replacement, because copies of rows would be taken for clusters; each draw and the next are the two halves of
+        the table. Where numbers of clusters are compared each row counts twice, so that a draw has as much evidence as
+        the table. Of more than 10,000 rows each draw has 5,000, the number in which clusters are searched.
+        All parameters of the model are kept (the number of clusters, if it was given), except that a given
+        ``min_cluster_size`` is reduced with the rows, and that lam of the plain algorithm with all pairs is raised as
+        there are fewer of them.
+
+        The result is also kept as ``stability_``, which the report shows and ``save`` stores. Ctrl-C returns the result
+        of the draws that are done. Draws depend on ``random_state`` (None: always the same), not on `n_jobs`.
+
+        Parameters
+        ----------
+        n_draws : number of draws. With 20, a share in ``rows`` has steps of about a tenth.
+        X : the table that the model was fitted to. It is needed only if the model does not hold it: after loading
+            a model of a table that is read from disk.
+        hidden : share of the observed entries to hide in each draw, so that chance in what is missing is seen, too.
+            "auto" is the share that is missing already, and at most 0.1: of a complete table nothing is hidden, and
+            more than a tenth would test another, emptier table. Every row keeps an entry.
+        n_jobs : number of threads; None or -1 for as many as there are cores.
+
+        Returns
+        -------
+        Stability
+            ``clusters``, ``rows`` and ``n_clusters``: of each cluster, of each row, and how often each number of
+            clusters was found.
+        """
+        check_is_fitted(self)
+        table = self._fitted_table(X)
+        if n_draws < 1:
+            raise ValueError(f"n_draws must be at least 1, got {n_draws}")
+        missing = 1 - int(table.column_counts.sum()) / (table.shape[0] * table.shape[1])
+        share = min(missing, MOST_HIDDEN) if isinstance(hidden, str) and hidden == "auto" else hidden
+        if isinstance(share, str) or not 0 <= share < 1:
+            raise ValueError(f"hidden must be 'auto' or a share from 0 to below 1, got {hidden!r}")
+        seen = np.flatnonzero(table.row_counts > 0)
+        size = min(len(seen) // 2, MOST_ROWS)
+        if size < max(2, self.n_clusters or 2):
+            clusters = "" if self.n_clusters is None else f", for n_clusters={self.n_clusters}"
+            raise ValueError(f"stability fits half of the {counted(len(seen), 'row')}, which is too few{clusters}")
+        random = check_random_state(0 if self.random_state is None else self.random_state)
+        seeds = np.random.SeedSequence(random.randint(2**31)).spawn(n_draws + 1)
+        draws = [seen[rows] for rows in row_draws(len(seen), size, n_draws, np.random.default_rng(seeds[0]))]
+        levels = () if self._encoder is None else self._encoder.levels
+
+        def labels_of(k: int) -> Labels:
+            part = hide_more(table.take(draws[k]), share, levels, np.random.default_rng(seeds[k + 1]))
+            return self._refitted(part, len(seen)).labels_
+
+        threads = effective_n_jobs(-1 if n_jobs is None else n_jobs)
+        with shown(self.verbose) as progress:
+            found = _each_in_threads(labels_of, n_draws, threads, progress)
+        self.stability_ = summarise(self.labels_, [(draws[k], labels) for k, labels in found.items()], share)
+        return self.stability_
+
+    def _fitted_table(self, X: Any) -> Table:
+        """The table that the model was fitted to."""
+        if X is None:
+            table = self.observations_
+            if isinstance(table, StreamedEntries) and table.source is None:
+                raise ValueError(
+                    "a saved or copied model does not include a table that is read from disk: pass it as X"
+                )
+            return table
+        table = self._read(X, None, reset=False)
+        if table.shape[0] != len(self.labels_):
+            rows = counted(len(self.labels_), "row")
+            raise ValueError(f"X has {table.shape[0]:,} rows, but the model was fitted to {rows}: pass that table")
+        return table
+
+    def _refitted(self, part: Table, n: int) -> FusionClustering:
+        """A model with the same settings, fitted to some of n rows."""
+        model: Any = clone(self).set_params(verbose=0, random_state=0)
+        reduced = part.shape[0] / n
+        if not isinstance(model.min_cluster_size, str):
+            model.min_cluster_size = max(1, round(reduced * model.min_cluster_size))
+        if not isinstance(model.lam, str) and not isinstance(model.n_neighbors, int):
+            model.lam /= reduced
+        if isinstance(model.init, np.ndarray):
+            raise ValueError("stability cannot fit a model again that has an array as init: give the init a name")
+        model.encoder_ = self._encoder
+        return model._fit_table(part, min(n, MOST_ROWS) / part.shape[0])  # type: ignore[no-any-return]
+
+
+class _Stopped(Exception):
+    """Ends a draw after Ctrl-C."""
+
+
+def _each_in_threads(work: Callable[[int], Labels], n: int, threads: int, progress: Progress) -> dict[int, Labels]:
+    """Call work(0), ..., work(n - 1) in threads; those that are done if Ctrl-C comes first.
+
+    Threads share the table and the compiled loops, and unlike processes can be told to stop: the progress that a fit
+    reports is where it ends.
+    """
+    stop = threading.Event()
+
+    def checking(stage: str, iteration: int = 0, total: int | None = None, **values: float) -> None:
+        if stop.is_set():
+            raise _Stopped
+
+    def one(k: int) -> Labels:
+        with listening(checking):
+            checking("")
+            return work(k)
+
+    futures: list[Future[Labels]] = []
+    # Filters are those of the process: they are set once, and not in each thread. The fit to all rows gave its warnings.
+    with warnings.catch_warnings(), single_products(), ThreadPoolExecutor(threads) as pool:
+        warnings.simplefilter("ignore")
+        try:
+            futures += [pool.submit(one, k) for k in range(n)]
+            progress("fitting draws", 0, n)
+            for done, future in enumerate(as_completed(futures), 1):
+                future.result()
+                progress("fitting draws", done, n)
+        except BaseException as error:
+            stop.set()
+            pool.shutdown(cancel_futures=True)
+            if not isinstance(error, KeyboardInterrupt) or not _done(futures):
+                raise
+    found = _done(futures)
+    if len(found) < n:
+        warnings.warn(f"interrupted after {counted(len(found), 'draw')} of {n}", ConvergenceWarning, stacklevel=3)
+    return found
+
+
+def _done(futures: list[Future[Labels]]) -> dict[int, Labels]:
+    ended = {k: future for k, future in enumerate(futures) if future.done() and not future.cancelled()}
+    return {k: future.result() for k, future in ended.items() if future.exception() is None}
