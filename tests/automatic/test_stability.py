@@ -31,13 +31,15 @@ def test_the_summary_of_two_draws_by_hand():
     # Second draw: {0, 2} against {0}: 1/2, against {2, 3, 4}: 1/4; {3, 4} against {2, 3, 4}: 2/3.
     np.testing.assert_allclose(found.clusters, [(1 + 1 / 2) / 2, (1 + 2 / 3) / 2])
     np.testing.assert_allclose(found.rows, [1, 1, 0, 1, 1, 1])
-    assert found.n_clusters == {2: 2} and found.n_draws == 2
+    assert found.n_clusters == {2: 2}
+    assert found.n_draws == 2
 
 
 def test_rows_that_were_never_drawn_have_no_share():
     found = summarise(np.array([0, 0, 1]), [(np.array([0, 1]), np.array([0, 0]))], 0.0)
     np.testing.assert_array_equal(np.isnan(found.rows), [False, False, True])
-    assert np.isnan(found.clusters[1]) and found.grades[1] == "never drawn"
+    assert np.isnan(found.clusters[1])
+    assert found.grades[1] == "never drawn"
 
 
 @pytest.mark.parametrize(("n", "size"), [(10, 5), (11, 5), (23, 4)])
@@ -70,7 +72,8 @@ def test_the_share_asked_for_is_hidden_and_no_row_is_emptied(kind):
 def test_the_levels_of_a_category_are_hidden_together():
     X = np.hstack([np.random.default_rng(0).normal(size=(200, 1)), np.eye(3)[np.arange(200) % 3]])
     mask = hide_more(as_entries(X), 0.5, ((1, 4),), np.random.default_rng(0)).dense().mask
-    assert (mask[:, 1:] == mask[:, 1:2]).all() and 0 < mask[:, 1].sum() < 200
+    assert (mask[:, 1:] == mask[:, 1:2]).all()
+    assert 0 < mask[:, 1].sum() < 200
 
 
 def test_the_result_is_readable():

@@ -22,8 +22,10 @@ def blobs():
 def test_separate_clusters_are_highly_stable(blobs):
     model = FusionClustering().fit(blobs)
     found = model.stability(n_draws=6)
-    assert (found.clusters > 0.85).all() and next(iter(found.n_clusters)) == 3
-    assert np.mean(found.rows) > 0.95 and found.hidden == pytest.approx(0.1, abs=0.01)
+    assert (found.clusters > 0.85).all()
+    assert next(iter(found.n_clusters)) == 3
+    assert np.mean(found.rows) > 0.95
+    assert found.hidden == pytest.approx(0.1, abs=0.01)
     assert model.stability_ is found
 
 
@@ -37,7 +39,8 @@ def test_cuts_of_one_gaussian_are_not_stable():
         assert found.hidden == 0  # a complete table stays complete
         means.append(found.clusters.mean())
         small.append(found.clusters[1:].max())
-    assert np.mean(means) < 0.6 and np.mean(small) < 0.6
+    assert np.mean(means) < 0.6
+    assert np.mean(small) < 0.6
 
 
 def test_half_the_rows_count_twice():
@@ -70,7 +73,8 @@ def test_progress_is_reported_and_an_interruption_keeps_the_draws_done(blobs):
 
     with listening(interrupt), pytest.warns(match=r"interrupted after \d+ draws? of 200"):
         found = model.stability(n_draws=200, n_jobs=2)
-    assert steps[0] == ("fitting draws", 0, 200) and 2 <= found.n_draws < 200
+    assert steps[0] == ("fitting draws", 0, 200)
+    assert 2 <= found.n_draws < 200
     assert sum(found.n_clusters.values()) == found.n_draws
 
 
@@ -86,7 +90,8 @@ def test_a_frame_with_categories():
     )
     frame.loc[::9, "colour"] = None
     found = FusionClustering(n_clusters=2).fit(frame).stability(n_draws=3)
-    assert (found.clusters > 0.85).all() and found.hidden > 0
+    assert (found.clusters > 0.85).all()
+    assert found.hidden > 0
 
 
 def test_the_plain_algorithm():
@@ -104,7 +109,8 @@ def test_warnings_of_the_fit_are_not_repeated(blobs):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         found = model.stability(n_draws=2)
-    assert np.isnan(found.rows[:2]).all() and not np.isnan(found.rows[2:]).any()
+    assert np.isnan(found.rows[:2]).all()
+    assert not np.isnan(found.rows[2:]).any()
 
 
 def test_saved_with_the_model_and_forgotten_by_a_new_fit(blobs, tmp_path):

@@ -43,12 +43,17 @@ class Classified:
     ----------
     labels : the most likely cluster of each row.
     posterior : N x K, the probability of each cluster for each row.
-    outlying : whether a row is further from its cluster than 99% of the rows of a Student-t cluster.
+    tails : share of the rows of a Student-t cluster that are as far from it as this row or further.
     """
 
     labels: Labels
     posterior: Real
-    outlying: npt.NDArray[np.bool_]
+    tails: Real
+
+    @property
+    def outlying(self) -> npt.NDArray[np.bool_]:
+        """Whether a row is further from its cluster than 99% of the rows of a Student-t cluster."""
+        return np.asarray(self.tails < OUTLIER_LEVEL)
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,7 +107,7 @@ class Choice:
     def classify(self, table: Table) -> Classified:
         """Find the most likely cluster of each row, its cluster probabilities, and whether it is an outlier."""
         n = table.shape[0]
-        found = Classified(np.empty(n, np.intp), np.empty((n, self.n_clusters)), np.empty(n, bool))
+        found = Classified(np.empty(n, np.intp), np.empty((n, self.n_clusters)), np.empty(n))
 
         def one(rows: InMemory, where: slice) -> None:
             densities, distances, dimensions = self.clusters.log_densities(self.standardised(rows))
@@ -111,7 +116,7 @@ class Choice:
             d = np.maximum(dimensions, 1)
             nearest = distances[np.arange(len(labels)), labels]
             found.labels[where], found.posterior[where] = labels, posterior
-            found.outlying[where] = fdtrc(d, TAIL, nearest / d) < OUTLIER_LEVEL
+            found.tails[where] = fdtrc(d, TAIL, nearest / d)
 
         each_block(one, table)
         return found

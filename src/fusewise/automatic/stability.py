@@ -3,7 +3,8 @@
 Each draw is half of the rows, taken without replacement. That has the sampling variance of a bootstrap of all rows (for
 a mean, sigma²/m (1 - m/n) = sigma²/n at m = n/2), but no row occurs twice: copies of a row are neighbours at distance
 zero, and would be taken for a cluster (of 180 rows in three clusters, bootstraps make up to nineteen). In the criterion
-each row counts twice, so that a draw has as much evidence as the table: with less, fewer clusters are supported. Which entries are missing is chance, too: some more are hidden in each draw.
+each row counts twice, so that a draw has as much evidence as the table: with less, fewer clusters are supported. Which
+entries are missing is chance, too: some more are hidden in each draw.
 """
 
 from __future__ import annotations

@@ -15,9 +15,11 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from fusewise.automatic import Choice
+from fusewise.automatic.alternatives import Alternative, nearly_as_good
 from fusewise.automatic.stability import MOST_HIDDEN, MOST_ROWS, Stability, hide_more, row_draws, summarise
 from fusewise.kernels.threads import single_products
-from fusewise.kernels.types import Index, Labels
+from fusewise.kernels.types import Labels
 from fusewise.kernels.words import counted
 from fusewise.observations import StreamedEntries, Table
 from fusewise.progress import Progress, listening, shown
@@ -36,7 +38,10 @@ class CertaintyMixin:
         verbose: int
         labels_: Labels
         observations_: Table
+        path_: Any
         _encoder: FrameEncoder | None
+
+        _others: tuple[Alternative, ...] | None
 
         def _read(self, X: Any, y: Any, *, reset: bool) -> Table: ...
 
@@ -101,14 +106,48 @@ class CertaintyMixin:
         self.stability_ = summarise(self.labels_, [(draws[k], labels) for k, labels in found.items()], share)
         return self.stability_
 
+    def alternatives(self, *, X: Any = None) -> list[Alternative]:
+        """Other numbers of clusters that explain the table nearly as well, the best first.
+
+        For each number that was compared, the difference of its criterion from that of the result has the standard
+        error sqrt(N) times the standard deviation over the rows of what each adds to it (Vuong, 1989). Numbers that
+        fall short by no more than two standard errors are returned, with the clusters they would have given. An empty
+        list means that no other number comes near.
+
+        Parameters
+        ----------
+        X : the table that the model was fitted to, if the model does not hold it (as in ``stability``).
+
+        Returns
+        -------
+        list of Alternative
+            Each with ``n_clusters``, ``gain`` (in nats, negative if it falls short), ``error``, ``per_row``, ``sizes``
+            and ``labels``.
+        """
+        check_is_fitted(self)
+        if not isinstance(self.path_, Choice):
+            raise AttributeError("the plain algorithm does not compare numbers of clusters: use the default")
+        known: tuple[Alternative, ...] | None = getattr(self, "_others", None)
+        if X is None and known is not None:
+            return list(known)
+        table, choice = self._fitted_table(X), self.path_
+        found = []
+        for other, gain, error in nearly_as_good(choice, table, told=self.n_clusters is not None):
+            given = other.classify(table)
+            inside = (table.row_counts > 0) & ~given.outlying
+            sizes = np.bincount(given.labels[inside], minlength=other.n_clusters)
+            place = np.argsort(np.argsort(-sizes, kind="stable"))
+            labels = np.where(inside, place[given.labels], -1)
+            found.append(Alternative(other.n_clusters, gain, error, gain / len(choice.rows), labels))
+        self._others = tuple(found)
+        return found
+
     def _fitted_table(self, X: Any) -> Table:
         """The table that the model was fitted to."""
         if X is None:
             table = self.observations_
             if isinstance(table, StreamedEntries) and table.source is None:
-                raise ValueError(
-                    "a saved or copied model does not include a table that is read from disk: pass it as X"
-                )
+                raise ValueError("a saved or copied model does not include a table on disk: pass it as X")
             return table
         table = self._read(X, None, reset=False)
         if table.shape[0] != len(self.labels_):
@@ -152,7 +191,7 @@ def _each_in_threads(work: Callable[[int], Labels], n: int, threads: int, progre
             return work(k)
 
     futures: list[Future[Labels]] = []
-    # Filters are those of the process: they are set once, and not in each thread. The fit to all rows gave its warnings.
+    # Filters are those of the process: set once, not in each thread. The fit to all rows has given its warnings.
     with warnings.catch_warnings(), single_products(), ThreadPoolExecutor(threads) as pool:
         warnings.simplefilter("ignore")
         try:
