@@ -26,7 +26,7 @@ MOST_ROWS = 5_000
 #: At most this share of the observed entries is hidden in a draw.
 MOST_HIDDEN = 0.1
 #: Mean Jaccard similarity from which a cluster is called so (Hennig, 2008; documentation of ``fpc::clusterboot``).
-GRADES = ((0.85, "highly stable"), (0.75, "stable"), (0.6, "a pattern, but its rows are doubtful"), (0.0, "not stable"))
+GRADES = ((0.85, "highly stable"), (0.75, "stable"), (0.6, "doubtful"), (0.0, "not stable"))
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -58,7 +58,9 @@ def run_predict(model: Path, path: Path, out: Path, *, asked: ReadOptions, on_er
         tell(f"assigning {counted(table.n_rows, 'row')} to clusters")
         found, confidence = _predict(clustering, encoding.rows)
         column = _column(table, asked.names, saved.extra.get("names"), "--names")
-        rows = label_table(row_names(table.cells, column, table.n_rows), column, found, confidence, table.dialect)
+        rows = label_table(
+            row_names(table.cells, column, table.n_rows), column, found, table.dialect, confidence=confidence
+        )
         write_csv(places[out], rows, table.dialect)
     known = _column(table, asked.labels, saved.extra.get("labels"), "--labels")
     ari = None if known is None else agreement(table.cells[known], found)
