@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from fusewise.automatic.stability import Stability, hide_more, row_draws, similarities, summarise
+from fusewise.automatic.stability import Refit, Stability, hide_more, row_draws, similarities, summarise
 from fusewise.observations import as_entries
 from fusewise.observations.conversion import as_sparse_entries
 
@@ -23,20 +23,22 @@ def test_a_cluster_without_a_drawn_row_has_no_similarity():
 
 def test_the_summary_of_two_draws_by_hand():
     labels = np.array([0, 0, 0, 1, 1, -1])
+    sure = np.array([[0.9, 0.1], [0.2, 0.8], [0.4, 0.6], [0.0, 1.0]])
     drawn = [
-        (np.array([0, 1, 3, 5]), np.array([1, 1, 0, -1])),  # other numbers, same clusters
-        (np.array([0, 2, 3, 4]), np.array([0, 1, 1, 1])),  # row 2 has left its own
+        Refit(np.array([0, 1, 3, 5]), np.array([1, 1, 0, -1]), sure[[1, 1, 0, 2]]),  # other numbers, same clusters
+        Refit(np.array([0, 2, 3, 4]), np.array([0, 1, 1, 1]), sure),  # row 2 has left its own
     ]
     found = summarise(labels, drawn, 0.0)
     # Second draw: {0, 2} against {0}: 1/2, against {2, 3, 4}: 1/4; {3, 4} against {2, 3, 4}: 2/3.
     np.testing.assert_allclose(found.clusters, [(1 + 1 / 2) / 2, (1 + 2 / 3) / 2])
     np.testing.assert_allclose(found.rows, [1, 1, 0, 1, 1, 1])
+    np.testing.assert_allclose(found.confidence, [(0.8 + 0.9) / 2, 0.8, 0.2, (0.9 + 0.6) / 2, 1, 1])
     assert found.n_clusters == {2: 2}
     assert found.n_draws == 2
 
 
 def test_rows_that_were_never_drawn_have_no_share():
-    found = summarise(np.array([0, 0, 1]), [(np.array([0, 1]), np.array([0, 0]))], 0.0)
+    found = summarise(np.array([0, 0, 1]), [Refit(np.array([0, 1]), np.array([0, 0]), None)], 0.0)
     np.testing.assert_array_equal(np.isnan(found.rows), [False, False, True])
     assert np.isnan(found.clusters[1])
     assert found.grades[1] == "never drawn"
@@ -77,7 +79,7 @@ def test_the_levels_of_a_category_are_hidden_together():
 
 
 def test_the_result_is_readable():
-    found = Stability(np.array([0.9, 0.5]), np.ones(4), {2: 19, 1: 1}, 20, 0.1)
+    found = Stability(np.array([0.9, 0.5]), np.ones(4), np.ones(4), {2: 19, 1: 1}, 20, 0.1)
     assert repr(found).splitlines() == [
         "Stability over 20 draws (clusters found: 2 in 19, 1 in 1)",
         "  cluster 0: 0.90, highly stable",

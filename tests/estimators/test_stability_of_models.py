@@ -27,6 +27,7 @@ def test_separate_clusters_are_highly_stable(blobs):
     assert np.mean(found.rows) > 0.95
     assert found.hidden == pytest.approx(0.1, abs=0.01)
     assert model.stability_ is found
+    assert np.mean(found.confidence) > 0.9
 
 
 def test_cuts_of_one_gaussian_are_not_stable():

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -40,6 +41,9 @@ class Stability:
         0.6 it should not be trusted.
     rows : N, the share of the draws in which a row was in the cluster most similar to its own, or for an outlier, in
         none. NaN for rows that were never drawn.
+    confidence : N, the mean over the draws of the probability that the new fit gives to a row's own cluster (for an
+        outlier, 1 where it is one again). It knows the uncertainty of the clusters themselves, which the model's own
+        probabilities take for granted. NaN for rows that were never drawn, and in the plain algorithm.
     n_clusters : how often each number of clusters was found, the most frequent first.
     n_draws : number of draws.
     hidden : share of the observed entries that was hidden in each draw.
@@ -47,6 +51,7 @@ class Stability:
 
     clusters: Real
     rows: Real
+    confidence: Real
     n_clusters: dict[int, int]
     n_draws: int
     hidden: float
@@ -121,31 +126,52 @@ def similarities(before: Labels, after: Labels, n_clusters: int) -> Real:
     return np.where(first.any(axis=1)[:, None], both / np.maximum(either, 1), np.nan)
 
 
-def summarise(labels: Labels, drawn: Sequence[tuple[Index, Labels]], hidden: float) -> Stability:
+class Refit(NamedTuple):
+    """The rows of a draw, their labels, and N x L, their probabilities, in the fit to it (None: it has none)."""
+
+    rows: Index
+    labels: Labels
+    probabilities: Real | None
+
+
+def summarise(labels: Labels, refits: Sequence[Refit], hidden: float) -> Stability:
     """Compare the labels of a model with those of its refits.
 
     Parameters
     ----------
     labels : of all rows.
-    drawn : for each refit its rows, and their labels.
+    refits : the fits to draws of them.
     hidden : share of the observed entries that was hidden in each.
     """
     n_clusters = int(labels.max(initial=-1)) + 1
-    best, counts = np.full((len(drawn), n_clusters), np.nan), Counter[int]()
-    times, stayed = np.zeros(len(labels)), np.zeros(len(labels))
-    for k, (rows, found) in enumerate(drawn):
-        counts[int(found.max(initial=-1)) + 1] += 1
-        times[rows] += 1
-        stayed[rows] += _stays(labels[rows], found, similarity := similarities(labels[rows], found, n_clusters))
+    best, counts = np.full((len(refits), n_clusters), np.nan), Counter[int]()
+    times, stayed, sure = np.zeros((3, len(labels)))
+    for k, refit in enumerate(refits):
+        before = labels[refit.rows]
+        counts[int(refit.labels.max(initial=-1)) + 1] += 1
+        times[refit.rows] += 1
+        similarity = similarities(before, refit.labels, n_clusters)
         best[k] = similarity.max(axis=1)
+        stayed[refit.rows] += _stays(before, refit.labels, similarity)
+        sure[refit.rows] += _own_probability(before, refit, similarity)
     some = ~np.isnan(best)
     clusters = np.where(some, best, 0).sum(axis=0) / np.where(some.any(axis=0), some.sum(axis=0), np.nan)
-    shares = stayed / np.where(times > 0, times, np.nan)
+    times = np.where(times > 0, times, np.nan)
     numbers = dict(sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])))
-    return Stability(clusters, shares, numbers, len(drawn), hidden)
+    return Stability(clusters, stayed / times, sure / times, numbers, len(refits), hidden)
 
 
 def _stays(before: Labels, after: Labels, similarity: Real) -> Mask:
     """Whether each row is in the cluster most similar to its own, or in none again."""
     match: npt.NDArray[np.intp] = np.append(np.nan_to_num(similarity).argmax(axis=1), -1)
     return np.asarray(after == match[before])
+
+
+def _own_probability(before: Labels, refit: Refit, similarity: Real) -> Real:
+    """Probability of each row's own cluster: of all clusters of the new fit to which that one is the most similar."""
+    if refit.probabilities is None:
+        return np.full(len(before), np.nan)
+    match = np.zeros(refit.probabilities.shape[1], np.intp)
+    match[: similarity.shape[1]] = np.nan_to_num(similarity).argmax(axis=0)
+    own = np.where(match == before[:, None], refit.probabilities, 0.0).sum(axis=1)
+    return np.where(before < 0, refit.labels < 0, own)

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from fusewise.automatic import Choice
 from fusewise.automatic.alternatives import Alternative, nearly_as_good
-from fusewise.automatic.stability import MOST_HIDDEN, MOST_ROWS, Stability, hide_more, row_draws, summarise
+from fusewise.automatic.stability import MOST_HIDDEN, MOST_ROWS, Refit, Stability, hide_more, row_draws, summarise
 from fusewise.kernels.threads import single_products
 from fusewise.kernels.types import Labels
 from fusewise.kernels.words import counted
@@ -75,35 +75,30 @@ class CertaintyMixin:
         Returns
         -------
         Stability
-            ``clusters``, ``rows`` and ``n_clusters``: of each cluster, of each row, and how often each number of
-            clusters was found.
+            ``clusters`` and ``rows``, the stability of each cluster and row; ``confidence``, the probability of each
+            row's own cluster, averaged over the draws; ``n_clusters``, how often each number of clusters was found.
         """
         check_is_fitted(self)
         table = self._fitted_table(X)
         if n_draws < 1:
             raise ValueError(f"n_draws must be at least 1, got {n_draws}")
-        missing = 1 - int(table.column_counts.sum()) / (table.shape[0] * table.shape[1])
-        share = min(missing, MOST_HIDDEN) if isinstance(hidden, str) and hidden == "auto" else hidden
-        if isinstance(share, str) or not 0 <= share < 1:
-            raise ValueError(f"hidden must be 'auto' or a share from 0 to below 1, got {hidden!r}")
+        share = _share_to_hide(table, hidden)
         seen = np.flatnonzero(table.row_counts > 0)
-        size = min(len(seen) // 2, MOST_ROWS)
-        if size < max(2, self.n_clusters or 2):
-            clusters = "" if self.n_clusters is None else f", for n_clusters={self.n_clusters}"
-            raise ValueError(f"stability fits half of the {counted(len(seen), 'row')}, which is too few{clusters}")
+        size = _draw_size(len(seen), self.n_clusters)
         random = check_random_state(0 if self.random_state is None else self.random_state)
         seeds = np.random.SeedSequence(random.randint(2**31)).spawn(n_draws + 1)
         draws = [seen[rows] for rows in row_draws(len(seen), size, n_draws, np.random.default_rng(seeds[0]))]
         levels = () if self._encoder is None else self._encoder.levels
 
-        def labels_of(k: int) -> Labels:
+        def refit(k: int) -> Refit:
             part = hide_more(table.take(draws[k]), share, levels, np.random.default_rng(seeds[k + 1]))
-            return self._refitted(part, len(seen)).labels_
+            model = self._refitted(part, len(seen))
+            return Refit(draws[k], model.labels_, model.probabilities_)
 
         threads = effective_n_jobs(-1 if n_jobs is None else n_jobs)
         with shown(self.verbose) as progress:
-            found = _each_in_threads(labels_of, n_draws, threads, progress)
-        self.stability_ = summarise(self.labels_, [(draws[k], labels) for k, labels in found.items()], share)
+            found = _each_in_threads(refit, n_draws, threads, progress)
+        self.stability_ = summarise(self.labels_, found, share)
         return self.stability_
 
     def alternatives(self, *, X: Any = None) -> list[Alternative]:
@@ -169,11 +164,29 @@ class CertaintyMixin:
         return model._fit_table(part, min(n, MOST_ROWS) / part.shape[0])  # type: ignore[no-any-return]
 
 
+def _share_to_hide(table: Table, hidden: float | str) -> float:
+    """The share of the observed entries to hide, checked; "auto" is the share that is missing, or less."""
+    missing = 1 - int(table.column_counts.sum()) / (table.shape[0] * table.shape[1])
+    share = min(missing, MOST_HIDDEN) if isinstance(hidden, str) and hidden == "auto" else hidden
+    if isinstance(share, str) or not 0 <= share < 1:
+        raise ValueError(f"hidden must be 'auto' or a share from 0 to below 1, got {hidden!r}")
+    return share
+
+
+def _draw_size(n: int, n_clusters: int | None) -> int:
+    """Half of n rows, but no more than clusters are searched in; raises ValueError if that is too few."""
+    size = min(n // 2, MOST_ROWS)
+    if size < max(2, n_clusters or 2):
+        clusters = "" if n_clusters is None else f", for n_clusters={n_clusters}"
+        raise ValueError(f"stability fits half of the {counted(n, 'row')}, which is too few{clusters}")
+    return size
+
+
 class _Stopped(Exception):
     """Ends a draw after Ctrl-C."""
 
 
-def _each_in_threads(work: Callable[[int], Labels], n: int, threads: int, progress: Progress) -> dict[int, Labels]:
+def _each_in_threads(work: Callable[[int], Refit], n: int, threads: int, progress: Progress) -> list[Refit]:
     """Call work(0), ..., work(n - 1) in threads; those that are done if Ctrl-C comes first.
 
     Threads share the table and the compiled loops, and unlike processes can be told to stop: the progress that a fit
@@ -185,12 +198,12 @@ def _each_in_threads(work: Callable[[int], Labels], n: int, threads: int, progre
         if stop.is_set():
             raise _Stopped
 
-    def one(k: int) -> Labels:
+    def one(k: int) -> Refit:
         with listening(checking):
             checking("")
             return work(k)
 
-    futures: list[Future[Labels]] = []
+    futures: list[Future[Refit]] = []
     # Filters are those of the process: set once, not in each thread. The fit to all rows has given its warnings.
     with warnings.catch_warnings(), single_products(), ThreadPoolExecutor(threads) as pool:
         warnings.simplefilter("ignore")
@@ -211,6 +224,6 @@ def _each_in_threads(work: Callable[[int], Labels], n: int, threads: int, progre
     return found
 
 
-def _done(futures: list[Future[Labels]]) -> dict[int, Labels]:
-    ended = {k: future for k, future in enumerate(futures) if future.done() and not future.cancelled()}
-    return {k: future.result() for k, future in ended.items() if future.exception() is None}
+def _done(futures: list[Future[Refit]]) -> list[Refit]:
+    ended = [future for future in futures if future.done() and not future.cancelled()]
+    return [future.result() for future in ended if future.exception() is None]

@@ -65,7 +65,7 @@ def test_the_page_shows_alternatives_and_stability(model, monkeypatch):
     assert sureness.number_sentence(read_findings(model)) in page
     assert "stability of the clusters was not computed" in page
     monkeypatch.setattr(model, "_others", (Alternative(2, -1.6, 7.2, -0.02, np.repeat([0, 1], [50, 25])),))
-    judged = Stability(np.array([0.9, 0.7, 0.4]), np.ones(75), {3: 18, 2: 2}, 20, 0.1)
+    judged = Stability(np.array([0.9, 0.7, 0.4]), np.ones(75), np.ones(75), {3: 18, 2: 2}, 20, 0.1)
     monkeypatch.setattr(model, "stability_", judged, raising=False)
     page = render(read_findings(model), title="t", file="t.html")
     assert "2 is nearly as good" in page
