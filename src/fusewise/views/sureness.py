@@ -7,7 +7,7 @@ from typing import Any
 from fusewise.automatic import Choice
 from fusewise.automatic.alternatives import Alternative, Cut, best_cut
 from fusewise.automatic.stability import Stability
-from fusewise.kernels.words import counted, readable
+from fusewise.kernels.words import counted, in_series, readable
 from fusewise.views.findings import Findings
 from fusewise.views.palette import SYMBOLS, colour, shape
 
@@ -56,10 +56,12 @@ def _per_row(other: Alternative) -> str:
 def _why_one(cut: Cut, others: list[Alternative], option: str) -> str:
     number = len(cut.sizes)
     sizes = [f"{n:,}" for n in cut.sizes]
-    parts = f"part {sizes[0]} from {sizes[1]} rows" if number == 2 else f"make {number} groups of {_listed(sizes)} rows"
+    parts = (
+        f"part {sizes[0]} from {sizes[1]} rows" if number == 2 else f"make {number} groups of {in_series(sizes)} rows"
+    )
     if cut.joined:
         return (
-            f"1 cluster: {number} groups of {_listed(sizes)} rows describe the table better, but there is no valley of "
+            f"1 cluster: {number} groups of {in_series(sizes)} rows describe the table better, but there is no valley of "
             f"lower density between them. To see them apart, set {option}{number}."
         )
     short = f"falls {readable(cut.short)} nats short ({cut.short / cut.n_rows:.2g} per row)"
@@ -67,10 +69,6 @@ def _why_one(cut: Cut, others: list[Alternative], option: str) -> str:
     support = "is nearly as good" if near else "is supported"
     lead = f"1 cluster; a split {support}: it" if near else f"1 cluster: no split {support}. The best"
     return f"{lead} would {parts}, and its criterion {short}. To see it, set {option}{number}."
-
-
-def _listed(words: list[str]) -> str:
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 
 def rivals(found: Findings) -> list[dict[str, Any]]:
@@ -90,7 +88,7 @@ def rivals(found: Findings) -> list[dict[str, Any]]:
 def stability_sentence(judged: Stability) -> str:
     """What was drawn, and how often each number of clusters was found."""
     hidden = f", with {judged.hidden:.0%} of the observed values hidden" if judged.hidden else ""
-    numbers = _listed([f"{counted(k, 'cluster')} in {often}" for k, often in judged.n_clusters.items()])
+    numbers = in_series([f"{counted(k, 'cluster')} in {often}" for k, often in judged.n_clusters.items()])
     draws = counted(judged.n_draws, "draw")
     return f"The model was fitted to {draws} of half of the rows{hidden}: it found {numbers}."
 
