@@ -207,7 +207,7 @@ def test_stability_is_printed_and_written(run, table):
     said = run("fit", table, "--out", "other", "--stability", "--draws", "2", "--n-clusters", "3", "--json").json
     assert said["stability"]["numbers_of_clusters"] == {"3": 2}
     np.testing.assert_allclose(said["stability"]["clusters"], judged.clusters)
-    assert said["number"].startswith("3 clusters; ")
+    assert said["number"].startswith("3 clusters, as requested; ")
 
 
 def test_stability_of_too_few_rows_is_refused(run, tmp_path):

@@ -35,9 +35,12 @@ def number_sentence(found: Findings, option: str = "n_clusters=") -> str:
     others, cut = alternatives(found), best_cut(found.path)
     if found.n_clusters == 1 and cut is not None:
         return _why_one(cut, others, option)
-    number = counted(found.n_clusters, "cluster")
+    told = found.model.n_clusters is not None
+    number = counted(found.n_clusters, "cluster") + (", as requested" if told else "")
+    if len(found.path.criteria) < 2:
+        return f"{number}." if told else f"{number}: there was no other partition to compare."
     if not others:
-        return f"{number}; no other number is nearly as good."
+        return f"{number}; no {'smaller' if told else 'other'} number is nearly as good."
     return f"{number}; {'; '.join(map(_rival, others))}."
 
 
@@ -61,8 +64,8 @@ def _why_one(cut: Cut, others: list[Alternative], option: str) -> str:
     )
     if cut.joined:
         return (
-            f"1 cluster: {number} groups of {in_series(sizes)} rows describe the table better, but there is no valley of "
-            f"lower density between them. To see them apart, set {option}{number}."
+            f"1 cluster: {number} groups of {in_series(sizes)} rows describe the table better, but there is no valley "
+            f"of lower density between them. To see them apart, set {option}{number}."
         )
     short = f"falls {readable(cut.short)} nats short ({cut.short / cut.n_rows:.2g} per row)"
     near = any(other.n_clusters == number for other in others)

@@ -46,6 +46,12 @@ def test_rivals_in_words(model, monkeypatch):
     assert sureness.number_sentence(found) == "3 clusters; no other number is nearly as good."
 
 
+def test_a_number_that_was_requested():
+    X = np.random.default_rng(0).normal(size=(60, 2)) + np.repeat([[0.0], [9.0]], 30, axis=0)
+    said = [sureness.number_sentence(read_findings(FusionClustering(n_clusters=k).fit(X))) for k in (1, 2)]
+    assert said == ["1 cluster, as requested.", "2 clusters, as requested; no smaller number is nearly as good."]
+
+
 def test_splits_that_are_near_or_have_no_valley():
     near = SimpleNamespace(n_clusters=2)
     said = sureness._why_one(Cut((40, 138), 12.0, joined=False, n_rows=178), [near], "n_clusters=")
