@@ -36,9 +36,9 @@ class Stability:
 
     Attributes
     ----------
-    clusters : K, the mean over the draws of the largest Jaccard similarity |A ∩ B| / |A ∪ B| of a cluster A, reduced to
-        the rows drawn, with a cluster B of the new fit. Above 0.85 a cluster is highly stable, from 0.75 stable; below
-        0.6 it should not be trusted.
+    clusters : K, the mean over the draws of the largest Jaccard similarity ``|A ∩ B| / |A ∪ B|`` of a cluster A,
+        reduced to the rows drawn, with a cluster B of the new fit. From 0.85 a cluster is highly stable, from 0.75
+        stable; below 0.6 it should not be trusted.
     rows : N, the share of the draws in which a row was in the cluster most similar to its own, or for an outlier, in
         none. NaN for rows that were never drawn.
     confidence : N, the mean over the draws of the probability that the new fit gives to a row's own cluster (for an

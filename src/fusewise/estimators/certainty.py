@@ -50,7 +50,7 @@ class CertaintyMixin:
     ) -> Stability:
         """Fit the model again to half of the rows, `n_draws` times, and compare the clusters.
 
-        The mean over the draws of max_B |A ∩ B| / |A ∪ B| is the stability of a cluster A, where B are the clusters of
+        The mean over the draws of ``max_B |A ∩ B| / |A ∪ B|`` is the stability of a cluster A, where B are clusters of
         the new fit and A is reduced to its rows (Hennig, 2007; R's ``fpc::clusterboot``). Halves are drawn without
         replacement, because copies of rows would be taken for clusters; each draw and the next are the two halves of
         the table. Where numbers of clusters are compared each row counts twice, so that a draw has as much evidence as
