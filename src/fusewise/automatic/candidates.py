@@ -158,13 +158,14 @@ def compare(
     *,
     compare_all: bool,
     until: int | None = None,
+    copies: float = 1.0,
     progress: Progress = silent,
 ) -> Compared:
     """Fit a mixture to each partition and evaluate it, until the criterion stops improving.
 
     With `until`, also stop once a partition with that many groups is the best so far. With categories (`levels`, see
     ``columnwise``) each partition is described by independent columns, and all are compared: that is cheap, and the
-    criterion may rise late.
+    criterion may rise late. `copies` is that of ``criterion``.
     """
     mixtures: list[Mixture | ColumnMixture] = []
     criteria: list[float] = []
@@ -173,9 +174,9 @@ def compare(
     def judge(labels: Labels) -> tuple[Mixture | ColumnMixture, float]:
         if levels:
             classes = _as_classes(table, labels, levels, exactly=compare_all)
-            return classes, class_criterion(table, classes)
+            return classes, class_criterion(table, classes, copies=copies)
         mixture = describe(rows, labels)
-        return mixture, criterion(rows.evidence, mixture, complete=table.is_complete)
+        return mixture, criterion(rows.evidence, mixture, complete=table.is_complete, copies=copies)
 
     try:
         for mixture, judged in in_threads(judge, candidates):

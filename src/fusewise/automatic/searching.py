@@ -91,6 +91,7 @@ class TreeSearch:
     smallest : number of rows of the smallest cluster considered.
     n_clusters, n_neighbors : numbers to use instead of choosing them.
     progress : told of each step.
+    copies : how many rows of a table each row stands for.
     """
 
     wide: InMemory
@@ -100,6 +101,7 @@ class TreeSearch:
     n_clusters: int | None
     n_neighbors: int | None
     progress: Progress
+    copies: float = 1.0
 
     @property
     def most(self) -> int:
@@ -136,9 +138,7 @@ class TreeSearch:
 
     def _compared(self, placed: Placed, candidates: list[Labels], until: int | None) -> Searched:
         told = self.n_clusters is not None
-        compared = compare(
-            placed.rows, self.sample, candidates, self.levels, compare_all=told, until=until, progress=self.progress
-        )
+        compared = self.compare(placed.rows, candidates, self.levels, compare_all=told, until=until)
         return Searched(placed, candidates[: len(compared.criteria)], compared, self._best(compared.criteria))
 
     def _best(self, criteria: Sequence[float]) -> int:
@@ -156,6 +156,15 @@ class TreeSearch:
         labels, mixtures, criteria = zip(*kept, strict=True)
         compared = Compared(mixtures, criteria, other.compared.interrupted)
         return Searched(one.placed, list(labels), compared, self._best(criteria))
+
+    def compare(
+        self, rows: Rows, candidates: list[Labels], levels: Levels = (), *, compare_all: bool, until: int | None = None
+    ) -> Compared:
+        """Compare partitions of the sample (see ``candidates.compare``)."""
+        return compare(
+            rows, self.sample, candidates, levels, compare_all=compare_all, until=until, copies=self.copies,
+            progress=self.progress,
+        )  # fmt: skip
 
     def in_all_dimensions(self, rank: int | None) -> Searched:
         """The search in as many dimensions as asked for; else in as many as the clusters that are found need."""
@@ -224,8 +233,7 @@ class _Ladder:
         new = [k for k in dict.fromkeys(possible) if k not in self.known]
         if new:
             some = [self.candidates[k - 1] for k in new]
-            search = self.search
-            compared = compare(self.placed.rows, search.sample, some, compare_all=True, progress=search.progress)
+            compared = self.search.compare(self.placed.rows, some, compare_all=True)
             for k, mixture, criterion in zip(new, compared.mixtures, compared.criteria, strict=True):
                 assert isinstance(mixture, Mixture)
                 self.known[k] = mixture, criterion
@@ -247,8 +255,7 @@ class _Ladder:
         """The gain over one cluster of another search's partition, in these dimensions: gains in others differ."""
         if found.placed is self.placed:
             return found.gain
-        best, progress = found.partitions[found.chosen], self.search.progress
-        compared = compare(self.placed.rows, self.search.sample, [best], compare_all=True, progress=progress)
+        compared = self.search.compare(self.placed.rows, [found.partitions[found.chosen]], compare_all=True)
         return compared.criteria[0] - self.known[1][1]
 
     def searched(self) -> Searched:

@@ -110,6 +110,13 @@ Neighbors = Annotated[
     str, _model(metavar="K|none|auto", help="Number of nearest neighbours to fuse each row with; none: all pairs.")
 ]
 MaxIter = Annotated[int, _model(min=1, help="Maximum number of iterations for each value of lam.")]
+Stability = Annotated[
+    bool,
+    _model(
+        "--stability", help="Also fit halves of the rows, and say how stable the clusters are; Ctrl-C ends it early."
+    ),
+]
+Draws = Annotated[int, _model(metavar="N", min=1, help="Number of such fits, for --stability.")]
 RandomSeed = Annotated[int | None, _model(min=0, help="Random seed.")]
 
 Overwrite = Annotated[bool, _output("--force", help="Overwrite existing results.")]
