@@ -14,8 +14,9 @@ from sklearn.utils.validation import check_is_fitted
 from fusewise.automatic import Choice, Smooth
 from fusewise.estimators.base import FusionEstimator
 from fusewise.estimators.clustering import FusionClustering
-from fusewise.observations import Entries, as_entries
+from fusewise.observations import Entries, ValueRanges, as_entries
 from fusewise.saving.registry import saveable
+from fusewise.tables.frames import FrameEncoder, is_frame
 
 #: Fraction of the observed entries held out to estimate the imputation error.
 HELD_OUT = 0.1
@@ -32,12 +33,15 @@ class FusionImputer(OneToOneFeatureMixin, TransformerMixin, FusionEstimator):  #
     "clusters" uses the entry of the cluster's centre. A table that is not held in memory (``SparseEntries``,
     ``StreamedEntries``) is filled from the clusters, in blocks of rows.
 
+    Filled values are values that a column can have: within the range that was observed, and on its grid if the observed
+    values lie on one (0/1, whole numbers, steps such as 0.5); a category gets one of its levels.
+
     Parameters
     ----------
     penalty, fidelity, lam, init, rank, n_neighbors, n_clusters, min_cluster_size : as in ``FusionClustering``, which is
         fitted twice: once with the held-out entries hidden.
     max_iter, tol, device, random_state, verbose, categorical_features : as in ``FusionClustering``. A frame with
-        categories is filled from the clusters, and returned as a frame with the same dtypes.
+        categories is filled from the clusters.
 
     Attributes
     ----------
@@ -46,6 +50,8 @@ class FusionImputer(OneToOneFeatureMixin, TransformerMixin, FusionEstimator):  #
         method and for "means", the column means. Empty if too few entries can be held out, or if the table is not
         held in memory.
     fill_ : the method used, "clusters" or "subspace".
+    ranges_ : smallest and largest observed value of each column, and the step of its grid (0: none), in ``low``,
+        ``high`` and ``step``.
     n_iter_ : number of iterations of the clustering.
 
     Examples
@@ -69,16 +75,27 @@ class FusionImputer(OneToOneFeatureMixin, TransformerMixin, FusionEstimator):  #
         self.fill_ = min(ways, key=lambda way: ways[way])
         self.clustering_ = self._clustering().fit(X)
         self.smooth_ = Smooth.of(table.dense()) if self.fill_ == "subspace" else None
+        self.ranges_ = ValueRanges.of(table).without_grid(*(() if self._encoder is None else self._encoder.levels))
         self.n_iter_ = self.clustering_.n_iter_
         return self
 
     def transform(self, X: Any) -> Any:
-        """Return X with its missing values filled in; a row with nothing observed gets the mean."""
+        """Return X with its missing values filled in; a row with nothing observed gets the mean.
+
+        A pandas or polars frame is returned as a frame with the same dtypes, anything else as an array.
+        """
         check_is_fitted(self)
         entries = self._read(X, None, reset=False).dense()
         whole = _by_clusters(self.clustering_, entries) if self.smooth_ is None else self.smooth_.completed(entries)
-        filled = entries.fill(whole)
-        return filled if self._encoder is None else self._encoder.filled(X, filled)
+        ranges: ValueRanges | None = getattr(self, "ranges_", None)  # models saved by older versions have none
+        return self._filled(X, entries.fill(whole if ranges is None else ranges.confined(whole)))
+
+    def _filled(self, X: Any, matrix: npt.NDArray[Any]) -> Any:
+        """X with its missing entries taken from a matrix, in the container of X."""
+        encoder = self._encoder
+        if encoder is None and is_frame(X):
+            encoder = FrameEncoder.of(X, [])
+        return matrix if encoder is None else encoder.filled(X, matrix)
 
     def _clustering(self) -> FusionClustering:
         return FusionClustering(**self.get_params(deep=False))
@@ -95,7 +112,10 @@ class FusionImputer(OneToOneFeatureMixin, TransformerMixin, FusionEstimator):  #
         deviations = np.sqrt(rest.column_variances)
         unit = np.broadcast_to(np.where(deviations > 0, deviations, 1), entries.shape)
 
-        def error(filled: npt.NDArray[Any]) -> float:
+        ranges = ValueRanges.of(rest)
+
+        def error(whole: npt.NDArray[Any]) -> float:
+            filled = ranges.confined(whole)
             return float(np.sqrt(np.mean(np.square(np.abs(filled - entries.values)[hidden] / unit[hidden]))))
 
         with warnings.catch_warnings():

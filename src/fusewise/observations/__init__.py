@@ -9,6 +9,7 @@ from fusewise.observations.kinds import InMemory, Table, each_block
 from fusewise.observations.quadratics import Quadratics
 from fusewise.observations.sparse import SparseEntries
 from fusewise.observations.streamed import StreamedEntries
+from fusewise.observations.value_ranges import ValueRanges
 
 __all__ = [
     "ArrayBlocks",
@@ -22,6 +23,7 @@ __all__ = [
     "SparseEntries",
     "StreamedEntries",
     "Table",
+    "ValueRanges",
     "as_entries",
     "as_sparse_entries",
     "as_table",
