@@ -126,6 +126,25 @@ class Choice:
         each_block(one, table, width=table.shape[1])
         return filled
 
+    def drawn(self, table: Table, scale: Real, seed: int) -> Values:
+        """Rows drawn given their entries, in the units of the table: first the parameters, then the rows.
+
+        Parameters
+        ----------
+        table : the rows.
+        scale : P, by which deviations from what is expected in a cluster are multiplied.
+        seed : of the random numbers.
+        """
+        found = np.empty(table.shape, self.middle.dtype)
+        clusters = self.clusters.redrawn(self.evidence, np.random.default_rng(seed))
+
+        def one(rows: InMemory, where: slice) -> None:
+            random = np.random.default_rng([seed, where.start])
+            found[where] = self._in_units(clusters.drawn(self.standardised(rows), scale[self.columns], random))
+
+        each_block(one, table, width=table.shape[1])
+        return found
+
     def places(self, table: Table) -> Real:
         """Coordinates of each row in the subspace, by least squares on its entries."""
         places = np.empty((table.shape[0], self.evidence.shape[1]))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
-from fusewise.kernels.types import Real, Values
+from fusewise.kernels.types import Mask, Real, Values
 from fusewise.observations.kinds import Table
 
 #: Two values make a grid only if they are repeated: with at least this many entries.
@@ -29,11 +30,13 @@ class ValueRanges:
     ----------
     low, high : -inf and inf for a column without observed entries.
     step : 0 for a column without a grid.
+    closed : whether every value of the grid was observed, as of 0/1 and of ratings.
     """
 
     low: Real
     high: Real
     step: Real
+    closed: Mask
 
     @classmethod
     def of(cls, table: Table) -> ValueRanges:
@@ -46,38 +49,58 @@ class ValueRanges:
         for part in table.parts():
             for known, entries in zip(columns, part.real().columns(), strict=True):
                 known.add(entries)
-        return cls(*(np.array([getattr(known, name) for known in columns]) for name in ("low", "high", "step")))
+        return cls(
+            *(np.array([getattr(known, name) for known in columns]) for name in ("low", "high", "step", "closed"))
+        )
 
     def without_grid(self, *spans: tuple[int, int]) -> ValueRanges:
         """The same ranges; columns start to stop of each span have no grid."""
-        step = self.step.copy()
+        grid = np.ones(len(self.step), bool)
         for start, stop in spans:
-            step[start:stop] = 0
-        return ValueRanges(self.low, self.high, step)
+            grid[start:stop] = False
+        return ValueRanges(self.low, self.high, np.where(grid, self.step, 0), self.closed & grid)
 
     def confined(self, values: Values) -> Values:
         """The nearest value of the grid, or in the range, to each of the values (N x P, real or complex)."""
-        if not np.iscomplexobj(values):
-            return self._confined(values)
-        both = self._confined(np.hstack([values.real, values.imag]))
-        p = values.shape[1]
-        return np.asarray(both[:, :p] + 1j * both[:, p:], values.dtype)
+        return _by_parts(values, lambda parts: np.clip(self._on_grid(np.clip(parts, *self._ends)), *self._ends))
 
-    def reflected(self, values: Values) -> Values:
-        """The same for random draws: those beyond an end of the range are reflected there, so that none pile up."""
-        if np.iscomplexobj(values):
-            return self.confined(values)
-        low, high = self.low - self.step / 2, self.high + self.step / 2
-        inside = np.where(values < low, 2 * low - values, np.where(values > high, 2 * high - values, values))
-        return self._confined(np.where(np.isfinite(inside), inside, values))
+    def possible(self, values: Values) -> Values:
+        """The same for random draws, which may be beyond the range: clipping them would make them too alike.
 
-    def _confined(self, values: Real) -> Real:
-        found = np.clip(values, self.low, self.high).astype(float)
+        They keep the sign of a column that has one, and are within the range if the grid is closed. Those beyond are
+        reflected, so that they do not pile up at the end.
+        """
+        low = np.where(self.closed, self.low - self.step / 2, np.where(self.low >= 0, 0, -np.inf))
+        high = np.where(self.closed, self.high + self.step / 2, np.where(self.high <= 0, 0, np.inf))
+        ends = np.where(self.closed, self.low, low), np.where(self.closed, self.high, high)
+
+        def inside(parts: Real) -> Real:
+            parts = np.where(parts < low, 2 * low - parts, np.where(parts > high, 2 * high - parts, parts))
+            return np.asarray(np.clip(self._on_grid(np.clip(parts, *ends)), *ends))
+
+        with np.errstate(invalid="ignore"):  # 2 * inf - x where nothing is reflected
+            return _by_parts(values, inside)
+
+    @property
+    def _ends(self) -> tuple[Real, Real]:
+        return self.low, self.high
+
+    def _on_grid(self, values: Real) -> Real:
+        """The nearest values of the grids; others are unchanged."""
+        found = values.astype(float)
         for j in np.flatnonzero(self.step):
             low, step = self.low[j], self.step[j]
             digits = 12 - int(np.ceil(np.log10(max(abs(low), abs(self.high[j])))))  # 0.3, not 0.30000000000000004
             found[:, j] = np.round(low + step * np.rint((found[:, j] - low) / step), digits)
-        return np.asarray(np.clip(found, self.low, self.high), values.dtype)
+        return found
+
+
+def _by_parts(values: Values, change: Callable[[Real], Real]) -> Values:
+    """Change the real columns of a table, those of a complex one side by side; the dtype stays."""
+    if not np.iscomplexobj(values):
+        return np.asarray(change(values), values.dtype)
+    both, p = change(np.hstack([values.real, values.imag])), values.shape[1]
+    return np.asarray(both[:, :p] + 1j * both[:, p:], values.dtype)
 
 
 class _Column:
@@ -108,6 +131,12 @@ class _Column:
         if self.levels is None or len(self.levels) < 2:
             return 0.0
         return self._common_step() if len(self.levels) > 2 or self.n_entries >= ENTRIES_OF_TWO else 0.0
+
+    @property
+    def closed(self) -> bool:
+        """Whether every value of the grid was seen."""
+        step = self.step
+        return step > 0 and self.levels is not None and round((self.high - self.low) / step) + 1 == len(self.levels)
 
     def _common_step(self) -> float:
         """The largest d of which all differences are multiples, by Euclid's algorithm; 0 if it is not clear."""
