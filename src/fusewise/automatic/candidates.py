@@ -10,6 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from fusewise.automatic.clusters import SOFT_ROUNDS
 from fusewise.automatic.columnwise import ColumnMixture, Levels, fit_columns
+from fusewise.automatic.copies import FEWEST_DIFFERENT, MANY_COPIES
 from fusewise.automatic.criterion import class_criterion, criterion
 from fusewise.automatic.evidence import Evidence
 from fusewise.automatic.fusion_tree import fusion_tree
@@ -85,11 +86,23 @@ def grow(rows: Rows, n_neighbors: int) -> MergeTree:
 
 
 def partitions(
-    tree: MergeTree, places: Real, smallest: float, n_clusters: int | None, most: int = MOST_CLUSTERS
+    tree: MergeTree,
+    places: Real,
+    smallest: float,
+    n_clusters: int | None,
+    most: int = MOST_CLUSTERS,
+    copies: Real | None = None,
 ) -> list[Labels]:
-    """Candidates along the tree, small parts joined to the nearest group; the last has `n_clusters` groups if given."""
+    """Candidates along the tree, small parts joined to the nearest group; the last has `n_clusters` groups if given.
+
+    With `copies` (``copies.shares_of_copies``), a group has some different rows, or a large share of all.
+    """
     most = min(most, max(1, tree.n_points // 4)) if n_clusters is None else n_clusters
-    found = tree.partitions(smallest, most)
+    allowed = None
+    if copies is not None:
+        different = tree.totals(copies) >= min(FEWEST_DIFFERENT, smallest) - 0.01  # rounding
+        allowed = different | (tree.sizes >= MANY_COPIES * tree.n_points)
+    found = tree.partitions(smallest, most, allowed)
     if n_clusters is not None and len(found) < n_clusters:
         found = tree.partitions(1, n_clusters)  # this many clusters exist only if small ones are allowed
     return [_labels(tree, nodes, places) for nodes in found]
@@ -129,13 +142,14 @@ def compare(
     *,
     compare_all: bool,
     until: int | None = None,
+    worth: float = 1.0,
     progress: Progress = silent,
 ) -> Compared:
     """Fit a mixture to each partition and evaluate it, until the criterion stops improving.
 
     With `until`, also stop once a partition with that many groups is the best so far. With categories (`levels`, see
     ``columnwise``) each partition is described by independent columns, and all are compared: that is cheap, and the
-    criterion may rise late.
+    criterion may rise late. `worth` is that of ``criterion``.
     """
     mixtures: list[Mixture | ColumnMixture] = []
     criteria: list[float] = []
@@ -144,9 +158,9 @@ def compare(
     def judge(labels: Labels) -> tuple[Mixture | ColumnMixture, float]:
         if levels:
             classes = _as_classes(table, labels, levels, exactly=compare_all)
-            return classes, class_criterion(table, classes)
-        mixture = describe(rows, labels)
-        return mixture, criterion(rows.evidence, mixture, complete=table.is_complete)
+            return classes, class_criterion(table, classes, worth)
+        mixture = describe(rows, labels, worth)
+        return mixture, criterion(rows.evidence, mixture, complete=table.is_complete, worth=worth)
 
     try:
         for mixture, judged in in_threads(judge, candidates):
@@ -176,7 +190,7 @@ def _as_classes(table: InMemory, labels: Labels, levels: Levels, *, exactly: boo
     return classes
 
 
-def describe(rows: Rows, labels: Labels) -> Mixture:
+def describe(rows: Rows, labels: Labels, worth: float = 1.0) -> Mixture:
     """Fit the mixture of a partition, in the family that explains it better.
 
     Each fit begins from one spread for all groups: started from the fit of the previous partition, EM is hardly faster
@@ -186,7 +200,7 @@ def describe(rows: Rows, labels: Labels) -> Mixture:
     within, prior = rows.within(labels), rows.prior(n_groups)
     families = FAMILIES[: min(n_groups, 2)]  # one group has one spread
     fits = (fit_groups(rows.evidence, labels, within, prior, family) for family in families)
-    return max(fits, key=lambda fit: fit.fit - 0.5 * fit.complexity * np.log(n))
+    return max(fits, key=lambda fit: worth * fit.fit - 0.5 * fit.complexity * np.log(worth * n))
 
 
 def assign(rows: Rows, mixture: Mixture) -> Mixture:

@@ -124,12 +124,14 @@ def ambient(subspace: Subspace, places: Real) -> Values:
     return reconstruct(subspace, places[:, :r] + 1j * places[:, r:] if places.shape[1] > r else places)
 
 
-def better_explained(table: InMemory, evidence: Evidence, subspace: Subspace, mixture: Mixture) -> Clusters:
+def better_explained(
+    table: InMemory, evidence: Evidence, subspace: Subspace, mixture: Mixture, worth: float = 1.0
+) -> Clusters:
     """Return the clusters of a mixture along axes, or with independent columns if these explain the entries better.
 
     Both are densities of the observed entries, so log L - (p/2) log N compares them. The axes count among the
     parameters: P r - r² for the subspace (rotations within it belong to the spreads), P - r for the part of the mean
-    outside it, 1 for the noise.
+    outside it, 1 for the noise. `worth` is that of ``criterion``.
     """
     n, p = table.shape
     densities, _ = mixture.log_densities(evidence)
@@ -142,7 +144,7 @@ def better_explained(table: InMemory, evidence: Evidence, subspace: Subspace, mi
     apart = fit_columns(table, posterior, SOFT_ROUNDS)
     if len(np.unique(apart.log_densities(table)[0].argmax(axis=1))) < apart.n_components:
         return along  # a cluster has become empty
-    gain = apart.log_likelihood - total.sum() - 0.5 * (apart.complexity - complexity) * np.log(n)
+    gain = worth * (apart.log_likelihood - total.sum()) - 0.5 * (apart.complexity - complexity) * np.log(worth * n)
     return apart if gain > 0 else along
 
 

@@ -23,7 +23,7 @@ from fusewise.observations import InMemory
 DRAWS, ENOUGH = 4, 5000
 
 
-def criterion(evidence: Evidence, mixture: Mixture, *, complete: bool) -> float:
+def criterion(evidence: Evidence, mixture: Mixture, *, complete: bool, worth: float = 1.0) -> float:
     """log-likelihood - entropy - (complexity / 2) log N - (K - 1) log N, larger is better.
 
     The last term is the cost of the cuts: each is chosen among the N - 1 joins of the tree, which takes log N nats to
@@ -33,14 +33,16 @@ def criterion(evidence: Evidence, mixture: Mixture, *, complete: bool) -> float:
     ----------
     evidence, mixture : the rows, and the components fitted to a partition of them.
     complete : whether no entry is missing; then the classification likelihood is all that is needed.
+    worth : different rows that a row is worth, 1 unless some are copies (``copies.worth_of_rows``): the likelihood is
+        multiplied by it, and N is the number of rows times it.
     """
-    penalty = (0.5 * mixture.complexity + mixture.n_components - 1) * float(np.log(evidence.shape[0]))
+    penalty = (0.5 * mixture.complexity + mixture.n_components - 1) * float(np.log(worth * evidence.shape[0]))
     if complete or mixture.n_components == 1:
-        return mixture.fit - penalty
+        return worth * mixture.fit - penalty
     rng = np.random.default_rng(0)  # the same draws for every partition, so that chance does not decide
     densities, _ = mixture.log_densities(evidence)
     posterior, total = probabilities(densities)
-    return float(total.sum()) - _entropy_if_complete(evidence, mixture, posterior, rng) - penalty
+    return worth * (float(total.sum()) - _entropy_if_complete(evidence, mixture, posterior, rng)) - penalty
 
 
 def _entropy_if_complete(evidence: Evidence, mixture: Mixture, posterior: Real, rng: np.random.Generator) -> float:
@@ -65,15 +67,15 @@ def _entropy(mixture: Mixture, places: Real) -> float:
     return -float(np.sum(certain * np.log(certain)))
 
 
-def class_criterion(table: InMemory, mixture: ColumnMixture) -> float:
+def class_criterion(table: InMemory, mixture: ColumnMixture, worth: float = 1.0) -> float:
     """The same for a table with categories, described by independent columns.
 
     The entropy is charged where there are numbers, whose components may overlap because a cluster is no Student's;
     the probabilities of levels have no shape that could be wrong, and classes of categories overlap by nature.
     """
     n_components = mixture.n_components
-    penalty = (0.5 * mixture.complexity + n_components - 1) * float(np.log(table.shape[0]))
+    penalty = (0.5 * mixture.complexity + n_components - 1) * float(np.log(worth * table.shape[0]))
     posterior, total = probabilities(mixture.log_densities(table)[0])
     numbers = is_number(mixture.means.shape[1], mixture.levels).any()
     entropy = -float(np.sum(posterior * np.log(posterior))) if numbers else 0.0
-    return float(total.sum()) - entropy - penalty
+    return worth * (float(total.sum()) - entropy) - penalty

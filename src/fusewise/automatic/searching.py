@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -14,11 +15,12 @@ from fusewise.automatic.axes import fit_axes, prior_variances
 from fusewise.automatic.candidates import MOST_CLUSTERS, Compared, Rows, assign, compare, describe, grow, partitions
 from fusewise.automatic.clusters import Clusters, Joined, better_explained
 from fusewise.automatic.columnwise import Levels
+from fusewise.automatic.copies import shares_of_copies, worth_of_rows
 from fusewise.automatic.evidence import Evidence
 from fusewise.automatic.merge_tree import MergeTree
 from fusewise.automatic.mixture import Mixture
 from fusewise.automatic.valleys import humps
-from fusewise.kernels.types import Labels
+from fusewise.kernels.types import Labels, Real
 from fusewise.kernels.words import counted
 from fusewise.observations import InMemory
 from fusewise.progress import Progress
@@ -90,6 +92,16 @@ class TreeSearch:
     n_neighbors: int | None
     progress: Progress
 
+    @cached_property
+    def copies(self) -> Real | None:
+        """The part that each row is of a different row; None if all differ."""
+        return shares_of_copies(self.sample)
+
+    @property
+    def worth(self) -> float:
+        """How many different rows a row is worth."""
+        return worth_of_rows(self.copies)
+
     @property
     def most(self) -> int:
         """The largest possible number of dimensions."""
@@ -108,11 +120,12 @@ class TreeSearch:
     def __call__(self, rank: int, until: int | None = None) -> Searched:
         """Compare the partitions along the tree in a subspace; with `until`, not beyond that number of groups."""
         placed = self.place(rank)
-        candidates = partitions(placed.tree, placed.rows.places, self.smallest, self.n_clusters)
+        candidates = partitions(placed.tree, placed.rows.places, self.smallest, self.n_clusters, copies=self.copies)
         told = self.n_clusters is not None
         compared = compare(
-            placed.rows, self.sample, candidates, self.levels, compare_all=told, until=until, progress=self.progress
-        )
+            placed.rows, self.sample, candidates, self.levels,
+            compare_all=told, until=until, worth=self.worth, progress=self.progress,
+        )  # fmt: skip
         chosen = len(compared.criteria) - 1 if told else int(np.argmax(compared.criteria))
         return Searched(placed, candidates[: len(compared.criteria)], compared, chosen)
 
@@ -148,7 +161,8 @@ class TreeSearch:
         try:
             room = min(LARGEST_RANK, self.most)
             placed = found.placed if found.rank >= room else self.place(room)
-            ladder = _Ladder(self, placed, partitions(placed.tree, placed.rows.places, smallest, None, most))
+            candidates = partitions(placed.tree, placed.rows.places, smallest, None, most, self.copies)
+            ladder = _Ladder(self, placed, candidates)
             return ladder.searched() if ladder.climb() > max(ladder.gain_of(found), 0.0) else found
         except KeyboardInterrupt:
             return _interrupted(found)
@@ -162,10 +176,10 @@ class TreeSearch:
         best = found.compared.mixtures[found.chosen]
         if not isinstance(best, Mixture):
             labels = np.unique(best.log_densities(self.sample)[0].argmax(axis=1), return_inverse=True)[1]
-            return describe(rows, labels), best.occupied(self.sample)
+            return describe(rows, labels, self.worth), best.occupied(self.sample)
         mixture = assign(rows, best)
         evidence = rows.evidence if self.wide is self.sample else Evidence.of(subspace, self.wide)
-        kept = better_explained(self.wide, evidence, subspace, mixture)
+        kept = better_explained(self.wide, evidence, subspace, mixture, self.worth)
         group = humps(mixture) if self.n_clusters is None else np.arange(mixture.n_components)
         return mixture, kept if group.max() + 1 == len(group) else Joined(kept, group)
 
@@ -184,7 +198,9 @@ class _Ladder:
         if new:
             some = [self.candidates[k - 1] for k in new]
             search = self.search
-            compared = compare(self.placed.rows, search.sample, some, compare_all=True, progress=search.progress)
+            compared = compare(
+                self.placed.rows, search.sample, some, compare_all=True, worth=search.worth, progress=search.progress
+            )
             for k, mixture, criterion in zip(new, compared.mixtures, compared.criteria, strict=True):
                 assert isinstance(mixture, Mixture)
                 self.known[k] = mixture, criterion
@@ -207,7 +223,9 @@ class _Ladder:
         if found.placed is self.placed:
             return found.gain
         best, progress = found.partitions[found.chosen], self.search.progress
-        compared = compare(self.placed.rows, self.search.sample, [best], compare_all=True, progress=progress)
+        compared = compare(
+            self.placed.rows, self.search.sample, [best], compare_all=True, worth=self.search.worth, progress=progress
+        )
         return compared.criteria[0] - self.known[1][1]
 
     def searched(self) -> Searched:

@@ -16,7 +16,7 @@ from fusewise.automatic import Choice, Smooth
 from fusewise.estimators.base import FusionEstimator
 from fusewise.estimators.clustering import FusionClustering
 from fusewise.kernels.types import Mask, Real
-from fusewise.observations import Entries, ValueRanges, as_entries
+from fusewise.observations import Entries, RepeatedRows, ValueRanges, as_counts, as_entries
 from fusewise.saving.registry import saveable
 from fusewise.tables.frames import FrameEncoder, is_frame
 
@@ -24,7 +24,7 @@ from fusewise.tables.frames import FrameEncoder, is_frame
 HELD_OUT = 0.1
 #: The spread of so many draws is compared with held-out entries, in rows with about so many entries in all. Draws are
 #: made narrower on the whole by at most this factor; the ratio of a column to the whole is shrunk by so many entries.
-DRAWS_COMPARED, ENTRIES_COMPARED, NARROWEST, SHRUNK_BY = 20, 200_000, 0.9, 20.0
+DRAWS_COMPARED, ENTRIES_COMPARED, NARROWEST, SHRUNK_BY = 20, 200_000, 0.8, 20.0
 
 
 @saveable
@@ -73,15 +73,20 @@ class FusionImputer(OneToOneFeatureMixin, TransformerMixin, FusionEstimator):  #
     True
     """
 
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Cluster the rows of X and choose the more accurate imputation method. y is ignored."""
-        table = self._read(X, y, reset=True)
-        numeric = self._encoder is None and isinstance(table, Entries)
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Cluster the rows of X and choose the more accurate imputation method. y is ignored.
+
+        A `sample_weight` is a number of rows, as in ``FusionClustering.fit``.
+        """
+        counts = as_counts(sample_weight, X)
+        read = self._read(X, y, reset=True, counts=counts)
+        table = read if counts is None else RepeatedRows(read, counts)
+        numeric = self._encoder is None and isinstance(read, Entries)
         held_out = self._held_out(table.dense()) if numeric else None
         self.held_out_error_: dict[str, float] = {} if held_out is None else held_out[0]
         self.draw_scale_: Real = np.ones(table.shape[1]) if held_out is None else held_out[1]
         self.fill_ = _closer(self.held_out_error_)
-        self.clustering_ = self._clustering().fit(X)
+        self.clustering_ = self._clustering().fit(X, sample_weight=counts)
         self.smooth_ = Smooth.of(table.dense()) if self.fill_ == "subspace" else None
         self.ranges_ = ValueRanges.of(table).without_grid(*(() if self._encoder is None else self._encoder.levels))
         self.n_iter_ = self.clustering_.n_iter_

@@ -7,6 +7,7 @@ from fusewise.observations.conversion import as_entries, as_sparse_entries, as_t
 from fusewise.observations.entries import Entries
 from fusewise.observations.kinds import InMemory, Table, each_block
 from fusewise.observations.quadratics import Quadratics
+from fusewise.observations.repeated import RepeatedRows, as_counts
 from fusewise.observations.sparse import SparseEntries
 from fusewise.observations.streamed import StreamedEntries
 from fusewise.observations.value_ranges import ValueRanges
@@ -19,11 +20,13 @@ __all__ = [
     "Observations",
     "ParquetBlocks",
     "Quadratics",
+    "RepeatedRows",
     "RowBlocks",
     "SparseEntries",
     "StreamedEntries",
     "Table",
     "ValueRanges",
+    "as_counts",
     "as_entries",
     "as_sparse_entries",
     "as_table",
