@@ -64,7 +64,7 @@ def test_the_criterion_of_copies_is_that_of_the_rows():
 
 @pytest.mark.parametrize("copies", [4, 15])
 def test_a_table_of_copies_has_the_clusters_of_the_rows(copies):
-    """Before, four copies of a row were a cluster: 90 rows in three clusters fell into a dozen."""
+    """Before, four copies of a row were a cluster of their own."""
     X, _, _ = make_clusters(3, [40, 30, 20], 8, noise=0.08, random_state=0)
     X = hide_entries(X, 0.2, random_state=0)
     once, often = FusionClustering().fit(X), FusionClustering().fit(np.repeat(X, copies, axis=0))

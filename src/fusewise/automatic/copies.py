@@ -7,11 +7,11 @@ import numpy as np
 from fusewise.kernels.types import Real
 from fusewise.observations import Entries, InMemory
 
-#: With fewer different rows than this, the copies are what there is to see.
+#: With fewer different rows than this the copies are what there is to see; with fewer entries a column says nothing.
 FEW_DIFFERENT = 20
 #: A cluster has at least so many different rows, or this share of all rows.
 FEWEST_DIFFERENT, MANY_COPIES = 3.0, 0.1
-#: Values of a column are measurements if at least this share of the different rows have one of their own.
+#: Values of a column are measurements if this share of them, over different rows, differ.
 OWN_VALUES = 0.5
 
 
@@ -29,8 +29,11 @@ def shares_of_copies(table: InMemory) -> Real | None:
     if len(first) == len(rows) or len(first) < FEW_DIFFERENT:
         return None
     different = table.take(first)
-    own = [len(np.unique(column)) / max(len(column), 1) for column in different.columns()]
-    return 1 / copies[which] if max(own) >= OWN_VALUES else None
+    measured = any(
+        len(column) >= FEW_DIFFERENT and len(np.unique(column)) >= OWN_VALUES * len(column)
+        for column in different.columns()
+    )
+    return 1 / copies[which] if measured else None
 
 
 def worth_of_rows(copies: Real | None) -> float:
