@@ -10,6 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from fusewise.automatic.clusters import SOFT_ROUNDS
 from fusewise.automatic.columnwise import ColumnMixture, Levels, fit_columns
+from fusewise.automatic.copies import FEWEST_DIFFERENT, MANY_COPIES
 from fusewise.automatic.criterion import class_criterion, criterion
 from fusewise.automatic.evidence import Evidence
 from fusewise.automatic.fusion_tree import fusion_tree
@@ -71,11 +72,11 @@ class Rows:
         unknown = (np.einsum("irr->ir", self.covariances) / np.maximum(self.variances, 1e-300)).mean(axis=1)
         return np.flatnonzero(unknown <= np.median(unknown) * (1 + 1e-9))
 
-    def some(self, which: Index) -> Rows:
-        """Some of the rows, in the given order; variances stay those of all rows."""
+    def some(self, which: Index) -> tuple[Rows, Index]:
+        """Some of the rows, and the order they are in; variances stay those of all rows."""
         groups = self.evidence.grouped(np.zeros(len(which), np.intp), 1, which)
         order = which[groups.order]
-        return Rows(groups.evidence, self.places[order], self.covariances[order], self.variances)
+        return Rows(groups.evidence, self.places[order], self.covariances[order], self.variances), order
 
     def prior(self, n_groups: int) -> Real:
         """Approximate spread of each of K groups that together fill the space."""
@@ -100,17 +101,31 @@ def grow(rows: Rows, n_neighbors: int) -> MergeTree:
 
 
 def partitions(
-    tree: MergeTree, places: Real, smallest: float, n_clusters: int | None, most: int = MOST_CLUSTERS
+    tree: MergeTree,
+    places: Real,
+    smallest: float,
+    n_clusters: int | None,
+    most: int = MOST_CLUSTERS,
+    copies: Real | None = None,
 ) -> list[Labels]:
-    """Candidates along the tree, small parts joined to the nearest group; the last has `n_clusters` groups if given."""
+    """Candidates along the tree, small parts joined to the nearest group; the last has `n_clusters` groups if given.
+
+    With `copies` (``copies.shares_of_copies``), a group has some different rows, or a large share of all.
+    """
     most = min(most, max(1, tree.n_points // 4)) if n_clusters is None else n_clusters
-    found = tree.partitions(smallest, most)
+    allowed = None
+    if copies is not None:
+        different = tree.totals(copies) >= min(FEWEST_DIFFERENT, smallest) - 0.01  # rounding
+        allowed = different | (tree.sizes >= MANY_COPIES * tree.n_points)
+    found = tree.partitions(smallest, most, allowed)
     if n_clusters is not None and len(found) < n_clusters:
         found = tree.partitions(1, n_clusters)  # this many clusters exist only if small ones are allowed
     return [_labels(tree, nodes, places) for nodes in found]
 
 
-def from_best_known(rows: Rows, smallest: float, n_clusters: int | None, n_neighbors: int, most: int) -> list[Labels]:
+def from_best_known(
+    rows: Rows, smallest: float, n_clusters: int | None, n_neighbors: int, most: int, copies: Real | None = None
+) -> list[Labels]:
     """Candidates along the tree of the rows that are known best; every row is in the group that explains it best.
 
     A row with few entries fits many groups, and those it is fused with early may be the wrong ones.
@@ -118,8 +133,9 @@ def from_best_known(rows: Rows, smallest: float, n_clusters: int | None, n_neigh
     which = rows.best_known
     if len(which) == len(rows.places) or len(which) < 2:
         return []
-    known, share = rows.some(which), len(which) / len(rows.places)
-    found = partitions(grow(known, n_neighbors), known.places, max(3.0, share * smallest), n_clusters, most)
+    known, order = rows.some(which)
+    fewest, own = max(3.0, len(which) / len(rows.places) * smallest), None if copies is None else copies[order]
+    found = partitions(grow(known, n_neighbors), known.places, fewest, n_clusters, most, own)
     placed = [describe(known, labels).log_densities(rows.evidence)[0].argmax(axis=1) for labels in found]
     return [labels for number, labels in enumerate(placed, 1) if len(np.unique(labels)) == number]
 
@@ -158,14 +174,14 @@ def compare(
     *,
     compare_all: bool,
     until: int | None = None,
-    copies: float = 1.0,
+    worth: float = 1.0,
     progress: Progress = silent,
 ) -> Compared:
     """Fit a mixture to each partition and evaluate it, until the criterion stops improving.
 
     With `until`, also stop once a partition with that many groups is the best so far. With categories (`levels`, see
     ``columnwise``) each partition is described by independent columns, and all are compared: that is cheap, and the
-    criterion may rise late. `copies` is that of ``criterion``.
+    criterion may rise late. `worth` is that of ``criterion``.
     """
     mixtures: list[Mixture | ColumnMixture] = []
     criteria: list[float] = []
@@ -174,9 +190,9 @@ def compare(
     def judge(labels: Labels) -> tuple[Mixture | ColumnMixture, float]:
         if levels:
             classes = _as_classes(table, labels, levels, exactly=compare_all)
-            return classes, class_criterion(table, classes, copies=copies)
-        mixture = describe(rows, labels)
-        return mixture, criterion(rows.evidence, mixture, complete=table.is_complete, copies=copies)
+            return classes, class_criterion(table, classes, worth)
+        mixture = describe(rows, labels, worth)
+        return mixture, criterion(rows.evidence, mixture, complete=table.is_complete, worth=worth)
 
     try:
         for mixture, judged in in_threads(judge, candidates):
@@ -206,7 +222,7 @@ def _as_classes(table: InMemory, labels: Labels, levels: Levels, *, exactly: boo
     return classes
 
 
-def describe(rows: Rows, labels: Labels) -> Mixture:
+def describe(rows: Rows, labels: Labels, worth: float = 1.0) -> Mixture:
     """Fit the mixture of a partition, in the family that explains it better.
 
     Each fit begins from one spread for all groups: started from the fit of the previous partition, EM is hardly faster
@@ -216,7 +232,7 @@ def describe(rows: Rows, labels: Labels) -> Mixture:
     within, prior = rows.within(labels), rows.prior(n_groups)
     families = FAMILIES[: min(n_groups, 2)]  # one group has one spread
     fits = (fit_groups(rows.evidence, labels, within, prior, family) for family in families)
-    return max(fits, key=lambda fit: fit.fit - 0.5 * fit.complexity * np.log(n))
+    return max(fits, key=lambda fit: worth * fit.fit - 0.5 * fit.complexity * np.log(worth * n))
 
 
 def assign(rows: Rows, mixture: Mixture) -> Mixture:

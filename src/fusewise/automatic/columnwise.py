@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fusewise.automatic.mixture import log_tails, probabilities
+from fusewise.automatic.mixture import log_tails, one_of_each, probabilities, tail_weights
 from fusewise.automatic.spreads import TAIL
 from fusewise.kernels.types import Index, Mask, Real, Values
 from fusewise.observations import InMemory
@@ -43,6 +43,7 @@ class ColumnMixture:
     means, variances : the same as real columns, K x P (2P where the table is complex), and the s_kj.
     levels : (start, stop) of each block of columns that holds the levels of one category.
     shares : K.
+    entries : K x P, observed entries of each column in each component; None in files of older versions.
     log_likelihood : log-likelihood of the observed entries of the table it was fitted to, summed over components.
     complexity : number of free parameters.
     """
@@ -54,6 +55,7 @@ class ColumnMixture:
     log_likelihood: float
     complexity: float
     levels: Levels = ()
+    entries: Real | None = None
 
     @property
     def n_components(self) -> int:
@@ -91,13 +93,44 @@ class ColumnMixture:
         """The components that are the likeliest one of some row of the table."""
         kept = np.unique(self.log_densities(table)[0].argmax(axis=1))
         shares = self.shares[kept] / self.shares[kept].sum()
+        entries = None if self.entries is None else self.entries[kept]
         return replace(
-            self, centers=self.centers[kept], means=self.means[kept], variances=self.variances[kept], shares=shares
-        )
+            self, centers=self.centers[kept], means=self.means[kept], variances=self.variances[kept], shares=shares,
+            entries=entries,
+        )  # fmt: skip
 
     def completed(self, table: InMemory, posterior: Real) -> Values:
         """E[row | its entries]: the centres, weighted by their probabilities."""
         return posterior @ self.centers
+
+    def redrawn(self, evidence: Any, random: np.random.Generator) -> ColumnMixture:
+        """Parameters drawn given the entries of the fit: normal means, chi-squared precisions, Dirichlet levels."""
+        if self.entries is None:  # in a file of an older version
+            return self
+        numeric, n = is_number(self.means.shape[1], self.levels), self.entries + VARIANCE_ENTRIES
+        variances = np.where(numeric, self.variances * n / random.chisquare(n), self.variances)
+        noise = random.standard_normal(self.means.shape) * np.sqrt(variances / (self.entries + CENTER_ENTRIES))
+        means = np.where(numeric, self.means + noise, self.means)
+        for start, stop in self.levels:
+            shares, unit = means[:, start:stop], means[:, start:stop].sum(axis=1, keepdims=True)
+            counts = shares / unit * (self.entries[:, start : start + 1] + LEVEL_ENTRIES)
+            drawn = np.maximum(random.gamma(counts), np.finfo(float).tiny)
+            means[:, start:stop] = unit * drawn / drawn.sum(axis=1, keepdims=True)
+        return replace(self, means=means, variances=variances)
+
+    def drawn(self, table: InMemory, scale: Real, random: np.random.Generator) -> Values:
+        """Rows drawn given their entries: the component, Student's weight, then each column."""
+        densities, distances, n_numbers = self.log_densities(table)
+        labels = one_of_each(probabilities(densities)[0], random)
+        weights = tail_weights(distances[np.arange(len(labels)), labels], n_numbers, random)
+        means = self.means[labels]
+        noise = np.resize(scale, means.shape[1]) * random.standard_normal(means.shape) / np.sqrt(weights)[:, None]
+        rows = np.where(is_number(means.shape[1], self.levels), means + np.sqrt(self.variances[labels]) * noise, 0)
+        for start, stop in self.levels:
+            rows[np.arange(len(rows)), start + one_of_each(means[:, start:stop], random)] = means[:, start:stop].sum(
+                axis=1
+            )
+        return _centers(rows, table)
 
 
 class _Parts(NamedTuple):
@@ -175,7 +208,7 @@ def fit_columns(
         if float(total.sum()) - before < gain:
             break
         before = float(total.sum())
-    return replace(found, log_likelihood=float(total.sum()))
+    return replace(found, log_likelihood=float(total.sum()), entries=np.asarray((real.seen.T @ posterior).T))
 
 
 def _variances(means: Real, mass: Real, sums: Real, energy: Real, entries: Real, whole: Real) -> Real:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -25,11 +26,12 @@ from fusewise.automatic.candidates import (
 )
 from fusewise.automatic.clusters import Clusters, Joined, better_explained
 from fusewise.automatic.columnwise import Levels
+from fusewise.automatic.copies import shares_of_copies, worth_of_rows
 from fusewise.automatic.evidence import Evidence
 from fusewise.automatic.merge_tree import MergeTree
 from fusewise.automatic.mixture import Mixture
 from fusewise.automatic.valleys import humps
-from fusewise.kernels.types import Labels
+from fusewise.kernels.types import Labels, Real
 from fusewise.kernels.words import counted
 from fusewise.observations import InMemory
 from fusewise.progress import Progress
@@ -91,7 +93,7 @@ class TreeSearch:
     smallest : number of rows of the smallest cluster considered.
     n_clusters, n_neighbors : numbers to use instead of choosing them.
     progress : told of each step.
-    copies : how many rows of a table each row stands for.
+    stands_for : how many rows of a larger table each row stands for.
     """
 
     wide: InMemory
@@ -101,7 +103,17 @@ class TreeSearch:
     n_clusters: int | None
     n_neighbors: int | None
     progress: Progress
-    copies: float = 1.0
+    stands_for: float = 1.0
+
+    @cached_property
+    def copies(self) -> Real | None:
+        """The part that each row is of a different row; None if all differ."""
+        return shares_of_copies(self.sample)
+
+    @property
+    def worth(self) -> float:
+        """How many different rows of the whole table a row is worth."""
+        return self.stands_for * worth_of_rows(self.copies)
 
     @property
     def most(self) -> int:
@@ -124,14 +136,14 @@ class TreeSearch:
         If entries are missing, those along the tree of the rows that are known best are compared as well.
         """
         placed = self.place(rank)
-        candidates = partitions(placed.tree, placed.rows.places, self.smallest, self.n_clusters)
+        candidates = partitions(placed.tree, placed.rows.places, self.smallest, self.n_clusters, copies=self.copies)
         found = self._compared(placed, candidates, until)
         crowded = until is not None and found.chosen + 1 >= until  # to be searched again, in more dimensions
         if self.levels or self.sample.is_complete or found.compared.interrupted or crowded:
             return found
         most, neighbors = found.chosen + 1 + PATIENCE, self.n_neighbors or NEIGHBORS
         try:
-            others = from_best_known(placed.rows, self.smallest, self.n_clusters, neighbors, most)
+            others = from_best_known(placed.rows, self.smallest, self.n_clusters, neighbors, most, self.copies)
             return self._better_of(found, self._compared(placed, others, until)) if others else found
         except KeyboardInterrupt:
             return _interrupted(found)
@@ -162,7 +174,7 @@ class TreeSearch:
     ) -> Compared:
         """Compare partitions of the sample (see ``candidates.compare``)."""
         return compare(
-            rows, self.sample, candidates, levels, compare_all=compare_all, until=until, copies=self.copies,
+            rows, self.sample, candidates, levels, compare_all=compare_all, until=until, worth=self.worth,
             progress=self.progress,
         )  # fmt: skip
 
@@ -198,7 +210,8 @@ class TreeSearch:
         try:
             room = min(LARGEST_RANK, self.most)
             placed = found.placed if found.rank >= room else self.place(room)
-            ladder = _Ladder(self, placed, partitions(placed.tree, placed.rows.places, smallest, None, most))
+            candidates = partitions(placed.tree, placed.rows.places, smallest, None, most, self.copies)
+            ladder = _Ladder(self, placed, candidates)
             return ladder.searched() if ladder.climb() > max(ladder.gain_of(found), 0.0) else found
         except KeyboardInterrupt:
             return _interrupted(found)
@@ -212,10 +225,10 @@ class TreeSearch:
         best = found.compared.mixtures[found.chosen]
         if not isinstance(best, Mixture):
             labels = np.unique(best.log_densities(self.sample)[0].argmax(axis=1), return_inverse=True)[1]
-            return describe(rows, labels), best.occupied(self.sample)
+            return describe(rows, labels, self.worth), best.occupied(self.sample)
         mixture = assign(rows, best)
         evidence = rows.evidence if self.wide is self.sample else Evidence.of(subspace, self.wide)
-        kept = better_explained(self.wide, evidence, subspace, mixture)
+        kept = better_explained(self.wide, evidence, subspace, mixture, self.worth)
         group = humps(mixture, rows.evidence) if self.n_clusters is None else np.arange(mixture.n_components)
         return mixture, kept if group.max() + 1 == len(group) else Joined(kept, group)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -26,9 +27,9 @@ from fusewise.fusion.rules import choose_sigma, cut_to, lam_schedule, longest_pl
 from fusewise.fusion.setup import noise_level, pose
 from fusewise.kernels.compiling import announcing
 from fusewise.kernels.devices import torch_device
-from fusewise.kernels.types import Real
+from fusewise.kernels.types import Index, Real
 from fusewise.kernels.words import counted
-from fusewise.observations import Entries, InMemory, Table, each_block, warn_of_blanks
+from fusewise.observations import Entries, InMemory, RepeatedRows, Table, as_counts, each_block, warn_of_blanks
 from fusewise.observations.checks import check_fits
 from fusewise.observations.groups import group_means
 from fusewise.pairs import partial_squared_distances_to
@@ -114,24 +115,42 @@ class FusionClustering(
     3
     """
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Cluster the rows of X (missing entries: NaN, null, or not stored). y is ignored.
 
         By default X is made dense, or read from a ``numpy.memmap`` or ``RowBlocks``, in blocks of rows; the plain
         algorithm needs all of X in memory.
+
+        A `sample_weight` is a number of rows: a row of weight 3 counts as three equal rows, and one of weight 0 does
+        not count, but is labelled as by ``predict``. Of weights that are not whole, running sums are rounded. The plain
+        algorithm takes no weights.
         """
         self._check_parameters()
-        return self._fit_table(self._read(X, y, reset=True))
+        counts = as_counts(sample_weight, X)
+        if counts is not None and self.is_plain():
+            raise ValueError(
+                "the plain algorithm takes no sample_weight: repeat rows, or leave lam, sigma, ... as they are"
+            )
+        return self._fit_table(self._read(X, y, reset=True, counts=counts), counts)
 
-    def _fit_table(self, table: Table, copies: float = 1.0) -> Self:
-        """Cluster the rows of a table that was read, each of which stands for `copies` rows of a larger one."""
-        n_seen = np.count_nonzero(table.row_counts)
+    def _fit_table(self, table: Table, counts: Index | None = None, stands_for: float = 1.0) -> Self:
+        """Cluster the rows of a table that was read.
+
+        Parameters
+        ----------
+        table : the rows.
+        counts : how often each row counts; None: once.
+        stands_for : rows of a larger table that each row stands for.
+        """
+        repeated = table if counts is None else RepeatedRows(table, counts)
+        n_seen = np.count_nonzero(repeated.row_counts)
         if self.n_clusters is not None and self.n_clusters > n_seen:
             raise ValueError(f"n_clusters={self.n_clusters} exceeds the {n_seen} rows with an observed entry")
         for name in ("fused_", "stability_"):  # of an earlier fit
             self.__dict__.pop(name, None)
         self.observations_ = table
         self._others = None
+        self._counts = counts
         self.path_: Choice | FusionPath | None = None
         self.probabilities_: Real | None = None
         self.confidence_: Real | None = None
@@ -140,7 +159,7 @@ class FusionClustering(
             self.observations_ = table.dense()
             self._fit_plain(self.observations_)
         else:
-            self._fit_automatic(table, copies)
+            self._fit_automatic(table, repeated, stands_for)
         return self
 
     def __getattr__(self, name: str) -> Any:
@@ -157,7 +176,8 @@ class FusionClustering(
         alone = np.flatnonzero((self.labels_ < 0) & (table.row_counts > 0))
         if len(alone):
             fused[alone] = choice.ambient(choice.places(table.take(alone)))
-        fused[table.row_counts == 0] = np.asarray(self.probabilities_).mean(axis=0) @ centers
+        counts = vars(self).get("_counts")
+        fused[table.row_counts == 0] = np.average(np.asarray(self.probabilities_), axis=0, weights=counts) @ centers
         return fused
 
     def predict(self, X: Any) -> npt.NDArray[np.intp]:
@@ -195,15 +215,19 @@ class FusionClustering(
         check_is_fitted(self)
         return np.sqrt(self._squared_distances(self._read(X, None, reset=False)))
 
-    def score(self, X: Any, y: Any = None) -> float:
-        """Negative mean squared distance of the observed entries of X from the nearest centre (y is ignored)."""
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Negative mean squared distance of the observed entries of X from the nearest centre (y is ignored).
+
+        With `sample_weight`, each row counts as often as its weight says.
+        """
         check_is_fitted(self)
         table = self._read(X, y, reset=False)
         if not self.n_clusters_:
             return -np.inf
         squares = self._squared_distances(table).min(axis=1) / table.shape[1]
         seen = table.row_counts > 0
-        return -float(np.average(squares[seen], weights=table.row_counts[seen]))
+        weights = table.row_counts * (1.0 if sample_weight is None else np.asarray(sample_weight, dtype=float))
+        return -float(np.average(squares[seen], weights=weights[seen]))
 
     def _squared_distances(self, table: Table) -> Real:
         """Squared distances to the cluster centres, N x K."""
@@ -241,29 +265,34 @@ class FusionClustering(
         value = getattr(self, name)
         return None if isinstance(value, str) else value
 
-    def _fit_automatic(self, table: Table, copies: float = 1.0) -> None:
+    def _fit_automatic(self, table: Table, repeated: Table, stands_for: float) -> None:
+        """Fit to the rows as often as they count, and label them all."""
         warn_of_blanks(table)
-        seen = table.row_counts > 0
-        if seen.sum() < 2:
+        seen, there = table.row_counts > 0, repeated.row_counts > 0
+        if there.sum() < 2:
             raise ValueError(
-                f"clustering needs at least 2 rows with an observed entry, got {seen.sum()} of {len(seen)}"
+                f"clustering needs at least 2 rows with an observed entry, got {there.sum()} of {len(there)}"
             )
         seed = 0 if self.random_state is None else int(check_random_state(self.random_state).randint(2**31))
         with shown(self.verbose) as progress, announcing(progress):
-            self.path_ = choice = choose(
-                table,
+            choice = choose(
+                repeated,
                 levels=() if self._encoder is None else self._encoder.levels,
                 n_clusters=self.n_clusters,
                 rank=self._number("rank"),
                 n_neighbors=self._number("n_neighbors"),
                 min_size=self._number("min_cluster_size"),
                 seed=seed,
-                copies=copies,
+                stands_for=stands_for,
                 progress=progress,
             )
+            if isinstance(repeated, RepeatedRows):
+                rows = repeated.source(np.flatnonzero(there)[choice.rows])
+                choice = replace(choice, rows=np.cumsum(seen)[rows] - 1)
+            self.path_ = choice
             progress(f"labelling {counted(len(seen), 'row')}", 0, clusters=choice.n_clusters)
             found = choice.classify(table)
-        sizes = np.bincount(found.labels[seen], minlength=choice.n_clusters)
+        sizes = np.bincount(found.labels[seen], None if self._counts is None else self._counts[seen], choice.n_clusters)
         self._order = np.argsort(np.argsort(-sizes, kind="stable"))
         labels, probabilities = self._in_order(found)
         self.labels_ = np.where(seen, labels, -1)

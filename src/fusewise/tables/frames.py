@@ -153,8 +153,12 @@ def needs_encoding(X: Any, categorical_features: Any) -> bool:
     """Whether a table has, or is said to have, columns that are not numbers."""
     if not (isinstance(categorical_features, str) and categorical_features == "from_dtype"):
         return categorical_features is not None
-    is_frame = hasattr(X, "columns") and (hasattr(X, "iloc") or hasattr(X, "get_columns"))
-    return is_frame and any(_is_text_or_flag(column) for column in _columns(X))
+    return is_frame(X) and any(_is_text_or_flag(column) for column in _columns(X))
+
+
+def is_frame(X: Any) -> bool:
+    """Whether X is a pandas or polars frame."""
+    return hasattr(X, "columns") and (hasattr(X, "iloc") or hasattr(X, "get_columns"))
 
 
 def _columns(X: Any) -> Iterator[Any]:
