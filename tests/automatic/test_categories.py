@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from fusewise.automatic import columnwise
 from fusewise.automatic.choice import choose
+from fusewise.automatic.classes import fewest, joining_losses
 from fusewise.automatic.columnwise import ColumnMixture, fit_columns
+from fusewise.automatic.level_shares import PSEUDO_ENTRIES, level_shares
 from fusewise.automatic.spreads import TAIL
 from fusewise.observations import Entries
 
@@ -47,33 +48,89 @@ def test_densities_are_those_of_a_t_law_times_the_probabilities_of_the_levels():
     np.testing.assert_array_equal(n_numbers, seen[:, 0])
 
 
-def test_shares_of_levels_are_smoothed_counts():
-    """(count + overall share) / (rows + 1), by components given for certain."""
+def urn(counts, prior):
+    """log p(n) by drawing row after row from Polya's urn: an independent route to the Dirichlet's integral."""
+    total = 0.0
+    for row in counts:
+        drawn = np.zeros(len(prior))
+        for level, count in enumerate(row.astype(int)):
+            for _ in range(count):
+                total += np.log((prior[level] + drawn[level]) / (prior.sum() + drawn.sum()))
+                drawn[level] += 1
+    return total
+
+
+def test_shares_of_levels_are_those_of_the_prior_with_most_evidence():
     rng = np.random.default_rng(1)
-    table, _, a, _, seen = rows(rng, 200)
-    labels = rng.integers(2, size=200)
+    table, _, a, _, seen = rows(rng, 300)
+    labels = np.where(rng.random(300) < 0.6, a % 2, rng.integers(2, size=300))  # the first category tells them apart
     found = fit_columns(table, np.eye(2)[labels], 1, LEVELS)
     whole = np.bincount(a[seen[:, 1]], minlength=3) / seen[:, 1].sum()
-    for k in range(2):
-        counts = np.bincount(a[seen[:, 1] & (labels == k)], minlength=3)
-        np.testing.assert_allclose(found.means[k, 1:4] / 0.7, (counts + whole) / (counts.sum() + 1))
+    counts = np.array([np.bincount(a[seen[:, 1] & (labels == k)], minlength=3) for k in range(2)])
+    best = max(PSEUDO_ENTRIES, key=lambda entries: urn(counts, entries * whole))
+    expected = (counts + best * whole) / (counts.sum(axis=1, keepdims=True) + best)
+    np.testing.assert_allclose(found.means[:, 1:4] / 0.7, expected)
+    _, cost = level_shares(counts.astype(float), whole, np.array([0]))
+    assert cost == pytest.approx(np.sum(counts * np.log(expected)) - urn(counts, best * whole))
 
 
-def test_parameters_count_levels_that_occur():
-    """One share, and for each component the levels it has less one for each category."""
-    a, labels = np.array([0, 0, 1, 1, 2, 2]), np.array([0, 0, 0, 0, 1, 1])
-    table = Entries(np.eye(3)[a], np.ones((6, 3), bool))
-    assert fit_columns(table, np.eye(2)[labels], 1, ((0, 3),)).complexity == 1 + (2 - 1) + (1 - 1)
+def test_a_column_that_tells_nothing_is_shared_and_costs_nothing():
+    shares, cost = level_shares(np.array([[40.0, 20.0], [21.0, 9.0]]), np.array([61.0, 29.0]) / 90, np.array([0]))
+    np.testing.assert_allclose(shares, np.repeat([[61 / 90, 29 / 90]], 2, axis=0))
+    assert cost == pytest.approx(0)
 
 
-def test_likelihood_never_falls_without_smoothing(monkeypatch):
-    monkeypatch.setattr(columnwise, "LEVEL_ENTRIES", 1e-9)
+def test_a_given_smoothing_is_used_in_every_column():
+    counts, base = np.array([[3.0, 1.0, 5.0, 0.0], [1.0, 3.0, 2.0, 3.0]]), np.array([0.5, 0.5, 0.7, 0.3])
+    shares, cost = level_shares(counts, base, np.array([0, 2]), 1.0)
+    np.testing.assert_allclose(shares, (counts + base) / (np.repeat([[4.0, 5.0], [4.0, 5.0]], 2, axis=1) + 1))
+    evidence = urn(counts[:, :2], base[:2]) + urn(counts[:, 2:], base[2:])
+    assert cost == pytest.approx(np.sum(counts * np.log(shares)) - evidence)
+
+
+def test_likelihood_never_falls_without_smoothing():
     rng = np.random.default_rng(2)
     values = np.hstack([np.eye(4)[rng.integers(4, size=80)], np.eye(3)[rng.integers(3, size=80)]])
     table, start = Entries(values, np.ones(values.shape, bool)), rng.dirichlet(np.ones(3), 80)
-    fits = [fit_columns(table, start, rounds, ((0, 4), (4, 7))).log_likelihood for rounds in range(1, 25)]
+    levels = ((0, 4), (4, 7))
+    fits = [fit_columns(table, start, rounds, levels, pseudo=1e-9).log_likelihood for rounds in range(1, 25)]
     assert np.all(np.diff(fits) >= -1e-9)
     assert fits[-1] > fits[0] + 1
+
+
+def test_joining_loses_the_divergence_of_levels_and_the_variance_of_numbers():
+    found, three, two = mixture(np.random.default_rng(5))
+    seen = np.array([0.9, 0.5, 0.5, 0.5, 0.8, 0.8])
+    pi, m, s = found.shares, found.means[:, 0], found.variances[:, 0]
+    loss = -np.sum(pi * np.log(1 / pi))  # the union has share one
+    for q, part in ((three, 0.5), (two, 0.8)):
+        loss += part * np.sum(pi[:, None] * q * np.log(q / (pi @ q)))
+    union = pi @ s + pi @ np.square(m - pi @ m)
+    loss += 0.9 * 0.5 * (np.log(union) - pi @ np.log(s))
+    assert joining_losses(found, seen)[0, 1] == pytest.approx(loss)
+
+
+def test_the_fewest_classes_with_a_share_of_the_gain():
+    assert fewest([-10.0, -5.0, -1.5, -1.0, -2.0], 0.9) == 2
+    assert fewest([-10.0, -5.0, -1.5, -1.0, -2.0], 1.0) == 3
+    assert fewest([-1.0, -2.0], 0.9) == 0
+
+
+def test_few_rows_of_many_columns_some_of_them_noise():
+    """Where counting parameters finds one class: 240 rows, three classes, 40 columns of four levels, half noise."""
+    from sklearn.metrics import adjusted_rand_score
+
+    rng = np.random.default_rng(6)
+    classes = rng.integers(3, size=240)
+    chances = np.concatenate(
+        [rng.dirichlet(np.full(4, 0.8), (20, 3)), np.repeat(rng.dirichlet(np.ones(4), (20, 1)), 3, 1)]
+    )
+    cells = np.array([(rng.random((240, 1)) > q[classes].cumsum(axis=1)[:, :3]).sum(axis=1) for q in chances]).T
+    table, levels = encoded(cells, 0.0, rng), tuple((4 * j, 4 * j + 4) for j in range(40))
+    choice = choose(table, levels=levels)
+    assert choice.n_clusters == 3
+    assert adjusted_rand_score(classes, choice.classify(table).labels) > 0.9
+    assert choose(table, levels=levels, n_clusters=8).n_clusters == 8
 
 
 def simulated(rng, n=400, columns=8):

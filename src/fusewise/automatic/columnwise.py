@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from fusewise.automatic.level_shares import level_shares
 from fusewise.automatic.mixture import log_tails, probabilities
 from fusewise.automatic.spreads import TAIL
 from fusewise.kernels.types import Index, Mask, Real, Values
@@ -26,8 +27,6 @@ from fusewise.observations.resolution import steps
 
 #: Pseudo-entries that shrink a component's variance towards the common one, and its centre towards the column's mean.
 VARIANCE_ENTRIES, CENTER_ENTRIES = 4.0, 1.0
-#: Pseudo-entries that draw the shares of a component's levels to those of the whole column.
-LEVEL_ENTRIES = 1.0
 
 #: (start, stop) of each block of columns that holds the levels of one category.
 Levels = tuple[tuple[int, int], ...]
@@ -44,7 +43,8 @@ class ColumnMixture:
     levels : (start, stop) of each block of columns that holds the levels of one category.
     shares : K.
     log_likelihood : log-likelihood of the observed entries of the table it was fitted to, summed over components.
-    complexity : number of free parameters.
+    complexity : number of free parameters, but for the levels of categories.
+    level_cost : what not knowing the probabilities of levels costs, see ``level_shares``.
     """
 
     centers: Values
@@ -54,6 +54,7 @@ class ColumnMixture:
     log_likelihood: float
     complexity: float
     levels: Levels = ()
+    level_cost: float = 0.0
 
     @property
     def n_components(self) -> int:
@@ -131,7 +132,12 @@ def is_number(n_columns: int, levels: Levels) -> Mask:
 
 
 def fit_columns(
-    table: InMemory, posterior: Real, rounds: int, levels: Levels = (), gain: float = -np.inf
+    table: InMemory,
+    posterior: Real,
+    rounds: int,
+    levels: Levels = (),
+    gain: float = -np.inf,
+    pseudo: float | None = None,
 ) -> ColumnMixture:
     """Fit a mixture with independent columns, by EM from given probabilities of the components.
 
@@ -142,13 +148,15 @@ def fit_columns(
     rounds : maximum number of rounds.
     levels : the blocks of columns that hold the levels of a category.
     gain : stop when a round raises the log-likelihood by less than this; by default all rounds are made.
+    pseudo : pseudo-entries of the shares of levels, see ``level_shares``.
     """
     real, rows = table.real(), _Parts.of(table, levels)
     numeric = rows.numeric
     middle, whole = real.column_means, real.column_variances
     # A value known to the nearest step d hides a variance of d²/12 (Sheppard). Without this floor, yes-or-no columns on
     # which a cluster agrees would have a variance of zero and decide everything.
-    floor = np.maximum(np.square(steps(real)) / 12, 1e-6 * whole + 1e-12)
+    own = np.square(steps(real)) / 12 if numeric.any() else np.zeros(len(numeric))
+    floor = np.maximum(own, 1e-6 * whole + 1e-12)
     means = np.repeat(middle[None], posterior.shape[1], axis=0)
     variances = np.ones_like(means)
     weights, before = np.ones_like(posterior), -np.inf
@@ -160,19 +168,17 @@ def fit_columns(
         entries = (rows.seen.T @ posterior).T
         spread = _variances(means[:, numeric], mass, sums, energy, entries, whole[numeric])
         variances[:, numeric] = np.maximum(spread, floor[numeric])
-        complexity = _complexity(entries)
+        cost = 0.0
         if levels:
-            held = np.zeros_like(means)
-            held[:, ~numeric] = (rows.levels.T @ posterior).T
-            complexity += _fit_levels(means, held, middle, levels)
+            cost = _fit_levels(means, (rows.levels.T @ posterior).T, middle, levels, pseudo)
         shares = posterior.mean(axis=0)
         found = ColumnMixture(
-            _centers(means, table), means.copy(), variances.copy(), shares, -np.inf, complexity, levels
+            _centers(means, table), means.copy(), variances.copy(), shares, -np.inf, _complexity(entries), levels, cost
         )
         densities, distances, n_numbers = found.densities_of(rows)
         posterior, total = probabilities(densities)
         weights = (TAIL + n_numbers[:, None]) / (TAIL + distances)
-        if float(total.sum()) - before < gain:
+        if abs(float(total.sum()) - before) < gain:
             break
         before = float(total.sum())
     return replace(found, log_likelihood=float(total.sum()))
@@ -193,19 +199,16 @@ def _complexity(entries: Real) -> float:
     return float(n_groups - 1 + (n_groups + 1 + own) * n_numbers)
 
 
-def _fit_levels(means: Real, held: Real, middle: Real, levels: Levels) -> float:
-    """Set the means of levels from their sums over the rows of each component; return the free probabilities.
-
-    Those are the probabilities of levels that occur in a component, less one for each category.
-    """
-    free = 0.0
-    for start, stop in levels:
-        block = slice(start, stop)
-        counts = held[:, block] / middle[block].sum()  # the sum over the levels is the value of a level that a row has
-        shrunk = held[:, block] + LEVEL_ENTRIES * middle[block]
-        means[:, block] = shrunk / (counts.sum(axis=1, keepdims=True) + LEVEL_ENTRIES)
-        free += float(np.maximum(np.minimum(counts, 1).sum(axis=1) - 1, 0).sum())
-    return free
+def _fit_levels(means: Real, held: Real, middle: Real, levels: Levels, pseudo: float | None) -> float:
+    """Set the means of levels from their sums over the rows of each component; return the cost (``level_shares``)."""
+    widths = [stop - start for start, stop in levels]
+    where = ~is_number(len(middle), levels)
+    starts = np.concatenate([[0], np.cumsum(widths[:-1])]).astype(np.intp)
+    # the sum over the levels of a column is the value of a level that a row has
+    unit = np.repeat(np.add.reduceat(middle[where], starts), widths)
+    shares, cost = level_shares(held / unit, middle[where] / unit, starts, pseudo)
+    means[:, where] = shares * unit
+    return cost
 
 
 def _centers(means: Real, table: InMemory) -> Values:

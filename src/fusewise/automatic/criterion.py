@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fusewise.automatic.columnwise import ColumnMixture, is_number
+from fusewise.automatic.columnwise import ColumnMixture
 from fusewise.automatic.evidence import Evidence, regular
 from fusewise.automatic.mixture import Mixture, probabilities
 from fusewise.automatic.spreads import TAIL
@@ -21,6 +21,9 @@ from fusewise.observations import InMemory
 #: The entropy is averaged over this many draws of each row's coordinates, or fewer if there are many rows: a few
 #: thousand draws in all are accurate enough.
 DRAWS, ENOUGH = 4, 5000
+#: Size of a sample in which a table is indistinguishable from a mixture whose columns are independent, see
+#: ``class_criterion``.
+ROWS = 2000
 
 
 def criterion(evidence: Evidence, mixture: Mixture, *, complete: bool) -> float:
@@ -66,14 +69,14 @@ def _entropy(mixture: Mixture, places: Real) -> float:
 
 
 def class_criterion(table: InMemory, mixture: ColumnMixture) -> float:
-    """The same for a table with categories, described by independent columns.
+    """The same for latent classes: w log-likelihood - level cost - (complexity / 2) log N,  w = 1 / (1 + N / ROWS).
 
-    The entropy is charged where there are numbers, whose components may overlap because a cluster is no Student's;
-    the probabilities of levels have no shape that could be wrong, and classes of categories overlap by nature.
+    The entropy is not charged: the classes of categories overlap by nature. That the columns of a class are independent
+    is an approximation, and with many rows every departure from it would be worth a class of its own; with w the
+    likelihood speaks for classes that differ by more than a sample of `ROWS` rows could tell from the data (the
+    coarsened posterior of Miller and Dunson, 2019).
     """
-    n_components = mixture.n_components
-    penalty = (0.5 * mixture.complexity + n_components - 1) * float(np.log(table.shape[0]))
-    posterior, total = probabilities(mixture.log_densities(table)[0])
-    numbers = is_number(mixture.means.shape[1], mixture.levels).any()
-    entropy = -float(np.sum(posterior * np.log(posterior))) if numbers else 0.0
-    return float(total.sum()) - entropy - penalty
+    n = table.shape[0]
+    penalty = 0.5 * mixture.complexity * float(np.log(n)) + mixture.level_cost
+    total = probabilities(mixture.log_densities(table)[0])[1]
+    return float(total.sum()) / (1 + n / ROWS) - penalty

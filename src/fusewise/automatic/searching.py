@@ -12,8 +12,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 from fusewise.automatic.axes import fit_axes, prior_variances
 from fusewise.automatic.candidates import MOST_CLUSTERS, Compared, Rows, assign, compare, describe, grow, partitions
+from fusewise.automatic.classes import ENOUGH_GAINED, classes_of, fewest
 from fusewise.automatic.clusters import Clusters, Joined, better_explained
-from fusewise.automatic.columnwise import Levels
+from fusewise.automatic.columnwise import Levels, is_number
 from fusewise.automatic.evidence import Evidence
 from fusewise.automatic.merge_tree import MergeTree
 from fusewise.automatic.mixture import Mixture
@@ -108,13 +109,29 @@ class TreeSearch:
     def __call__(self, rank: int, until: int | None = None) -> Searched:
         """Compare the partitions along the tree in a subspace; with `until`, not beyond that number of groups."""
         placed = self.place(rank)
+        if self.levels:
+            return self._classes(placed)
         candidates = partitions(placed.tree, placed.rows.places, self.smallest, self.n_clusters)
         told = self.n_clusters is not None
-        compared = compare(
-            placed.rows, self.sample, candidates, self.levels, compare_all=told, until=until, progress=self.progress
-        )
+        compared = compare(placed.rows, self.sample, candidates, compare_all=told, until=until, progress=self.progress)
         chosen = len(compared.criteria) - 1 if told else int(np.argmax(compared.criteria))
         return Searched(placed, candidates[: len(compared.criteria)], compared, chosen)
+
+    def _classes(self, placed: Placed) -> Searched:
+        """Compare the latent classes that the partitions along the tree lead to."""
+        told = self.n_clusters
+        most = max(MOST_CLUSTERS, 0 if told is None else told + 10)
+        candidates = partitions(placed.tree, placed.rows.places, self.smallest, None, most)
+        if told is not None and len(candidates) < told:
+            candidates = partitions(placed.tree, placed.rows.places, self.smallest, told)
+        judged = []
+        for classes in classes_of(self.sample, candidates, self.levels, told):
+            judged.append(classes)
+            self.progress("comparing classes", len(judged), len(candidates), objective=-classes[1])
+        mixtures, criteria = zip(*judged[::-1], strict=True)
+        numbers = is_number(self.sample.real().shape[1], self.levels).any()
+        chosen = fewest(criteria, ENOUGH_GAINED if numbers else 1.0) if told is None else told - 1
+        return Searched(placed, candidates, Compared(mixtures, criteria, interrupted=False), chosen)
 
     def in_all_dimensions(self, rank: int | None) -> Searched:
         """The search in as many dimensions as asked for; else in as many as the clusters that are found need."""
