@@ -107,7 +107,7 @@ def joining_losses(classes: ColumnMixture, seen: Real) -> Real:
     """
     shares, numeric = classes.shares, is_number(classes.means.shape[1], classes.levels)
     units = np.ones(len(numeric))
-    for start, stop in classes.levels:
+    for start, stop, *_ in classes.levels:
         units[start:stop] = classes.means[0, start:stop].sum()
     means, variances = classes.means / units, classes.variances
 

@@ -28,8 +28,16 @@ from fusewise.observations.resolution import steps
 #: Pseudo-entries that shrink a component's variance towards the common one, and its centre towards the column's mean.
 VARIANCE_ENTRIES, CENTER_ENTRIES = 4.0, 1.0
 
-#: (start, stop) of each block of columns that holds the levels of one category.
-Levels = tuple[tuple[int, int], ...]
+
+class Block(NamedTuple):
+    """The columns from `start` to before `stop` hold the levels of one category, which may be ordered."""
+
+    start: int
+    stop: int
+    ordered: bool = False
+
+
+Levels = tuple[Block, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +48,7 @@ class ColumnMixture:
     ----------
     centers : K x P, real or complex.
     means, variances : the same as real columns, K x P (2P where the table is complex), and the s_kj.
-    levels : (start, stop) of each block of columns that holds the levels of one category.
+    levels : the blocks of columns that hold the levels of a category.
     shares : K.
     log_likelihood : log-likelihood of the observed entries of the table it was fitted to, summed over components.
     complexity : number of free parameters, but for the levels of categories.
@@ -83,7 +91,7 @@ class ColumnMixture:
     def _log_levels(self) -> Real:
         """What a level adds to the log-density, by the value it has in the table; zero in the columns of numbers."""
         weights = np.zeros_like(self.means)
-        for start, stop in self.levels:
+        for start, stop, *_ in self.levels:
             unit = self.means[:, start:stop].sum(axis=1, keepdims=True)  # the value of a level that a row has
             weights[:, start:stop] = np.log(self.means[:, start:stop] / unit) / unit
         return weights
@@ -126,7 +134,7 @@ class _Parts(NamedTuple):
 def is_number(n_columns: int, levels: Levels) -> Mask:
     """Whether each column holds numbers, rather than a level of a category."""
     numeric = np.ones(n_columns, bool)
-    for start, stop in levels:
+    for start, stop, *_ in levels:
         numeric[start:stop] = False
     return numeric
 
@@ -201,12 +209,13 @@ def _complexity(entries: Real) -> float:
 
 def _fit_levels(means: Real, held: Real, middle: Real, levels: Levels, pseudo: float | None) -> float:
     """Set the means of levels from their sums over the rows of each component; return the cost (``level_shares``)."""
-    widths = [stop - start for start, stop in levels]
+    widths = [block.stop - block.start for block in levels]
+    ordered = np.array([block.ordered for block in levels])
     where = ~is_number(len(middle), levels)
     starts = np.concatenate([[0], np.cumsum(widths[:-1])]).astype(np.intp)
     # the sum over the levels of a column is the value of a level that a row has
     unit = np.repeat(np.add.reduceat(middle[where], starts), widths)
-    shares, cost = level_shares(held / unit, middle[where] / unit, starts, pseudo)
+    shares, cost = level_shares(held / unit, middle[where] / unit, starts, ordered, pseudo)
     means[:, where] = shares * unit
     return cost
 

@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from fusewise.automatic import Choice, Classified, choose
+from fusewise.automatic import Block, Choice, Classified, choose
 from fusewise.estimators.base import FusionEstimator
 from fusewise.estimators.showing import ShowingMixin
 from fusewise.fusion import Solution, fuse
@@ -228,7 +228,7 @@ class FusionClustering(ShowingMixin, ClusterMixin, ClassNamePrefixFeaturesOutMix
         with shown(self.verbose) as progress, announcing(progress):
             self.path_ = choice = choose(
                 table,
-                levels=() if self._encoder is None else self._encoder.levels,
+                levels=self._levels(),
                 n_clusters=self.n_clusters,
                 rank=self._number("rank"),
                 n_neighbors=self._number("n_neighbors"),
@@ -250,6 +250,12 @@ class FusionClustering(ShowingMixin, ClusterMixin, ClassNamePrefixFeaturesOutMix
         self.rank_, self.noise_ = choice.subspace.rank, float(np.sqrt(choice.subspace.noise))
         self.objective_, self.n_iter_ = -choice.criteria[choice.chosen], len(choice.criteria)
         self.converged_ = not choice.interrupted
+
+    def _levels(self) -> tuple[Block, ...]:
+        """The blocks of features that hold the levels of a category."""
+        encoder = self._encoder
+        pairs = [] if encoder is None else zip(encoder.levels, encoder.ordered, strict=True)
+        return tuple(Block(start, stop, ordered) for (start, stop), ordered in pairs)
 
     def _in_order(self, found: Classified) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.floating[Any]]]:
         """Labels (-1 for outliers) and probabilities, with clusters ordered by size."""
