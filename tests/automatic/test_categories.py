@@ -6,12 +6,12 @@ from scipy import integrate, optimize, stats
 
 from fusewise.automatic.choice import choose
 from fusewise.automatic.classes import fewest, joining_losses
-from fusewise.automatic.columnwise import Block, ColumnMixture, fit_columns
+from fusewise.automatic.columnwise import LevelBlock, ColumnMixture, fit_columns
 from fusewise.automatic.level_shares import PSEUDO_ENTRIES, level_shares
 from fusewise.automatic.spreads import TAIL
 from fusewise.observations import Entries
 
-LEVELS = (Block(1, 4), Block(4, 6))
+LEVELS = (LevelBlock(1, 4), LevelBlock(4, 6))
 
 
 def mixture(rng, unit=0.7):
@@ -134,7 +134,7 @@ def test_the_order_helps_where_rows_are_few():
         cells = np.clip(np.rint(rng.uniform(2, 6, (3, 8))[classes] + 1.3 * rng.normal(size=(75, 8))), 1, 7).astype(int)
         table = Entries(np.hstack([np.eye(7)[column - 1] for column in cells.T]), np.ones((75, 56), bool))
         for ordered, found in scores.items():
-            levels = tuple(Block(7 * j, 7 * j + 7, ordered) for j in range(8))
+            levels = tuple(LevelBlock(7 * j, 7 * j + 7, ordered) for j in range(8))
             labels = choose(table, levels=levels, n_clusters=3).classify(table).labels
             found.append(adjusted_rand_score(classes, labels))
     assert np.mean(scores[True]) > np.mean(scores[False])
@@ -144,7 +144,7 @@ def test_likelihood_never_falls_without_smoothing():
     rng = np.random.default_rng(2)
     values = np.hstack([np.eye(4)[rng.integers(4, size=80)], np.eye(3)[rng.integers(3, size=80)]])
     table, start = Entries(values, np.ones(values.shape, bool)), rng.dirichlet(np.ones(3), 80)
-    levels = (Block(0, 4), Block(4, 7))
+    levels = (LevelBlock(0, 4), LevelBlock(4, 7))
     fits = [fit_columns(table, start, rounds, levels, pseudo=1e-9).log_likelihood for rounds in range(1, 25)]
     assert np.all(np.diff(fits) >= -1e-9)
     assert fits[-1] > fits[0] + 1
@@ -178,7 +178,7 @@ def test_few_rows_of_many_columns_some_of_them_noise():
         [rng.dirichlet(np.full(4, 1.2), (20, 3)), np.repeat(rng.dirichlet(np.ones(4), (20, 1)), 3, 1)]
     )
     cells = np.array([(rng.random((160, 1)) > q[classes].cumsum(axis=1)[:, :3]).sum(axis=1) for q in chances]).T
-    table, levels = encoded(cells, 0.0, rng), tuple(Block(4 * j, 4 * j + 4) for j in range(40))
+    table, levels = encoded(cells, 0.0, rng), tuple(LevelBlock(4 * j, 4 * j + 4) for j in range(40))
     choice = choose(table, levels=levels)
     assert choice.n_clusters == 3
     assert adjusted_rand_score(classes, choice.classify(table).labels) > 0.9
@@ -205,7 +205,7 @@ def test_latent_classes_are_found(hidden):
 
     rng = np.random.default_rng(3)
     cells, classes = simulated(rng)
-    levels = tuple(Block(4 * j, 4 * j + 4) for j in range(8))
+    levels = tuple(LevelBlock(4 * j, 4 * j + 4) for j in range(8))
     table = encoded(cells, hidden, rng)
     choice = choose(table, levels=levels)
     assert choice.n_clusters == 3
@@ -216,4 +216,4 @@ def test_latent_classes_are_found(hidden):
 def test_one_cluster_where_categories_are_independent():
     rng = np.random.default_rng(4)
     table = encoded(rng.integers(4, size=(300, 6)), 0.2, rng)
-    assert choose(table, levels=tuple(Block(4 * j, 4 * j + 4) for j in range(6))).n_clusters == 1
+    assert choose(table, levels=tuple(LevelBlock(4 * j, 4 * j + 4) for j in range(6))).n_clusters == 1

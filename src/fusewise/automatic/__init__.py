@@ -1,7 +1,7 @@
 """The default method: a merge tree in a subspace, and the partition that best explains the observed entries."""
 
 from fusewise.automatic.choice import Choice, Classified, choose
-from fusewise.automatic.columnwise import Block
+from fusewise.automatic.columnwise import LevelBlock
 from fusewise.automatic.smooth import Smooth
 
-__all__ = ["Block", "Choice", "Classified", "Smooth", "choose"]
+__all__ = ["LevelBlock", "Choice", "Classified", "Smooth", "choose"]

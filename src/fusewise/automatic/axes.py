@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from fusewise.automatic.columnwise import Block, Levels
+from fusewise.automatic.columnwise import LevelBlock, Levels
 from fusewise.automatic.evidence import Evidence
 from fusewise.kernels.types import Index, Real, Values
 from fusewise.observations import InMemory, Table
@@ -45,7 +45,7 @@ def units(table: Table, levels: Levels) -> tuple[Index, Real, Values, Levels]:
             scale[inside] = np.sqrt(table.column_variances[inside].sum())
             middle[inside] = 0
             first = int(np.searchsorted(columns, inside[0]))
-            blocks.append(Block(first, first + len(inside), ordered))
+            blocks.append(LevelBlock(first, first + len(inside), ordered))
     return columns, scale, middle, tuple(blocks)
 
 

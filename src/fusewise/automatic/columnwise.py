@@ -29,7 +29,7 @@ from fusewise.observations.resolution import steps
 VARIANCE_ENTRIES, CENTER_ENTRIES = 4.0, 1.0
 
 
-class Block(NamedTuple):
+class LevelBlock(NamedTuple):
     """The columns from `start` to before `stop` hold the levels of one category, which may be ordered."""
 
     start: int
@@ -37,7 +37,7 @@ class Block(NamedTuple):
     ordered: bool = False
 
 
-Levels = tuple[Block, ...]
+Levels = tuple[LevelBlock, ...]
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from fusewise.automatic import Block, Choice, Classified, choose
+from fusewise.automatic import LevelBlock, Choice, Classified, choose
 from fusewise.estimators.base import FusionEstimator
 from fusewise.estimators.showing import ShowingMixin
 from fusewise.fusion import Solution, fuse
@@ -251,11 +251,11 @@ class FusionClustering(ShowingMixin, ClusterMixin, ClassNamePrefixFeaturesOutMix
         self.objective_, self.n_iter_ = -choice.criteria[choice.chosen], len(choice.criteria)
         self.converged_ = not choice.interrupted
 
-    def _levels(self) -> tuple[Block, ...]:
+    def _levels(self) -> tuple[LevelBlock, ...]:
         """The blocks of features that hold the levels of a category."""
         encoder = self._encoder
         pairs = [] if encoder is None else zip(encoder.levels, encoder.ordered, strict=True)
-        return tuple(Block(start, stop, ordered) for (start, stop), ordered in pairs)
+        return tuple(LevelBlock(start, stop, ordered) for (start, stop), ordered in pairs)
 
     def _in_order(self, found: Classified) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.floating[Any]]]:
         """Labels (-1 for outliers) and probabilities, with clusters ordered by size."""
