@@ -6,7 +6,7 @@ from scipy import integrate, optimize, stats
 
 from fusewise.automatic.choice import choose
 from fusewise.automatic.classes import fewest, joining_losses
-from fusewise.automatic.columnwise import LevelBlock, ColumnMixture, fit_columns
+from fusewise.automatic.columnwise import ColumnMixture, LevelBlock, fit_columns
 from fusewise.automatic.level_shares import PSEUDO_ENTRIES, level_shares
 from fusewise.automatic.spreads import TAIL
 from fusewise.observations import Entries

@@ -4,4 +4,4 @@ from fusewise.automatic.choice import Choice, Classified, choose
 from fusewise.automatic.columnwise import LevelBlock
 from fusewise.automatic.smooth import Smooth
 
-__all__ = ["LevelBlock", "Choice", "Classified", "Smooth", "choose"]
+__all__ = ["Choice", "Classified", "LevelBlock", "Smooth", "choose"]

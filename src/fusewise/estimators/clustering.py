@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from fusewise.automatic import LevelBlock, Choice, Classified, choose
+from fusewise.automatic import Choice, Classified, LevelBlock, choose
 from fusewise.estimators.base import FusionEstimator
 from fusewise.estimators.showing import ShowingMixin
 from fusewise.fusion import Solution, fuse
