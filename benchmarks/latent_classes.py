@@ -1,7 +1,7 @@
 """Simulated latent classes of many shapes: told nothing and told K, beside EM with a known number of classes and BIC.
 
-    python benchmarks/latent_classes.py              # 60 tables (about 5 minutes on 2 cores)
-    python benchmarks/latent_classes.py --tables 20  # fewer
+    python benchmarks/latent_classes.py              # 30 tables (about 5 minutes on 2 cores)
+    python benchmarks/latent_classes.py --tables 10  # fewer
 
 A table has 2 to 8 classes of unequal size, 100 to 2000 rows and 5 to 40 columns of 2 to 6 levels; none, a quarter or
 half of the columns are noise; in a third of the tables neighbouring columns are copied from each other in part, so that
@@ -103,7 +103,7 @@ def scores(seed: int) -> tuple[float, list[float], int, int]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--tables", type=int, default=60)
+    parser.add_argument("--tables", type=int, default=30)
     args = parser.parse_args()
     warnings.simplefilter("ignore")
     spreads, found, ours, bic = zip(*map(scores, range(args.tables)), strict=True)
