@@ -9,13 +9,13 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from fusewise.automatic.clusters import SOFT_ROUNDS
-from fusewise.automatic.columnwise import ColumnMixture, Levels, fit_columns
+from fusewise.automatic.columnwise import ColumnMixture
 from fusewise.automatic.copies import FEWEST_DIFFERENT, MANY_COPIES
-from fusewise.automatic.criterion import class_criterion, criterion
+from fusewise.automatic.criterion import criterion
 from fusewise.automatic.evidence import Evidence
 from fusewise.automatic.fusion_tree import fusion_tree
 from fusewise.automatic.merge_tree import MergeTree
-from fusewise.automatic.mixture import Mixture, enough_gain, fit_groups, soften
+from fusewise.automatic.mixture import Mixture, fit_groups, soften
 from fusewise.automatic.spreads import TAIL
 from fusewise.kernels.threads import in_threads
 from fusewise.kernels.types import Index, Labels, Real
@@ -31,9 +31,6 @@ PATIENCE = 8
 #: Spread within a cluster assumed while fusing, as a share of the variance along an axis of the subspace.
 WITHIN_SHARE = 0.1
 FAMILIES = ("scale", "full")
-#: For a table with categories EM starts from a partition with this part of each row shared among all groups, and makes
-#: at most so many rounds, until one gains less than ``mixture.enough_gain``.
-DOUBT, CLASS_ROUNDS = 0.1, 100
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,7 +167,6 @@ def compare(
     rows: Rows,
     table: InMemory,
     candidates: list[Labels],
-    levels: Levels = (),
     *,
     compare_all: bool,
     until: int | None = None,
@@ -179,18 +175,13 @@ def compare(
 ) -> Compared:
     """Fit a mixture to each partition and evaluate it, until the criterion stops improving.
 
-    With `until`, also stop once a partition with that many groups is the best so far. With categories (`levels`, see
-    ``columnwise``) each partition is described by independent columns, and all are compared: that is cheap, and the
-    criterion may rise late. `worth` is that of ``criterion``.
+    With `until`, also stop once a partition with that many groups is the best so far. `worth` is that of ``criterion``.
     """
-    mixtures: list[Mixture | ColumnMixture] = []
+    mixtures: list[Mixture] = []
     criteria: list[float] = []
     interrupted = False
 
-    def judge(labels: Labels) -> tuple[Mixture | ColumnMixture, float]:
-        if levels:
-            classes = _as_classes(table, labels, levels, exactly=compare_all)
-            return classes, class_criterion(table, classes, worth)
+    def judge(labels: Labels) -> tuple[Mixture, float]:
         mixture = describe(rows, labels, worth)
         return mixture, criterion(rows.evidence, mixture, complete=table.is_complete, worth=worth)
 
@@ -200,7 +191,7 @@ def compare(
             criteria.append(judged)
             progress("comparing partitions", len(criteria), len(candidates), objective=-criteria[-1])
             best = int(np.argmax(criteria))
-            tired = len(criteria) - 1 - best >= PATIENCE and not levels
+            tired = len(criteria) - 1 - best >= PATIENCE
             if not compare_all and (tired or (until and best + 1 >= until)):
                 break
     except KeyboardInterrupt:
@@ -210,16 +201,6 @@ def compare(
         compared = counted(len(criteria), "partition")
         warnings.warn(f"interrupted: this is the best of {compared} compared", ConvergenceWarning, stacklevel=5)
     return Compared(tuple(mixtures), tuple(criteria), interrupted)
-
-
-def _as_classes(table: InMemory, labels: Labels, levels: Levels, *, exactly: bool) -> ColumnMixture:
-    """A partition as the start of a mixture with independent columns, whose components may empty unless `exactly`."""
-    n_groups = int(labels.max()) + 1
-    start = DOUBT / n_groups + (1 - DOUBT) * np.eye(n_groups)[labels]
-    classes = fit_columns(table, start, CLASS_ROUNDS, levels, enough_gain(len(labels)))
-    if exactly and len(np.unique(classes.log_densities(table)[0].argmax(axis=1))) < n_groups:
-        classes = fit_columns(table, np.eye(n_groups)[labels], 1, levels)
-    return classes
 
 
 def describe(rows: Rows, labels: Labels, worth: float = 1.0) -> Mixture:

@@ -209,7 +209,7 @@ def choose(
     Parameters
     ----------
     table : rows without observed entries are skipped.
-    levels : (start, stop) of each block of columns that holds the levels of one category, 1 or 0.
+    levels : the blocks of columns that hold the levels of a category, 1 or 0.
     n_clusters, rank, n_neighbors : numbers to use instead of choosing them.
     min_size : smallest cluster considered; None: 1.5% of the rows, at least 3.
     seed : seed of the sample.

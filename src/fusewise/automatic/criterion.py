@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fusewise.automatic.columnwise import ColumnMixture, is_number
+from fusewise.automatic.columnwise import ColumnMixture
 from fusewise.automatic.evidence import Evidence, regular
 from fusewise.automatic.mixture import Mixture, probabilities
 from fusewise.automatic.spreads import TAIL
@@ -21,6 +21,9 @@ from fusewise.observations import InMemory
 #: The entropy is averaged over this many draws of each row's coordinates, or fewer if there are many rows: a few
 #: thousand draws in all are accurate enough.
 DRAWS, ENOUGH = 4, 5000
+#: Size of a sample in which a table is indistinguishable from a mixture whose columns are independent, see
+#: ``class_criterion``.
+ROWS = 2000
 
 
 def criterion(evidence: Evidence, mixture: Mixture, *, complete: bool, worth: float = 1.0) -> float:
@@ -82,16 +85,20 @@ def _entropy(mixture: Mixture, places: Real) -> Real:
 
 
 def class_criterion(table: InMemory, mixture: ColumnMixture, worth: float = 1.0) -> float:
-    """The same for a table with categories, described by independent columns.
+    """The same for latent classes: w log-likelihood - level cost - (complexity / 2) log N,  w = 1 / (1 + N / ROWS).
 
-    The entropy is charged where there are numbers, whose components may overlap because a cluster is no Student's;
-    the probabilities of levels have no shape that could be wrong, and classes of categories overlap by nature.
+    The entropy is not charged: the classes of categories overlap by nature. That the columns of a class are independent
+    is an approximation, and with many rows every departure from it would be worth a class of its own; with w the
+    likelihood speaks for classes that differ by more than a sample of `ROWS` rows could tell from the data (the
+    coarsened posterior of Miller and Dunson, 2019).
     """
-    return _penalised(float(class_explained(table, mixture).sum()), mixture, table.shape[0], worth)
+    n = worth * table.shape[0]
+    by_chance = max(worth - 1, 0.0) * 0.5 * mixture.complexity / (1 + n / ROWS)  # as in `_penalised`
+    cost = 0.5 * mixture.complexity * float(np.log(n)) + mixture.level_cost
+    return worth * float(class_explained(table, mixture, worth).sum()) - by_chance - cost
 
 
-def class_explained(table: InMemory, mixture: ColumnMixture) -> Real:
+def class_explained(table: InMemory, mixture: ColumnMixture, worth: float = 1.0) -> Real:
     """What each row adds to ``class_criterion``."""
-    posterior, total = probabilities(mixture.log_densities(table)[0])
-    numbers = is_number(mixture.means.shape[1], mixture.levels).any()
-    return np.asarray(total + np.sum(posterior * np.log(posterior), axis=1) if numbers else total)
+    total = probabilities(mixture.log_densities(table)[0])[1]
+    return np.asarray(total / (1 + worth * len(total) / ROWS))

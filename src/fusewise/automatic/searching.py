@@ -24,8 +24,9 @@ from fusewise.automatic.candidates import (
     grow,
     partitions,
 )
+from fusewise.automatic.classes import ENOUGH_GAINED, classes_of, fewest
 from fusewise.automatic.clusters import Clusters, Joined, better_explained
-from fusewise.automatic.columnwise import Levels
+from fusewise.automatic.columnwise import Levels, is_number
 from fusewise.automatic.copies import shares_of_copies, worth_of_rows
 from fusewise.automatic.evidence import Evidence
 from fusewise.automatic.merge_tree import MergeTree
@@ -136,10 +137,12 @@ class TreeSearch:
         If entries are missing, those along the tree of the rows that are known best are compared as well.
         """
         placed = self.place(rank)
+        if self.levels:
+            return self._classes(placed)
         candidates = partitions(placed.tree, placed.rows.places, self.smallest, self.n_clusters, copies=self.copies)
         found = self._compared(placed, candidates, until)
         crowded = until is not None and found.chosen + 1 >= until  # to be searched again, in more dimensions
-        if self.levels or self.sample.is_complete or found.compared.interrupted or crowded:
+        if self.sample.is_complete or found.compared.interrupted or crowded:
             return found
         most, neighbors = found.chosen + 1 + PATIENCE, self.n_neighbors or NEIGHBORS
         try:
@@ -150,7 +153,7 @@ class TreeSearch:
 
     def _compared(self, placed: Placed, candidates: list[Labels], until: int | None) -> Searched:
         told = self.n_clusters is not None
-        compared = self.compare(placed.rows, candidates, self.levels, compare_all=told, until=until)
+        compared = self.compare(placed.rows, candidates, compare_all=told, until=until)
         return Searched(placed, candidates[: len(compared.criteria)], compared, self._best(compared.criteria))
 
     def _best(self, criteria: Sequence[float]) -> int:
@@ -169,14 +172,33 @@ class TreeSearch:
         compared = Compared(mixtures, criteria, other.compared.interrupted)
         return Searched(one.placed, list(labels), compared, self._best(criteria))
 
-    def compare(
-        self, rows: Rows, candidates: list[Labels], levels: Levels = (), *, compare_all: bool, until: int | None = None
-    ) -> Compared:
+    def compare(self, rows: Rows, candidates: list[Labels], *, compare_all: bool, until: int | None = None) -> Compared:
         """Compare partitions of the sample (see ``candidates.compare``)."""
         return compare(
-            rows, self.sample, candidates, levels, compare_all=compare_all, until=until, worth=self.worth,
+            rows,
+            self.sample,
+            candidates,
+            compare_all=compare_all,
+            until=until,
+            worth=self.worth,
             progress=self.progress,
-        )  # fmt: skip
+        )
+
+    def _classes(self, placed: Placed) -> Searched:
+        """Compare the latent classes that the partitions along the tree lead to."""
+        told = self.n_clusters
+        most = max(MOST_CLUSTERS, 0 if told is None else told + 10)
+        candidates = partitions(placed.tree, placed.rows.places, self.smallest, None, most)
+        if told is not None and len(candidates) < told:
+            candidates = partitions(placed.tree, placed.rows.places, self.smallest, told)
+        judged = []
+        for classes in classes_of(self.sample, candidates, self.levels, told, self.worth):
+            judged.append(classes)
+            self.progress("comparing classes", len(judged), len(candidates), objective=-classes[1])
+        mixtures, criteria = zip(*judged[::-1], strict=True)
+        numbers = is_number(self.sample.real().shape[1], self.levels).any()
+        chosen = fewest(criteria, ENOUGH_GAINED if numbers else 1.0) if told is None else told - 1
+        return Searched(placed, candidates, Compared(mixtures, criteria, interrupted=False), chosen)
 
     def in_all_dimensions(self, rank: int | None) -> Searched:
         """The search in as many dimensions as asked for; else in as many as the clusters that are found need."""

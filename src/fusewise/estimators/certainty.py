@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from fusewise.automatic import Choice
 from fusewise.automatic.alternatives import Alternative, nearly_as_good
+from fusewise.automatic.columnwise import Levels
 from fusewise.automatic.stability import MOST_HIDDEN, MOST_ROWS, Refit, Stability, hide_more, row_draws, summarise
 from fusewise.kernels.threads import single_products
 from fusewise.kernels.types import Index, Labels
@@ -44,6 +45,8 @@ class CertaintyMixin:
         _others: tuple[Alternative, ...] | None
 
         def _read(self, X: Any, y: Any, *, reset: bool, counts: Index | None = None) -> Table: ...
+
+        def _levels(self) -> Levels: ...
 
     def stability(
         self, n_draws: int = 20, *, X: Any = None, hidden: float | str = "auto", n_jobs: int | None = None
@@ -89,10 +92,9 @@ class CertaintyMixin:
         random = check_random_state(0 if self.random_state is None else self.random_state)
         seeds = np.random.SeedSequence(random.randint(2**31)).spawn(n_draws + 1)
         draws = [seen[rows] for rows in row_draws(len(seen), size, n_draws, np.random.default_rng(seeds[0]))]
-        levels = () if self._encoder is None else self._encoder.levels
 
         def refit(k: int) -> Refit:
-            part = hide_more(table.take(draws[k]), share, levels, np.random.default_rng(seeds[k + 1]))
+            part = hide_more(table.take(draws[k]), share, self._levels(), np.random.default_rng(seeds[k + 1]))
             model = self._refitted(part, len(seen), None if counts is None else counts[draws[k]])
             return Refit(draws[k], model.labels_, model.probabilities_)
 

@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from fusewise.automatic import Choice, Classified, choose
+from fusewise.automatic import Choice, Classified, LevelBlock, choose
 from fusewise.automatic.outlying import outlier_confidence
 from fusewise.estimators.base import FusionEstimator
 from fusewise.estimators.certainty import CertaintyMixin
@@ -277,7 +277,7 @@ class FusionClustering(
         with shown(self.verbose) as progress, announcing(progress):
             choice = choose(
                 repeated,
-                levels=() if self._encoder is None else self._encoder.levels,
+                levels=self._levels(),
                 n_clusters=self.n_clusters,
                 rank=self._number("rank"),
                 n_neighbors=self._number("n_neighbors"),
@@ -312,6 +312,12 @@ class FusionClustering(
         known: Real = getattr(self, "_tails", np.zeros(0))  # models of earlier versions have none
         sure = np.where(found.outlying, outlier_confidence(found.tails, known, n), found.posterior.max(axis=1))
         return np.where(seen, sure, 0.0)
+
+    def _levels(self) -> tuple[LevelBlock, ...]:
+        """The blocks of features that hold the levels of a category."""
+        encoder = self._encoder
+        pairs = [] if encoder is None else zip(encoder.levels, encoder.ordered, strict=True)
+        return tuple(LevelBlock(start, stop, ordered) for (start, stop), ordered in pairs)
 
     def _in_order(self, found: Classified) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.floating[Any]]]:
         """Labels (-1 for outliers) and probabilities, with clusters ordered by size."""

@@ -110,6 +110,11 @@ class FrameEncoder:
         )
 
     @property
+    def ordered(self) -> tuple[bool, ...]:
+        """Whether the levels of each category are ordered."""
+        return tuple(column.kind == "ordered" for column in self.columns if column.kind != "number")
+
+    @property
     def shares(self) -> npt.NDArray[np.bool_]:
         """Whether each feature is a level of a category, whose mean is a share."""
         return np.array([column.kind != "number" for column in self.columns for _ in column.features])
