@@ -83,7 +83,7 @@ def _records(array: Any) -> list[SimpleNamespace]:
     return [SimpleNamespace(**dict(zip(array.dtype.names, row, strict=True))) for row in array.tolist()]
 
 
-@compiled(fastmath=False)
+@compiled(shapes=("n r r", "n r", "n r", "n", "edges", "halves", "", "joins 3", "joins", "", "work r"), fastmath=False)
 def _fuse_greedily(
     gram: Any,
     target: Any,

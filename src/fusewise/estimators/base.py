@@ -13,12 +13,13 @@ from sklearn.utils.validation import validate_data
 
 from fusewise.fusion.fidelity import Fidelity, as_fidelity
 from fusewise.fusion.penalties import Penalty, as_penalty
+from fusewise.kernels.declared import Checked, Dims
 from fusewise.observations import ParquetBlocks, Table, as_table
 from fusewise.saving import save
 from fusewise.tables.frames import FrameEncoder, needs_encoding
 
 
-class FusionEstimator(BaseEstimator):  # type: ignore[misc]
+class FusionEstimator(Checked, BaseEstimator):  # type: ignore[misc]
     """Parameters and input validation shared by both estimators."""
 
     def __init__(
@@ -87,6 +88,14 @@ class FusionEstimator(BaseEstimator):  # type: ignore[misc]
         header = X.header if isinstance(X, ParquetBlocks) else X
         validate_data(self, header, skip_check_array=True, reset=reset)
         return table if self._encoder is None else as_table(self._encoder.encode(X), min_rows=2 if reset else 1)
+
+    def _agree(self, dims: Dims) -> None:
+        """Check that the columns are those of the encoder, if there is one, and that each has a name or none has."""
+        encoder, n = self._encoder, int(self.n_features_in_ or 0)
+        given, columns = (n, n) if encoder is None else (len(encoder.columns), len(encoder.features))
+        names = getattr(self, "feature_names_in_", None)
+        if given != n or dims.get("P", columns) != columns or (names is not None and len(names) != n):
+            raise ValueError(f"{type(self).__name__} has columns that do not fit its {n} features")
 
     @property
     def _encoder(self) -> FrameEncoder | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from fusewise.automatic import Choice, Classified, choose
 from fusewise.estimators.base import FusionEstimator
+from fusewise.estimators.fitted import CLUSTERING
 from fusewise.estimators.showing import ShowingMixin
 from fusewise.fusion import Solution, fuse
 from fusewise.fusion.fidelity import Quadratic, as_fidelity
@@ -102,6 +103,12 @@ class FusionClustering(ShowingMixin, ClusterMixin, ClassNamePrefixFeaturesOutMix
     >>> model.n_clusters_
     3
     """
+
+    _rules: ClassVar = CLUSTERING
+
+    def _verify(self) -> None:
+        if isinstance(self.path_, Choice) and len(np.unique(getattr(self, "_order", ()))) != self.n_clusters_:
+            raise ValueError("FusionClustering._order is not an order of the clusters")
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Cluster the rows of X (missing entries: NaN, null, or not stored). y is ignored.

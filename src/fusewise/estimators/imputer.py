@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +14,8 @@ from sklearn.utils.validation import check_is_fitted
 from fusewise.automatic import Choice, Smooth
 from fusewise.estimators.base import FusionEstimator
 from fusewise.estimators.clustering import FusionClustering
+from fusewise.estimators.fitted import COMMON
+from fusewise.kernels.declared import Maybe, Record, Rule, Word
 from fusewise.observations import Entries, as_entries
 from fusewise.saving.registry import saveable
 
@@ -59,6 +61,13 @@ class FusionImputer(OneToOneFeatureMixin, TransformerMixin, FusionEstimator):  #
     >>> bool(np.sqrt(np.mean(error[np.isnan(X)] ** 2)) < 0.15)
     True
     """
+
+    _rules: ClassVar = COMMON | {
+        "clustering_": Record(FusionClustering, P="P"),
+        "smooth_": Maybe(Record(Smooth, P="P")),
+        "fill_": Word("clusters", "subspace"),
+        "held_out_error_": Rule(),
+    }
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Cluster the rows of X and choose the more accurate imputation method. y is ignored."""

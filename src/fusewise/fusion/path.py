@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -19,12 +19,13 @@ from fusewise.fusion.problem import Problem
 from fusewise.fusion.setup import Posed, check_lam, pose
 from fusewise.fusion.solution import Solution, conclude, warn_if_unfinished
 from fusewise.kernels.arrays import Array
+from fusewise.kernels.declared import Checked, Record, Several
 from fusewise.kernels.types import Index, Labels, Values
 from fusewise.progress import Progress
 
 
 @dataclass(frozen=True, eq=False)
-class FusionPath:
+class FusionPath(Checked):
     """Solutions along a path, in order.
 
     Attributes
@@ -33,6 +34,8 @@ class FusionPath:
     """
 
     solutions: tuple[Solution, ...]
+
+    _rules: ClassVar = {"solutions": Several(Record(Solution, N="N", P="P"), least=1)}
 
     @property
     def lams(self) -> npt.NDArray[np.float64]:
