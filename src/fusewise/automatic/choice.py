@@ -22,6 +22,7 @@ from fusewise.kernels.declared import Array, Checked, Dims, Flag, Number, Record
 from fusewise.kernels.threads import small_products
 from fusewise.kernels.types import Index, Labels, Real, Values
 from fusewise.observations import InMemory, Table, each_block
+from fusewise.observations.checks import refuse_tiny
 from fusewise.progress import Progress, silent
 from fusewise.subspace import Subspace
 
@@ -220,6 +221,7 @@ def choose(
     seed : seed of the sample.
     progress : called at each step.
     """
+    refuse_tiny(table)
     columns, scale, middle, blocks = units(table, levels)
     seen = np.flatnonzero(table.row_counts > 0)
     n = len(seen)

@@ -22,7 +22,7 @@ from fusewise.fusion.fuse import lam_without_effect
 from fusewise.fusion.path import FusionPath, fusion_path
 from fusewise.fusion.penalties import H1, L0, Penalty, as_penalty
 from fusewise.fusion.rules import choose_sigma, cut_to, lam_schedule, longest_plateau
-from fusewise.fusion.setup import noise_level, pose
+from fusewise.fusion.setup import check_pairs_fit, noise_level, pose
 from fusewise.kernels.compiling import announcing
 from fusewise.kernels.devices import torch_device
 from fusewise.kernels.types import Real
@@ -264,6 +264,7 @@ class FusionClustering(ShowingMixin, ClusterMixin, ClassNamePrefixFeaturesOutMix
 
     def _fit_plain(self, entries: Entries) -> None:
         penalty = as_penalty(self.penalty)
+        check_pairs_fit(entries, self._settings()["n_neighbors"], self.device)  # before any work
         some = entries.row_counts > 0
         seen = entries if some.all() else entries.take(np.flatnonzero(some))
         if getattr(penalty, "sigma", 1.0) is None:

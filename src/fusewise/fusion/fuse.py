@@ -144,8 +144,9 @@ def first_centers(posed: Posed, problem: Problem, solver: str, how: Settings) ->
     while lam < problem.lam:
         rung = problem.at(lam, problem.penalty)
         descent = descend(rung, centers, solver=solver, max_iter=CONTINUATION_ITERATIONS, tol=how.tol)
-        centers = descent.centers
-        if descent.status == Status.INTERRUPTED:
+        centers, status = descent.centers, descent.status
+        del descent  # it holds the weights of all pairs
+        if status == Status.INTERRUPTED:
             return centers, True
         lam *= 2
     return centers, False
@@ -154,7 +155,7 @@ def first_centers(posed: Posed, problem: Problem, solver: str, how: Settings) ->
 def lam_without_effect(problem: Problem) -> float:
     """A lam at which the pull of coinciding neighbours on a point is a twentieth of that of its data."""
     strongest = float(problem.penalty.weight(problem.penalty.resolution)) * problem.pairs.largest_degree
-    return 0.05 / strongest
+    return 0.05 / strongest if strongest > 0 else 0.05  # without pairs no lam has an effect
 
 
 def descend_from(

@@ -134,7 +134,9 @@ def _follow(
         groups, start = merged.groups(descent), descent.centers
         yield conclude(posed, merged, descent, groups, how.min_cluster_size)
         warn_if_unfinished(descent, how.tol)
-        if descent.status == Status.INTERRUPTED:
+        interrupted = descent.status == Status.INTERRUPTED
+        del descent  # it holds the weights of all pairs
+        if interrupted:
             return
         if not _pulls_harder(schedule[k : k + 2], merged.problem):
             merged, start, before, trail = apart, start[merged.node_of], None, []

@@ -278,6 +278,12 @@ def check_shapes(name: str, shapes: Iterable[str], arrays: Iterable[Any]) -> Non
             bind(dims, dimension, size, f"{name}: argument {k}")
 
 
+def check_finite(what: str, *arrays: Any) -> None:
+    """Raise FloatingPointError if a computation was given, or has made, a number that is not finite."""
+    if not all(np.isfinite(array).all() for array in arrays):
+        raise FloatingPointError(f"{what} got numbers that are not finite: the scales of the table are too far apart")
+
+
 def _kind(value: Any) -> str:
     if isinstance(value, np.ndarray):
         return f"an array of {value.dtype}"

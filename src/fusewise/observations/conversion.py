@@ -12,7 +12,7 @@ from sklearn.utils.validation import _get_feature_names
 
 from fusewise.kernels.types import Mask, Values
 from fusewise.observations.blocks import COMPLEX, FLOATS, ArrayBlocks, RowBlocks
-from fusewise.observations.checks import check_size, refuse, refuse_infinite
+from fusewise.observations.checks import check_size, refuse, refuse_infinite, too_large
 from fusewise.observations.entries import Entries
 from fusewise.observations.kinds import Table
 from fusewise.observations.sparse import SparseEntries
@@ -88,10 +88,10 @@ def as_sparse_entries(X: Any, *, min_rows: int = 2) -> SparseEntries:
     if not seen.all():
         kept = np.concatenate([[0], np.cumsum(seen)])
         rows = sparse.csr_matrix((rows.data[seen], rows.indices[seen], kept[rows.indptr]), rows.shape)
-    infinite = np.flatnonzero(np.isinf(rows.data))
-    if len(infinite):
-        row = int(np.searchsorted(rows.indptr, infinite[0], side="right")) - 1
-        refuse(row, int(rows.indices[infinite[0]]), len(infinite) - 1, None)
+    beyond = np.flatnonzero(too_large(rows.data))
+    if len(beyond):
+        row = int(np.searchsorted(rows.indptr, beyond[0], side="right")) - 1
+        refuse(rows.data[beyond[0]], row, int(rows.indices[beyond[0]]), len(beyond) - 1, None)
     return SparseEntries(rows)
 
 

@@ -140,6 +140,11 @@ class Entries(Checked):
         """Return the table itself."""
         return self
 
+    def in_double(self) -> Entries:
+        """The same in double precision; itself, if it is."""
+        double = wide(self.dtype)
+        return self if self.dtype == double else Entries(self.values.astype(double), self.mask, self.feature_names)
+
     def standardised(self, columns: npt.NDArray[np.intp], scale: Real, middle: Values) -> Entries:
         """(x - middle) / scale in some columns, in double precision, which likelihoods need."""
         mask = self.mask[:, columns]
