@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -86,7 +87,7 @@ class Problem:
         norms = (abs(centers - centers.mean(0)) ** 2).sum(1)
         felt = 4 * self.lam * float((weighted.degree * norms).sum())
         eps = rounding_unit(centers)
-        return min(10 * eps * (abs(objective) + felt), eps**0.5 * abs(objective))
+        return min(10 * eps * (abs(objective) + felt), math.sqrt(eps) * abs(objective))
 
 
 def _ratio(part: float, whole: float) -> float:

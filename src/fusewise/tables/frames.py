@@ -17,6 +17,7 @@ from fusewise.kernels.declared import Checked, Record, Rule, Several, Word
 from fusewise.kernels.types import Floats
 from fusewise.kernels.words import counted, some_of
 from fusewise.observations import DataWarning
+from fusewise.observations.plain import as_objects
 
 #: Levels of a category told apart; rarer ones are pooled.
 MOST_LEVELS = 50
@@ -173,7 +174,7 @@ def _columns(X: Any) -> Iterator[Any]:
         return (X.iloc[:, j] for j in range(X.shape[1]))
     if hasattr(X, "get_columns"):
         return iter(X.get_columns())
-    array = np.asarray(X, dtype=object)
+    array = as_objects(X)
     return (array[:, j] for j in range(array.shape[1]))
 
 
