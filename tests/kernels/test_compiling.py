@@ -136,3 +136,18 @@ def test_where_nothing_can_be_kept_loops_are_compiled_all_the_same(tmp_path, giv
 def test_every_loop_goes_through_one_door():
     sources = {path.relative_to(SOURCE).as_posix(): path.read_text(encoding="utf-8") for path in SOURCE.rglob("*.py")}
     assert [name for name, text in sources.items() if "njit" in text] == ["kernels/compiling.py"]
+
+
+@pytest.mark.parametrize(("cause", "expected"), [(KeyboardInterrupt(), KeyboardInterrupt), (ValueError(), SystemError)])
+def test_ctrl_c_in_a_compiled_loop_is_ctrl_c(cause, expected):
+    """Python reports a signal that comes while a compiled function returns as a SystemError caused by it."""
+    loop = Loop(half.function, ("",))
+
+    def returning(_):
+        inner = SystemError("returned a result with an exception set")
+        inner.__cause__ = cause
+        raise SystemError("returned a result with an exception set") from inner
+
+    loop.__dict__["fast"] = returning
+    with pytest.raises(expected):
+        loop(1.0)

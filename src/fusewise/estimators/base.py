@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from difflib import get_close_matches
 from typing import Any, Self
 
 import numpy as np
@@ -11,9 +12,11 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
 from sklearn.utils.validation import validate_data
 
+from fusewise.estimators.fitted import PARAMETERS
 from fusewise.fusion.fidelity import Fidelity, as_fidelity
 from fusewise.fusion.penalties import Penalty, as_penalty
-from fusewise.kernels.declared import Checked, Dims
+from fusewise.kernels.declared import Checked, Dims, check_values
+from fusewise.kernels.devices import torch_device
 from fusewise.observations import ParquetBlocks, Table, as_table
 from fusewise.saving import save
 from fusewise.tables.frames import FrameEncoder, needs_encoding
@@ -60,8 +63,21 @@ class FusionEstimator(Checked, BaseEstimator):  # type: ignore[misc]
             nested = any(key.startswith(f"{name}__") for key in params)
             if nested and isinstance(params.get(name, getattr(self, name)), str):
                 params = {name: make(params.get(name, getattr(self, name))), **params}
+        known = self.get_params(deep=False)
+        unknown = next((name for name in params if name.partition("__")[0] not in known), None)
+        if unknown is not None:
+            near = get_close_matches(unknown, known, n=1)
+            hint = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(known)}"
+            raise ValueError(f"{type(self).__name__} has no parameter {unknown!r}: {hint}")
         super().set_params(**params)
         return self
+
+    def _check_parameters(self) -> None:
+        """Raise ValueError, in plain words, for a parameter of the wrong type or out of range."""
+        check_values(self.get_params(deep=False), PARAMETERS)
+        as_penalty(self.penalty)
+        as_fidelity(self.fidelity)
+        torch_device(self.device)  # raises if the device does not exist
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to a file of arrays and JSON, which cannot run code; ``fusewise.load`` reads it.

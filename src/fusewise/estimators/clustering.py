@@ -24,7 +24,6 @@ from fusewise.fusion.penalties import H1, L0, Penalty, as_penalty
 from fusewise.fusion.rules import choose_sigma, cut_to, lam_schedule, longest_plateau
 from fusewise.fusion.setup import check_pairs_fit, noise_level, pose
 from fusewise.kernels.compiling import announcing
-from fusewise.kernels.devices import torch_device
 from fusewise.kernels.types import Real
 from fusewise.kernels.words import counted
 from fusewise.observations import Entries, InMemory, Table, each_block, warn_of_blanks
@@ -202,17 +201,6 @@ class FusionClustering(ShowingMixin, ClusterMixin, ClassNamePrefixFeaturesOutMix
     def _n_features_out(self) -> int:
         return int(self.n_clusters_)
 
-    def _check_parameters(self) -> None:
-        for name in ("lam", "rank", "n_neighbors", "min_cluster_size"):
-            value = getattr(self, name)
-            if isinstance(value, str) and value != "auto":
-                raise ValueError(f"{name} must be a number or 'auto', got {value!r}")
-        torch_device(self.device)  # raises if the device does not exist
-        for name in ("n_clusters", "rank", "n_neighbors", "min_cluster_size", "max_iter"):
-            value = getattr(self, name)
-            if not (value is None or isinstance(value, str)) and value < 1:
-                raise ValueError(f"{name} must be at least 1, got {value!r}")
-
     def is_plain(self) -> bool:
         """Whether any parameter selects the paper's plain algorithm."""
         untouched = as_penalty(self.penalty) == H1() and as_fidelity(self.fidelity) == Quadratic()
@@ -245,7 +233,11 @@ class FusionClustering(ShowingMixin, ClusterMixin, ClassNamePrefixFeaturesOutMix
             )
             progress(f"labelling {counted(len(seen), 'row')}", 0, clusters=choice.n_clusters)
             found = choice.classify(table)
-        sizes = np.bincount(found.labels[seen], minlength=choice.n_clusters)
+        sizes = np.bincount(found.labels[seen & ~found.outlying], minlength=choice.n_clusters)
+        if self.n_clusters is not None and not sizes.all():
+            kept = np.count_nonzero(sizes)
+            message = f"{self.n_clusters} clusters were requested, but only {kept} have rows that are no outliers"
+            warnings.warn(message, ConvergenceWarning, stacklevel=3)
         self._order = np.argsort(np.argsort(-sizes, kind="stable"))
         labels, probabilities = self._in_order(found)
         self.labels_ = np.where(seen, labels, -1)

@@ -1,4 +1,4 @@
-"""What the fitted attributes of the estimators are, in terms of each other; a loaded model is checked against it."""
+"""What the parameters and the fitted attributes of the estimators must be; a loaded model is checked against it."""
 
 from __future__ import annotations
 
@@ -6,9 +6,24 @@ from fusewise.automatic import Choice
 from fusewise.fusion.fidelity import Fidelity
 from fusewise.fusion.path import FusionPath
 from fusewise.fusion.penalties import Penalty
-from fusewise.kernels.declared import Array, Flag, Index, Maybe, Number, Record, Rule, Several, Word
+from fusewise.kernels.declared import Array, Either, Flag, Index, Maybe, Number, Record, Rule, Several, Word
 from fusewise.observations import Entries, SparseEntries, StreamedEntries
 from fusewise.tables.frames import FrameEncoder
+
+_COUNT, _AUTO = Number(low=1, whole=True), Word("auto")
+
+#: Parameters of both estimators; the others are checked where they are used.
+PARAMETERS: dict[str, Rule] = {
+    "lam": Either(Number(low=0), _AUTO),
+    "rank": Maybe(Either(_COUNT, _AUTO)),
+    "n_neighbors": Maybe(Either(_COUNT, _AUTO)),
+    "n_clusters": Maybe(_COUNT),
+    "min_cluster_size": Either(_COUNT, _AUTO),
+    "max_iter": _COUNT,
+    "tol": Number(low=0),
+    "device": Word(),
+    "verbose": Either(Number(low=0, whole=True), Flag()),
+}
 
 #: Attributes of both estimators; the output configuration is scikit-learn's own.
 COMMON: dict[str, Rule] = {

@@ -71,6 +71,7 @@ class FusionImputer(OneToOneFeatureMixin, TransformerMixin, FusionEstimator):  #
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Cluster the rows of X and choose the more accurate imputation method. y is ignored."""
+        self._check_parameters()
         table = self._read(X, y, reset=True)
         numeric = self._encoder is None and isinstance(table, Entries)
         self.held_out_error_ = self._held_out_errors(table.dense()) if numeric else {}
@@ -112,7 +113,8 @@ class FusionImputer(OneToOneFeatureMixin, TransformerMixin, FusionEstimator):  #
             by_clusters = _by_clusters(self._clustering().fit(table), as_entries(table))
             by_subspace = Smooth.of(rest).completed(rest)
         means = np.broadcast_to(rest.column_means, entries.shape)
-        return {"clusters": error(by_clusters), "subspace": error(by_subspace), "means": error(means)}
+        errors = {"clusters": error(by_clusters), "subspace": error(by_subspace), "means": error(means)}
+        return {way: value for way, value in errors.items() if np.isfinite(value)}
 
 
 def _by_clusters(model: FusionClustering, entries: Entries) -> npt.NDArray[Any]:

@@ -18,6 +18,7 @@ from fusewise.fusion.setup import Posed, default_overlap, pose
 from fusewise.fusion.solution import Solution, conclude, warn_if_unfinished
 from fusewise.fusion.starts import Init, start
 from fusewise.kernels.arrays import Array
+from fusewise.kernels.declared import Maybe, Number, Word, check_values
 from fusewise.progress import Progress, shown
 
 #: Iterations at each lam of the continuation, where groups need to form but not to converge.
@@ -58,11 +59,9 @@ class Settings:
     callback: Progress | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        for name, least in (("max_iter", 1), ("min_cluster_size", 1), ("tol", 0)):
-            if not getattr(self, name) >= least:
-                raise ValueError(f"{name} must be at least {least}, got {getattr(self, name)!r}")
-        if self.min_overlap is not None and self.min_overlap < 1:
-            raise ValueError(f"min_overlap must be at least 1, got {self.min_overlap!r}")
+        count = Number(low=1, whole=True)
+        rules = {"max_iter": count, "min_cluster_size": count, "tol": Number(low=0), "min_overlap": Maybe(count)}
+        check_values(vars(self), rules | {"device": Word(), "solver": Word()})
 
     @contextmanager
     def progress(self) -> Iterator[Progress]:

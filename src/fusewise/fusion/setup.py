@@ -13,6 +13,7 @@ import numpy.typing as npt
 from fusewise.fusion.fidelity import Fidelity, as_fidelity
 from fusewise.fusion.penalties import Penalty, as_penalty
 from fusewise.fusion.problem import Problem
+from fusewise.kernels.declared import Either, Maybe, Number, Word, check_values
 from fusewise.kernels.devices import torch_device
 from fusewise.kernels.memory import available_memory, in_words
 from fusewise.kernels.types import Mask, Real, Values
@@ -75,6 +76,10 @@ def pose(
     device: str = "cpu",
 ) -> Posed:
     """Read a table and set up the fusion problem on it."""
+    count = Maybe(Number(low=1, whole=True))
+    check_values(
+        {"rank": rank, "n_neighbors": n_neighbors}, {"rank": count, "n_neighbors": Either(count, Word("auto"))}
+    )
     table = as_entries(X, mask)
     penalty, fidelity = as_penalty(penalty), as_fidelity(fidelity)
     if not penalty.has_weight:
@@ -118,9 +123,7 @@ def choose_pairs(entries: Entries, subspace: Subspace | None, n_neighbors: int |
 
 
 def check_pairs_fit(entries: Entries, n_neighbors: int | str | None, device: str) -> None:
-    """Raise MemoryError if all pairs are asked for and do not fit, and ValueError for an unknown word."""
-    if isinstance(n_neighbors, str) and n_neighbors != "auto":
-        raise ValueError(f"unknown n_neighbors {n_neighbors!r}: use a number, None (all pairs) or 'auto'")
+    """Raise MemoryError if all pairs are asked for and do not fit."""
     if n_neighbors is None and (shortage := lacking_memory(entries, device)):
         raise MemoryError(f"{shortage}: set n_neighbors (for example n_neighbors={NEIGHBORS}) to fuse along a graph")
 

@@ -36,6 +36,15 @@ _lock = RLock()
 _told: list[Progress] = []
 
 
+def raise_interruption(error: SystemError) -> None:
+    """Raise the interruption that made an error, if one did: Ctrl-C while a compiled loop returns its result."""
+    cause = error.__cause__
+    while isinstance(cause, SystemError):  # one for each function that returned with it
+        cause = cause.__cause__
+    if cause is not None and not isinstance(cause, Exception):
+        raise cause from None
+
+
 class Loop:
     """A function that runs compiled when it is called.
 
@@ -59,7 +68,11 @@ class Loop:
         if self.shapes is None:
             raise TypeError(f"{self.function.__name__} has no shapes: it is called by other loops only")
         check_shapes(self.function.__name__, self.shapes, arguments)
-        return self.fast(*arguments)
+        try:
+            return self.fast(*arguments)
+        except SystemError as error:
+            raise_interruption(error)
+            raise
 
     @cached_property
     def fast(self) -> Any:

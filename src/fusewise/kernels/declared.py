@@ -14,7 +14,7 @@ import math
 import numbers
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 from scipy import sparse
@@ -123,19 +123,23 @@ class Number(Rule):
     whole: bool = False
     size: str | None = None
 
+    def __str__(self) -> str:
+        return "a whole number" if self.whole or self.size is not None else "a number"
+
     def shape(self, value: Any, where: str, dims: Dims) -> None:
         """Check the type."""
-        whole = self.whole or self.size is not None
-        if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Integral if whole else numbers.Real):
-            raise ValueError(f"{where} is {_kind(value)}, not a {'whole ' if whole else ''}number")
+        kind: Any = numbers.Integral if self.whole or self.size is not None else numbers.Real
+        if isinstance(value, bool | np.bool_) or not isinstance(value, kind):
+            refuse(where, self, value)
         if self.size is not None:
-            size: Any = value
-            bind(dims, self.size, int(size), where)
+            bind(dims, self.size, int(value), where)
 
     def content(self, value: Any, where: str, dims: Dims) -> None:
         """Check the bounds."""
-        if (self.finite and not math.isfinite(value)) or value < self.low:
-            raise ValueError(f"{where} is {value}, which is out of range")
+        if value < self.low:
+            refuse(where, f"at least {self.low:g}", value)
+        if self.finite and not math.isfinite(value):
+            refuse(where, "finite", value)
 
 
 @dataclass(frozen=True, init=False)
@@ -147,10 +151,13 @@ class Word(Rule):
     def __init__(self, *known: str) -> None:
         object.__setattr__(self, "known", known)
 
+    def __str__(self) -> str:
+        return " or ".join(map(repr, self.known)) or "text"
+
     def shape(self, value: Any, where: str, dims: Dims) -> None:
         """Check the word."""
         if not isinstance(value, str) or (self.known and value not in self.known):
-            raise ValueError(f"{where} is {_kind(value)}, not {' or '.join(map(repr, self.known)) or 'text'}")
+            refuse(where, self, value)
 
 
 class Flag(Rule):
@@ -159,7 +166,37 @@ class Flag(Rule):
     def shape(self, value: Any, where: str, dims: Dims) -> None:
         """Check the type."""
         if not isinstance(value, bool | np.bool_):
-            raise ValueError(f"{where} is {_kind(value)}, not True or False")
+            refuse(where, "True or False", value)
+
+
+@dataclass(frozen=True, init=False)
+class Either(Rule):
+    """What one of several rules asks for."""
+
+    rules: tuple[Rule, ...]
+
+    def __init__(self, *rules: Rule) -> None:
+        object.__setattr__(self, "rules", rules)
+
+    def __str__(self) -> str:
+        return " or ".join(map(str, self.rules))
+
+    def _fitting(self, value: Any, where: str) -> Rule:
+        for rule in self.rules:
+            try:
+                rule.shape(value, where, {})
+            except ValueError:
+                continue
+            return rule
+        return refuse(where, self, value)
+
+    def shape(self, value: Any, where: str, dims: Dims) -> None:
+        """Check it by the first rule that fits."""
+        self._fitting(value, where).shape(value, where, dims)
+
+    def content(self, value: Any, where: str, dims: Dims) -> None:
+        """Check it by the first rule that fits."""
+        self._fitting(value, where).content(value, where, dims)
 
 
 @dataclass(frozen=True)
@@ -192,10 +229,19 @@ class Maybe(Rule):
 
     rule: Rule
 
+    def __str__(self) -> str:
+        return f"{self.rule} or None"
+
     def shape(self, value: Any, where: str, dims: Dims) -> None:
         """Check it, unless it is None."""
-        if value is not None:
+        if value is None:
+            return
+        try:
             self.rule.shape(value, where, dims)
+        except ValueError:
+            if isinstance(self.rule, Number | Word | Either):
+                refuse(where, self, value)
+            raise
 
     def content(self, value: Any, where: str, dims: Dims) -> None:
         """Check it, unless it is None."""
@@ -256,6 +302,18 @@ def verify(held: Checked) -> None:
     for name, rule in held._rules.items():
         rule.content(fields.get(name), f"{type(held).__name__}.{name}", dims)
     held._verify()
+
+
+def check_values(values: Mapping[str, Any], rules: Mapping[str, Rule]) -> None:
+    """Raise ValueError for the first value that is not what its rule asks for."""
+    for name, rule in rules.items():
+        rule.shape(values[name], name, {})
+        rule.content(values[name], name, {})
+
+
+def refuse(where: str, what: object, value: Any) -> NoReturn:
+    """Raise ValueError for a value that is not what it must be."""
+    raise ValueError(f"{where} must be {what}, got {_kind(value)}")
 
 
 def bind(dims: Dims, name: str, size: int, where: str) -> None:

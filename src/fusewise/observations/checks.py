@@ -36,7 +36,7 @@ LARGEST, LEAST_RANGE = 1e100, 1e-100
 def refuse_infinite(
     values: npt.NDArray[Any], observed: npt.NDArray[np.bool_], names: Sequence[Any] | None, first_row: int = 0
 ) -> None:
-    """Raise if an observed entry is infinite or too large; `first_row` is the position in the table of the first of these."""
+    """Raise if an observed entry is infinite or too large; `first_row` is the number of the first of these rows."""
     beyond = np.argwhere(too_large(values) & observed)
     if len(beyond):
         row, column = beyond[0]

@@ -74,4 +74,7 @@ def _from_objects(X: npt.NDArray[Any]) -> npt.NDArray[Any]:
     try:
         return np.array(cells, dtype=object).astype(kind).reshape(X.shape)
     except (TypeError, ValueError, OverflowError) as error:
-        raise ValueError(f"{first_non_number(X)}: the table must be numeric; encode or drop that column") from error
+        kind_of_error = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind_of_error(
+            f"{first_non_number(X)}: the table must be numeric; encode or drop that column ({error})"
+        ) from error
