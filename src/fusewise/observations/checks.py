@@ -46,7 +46,8 @@ def refuse_infinite(
 def too_large(values: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
     """Whether numbers, or their real or imaginary parts, are beyond ``LARGEST``; NaN is not."""
     with np.errstate(invalid="ignore", over="ignore"):
-        return np.asarray(np.abs(values) > LARGEST)
+        sizes = np.abs(values)
+        return np.asarray(sizes > min(LARGEST, float(np.finfo(sizes.dtype).max)))
 
 
 def refuse(value: Any, row: int, column: int, n_more: int, names: Sequence[Any] | None) -> None:
