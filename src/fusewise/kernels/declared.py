@@ -214,12 +214,15 @@ class Several(Rule):
             raise ValueError(f"{where} is {_kind(value)}, not a tuple of at least {self.least}")
         if self.count is not None:
             bind(dims, self.count, len(value), where)
-        for k, item in enumerate(value):
-            self.rule.shape(item, f"{where}[{k}]", dims)
+        if not isinstance(self.rule, Word):  # names of columns may be many
+            for k, item in enumerate(value):
+                self.rule.shape(item, f"{where}[{k}]", dims)
 
     def content(self, value: Any, where: str, dims: Dims) -> None:
         """Check each item."""
         for k, item in enumerate(value):
+            if isinstance(self.rule, Word):
+                self.rule.shape(item, f"{where}[{k}]", dims)
             self.rule.content(item, f"{where}[{k}]", dims)
 
 
