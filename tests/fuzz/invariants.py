@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
+import sys
 import tempfile
 import warnings
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -12,9 +16,14 @@ from sklearn.metrics import adjusted_rand_score
 
 import fusewise
 from fusewise import FusionClustering, FusionImputer, fuse
+from fusewise.cli import main
 from fusewise.mri.files.formats import read_scan
 from fusewise.penalties import H1, L1, MCP, SCAD, Lp
+from fusewise.saving import ModelFileError, archive
 from fusewise.tables import InputError, read_table
+
+sys.path.append(str(Path(__file__).parent.parent / "saving"))
+from forging import bent_array, bent_tree
 
 #: Errors in plain words.
 PLAIN = (ValueError, TypeError)
@@ -136,19 +145,71 @@ def same_partition(seed):
         np.testing.assert_array_equal(fusewise.load(Path(folder, "m")).predict(X), single.predict(X))
 
 
-def reads(seed):
-    """A text with mistakes is a table, or an ``InputError``."""
+@cache
+def saved(plain):
+    """Tree and arrays of a saved model, and its table."""
+    X, _ = plain_table(0)
+    with tempfile.TemporaryDirectory() as folder:
+        FusionClustering(rank=None if plain else "auto", n_neighbors=None if plain else "auto").fit(X).save(
+            Path(folder, "m")
+        )
+        return *archive.read_archive(Path(folder, "m"))[1:], X
+
+
+def models(seed):
+    """A forged model, with valid checksums, is refused; or every use of it gives a result or a plain error."""
     rng = np.random.default_rng(seed)
+    tree, arrays, X = saved(bool(rng.random() < 0.3))
+    own, k = list(arrays), rng.integers(len(arrays))
+    if rng.random() < 0.5:
+        own[k] = bent_array(rng, arrays[k])
+    else:
+        tree = bent_tree(rng, tree)
+    with tempfile.TemporaryDirectory() as folder:
+        archive.write_archive(Path(folder, "m"), "FusionClustering", tree, own)
+        try:
+            model = fusewise.load(Path(folder, "m"))
+        except ModelFileError:
+            return
+    for use in (model.predict, model.transform, model.score):
+        with contextlib.suppress(*PLAIN, AttributeError):
+            use(X[:5])
+
+
+def commands(seed):
+    """The command ends with 0 and its files, or with 2, one line and none."""
+    rng = np.random.default_rng(seed)
+    errors = io.StringIO()
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "t.csv").write_bytes(odd_text(rng))
+        arguments = ["fit", str(Path(folder, "t.csv")), "--out", str(Path(folder, "o")), "--quiet"]
+        code = None
+        with contextlib.redirect_stderr(errors), contextlib.redirect_stdout(io.StringIO()):
+            try:
+                main(arguments)
+            except SystemExit as end:
+                code = end.code
+        assert code in (0, 2), code
+        assert Path(folder, "o", "labels.csv").exists() == (code == 0)
+        assert "Traceback" not in errors.getvalue()
+
+
+def odd_text(rng):
+    """A small table with mistakes, as the bytes of a text file, or bytes alone."""
     cells = ["1", "2.5", "-3", "", "NA", "x", "1,5", "€3", "5%", '"', "'", ";", "\t", "2020-01-01", "é", "=1+1", "\x00"]
     lines = [
         rng.choice([",", ";", "\t"]).join(rng.choice(cells, size=rng.integers(1, 6))) for _ in range(rng.integers(1, 9))
     ]
     text = rng.choice(["\n", "\r\n", "\r"]).join(lines).encode(rng.choice(["utf-8", "utf-16"]))
-    if rng.random() < 0.3:
-        text = rng.bytes(int(rng.integers(0, 60)))
+    return rng.bytes(int(rng.integers(0, 60))) if rng.random() < 0.3 else text
+
+
+def reads(seed):
+    """A text with mistakes is a table, or an ``InputError``."""
+    rng = np.random.default_rng(seed)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "t" + rng.choice([".csv", ".tsv", ".txt", ".json", ".xlsx", ".parquet", ".db", ".csv.gz"]))
-        path.write_bytes(text)
+        path.write_bytes(odd_text(rng))
         try:
             found = read_table(path)
         except InputError:
@@ -173,7 +234,7 @@ def scans(seed):
 
 
 #: Every kind of case, and how many of it make a small budget.
-CASES = {fits: 25, fills: 6, fuses: 25, same_partition: 2, reads: 60, scans: 30}
+CASES = {fits: 25, fills: 6, fuses: 25, same_partition: 2, reads: 60, scans: 30, models: 10, commands: 4}
 
 
 def quietly(case, seed):
