@@ -22,7 +22,6 @@ from fusewise.kernels.declared import Array, Checked, Dims, Flag, Number, Record
 from fusewise.kernels.threads import small_products
 from fusewise.kernels.types import Index, Labels, Real, Values
 from fusewise.observations import InMemory, Table, each_block
-from fusewise.observations.checks import refuse_tiny
 from fusewise.progress import Progress, silent
 from fusewise.subspace import Subspace
 
@@ -47,12 +46,17 @@ class Classified:
     ----------
     labels : the most likely cluster of each row.
     posterior : N x K, the probability of each cluster for each row.
-    outlying : whether a row is further from its cluster than 99% of the rows of a Student-t cluster.
+    tails : share of the rows of a Student-t cluster that are as far from it as this row or further.
     """
 
     labels: Labels
     posterior: Real
-    outlying: npt.NDArray[np.bool_]
+    tails: Real
+
+    @property
+    def outlying(self) -> npt.NDArray[np.bool_]:
+        """Whether a row is further from its cluster than 99% of the rows of a Student-t cluster."""
+        return np.asarray(self.tails < OUTLIER_LEVEL)
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,7 +137,7 @@ class Choice(Checked):
     def classify(self, table: Table) -> Classified:
         """Find the most likely cluster of each row, its cluster probabilities, and whether it is an outlier."""
         n = table.shape[0]
-        found = Classified(np.empty(n, np.intp), np.empty((n, self.n_clusters)), np.empty(n, bool))
+        found = Classified(np.empty(n, np.intp), np.empty((n, self.n_clusters)), np.empty(n))
 
         def one(rows: InMemory, where: slice) -> None:
             densities, distances, dimensions = self.clusters.log_densities(self.standardised(rows))
@@ -142,7 +146,7 @@ class Choice(Checked):
             d = np.maximum(dimensions, 1)
             nearest = distances[np.arange(len(labels)), labels]
             found.labels[where], found.posterior[where] = labels, posterior
-            found.outlying[where] = fdtrc(d, TAIL, nearest / d) < OUTLIER_LEVEL
+            found.tails[where] = fdtrc(d, TAIL, nearest / d)
 
         each_block(one, table)
         return found
@@ -192,6 +196,7 @@ def choose(
     n_neighbors: int | None = None,
     min_size: float | None = None,
     seed: int = 0,
+    copies: float = 1.0,
     progress: Progress = silent,
 ) -> Choice:
     """Cluster a table, choosing every parameter that is not given.
@@ -219,9 +224,9 @@ def choose(
     n_clusters, rank, n_neighbors : numbers to use instead of choosing them.
     min_size : smallest cluster considered; None: 1.5% of the rows, at least 3.
     seed : seed of the sample.
+    copies : how many rows each row stands for when partitions are compared, if the table is part of a larger one.
     progress : called at each step.
     """
-    refuse_tiny(table)
     columns, scale, middle, blocks = units(table, levels)
     seen = np.flatnonzero(table.row_counts > 0)
     n = len(seen)
@@ -229,7 +234,7 @@ def choose(
     wide = table.take(seen[many]).standardised(columns, scale, middle)
     sample = wide if len(many) == len(rows) else wide.take(np.searchsorted(many, rows))
     smallest = max(3.0, SMALLEST_SHARE * len(rows)) if min_size is None else max(min_size * len(rows) / n, 1.0)
-    search = TreeSearch(wide, sample, blocks, smallest, n_clusters, n_neighbors, progress)
+    search = TreeSearch(wide, sample, blocks, smallest, n_clusters, n_neighbors, progress, copies)
     found = search.in_all_dimensions(rank)
     if n_clusters is None and rank is None and not levels:
         found = search.for_many(

@@ -11,7 +11,18 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from fusewise.automatic.axes import fit_axes, prior_variances
-from fusewise.automatic.candidates import MOST_CLUSTERS, Compared, Rows, assign, compare, describe, grow, partitions
+from fusewise.automatic.candidates import (
+    MOST_CLUSTERS,
+    PATIENCE,
+    Compared,
+    Rows,
+    assign,
+    compare,
+    describe,
+    from_best_known,
+    grow,
+    partitions,
+)
 from fusewise.automatic.clusters import Clusters, Joined, better_explained
 from fusewise.automatic.columnwise import Levels
 from fusewise.automatic.evidence import Evidence
@@ -80,6 +91,7 @@ class TreeSearch:
     smallest : number of rows of the smallest cluster considered.
     n_clusters, n_neighbors : numbers to use instead of choosing them.
     progress : told of each step.
+    copies : how many rows of a table each row stands for.
     """
 
     wide: InMemory
@@ -89,6 +101,7 @@ class TreeSearch:
     n_clusters: int | None
     n_neighbors: int | None
     progress: Progress
+    copies: float = 1.0
 
     @property
     def most(self) -> int:
@@ -106,15 +119,52 @@ class TreeSearch:
         return Placed(subspace, rows, grow(rows, self.n_neighbors or NEIGHBORS))
 
     def __call__(self, rank: int, until: int | None = None) -> Searched:
-        """Compare the partitions along the tree in a subspace; with `until`, not beyond that number of groups."""
+        """Compare the partitions along the tree in a subspace; with `until`, not beyond that number of groups.
+
+        If entries are missing, those along the tree of the rows that are known best are compared as well.
+        """
         placed = self.place(rank)
         candidates = partitions(placed.tree, placed.rows.places, self.smallest, self.n_clusters)
+        found = self._compared(placed, candidates, until)
+        crowded = until is not None and found.chosen + 1 >= until  # to be searched again, in more dimensions
+        if self.levels or self.sample.is_complete or found.compared.interrupted or crowded:
+            return found
+        most, neighbors = found.chosen + 1 + PATIENCE, self.n_neighbors or NEIGHBORS
+        try:
+            others = from_best_known(placed.rows, self.smallest, self.n_clusters, neighbors, most)
+            return self._better_of(found, self._compared(placed, others, until)) if others else found
+        except KeyboardInterrupt:
+            return _interrupted(found)
+
+    def _compared(self, placed: Placed, candidates: list[Labels], until: int | None) -> Searched:
         told = self.n_clusters is not None
-        compared = compare(
-            placed.rows, self.sample, candidates, self.levels, compare_all=told, until=until, progress=self.progress
-        )
-        chosen = len(compared.criteria) - 1 if told else int(np.argmax(compared.criteria))
-        return Searched(placed, candidates[: len(compared.criteria)], compared, chosen)
+        compared = self.compare(placed.rows, candidates, self.levels, compare_all=told, until=until)
+        return Searched(placed, candidates[: len(compared.criteria)], compared, self._best(compared.criteria))
+
+    def _best(self, criteria: Sequence[float]) -> int:
+        return len(criteria) - 1 if self.n_clusters is not None else int(np.argmax(criteria))
+
+    def _better_of(self, one: Searched, other: Searched) -> Searched:
+        """For each number of groups, the partition of two searches that explains the table better."""
+        kept = list(zip(one.partitions, one.compared.mixtures, one.compared.criteria, strict=True))
+        for each in zip(other.partitions, other.compared.mixtures, other.compared.criteria, strict=True):
+            number = each[1].n_components
+            if number == len(kept) + 1:
+                kept.append(each)
+            elif number <= len(kept) and each[2] > kept[number - 1][2]:
+                kept[number - 1] = each
+        labels, mixtures, criteria = zip(*kept, strict=True)
+        compared = Compared(mixtures, criteria, other.compared.interrupted)
+        return Searched(one.placed, list(labels), compared, self._best(criteria))
+
+    def compare(
+        self, rows: Rows, candidates: list[Labels], levels: Levels = (), *, compare_all: bool, until: int | None = None
+    ) -> Compared:
+        """Compare partitions of the sample (see ``candidates.compare``)."""
+        return compare(
+            rows, self.sample, candidates, levels, compare_all=compare_all, until=until, copies=self.copies,
+            progress=self.progress,
+        )  # fmt: skip
 
     def in_all_dimensions(self, rank: int | None) -> Searched:
         """The search in as many dimensions as asked for; else in as many as the clusters that are found need."""
@@ -166,7 +216,7 @@ class TreeSearch:
         mixture = assign(rows, best)
         evidence = rows.evidence if self.wide is self.sample else Evidence.of(subspace, self.wide)
         kept = better_explained(self.wide, evidence, subspace, mixture)
-        group = humps(mixture) if self.n_clusters is None else np.arange(mixture.n_components)
+        group = humps(mixture, rows.evidence) if self.n_clusters is None else np.arange(mixture.n_components)
         return mixture, kept if group.max() + 1 == len(group) else Joined(kept, group)
 
 
@@ -183,8 +233,7 @@ class _Ladder:
         new = [k for k in dict.fromkeys(possible) if k not in self.known]
         if new:
             some = [self.candidates[k - 1] for k in new]
-            search = self.search
-            compared = compare(self.placed.rows, search.sample, some, compare_all=True, progress=search.progress)
+            compared = self.search.compare(self.placed.rows, some, compare_all=True)
             for k, mixture, criterion in zip(new, compared.mixtures, compared.criteria, strict=True):
                 assert isinstance(mixture, Mixture)
                 self.known[k] = mixture, criterion
@@ -206,8 +255,7 @@ class _Ladder:
         """The gain over one cluster of another search's partition, in these dimensions: gains in others differ."""
         if found.placed is self.placed:
             return found.gain
-        best, progress = found.partitions[found.chosen], self.search.progress
-        compared = compare(self.placed.rows, self.search.sample, [best], compare_all=True, progress=progress)
+        compared = self.search.compare(self.placed.rows, [found.partitions[found.chosen]], compare_all=True)
         return compared.criteria[0] - self.known[1][1]
 
     def searched(self) -> Searched:

@@ -13,7 +13,9 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from fusewise.automatic import Choice, Classified, choose
+from fusewise.automatic.outlying import outlier_confidence
 from fusewise.estimators.base import FusionEstimator
+from fusewise.estimators.certainty import CertaintyMixin
 from fusewise.estimators.fitted import CLUSTERING
 from fusewise.estimators.showing import ShowingMixin
 from fusewise.fusion import Solution, fuse
@@ -35,7 +37,14 @@ from fusewise.saving.registry import saveable
 
 
 @saveable
-class FusionClustering(ShowingMixin, ClusterMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, FusionEstimator):  # type: ignore[misc]
+class FusionClustering(
+    CertaintyMixin,
+    ShowingMixin,
+    ClusterMixin,  # type: ignore[misc]
+    ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
+    TransformerMixin,  # type: ignore[misc]
+    FusionEstimator,
+):
     """Clustering of data with missing values by fusion of centres.
 
     Every row i has its own centre u_i, and
@@ -83,8 +92,10 @@ class FusionClustering(ShowingMixin, ClusterMixin, ClassNamePrefixFeaturesOutMix
         ``encoder_.features``: a number, or the share of each level of a category. None if there are no categories.
     fused_ : centres u_i of the rows, N x P; each clustered row has the centre of its cluster, and each outlier its
         own. By default it is computed on access.
-    probabilities_, confidence_ : N x K, the probability of each cluster for each row, and the largest of them (0 for a
-        row with nothing observed). None in the plain algorithm.
+    probabilities_ : N x K, the probability of each cluster for each row. None in the plain algorithm.
+    confidence_ : N, the largest of these; for an outlier the probability that it is one (one minus the false discovery
+        rate: of rows as far out, the fraction that is not expected by chance); 0 for a row with nothing observed.
+    stability_ : result of the last call of ``stability``, if there was one.
     lam_, penalty_, fidelity_, rank_ : values that were used.
     noise_ : standard deviation of the noise about the subspace; by default in standard deviations of the columns.
     path_ : candidates of the result with their criterion: a ``Choice``, a ``FusionPath``, or None if lam was given.
@@ -116,12 +127,17 @@ class FusionClustering(ShowingMixin, ClusterMixin, ClassNamePrefixFeaturesOutMix
         algorithm needs all of X in memory.
         """
         self._check_parameters()
-        table = self._read(X, y, reset=True)
+        return self._fit_table(self._read(X, y, reset=True))
+
+    def _fit_table(self, table: Table, copies: float = 1.0) -> Self:
+        """Cluster the rows of a table that was read, each of which stands for `copies` rows of a larger one."""
         n_seen = np.count_nonzero(table.row_counts)
         if self.n_clusters is not None and self.n_clusters > n_seen:
             raise ValueError(f"n_clusters={self.n_clusters} exceeds the {n_seen} rows with an observed entry")
-        self.__dict__.pop("fused_", None)  # of an earlier fit
+        for name in ("fused_", "stability_"):  # of an earlier fit
+            self.__dict__.pop(name, None)
         self.observations_ = table
+        self._others = None
         self.path_: Choice | FusionPath | None = None
         self.probabilities_: Real | None = None
         self.confidence_: Real | None = None
@@ -130,7 +146,7 @@ class FusionClustering(ShowingMixin, ClusterMixin, ClassNamePrefixFeaturesOutMix
             self.observations_ = table.dense()
             self._fit_plain(self.observations_)
         else:
-            self._fit_automatic(table)
+            self._fit_automatic(table, copies)
         return self
 
     def __getattr__(self, name: str) -> Any:
@@ -172,6 +188,14 @@ class FusionClustering(ShowingMixin, ClusterMixin, ClassNamePrefixFeaturesOutMix
             raise AttributeError("the plain algorithm has no probabilities: use the default, or predict")
         return np.asarray(self._in_order(self.path_.classify(table))[1])
 
+    def predict_confidence(self, X: Any) -> Real:
+        """Confidence in the label that ``predict`` gives to each row of X, as ``confidence_`` for those of the fit."""
+        check_is_fitted(self)
+        table = self._read(X, None, reset=False)
+        if not isinstance(self.path_, Choice):
+            raise AttributeError("the plain algorithm has no probabilities: use the default, or predict")
+        return self._confidence(self.path_.classify(table), table.row_counts > 0)
+
     def transform(self, X: Any) -> npt.NDArray[Any]:
         """Distances of the rows of X to the centres, scaled from the observed entries to all; NaN without any."""
         check_is_fitted(self)
@@ -212,7 +236,7 @@ class FusionClustering(ShowingMixin, ClusterMixin, ClassNamePrefixFeaturesOutMix
         value = getattr(self, name)
         return None if isinstance(value, str) else value
 
-    def _fit_automatic(self, table: Table) -> None:
+    def _fit_automatic(self, table: Table, copies: float = 1.0) -> None:
         warn_of_blanks(table)
         seen = table.row_counts > 0
         if seen.sum() < 2:
@@ -229,6 +253,7 @@ class FusionClustering(ShowingMixin, ClusterMixin, ClassNamePrefixFeaturesOutMix
                 n_neighbors=self._number("n_neighbors"),
                 min_size=self._number("min_cluster_size"),
                 seed=seed,
+                copies=copies,
                 progress=progress,
             )
             progress(f"labelling {counted(len(seen), 'row')}", 0, clusters=choice.n_clusters)
@@ -242,13 +267,21 @@ class FusionClustering(ShowingMixin, ClusterMixin, ClassNamePrefixFeaturesOutMix
         labels, probabilities = self._in_order(found)
         self.labels_ = np.where(seen, labels, -1)
         self.probabilities_ = probabilities
-        self.confidence_ = np.where(seen, probabilities.max(axis=1), 0.0)
+        self._tails = np.sort(found.tails[found.outlying & seen])
+        self.confidence_ = self._confidence(found, seen)
         self.n_clusters_ = choice.n_clusters
         self.cluster_centers_ = choice.centers.astype(table.dtype)[np.argsort(self._order)]
         self.lam_, self.penalty_, self.fidelity_ = choice.lam, L0(), Quadratic()
         self.rank_, self.noise_ = choice.subspace.rank, float(np.sqrt(choice.subspace.noise))
         self.objective_, self.n_iter_ = -choice.criteria[choice.chosen], len(choice.criteria)
         self.converged_ = not choice.interrupted
+
+    def _confidence(self, found: Classified, seen: npt.NDArray[np.bool_]) -> Real:
+        """Probability of the most likely cluster of each row; of an outlier that it is one; 0 if nothing is seen."""
+        n = int(np.count_nonzero(self.observations_.row_counts))
+        known: Real = getattr(self, "_tails", np.zeros(0))  # models of earlier versions have none
+        sure = np.where(found.outlying, outlier_confidence(found.tails, known, n), found.posterior.max(axis=1))
+        return np.where(seen, sure, 0.0)
 
     def _in_order(self, found: Classified) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.floating[Any]]]:
         """Labels (-1 for outliers) and probabilities, with clusters ordered by size."""

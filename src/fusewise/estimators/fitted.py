@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from fusewise.automatic import Choice
+from fusewise.automatic.alternatives import Alternative
+from fusewise.automatic.stability import Stability
 from fusewise.fusion.fidelity import Fidelity
 from fusewise.fusion.path import FusionPath
 from fusewise.fusion.penalties import Penalty
@@ -52,4 +54,7 @@ CLUSTERING: dict[str, Rule] = COMMON | {
     "observations_": Record(Entries, SparseEntries, StreamedEntries, N="N", P="P"),
     "path_": Maybe(Record(Choice, FusionPath, K="K", P="P")),
     "_order": Maybe(Index("K", below="K")),
+    "_tails": Maybe(Array("outliers", low=0, high=1)),
+    "_others": Maybe(Several(Record(Alternative, N="N"))),
+    "stability_": Maybe(Record(Stability, K="K", N="N")),
 }

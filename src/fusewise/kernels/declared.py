@@ -41,7 +41,7 @@ class Rule:
 
 @dataclass(frozen=True, init=False)
 class Array(Rule):
-    """An array with named dimensions, of the kinds of dtypes in `kinds`; finite, and within the bounds.
+    """An array with named dimensions, of the kinds of dtypes in `kinds`; within the bounds, and finite unless said.
 
     `below` is a number or a dimension that all entries are less than, as positions are.
     """
@@ -51,6 +51,7 @@ class Array(Rule):
     low: float | None
     high: float | None
     below: str | None
+    finite: bool
 
     def __init__(
         self,
@@ -59,9 +60,11 @@ class Array(Rule):
         low: float | None = None,
         high: float | None = None,
         below: str | None = None,
+        finite: bool = True,
     ) -> None:
-        for name, given in (("dims", dims), ("kinds", kinds), ("low", low), ("high", high), ("below", below)):
-            object.__setattr__(self, name, given)
+        given = {"dims": dims, "kinds": kinds, "low": low, "high": high, "below": below, "finite": finite}
+        for name, value in given.items():
+            object.__setattr__(self, name, value)
 
     def shape(self, value: Any, where: str, dims: Dims) -> None:
         """Check dtype and shape."""
@@ -76,7 +79,7 @@ class Array(Rule):
         """Check that all entries are finite and within the bounds."""
         if not value.size or value.dtype.kind == "b":
             return
-        if not np.isfinite(value).all():
+        if self.finite and not np.isfinite(value).all():
             raise ValueError(f"{where} has entries that are not finite")
         if self.low is not None and value.min() < self.low:
             raise ValueError(f"{where} has an entry {value.min()}, less than {self.low}")
