@@ -10,6 +10,7 @@ import numpy as np
 
 from fusewise.automatic.merge_tree import MergeTree
 from fusewise.kernels.compiling import SMALL, compiled
+from fusewise.kernels.declared import check_finite
 from fusewise.observations import Quadratics
 from fusewise.pairs import NeighborPairs
 
@@ -42,6 +43,7 @@ def fusion_tree(observations: Quadratics, pairs: NeighborPairs) -> MergeTree:
         two of them.
     """
     n, r = observations.shape
+    check_finite("the merge tree", observations.gram, observations.target)
     ridge = RIDGE * float(np.trace(observations.gram.sum(axis=0))) / (n * r)
     # One layout: a loop is compiled for each that it meets.
     gram = np.ascontiguousarray(observations.gram + ridge * np.eye(r), float)
@@ -50,7 +52,9 @@ def fusion_tree(observations: Quadratics, pairs: NeighborPairs) -> MergeTree:
     nodes = np.zeros(n, NODE)
     nodes["name"], nodes["count"] = np.arange(n), 1
     ends, affinity = np.column_stack([pairs.first, pairs.second]), pairs.affinity
-    while step < n - 1:  # twice, if the graph has several parts
+    for _ in range(2):  # the second time, the parts of the graph
+        if step == n - 1:
+            break
         nodes["root"], nodes["head"], nodes["seen"], nodes["degree"] = np.arange(len(nodes)), -1, -1, 0
         edges, halves = np.zeros(len(ends), EDGE), np.zeros(2 * len(ends), HALF)
         edges["affinity"], edges["when"], halves["end"] = affinity, -1, ends.ravel()
@@ -62,6 +66,10 @@ def fusion_tree(observations: Quadratics, pairs: NeighborPairs) -> MergeTree:
         gram, target, nodes = gram[parts], target[parts], nodes[parts]
         ends = np.column_stack(np.triu_indices(len(parts), 1))
         affinity = np.ones(len(ends))
+    if step < n - 1:
+        raise FloatingPointError(
+            f"the merge tree of {n} rows could not be completed: {n - 1 - step} joins have no price"
+        )
     linkage = np.column_stack([joins[:, :2], np.maximum.accumulate(prices), joins[:, 2]])
     return MergeTree(linkage.astype(float))
 
@@ -83,7 +91,7 @@ def _records(array: Any) -> list[SimpleNamespace]:
     return [SimpleNamespace(**dict(zip(array.dtype.names, row, strict=True))) for row in array.tolist()]
 
 
-@compiled(fastmath=False)
+@compiled(shapes=("n r r", "n r", "n r", "n", "edges", "halves", "", "joins 3", "joins", "", "work r"), fastmath=False)
 def _fuse_greedily(
     gram: Any,
     target: Any,
@@ -111,7 +119,9 @@ def _fuse_greedily(
         nodes[slot].degree += 1
     for slot in range(n):
         _settle(gram, target, centre, nodes[slot], slot, work)
-    while keys[slots[0]] < np.inf:
+    for _ in range(n * n):  # at most n keys are updated for each join
+        if not keys[slots[0]] < np.inf:
+            break
         slot = slots[0]
         other = _cheapest(gram, centre, nodes, edges, halves, keys, slot, step, work)
         price = keys[slot]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +17,7 @@ from fusewise.automatic import Choice, Classified, LevelBlock, choose
 from fusewise.automatic.outlying import outlier_confidence
 from fusewise.estimators.base import FusionEstimator
 from fusewise.estimators.certainty import CertaintyMixin
+from fusewise.estimators.fitted import CLUSTERING
 from fusewise.estimators.showing import ShowingMixin
 from fusewise.fusion import Solution, fuse
 from fusewise.fusion.fidelity import Quadratic, as_fidelity
@@ -24,9 +25,8 @@ from fusewise.fusion.fuse import lam_without_effect
 from fusewise.fusion.path import FusionPath, fusion_path
 from fusewise.fusion.penalties import H1, L0, Penalty, as_penalty
 from fusewise.fusion.rules import choose_sigma, cut_to, lam_schedule, longest_plateau
-from fusewise.fusion.setup import noise_level, pose
+from fusewise.fusion.setup import check_pairs_fit, noise_level, pose
 from fusewise.kernels.compiling import announcing
-from fusewise.kernels.devices import torch_device
 from fusewise.kernels.types import Index, Real
 from fusewise.kernels.words import counted
 from fusewise.observations import Entries, InMemory, RepeatedRows, Table, as_counts, each_block, warn_of_blanks
@@ -114,6 +114,12 @@ class FusionClustering(
     >>> model.n_clusters_
     3
     """
+
+    _rules: ClassVar = CLUSTERING
+
+    def _verify(self) -> None:
+        if isinstance(self.path_, Choice) and len(np.unique(getattr(self, "_order", ()))) != self.n_clusters_:
+            raise ValueError("FusionClustering._order is not an order of the clusters")
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Cluster the rows of X (missing entries: NaN, null, or not stored). y is ignored.
@@ -243,17 +249,6 @@ class FusionClustering(
     def _n_features_out(self) -> int:
         return int(self.n_clusters_)
 
-    def _check_parameters(self) -> None:
-        for name in ("lam", "rank", "n_neighbors", "min_cluster_size"):
-            value = getattr(self, name)
-            if isinstance(value, str) and value != "auto":
-                raise ValueError(f"{name} must be a number or 'auto', got {value!r}")
-        torch_device(self.device)  # raises if the device does not exist
-        for name in ("n_clusters", "rank", "n_neighbors", "min_cluster_size", "max_iter"):
-            value = getattr(self, name)
-            if not (value is None or isinstance(value, str)) and value < 1:
-                raise ValueError(f"{name} must be at least 1, got {value!r}")
-
     def is_plain(self) -> bool:
         """Whether any parameter selects the paper's plain algorithm."""
         untouched = as_penalty(self.penalty) == H1() and as_fidelity(self.fidelity) == Quadratic()
@@ -292,7 +287,13 @@ class FusionClustering(
             self.path_ = choice
             progress(f"labelling {counted(len(seen), 'row')}", 0, clusters=choice.n_clusters)
             found = choice.classify(table)
-        sizes = np.bincount(found.labels[seen], None if self._counts is None else self._counts[seen], choice.n_clusters)
+        inside = seen & ~found.outlying
+        often = None if self._counts is None else self._counts[inside]
+        sizes = np.bincount(found.labels[inside], often, choice.n_clusters)
+        if self.n_clusters is not None and not sizes.all():
+            kept = np.count_nonzero(sizes)
+            message = f"{self.n_clusters} clusters were requested, but only {kept} have rows that are no outliers"
+            warnings.warn(message, ConvergenceWarning, stacklevel=3)
         self._order = np.argsort(np.argsort(-sizes, kind="stable"))
         labels, probabilities = self._in_order(found)
         self.labels_ = np.where(seen, labels, -1)
@@ -325,6 +326,7 @@ class FusionClustering(
 
     def _fit_plain(self, entries: Entries) -> None:
         penalty = as_penalty(self.penalty)
+        check_pairs_fit(entries, self._settings()["n_neighbors"], self.device)  # before any work
         some = entries.row_counts > 0
         seen = entries if some.all() else entries.take(np.flatnonzero(some))
         if getattr(penalty, "sigma", 1.0) is None:
