@@ -6,6 +6,7 @@ import warnings
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.spatial import cKDTree
 from sklearn.exceptions import ConvergenceWarning
 
 from fusewise.automatic.clusters import SOFT_ROUNDS
@@ -21,6 +22,7 @@ from fusewise.kernels.threads import in_threads
 from fusewise.kernels.types import Index, Labels, Real
 from fusewise.kernels.words import counted
 from fusewise.observations import InMemory, Quadratics
+from fusewise.observations.groups import group_means
 from fusewise.pairs import nearest_expected
 from fusewise.progress import Progress, silent
 
@@ -97,15 +99,10 @@ def grow(rows: Rows, n_neighbors: int) -> MergeTree:
     )
 
 
-def partitions(
-    tree: MergeTree,
-    places: Real,
-    smallest: float,
-    n_clusters: int | None,
-    most: int = MOST_CLUSTERS,
-    copies: Real | None = None,
-) -> list[Labels]:
-    """Candidates along the tree, small parts joined to the nearest group; the last has `n_clusters` groups if given.
+def candidate_nodes(
+    tree: MergeTree, smallest: float, n_clusters: int | None, most: int = MOST_CLUSTERS, copies: Real | None = None
+) -> list[list[int]]:
+    """Candidates along the tree, as nodes of it; the last has `n_clusters` groups if given.
 
     With `copies` (``copies.shares_of_copies``), a group has some different rows, or a large share of all.
     """
@@ -116,8 +113,20 @@ def partitions(
         allowed = different | (tree.sizes >= MANY_COPIES * tree.n_points)
     found = tree.partitions(smallest, most, allowed)
     if n_clusters is not None and len(found) < n_clusters:
-        found = tree.partitions(1, n_clusters)  # this many clusters exist only if small ones are allowed
-    return [_labels(tree, nodes, places) for nodes in found]
+        return tree.partitions(1, n_clusters)  # this many clusters exist only if small ones are allowed
+    return found
+
+
+def partitions(
+    tree: MergeTree,
+    places: Real,
+    smallest: float,
+    n_clusters: int | None,
+    most: int = MOST_CLUSTERS,
+    copies: Real | None = None,
+) -> list[Labels]:
+    """Candidates along the tree (``candidate_nodes``), small parts joined to the nearest group."""
+    return [labels_of(tree, nodes, places) for nodes in candidate_nodes(tree, smallest, n_clusters, most, copies)]
 
 
 def from_best_known(
@@ -137,14 +146,14 @@ def from_best_known(
     return [labels for number, labels in enumerate(placed, 1) if len(np.unique(labels)) == number]
 
 
-def _labels(tree: MergeTree, nodes: list[int], places: Real) -> Labels:
+def labels_of(tree: MergeTree, nodes: list[int], places: Real) -> Labels:
+    """The group of each row; a row under none of the nodes is in the group with the nearest centre."""
     labels = np.full(tree.n_points, -1, dtype=np.intp)
     for k, node in enumerate(nodes):
         labels[tree.members(node)] = k
-    shed = np.flatnonzero(labels < 0)
-    if len(shed):
-        centres = np.array([places[labels == k].mean(axis=0) for k in range(len(nodes))])
-        labels[shed] = np.square(places[shed, None] - centres).sum(axis=2).argmin(axis=1)
+    shed = labels < 0
+    if shed.any():
+        labels[shed] = cKDTree(group_means(places, labels)).query(places[shed])[1]
     return labels
 
 

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from scipy.special import fdtrc
 
 from fusewise.automatic.axes import units
+from fusewise.automatic.candidates import MOST_CLUSTERS
 from fusewise.automatic.clusters import AlongAxes, Clusters, Joined, ambient, check_coordinates
 from fusewise.automatic.columnwise import ColumnMixture, Levels
 from fusewise.automatic.evidence import Evidence
@@ -31,6 +32,8 @@ SMALLEST_SHARE = 0.015
 SMALLEST_OF_MANY, FEWEST_OF_MANY = 0.005, 4.0
 #: Rows of a larger table that are sampled to find the clusters: the smallest cluster has 75 rows among them.
 SAMPLE = 5_000
+#: The sample grows, fourfold at a time, up to this size while more rows may show more clusters.
+LARGEST_SAMPLE = 80_000
 #: A row is an outlier if its own cluster has less than this probability at its distance or beyond.
 OUTLIER_LEVEL = 0.01
 #: Axes and independent columns are fitted to more rows than that if a typical column would have fewer entries than
@@ -233,6 +236,8 @@ def choose(
     which categories have probabilities and numbers Student's tails, and that is compared instead.
 
     With more than `SAMPLE` rows a sample is used, which contains rows of every cluster of the smallest size considered.
+    It grows, up to `LARGEST_SAMPLE` rows, if nearly as many clusters are found as it can show, or if the criterion
+    rises again towards a large number: the cost of a cluster grows with log N, what it explains with N.
     Parameters of columns (axes, and the means of independent columns) may need more rows than that if most of the
     table is missing.
 
@@ -248,17 +253,26 @@ def choose(
     """
     columns, scale, middle, blocks = units(table, levels)
     seen = np.flatnonzero(table.row_counts > 0)
-    n = len(seen)
-    rows, many = _samples(n, table.column_counts[columns], table.n_stored / table.shape[0], seed)
-    wide = table.take(seen[many]).standardised(columns, scale, middle)
-    sample = wide if len(many) == len(rows) else wide.take(np.searchsorted(many, rows))
-    smallest = max(3.0, SMALLEST_SHARE * len(rows)) if min_size is None else max(min_size * len(rows) / n, 1.0)
-    search = TreeSearch(wide, sample, blocks, smallest, n_clusters, n_neighbors, progress, stands_for)
+    n, size = len(seen), SAMPLE
+
+    def sampled() -> tuple[Index, TreeSearch]:
+        rows, many = _samples(n, size, table.column_counts[columns], table.n_stored / table.shape[0], seed)
+        wide = table.take(seen[many]).standardised(columns, scale, middle)
+        sample = wide if len(many) == len(rows) else wide.take(np.searchsorted(many, rows))
+        fewest, _ = _smallest(len(rows), n, min_size)
+        return rows, TreeSearch(wide, sample, blocks, fewest, n_clusters, n_neighbors, progress, stands_for)
+
+    rows, search = sampled()
     found = search.in_all_dimensions(rank)
     if n_clusters is None and rank is None and not levels:
-        found = search.for_many(
-            found, smallest if min_size is not None else max(FEWEST_OF_MANY, SMALLEST_OF_MANY * len(rows))
-        )
+        found = search.for_many(found, _smallest(len(rows), n, min_size)[1])
+    while found.unsettled and len(rows) < min(n, LARGEST_SAMPLE):
+        size *= 4
+        more, wider = sampled()
+        larger = wider.among_all(_smallest(len(more), n, min_size)[1])
+        if larger.n_groups <= max(MOST_CLUSTERS, found.n_groups):
+            break
+        rows, search, found = more, wider, larger
     mixture, clusters = search.clusters(found)
     compared = found.compared
     return Choice(
@@ -268,14 +282,22 @@ def choose(
     )  # fmt: skip
 
 
-def _samples(n: int, column_counts: Index, row_length: float, seed: int) -> tuple[Index, Index]:
+def _smallest(n_rows: int, n: int, min_size: float | None) -> tuple[float, float]:
+    """Rows of the smallest cluster in a sample of n rows, among few clusters and among many."""
+    if min_size is not None:
+        fewest = max(min_size * n_rows / n, 1.0)
+        return fewest, fewest
+    return max(3.0, SMALLEST_SHARE * n_rows), max(FEWEST_OF_MANY, SMALLEST_OF_MANY * min(n_rows, SAMPLE))
+
+
+def _samples(n: int, size: int, column_counts: Index, row_length: float, seed: int) -> tuple[Index, Index]:
     """Sample the rows to search for clusters, and the rows to fit columns to: the same, or a superset of them."""
-    if n <= SAMPLE:
+    if n <= size:
         return np.arange(n), np.arange(n)
     random = np.random.default_rng(seed)
-    rows = np.sort(random.choice(n, SAMPLE, replace=False))
+    rows = np.sort(random.choice(n, size, replace=False))
     typical = max(float(np.median(column_counts)), 1.0)
     wanted = int(min(n * min(ENTRIES_PER_COLUMN / typical, 1.0), MOST_NUMBERS / row_length))
-    if wanted <= SAMPLE:
+    if wanted <= size:
         return rows, rows
     return rows, np.union1d(rows, random.choice(n, wanted, replace=False))

@@ -24,6 +24,8 @@ from fusewise.kernels.types import Index, Real
 #: Partitions can only be compared by fits that have converged.
 ROUNDS = 15
 GAIN = 0.2
+#: Rows less likely than this to belong to a component are left out of its fit, if they are most of all rows.
+NEGLIGIBLE = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,10 +144,15 @@ def soften(evidence: Evidence, mixture: Mixture, prior: Real, rounds: int) -> Mi
             break
         means, known = np.empty_like(mixture.means), []
         for k in range(mixture.n_components):
-            weights = _weights(evidence, distances[:, k])
-            explained = _fit_means(rows, mixture.spreads[k : k + 1], posterior[:, k] * weights)
+            some, which = rows, np.arange(len(posterior))
+            near = np.flatnonzero(posterior[:, k] > NEGLIGIBLE)
+            if 2 * len(near) < len(posterior):
+                some = evidence.grouped(np.zeros(len(near), np.intp), 1, near)
+                which = near[some.order]
+            weights = _weights(some.evidence, distances[which, k])
+            explained = _fit_means(some, mixture.spreads[k : k + 1], posterior[which, k] * weights)
             means[k] = explained.means[0]
-            known.append(_seen(rows, explained, posterior[:, k], weights))
+            known.append(_seen(some, explained, posterior[which, k], weights))
         seen = Seen(*(np.concatenate(each) for each in zip(*known, strict=True)))
         common = seen.scatter.sum(axis=0) / sizes.sum()
         spreads = em_step(Spreads(mixture.spreads, common), seen, prior, mixture.family).each

@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -18,10 +19,12 @@ from fusewise.automatic.candidates import (
     Compared,
     Rows,
     assign,
+    candidate_nodes,
     compare,
     describe,
     from_best_known,
     grow,
+    labels_of,
     partitions,
 )
 from fusewise.automatic.classes import ENOUGH_GAINED, classes_of, fewest
@@ -46,9 +49,11 @@ RANK, LARGEST_RANK, MOST_COLUMNS = 6, 12, 20
 NEIGHBORS = 15
 #: EM of axes ends at this gain per entry; at the larger one where many rows are needed to fit a nearly empty table.
 TOL, WIDE_TOL = 1e-6, 1e-4
-#: Up to so many clusters are compared, with at least so many rows each on average; first at numbers that grow by this
-#: factor, then around the best of them.
-MANY, ROWS_EACH, LADDER = 150, 6, 1.41
+#: Up to so many clusters are compared among so many rows, with at least so many rows each on average; first at numbers
+#: that grow by this factor, then around the best of them.
+MANY, MANY_AMONG, ROWS_EACH, LADDER = 150, 5000, 6, 1.41
+#: If more than this share of the largest number of clusters is found, there may be more.
+NEAR_THE_END = 0.7
 
 
 class Placed(NamedTuple):
@@ -66,11 +71,17 @@ class Searched(NamedTuple):
     partitions: list[Labels]
     compared: Compared
     chosen: int
+    unsettled: bool = False  # more rows may show more clusters
 
     @property
     def gain(self) -> float:
         """How much better the chosen partition explains the entries than a single cluster."""
         return self.compared.criteria[self.chosen] - self.compared.criteria[0]
+
+    @property
+    def n_groups(self) -> int:
+        """Groups of the chosen partition."""
+        return self.compared.mixtures[self.chosen].n_components
 
     @property
     def rank(self) -> int:
@@ -226,17 +237,31 @@ class TreeSearch:
         found : the search among few.
         smallest : number of rows of the smallest of many clusters.
         """
-        most = min(MANY, self.sample.shape[0] // ROWS_EACH)
-        if found.compared.interrupted or most <= MOST_CLUSTERS:
+        if found.compared.interrupted or self._most_of_many <= MOST_CLUSTERS:
             return found
         try:
             room = min(LARGEST_RANK, self.most)
             placed = found.placed if found.rank >= room else self.place(room)
-            candidates = partitions(placed.tree, placed.rows.places, smallest, None, most, self.copies)
-            ladder = _Ladder(self, placed, candidates)
-            return ladder.searched() if ladder.climb() > max(ladder.gain_of(found), 0.0) else found
+            ladder = self._ladder(placed, smallest, MOST_CLUSTERS)
+            better = ladder.climb() > max(ladder.gain_of(found), 0.0)
+            return ladder.searched() if better else found._replace(unsettled=found.chosen == 0 and ladder.rises)
         except KeyboardInterrupt:
             return _interrupted(found)
+
+    def among_all(self, smallest: float) -> Searched:
+        """Compare some numbers of clusters from one to the largest, in a larger sample (see ``for_many``)."""
+        ladder = self._ladder(self.place(min(LARGEST_RANK, self.most)), smallest, 1)
+        ladder.climb()
+        return ladder.searched()
+
+    @property
+    def _most_of_many(self) -> int:
+        n = self.sample.shape[0]
+        return min(max(MANY, MANY * n // MANY_AMONG), n // ROWS_EACH)
+
+    def _ladder(self, placed: Placed, smallest: float, beyond: int) -> _Ladder:
+        nodes = candidate_nodes(placed.tree, smallest, None, self._most_of_many, self.copies)
+        return _Ladder(self, placed, nodes, beyond)
 
     def clusters(self, found: Searched) -> tuple[Mixture, Clusters]:
         """The components that were chosen, along the axes, and the clusters as they are kept.
@@ -256,18 +281,23 @@ class TreeSearch:
 
 
 class _Ladder:
-    """Partitions into many groups, compared at numbers that grow, then around the best."""
+    """Partitions into more than `beyond` groups, compared at numbers that grow, then around the best."""
 
-    def __init__(self, search: TreeSearch, placed: Placed, candidates: list[Labels]):
-        self.search, self.placed, self.candidates = search, placed, candidates
+    def __init__(self, search: TreeSearch, placed: Placed, nodes: list[list[int]], beyond: int):
+        self.search, self.placed, self.nodes, self.beyond = search, placed, nodes, beyond
         self.known: dict[int, tuple[Mixture, float]] = {}
+        self.rungs: list[int] = []
+
+    def labels(self, number: int) -> Labels:
+        """The partition into so many groups; one at a time, as thousands of long ones would fill the memory."""
+        return labels_of(self.placed.tree, self.nodes[number - 1], self.placed.rows.places)
 
     def judge(self, numbers: Sequence[int]) -> int:
         """Compare some numbers of groups; returns the best of many so far, or 1 if there is none."""
-        possible = [k for k in numbers if k == 1 or MOST_CLUSTERS < k <= len(self.candidates)]
+        possible = [k for k in numbers if k == 1 or self.beyond < k <= len(self.nodes)]
         new = [k for k in dict.fromkeys(possible) if k not in self.known]
         if new:
-            some = [self.candidates[k - 1] for k in new]
+            some = [self.labels(k) for k in new]
             compared = self.search.compare(self.placed.rows, some, compare_all=True)
             for k, mixture, criterion in zip(new, compared.mixtures, compared.criteria, strict=True):
                 assert isinstance(mixture, Mixture)
@@ -276,9 +306,10 @@ class _Ladder:
 
     def climb(self) -> float:
         """Compare until no neighbouring number is better; returns the gain of the best over one cluster."""
-        last = len(self.candidates)
-        rungs = [int(MOST_CLUSTERS * LADDER**k) for k in range(1, 20)]
-        best = self.judge([1, *(k for k in rungs if k < last), last])
+        last = len(self.nodes)
+        rungs = sorted({int(max(self.beyond, 2) * LADDER**k) for k in range(self.beyond > 1, 25)})
+        self.rungs = [*(k for k in rungs if k < last), last]
+        best = self.judge([1, *self.rungs])
         step = max(2, best // 6)
         while best > 1 and step:
             better = self.judge([best - step, best + step])
@@ -293,12 +324,31 @@ class _Ladder:
         compared = self.search.compare(self.placed.rows, [found.partitions[found.chosen]], compare_all=True)
         return compared.criteria[0] - self.known[1][1]
 
+    @property
+    def rises(self) -> bool:
+        """Whether the criterion rises again from one rung to the next, to where it would win with four times the rows.
+
+        Likelihoods would be four times as large, but for what parameters gain by chance, and log N a little larger.
+        """
+        n = self.search.worth * self.search.sample.shape[0]
+
+        def foreseen(number: int) -> float:
+            mixture, criterion = self.known[number]
+            by_chance = 0.5 * mixture.complexity
+            cost = by_chance + mixture.n_components - 1
+            return 4 * (criterion + cost * float(np.log(n))) - 3 * by_chance - cost * float(np.log(4 * n))
+
+        steps = pairwise(k for k in self.rungs if k in self.known)
+        further = [later for earlier, later in steps if self.known[later][1] > self.known[earlier][1]]
+        return any(foreseen(number) > foreseen(1) for number in further)
+
     def searched(self) -> Searched:
-        """What was compared, in order of the number of groups."""
+        """What was compared, in order of the number of groups; unsettled if the best is near the largest number."""
         numbers = sorted(self.known)
         mixtures, criteria = zip(*(self.known[k] for k in numbers), strict=True)
-        compared = Compared(mixtures, criteria, interrupted=False)
-        return Searched(self.placed, [self.candidates[k - 1] for k in numbers], compared, int(np.argmax(criteria)))
+        compared, best = Compared(mixtures, criteria, interrupted=False), int(np.argmax(criteria))
+        unsettled = numbers[best] > NEAR_THE_END * len(self.nodes)
+        return Searched(self.placed, [self.labels(k) for k in numbers], compared, best, unsettled)
 
 
 def _interrupted(found: Searched) -> Searched:
