@@ -1,6 +1,7 @@
 """The default method: a merge tree in a subspace, and the partition that best explains the observed entries."""
 
 from fusewise.automatic.choice import Choice, Classified, choose
+from fusewise.automatic.hints import NO_HINTS, Hints
 from fusewise.automatic.smooth import Smooth
 
-__all__ = ["Choice", "Classified", "Smooth", "choose"]
+__all__ = ["NO_HINTS", "Choice", "Classified", "Hints", "Smooth", "choose"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -13,6 +13,7 @@ from fusewise.automatic.columnwise import ColumnMixture, Levels, fit_columns
 from fusewise.automatic.criterion import class_criterion, criterion
 from fusewise.automatic.evidence import Evidence
 from fusewise.automatic.fusion_tree import fusion_tree
+from fusewise.automatic.hints import NO_HINTS, Hints, given_to_nearest, held, log_odds, offsets_within
 from fusewise.automatic.merge_tree import MergeTree
 from fusewise.automatic.mixture import Mixture, enough_gain, fit_groups, soften
 from fusewise.automatic.spreads import TAIL
@@ -25,6 +26,8 @@ from fusewise.progress import Progress, silent
 
 #: Largest number of clusters considered, limited to one for every four rows.
 MOST_CLUSTERS = 25
+#: With hints, partitions into so many groups more are compared: hints may join some of them.
+MOST_JOINED = 10
 #: The search ends when the criterion has not improved for this many numbers of clusters.
 PATIENCE = 8
 #: Spread within a cluster assumed while fusing, as a share of the variance along an axis of the subspace.
@@ -67,7 +70,7 @@ class Rows:
         return np.asarray(np.diag(self.variances) / n_groups ** (2 / len(self.variances)))
 
 
-def grow(rows: Rows, n_neighbors: int) -> MergeTree:
+def grow(rows: Rows, n_neighbors: int, hints: Hints = NO_HINTS) -> MergeTree:
     """Merge tree on the graph of nearest neighbours; rows far from all others have less weight (Student-t weights)."""
     evidence = rows.evidence
     n, r = evidence.shape
@@ -79,30 +82,40 @@ def grow(rows: Rows, n_neighbors: int) -> MergeTree:
     together = np.zeros(n, np.intp)
     one = fit_groups(evidence, together, rows.within(together), np.diag(rows.variances), "scale")
     weights = (TAIL + evidence.dimensions) / (TAIL + one.log_densities(evidence)[1][:, 0])
-    return fusion_tree(
-        Quadratics(gram[evidence.pattern] * weights[:, None, None], target * weights[:, None], np.zeros(n)), pairs
-    )
+    quadratics = Quadratics(gram[evidence.pattern] * weights[:, None, None], target * weights[:, None], np.zeros(n))
+    return fusion_tree(quadratics, pairs, hints)
 
 
 def partitions(
-    tree: MergeTree, places: Real, smallest: float, n_clusters: int | None, most: int = MOST_CLUSTERS
+    tree: MergeTree,
+    places: Real,
+    smallest: float,
+    n_clusters: int | None,
+    most: int = MOST_CLUSTERS,
+    hints: Hints = NO_HINTS,
 ) -> list[Labels]:
-    """Candidates along the tree, small parts joined to the nearest group; the last has `n_clusters` groups if given."""
-    most = min(most, max(1, tree.n_points // 4)) if n_clusters is None else n_clusters
+    """Candidates along the tree, small parts joined to the nearest group; the last has `n_clusters` groups if given.
+
+    With hints there are more of them, as hints may join groups; and the first is one group, for comparison only if
+    there are conflicts.
+    """
+    room = MOST_JOINED + tree.forced if hints else 0
+    most = (min(most, max(1, tree.n_points // 4)) if n_clusters is None else n_clusters) + room
     found = tree.partitions(smallest, most)
-    if n_clusters is not None and len(found) < n_clusters:
+    if n_clusters is not None and len(found) + tree.forced < n_clusters:
         found = tree.partitions(1, n_clusters)  # this many clusters exist only if small ones are allowed
-    return [_labels(tree, nodes, places) for nodes in found]
+    labels = [_labels(tree, nodes, places, hints) for nodes in found]
+    return [np.zeros(tree.n_points, np.intp), *labels] if tree.forced else labels
 
 
-def _labels(tree: MergeTree, nodes: list[int], places: Real) -> Labels:
+def _labels(tree: MergeTree, nodes: list[int], places: Real, hints: Hints) -> Labels:
     labels = np.full(tree.n_points, -1, dtype=np.intp)
     for k, node in enumerate(nodes):
         labels[tree.members(node)] = k
-    shed = np.flatnonzero(labels < 0)
-    if len(shed):
+    small = np.flatnonzero(labels < 0)
+    if len(small):
         centres = np.array([places[labels == k].mean(axis=0) for k in range(len(nodes))])
-        labels[shed] = np.square(places[shed, None] - centres).sum(axis=2).argmin(axis=1)
+        labels = given_to_nearest(labels, small, np.square(places[small, None] - centres).sum(axis=2), hints)
     return labels
 
 
@@ -114,11 +127,18 @@ class Compared:
     ----------
     mixtures, criteria : mixture and criterion of each partition compared; larger criteria are better.
     interrupted : whether Ctrl-C ended the comparison early.
+    barred : partitions that break hints, and whose criterion is that of the table alone.
     """
 
     mixtures: tuple[Mixture | ColumnMixture, ...]
     criteria: tuple[float, ...]
     interrupted: bool
+    barred: frozenset[int] = frozenset()
+
+    @property
+    def best(self) -> int:
+        """The partition with the best criterion that breaks no hint."""
+        return max(set(range(len(self.criteria))) - self.barred, key=self.criteria.__getitem__, default=0)
 
 
 def compare(
@@ -130,48 +150,63 @@ def compare(
     compare_all: bool,
     until: int | None = None,
     progress: Progress = silent,
+    hints: Hints = NO_HINTS,
+    n_clusters: int | None = None,
 ) -> Compared:
     """Fit a mixture to each partition and evaluate it, until the criterion stops improving.
 
     With `until`, also stop once a partition with that many groups is the best so far. With categories (`levels`, see
     ``columnwise``) each partition is described by independent columns, and all are compared: that is cheap, and the
-    criterion may rise late.
+    criterion may rise late. With hints, their likelihood given the mixture counts as well; with `n_clusters` they must
+    leave as many.
     """
-    mixtures: list[Mixture | ColumnMixture] = []
-    criteria: list[float] = []
-    interrupted = False
+    compared = Compared((), (), interrupted=False)
 
-    def judge(labels: Labels) -> tuple[Mixture | ColumnMixture, float]:
+    def judge(labels: Labels) -> tuple[Mixture | ColumnMixture, float, float | None]:
+        mixture: Mixture | ColumnMixture
         if levels:
-            classes = _as_classes(table, labels, levels, exactly=compare_all)
-            return classes, class_criterion(table, classes)
-        mixture = describe(rows, labels)
-        return mixture, criterion(rows.evidence, mixture, complete=table.is_complete)
+            mixture = _as_classes(table, labels, levels, hints, exactly=compare_all)
+            judged = class_criterion(table, mixture)
+        else:
+            mixture = describe(rows, labels)
+            judged = criterion(rows.evidence, mixture, complete=table.is_complete)
+        if not hints:
+            return mixture, judged, 0.0
+        densities = _densities(mixture, rows, table)
+        return mixture, judged, log_odds(densities[hints.rows], hints, float(np.log(len(labels))), n_clusters)
 
     try:
-        for mixture, judged in in_threads(judge, candidates):
-            mixtures.append(mixture)
-            criteria.append(judged)
-            progress("comparing partitions", len(criteria), len(candidates), objective=-criteria[-1])
-            best = int(np.argmax(criteria))
-            tired = len(criteria) - 1 - best >= PATIENCE and not levels
-            if not compare_all and (tired or (until and best + 1 >= until)):
+        for mixture, judged, odds in in_threads(judge, candidates):
+            number = len(compared.criteria)
+            barred = compared.barred if odds is not None else compared.barred | {number}
+            criteria = (*compared.criteria, judged + (odds or 0.0))
+            compared = Compared((*compared.mixtures, mixture), criteria, False, barred)
+            progress("comparing partitions", number + 1, len(candidates), objective=-criteria[-1])
+            tired = number - compared.best >= PATIENCE and not levels
+            if not compare_all and (tired or (until and compared.mixtures[compared.best].n_components >= until)):
                 break
     except KeyboardInterrupt:
-        if not criteria or compare_all:
+        if len(compared.barred) == len(compared.criteria) or compare_all:
             raise
-        interrupted = True
-        compared = counted(len(criteria), "partition")
-        warnings.warn(f"interrupted: this is the best of {compared} compared", ConvergenceWarning, stacklevel=5)
-    return Compared(tuple(mixtures), tuple(criteria), interrupted)
+        compared = replace(compared, interrupted=True)
+        some = counted(len(compared.criteria), "partition")
+        warnings.warn(f"interrupted: this is the best of {some} compared", ConvergenceWarning, stacklevel=5)
+    return compared
 
 
-def _as_classes(table: InMemory, labels: Labels, levels: Levels, *, exactly: bool) -> ColumnMixture:
+def _densities(mixture: Mixture | ColumnMixture, rows: Rows, table: InMemory) -> Real:
+    """log p(x_i, k) of each row and component, N x K."""
+    of = rows.evidence if isinstance(mixture, Mixture) else table
+    return mixture.log_densities(of)[0]  # type: ignore[arg-type]
+
+
+def _as_classes(table: InMemory, labels: Labels, levels: Levels, hints: Hints, *, exactly: bool) -> ColumnMixture:
     """A partition as the start of a mixture with independent columns, whose components may empty unless `exactly`."""
     n_groups = int(labels.max()) + 1
     start = DOUBT / n_groups + (1 - DOUBT) * np.eye(n_groups)[labels]
-    classes = fit_columns(table, start, CLASS_ROUNDS, levels, enough_gain(len(labels)))
-    if exactly and len(np.unique(classes.log_densities(table)[0].argmax(axis=1))) < n_groups:
+    away = offsets_within(labels, hints) if hints and n_groups > 1 else 0.0
+    classes = fit_columns(table, start, CLASS_ROUNDS, levels, enough_gain(len(labels)), away)
+    if exactly and len(np.unique((classes.log_densities(table)[0] + away).argmax(axis=1))) < n_groups:
         classes = fit_columns(table, np.eye(n_groups)[labels], 1, levels)
     return classes
 
@@ -189,14 +224,19 @@ def describe(rows: Rows, labels: Labels) -> Mixture:
     return max(fits, key=lambda fit: fit.fit - 0.5 * fit.complexity * np.log(n))
 
 
-def assign(rows: Rows, mixture: Mixture) -> Mixture:
-    """Assign rows to their likeliest component, then run a few rounds of soft EM, unless that empties a component."""
+def assign(rows: Rows, mixture: Mixture, hints: Hints = NO_HINTS, n_clusters: int | None = None) -> Mixture:
+    """Assign rows to their likeliest component, then run a few rounds of soft EM, unless that empties a component.
+
+    Rows with hints are only in components of the cluster of their block.
+    """
     if mixture.n_components == 1:
         return mixture
     evidence, prior = rows.evidence, rows.prior(mixture.n_components)
-    labels = mixture.log_densities(evidence)[0].argmax(axis=1)
+    densities = mixture.log_densities(evidence)[0]
+    away = held(densities, hints, n_clusters)
+    labels = (densities + away).argmax(axis=1)
     if len(np.unique(labels)) == mixture.n_components:
         mixture = fit_groups(evidence, labels, rows.within(labels), prior, mixture.family)
-    shared = soften(evidence, mixture, prior, SOFT_ROUNDS)
-    left = np.unique(shared.log_densities(evidence)[0].argmax(axis=1))
+    shared = soften(evidence, mixture, prior, SOFT_ROUNDS, away)
+    left = np.unique((shared.log_densities(evidence)[0] + away).argmax(axis=1))
     return shared if len(left) == shared.n_components else mixture

@@ -12,6 +12,7 @@ from fusewise.automatic.axes import units
 from fusewise.automatic.clusters import Clusters, ambient
 from fusewise.automatic.columnwise import ColumnMixture, Levels
 from fusewise.automatic.evidence import Evidence
+from fusewise.automatic.hints import NO_HINTS, Hints, obeyed
 from fusewise.automatic.merge_tree import MergeTree
 from fusewise.automatic.mixture import Mixture, probabilities
 from fusewise.automatic.searching import TreeSearch
@@ -99,8 +100,11 @@ class Choice:
         """K x P, in the units of the table."""
         return self._in_units(self.clusters.centers)
 
-    def classify(self, table: Table) -> Classified:
-        """Find the most likely cluster of each row, its cluster probabilities, and whether it is an outlier."""
+    def classify(self, table: Table, hints: Hints = NO_HINTS) -> Classified:
+        """Find the most likely cluster of each row, its cluster probabilities, and whether it is an outlier.
+
+        Rows with hints are placed together or apart as these say, and are no outliers.
+        """
         n = table.shape[0]
         found = Classified(np.empty(n, np.intp), np.empty((n, self.n_clusters)), np.empty(n, bool))
 
@@ -114,6 +118,12 @@ class Choice:
             found.outlying[where] = fdtrc(d, TAIL, nearest / d) < OUTLIER_LEVEL
 
         each_block(one, table)
+        if hints:
+            rows = np.sort(hints.rows)
+            densities = self.clusters.log_densities(self.standardised(table.take(rows)))[0]
+            own = obeyed(densities[np.searchsorted(rows, hints.rows)], hints)
+            found.labels[hints.rows], found.posterior[hints.rows] = own
+            found.outlying[hints.rows] = False
         return found
 
     def completed(self, table: Table, posterior: Real) -> Values:
@@ -162,6 +172,7 @@ def choose(
     min_size: float | None = None,
     seed: int = 0,
     progress: Progress = silent,
+    hints: Hints = NO_HINTS,
 ) -> Choice:
     """Cluster a table, choosing every parameter that is not given.
 
@@ -189,15 +200,19 @@ def choose(
     min_size : smallest cluster considered; None: 1.5% of the rows, at least 3.
     seed : seed of the sample.
     progress : called at each step.
+    hints : rows that must be together, or apart.
     """
     columns, scale, middle, blocks = units(table, levels)
     seen = np.flatnonzero(table.row_counts > 0)
     n = len(seen)
-    rows, many = _samples(n, table.column_counts[columns], table.n_stored / table.shape[0], seed)
+    known = hints.among(seen)
+    rows, many = _samples(n, table.column_counts[columns], table.n_stored / table.shape[0], seed, known)
     wide = table.take(seen[many]).standardised(columns, scale, middle)
     sample = wide if len(many) == len(rows) else wide.take(np.searchsorted(many, rows))
     smallest = max(3.0, SMALLEST_SHARE * len(rows)) if min_size is None else max(min_size * len(rows) / n, 1.0)
-    search = TreeSearch(wide, sample, blocks, smallest, n_clusters, n_neighbors, progress)
+    search = TreeSearch(
+        wide, sample, blocks, smallest, n_clusters, n_neighbors, progress, known.among(rows), known.among(many)
+    )
     found = search.in_all_dimensions(rank)
     if n_clusters is None and rank is None and not levels:
         found = search.for_many(
@@ -205,19 +220,28 @@ def choose(
         )
     mixture, clusters = search.clusters(found)
     compared = found.compared
+    kept = [k for k in range(len(compared.criteria)) if k not in compared.barred]
+    partitions, mixtures, criteria = (
+        tuple(each[k] for k in kept) for each in (found.partitions, compared.mixtures, compared.criteria)
+    )
     return Choice(
         columns, scale, middle, rows, found.placed.subspace, found.placed.rows.evidence, found.placed.tree,
-        tuple(found.partitions), compared.mixtures, compared.criteria, found.chosen,
+        partitions, mixtures, criteria, kept.index(found.chosen),
         mixture, clusters, compared.interrupted,
     )  # fmt: skip
 
 
-def _samples(n: int, column_counts: Index, row_length: float, seed: int) -> tuple[Index, Index]:
-    """Sample the rows to search for clusters, and the rows to fit columns to: the same, or a superset of them."""
+def _samples(n: int, column_counts: Index, row_length: float, seed: int, hints: Hints) -> tuple[Index, Index]:
+    """Sample the rows to search for clusters, and the rows to fit columns to: the same, or a superset of them.
+
+    Rows with hints are in both, up to half of `SAMPLE` of them beside the others.
+    """
     if n <= SAMPLE:
         return np.arange(n), np.arange(n)
     random = np.random.default_rng(seed)
     rows = np.sort(random.choice(n, SAMPLE, replace=False))
+    if hints:
+        rows = np.union1d(rows, hints.sample(SAMPLE // 2, random))
     typical = max(float(np.median(column_counts)), 1.0)
     wanted = int(min(n * min(ENTRIES_PER_COLUMN / typical, 1.0), MOST_NUMBERS / row_length))
     if wanted <= SAMPLE:

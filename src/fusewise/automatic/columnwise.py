@@ -87,9 +87,9 @@ class ColumnMixture:
             weights[:, start:stop] = np.log(self.means[:, start:stop] / unit) / unit
         return weights
 
-    def occupied(self, table: InMemory) -> ColumnMixture:
-        """The components that are the likeliest one of some row of the table."""
-        kept = np.unique(self.log_densities(table)[0].argmax(axis=1))
+    def occupied(self, table: InMemory, away: Real | float = 0.0) -> ColumnMixture:
+        """The components that are the likeliest one of some row of the table, after adding `away`."""
+        kept = np.unique((self.log_densities(table)[0] + away).argmax(axis=1))
         shares = self.shares[kept] / self.shares[kept].sum()
         return replace(
             self, centers=self.centers[kept], means=self.means[kept], variances=self.variances[kept], shares=shares
@@ -131,7 +131,12 @@ def is_number(n_columns: int, levels: Levels) -> Mask:
 
 
 def fit_columns(
-    table: InMemory, posterior: Real, rounds: int, levels: Levels = (), gain: float = -np.inf
+    table: InMemory,
+    posterior: Real,
+    rounds: int,
+    levels: Levels = (),
+    gain: float = -np.inf,
+    away: Real | float = 0.0,
 ) -> ColumnMixture:
     """Fit a mixture with independent columns, by EM from given probabilities of the components.
 
@@ -142,6 +147,7 @@ def fit_columns(
     rounds : maximum number of rounds.
     levels : the blocks of columns that hold the levels of a category.
     gain : stop when a round raises the log-likelihood by less than this; by default all rounds are made.
+    away : added to the log-densities: N x K, or 0 (``hints.offsets``).
     """
     real, rows = table.real(), _Parts.of(table, levels)
     numeric = rows.numeric
@@ -170,7 +176,7 @@ def fit_columns(
             _centers(means, table), means.copy(), variances.copy(), shares, -np.inf, complexity, levels
         )
         densities, distances, n_numbers = found.densities_of(rows)
-        posterior, total = probabilities(densities)
+        posterior, total = probabilities(densities + away)
         weights = (TAIL + n_numbers[:, None]) / (TAIL + distances)
         if float(total.sum()) - before < gain:
             break

@@ -20,9 +20,11 @@ class MergeTree:
     ----------
     linkage : (N - 1) x 4, in SciPy's form: the two nodes joined (points are 0 .. N-1, then joins in order), the lam
         at which they join (non-decreasing), and the number of points in the new node.
+    forced : how many joins at the top were made only to complete the tree: hints keep their two nodes apart.
     """
 
     linkage: npt.NDArray[np.float64]
+    forced: int = 0
 
     @property
     def n_points(self) -> int:
@@ -62,12 +64,18 @@ class MergeTree:
         """Partitions from the root down: for K = 1, 2, ... the first list of K nodes with at least `min_size` points.
 
         Joins are undone in decreasing order of lam. A part smaller than `min_size` is left out of the partition (the
-        caller assigns it); a node that would only split into such parts is kept whole.
+        caller assigns it); a node that would only split into such parts is kept whole. Forced joins are undone in all
+        of the partitions, whatever the size of the parts.
         """
         root = 2 * self.n_points - 2
-        groups, found = [root], [[root]]
-        latest = [-root]  # nodes that may be split: the one joined last comes first
-        while latest and len(found) < max_groups:
+        groups = [root]
+        for node in range(root, root - self.forced, -1):
+            groups.remove(node)
+            groups.extend(self.children(node))
+        found = [list(groups)]
+        latest = [-node for node in groups if node >= self.n_points]  # may be split: the one joined last comes first
+        heapq.heapify(latest)
+        while latest and len(found) + self.forced < max_groups:
             node = -heapq.heappop(latest)
             parts = [child for child in self.children(node) if self.sizes[child] >= min_size]
             if not parts:
@@ -77,6 +85,6 @@ class MergeTree:
             for part in parts:
                 if part >= self.n_points:
                     heapq.heappush(latest, -part)
-            if len(groups) > len(found):
+            if len(groups) > len(found) + self.forced:
                 found.append(list(groups))
         return found

@@ -15,10 +15,11 @@ from fusewise.automatic.candidates import MOST_CLUSTERS, Compared, Rows, assign,
 from fusewise.automatic.clusters import Clusters, Joined, better_explained
 from fusewise.automatic.columnwise import Levels
 from fusewise.automatic.evidence import Evidence
+from fusewise.automatic.hints import NO_HINTS, Hints, coloured, held, joined
 from fusewise.automatic.merge_tree import MergeTree
 from fusewise.automatic.mixture import Mixture
-from fusewise.automatic.valleys import humps
-from fusewise.kernels.types import Labels
+from fusewise.automatic.valleys import humps, without_valley
+from fusewise.kernels.types import Index, Labels
 from fusewise.kernels.words import counted
 from fusewise.observations import InMemory
 from fusewise.progress import Progress
@@ -59,6 +60,11 @@ class Searched(NamedTuple):
         return self.compared.criteria[self.chosen] - self.compared.criteria[0]
 
     @property
+    def n_groups(self) -> int:
+        """Groups of the chosen partition."""
+        return int(self.partitions[self.chosen].max()) + 1
+
+    @property
     def rank(self) -> int:
         """Dimensions searched."""
         return self.placed.subspace.rank
@@ -80,6 +86,7 @@ class TreeSearch:
     smallest : number of rows of the smallest cluster considered.
     n_clusters, n_neighbors : numbers to use instead of choosing them.
     progress : told of each step.
+    hints, wide_hints : what is known of the rows of `sample` and `wide`.
     """
 
     wide: InMemory
@@ -89,6 +96,8 @@ class TreeSearch:
     n_clusters: int | None
     n_neighbors: int | None
     progress: Progress
+    hints: Hints = NO_HINTS
+    wide_hints: Hints = NO_HINTS
 
     @property
     def most(self) -> int:
@@ -103,17 +112,27 @@ class TreeSearch:
         rows = Rows.of(evidence, prior_variances(subspace, evidence))
         size = f"{counted(len(rows.places), 'row')} in {counted(subspace.rank, 'dimension')}"
         self.progress(f"merge tree of {size}", 0)
-        return Placed(subspace, rows, grow(rows, self.n_neighbors or NEIGHBORS))
+        return Placed(subspace, rows, self._tree(rows))
+
+    def _tree(self, rows: Rows) -> MergeTree:
+        """The merge tree; where conflicts leave more groups than asked for, they are first settled in that number."""
+        neighbors = self.n_neighbors or NEIGHBORS
+        tree = grow(rows, neighbors, self.hints)
+        if self.n_clusters is None or tree.forced < self.n_clusters:
+            return tree
+        parts = [tree.members(node) for node in tree.partitions(1, 1)[0]]
+        return grow(rows, neighbors, coloured(self.hints, rows.places, parts, self.n_clusters))
 
     def __call__(self, rank: int, until: int | None = None) -> Searched:
         """Compare the partitions along the tree in a subspace; with `until`, not beyond that number of groups."""
         placed = self.place(rank)
-        candidates = partitions(placed.tree, placed.rows.places, self.smallest, self.n_clusters)
+        candidates = partitions(placed.tree, placed.rows.places, self.smallest, self.n_clusters, hints=self.hints)
         told = self.n_clusters is not None
         compared = compare(
-            placed.rows, self.sample, candidates, self.levels, compare_all=told, until=until, progress=self.progress
-        )
-        chosen = len(compared.criteria) - 1 if told else int(np.argmax(compared.criteria))
+            placed.rows, self.sample, candidates, self.levels, compare_all=told, until=until, progress=self.progress,
+            hints=self.hints, n_clusters=self.n_clusters,
+        )  # fmt: skip
+        chosen = len(compared.criteria) - 1 if told and not self.hints else compared.best
         return Searched(placed, candidates[: len(compared.criteria)], compared, chosen)
 
     def in_all_dimensions(self, rank: int | None) -> Searched:
@@ -124,14 +143,14 @@ class TreeSearch:
         found = self(room, until=LARGEST_RANK + 1 if room < min(LARGEST_RANK, self.most) else None)
         columns = self.wide.shape[1]
         whole = columns <= min(MOST_COLUMNS if found.featureless else LARGEST_RANK, self.most)
-        wanted = columns if whole else min(found.chosen, LARGEST_RANK, self.most)
+        wanted = columns if whole else min(found.n_groups - 1, LARGEST_RANK, self.most)
         if found.compared.interrupted or wanted <= found.rank:
             return found
         try:
             other = self(wanted)
         except KeyboardInterrupt:
             return _interrupted(found)
-        crowded = found.chosen >= LARGEST_RANK  # where the first search ended
+        crowded = found.n_groups > LARGEST_RANK  # where the first search ended
         return other if not whole or crowded or other.gain > found.gain else found
 
     def for_many(self, found: Searched, smallest: float) -> Searched:
@@ -148,7 +167,8 @@ class TreeSearch:
         try:
             room = min(LARGEST_RANK, self.most)
             placed = found.placed if found.rank >= room else self.place(room)
-            ladder = _Ladder(self, placed, partitions(placed.tree, placed.rows.places, smallest, None, most))
+            candidates = partitions(placed.tree, placed.rows.places, smallest, None, most, self.hints)
+            ladder = _Ladder(self, placed, candidates)
             return ladder.searched() if ladder.climb() > max(ladder.gain_of(found), 0.0) else found
         except KeyboardInterrupt:
             return _interrupted(found)
@@ -160,39 +180,55 @@ class TreeSearch:
         """
         subspace, rows, _ = found.placed
         best = found.compared.mixtures[found.chosen]
+        kept: Clusters
         if not isinstance(best, Mixture):
-            labels = np.unique(best.log_densities(self.sample)[0].argmax(axis=1), return_inverse=True)[1]
-            return describe(rows, labels), best.occupied(self.sample)
-        mixture = assign(rows, best)
-        evidence = rows.evidence if self.wide is self.sample else Evidence.of(subspace, self.wide)
-        kept = better_explained(self.wide, evidence, subspace, mixture)
-        group = humps(mixture) if self.n_clusters is None else np.arange(mixture.n_components)
+            densities = best.log_densities(self.sample)[0]
+            away = held(densities, self.hints, self.n_clusters)
+            labels = np.unique((densities + away).argmax(axis=1), return_inverse=True)[1]
+            mixture, kept = describe(rows, labels), best.occupied(self.sample, away)
+            group = self._joined_by_hints(kept, []) if self.hints else np.arange(kept.n_components)
+        else:
+            mixture = assign(rows, best, self.hints, self.n_clusters)
+            evidence = rows.evidence if self.wide is self.sample else Evidence.of(subspace, self.wide)
+            away = held(mixture.log_densities(evidence)[0], self.wide_hints, self.n_clusters) if self.hints else 0.0
+            kept = better_explained(self.wide, evidence, subspace, mixture, away)
+            group = humps(mixture) if self.n_clusters is None else np.arange(mixture.n_components)
+            if self.hints:
+                group = self._joined_by_hints(kept, without_valley(mixture) if self.n_clusters is None else [])
         return mixture, kept if group.max() + 1 == len(group) else Joined(kept, group)
+
+    def _joined_by_hints(self, kept: Clusters, pairs: list[tuple[int, int]]) -> Index:
+        """The cluster of each component: hints join some; of `pairs`, those are joined that hints do not keep apart."""
+        densities = kept.log_densities(self.wide.take(self.wide_hints.rows))[0]
+        price = float(np.log(self.wide.shape[0]))
+        return joined(densities, self.wide_hints, price, pairs, self.n_clusters)
 
 
 class _Ladder:
     """Partitions into many groups, compared at numbers that grow, then around the best."""
 
     def __init__(self, search: TreeSearch, placed: Placed, candidates: list[Labels]):
-        self.search, self.placed, self.candidates = search, placed, candidates
+        self.search, self.placed = search, placed
+        self.candidates = {int(labels.max()) + 1: labels for labels in candidates}
         self.known: dict[int, tuple[Mixture, float]] = {}
+        self.barred: set[int] = set()
 
     def judge(self, numbers: Sequence[int]) -> int:
         """Compare some numbers of groups; returns the best of many so far, or 1 if there is none."""
-        possible = [k for k in numbers if k == 1 or MOST_CLUSTERS < k <= len(self.candidates)]
+        possible = [k for k in numbers if k in self.candidates and (k == 1 or k > MOST_CLUSTERS)]
         new = [k for k in dict.fromkeys(possible) if k not in self.known]
         if new:
-            some = [self.candidates[k - 1] for k in new]
-            search = self.search
-            compared = compare(self.placed.rows, search.sample, some, compare_all=True, progress=search.progress)
+            some = [self.candidates[k] for k in new]
+            compared = self.compare(some)
+            self.barred |= {new[k] for k in compared.barred}
             for k, mixture, criterion in zip(new, compared.mixtures, compared.criteria, strict=True):
                 assert isinstance(mixture, Mixture)
                 self.known[k] = mixture, criterion
-        return max((k for k in self.known if k > 1), key=lambda k: self.known[k][1], default=1)
+        return max((k for k in self.known if k > 1 and k not in self.barred), key=lambda k: self.known[k][1], default=1)
 
     def climb(self) -> float:
         """Compare until no neighbouring number is better; returns the gain of the best over one cluster."""
-        last = len(self.candidates)
+        last = max(self.candidates)
         rungs = [int(MOST_CLUSTERS * LADDER**k) for k in range(1, 20)]
         best = self.judge([1, *(k for k in rungs if k < last), last])
         step = max(2, best // 6)
@@ -206,16 +242,22 @@ class _Ladder:
         """The gain over one cluster of another search's partition, in these dimensions: gains in others differ."""
         if found.placed is self.placed:
             return found.gain
-        best, progress = found.partitions[found.chosen], self.search.progress
-        compared = compare(self.placed.rows, self.search.sample, [best], compare_all=True, progress=progress)
-        return compared.criteria[0] - self.known[1][1]
+        return self.compare([found.partitions[found.chosen]]).criteria[0] - self.known[1][1]
+
+    def compare(self, some: list[Labels]) -> Compared:
+        """Compare some partitions, all of them."""
+        search = self.search
+        return compare(
+            self.placed.rows, search.sample, some, compare_all=True, progress=search.progress, hints=search.hints
+        )
 
     def searched(self) -> Searched:
         """What was compared, in order of the number of groups."""
         numbers = sorted(self.known)
         mixtures, criteria = zip(*(self.known[k] for k in numbers), strict=True)
-        compared = Compared(mixtures, criteria, interrupted=False)
-        return Searched(self.placed, [self.candidates[k - 1] for k in numbers], compared, int(np.argmax(criteria)))
+        barred = frozenset(at for at, k in enumerate(numbers) if k in self.barred)
+        compared = Compared(mixtures, criteria, interrupted=False, barred=barred)
+        return Searched(self.placed, [self.candidates[k] for k in numbers], compared, compared.best)
 
 
 def _interrupted(found: Searched) -> Searched:

@@ -29,9 +29,17 @@ POINTS = 33
 def humps(mixture: Mixture) -> Index:
     """The hump of each component, 0, 1, ...: components without a valley between them share one."""
     joined = np.eye(mixture.n_components, dtype=bool)
-    for k in range(1, mixture.n_components):
-        joined[k, :k] = saddles(mixture, k, np.arange(k)) >= NO_VALLEY
+    for pair in without_valley(mixture):
+        joined[pair] = True
     return np.asarray(connected_components(joined, directed=False)[1], np.intp)
+
+
+def without_valley(mixture: Mixture) -> list[tuple[int, int]]:
+    """Pairs of components without a valley between them, the highest saddle first."""
+    found = []
+    for k in range(1, mixture.n_components):
+        found += [(height, k, other) for other, height in enumerate(saddles(mixture, k, np.arange(k)))]
+    return [(k, other) for height, k, other in sorted(found, reverse=True) if height >= NO_VALLEY]
 
 
 def saddles(mixture: Mixture, k: int, others: Index) -> Floats:

@@ -12,8 +12,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from fusewise.automatic import Choice, Classified, choose
+from fusewise.automatic import NO_HINTS, Choice, Classified, Hints, choose
 from fusewise.estimators.base import FusionEstimator
+from fusewise.estimators.hinting import read_hints
 from fusewise.estimators.showing import ShowingMixin
 from fusewise.fusion import Solution, fuse
 from fusewise.fusion.fidelity import Quadratic, as_fidelity
@@ -71,6 +72,8 @@ class FusionClustering(ShowingMixin, ClusterMixin, ClassNamePrefixFeaturesOutMix
     device : "cpu", "cuda" or "auto", the device of the plain algorithm. The default method runs on the CPU.
     random_state : seed for sampling rows of tables with more than 5000 rows; nothing else is random.
     verbose : 1 shows each stage (iteration, objective, time left).
+    semi_supervised : whether y holds known labels: rows with one label are in one cluster, rows with different labels
+        in different ones, and rows without a label (missing, or -1) in any of these or in further clusters.
     categorical_features : the columns that are categories: "from_dtype" takes strings, categories and booleans of a
         pandas or polars frame; or a mask, indices or names. A category has the probabilities of its levels.
 
@@ -103,14 +106,22 @@ class FusionClustering(ShowingMixin, ClusterMixin, ClassNamePrefixFeaturesOutMix
     3
     """
 
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Cluster the rows of X (missing entries: NaN, null, or not stored). y is ignored.
+    def fit(self, X: Any, y: Any = None, *, must_link: Any = None, cannot_link: Any = None) -> Self:
+        """Cluster the rows of X (missing entries: NaN, null, or not stored).
 
         By default X is made dense, or read from a ``numpy.memmap`` or ``RowBlocks``, in blocks of rows; the plain
         algorithm needs all of X in memory.
+
+        Parameters
+        ----------
+        X : the table.
+        y : ignored, unless ``semi_supervised``: then the label of each row, of any type; None, NaN or -1 if unknown.
+        must_link : pairs (i, j) of rows, numbered from 0, that are in one cluster.
+        cannot_link : pairs of rows that are in different clusters.
         """
         self._check_parameters()
         table = self._read(X, y, reset=True)
+        hints = self._hints(table.shape[0], y, must_link, cannot_link)
         n_seen = np.count_nonzero(table.row_counts)
         if self.n_clusters is not None and self.n_clusters > n_seen:
             raise ValueError(f"n_clusters={self.n_clusters} exceeds the {n_seen} rows with an observed entry")
@@ -124,8 +135,24 @@ class FusionClustering(ShowingMixin, ClusterMixin, ClassNamePrefixFeaturesOutMix
             self.observations_ = table.dense()
             self._fit_plain(self.observations_)
         else:
-            self._fit_automatic(table)
+            self._fit_automatic(table, hints)
         return self
+
+    def fit_predict(self, X: Any, y: Any = None, **hints: Any) -> npt.NDArray[np.intp]:
+        """Cluster the rows of X and return ``labels_``; y and hints are those of ``fit``."""
+        return np.asarray(self.fit(X, y, **hints).labels_)
+
+    def _hints(self, n_rows: int, y: Any, must_link: Any, cannot_link: Any) -> Hints:
+        if self.semi_supervised and y is None:
+            raise ValueError("semi_supervised=True needs y, the label of each row, -1 where it is unknown")
+        if not self.semi_supervised and must_link is None and cannot_link is None:
+            return NO_HINTS
+        if self.is_plain():
+            raise ValueError(
+                "the plain algorithm takes no hints: leave lam, penalty, fidelity, init, rank and n_neighbors alone, "
+                "or leave out must_link, cannot_link and semi_supervised"
+            )
+        return read_hints(n_rows, must_link, cannot_link, y if self.semi_supervised else None, self.n_clusters)
 
     def __getattr__(self, name: str) -> Any:
         # Not a property: dir() of a scikit-learn estimator evaluates every property, and this array may be huge.
@@ -217,7 +244,7 @@ class FusionClustering(ShowingMixin, ClusterMixin, ClassNamePrefixFeaturesOutMix
         value = getattr(self, name)
         return None if isinstance(value, str) else value
 
-    def _fit_automatic(self, table: Table) -> None:
+    def _fit_automatic(self, table: Table, hints: Hints) -> None:
         warn_of_blanks(table)
         seen = table.row_counts > 0
         if seen.sum() < 2:
@@ -235,12 +262,14 @@ class FusionClustering(ShowingMixin, ClusterMixin, ClassNamePrefixFeaturesOutMix
                 min_size=self._number("min_cluster_size"),
                 seed=seed,
                 progress=progress,
+                hints=hints,
             )
             progress(f"labelling {counted(len(seen), 'row')}", 0, clusters=choice.n_clusters)
-            found = choice.classify(table)
+            found = choice.classify(table, hints)
         sizes = np.bincount(found.labels[seen], minlength=choice.n_clusters)
         self._order = np.argsort(np.argsort(-sizes, kind="stable"))
         labels, probabilities = self._in_order(found)
+        seen[hints.rows] = True
         self.labels_ = np.where(seen, labels, -1)
         self.probabilities_ = probabilities
         self.confidence_ = np.where(seen, probabilities.max(axis=1), 0.0)

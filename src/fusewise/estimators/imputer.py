@@ -36,8 +36,8 @@ class FusionImputer(OneToOneFeatureMixin, TransformerMixin, FusionEstimator):  #
     ----------
     penalty, fidelity, lam, init, rank, n_neighbors, n_clusters, min_cluster_size : as in ``FusionClustering``, which is
         fitted twice: once with the held-out entries hidden.
-    max_iter, tol, device, random_state, verbose, categorical_features : as in ``FusionClustering``. A frame with
-        categories is filled from the clusters, and returned as a frame with the same dtypes.
+    max_iter, tol, device, random_state, verbose, categorical_features, semi_supervised : as in ``FusionClustering``. A
+        frame with categories is filled from the clusters, and returned as a frame with the same dtypes.
 
     Attributes
     ----------
@@ -61,13 +61,13 @@ class FusionImputer(OneToOneFeatureMixin, TransformerMixin, FusionEstimator):  #
     """
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Cluster the rows of X and choose the more accurate imputation method. y is ignored."""
+        """Cluster the rows of X and choose the more accurate imputation method. y is ignored unless ``semi_supervised``."""
         table = self._read(X, y, reset=True)
         numeric = self._encoder is None and isinstance(table, Entries)
-        self.held_out_error_ = self._held_out_errors(table.dense()) if numeric else {}
+        self.held_out_error_ = self._held_out_errors(table.dense(), y) if numeric else {}
         ways = {way: self.held_out_error_.get(way, np.inf) for way in ("clusters", "subspace")}
         self.fill_ = min(ways, key=lambda way: ways[way])
-        self.clustering_ = self._clustering().fit(X)
+        self.clustering_ = self._clustering().fit(X, y)
         self.smooth_ = Smooth.of(table.dense()) if self.fill_ == "subspace" else None
         self.n_iter_ = self.clustering_.n_iter_
         return self
@@ -83,7 +83,7 @@ class FusionImputer(OneToOneFeatureMixin, TransformerMixin, FusionEstimator):  #
     def _clustering(self) -> FusionClustering:
         return FusionClustering(**self.get_params(deep=False))
 
-    def _held_out_errors(self, entries: Entries) -> dict[str, float]:
+    def _held_out_errors(self, entries: Entries, y: Any) -> dict[str, float]:
         """Error of each imputation method on held-out entries."""
         random = check_random_state(0 if self.random_state is None else self.random_state)
         # A separate random stream: the user may have hidden entries with the same seed.
@@ -100,7 +100,7 @@ class FusionImputer(OneToOneFeatureMixin, TransformerMixin, FusionEstimator):  #
 
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the fit to the whole table repeats the warnings
-            by_clusters = _by_clusters(self._clustering().fit(table), as_entries(table))
+            by_clusters = _by_clusters(self._clustering().fit(table, y), as_entries(table))
             by_subspace = Smooth.of(rest).completed(rest)
         means = np.broadcast_to(rest.column_means, entries.shape)
         return {"clusters": error(by_clusters), "subspace": error(by_subspace), "means": error(means)}
