@@ -13,9 +13,10 @@ from fusewise.automatic.columnwise import ColumnMixture, Levels, fit_columns
 from fusewise.automatic.criterion import class_criterion, criterion
 from fusewise.automatic.evidence import Evidence
 from fusewise.automatic.fusion_tree import fusion_tree
-from fusewise.automatic.hints import NO_HINTS, Hints, given_to_nearest, held, log_odds, offsets_within
+from fusewise.automatic.hints import NO_HINTS, Hints, given_to_nearest, offsets_within
 from fusewise.automatic.merge_tree import MergeTree
 from fusewise.automatic.mixture import Mixture, enough_gain, fit_groups, soften
+from fusewise.automatic.settling import held, log_odds
 from fusewise.automatic.spreads import TAIL
 from fusewise.kernels.threads import in_threads
 from fusewise.kernels.types import Labels, Real

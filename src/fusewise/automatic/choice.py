@@ -12,10 +12,11 @@ from fusewise.automatic.axes import units
 from fusewise.automatic.clusters import Clusters, ambient
 from fusewise.automatic.columnwise import ColumnMixture, Levels
 from fusewise.automatic.evidence import Evidence
-from fusewise.automatic.hints import NO_HINTS, Hints, obeyed
+from fusewise.automatic.hints import NO_HINTS, Hints
 from fusewise.automatic.merge_tree import MergeTree
 from fusewise.automatic.mixture import Mixture, probabilities
 from fusewise.automatic.searching import TreeSearch
+from fusewise.automatic.settling import obeyed
 from fusewise.automatic.spreads import TAIL
 from fusewise.kernels.threads import small_products
 from fusewise.kernels.types import Index, Labels, Real, Values
@@ -219,19 +220,18 @@ def choose(
             found, smallest if min_size is not None else max(FEWEST_OF_MANY, SMALLEST_OF_MANY * len(rows))
         )
     mixture, clusters = search.clusters(found)
+    found = found.allowed
     compared = found.compared
-    kept = [k for k in range(len(compared.criteria)) if k not in compared.barred]
-    partitions, mixtures, criteria = (
-        tuple(each[k] for k in kept) for each in (found.partitions, compared.mixtures, compared.criteria)
-    )
     return Choice(
         columns, scale, middle, rows, found.placed.subspace, found.placed.rows.evidence, found.placed.tree,
-        partitions, mixtures, criteria, kept.index(found.chosen),
+        tuple(found.partitions), compared.mixtures, compared.criteria, found.chosen,
         mixture, clusters, compared.interrupted,
     )  # fmt: skip
 
 
-def _samples(n: int, column_counts: Index, row_length: float, seed: int, hints: Hints) -> tuple[Index, Index]:
+def _samples(
+    n: int, column_counts: Index, row_length: float, seed: int, hints: Hints = NO_HINTS
+) -> tuple[Index, Index]:
     """Sample the rows to search for clusters, and the rows to fit columns to: the same, or a superset of them.
 
     Rows with hints are in both, up to half of `SAMPLE` of them beside the others.

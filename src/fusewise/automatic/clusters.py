@@ -93,7 +93,7 @@ def better_explained(
 
     Both are densities of the observed entries, so log L - (p/2) log N compares them. The axes count among the
     parameters: P r - r² for the subspace (rotations within it belong to the spreads), P - r for the part of the mean
-    outside it, 1 for the noise. `away` is added to the log-densities of both (``hints.offsets``).
+    outside it, 1 for the noise. `away` is added to the log-densities of both (``settling.held``).
     """
     n, p = table.shape
     densities, _ = mixture.log_densities(evidence)

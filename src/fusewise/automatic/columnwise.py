@@ -147,7 +147,7 @@ def fit_columns(
     rounds : maximum number of rounds.
     levels : the blocks of columns that hold the levels of a category.
     gain : stop when a round raises the log-likelihood by less than this; by default all rounds are made.
-    away : added to the log-densities: N x K, or 0 (``hints.offsets``).
+    away : added to the log-densities: N x K, or 0 (``settling.held``).
     """
     real, rows = table.real(), _Parts.of(table, levels)
     numeric = rows.numeric

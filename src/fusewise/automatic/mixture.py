@@ -115,7 +115,9 @@ def enough_gain(n_rows: int) -> float:
 def soften(evidence: Evidence, mixture: Mixture, prior: Real, rounds: int, away: Real | float = 0.0) -> Mixture:
     """Run a few rounds of soft EM on the observed entries: rows may be shared between components.
 
-    `away` is added to the log-densities (``hints.offsets``). Only a few, as EM run to convergence may leave the partition it started from, and does so on tables whose clusters
+    `away` is added to the log-densities (``settling.held``).
+
+    Only a few, as EM run to convergence may leave the partition it started from, and does so on tables whose clusters
     do not follow a Student-t distribution.
     """
     rows = evidence.together

@@ -15,9 +15,10 @@ from fusewise.automatic.candidates import MOST_CLUSTERS, Compared, Rows, assign,
 from fusewise.automatic.clusters import Clusters, Joined, better_explained
 from fusewise.automatic.columnwise import Levels
 from fusewise.automatic.evidence import Evidence
-from fusewise.automatic.hints import NO_HINTS, Hints, coloured, held, joined
+from fusewise.automatic.hints import NO_HINTS, Hints
 from fusewise.automatic.merge_tree import MergeTree
 from fusewise.automatic.mixture import Mixture
+from fusewise.automatic.settling import coloured, held, joined
 from fusewise.automatic.valleys import humps, without_valley
 from fusewise.kernels.types import Index, Labels
 from fusewise.kernels.words import counted
@@ -58,6 +59,21 @@ class Searched(NamedTuple):
     def gain(self) -> float:
         """How much better the chosen partition explains the entries than a single cluster."""
         return self.compared.criteria[self.chosen] - self.compared.criteria[0]
+
+    @property
+    def criterion(self) -> float:
+        """The criterion of the chosen partition; minus infinity if hints bar all of them."""
+        barred = self.chosen in self.compared.barred
+        return -np.inf if barred else self.compared.criteria[self.chosen]
+
+    @property
+    def allowed(self) -> Searched:
+        """The same without the partitions that break hints."""
+        kept = [k for k in range(len(self.partitions)) if k not in self.compared.barred]
+        mixtures = tuple(self.compared.mixtures[k] for k in kept)
+        criteria = tuple(self.compared.criteria[k] for k in kept)
+        compared = Compared(mixtures, criteria, self.compared.interrupted)
+        return Searched(self.placed, [self.partitions[k] for k in kept], compared, kept.index(self.chosen))
 
     @property
     def n_groups(self) -> int:
@@ -124,8 +140,19 @@ class TreeSearch:
         return grow(rows, neighbors, coloured(self.hints, rows.places, parts, self.n_clusters))
 
     def __call__(self, rank: int, until: int | None = None) -> Searched:
-        """Compare the partitions along the tree in a subspace; with `until`, not beyond that number of groups."""
+        """Compare the partitions along the tree in a subspace; with `until`, not beyond that number of groups.
+
+        With conflicts also those along the tree that would be without them: hints may part groups at odd places.
+        """
         placed = self.place(rank)
+        found = self._along(placed, until)
+        if not len(self.hints.conflicts) or found.compared.interrupted:
+            return found
+        other = self._along(placed._replace(tree=grow(placed.rows, self.n_neighbors or NEIGHBORS)), until)
+        return max(found, other, key=lambda each: each.criterion)
+
+    def _along(self, placed: Placed, until: int | None) -> Searched:
+        """Compare the partitions along one tree."""
         candidates = partitions(placed.tree, placed.rows.places, self.smallest, self.n_clusters, hints=self.hints)
         told = self.n_clusters is not None
         compared = compare(

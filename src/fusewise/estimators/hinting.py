@@ -9,7 +9,8 @@ from scipy.sparse import coo_matrix
 from scipy.sparse.csgraph import breadth_first_order, connected_components
 
 from fusewise.automatic.colouring import place
-from fusewise.automatic.hints import UNSATISFIED, Hints
+from fusewise.automatic.hints import Hints
+from fusewise.automatic.settling import UNSATISFIED
 from fusewise.kernels.types import Index
 from fusewise.kernels.words import counted, some_of
 
@@ -31,7 +32,7 @@ def read_hints(n_rows: int, must_link: Any, cannot_link: Any, y: Any, n_clusters
     first = known[np.unique(label, return_index=True)[1]]  # a row of each class
     edges = np.concatenate([together, np.column_stack([first[label], known])])
     graph = coo_matrix((np.ones(len(edges)), edges.T), (n_rows, n_rows)).tocsr()
-    block = connected_components(graph, directed=False)[1]
+    block = np.asarray(connected_components(graph, directed=False)[1], np.intp)
     _refuse_contradictions(graph, block, apart, known, label, names)
     classes = np.column_stack(np.triu_indices(len(first), 1))
     pairs = np.concatenate([block[apart], block[first[classes]]])
@@ -82,7 +83,9 @@ def _is_unknown(value: Any) -> bool:
     return not isinstance(value, str | bytes) and bool(value != value or value == -1)
 
 
-def _refuse_contradictions(graph: Any, block: Index, apart: Index, known: Index, label: Index, names: list[Any]) -> None:
+def _refuse_contradictions(
+    graph: Any, block: Index, apart: Index, known: Index, label: Index, names: list[Any]
+) -> None:
     """Raise an error that names a chain of rows that must be together, though the two at its ends must not."""
     broken = apart[block[apart[:, 0]] == block[apart[:, 1]]]
     if len(broken):

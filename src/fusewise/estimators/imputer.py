@@ -61,7 +61,7 @@ class FusionImputer(OneToOneFeatureMixin, TransformerMixin, FusionEstimator):  #
     """
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Cluster the rows of X and choose the more accurate imputation method. y is ignored unless ``semi_supervised``."""
+        """Cluster the rows of X and choose the more accurate method. y is ignored, unless ``semi_supervised``."""
         table = self._read(X, y, reset=True)
         numeric = self._encoder is None and isinstance(table, Entries)
         self.held_out_error_ = self._held_out_errors(table.dense(), y) if numeric else {}
