@@ -37,7 +37,7 @@ def known(y, share, seed=0):
 
 
 class TestObeyed:
-    @pytest.mark.parametrize("seed", range(6))
+    @pytest.mark.parametrize("seed", range(3))
     def test_any_pairs(self, seed):
         rng = np.random.default_rng(seed)
         X, y = blobs(spread=2.5, seed=seed)
@@ -78,6 +78,16 @@ class TestObeyed:
             FusionClustering(semi_supervised=True).fit(X, np.full(len(y), -1)),
         ):
             np.testing.assert_array_equal(plain.probabilities_, model.probabilities_)
+
+    def test_hints_that_the_clusters_obey_change_nothing(self):
+        X, y = blobs()
+        plain, t = FusionClustering().fit(X), known(y, 0.2)
+        for model in (
+            FusionClustering().fit(X, must_link=[(0, 1), (40, 50)], cannot_link=[(0, 40)]),
+            FusionClustering(semi_supervised=True).fit(X, t),
+        ):
+            np.testing.assert_array_equal(plain.labels_, model.labels_)
+            assert model.path_.tree.forced == 0
 
     @pytest.mark.parametrize("n_clusters", [3, 4, 5])
     def test_a_given_number_of_clusters(self, n_clusters):
@@ -132,8 +142,8 @@ class TestUseful:
 
     def test_labels_raise_the_score_where_clusters_overlap(self):
         plain, hinted = [], []
-        for seed in range(4):
-            X, y, _ = make_clusters(3, 60, 8, noise=0.6, random_state=seed)
+        for seed in range(2):
+            X, y, _ = make_clusters(3, 40, 8, noise=0.6, random_state=seed)
             X, t = hide_entries(X, 0.3, random_state=seed), known(y, 0.1, seed)
             rest = t < 0
             plain.append(adjusted_rand_score(y[rest], FusionClustering().fit_predict(X)[rest]))
@@ -144,7 +154,7 @@ class TestUseful:
         rng = np.random.default_rng(0)
         y = np.repeat(["a", "b"], 60)
         colour = np.where(rng.random(120) < 0.8, np.where(y == "a", "red", "blue"), "green")
-        frame = pd.DataFrame({"colour": colour, "size": rng.normal(size=120) + (y == "b"), "noise": rng.normal(size=120)})
+        frame = pd.DataFrame({"colour": colour, "size": rng.normal(size=120) + (y == "b")})
         t = pd.Series(np.where(rng.random(120) < 0.2, y, None))
         model = FusionClustering(semi_supervised=True).fit(frame, t)
         for name in ("a", "b"):

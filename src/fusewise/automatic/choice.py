@@ -127,6 +127,15 @@ class Choice:
             found.outlying[hints.rows] = False
         return found
 
+    def obeys(self, table: Table, hints: Hints) -> bool:
+        """Whether the most likely clusters of the rows agree with all hints."""
+        rows = np.sort(hints.rows)
+        labels = self.classify(table.take(rows)).labels[np.searchsorted(rows, hints.rows)]
+        held = np.zeros((hints.n_blocks, self.n_clusters), bool)
+        held[hints.block, labels] = True
+        one, other = held[hints.conflicts].transpose(1, 0, 2)
+        return bool((held.sum(axis=1) == 1).all() and not (one & other).any())
+
     def completed(self, table: Table, posterior: Real) -> Values:
         """E[row | its entries], in the units of the table: the clusters' predictions, weighted by their probability."""
         filled = np.empty(table.shape, self.middle.dtype)

@@ -104,6 +104,13 @@ class FusionClustering(ShowingMixin, ClusterMixin, ClassNamePrefixFeaturesOutMix
     >>> model = FusionClustering().fit(hide_entries(X, 0.3, random_state=0))
     >>> model.n_clusters_
     3
+
+    Labels of some rows, -1 where they are unknown:
+
+    >>> known = [label if row % 10 == 0 else -1 for row, label in enumerate(y)]
+    >>> model = FusionClustering(semi_supervised=True).fit(X, known)
+    >>> len(set(model.labels_[::10][:3]))
+    1
     """
 
     def fit(self, X: Any, y: Any = None, *, must_link: Any = None, cannot_link: Any = None) -> Self:
@@ -253,17 +260,19 @@ class FusionClustering(ShowingMixin, ClusterMixin, ClassNamePrefixFeaturesOutMix
             )
         seed = 0 if self.random_state is None else int(check_random_state(self.random_state).randint(2**31))
         with shown(self.verbose) as progress, announcing(progress):
-            self.path_ = choice = choose(
-                table,
-                levels=() if self._encoder is None else self._encoder.levels,
-                n_clusters=self.n_clusters,
-                rank=self._number("rank"),
-                n_neighbors=self._number("n_neighbors"),
-                min_size=self._number("min_cluster_size"),
-                seed=seed,
-                progress=progress,
-                hints=hints,
-            )
+            settings: dict[str, Any] = {
+                "levels": () if self._encoder is None else self._encoder.levels,
+                "n_clusters": self.n_clusters,
+                "rank": self._number("rank"),
+                "n_neighbors": self._number("n_neighbors"),
+                "min_size": self._number("min_cluster_size"),
+                "seed": seed,
+                "progress": progress,
+            }
+            choice = choose(table, **settings)
+            if hints and not choice.obeys(table, hints):
+                choice = choose(table, **settings, hints=hints)
+            self.path_ = choice
             progress(f"labelling {counted(len(seen), 'row')}", 0, clusters=choice.n_clusters)
             found = choice.classify(table, hints)
         sizes = np.bincount(found.labels[seen], minlength=choice.n_clusters)
