@@ -214,20 +214,17 @@ def choose(
     """
     columns, scale, middle, blocks = units(table, levels)
     seen = np.flatnonzero(table.row_counts > 0)
-    n = len(seen)
     known = hints.among(seen)
-    rows, many = _samples(n, table.column_counts[columns], table.n_stored / table.shape[0], seed, known)
+    rows, many = _samples(len(seen), table.column_counts[columns], table.n_stored / table.shape[0], seed, known)
     wide = table.take(seen[many]).standardised(columns, scale, middle)
     sample = wide if len(many) == len(rows) else wide.take(np.searchsorted(many, rows))
-    smallest = max(3.0, SMALLEST_SHARE * len(rows)) if min_size is None else max(min_size * len(rows) / n, 1.0)
+    smallest, of_many = _smallest(len(rows), len(seen), min_size)
     search = TreeSearch(
         wide, sample, blocks, smallest, n_clusters, n_neighbors, progress, known.among(rows), known.among(many)
     )
     found = search.in_all_dimensions(rank)
     if n_clusters is None and rank is None and not levels:
-        found = search.for_many(
-            found, smallest if min_size is not None else max(FEWEST_OF_MANY, SMALLEST_OF_MANY * len(rows))
-        )
+        found = search.for_many(found, of_many)
     mixture, clusters = search.clusters(found)
     found = found.allowed
     compared = found.compared
@@ -236,6 +233,13 @@ def choose(
         tuple(found.partitions), compared.mixtures, compared.criteria, found.chosen,
         mixture, clusters, compared.interrupted,
     )  # fmt: skip
+
+
+def _smallest(n_sampled: int, n: int, min_size: float | None) -> tuple[float, float]:
+    """Rows of the smallest cluster in the sample, among few clusters and among many."""
+    if min_size is not None:
+        return (max(min_size * n_sampled / n, 1.0),) * 2
+    return max(3.0, SMALLEST_SHARE * n_sampled), max(FEWEST_OF_MANY, SMALLEST_OF_MANY * n_sampled)
 
 
 def _samples(

@@ -72,10 +72,10 @@ class FusionClustering(ShowingMixin, ClusterMixin, ClassNamePrefixFeaturesOutMix
     device : "cpu", "cuda" or "auto", the device of the plain algorithm. The default method runs on the CPU.
     random_state : seed for sampling rows of tables with more than 5000 rows; nothing else is random.
     verbose : 1 shows each stage (iteration, objective, time left).
-    semi_supervised : whether y holds known labels: rows with one label are in one cluster, rows with different labels
-        in different ones, and rows without a label (missing, or -1) in any of these or in further clusters.
     categorical_features : the columns that are categories: "from_dtype" takes strings, categories and booleans of a
         pandas or polars frame; or a mask, indices or names. A category has the probabilities of its levels.
+    semi_supervised : whether y holds known labels: rows with one label are in one cluster, rows with different labels
+        in different ones, and rows without a label (missing, or -1) in any of these or in further clusters.
 
     Attributes
     ----------
