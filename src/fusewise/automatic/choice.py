@@ -226,12 +226,10 @@ def choose(
     if n_clusters is None and rank is None and not levels:
         found = search.for_many(found, of_many)
     mixture, clusters = search.clusters(found)
-    found = found.allowed
-    compared = found.compared
+    placed, partitions, compared, chosen = found.allowed
     return Choice(
-        columns, scale, middle, rows, found.placed.subspace, found.placed.rows.evidence, found.placed.tree,
-        tuple(found.partitions), compared.mixtures, compared.criteria, found.chosen,
-        mixture, clusters, compared.interrupted,
+        columns, scale, middle, rows, placed.subspace, placed.rows.evidence, placed.tree,
+        tuple(partitions), compared.mixtures, compared.criteria, chosen, mixture, clusters, compared.interrupted,
     )  # fmt: skip
 
 
