@@ -7,7 +7,7 @@ import pytest
 
 from fusewise.automatic.colouring import place
 from fusewise.automatic.hints import Hints, given_to_nearest, offsets_within
-from fusewise.automatic.settling import coloured, held, joined, log_odds, obeyed, settle
+from fusewise.automatic.settling import STRAY, coloured, held, joined, log_odds, obeyed, settle
 
 
 def all_placed(scores, conflicts):
@@ -71,7 +71,9 @@ def likeliest(densities, hints, price):
     best = -np.inf
     for group in partitions_of(densities.shape[1]):
         n = group.max() + 1
-        columns = np.column_stack([np.log(np.exp(densities[:, group == g]).sum(axis=1)) for g in range(n)])
+        chance = np.exp(densities)
+        stray = STRAY * chance.sum(axis=1)
+        columns = np.log(np.column_stack([chance[:, group == g].sum(axis=1) + stray for g in range(n)]))
         sums = np.array([columns[hints.block == b].sum(axis=0) for b in range(hints.n_blocks)])
         best = max(best, all_placed(sums, hints.conflicts) - price * (densities.shape[1] - n))
     return best
@@ -95,12 +97,13 @@ class TestSettle:
         assert settled.cluster.tolist() == [0, 1]
         assert settled.value == pytest.approx(likeliest(densities, hints, np.log(100)))
 
-    def test_a_single_pair_joins_no_components_where_one_of_its_rows_may_lie_far_out(self):
-        hints = hints_of([[0, 1]])
-        near, far = np.array([[-1.0, -9.0], [-3.0, -1.0]]), np.array([[-1.0, -99.0], [-99.0, -1.0]])
-        assert settle(near, hints, np.log(100)).group.tolist() == [0, 1]
-        assert settle(near, hints, np.log(100)).cluster.tolist() == [0]  # where they lose 2 and not 8
-        assert settle(far, hints, np.log(100)).group.tolist() == [0, 0]
+    def test_a_single_pair_joins_no_components_but_several_do(self):
+        pair = np.array([[-1.0, -99.0], [-99.0, -1.0]])
+        assert settle(pair, hints_of([[0, 1]]), np.log(200)).group.tolist() == [0, 1]
+        pairs = hints_of([[0, 1], [2, 3], [4, 5]])
+        assert settle(np.tile(pair, (3, 1)), pairs, np.log(200)).group.tolist() == [0, 0]
+        near = settle(np.array([[-1.0, -9.0], [-3.0, -1.0]]), hints_of([[0, 1]]), np.log(200))
+        assert near.cluster.tolist() == [0]  # where they lose 2 and not 8
 
     def test_a_given_number_of_clusters_is_kept(self):
         home = np.array([0, 1, 2, 3])

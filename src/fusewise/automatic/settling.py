@@ -22,6 +22,8 @@ from fusewise.automatic.mixture import probabilities
 from fusewise.kernels.types import Index, Labels, Real
 from fusewise.kernels.words import counted
 
+#: Probability that a row with a hint lies where rows of another cluster do.
+STRAY = 0.01
 UNSATISFIED = "no way was found to keep apart all rows of cannot_link in {}: give fewer pairs, or a larger n_clusters"
 
 
@@ -46,7 +48,8 @@ def settle(
     """Join components into clusters and place each block in one, so that the hints are likeliest.
 
     Components are joined greedily, those first that gain most: a block whose rows prefer two of them says that these
-    are one cluster, unless it is likelier that some of the rows lie far out in the other. None if the conflicts need
+    are one cluster, unless it is likelier that some of the rows are strays: each lies anywhere in the table with
+    probability `STRAY`, so that no single row decides. None if the conflicts need
     more clusters than there are components.
 
     Parameters
@@ -57,8 +60,9 @@ def settle(
     n_clusters : the smallest number of clusters.
     exactly : whether components are joined until there are no more than that, at whatever loss.
     """
+    anywhere = np.logaddexp.reduce(densities, axis=1, keepdims=True) + np.log(STRAY)
     group, columns = np.arange(densities.shape[1]), densities
-    scores = hints.sums(columns)
+    scores = hints.sums(np.logaddexp(columns, anywhere))
     cluster = place(scores, hints.conflicts)
     if cluster is None:
         return None
@@ -70,7 +74,7 @@ def settle(
             both = np.delete(columns, b, axis=1)
             both[:, a] = np.logaddexp(columns[:, a], columns[:, b])
             summed = np.delete(scores, b, axis=1)
-            summed[:, a] = hints.sums(both[:, a : a + 1])[:, 0]
+            summed[:, a] = hints.sums(np.logaddexp(both[:, a : a + 1], anywhere))[:, 0]
             placed = place(summed, hints.conflicts)
             if placed is not None and (total := float(summed[blocks, placed].sum())) > best:
                 best, found = total, (a, b, both, summed, placed)
