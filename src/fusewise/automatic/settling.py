@@ -117,6 +117,8 @@ def held(densities: Real, hints: Hints, n_clusters: int | None) -> Real | float:
 def log_odds(densities: Real, hints: Hints, price: float, n_clusters: int | None) -> float | None:
     """log p(hints | X) of the components of a mixture; None if they cannot hold, or not in `n_clusters` clusters.
 
+    Strays matter to which components are joined, but not here: a partition has to explain every row with a hint.
+
     Parameters
     ----------
     densities, hints, price : as in `settle`.
@@ -125,7 +127,9 @@ def log_odds(densities: Real, hints: Hints, price: float, n_clusters: int | None
     settled = settle(densities, hints, price, n_clusters)
     if settled is None or (n_clusters is not None and settled.group.max() + 1 != n_clusters):
         return None
-    return settled.value - float(np.logaddexp.reduce(densities, axis=1).sum())
+    own = np.where(settled.cluster[hints.block][:, None] == settled.group, densities, -np.inf)
+    odds = np.logaddexp.reduce(own, axis=1) - np.logaddexp.reduce(densities, axis=1)
+    return float(odds.sum()) - price * (len(settled.group) - int(settled.group.max()) - 1)
 
 
 def joined(densities: Real, hints: Hints, price: float, pairs: list[tuple[int, int]], n_clusters: int | None) -> Index:
