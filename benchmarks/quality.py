@@ -14,8 +14,10 @@ import argparse
 import time
 import warnings
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 
 import numpy as np
+from scipy.optimize import linear_sum_assignment
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_digits
 from sklearn.decomposition import PCA
@@ -274,6 +276,103 @@ HINTED: dict[str, Callable[[int], tuple[np.ndarray, np.ndarray]]] = {
 }
 
 
+def stability(runs: int) -> Iterator[Row]:
+    """Mean Jaccard similarity of clusters over ten draws: three separate clusters, and one Gaussian cut in three."""
+    for noise in (0.1, 0.15):
+        for hidden in (0.0, 0.3):
+            tables = (make_clusters(3, 60, 10, noise=noise, random_state=seed)[0] for seed in range(runs))
+            name = f"three clusters, noise {noise}, {hidden:.0%} hidden"
+            yield _stable(name, "above 0.85", tables, hidden, None)
+    for p in (2, 5, 10):
+        for hidden in (0.0, 0.3):
+            tables = (np.random.default_rng(seed).normal(size=(300, p)) for seed in range(runs))
+            yield _stable(
+                f"a Gaussian in {p} columns, cut in three, {hidden:.0%} hidden", "below 0.6", tables, hidden, 3
+            )
+
+
+def _stable(name: str, wanted: str, tables: Iterator[np.ndarray], hidden: float, n_clusters: int | None) -> Row:
+    all_, small = [], []
+    for seed, X in enumerate(tables):
+        model = FusionClustering(n_clusters=n_clusters, random_state=seed).fit(
+            hide_entries(X, hidden, random_state=seed)
+        )
+        found = model.stability(n_draws=10).clusters
+        all_.append(found.mean())
+        small += found[1:].tolist()
+    note = f"clusters but the largest: {np.min(small):.2f} to {np.max(small):.2f}, mean {np.mean(small):.2f}"
+    return name, f"{np.mean(all_):.2f}", wanted, note
+
+
+#: Bounds of the probabilities that are told apart.
+BINS = (0.0, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 1.0)
+
+
+def calibration(runs: int) -> Iterator[Row]:
+    """Rows by the probability claimed for their cluster, by the model alone or averaged over the draws of ``stability``
+    (three overlapping Gaussian or Student-t clusters, K given; 0 or 40% hidden); then outliers by their confidence.
+
+    Runs in which fewer than 60% of the rows are right have found other clusters, and are left out.
+    """
+    for n in (100, 400):
+        claimed: dict[str, list[np.ndarray]] = {"probabilities_": [], "stability().confidence": []}
+        right, found = [], 0
+        designs = [
+            (p, gap, hidden, shape) for p, gap in ((2, 2.5), (8, 1.0)) for hidden in (0.0, 0.4) for shape in (0, 5)
+        ]
+        for seed, (p, gap, hidden, shape) in enumerate(designs * runs):
+            rng = np.random.default_rng(seed)
+            y = rng.integers(3, size=n)
+            noise = (
+                rng.normal(size=(n, p)) if not shape else rng.standard_t(shape, size=(n, p)) * np.sqrt(1 - 2 / shape)
+            )
+            X = hide_entries(gap * rng.normal(size=(3, p))[y] + noise, hidden, random_state=seed)
+            model = FusionClustering(n_clusters=3, random_state=seed).fit(X)
+            matched = _matched(y, model.labels_)
+            if np.mean(matched) < 0.6:
+                continue
+            found += 1
+            kept = model.labels_ >= 0
+            right.append(matched[kept])
+            claimed["probabilities_"].append(model.confidence_[kept])
+            claimed["stability().confidence"].append(model.stability(n_draws=10).confidence[kept])
+        for name, values in claimed.items():
+            yield from _reliability(f"{n} rows, {name}", np.concatenate(values), np.concatenate(right))
+        yield f"{n} rows", "", "", f"clusters found in {found} of {len(designs) * runs} runs"
+    yield from _reliability("outliers, confidence_", *_contaminated(2 * runs))
+
+
+def _matched(y: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """Whether the cluster of each row is the one matched to its class (one to one, most rows right)."""
+    counts = np.array([[np.sum((y == a) & (labels == b)) for b in range(3)] for a in range(3)])
+    classes, clusters = linear_sum_assignment(-counts)
+    return np.append(classes[np.argsort(clusters)], -1)[labels] == y
+
+
+def _contaminated(runs: int) -> tuple[np.ndarray, np.ndarray]:
+    """Rows of Student-t clusters with 5 degrees of freedom, and strays near them: confidence, and whether a stray."""
+    sure, stray = [], []
+    for seed in range(runs):
+        rng = np.random.default_rng(seed)
+        tails = np.sqrt(rng.chisquare(5, size=(400, 1)) / 5)
+        inside = 12 * rng.normal(size=(2, 4))[rng.integers(2, size=400)] + rng.normal(size=(400, 4)) / tails
+        X = np.vstack([inside, rng.uniform(inside.min(axis=0) - 5, inside.max(axis=0) + 5, size=(20, 4))])
+        model = fit(X, seed)
+        out = model.labels_ < 0
+        sure.append(model.confidence_[out])
+        stray.append(np.flatnonzero(out) >= 400)
+    return np.concatenate(sure), np.concatenate(stray)
+
+
+def _reliability(name: str, claimed: np.ndarray, right: np.ndarray) -> Iterator[Row]:
+    for low, high in pairwise(BINS):
+        some = (claimed >= low) & ((claimed < high) | (high == 1))
+        if some.sum() >= 20:
+            case = f"{name}, {low} to {high}"
+            yield case, f"{claimed[some].mean():.2f}", f"{right[some].mean():.2f}", f"{some.sum()} rows"
+    yield f"{name}, all", f"{claimed.mean():.3f}", f"{right.mean():.3f}", f"{len(claimed)} rows"
+
+
 STUDIES: dict[str, tuple[str, str, Callable[[int], Iterator[Row]]]] = {
     "dataset1": ("Dataset-1, ARI", "Bayes", lambda runs: dataset(runs, 1.0)),
     "dataset2": ("Dataset-2, ARI", "Bayes", lambda runs: dataset(runs, 0.5)),
@@ -284,6 +383,8 @@ STUDIES: dict[str, tuple[str, str, Callable[[int], Iterator[Row]]]] = {
     "mechanisms": ("30% missing, by five mechanisms, ARI", "KNN + k-means (K)", mechanisms),
     "imputation": ("Imputation: error of filled values", "KNNImputer", imputation),
     "hints": ("Labels of a tenth of the rows, ARI on the others", "KNN + LabelSpreading", hints),
+    "stability": ("Stability of clusters, mean Jaccard similarity", "wanted", stability),
+    "calibration": ("Calibration: probability claimed, and share of rows that are right", "share right", calibration),
     "digits": ("Handwritten digits in principal components, ARI", "KNN + k-means (K)", digits),
 }
 

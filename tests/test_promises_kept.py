@@ -66,5 +66,5 @@ def test_geometry_of_a_fitted_model():
     _, holes, y, _ = draw(3, 20, 32, 0.3, 0.8, seed=1)
     model = FusionClustering().fit(holes)
     assert adjusted_rand_score(y, model.labels_) == 1.0
-    found, true = ClusterGeometry.from_model(model), ClusterGeometry.from_data(holes, y)
+    found, true = ClusterGeometry.from_data(holes, model.labels_), ClusterGeometry.from_data(holes, y)
     assert (found.kappa, found.mu0, found.separating) == (true.kappa, true.mu0, true.separating)

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from fusewise.automatic.criterion import criterion
+from fusewise.automatic.columnwise import fit_columns
+from fusewise.automatic.criterion import class_criterion, criterion
 from fusewise.automatic.evidence import Evidence
 from fusewise.automatic.mixture import TAIL, Mixture, fit_groups
 from fusewise.observations import as_entries
@@ -121,3 +122,13 @@ def test_two_groups_are_preferred_where_there_are_two(hidden):
         evidence, labels = two_groups(distance, hidden, n=300)
         one, two = (criterion(evidence, fitted(evidence, each), complete=hidden == 0) for each in (0 * labels, labels))
         assert (two > one) == (better == 2)
+
+
+def test_rows_that_stand_for_two_count_as_if_they_were_repeated():
+    """But for half a nat for each parameter, by which fitting raises the likelihood of the rows it is fitted to."""
+    rng = np.random.default_rng(0)
+    labels = np.repeat([0, 1], 20)
+    X = np.where(rng.random((40, 3)) < 0.2, np.nan, rng.normal(size=(40, 3)) + 3 * labels[:, None])
+    mixture = fit_columns(as_entries(X), np.eye(2)[labels], 1)
+    twice = class_criterion(as_entries(np.vstack([X, X])), mixture)
+    assert class_criterion(as_entries(X), mixture, copies=2) == pytest.approx(twice - mixture.complexity / 2)

@@ -2,14 +2,19 @@
 
 import numpy as np
 import pytest
+from scipy.integrate import quad
 from scipy.optimize import minimize_scalar
 from scipy.stats import norm
+from scipy.stats import t as student
+from sklearn.datasets import make_blobs, make_moons
+from sklearn.metrics import adjusted_rand_score
 
 from fusewise.automatic import valleys
 from fusewise.automatic.choice import choose
 from fusewise.automatic.clusters import AlongAxes, Joined
+from fusewise.automatic.evidence import Evidence
 from fusewise.automatic.mixture import Mixture, probabilities
-from fusewise.automatic.valleys import humps, saddles
+from fusewise.automatic.valleys import CONTIGUOUS, NO_VALLEY, filled, linked, saddles, without_valley
 from fusewise.datasets import hide_entries, make_clusters
 from fusewise.observations import as_entries
 from fusewise.subspace import Subspace
@@ -66,7 +71,115 @@ def test_the_ridgeline_is_the_lowest_pass():
 def test_joining_is_passed_on():
     means = np.array([[0.0], [1.5], [3.0], [9.0]])
     mixture = Mixture(means, np.ones((4, 1, 1)), np.full(4, 0.25), "full", 0.0, 0.0)
-    assert humps(mixture).tolist() == [0, 0, 0, 1]
+    assert humps(mixture, known(np.repeat(means[:, 0], 3))).tolist() == [0, 0, 0, 1]
+
+
+def humps(mixture, evidence):
+    """The hump of each component."""
+    return linked(mixture.n_components, without_valley(mixture, evidence))
+
+
+def known(x):
+    """Evidence of rows with one exactly known coordinate."""
+    return Evidence.of(Subspace(np.zeros(1), np.ones((1, 1)), np.ones(1), 1e-6), as_entries(np.asarray(x)[:, None]))
+
+
+def halves(x):
+    """The two halves of a sample as two components, and the half of each row."""
+    labels = (x > np.median(x)).astype(int)
+    parts = [x[labels == k] for k in (0, 1)]
+    means, spreads = np.array([[part.mean()] for part in parts]), np.array([[[part.var()]] for part in parts])
+    return Mixture(means, spreads, np.array([0.5, 0.5]), "full", 0.0, 0.0), labels
+
+
+@pytest.mark.parametrize(
+    ("draw", "at_least", "at_most"),
+    [
+        (lambda rng: rng.random(400), 30, 40),
+        (lambda rng: rng.normal(size=400), 38, 40),
+        (lambda rng: rng.normal(size=400) + np.repeat([0.0, 4.0], 200), 0, 0),
+        (lambda rng: rng.normal(size=400) + np.repeat([0.0, 3.5], 200), 0, 2),
+    ],
+    ids=["uniform", "normal", "two normal", "two close normal"],
+)
+def test_rows_between_two_centres_tell_a_flat_group_from_two(draw, at_least, at_most):
+    """Of 40 samples: a cut through one group is undone in most, one between two groups nearly never."""
+    joined = 0
+    for seed in range(40):
+        x = draw(np.random.default_rng(seed))
+        mixture, labels = halves(x)
+        joined += filled(mixture, known(x), labels, (0, 1))
+    assert at_least <= joined <= at_most
+
+
+def test_halves_touch():
+    """The halves of a uniform and of a normal density: 0.45 and 0.8 of the lower peak."""
+    for draw, height in ((np.random.default_rng(0).random, 0.45), (np.random.default_rng(0).standard_normal, 0.8)):
+        found = saddles(halves(draw(100_000))[0], 1, np.array([0]))[0]
+        assert found == pytest.approx(height, abs=0.02)
+        assert CONTIGUOUS < found < NO_VALLEY
+
+
+def test_how_well_a_filled_valley_explains_the_rows(monkeypatch):
+    """The likelihoods that decide, by SciPy's Student t and quadrature."""
+    x = np.random.default_rng(2).random(300)
+    mixture, labels = halves(x)
+    begin, end = mixture.means[:, 0]
+    deviations = np.sqrt(mixture.spreads[:, 0, 0])
+
+    def density(u):
+        return student.pdf(u, 5, begin, deviations[0]) + student.pdf(u, 5, end, deviations[1])
+
+    middle = (begin + end) / 2
+    peaks = [
+        minimize_scalar(lambda u: -density(u), bounds=sides, method="bounded").x
+        for sides in ((begin, middle), (middle, end))
+    ]
+    brim = min(density(peak) for peak in peaks)
+
+    def part_filled(u, share):
+        return np.where((peaks[0] < u) & (u < peaks[1]), np.maximum(density(u), share * brim), density(u))
+
+    inside = x[(x > begin) & (x < end)]
+    fits = []
+    for share in np.linspace(0, 1, 11):
+        total = quad(part_filled, begin, end, args=(share,), limit=200)[0]
+        fits.append(np.log(part_filled(inside, share) / total).sum())
+    assert fits[-1] > fits[0]
+    shallow = max(fits) - fits[-1]
+    assert 0 < shallow < 1
+    for tolerated in (0.97, 1.03):
+        monkeypatch.setattr(valleys, "TOLERATED", tolerated * shallow)
+        assert filled(mixture, known(x), labels, (0, 1)) == (tolerated > 1)
+
+
+def test_rows_that_hardly_say_where_they_are_do_not_fill_a_valley():
+    """Two groups along the first of two columns, and 200 rows of which only the second is known."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 2)) + np.repeat([[0.0, 0.0], [4.0, 0.0]], 200, axis=0)
+    X = np.vstack([X, np.column_stack([np.full(200, np.nan), rng.normal(size=200)])])
+    evidence = Evidence.of(Subspace(np.zeros(2), np.eye(2), np.ones(2), 1e-6), as_entries(X))
+    mixture = pair(4.0, r=2)
+    labels = mixture.log_densities(evidence)[0].argmax(axis=1)
+    assert not filled(mixture, evidence, labels, (0, 1))
+
+
+@pytest.mark.parametrize(("dense", "one"), [(1.0, True), (5.0, False)])
+def test_a_dense_and_a_sparse_component_stay_two(dense, one):
+    """Two halves of a flat group, one of them as wide in a second direction as the other or five times as wide."""
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.random(600), rng.normal(size=600) * np.where(np.arange(600) < 300, 0.1, 0.1 * dense)])
+    X[:300, 0] -= 1
+    means = np.array([[-0.5, 0.0], [0.5, 0.0]])
+    spreads = np.array([np.diag([1 / 12, 0.01]), np.diag([1 / 12, 0.01 * dense**2])])
+    mixture = Mixture(means, spreads, np.array([0.5, 0.5]), "full", 0.0, 0.0)
+    evidence = Evidence.of(Subspace(np.zeros(2), np.eye(2), np.ones(2), 1e-6), as_entries(X))
+    assert (humps(mixture, evidence).max() == 0) == one
+
+
+def test_crescents():
+    X, y = make_moons(500, noise=0.05, random_state=30)
+    assert adjusted_rand_score(y, choose(as_entries(X)).classify(as_entries(X)).labels) == 1
 
 
 def test_joined_clusters_are_sums_of_their_components():
@@ -102,9 +215,6 @@ def test_components_of_one_hump_are_one_cluster_unless_more_are_asked_for(monkey
 
 @pytest.mark.parametrize(("n_clusters", "hidden"), [(40, 0.0), (40, 0.2), (100, 0.2)])
 def test_many_clusters_are_found(n_clusters, hidden):
-    from sklearn.datasets import make_blobs
-    from sklearn.metrics import adjusted_rand_score
-
     X, y = make_blobs(30 * n_clusters, centers=n_clusters, n_features=10, random_state=0)
     X[np.random.default_rng(0).random(X.shape) < hidden] = np.nan
     found = choose(as_entries(X))

@@ -234,6 +234,34 @@ def test_a_model_is_saved_over_nothing_else(run, place, options):
     assert not Path("/dev/null").is_file()
 
 
+def test_two_fits_into_one_folder(run, place, monkeypatch):
+    """The second ends while the first computes: the first may not overwrite it."""
+    fit, inner = FusionClustering.fit, []
+
+    def slow(self, *args, **options):
+        if not inner:
+            inner.append(None)
+            inner[0] = run("fit", "t.csv", "--out", "out", "--json")
+            inner.append(listing(place))
+        return fit(self, *args, **options)
+
+    monkeypatch.setattr(FusionClustering, "fit", slow)
+    outer = run("fit", "t.csv", "--out", "out")
+    assert inner[0].code == 0
+    assert outer.code == 2
+    said = f"{str(Path('out/labels.csv'))!r} was written by another program meanwhile"
+    assert outer.err == f"fusewise: cannot write to 'out': {said}\n"
+    assert {name: content for name, content in inner[1].items() if ".fusewise-" not in name} == listing(place)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="symbolic links need a privilege")
+def test_a_symbolic_link_to_nothing(run, place):
+    (place / "out.csv").symlink_to(place / "nothing")
+    ran = run("impute", "t.csv", "--out", "out.csv", "--force")
+    assert ran.code == 2
+    assert ran.err == "fusewise: cannot write 'out.csv': it is a symbolic link to a file that does not exist\n"
+
+
 def test_a_very_wide_table(run, place):
     """100,000 columns, of which one is there twice: said; and without it, clustered."""
     X, _, _ = make_clusters(2, 3, 100_000, noise=0.1, random_state=0)

@@ -10,6 +10,7 @@ import pytest
 from cli_helpers import CENTERS, SIZE, STEADY, UNITS, read, write
 from sklearn.metrics import adjusted_rand_score
 
+import fusewise
 from fusewise import FusionClustering
 from fusewise.fusion.penalties import H1
 from fusewise.kernels import compiling
@@ -192,3 +193,26 @@ def test_quiet_says_nothing_and_verbose_more(run, table):
 def test_what_was_asked_for_and_not_got_is_noted(run, table):
     ran = run("fit", table, "--n-clusters", "9", "--lam", "1000", "--json")
     assert any("9 clusters were requested" in note for note in ran.json["notes"])
+
+
+def test_stability_is_printed_and_written(run, table):
+    ran = run("fit", table, "--out", "out", "--stability", "--draws", "2", "--n-clusters", "3", "--save", "m.fusewise")
+    assert ran.code == 0, ran.err
+    assert "fitted to 2 draws of half of the rows" in " ".join(ran.out.split())
+    rows, clusters = read(Path("out/labels.csv")), read(Path("out/stability.csv"))
+    assert all(0 <= float(share) <= 1 for share in rows["stability"])
+    assert clusters["cluster"] == ["0", "1", "2"]
+    judged = fusewise.load("m.fusewise").stability_
+    np.testing.assert_allclose([float(value) for value in clusters["stability"]], judged.clusters, atol=1e-4)
+    said = run("fit", table, "--out", "other", "--stability", "--draws", "2", "--n-clusters", "3", "--json").json
+    assert said["stability"]["numbers_of_clusters"] == {"3": 2}
+    np.testing.assert_allclose(said["stability"]["clusters"], judged.clusters)
+    assert said["number"].startswith("3 clusters, as requested; ")
+
+
+def test_stability_of_too_few_rows_is_refused(run, tmp_path):
+    path = write(tmp_path / "few.csv", ["a", "b"], [[1, 2], [3, 4], [5, 7]])
+    ran = run("fit", path, "--out", "out", "--stability")
+    assert ran.code == 2
+    assert "half of the 3 rows, which is too few" in ran.err
+    assert not Path("out").exists()

@@ -13,6 +13,7 @@ from sklearn.preprocessing import StandardScaler
 from fusewise import FusionClustering, FusionImputer, load
 from fusewise.automatic import choice as choosing
 from fusewise.datasets import hide_entries, make_clusters
+from fusewise.observations import DataWarning
 from fusewise.penalties import H1
 
 GRID = [(0.0, 0.0), (8.0, 0.0), (0.0, 8.0)]
@@ -288,6 +289,55 @@ def test_saved_models_and_the_imputer(tmp_path):
     np.testing.assert_array_equal(loaded.labels_, model.labels_)
     np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
     assert loaded.semi_supervised
+    np.testing.assert_array_equal(loaded.stability(2).rows, model.stability(2).rows)
     imputer = FusionImputer(semi_supervised=True).fit(X, t)
     np.testing.assert_array_equal(imputer.clustering_.labels_, model.labels_)
     assert not np.isnan(imputer.transform(X)).any()
+
+
+def test_a_row_without_entries_is_placed_by_its_hints_and_said_to_be():
+    X, _ = blobs()
+    X[[3, 5]] = np.nan
+    with pytest.warns(DataWarning) as told:
+        labels = FusionClustering().fit(X, must_link=[(3, 40)]).labels_
+    assert labels[3] == labels[40] >= 0 > labels[5]
+    said = [str(warning.message) for warning in told]
+    assert any(message.startswith("row 3 has no observed entry: placed") for message in said)
+    assert any(message.startswith("row 5 has no observed entry: labelled -1") for message in said)
+
+
+def test_hinted_rows_are_no_outliers():
+    X, _ = blobs()
+    X[0] = 60.0
+    assert FusionClustering().fit(X).labels_[0] == -1
+    model = FusionClustering().fit(X, must_link=[(0, 1)])
+    assert model.labels_[0] == model.labels_[1] >= 0
+    assert model.confidence_[0] == model.probabilities_[0].max()
+
+
+def test_stability_keeps_the_hints_on_the_rows_drawn(monkeypatch):
+    """Two halves of one Gaussian are no clusters, unless labels say so."""
+    X = np.random.default_rng(0).normal(size=(120, 3))
+    t = np.where(np.arange(120) % 3 == 0, X[:, 0] > 0, -1)
+    model = FusionClustering(semi_supervised=True).fit(X, t)
+    fitted = []
+    search = FusionClustering._fit_table
+    monkeypatch.setattr(FusionClustering, "_fit_table", lambda *a: fitted.append(search(*a)) or fitted[-1])
+    assert set(model.stability(4, n_jobs=1).n_clusters) >= {2}
+    for refit in fitted:
+        drawn = np.array([np.flatnonzero((X == row).all(axis=1))[0] for row in refit.observations_.values])
+        classes = [set(refit.labels_[t[drawn] == label]) for label in (0, 1)]
+        assert [len(found) for found in classes] == [1, 1]
+        assert classes[0] != classes[1]
+
+
+def test_alternatives_obey_the_hints():
+    X = np.random.default_rng(1).normal(size=(150, 2)) + np.repeat([[0, 0], [2.5, 0], [0, 2.5]], 50, axis=0)
+    y = np.repeat([0, 1, 2], 50)
+    model = FusionClustering(semi_supervised=True, n_clusters=5).fit(X, known(y, 0.2))
+    t = known(y, 0.2)
+    others = model.alternatives()
+    for other in others:
+        classes = [set(other.labels[t == label]) for label in range(3)]
+        assert [len(found) for found in classes] == [1, 1, 1]
+        assert len(set().union(*classes)) == 3

@@ -1,9 +1,35 @@
 import json
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 
-from fusewise.kernels.output import finite_json, written_whole
+from fusewise.kernels.output import finish_killed_runs, finite_json, written_together, written_whole
+
+#: Two files replace old ones and one is new; the process dies instead of renaming or deleting the n-th time.
+KILLED = """
+import os, sys
+from pathlib import Path
+from fusewise.kernels.output import written_together
+left = [int(sys.argv[1])]
+def dying(function):
+    def call(*paths, **options):
+        left[0] -= 1
+        if left[0] == 0:
+            os._exit(9)
+        return function(*paths, **options)
+    return call
+for name in ("replace", "unlink", "rmdir"):
+    setattr(os, name, dying(getattr(os, name)))
+with written_together([Path(name) for name in "abc"], replace=True) as places:
+    for place in places.values():
+        place.write_text("new")
+"""
+
+
+def contents(folder):
+    return {path.name: path.read_text() for path in folder.iterdir() if path.is_file()}
 
 
 def test_a_file_takes_its_name_when_it_is_whole(tmp_path):
@@ -37,6 +63,40 @@ def test_errors_name_the_users_file(tmp_path):
         written_whole(tmp_path / "missing/x.bin"),
     ):
         pass
+
+
+@pytest.mark.parametrize("moment", range(1, 13))
+def test_a_killed_run_leaves_old_or_new_files_and_the_next_run_the_rest(tmp_path, moment):
+    for name in "ab":
+        (tmp_path / name).write_text("old")
+    assert subprocess.run([sys.executable, "-c", KILLED, str(moment)], cwd=tmp_path, check=False).returncode == 9
+    assert len(set(contents(tmp_path).values())) <= 1
+    with written_together([tmp_path / "other"], replace=False) as places:
+        places[tmp_path / "other"].write_text("x")
+    old = {"a": "old", "b": "old", "other": "x"}
+    assert contents(tmp_path) == (old if moment <= 3 else {"a": "new", "b": "new", "c": "new", "other": "x"})
+    assert len(list(tmp_path.iterdir())) == len(contents(tmp_path))
+
+
+def test_a_file_written_by_another_run_meanwhile_is_not_replaced(tmp_path):
+    def write(name, inner=()):
+        with written_together([tmp_path / "mine", tmp_path / "shared"], replace=False) as places:
+            for place in places.values():
+                place.write_text(name)
+            for other in inner:
+                write(other)
+
+    with pytest.raises(FileExistsError, match="mine' was written by another program meanwhile"):
+        write("first", inner=["second"])
+    assert contents(tmp_path) == {"mine": "second", "shared": "second"}
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_the_files_of_a_run_that_lives_are_left_alone(tmp_path):
+    with written_together([tmp_path / "x"], replace=False) as places:
+        places[tmp_path / "x"].write_text("1")
+        finish_killed_runs(tmp_path)
+    assert contents(tmp_path) == {"x": "1"}
 
 
 def test_json_is_finite_and_plain():

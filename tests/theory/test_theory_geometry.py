@@ -1,7 +1,6 @@
 """The geometry read off data, with and without holes, and from models and plans."""
 
 import time
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -82,19 +81,6 @@ def test_one_cluster_has_nothing_to_confuse():
     g = ClusterGeometry.from_data(X, np.zeros(len(X)))
     assert theory.success_probability(g, 0.01) == 1
     assert "one cluster" in theory.promise(g).sentences[-1]
-
-
-def test_from_model():
-    X, labels = square_clusters()
-    holed = np.where(np.random.default_rng(1).random(X.shape) < 0.7, X, np.nan)
-    wanted = ClusterGeometry.from_data(holed, labels)
-    seen = SimpleNamespace(values=np.nan_to_num(holed), mask=~np.isnan(holed))
-    assert ClusterGeometry.from_model(SimpleNamespace(labels_=labels, observations_=seen)) == wanted
-    assert ClusterGeometry.from_model(SimpleNamespace(labels_=labels), holed) == wanted
-    with pytest.raises(ValueError, match="pass the one it was fitted to as X"):
-        ClusterGeometry.from_model(SimpleNamespace(labels_=labels))
-    with pytest.raises(ValueError, match="fit the model first"):
-        ClusterGeometry.from_model(SimpleNamespace())
 
 
 def test_from_parameters():

@@ -19,7 +19,7 @@ from fusewise.automatic.mixture import Mixture, enough_gain, fit_groups, soften
 from fusewise.automatic.settling import held, log_odds
 from fusewise.automatic.spreads import TAIL
 from fusewise.kernels.threads import in_threads
-from fusewise.kernels.types import Labels, Real
+from fusewise.kernels.types import Index, Labels, Real
 from fusewise.kernels.words import counted
 from fusewise.observations import InMemory, Quadratics
 from fusewise.pairs import nearest_expected
@@ -66,6 +66,21 @@ class Rows:
         deviations = self.places - means[labels]
         return np.asarray((deviations.T @ deviations + self.covariances.sum(axis=0)) / len(deviations))
 
+    @property
+    def best_known(self) -> Index:
+        """The half of the rows whose coordinates are known best, and those known as well; sorted.
+
+        A row is known as far as its entries lower the variance of its coordinates, on average over these.
+        """
+        unknown = (np.einsum("irr->ir", self.covariances) / np.maximum(self.variances, 1e-300)).mean(axis=1)
+        return np.flatnonzero(unknown <= np.median(unknown) * (1 + 1e-9))
+
+    def some(self, which: Index) -> Rows:
+        """Some of the rows, in the given order; variances stay those of all rows."""
+        groups = self.evidence.grouped(np.zeros(len(which), np.intp), 1, which)
+        order = which[groups.order]
+        return Rows(groups.evidence, self.places[order], self.covariances[order], self.variances)
+
     def prior(self, n_groups: int) -> Real:
         """Approximate spread of each of K groups that together fill the space."""
         return np.asarray(np.diag(self.variances) / n_groups ** (2 / len(self.variances)))
@@ -109,6 +124,20 @@ def partitions(
     return [np.zeros(tree.n_points, np.intp), *labels] if tree.forced else labels
 
 
+def from_best_known(rows: Rows, smallest: float, n_clusters: int | None, n_neighbors: int, most: int) -> list[Labels]:
+    """Candidates along the tree of the rows that are known best; every row is in the group that explains it best.
+
+    A row with few entries fits many groups, and those it is fused with early may be the wrong ones.
+    """
+    which = rows.best_known
+    if len(which) == len(rows.places) or len(which) < 2:
+        return []
+    known, share = rows.some(which), len(which) / len(rows.places)
+    found = partitions(grow(known, n_neighbors), known.places, max(3.0, share * smallest), n_clusters, most)
+    placed = [describe(known, labels).log_densities(rows.evidence)[0].argmax(axis=1) for labels in found]
+    return [labels for number, labels in enumerate(placed, 1) if len(np.unique(labels)) == number]
+
+
 def _labels(tree: MergeTree, nodes: list[int], places: Real, hints: Hints) -> Labels:
     labels = np.full(tree.n_points, -1, dtype=np.intp)
     for k, node in enumerate(nodes):
@@ -150,6 +179,7 @@ def compare(
     *,
     compare_all: bool,
     until: int | None = None,
+    copies: float = 1.0,
     progress: Progress = silent,
     hints: Hints = NO_HINTS,
     n_clusters: int | None = None,
@@ -158,8 +188,8 @@ def compare(
 
     With `until`, also stop once a partition with that many groups is the best so far. With categories (`levels`, see
     ``columnwise``) each partition is described by independent columns, and all are compared: that is cheap, and the
-    criterion may rise late. With hints, their likelihood given the mixture counts as well; with `n_clusters` they must
-    leave as many.
+    criterion may rise late. `copies` is that of ``criterion``. With hints, their likelihood given the mixture counts as
+    well; with `n_clusters` they must leave as many.
     """
     compared = Compared((), (), interrupted=False)
 
@@ -167,14 +197,15 @@ def compare(
         mixture: Mixture | ColumnMixture
         if levels:
             mixture = _as_classes(table, labels, levels, hints, exactly=compare_all)
-            judged = class_criterion(table, mixture)
+            judged = class_criterion(table, mixture, copies=copies)
         else:
             mixture = describe(rows, labels)
-            judged = criterion(rows.evidence, mixture, complete=table.is_complete)
+            judged = criterion(rows.evidence, mixture, complete=table.is_complete, copies=copies)
         if not hints:
             return mixture, judged, 0.0
-        densities = _densities(mixture, rows, table)
-        return mixture, judged, log_odds(densities[hints.rows], hints, float(np.log(len(labels))), n_clusters)
+        price = float(np.log(copies * len(labels))) / copies
+        odds = log_odds(_densities(mixture, rows, table)[hints.rows], hints, price, n_clusters)
+        return mixture, judged, None if odds is None else copies * odds
 
     try:
         for mixture, judged, odds in in_threads(judge, candidates):

@@ -45,12 +45,17 @@ class Classified:
     ----------
     labels : the most likely cluster of each row.
     posterior : N x K, the probability of each cluster for each row.
-    outlying : whether a row is further from its cluster than 99% of the rows of a Student-t cluster.
+    tails : share of the rows of a Student-t cluster that are as far from it as this row or further.
     """
 
     labels: Labels
     posterior: Real
-    outlying: npt.NDArray[np.bool_]
+    tails: Real
+
+    @property
+    def outlying(self) -> npt.NDArray[np.bool_]:
+        """Whether a row is further from its cluster than 99% of the rows of a Student-t cluster."""
+        return np.asarray(self.tails < OUTLIER_LEVEL)
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,7 +112,7 @@ class Choice:
         Rows with hints are placed together or apart as these say, and are no outliers.
         """
         n = table.shape[0]
-        found = Classified(np.empty(n, np.intp), np.empty((n, self.n_clusters)), np.empty(n, bool))
+        found = Classified(np.empty(n, np.intp), np.empty((n, self.n_clusters)), np.empty(n))
 
         def one(rows: InMemory, where: slice) -> None:
             densities, distances, dimensions = self.clusters.log_densities(self.standardised(rows))
@@ -116,7 +121,7 @@ class Choice:
             d = np.maximum(dimensions, 1)
             nearest = distances[np.arange(len(labels)), labels]
             found.labels[where], found.posterior[where] = labels, posterior
-            found.outlying[where] = fdtrc(d, TAIL, nearest / d) < OUTLIER_LEVEL
+            found.tails[where] = fdtrc(d, TAIL, nearest / d)
 
         each_block(one, table)
         if hints:
@@ -124,7 +129,7 @@ class Choice:
             densities = self.clusters.log_densities(self.standardised(table.take(rows)))[0]
             own = obeyed(densities[np.searchsorted(rows, hints.rows)], hints)
             found.labels[hints.rows], found.posterior[hints.rows] = own
-            found.outlying[hints.rows] = False
+            found.tails[hints.rows] = 1.0
         return found
 
     def obeys(self, table: Table, hints: Hints) -> bool:
@@ -181,6 +186,7 @@ def choose(
     n_neighbors: int | None = None,
     min_size: float | None = None,
     seed: int = 0,
+    copies: float = 1.0,
     progress: Progress = silent,
     hints: Hints = NO_HINTS,
 ) -> Choice:
@@ -209,6 +215,7 @@ def choose(
     n_clusters, rank, n_neighbors : numbers to use instead of choosing them.
     min_size : smallest cluster considered; None: 1.5% of the rows, at least 3.
     seed : seed of the sample.
+    copies : how many rows each row stands for when partitions are compared, if the table is part of a larger one.
     progress : called at each step.
     hints : rows that must be together, or apart.
     """
@@ -219,9 +226,8 @@ def choose(
     wide = table.take(seen[many]).standardised(columns, scale, middle)
     sample = wide if len(many) == len(rows) else wide.take(np.searchsorted(many, rows))
     smallest, of_many = _smallest(len(rows), len(seen), min_size)
-    search = TreeSearch(
-        wide, sample, blocks, smallest, n_clusters, n_neighbors, progress, known.among(rows), known.among(many)
-    )
+    sampled = known.among(rows), known.among(many)
+    search = TreeSearch(wide, sample, blocks, smallest, n_clusters, n_neighbors, progress, copies, *sampled)
     found = search.in_all_dimensions(rank)
     if n_clusters is None and rank is None and not levels:
         found = search.for_many(found, of_many)

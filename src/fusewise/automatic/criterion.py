@@ -23,7 +23,7 @@ from fusewise.observations import InMemory
 DRAWS, ENOUGH = 4, 5000
 
 
-def criterion(evidence: Evidence, mixture: Mixture, *, complete: bool) -> float:
+def criterion(evidence: Evidence, mixture: Mixture, *, complete: bool, copies: float = 1.0) -> float:
     """log-likelihood - entropy - (complexity / 2) log N - (K - 1) log N, larger is better.
 
     The last term is the cost of the cuts: each is chosen among the N - 1 joins of the tree, which takes log N nats to
@@ -33,27 +33,42 @@ def criterion(evidence: Evidence, mixture: Mixture, *, complete: bool) -> float:
     ----------
     evidence, mixture : the rows, and the components fitted to a partition of them.
     complete : whether no entry is missing; then the classification likelihood is all that is needed.
+    copies : how many rows of a table each row stands for.
     """
-    penalty = (0.5 * mixture.complexity + mixture.n_components - 1) * float(np.log(evidence.shape[0]))
-    if complete or mixture.n_components == 1:
-        return mixture.fit - penalty
+    fit = mixture.fit if complete or mixture.n_components == 1 else float(explained(evidence, mixture).sum())
+    return _penalised(fit, mixture, evidence.shape[0], copies)
+
+
+def _penalised(fit: float, mixture: Mixture | ColumnMixture, n: int, copies: float) -> float:
+    """fit - ((complexity / 2) + K - 1) log N, for n rows or as if there were `copies` times as many.
+
+    Parameters fitted to n rows raise their likelihood by half a nat each, by chance, which must not be multiplied.
+    """
+    by_chance, cuts = 0.5 * mixture.complexity, mixture.n_components - 1
+    return copies * fit - (copies - 1) * by_chance - (by_chance + cuts) * float(np.log(copies * n))
+
+
+def explained(evidence: Evidence, mixture: Mixture) -> Real:
+    """What each row adds to the criterion if entries are missing: log p(x_i) - E[H(label | v_i)]."""
     rng = np.random.default_rng(0)  # the same draws for every partition, so that chance does not decide
     densities, _ = mixture.log_densities(evidence)
     posterior, total = probabilities(densities)
-    return float(total.sum()) - _entropy_if_complete(evidence, mixture, posterior, rng) - penalty
+    return np.asarray(total - _entropy_if_complete(evidence, mixture, posterior, rng))
 
 
-def _entropy_if_complete(evidence: Evidence, mixture: Mixture, posterior: Real, rng: np.random.Generator) -> float:
-    """sum_i E[H(label | v_i)], v_i drawn given the observed entries of row i: first its label, then its coordinates."""
+def _entropy_if_complete(evidence: Evidence, mixture: Mixture, posterior: Real, rng: np.random.Generator) -> Real:
+    """E[H(label | v_i)], v_i drawn given the observed entries of row i: first its label, then its coordinates."""
     n, r = evidence.shape
     draws = min(DRAWS, -(-ENOUGH // n))
     labels = (posterior.cumsum(axis=1)[None] > rng.random((draws, n, 1))).argmax(axis=2).ravel()
     groups = evidence.grouped(labels, mixture.n_components, np.tile(np.arange(n), draws))
-    return _entropy(mixture, mixture.conditional(groups, rng.standard_normal((r, draws * n)))) / draws
+    entropies = np.empty(draws * n)
+    entropies[groups.order] = _entropy(mixture, mixture.conditional(groups, rng.standard_normal((r, draws * n))))
+    return np.asarray(entropies.reshape(draws, n).mean(axis=0))
 
 
-def _entropy(mixture: Mixture, places: Real) -> float:
-    """sum_i H(label | v_i) at known coordinates."""
+def _entropy(mixture: Mixture, places: Real) -> Real:
+    """H(label | v_i) at known coordinates."""
     r = places.shape[1]
     scores = np.empty((len(places), mixture.n_components))
     for k in range(mixture.n_components):
@@ -62,18 +77,20 @@ def _entropy(mixture: Mixture, places: Real) -> float:
         size = np.log(np.diag(factor)).sum()
         scores[:, k] = np.log(mixture.shares[k]) - size - (TAIL + r) / 2 * np.log1p(distance / TAIL)
     certain, _ = probabilities(scores)
-    return -float(np.sum(certain * np.log(certain)))
+    return np.asarray(-np.sum(certain * np.log(certain), axis=1))
 
 
-def class_criterion(table: InMemory, mixture: ColumnMixture) -> float:
+def class_criterion(table: InMemory, mixture: ColumnMixture, *, copies: float = 1.0) -> float:
     """The same for a table with categories, described by independent columns.
 
     The entropy is charged where there are numbers, whose components may overlap because a cluster is no Student's;
     the probabilities of levels have no shape that could be wrong, and classes of categories overlap by nature.
     """
-    n_components = mixture.n_components
-    penalty = (0.5 * mixture.complexity + n_components - 1) * float(np.log(table.shape[0]))
+    return _penalised(float(class_explained(table, mixture).sum()), mixture, table.shape[0], copies)
+
+
+def class_explained(table: InMemory, mixture: ColumnMixture) -> Real:
+    """What each row adds to ``class_criterion``."""
     posterior, total = probabilities(mixture.log_densities(table)[0])
     numbers = is_number(mixture.means.shape[1], mixture.levels).any()
-    entropy = -float(np.sum(posterior * np.log(posterior))) if numbers else 0.0
-    return float(total.sum()) - entropy - penalty
+    return np.asarray(total + np.sum(posterior * np.log(posterior), axis=1) if numbers else total)

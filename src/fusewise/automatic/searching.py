@@ -11,7 +11,18 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from fusewise.automatic.axes import fit_axes, prior_variances
-from fusewise.automatic.candidates import MOST_CLUSTERS, Compared, Rows, assign, compare, describe, grow, partitions
+from fusewise.automatic.candidates import (
+    MOST_CLUSTERS,
+    PATIENCE,
+    Compared,
+    Rows,
+    assign,
+    compare,
+    describe,
+    from_best_known,
+    grow,
+    partitions,
+)
 from fusewise.automatic.clusters import Clusters, Joined, better_explained
 from fusewise.automatic.columnwise import Levels
 from fusewise.automatic.evidence import Evidence
@@ -19,7 +30,7 @@ from fusewise.automatic.hints import NO_HINTS, Hints
 from fusewise.automatic.merge_tree import MergeTree
 from fusewise.automatic.mixture import Mixture
 from fusewise.automatic.settling import coloured, held, joined
-from fusewise.automatic.valleys import humps, without_valley
+from fusewise.automatic.valleys import linked, without_valley
 from fusewise.kernels.types import Index, Labels
 from fusewise.kernels.words import counted
 from fusewise.observations import InMemory
@@ -102,6 +113,7 @@ class TreeSearch:
     smallest : number of rows of the smallest cluster considered.
     n_clusters, n_neighbors : numbers to use instead of choosing them.
     progress : told of each step.
+    copies : how many rows of a table each row stands for.
     hints, wide_hints : what is known of the rows of `sample` and `wide`.
     """
 
@@ -112,6 +124,7 @@ class TreeSearch:
     n_clusters: int | None
     n_neighbors: int | None
     progress: Progress
+    copies: float = 1.0
     hints: Hints = NO_HINTS
     wide_hints: Hints = NO_HINTS
 
@@ -142,25 +155,64 @@ class TreeSearch:
     def __call__(self, rank: int, until: int | None = None) -> Searched:
         """Compare the partitions along the tree in a subspace; with `until`, not beyond that number of groups.
 
-        With conflicts also those along the tree that would be without them: hints may part groups at odd places.
+        With conflicts, those along the tree that would be without them are compared as well: hints may part groups at
+        odd places. If entries are missing, so are those along the tree of the rows that are known best.
         """
         placed = self.place(rank)
         found = self._along(placed, until)
-        if not len(self.hints.conflicts) or found.compared.interrupted:
-            return found
-        other = self._along(placed._replace(tree=grow(placed.rows, self.n_neighbors or NEIGHBORS)), until)
-        return max(found, other, key=lambda each: each.criterion)
+        neighbors = self.n_neighbors or NEIGHBORS
+        crowded = until is not None and found.n_groups >= until  # to be searched again, in more dimensions
+        try:
+            if len(self.hints.conflicts) and not found.compared.interrupted:
+                free = placed._replace(tree=grow(placed.rows, neighbors))
+                found = self._better_of(found, self._along(free, until))
+            if self.levels or self.sample.is_complete or found.compared.interrupted or crowded:
+                return found
+            most = found.n_groups + PATIENCE
+            others = from_best_known(placed.rows, self.smallest, self.n_clusters, neighbors, most)
+            return self._better_of(found, self._compared(placed, others, until)) if others else found
+        except KeyboardInterrupt:
+            return _interrupted(found)
 
     def _along(self, placed: Placed, until: int | None) -> Searched:
         """Compare the partitions along one tree."""
         candidates = partitions(placed.tree, placed.rows.places, self.smallest, self.n_clusters, hints=self.hints)
+        return self._compared(placed, candidates, until)
+
+    def _compared(self, placed: Placed, candidates: list[Labels], until: int | None) -> Searched:
         told = self.n_clusters is not None
-        compared = compare(
-            placed.rows, self.sample, candidates, self.levels, compare_all=told, until=until, progress=self.progress,
-            hints=self.hints, n_clusters=self.n_clusters,
+        compared = self.compare(placed.rows, candidates, self.levels, compare_all=told, until=until)
+        return Searched(placed, candidates[: len(compared.criteria)], compared, self._best(compared))
+
+    def _best(self, compared: Compared) -> int:
+        return compared.best if self.n_clusters is None or self.hints else len(compared.criteria) - 1
+
+    def _better_of(self, one: Searched, other: Searched) -> Searched:
+        """For each number of groups, the partition of two searches that explains the table better.
+
+        With hints the better search: groups are joined by them, so that their number says little.
+        """
+        if self.hints:
+            return max(one, other, key=lambda each: each.criterion)
+        kept = list(zip(one.partitions, one.compared.mixtures, one.compared.criteria, strict=True))
+        for each in zip(other.partitions, other.compared.mixtures, other.compared.criteria, strict=True):
+            number = each[1].n_components
+            if number == len(kept) + 1:
+                kept.append(each)
+            elif number <= len(kept) and each[2] > kept[number - 1][2]:
+                kept[number - 1] = each
+        labels, mixtures, criteria = zip(*kept, strict=True)
+        compared = Compared(mixtures, criteria, other.compared.interrupted)
+        return Searched(one.placed, list(labels), compared, self._best(compared))
+
+    def compare(
+        self, rows: Rows, candidates: list[Labels], levels: Levels = (), *, compare_all: bool, until: int | None = None
+    ) -> Compared:
+        """Compare partitions of the sample (see ``candidates.compare``)."""
+        return compare(
+            rows, self.sample, candidates, levels, compare_all=compare_all, until=until, copies=self.copies,
+            progress=self.progress, hints=self.hints, n_clusters=self.n_clusters,
         )  # fmt: skip
-        chosen = len(compared.criteria) - 1 if told and not self.hints else compared.best
-        return Searched(placed, candidates[: len(compared.criteria)], compared, chosen)
 
     def in_all_dimensions(self, rank: int | None) -> Searched:
         """The search in as many dimensions as asked for; else in as many as the clusters that are found need."""
@@ -213,15 +265,14 @@ class TreeSearch:
             away = held(densities, self.hints, self.n_clusters)
             labels = np.unique((densities + away).argmax(axis=1), return_inverse=True)[1]
             mixture, kept = describe(rows, labels), best.occupied(self.sample, away)
-            group = self._joined_by_hints(kept, []) if self.hints else np.arange(kept.n_components)
+            pairs: list[tuple[int, int]] = []
         else:
             mixture = assign(rows, best, self.hints, self.n_clusters)
             evidence = rows.evidence if self.wide is self.sample else Evidence.of(subspace, self.wide)
             away = held(mixture.log_densities(evidence)[0], self.wide_hints, self.n_clusters) if self.hints else 0.0
             kept = better_explained(self.wide, evidence, subspace, mixture, away)
-            group = humps(mixture) if self.n_clusters is None else np.arange(mixture.n_components)
-            if self.hints:
-                group = self._joined_by_hints(kept, without_valley(mixture) if self.n_clusters is None else [])
+            pairs = without_valley(mixture, rows.evidence) if self.n_clusters is None else []
+        group = self._joined_by_hints(kept, pairs) if self.hints else linked(kept.n_components, pairs)
         return mixture, kept if group.max() + 1 == len(group) else Joined(kept, group)
 
     def _joined_by_hints(self, kept: Clusters, pairs: list[tuple[int, int]]) -> Index:
@@ -246,7 +297,7 @@ class _Ladder:
         new = [k for k in dict.fromkeys(possible) if k not in self.known]
         if new:
             some = [self.candidates[k] for k in new]
-            compared = self.compare(some)
+            compared = self.search.compare(self.placed.rows, some, compare_all=True)
             self.barred |= {new[k] for k in compared.barred}
             for k, mixture, criterion in zip(new, compared.mixtures, compared.criteria, strict=True):
                 assert isinstance(mixture, Mixture)
@@ -269,14 +320,8 @@ class _Ladder:
         """The gain over one cluster of another search's partition, in these dimensions: gains in others differ."""
         if found.placed is self.placed:
             return found.gain
-        return self.compare([found.partitions[found.chosen]]).criteria[0] - self.known[1][1]
-
-    def compare(self, some: list[Labels]) -> Compared:
-        """Compare some partitions, all of them."""
-        search = self.search
-        return compare(
-            self.placed.rows, search.sample, some, compare_all=True, progress=search.progress, hints=search.hints
-        )
+        compared = self.search.compare(self.placed.rows, [found.partitions[found.chosen]], compare_all=True)
+        return compared.criteria[0] - self.known[1][1]
 
     def searched(self) -> Searched:
         """What was compared, in order of the number of groups."""

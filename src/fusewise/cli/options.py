@@ -110,6 +110,13 @@ Neighbors = Annotated[
     str, _model(metavar="K|none|auto", help="Number of nearest neighbours to fuse each row with; none: all pairs.")
 ]
 MaxIter = Annotated[int, _model(min=1, help="Maximum number of iterations for each value of lam.")]
+Stability = Annotated[
+    bool,
+    _model(
+        "--stability", help="Also fit halves of the rows, and say how stable the clusters are; Ctrl-C ends it early."
+    ),
+]
+Draws = Annotated[int, _model(metavar="N", min=1, help="Number of such fits, for --stability.")]
 RandomSeed = Annotated[int | None, _model(min=0, help="Random seed.")]
 
 Overwrite = Annotated[bool, _output("--force", help="Overwrite existing results.")]
@@ -125,4 +132,8 @@ Uniform = Annotated[
 
 OutFolder = Annotated[Path | None, _output(metavar="DIR", help="Folder for the results (default: TABLE_fusewise).")]
 Report = Annotated[bool, _output("--report", help="Also write an HTML report, DIR/report.html.")]
+PathFile = Annotated[Path | None, _output(metavar="FILE", help="File to write (default: TABLE_path.csv).")]
+PictureFile = Annotated[Path | None, _output(metavar="FILE", help="Also draw the path to a .png, .svg or .pdf file.")]
+LabelsFile = Annotated[Path | None, _output(metavar="FILE", help="File to write (default: TABLE_labels.csv).")]
+CompletedFile = Annotated[Path | None, _output(metavar="FILE", help="File to write (default: TABLE_completed.csv).")]
 SaveModel = Annotated[Path | None, _output(metavar="MODEL", help="Also save the model, for `fusewise predict`.")]

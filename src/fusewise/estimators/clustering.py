@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -13,7 +14,9 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from fusewise.automatic import NO_HINTS, Choice, Classified, Hints, choose
+from fusewise.automatic.outlying import outlier_confidence
 from fusewise.estimators.base import FusionEstimator
+from fusewise.estimators.certainty import CertaintyMixin
 from fusewise.estimators.hinting import read_hints
 from fusewise.estimators.showing import ShowingMixin
 from fusewise.fusion import Solution, fuse
@@ -36,7 +39,14 @@ from fusewise.saving.registry import saveable
 
 
 @saveable
-class FusionClustering(ShowingMixin, ClusterMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, FusionEstimator):  # type: ignore[misc]
+class FusionClustering(
+    CertaintyMixin,
+    ShowingMixin,
+    ClusterMixin,  # type: ignore[misc]
+    ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
+    TransformerMixin,  # type: ignore[misc]
+    FusionEstimator,
+):
     """Clustering of data with missing values by fusion of centres.
 
     Every row i has its own centre u_i, and
@@ -86,8 +96,10 @@ class FusionClustering(ShowingMixin, ClusterMixin, ClassNamePrefixFeaturesOutMix
         ``encoder_.features``: a number, or the share of each level of a category. None if there are no categories.
     fused_ : centres u_i of the rows, N x P; each clustered row has the centre of its cluster, and each outlier its
         own. By default it is computed on access.
-    probabilities_, confidence_ : N x K, the probability of each cluster for each row, and the largest of them (0 for a
-        row with nothing observed). None in the plain algorithm.
+    probabilities_ : N x K, the probability of each cluster for each row. None in the plain algorithm.
+    confidence_ : N, the largest of these; for an outlier the probability that it is one (one minus the false discovery
+        rate: of rows as far out, the fraction that is not expected by chance); 0 for a row with nothing observed.
+    stability_ : result of the last call of ``stability``, if there was one.
     lam_, penalty_, fidelity_, rank_ : values that were used.
     noise_ : standard deviation of the noise about the subspace; by default in standard deviations of the columns.
     path_ : candidates of the result with their criterion: a ``Choice``, a ``FusionPath``, or None if lam was given.
@@ -128,12 +140,17 @@ class FusionClustering(ShowingMixin, ClusterMixin, ClassNamePrefixFeaturesOutMix
         """
         self._check_parameters()
         table = self._read(X, y, reset=True)
-        hints = self._hints(table.shape[0], y, must_link, cannot_link)
+        return self._fit_table(table, self._read_hints(table.shape[0], y, must_link, cannot_link))
+
+    def _fit_table(self, table: Table, hints: Hints, copies: float = 1.0) -> Self:
+        """Cluster the rows of a table that was read, each of which stands for `copies` rows of a larger one."""
         n_seen = np.count_nonzero(table.row_counts)
         if self.n_clusters is not None and self.n_clusters > n_seen:
             raise ValueError(f"n_clusters={self.n_clusters} exceeds the {n_seen} rows with an observed entry")
-        self.__dict__.pop("fused_", None)  # of an earlier fit
-        self.observations_ = table
+        for name in ("fused_", "stability_"):  # of an earlier fit
+            self.__dict__.pop(name, None)
+        self.observations_, self._hints = table, hints
+        self._others = None
         self.path_: Choice | FusionPath | None = None
         self.probabilities_: Real | None = None
         self.confidence_: Real | None = None
@@ -142,14 +159,14 @@ class FusionClustering(ShowingMixin, ClusterMixin, ClassNamePrefixFeaturesOutMix
             self.observations_ = table.dense()
             self._fit_plain(self.observations_)
         else:
-            self._fit_automatic(table, hints)
+            self._fit_automatic(table, copies)
         return self
 
     def fit_predict(self, X: Any, y: Any = None, **hints: Any) -> npt.NDArray[np.intp]:
         """Cluster the rows of X and return ``labels_``; y and hints are those of ``fit``."""
         return np.asarray(self.fit(X, y, **hints).labels_)
 
-    def _hints(self, n_rows: int, y: Any, must_link: Any, cannot_link: Any) -> Hints:
+    def _read_hints(self, n_rows: int, y: Any, must_link: Any, cannot_link: Any) -> Hints:
         if self.semi_supervised and y is None:
             raise ValueError("semi_supervised=True needs y, the label of each row, -1 where it is unknown")
         if not self.semi_supervised and must_link is None and cannot_link is None:
@@ -199,6 +216,14 @@ class FusionClustering(ShowingMixin, ClusterMixin, ClassNamePrefixFeaturesOutMix
         if not isinstance(self.path_, Choice):
             raise AttributeError("the plain algorithm has no probabilities: use the default, or predict")
         return np.asarray(self._in_order(self.path_.classify(table))[1])
+
+    def predict_confidence(self, X: Any) -> Real:
+        """Confidence in the label that ``predict`` gives to each row of X, as ``confidence_`` for those of the fit."""
+        check_is_fitted(self)
+        table = self._read(X, None, reset=False)
+        if not isinstance(self.path_, Choice):
+            raise AttributeError("the plain algorithm has no probabilities: use the default, or predict")
+        return self._confidence(self.path_.classify(table), table.row_counts > 0)
 
     def transform(self, X: Any) -> npt.NDArray[Any]:
         """Distances of the rows of X to the centres, scaled from the observed entries to all; NaN without any."""
@@ -251,8 +276,9 @@ class FusionClustering(ShowingMixin, ClusterMixin, ClassNamePrefixFeaturesOutMix
         value = getattr(self, name)
         return None if isinstance(value, str) else value
 
-    def _fit_automatic(self, table: Table, hints: Hints) -> None:
-        warn_of_blanks(table)
+    def _fit_automatic(self, table: Table, copies: float) -> None:
+        hints = self._hints
+        warn_of_blanks(table, placed=hints.rows)
         seen = table.row_counts > 0
         if seen.sum() < 2:
             raise ValueError(
@@ -260,18 +286,21 @@ class FusionClustering(ShowingMixin, ClusterMixin, ClassNamePrefixFeaturesOutMix
             )
         seed = 0 if self.random_state is None else int(check_random_state(self.random_state).randint(2**31))
         with shown(self.verbose) as progress, announcing(progress):
-            settings: dict[str, Any] = {
-                "levels": () if self._encoder is None else self._encoder.levels,
-                "n_clusters": self.n_clusters,
-                "rank": self._number("rank"),
-                "n_neighbors": self._number("n_neighbors"),
-                "min_size": self._number("min_cluster_size"),
-                "seed": seed,
-                "progress": progress,
-            }
-            choice = choose(table, **settings)
+            search = partial(
+                choose,
+                table,
+                levels=() if self._encoder is None else self._encoder.levels,
+                n_clusters=self.n_clusters,
+                rank=self._number("rank"),
+                n_neighbors=self._number("n_neighbors"),
+                min_size=self._number("min_cluster_size"),
+                seed=seed,
+                copies=copies,
+                progress=progress,
+            )
+            choice = search()
             if hints and not choice.obeys(table, hints):
-                choice = choose(table, **settings, hints=hints)
+                choice = search(hints=hints)
             self.path_ = choice
             progress(f"labelling {counted(len(seen), 'row')}", 0, clusters=choice.n_clusters)
             found = choice.classify(table, hints)
@@ -281,13 +310,21 @@ class FusionClustering(ShowingMixin, ClusterMixin, ClassNamePrefixFeaturesOutMix
         seen[hints.rows] = True
         self.labels_ = np.where(seen, labels, -1)
         self.probabilities_ = probabilities
-        self.confidence_ = np.where(seen, probabilities.max(axis=1), 0.0)
+        self._tails = np.sort(found.tails[found.outlying & seen])
+        self.confidence_ = self._confidence(found, seen)
         self.n_clusters_ = choice.n_clusters
         self.cluster_centers_ = choice.centers.astype(table.dtype)[np.argsort(self._order)]
         self.lam_, self.penalty_, self.fidelity_ = choice.lam, L0(), Quadratic()
         self.rank_, self.noise_ = choice.subspace.rank, float(np.sqrt(choice.subspace.noise))
         self.objective_, self.n_iter_ = -choice.criteria[choice.chosen], len(choice.criteria)
         self.converged_ = not choice.interrupted
+
+    def _confidence(self, found: Classified, seen: npt.NDArray[np.bool_]) -> Real:
+        """Probability of the most likely cluster of each row; of an outlier that it is one; 0 if nothing is seen."""
+        n = int(np.count_nonzero(self.observations_.row_counts))
+        known: Real = getattr(self, "_tails", np.zeros(0))  # models of earlier versions have none
+        sure = np.where(found.outlying, outlier_confidence(found.tails, known, n), found.posterior.max(axis=1))
+        return np.where(seen, sure, 0.0)
 
     def _in_order(self, found: Classified) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.floating[Any]]]:
         """Labels (-1 for outliers) and probabilities, with clusters ordered by size."""

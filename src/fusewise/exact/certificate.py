@@ -57,7 +57,7 @@ class Certificate:
     status: CertificateStatus
 
     def __str__(self) -> str:
-        """Say it in plain words."""
+        """The certificate in words."""
         first, second = self.violations[0] if len(self.violations) else (0, 0)
         known = "the optimum is" if self.exact else "no feasible partition separates fewer than"
         pairs, are = ("pair", "is") if self.n_violations == 1 else ("pairs", "are")

@@ -36,10 +36,6 @@ class Fidelity(Parameterised):
         """argmin_u f_i(u) + t_i ||u - v_i||², for every i, given `observations`; v_i: `anchors`, t_i: `pull`."""
         raise NotImplementedError
 
-    def violation(self, observations: Observations, centers: Values) -> float:
-        """Largest violation by any of `centers` of the constraint on `observations` (0 if there is none)."""
-        return 0.0
-
     def resolve(self, observations: Observations, noise: Callable[[], float]) -> Fidelity:
         """Return the fidelity with unset parameters chosen for `observations`; ``noise()``: standard deviation."""
         return self
@@ -85,10 +81,6 @@ class Box(Fidelity):
         offset = entries.residual(anchors)
         return _shorten(entries, anchors, offset, np.abs(offset), np.asarray(self._half_width))
 
-    def violation(self, observations: Observations, centers: Values) -> float:
-        r"""max_ip \|S_i (u_i - x_i)\|_p - epsilon/2, or 0."""
-        return max(0.0, float(np.abs(_entries(observations).residual(centers)).max()) - self._half_width)
-
     def resolve(self, observations: Observations, noise: Callable[[], float]) -> Box:
         """Set epsilon from the median of the largest deviation among all observed entries, for Gaussian noise."""
         if self.epsilon is not None:
@@ -126,11 +118,6 @@ class Ball(Fidelity):
         offset = entries.residual(anchors)
         length = np.linalg.norm(offset, axis=1, keepdims=True)
         return _shorten(entries, anchors, offset, length, self._radii(observations)[:, None])
-
-    def violation(self, observations: Observations, centers: Values) -> float:
-        """max_i ||S_i (u_i - x_i)|| - radius_i, or 0."""
-        lengths = np.linalg.norm(_entries(observations).residual(centers), axis=1)
-        return max(0.0, float((lengths - self._radii(observations)).max()))
 
     def resolve(self, observations: Observations, noise: Callable[[], float]) -> Ball:
         """Set the radii from the noise, as described in the class docstring."""

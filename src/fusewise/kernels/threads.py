@@ -73,6 +73,13 @@ def small_products() -> Iterator[None]:
         _threads.reset(token)
 
 
+@contextmanager
+def single_products() -> Iterator[None]:
+    """One thread for each matrix product, and in other threads than this one for ``in_threads`` as well."""
+    with _blas().limit(limits=1):
+        yield
+
+
 def n_threads() -> int:
     """How many threads a matrix product may use (outside of ``small_products``)."""
     return _threads.get() or max((library["num_threads"] for library in _blas().info()), default=1)

@@ -17,6 +17,11 @@ def some_of(items: Sequence[object], most: int = 8) -> str:
     return ", ".join(map(str, items[:most])) + more
 
 
+def in_series(words: Sequence[str]) -> str:
+    """Format a list as in "a, b and c"."""
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+
+
 def readable(value: float) -> str:
     """Format to three significant digits, and all before the point: 0.0123, 12.3, 1,230; a dash if not finite."""
     if not math.isfinite(value):

@@ -7,6 +7,8 @@ import warnings
 import numpy as np
 import numpy.typing as npt
 
+from fusewise.kernels.types import Index
+from fusewise.kernels.words import some_of
 from fusewise.observations.kinds import Table
 
 
@@ -14,36 +16,31 @@ class DataWarning(UserWarning):
     """Warning about rows or columns of a table that carry no information."""
 
 
-def warn_of_blanks(table: Table, *, columns: bool = True) -> None:
-    """Warn about rows without an observed entry, and about columns that are empty or constant."""
-    rows = np.flatnonzero(table.row_counts == 0)
-    if len(rows):
-        warnings.warn(
-            f"{_some('row', rows)} no observed entry: labelled -1, as no cluster can be assigned",
-            DataWarning,
-            stacklevel=3,
-        )
-    if not columns:
-        return
-    empty = np.flatnonzero(table.column_counts == 0)
-    if len(empty):
-        warnings.warn(
-            f"{_some('column', empty, table.feature_names)} no observed entry: ignored, with cluster centres set to 0",
-            DataWarning,
-            stacklevel=3,
-        )
-    constant = np.flatnonzero((table.column_counts > 0) & table.is_constant)
-    if len(constant):
-        warnings.warn(
-            f"{_some('column', constant, table.feature_names)} the same value in every observed entry: "
-            "no help in separating clusters",
-            DataWarning,
-            stacklevel=3,
-        )
+def warn_of_blanks(table: Table, *, columns: bool = True, placed: Index | None = None) -> None:
+    """Warn about rows without an observed entry, and about columns that are empty or constant.
+
+    Parameters
+    ----------
+    table : the table.
+    columns : whether to look at columns as well.
+    placed : rows that have a cluster without observed entries, by hints.
+    """
+    n_rows, n_columns, names = table.row_counts, table.column_counts, table.feature_names
+    alone = n_rows == 0
+    if placed is not None:
+        hinted = alone & np.isin(np.arange(len(alone)), placed)
+        _warn("row", hinted, None, "no observed entry: placed by hints alone")
+        alone &= ~hinted
+    _warn("row", alone, None, "no observed entry: labelled -1, as no cluster can be assigned")
+    if columns:
+        _warn("column", n_columns == 0, names, "no observed entry: ignored, with cluster centres set to 0")
+        constant = (n_columns > 0) & table.is_constant
+        _warn("column", constant, names, "the same value in every observed entry: no help in separating clusters")
 
 
-def _some(kind: str, indices: npt.NDArray[np.intp], names: tuple[str, ...] | None = None) -> str:
-    """'row 3 has', 'columns 1 ('a'), 5 ('b') and 7 more have'."""
-    shown = [f"{i} ({names[i]!r})" if names else str(i) for i in indices[:5]]
-    more = f" and {len(indices) - 5} more" if len(indices) > 5 else ""
-    return f"{kind}{'s' if len(indices) > 1 else ''} {', '.join(shown)}{more} {'have' if len(indices) > 1 else 'has'}"
+def _warn(kind: str, concerned: npt.NDArray[np.bool_], names: tuple[str, ...] | None, what: str) -> None:
+    """Warn that 'row 3 has' or 'columns 1 ('a'), 5 ('b') and 7 more have' what is said, if any row or column has."""
+    found = [f"{i} ({names[i]!r})" if names else str(i) for i in np.flatnonzero(concerned)]
+    if found:
+        subject, has = (kind, "has") if len(found) == 1 else (f"{kind}s", "have")
+        warnings.warn(f"{subject} {some_of(found, 5)} {has} {what}", DataWarning, stacklevel=4)

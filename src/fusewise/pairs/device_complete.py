@@ -11,10 +11,9 @@ import numpy as np
 
 from fusewise.kernels.arrays import Array
 from fusewise.kernels.devices import device_memory
-from fusewise.kernels.types import Index, Real, Values
 from fusewise.observations import Entries
 from fusewise.pairs.complete import CompletePairs
-from fusewise.pairs.weights import PairPenalty, Pairs, Weighted
+from fusewise.pairs.weights import OnDevice, PairPenalty, Weighted
 
 #: Pairs in one block of rows.
 BLOCK_PAIRS = 2**28
@@ -61,7 +60,7 @@ class DeviceDenseWeights:
 
 
 @dataclass(frozen=True, eq=False)
-class DeviceCompletePairs:
+class DeviceCompletePairs(OnDevice):
     """``CompletePairs`` on a device.
 
     Attributes
@@ -72,16 +71,6 @@ class DeviceCompletePairs:
 
     host: CompletePairs
     device: Any
-
-    @property
-    def n_points(self) -> int:
-        """N."""
-        return self.host.n_points
-
-    @property
-    def largest_degree(self) -> float:
-        """max_i sum_j c_ij."""
-        return self.host.largest_degree
 
     def weigh(self, centers: Array, penalty: PairPenalty) -> Weighted:
         """Weigh every pair by the distance of its centres."""
@@ -115,14 +104,6 @@ class DeviceCompletePairs:
             return unknown
 
         return self._weigh(distances, values, penalty)
-
-    def merge(self, groups: Index, n_groups: int) -> Pairs:
-        """Replace each group by one point, in NumPy arrays."""
-        return self.host.merge(groups, n_groups)
-
-    def spans(self, centers: Values) -> tuple[Index, Index, Real]:
-        """Minimum spanning tree, in NumPy arrays."""
-        return self.host.spans(centers)
 
     def _weigh(self, distances: Distances, points: Array, penalty: PairPenalty) -> Weighted:
         import torch

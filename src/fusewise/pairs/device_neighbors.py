@@ -10,10 +10,9 @@ import numpy as np
 
 from fusewise.kernels import graph_torch as kernels
 from fusewise.kernels.arrays import Array, total
-from fusewise.kernels.types import Index, Real, Values
 from fusewise.observations import Entries
 from fusewise.pairs.neighbors import NeighborPairs
-from fusewise.pairs.weights import PairPenalty, Pairs, Weighted
+from fusewise.pairs.weights import OnDevice, PairPenalty, Weighted
 
 #: Numbers in one block of differences between the ends of edges.
 BLOCK_ENTRIES = 2**27
@@ -45,7 +44,7 @@ class DeviceSparseWeights:
 
 
 @dataclass(frozen=True, eq=False)
-class DeviceNeighborPairs:
+class DeviceNeighborPairs(OnDevice):
     """``NeighborPairs`` with the edges on a device.
 
     Attributes
@@ -85,16 +84,6 @@ class DeviceNeighborPairs:
         first, second, indptr, indices, edges = parts
         return cls(pairs, first, second, affinity.to(dtype), indptr, indices, edges)
 
-    @property
-    def n_points(self) -> int:
-        """N."""
-        return self.host.n_points
-
-    @property
-    def largest_degree(self) -> float:
-        """max_i sum_j c_ij."""
-        return self.host.largest_degree
-
     def weigh(self, centers: Array, penalty: PairPenalty) -> Weighted:
         """Weigh every edge by the distance of its centres."""
         import torch
@@ -123,14 +112,6 @@ class DeviceNeighborPairs:
         distances: Array = torch.where(known, s, 0)
         value, weight = penalty.value_and_weight(distances)
         return self._weighted(value, weight * known)
-
-    def merge(self, groups: Index, n_groups: int) -> Pairs:
-        """Replace each group by one point, in NumPy arrays."""
-        return self.host.merge(groups, n_groups)
-
-    def spans(self, centers: Values) -> tuple[Index, Index, Real]:
-        """Minimum spanning forest, in NumPy arrays."""
-        return self.host.spans(centers)
 
     def _blocks(self, n_columns: int) -> Iterator[slice]:
         step = max(1, BLOCK_ENTRIES // n_columns)

@@ -96,3 +96,27 @@ class Pairs(Protocol):
     def spans(self, centers: Values) -> tuple[Index, Index, Real]:
         """Minimum spanning forest of the centres along the pairs: ends and lengths of its edges."""
         ...
+
+
+class OnDevice:
+    """Pairs on a device, as far as the same pairs in NumPy arrays, their `host`, do the work."""
+
+    host: Pairs
+
+    @property
+    def n_points(self) -> int:
+        """N."""
+        return self.host.n_points
+
+    @property
+    def largest_degree(self) -> float:
+        """max_i sum_j c_ij."""
+        return self.host.largest_degree
+
+    def merge(self, groups: Index, n_groups: int) -> Pairs:
+        """Replace each group by one point, in NumPy arrays."""
+        return self.host.merge(groups, n_groups)
+
+    def spans(self, centers: Values) -> tuple[Index, Index, Real]:
+        """Minimum spanning forest, in NumPy arrays."""
+        return self.host.spans(centers)

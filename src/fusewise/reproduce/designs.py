@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.metrics import adjusted_rand_score
 
 from fusewise.datasets import make_clusters
-from fusewise.kernels.types import Values
+from fusewise.kernels.types import Labels, Values
 from fusewise.theory import ClusterGeometry
 
 #: Distances between the centres of Dataset-1.
@@ -69,12 +70,19 @@ def _bisect(function: Any, target: float, low: float, high: float) -> float:
     return (low + high) / 2
 
 
-def principal_plane(table: Values) -> tuple[Values, Values]:
-    """The two most significant principal directions of a complete table (2 x P), and its mean."""
+def projected(table: Values, rows: Values) -> npt.NDArray[np.float32]:
+    """Coordinates of rows in the first two principal components of a complete table."""
     mean = table.mean(axis=0)
-    return np.linalg.svd(table - mean, full_matrices=False)[2][:2], mean
-
-
-def projected(plane: Values, mean: Values, rows: Values) -> npt.NDArray[np.float32]:
-    """Coordinates of rows in a plane through the mean."""
+    plane = np.linalg.svd(table - mean, full_matrices=False)[2][:2]
     return np.asarray((rows - mean) @ plane.T, dtype=np.float32)
+
+
+def mapped(table: Values, truth: Labels, centers: Values, labels: Labels) -> dict[str, Any]:
+    """What a map of a clustering shows: rows and centres in the plane of the complete table, and the agreement."""
+    return {
+        "points": projected(table, table),
+        "centers": projected(table, centers),
+        "truth": truth.astype(np.int8),
+        "n_clusters": labels.max() + 1,
+        "ari": adjusted_rand_score(truth, labels),
+    }

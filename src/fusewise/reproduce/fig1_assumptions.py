@@ -33,7 +33,7 @@ def instance(name: str) -> tuple[Floats, npt.NDArray[np.intp]]:
 
 
 def confusable(X: Floats, y: npt.NDArray[np.intp], feature: int) -> list[tuple[int, int]]:
-    """Pairs of clusters that one feature does not tell apart: two of their points are within epsilon of each other."""
+    """Pairs of clusters that one feature does not distinguish: two of their points are within epsilon of each other."""
     width = ClusterGeometry.from_data(X, y).epsilon
     values = [X[y == k, feature] for k in range(3)]
     return [
@@ -52,7 +52,7 @@ def report(outcomes: Outcomes) -> StudyResult:
     claim = Claim(
         "In (a), red and blue cannot be distinguished by feature 1 alone, nor red and green by feature 2 alone. In "
         "(b), due to low coherence, this problem does not arise.",
-        f"(a): feature 1 does not tell apart {_named(high[0])}, feature 2 {_named(high[1])}; mu0 = "
+        f"(a): feature 1 does not distinguish {_named(high[0])}, feature 2 {_named(high[1])}; mu0 = "
         f"{geometry['high coherence'].mu0:.2f} of at most 2. (b): feature 1 {_named(low[0])}, feature 2 "
         f"{_named(low[1])}; mu0 = {geometry['low coherence'].mu0:.2f}.",
         verdict(high == [[(0, 1)], [(0, 2)]] and low == [[], []]),
@@ -66,7 +66,7 @@ def report(outcomes: Outcomes) -> StudyResult:
 
 def _named(pairs: list[tuple[int, int]]) -> str:
     colours = ("red", "blue", "green")
-    return " and ".join(f"{colours[a]} from {colours[b]}" for a, b in pairs) or "tells all apart"
+    return " and ".join(f"{colours[a]} from {colours[b]}" for a, b in pairs) or "distinguishes all"
 
 
 def _picture(found: dict[str, Any], geometry: dict[str, ClusterGeometry]) -> Picture:
@@ -86,7 +86,7 @@ def _picture(found: dict[str, Any], geometry: dict[str, ClusterGeometry]) -> Pic
         "The assumptions, for three clusters in two features. Squares: the cluster size epsilon; line: the separation "
         "delta, between the nearest points of different clusters. (a) High coherence: two clusters agree in feature "
         "1, two in feature 2, so a point without one of its values may fit two clusters. (b) Low coherence: either "
-        "feature alone tells all clusters apart."
+        "feature alone distinguishes all clusters."
     )
     return Picture("fig1", figure, caption)
 
@@ -111,7 +111,7 @@ STUDY = Study(
     "fig1",
     "The assumptions",
     "Three clusters of 30 points, uniform in squares of side 1 in the plane. kappa, mu0, epsilon and delta are "
-    "measured on the points; two clusters count as told apart by a feature if none of their points are within epsilon "
-    "of each other there.",
+    "measured on the points; a feature distinguishes two clusters if none of their points are within epsilon of each "
+    "other there.",
     report,
 )

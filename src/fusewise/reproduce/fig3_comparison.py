@@ -10,7 +10,7 @@ from sklearn.metrics import adjusted_rand_score
 from fusewise.datasets import make_clusters
 from fusewise.fusion.path import fusion_path
 from fusewise.fusion.penalties import H1, L1, Lp, Penalty
-from fusewise.reproduce.designs import principal_plane, projected
+from fusewise.reproduce.designs import projected
 from fusewise.reproduce.drawing import canvas, draw_map, letter
 from fusewise.reproduce.study import Claim, Picture, Study, StudyResult, StudyTable, verdict
 from fusewise.reproduce.trials import Outcomes, Trial
@@ -28,14 +28,13 @@ PENALTIES: dict[str, Penalty] = {"l1": L1(), "l0.1": Lp(0.1), "h1": H1(0.5)}
 def trial(penalty: str, seed: int) -> dict[str, Any]:
     """Follow the path of one penalty; measure labels and centres at every lam."""
     X, y, _ = make_clusters(3, 200, 50, noise=0.1, random_state=seed)
-    plane, mean = principal_plane(X)
     means = np.array([X[y == k].mean(axis=0) for k in range(3)])
     lams, shown = PATHS[penalty]
     path = fusion_path(X, lams=lams, penalty=PENALTIES[penalty], tol=1e-4)
     found = [np.array([solution.centers[y == k].mean(axis=0) for k in range(3)]) for solution in path]
     return {
-        "points": projected(plane, mean, X),
-        "centers": projected(plane, mean, path.centers(shown)),
+        "points": projected(X, X),
+        "centers": projected(X, path.centers(shown)),
         "truth": y,
         "lams": lams,
         "n_clusters": path.n_clusters,

@@ -128,8 +128,8 @@ def _domination(rate: Floats, bound: Floats, runs: int, text: str) -> Claim:
     return Claim(
         text,
         f"The success rate of {runs} runs is at or above the bound in {below.size - below.sum()} of {below.size} "
-        f"cells; the bound is above 0 in {np.count_nonzero(promised)} cells, and there the rate is "
-        f"{rate[promised].min():.2f} or more" + (f". Below it at {'; '.join(where)}" if where else "") + ".",
+        f"cells; the bound is above 0 in {np.count_nonzero(promised)} cells, and there the rate is at "
+        f"least {rate[promised].min():.2f}" + (f". Below it at {'; '.join(where)}" if where else "") + ".",
         verdict(not below.any()),
         f"With {runs} runs a rate below a bound near 1 can be chance." if where else "",
     )
@@ -142,7 +142,7 @@ def _hard_claim(hard: Floats) -> Claim:
         "Even for kappa = 1.15 and mu0 = 13.2, where there is no guarantee, the algorithm is successful.",
         "Every run right from p0 = "
         + ", ".join(f"{p0:g} (M = {size})" for size, p0 in zip(SIZES, first, strict=True))
-        + f". On complete data: {hard[:, -1].min():.2f} or more.",
+        + f". On complete data: at least {hard[:, -1].min():.2f}.",
         verdict(ever and bool(np.all(hard[:, -1] == 1)), in_part=bool(hard.max() == 1)),
     )
 

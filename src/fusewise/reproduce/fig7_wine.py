@@ -13,7 +13,7 @@ from fusewise.estimators import FusionClustering
 from fusewise.fusion import fuse
 from fusewise.fusion.path import fusion_path
 from fusewise.fusion.penalties import H1
-from fusewise.reproduce.designs import principal_plane, projected
+from fusewise.reproduce.designs import mapped
 from fusewise.reproduce.drawing import canvas, draw_map, letter
 from fusewise.reproduce.study import Claim, Picture, Study, StudyResult, StudyTable, verdict
 from fusewise.reproduce.trials import Outcomes, Trial
@@ -39,20 +39,13 @@ def trial(method: str, fraction: float, seed: int) -> dict[str, Any]:
     """Cluster the wines with a fraction of their entries hidden."""
     X, y = load_wine_subset()
     table = hide_entries(X, fraction, random_state=seed)
-    plane, mean = principal_plane(X)
     if method == "default":
         model = FusionClustering(random_state=seed).fit(table)
         centers, labels = model.fused_, model.labels_
     else:
         last = fusion_path(table, lams=LAMS, penalty=H1(SIGMA), min_overlap=OVERLAP)[-1]
         centers, labels = last.centers, last.labels
-    return {
-        "points": projected(plane, mean, X),
-        "centers": projected(plane, mean, centers),
-        "truth": y.astype(np.int8),
-        "n_clusters": labels.max() + 1,
-        "ari": adjusted_rand_score(y, labels),
-    }
+    return mapped(X, y, centers, labels)
 
 
 def start_trial(start: str, fraction: float, seed: int) -> dict[str, Any]:

@@ -31,8 +31,6 @@ from fusewise.progress import Progress, silent
 
 Result = Mapping[str, npt.NDArray[Any]]
 
-#: Called with (trials done, trials in all).
-
 
 @dataclass(frozen=True, eq=False)
 class Trial:
@@ -120,8 +118,6 @@ def run_trials(trials: Sequence[Trial], folder: Path, *, jobs: int | None = None
     progress : told when it begins, and after each trial.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    for left in folder.glob(".*.npz-*"):  # of a run that was killed
-        left.unlink(missing_ok=True)
     missing = {trial.file_name: trial for trial in trials if load_result(trial, folder) is None}
     done, total = len(trials) - len(missing), len(trials)
     progress("trials", done, total)

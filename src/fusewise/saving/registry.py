@@ -6,12 +6,14 @@ from typing import Any, TypeVar
 
 from sklearn.base import BaseEstimator
 
-from fusewise.automatic import Choice, Smooth
+from fusewise.automatic import Choice, Hints, Smooth
+from fusewise.automatic.alternatives import Alternative
 from fusewise.automatic.clusters import AlongAxes, Joined
 from fusewise.automatic.columnwise import ColumnMixture
 from fusewise.automatic.evidence import Evidence
 from fusewise.automatic.merge_tree import MergeTree
 from fusewise.automatic.mixture import Mixture
+from fusewise.automatic.stability import Stability
 from fusewise.fusion import Solution
 from fusewise.fusion.fidelity import FIDELITIES
 from fusewise.fusion.parameters import Parameterised
@@ -30,8 +32,8 @@ def _by_name(*classes: type[Any]) -> dict[str, type[Any]]:
 
 #: Result dataclasses, saved field by field.
 RECORDS = _by_name(
-    AlongAxes, Choice, ColumnCode, ColumnMixture, Entries, Evidence, FrameEncoder, FusionPath, Joined, MergeTree,
-    Mixture, Smooth, Solution, SparseEntries, StreamedEntries, Subspace,
+    AlongAxes, Alternative, Choice, ColumnCode, ColumnMixture, Entries, Evidence, FrameEncoder, FusionPath, Hints,
+    Joined, MergeTree, Mixture, Smooth, Solution, SparseEntries, Stability, StreamedEntries, Subspace,
 )  # fmt: skip
 
 #: Parts that records had in files of earlier versions, and that nothing needs any more.

@@ -42,7 +42,7 @@ class ClusterGeometry:
     * ``separating`` = min over points of different clusters of the number of features that differ by more than
       epsilon. ``measured_separating`` is its count on data; without data it follows from kappa and mu0.
 
-    Build it with `from_data`, `from_model` or `from_parameters`.
+    Build it with `from_data` or `from_parameters`.
     """
 
     epsilon: float
@@ -220,29 +220,6 @@ class ClusterGeometry:
             observed=observed,
             measured_separating=None if K == 1 else int(np.floor(separating + 1e-9)),
         )
-
-    @classmethod
-    def from_model(cls, fitted: Any, X: ArrayLike | None = None) -> ClusterGeometry:
-        """Measure the geometry of the clusters a model found.
-
-        It is then the geometry *of those clusters*: what follows from it is "if these are the true clusters, then
-        ...", not evidence that they are.
-
-        Parameters
-        ----------
-        fitted : object with ``labels_``
-            And, if X is not given, with ``observations_``: ``.values`` (N, P) and a boolean ``.mask`` (True: observed).
-        X : array_like (N, P), optional
-            The table the model was fitted to, nan where missing.
-        """
-        if not hasattr(fitted, "labels_"):
-            raise ValueError("fitted has no labels_: fit the model first")
-        if X is None:
-            seen: Any = getattr(fitted, "observations_", None)
-            if not (hasattr(seen, "values") and hasattr(seen, "mask")):
-                raise ValueError("the model kept no table (observations_): pass the one it was fitted to as X")
-            X = np.where(np.asarray(seen.mask, dtype=np.bool_), np.asarray(seen.values, dtype=np.float64), np.nan)
-        return cls.from_data(X, fitted.labels_)
 
 
 def _clean(X: ArrayLike, labels: ArrayLike) -> tuple[Floats, np.ndarray[Any, np.dtype[np.intp]], tuple[int, ...]]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from fusewise.kernels.types import Floats
+from fusewise.kernels.words import counted
 from fusewise.theory import _checks as check
 from fusewise.theory._checks import SQRT_6_5
 from fusewise.theory.bounds import log_beta0
@@ -120,15 +121,10 @@ def why_no_guarantee(geometry: ClusterGeometry, *, uniform: bool = False) -> str
         return ""
     if geometry.delta == 0:
         return "no guarantee: two points of different clusters coincide (delta = 0)"
-    why = (
-        f"no guarantee: kappa = {geometry.kappa:.3g} >= 1, so clusters are as wide as they are far apart, "
-        "and some points of different clusters differ by no more than epsilon in every feature"
-    )
+    so = "clusters are as wide as they are far apart, and some points of different clusters"
     if geometry.measured_separating is None:
-        why = (
-            f"no guarantee: kappa = {geometry.kappa:.3g} >= 1, so points of different clusters may differ "
-            "by no more than epsilon in every feature"
-        )
+        so = "points of different clusters may"
+    why = f"no guarantee: kappa = {geometry.kappa:.3g} >= 1, so {so} differ by no more than epsilon in every feature"
     return why if uniform else why + "; there may still be one for uniform clusters (uniform=True)"
 
 
@@ -188,7 +184,7 @@ def promise(
     required = required_sampling(geometry, target, uniform=uniform)
     reason, numbers = why_no_guarantee(geometry, uniform=uniform), _numbers(geometry, p0)
     result = Promise(p0, probability, paper, required, target, reason, numbers)
-    return Promise(p0, probability, paper, required, target, reason, numbers, tuple(_say(geometry, result)))
+    return replace(result, sentences=tuple(_say(geometry, result)))
 
 
 def _percent(value: float) -> str:
@@ -203,16 +199,12 @@ def _round_up(value: float) -> str:
     return f"{np.ceil(value / unit * (1 - 1e-9)) * unit:.1g}"
 
 
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
-
-
 def _say(geometry: ClusterGeometry, result: Promise) -> list[str]:
     sizes, n = geometry.sizes, geometry.separating
-    size_text = _count(sizes[0], "point") if geometry.equal_sizes else f"{min(sizes)} to {max(sizes)} points"
+    size_text = counted(sizes[0], "point") if geometry.equal_sizes else f"{min(sizes)} to {max(sizes)} points"
     each = " each" if geometry.equal_sizes and geometry.n_clusters > 1 else ""
     lines = [
-        f"{_count(geometry.n_clusters, 'cluster')} of {size_text}{each}, {_count(geometry.n_features, 'feature')}, "
+        f"{counted(geometry.n_clusters, 'cluster')} of {size_text}{each}, {counted(geometry.n_features, 'feature')}, "
         f"{100 * result.p0:.3g}% of the entries observed.",
     ]
     if geometry.n_clusters == 1:
@@ -224,7 +216,7 @@ def _say(geometry: ClusterGeometry, result: Promise) -> list[str]:
     if n:
         lines.append(
             f"Any two points of different clusters differ by more than the cluster width in at least {n} of the "
-            f"{_count(geometry.n_features, 'feature')}."
+            f"{counted(geometry.n_features, 'feature')}."
         )
     if geometry.measured_separating is not None and geometry.observed < 1:
         lines.append("The table has missing values, so these numbers, and what follows from them, are estimates.")

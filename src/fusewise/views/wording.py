@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from fusewise.automatic import Choice
-from fusewise.kernels.words import counted, readable
+from fusewise.kernels.words import counted, in_series, readable
 from fusewise.views.findings import Findings, Missingness, Profile
 from fusewise.views.findings.missingness import LEVEL
 from fusewise.views.palette import SYMBOLS, colour, shape
@@ -138,7 +138,7 @@ def profile_sentences(found: Findings, profile: Profile) -> list[str]:
     if found.n_clusters < 2:
         return ["There is only one cluster: nothing to compare."] if found.n_clusters else ["There is no cluster."]
     order = np.argsort(-profile.telling, kind="stable")[:NAMED]
-    named = _listed([f"{found.features[j]} ({profile.telling[j]:.0%})" for j in order])
+    named = in_series([f"{found.features[j]} ({profile.telling[j]:.0%})" for j in order])
     said = [f"The clusters differ most in {named}. Percentages: part of a feature's variance that is between clusters."]
     if len(profile.shown) < len(profile.telling):
         said.append(f"The {len(profile.shown)} features of {len(profile.telling):,} that separate them best are drawn.")
@@ -163,7 +163,7 @@ def missing_sentences(found: Findings, missing: Missingness) -> list[str]:
     if not len(differing):
         return [f"Missingness does not depend on the cluster in any of {columns}"]
     depends = f"Missingness depends on the cluster in {len(differing)} of {columns}"
-    named = _listed([_extremes(found, missing, j) for j in differing[:NAMED]])
+    named = in_series([_extremes(found, missing, j) for j in differing[:NAMED]])
     care = (
         "This can be a finding in itself. It also means that values are not missing completely at random, "
         "which the recovery guarantee below assumes."
@@ -207,8 +207,3 @@ def missing_columns(found: Findings, missing: Missingness) -> list[dict[str, Any
 def _lines(found: Findings) -> int:
     """Maximum number of lines in a table with a column for each cluster."""
     return max(NAMED, min(LISTED, MOST_CELLS // max(found.n_clusters, 1)))
-
-
-def _listed(words: list[str]) -> str:
-    """Join words as "a, b and c"."""
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"

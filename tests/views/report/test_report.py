@@ -107,7 +107,7 @@ def test_bad_places_are_named(model, tmp_path):
     with pytest.raises(IsADirectoryError, match="give the name of a file in it"):
         model.report(tmp_path)
     (tmp_path / "file").write_text("")
-    with pytest.raises(OSError, match="there is no folder"):
+    with pytest.raises(OSError, match="is a file, not a folder"):
         model.report(tmp_path / "file" / "report.html")
 
 

@@ -26,6 +26,8 @@ def fit(
     rank: options.Rank = "auto",
     neighbors: options.Neighbors = "auto",
     max_iter: options.MaxIter = 500,
+    stability: options.Stability = False,
+    draws: options.Draws = 20,
     seed: options.RandomSeed = None,
     force: options.Overwrite = False,
     json: options.Json = False,
@@ -35,8 +37,8 @@ def fit(
     """Cluster the rows of a table with missing values.
 
     Writes labels.csv (the cluster of each row), completed.csv (your table with the missing values filled in) and
-    centers.csv (the cluster centres, in your units). --sigma and --epsilon are in units of the standardised columns,
-    unless --no-standardize is given.
+    centers.csv (the cluster centres, in your units); with --stability also stability.csv. --sigma and --epsilon are in
+    units of the standardised columns, unless --no-standardize is given.
     """
     from fusewise.cli.running.fitting import Outputs, run_fit
     from fusewise.cli.running.model_options import Model
@@ -49,9 +51,17 @@ def fit(
         result = run_fit(
             table,
             model,
-            Outputs(folder, report, save, force=force, command=shlex.join(["fusewise", *sys.argv[1:]])),
+            Outputs(
+                folder,
+                report,
+                save,
+                stability=stability,
+                force=force,
+                command=shlex.join(["fusewise", *sys.argv[1:]]),
+            ),
             asked=asked,
             standardize=standardize,
+            n_draws=draws if stability else 0,
             verbose=1 if verbose else 0,
             tell=tell,
         )

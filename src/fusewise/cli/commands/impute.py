@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from fusewise.cli import options
 
@@ -13,12 +11,7 @@ from fusewise.cli import options
 @options.reading()
 def impute(
     table: options.TableFile,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", help="File to write (default: TABLE_completed.csv).", rich_help_panel=options.OUTPUT
-        ),
-    ] = None,
+    out: options.CompletedFile = None,
     n_clusters: options.ClusterCount = None,
     standardize: options.Standardize = True,
     seed: options.RandomSeed = None,
@@ -38,15 +31,8 @@ def impute(
 
     target = Path(f"{stem_of(table)}_completed.csv") if out is None else out
     with console.working(shown=not json) as tell:
-        result = run_impute(
-            table,
-            target,
-            Model(n_clusters=n_clusters, seed=seed),
-            asked=asked,
-            standardize=standardize,
-            force=force,
-            tell=tell,
-        )
+        model = Model(n_clusters=n_clusters, seed=seed)
+        result = run_impute(table, target, model, asked=asked, standardize=standardize, force=force, tell=tell)
     if json:
         console.print_json(summary.imputation_data(result))
     else:

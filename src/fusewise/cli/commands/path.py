@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from fusewise.cli import options
 
@@ -13,16 +11,8 @@ from fusewise.cli import options
 @options.reading()
 def path(
     table: options.TableFile,
-    out: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="File to write (default: TABLE_path.csv).", rich_help_panel=options.OUTPUT),
-    ] = None,
-    picture: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", help="Also draw the path to a .png, .svg or .pdf file.", rich_help_panel=options.OUTPUT
-        ),
-    ] = None,
+    out: options.PathFile = None,
+    picture: options.PictureFile = None,
     standardize: options.Standardize = True,
     n_clusters: options.ClusterCount = None,
     penalty: options.PenaltyName = "h1",
@@ -44,15 +34,14 @@ def path(
     the same over the largest number of steps is chosen.
     """
     from fusewise.cli.running.model_options import Model
-    from fusewise.cli.running.tracing import PathOutputs, path_data, print_path, run_path
+    from fusewise.cli.running.tracing import path_data, print_path, run_path
     from fusewise.cli.showing import console
     from fusewise.tables.sources import stem_of
 
     target = Path(f"{stem_of(table)}_path.csv") if out is None else out
     model = Model(n_clusters, penalty, sigma, None, fidelity, epsilon, rank, neighbors, max_iter, seed)
     with console.working(shown=not json) as tell:
-        outputs = PathOutputs(target, picture, force)
-        found = run_path(table, model, outputs, asked=asked, standardize=standardize, tell=tell)
+        found = run_path(table, model, target, picture, asked=asked, standardize=standardize, force=force, tell=tell)
     if json:
         console.print_json(path_data(found))
     else:

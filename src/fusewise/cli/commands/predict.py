@@ -24,10 +24,7 @@ def predict(
         Path, typer.Argument(metavar="MODEL", help="Model file, written by `fusewise fit --save` or model.save.")
     ],
     table: options.TableFile,
-    out: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="File to write (default: TABLE_labels.csv).", rich_help_panel=options.OUTPUT),
-    ] = None,
+    out: options.LabelsFile = None,
     on_error: Annotated[
         OnError,
         typer.Option(

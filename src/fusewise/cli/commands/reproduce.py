@@ -13,9 +13,9 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.progress import Progress as Bars
-from rich.table import Table as Grid
 
 from fusewise.cli.exits import INTERRUPTED, Stop, guarded, stopping_at_once
+from fusewise.cli.showing.console import headed
 from fusewise.kernels.words import counted
 from fusewise.progress import Progress
 from fusewise.tables.errors import InputError
@@ -100,9 +100,7 @@ def _tell_tenths(stage: str, iteration: int = 0, total: int | None = None, **val
 
 def _print(findings: dict[str, StudyResult], page: Path, seconds: float) -> None:
     console = Console(highlight=False)
-    grid = Grid(box=None, pad_edge=False, padding=(0, 3, 0, 0), header_style="dim")
-    for title in ("figure", "claim of the paper", ""):
-        grid.add_column(title)
+    grid = headed("figure", "claim of the paper", "", left=("figure", "claim of the paper"))
     for name, found in findings.items():
         for k, claim in enumerate(found.claims):
             grid.add_row("" if k else name, claim.paper, f"[{STYLES[claim.verdict]}]{claim.verdict}[/]")

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import shutil
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from fusewise.cli.exits import reporting_input_errors
 from fusewise.cli.running.model_options import Model
 from fusewise.cli.running.staging import staged, write_csv
 from fusewise.cli.running.table_fit import Clustered, agreement, cluster, prepare
-from fusewise.progress import Progress
+from fusewise.kernels.types import Real
+from fusewise.progress import Progress, listening
 from fusewise.saving import save
 from fusewise.tables.encoding import center_table, complete, free_name, in_dialect
 from fusewise.tables.errors import InputError
@@ -22,7 +25,7 @@ from fusewise.tables.recoding import as_extra
 from fusewise.tables.sources import files_of
 
 TABLES = ("labels.csv", "completed.csv", "centers.csv")
-REPORT = "report.html"
+REPORT, STABILITY = "report.html", "stability.csv"
 
 
 @dataclass(frozen=True)
@@ -34,6 +37,7 @@ class Outputs:
     folder : folder for the tables and the report.
     report : whether to write a report.
     save : file for the model, or None.
+    stability : whether to write the stability of the clusters.
     table : name of a copy of the table itself in the folder, or None.
     force : overwrite existing files.
     command : the command line, shown in the report.
@@ -42,6 +46,7 @@ class Outputs:
     folder: Path
     report: bool = False
     save: Path | None = None
+    stability: bool = False
     table: str | None = None
     force: bool = False
     command: str | None = None
@@ -49,7 +54,8 @@ class Outputs:
     @property
     def files(self) -> list[Path]:
         """All files that will be written."""
-        names = [*([self.table] if self.table else []), *TABLES, *([REPORT] if self.report else [])]
+        names = [*([self.table] if self.table else []), *TABLES]
+        names += [*([STABILITY] if self.stability else []), *([REPORT] if self.report else [])]
         return [self.folder / name for name in names] + ([] if self.save is None else [self.save])
 
 
@@ -63,14 +69,18 @@ class Fit:
 
 
 def run_fit(path: Path, model: Model, outputs: Outputs, *, asked: ReadOptions, standardize: bool,
-            verbose: int = 0, tell: Progress) -> Fit:  # fmt: skip
-    """Read a table, cluster it, and write the results."""
+            n_draws: int = 0, verbose: int = 0, tell: Progress) -> Fit:  # fmt: skip
+    """Read a table, cluster it, compute the stability of the clusters if there are draws, and write the results."""
     estimator = model.build(verbose)  # checks the options before any work is done
     prepared = prepare(path, estimator, asked=asked, standardize=standardize, tell=tell)
     with staged(outputs.files, force=outputs.force, sources=files_of(path)) as places:
         found = cluster(prepared, estimator, tell=tell)
+        if n_draws:
+            _judge_stability(found, n_draws, tell)
         tell("writing")
         _write_tables(found, *(places[outputs.folder / name] for name in TABLES))
+        if outputs.stability:
+            write_csv(places[outputs.folder / STABILITY], _stability_table(found), found.table.dialect)
         if outputs.table is not None:
             shutil.copyfile(path, places[outputs.folder / outputs.table])
         if outputs.save is not None:
@@ -83,18 +93,50 @@ def run_fit(path: Path, model: Model, outputs: Outputs, *, asked: ReadOptions, s
     return Fit(found, ari, outputs)
 
 
-def label_table(names: Cells, column: str | None, labels: Any, confidence: Any, dialect: Dialect) -> dict[str, Cells]:
-    """Name, label and (if known) confidence of each row."""
-    columns = {free_name(column or "row", ("label", "confidence")): names, "label": labels.astype(object)}
-    if confidence is not None:
-        shown = [in_dialect(round(float(value), 4), dialect) for value in confidence]
-        columns["confidence"] = np.array(shown, dtype=object)
-    return columns
+def _judge_stability(found: Clustered, n_draws: int, tell: Progress) -> None:
+    """Compute the stability of the clusters; after Ctrl-C with the draws that are done, and a note."""
+    with warnings.catch_warnings(record=True) as caught, reporting_input_errors(), listening(tell):
+        warnings.simplefilter("always")
+        found.model.stability(n_draws)
+    found.notes.extend(f"stability: {warning.message}" for warning in caught)
+
+
+def _stability_table(found: Clustered) -> dict[str, Cells]:
+    judged = found.model.stability_
+    columns = {
+        "cluster": list(range(len(judged.clusters))),
+        "size": found.sizes,
+        "stability": _decimals(judged.clusters, found.table.dialect),
+        "meaning": judged.grades,
+    }
+    return {name: np.array(cells, dtype=object) for name, cells in columns.items()}
+
+
+def label_table(
+    names: Cells, column: str | None, labels: Any, dialect: Dialect, **shares: Real | None
+) -> dict[str, Cells]:
+    """Name and label of each row, and its shares, if known: confidence, stability."""
+    known = {name: values for name, values in shares.items() if values is not None}
+    columns = {free_name(column or "row", ("label", *shares)): names, "label": labels.astype(object)}
+    return columns | {name: np.array(_decimals(values, dialect), dtype=object) for name, values in known.items()}
+
+
+def _decimals(shares: Real, dialect: Dialect) -> list[Any]:
+    """Shares as text, None where there is none."""
+    return [None if np.isnan(share) else in_dialect(round(float(share), 4), dialect) for share in shares]
 
 
 def _write_tables(found: Clustered, labels: Path, completed: Path, centers: Path) -> None:
     table, model = found.table, found.model
-    rows = label_table(table.names, table.names_column, model.labels_, model.confidence_, table.dialect)
+    judged = getattr(model, "stability_", None)
+    rows = label_table(
+        table.names,
+        table.names_column,
+        model.labels_,
+        table.dialect,
+        confidence=model.confidence_,
+        stability=None if judged is None else judged.rows,
+    )
     write_csv(labels, rows, table.dialect)
     write_csv(completed, complete(table, found.encoding, found.completed), table.dialect)
     clusters = center_table(found.encoding, model.cluster_centers_, found.sizes, table.dialect)

@@ -58,7 +58,9 @@ def run_predict(model: Path, path: Path, out: Path, *, asked: ReadOptions, on_er
         tell(f"assigning {counted(table.n_rows, 'row')} to clusters")
         found, confidence = _predict(clustering, encoding.rows)
         column = _column(table, asked.names, saved.extra.get("names"), "--names")
-        rows = label_table(row_names(table.cells, column, table.n_rows), column, found, confidence, table.dialect)
+        rows = label_table(
+            row_names(table.cells, column, table.n_rows), column, found, table.dialect, confidence=confidence
+        )
         write_csv(places[out], rows, table.dialect)
     known = _column(table, asked.labels, saved.extra.get("labels"), "--labels")
     ari = None if known is None else agreement(table.cells[known], found)
@@ -86,15 +88,14 @@ def _clustering(saved: SavedModel, path: Path) -> FusionClustering:
 
 
 def _predict(model: FusionClustering, rows: Any) -> tuple[Any, Any]:
-    """Labels, and the probability of each if the model has probabilities (else None)."""
+    """Labels, and the confidence in each if the model has probabilities (else None)."""
     with warnings.catch_warnings(), reporting_input_errors(), stopping_at_once():
         # Warnings about empty rows are redundant (their label is -1), and columns were already matched by name.
         warnings.simplefilter("ignore")
         labels = model.predict(rows)
         if not isinstance(model.path_, Choice):
             return labels, None
-        sure = model.predict_proba(rows).max(axis=1)
-    return labels, np.where(np.isnan(rows).all(axis=1), 0.0, sure)
+        return labels, model.predict_confidence(rows)
 
 
 def _column(table: Reading, asked: str | Literal[False] | None, at_fit: Any, option: str) -> str | None:

@@ -86,7 +86,9 @@ def cluster(prepared: Prepared, estimator: FusionClustering, *, impute: bool = F
     rows, encoder = encoding.rows, encoding.encoder
     if encoder is not None:
         estimator = estimator.set_params(categorical_features=encoder)
-    tell(f"{'filling' if impute else 'clustering'} {rows.shape[0]:,} rows × {rows.shape[1]:,} columns")
+    tell(
+        f"{'filling' if impute else 'clustering'} {counted(rows.shape[0], 'row')} × {counted(rows.shape[1], 'column')}"
+    )
     watch = Stopwatch()
     with (
         warnings.catch_warnings(record=True) as caught,

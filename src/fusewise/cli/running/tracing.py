@@ -30,20 +30,6 @@ from fusewise.views.plots import FusionPathDisplay
 MOST_SIZES = 8
 
 
-@dataclass(frozen=True)
-class PathOutputs:
-    """Where to write the path: as a table, as a picture (or None), and whether to overwrite existing files."""
-
-    table: Path
-    picture: Path | None = None
-    force: bool = False
-
-    @property
-    def files(self) -> list[Path]:
-        """All files that will be written."""
-        return [self.table, *([] if self.picture is None else [self.picture])]
-
-
 @dataclass(frozen=True, eq=False)
 class PathResult:
     """Result of ``path``."""
@@ -53,19 +39,20 @@ class PathResult:
     files: list[Path]
 
 
-def run_path(path: Path, model: Model, outputs: PathOutputs, *, asked: ReadOptions, standardize: bool,
-             tell: Progress) -> PathResult:  # fmt: skip
-    """Read a table, cluster it, and write the path."""
+def run_path(path: Path, model: Model, out: Path, picture: Path | None = None, *, asked: ReadOptions,
+             standardize: bool, force: bool, tell: Progress) -> PathResult:  # fmt: skip
+    """Read a table, cluster it, and write the path as a table and, if asked for, as a picture."""
     estimator = model.build()
     prepared = prepare(path, estimator, asked=asked, standardize=standardize, tell=tell)
-    with staged(outputs.files, force=outputs.force, sources=files_of(path)) as places:
+    files = [out] if picture is None else [out, picture]
+    with staged(files, force=force, sources=files_of(path)) as places:
         found = cluster(prepared, estimator, tell=tell)
         trail = found.findings.trail
         tell("writing")
-        write_csv(places[outputs.table], _table(found, trail), found.table.dialect)
-        if outputs.picture is not None:
-            _draw(found, places[outputs.picture])
-    return PathResult(found, trail, outputs.files)
+        write_csv(places[out], _table(found, trail), found.table.dialect)
+        if picture is not None:
+            _draw(found, places[picture])
+    return PathResult(found, trail, files)
 
 
 def _draw(found: Clustered, place: Path) -> None:

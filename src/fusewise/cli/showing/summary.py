@@ -18,11 +18,16 @@ from fusewise.cli.showing.console import bar, grid, headed, listed, print_below
 from fusewise.cli.showing.picture import picture
 from fusewise.kernels.words import counted
 from fusewise.tables.encoding import Encoding
+from fusewise.views import sureness
 from fusewise.views.findings import profile_of
 from fusewise.views.wording import traits
 
 #: Header of the column that characterises the clusters.
 DISTINCTIVE = "distinctive values (▲ high, ▼ low)"
+#: What the stability of a cluster means.
+SCALE = "From 0.85 a cluster is highly stable; below 0.6 it should not be trusted."
+#: How the number of clusters is set on the command line.
+OPTION = "--n-clusters "
 #: Maximum number of clusters, columns and notes listed one by one.
 MOST_LISTED, MOST_COLUMNS, MOST_NOTES = 12, 40, 20
 
@@ -35,6 +40,7 @@ def fit_data(fit: Fit) -> dict[str, Any]:
         "sizes": found.sizes,
         "outliers": found.outliers,
         "ari": fit.ari,
+        **_sureness_data(found),
         "converged": bool(model.converged_),
         "iterations": int(model.n_iter_),
         "objective": float(model.objective_),
@@ -46,6 +52,26 @@ def fit_data(fit: Fit) -> dict[str, Any]:
         "notes": found.notes,
         "files": {path.stem: str(path) for path in fit.outputs.files if path != fit.outputs.save}
         | ({} if fit.outputs.save is None else {"model": str(fit.outputs.save)}),
+    }
+
+
+def _sureness_data(found: Clustered) -> dict[str, Any]:
+    judged, others = sureness.stability(found.findings), sureness.alternatives(found.findings)
+    return {
+        "number": sureness.number_sentence(found.findings, OPTION),
+        "alternatives": [
+            {"clusters": a.n_clusters, "sizes": a.sizes, "gain": a.gain, "error": a.error, "per_row": a.per_row}
+            for a in others
+        ],
+        "stability": None
+        if judged is None
+        else {
+            "clusters": judged.clusters.tolist(),
+            "meanings": judged.grades,
+            "numbers_of_clusters": {str(k): often for k, often in judged.n_clusters.items()},
+            "draws": judged.n_draws,
+            "hidden": judged.hidden,
+        },
     }
 
 
@@ -106,16 +132,23 @@ def _folded(notes: list[str]) -> list[str]:
 
 
 def _clusters(found: Clustered) -> Grid:
-    sizes, profile = found.sizes, profile_of(found.findings)
-    table = headed("cluster", "rows", "", DISTINCTIVE, left=(DISTINCTIVE,))
+    sizes, profile, judged = found.sizes, profile_of(found.findings), sureness.stability(found.findings)
+    table = headed("cluster", "rows", "", *([] if judged is None else ["stability"]), DISTINCTIVE, left=(DISTINCTIVE,))
+    none = [] if judged is None else [""]
     for k, size in enumerate(sizes[:MOST_LISTED]):
-        table.add_row(str(k), f"{size:,}", bar(size / max(sizes)), Text(", ".join(traits(found.findings, profile, k))))
+        stable = [] if judged is None else [f"{judged.clusters[k]:.2f}"]
+        words = Text(", ".join(traits(found.findings, profile, k)))
+        table.add_row(str(k), f"{size:,}", bar(size / max(sizes)), *stable, words)
     if len(sizes) > MOST_LISTED:
         rest = counted(len(sizes) - MOST_LISTED, "smaller cluster")
-        table.add_row("...", f"{sum(sizes[MOST_LISTED:]):,}", "", f"in {rest}")
+        table.add_row("...", f"{sum(sizes[MOST_LISTED:]):,}", "", *none, f"in {rest}")
     if found.outliers:
         table.add_row(
-            "-1", f"{found.outliers:,}", "", Text("no cluster: outliers, and rows without observed values", "dim")
+            "-1",
+            f"{found.outliers:,}",
+            "",
+            *none,
+            Text("no cluster: outliers, and rows without observed values", "dim"),
         )
     return table
 
@@ -124,6 +157,10 @@ def _facts(fit: Fit) -> Grid:
     found, model, table = fit.clustered, fit.clustered.model, grid("dim", "")
     if fit.ari is not None:
         table.add_row("agreement", _agreement(fit.ari, found.table.labels_column))
+    table.add_row("number", Text(sureness.number_sentence(found.findings, OPTION)))
+    judged = sureness.stability(found.findings)
+    if judged is not None:
+        table.add_row("stability", Text(f"{sureness.stability_sentence(judged)} {SCALE}"))
     state = "converged" if model.converged_ else "not converged"
     lam = "" if model.fidelity_.constrained else f", strength lam {model.lam_:.3g}"
     table.add_row("solution", f"{state} in {found.seconds:.1f} s (penalty {_short(model.penalty_)}{lam})")

@@ -15,6 +15,7 @@ import numpy as np
 
 from fusewise.kernels.arrays import library, to_host
 from fusewise.kernels.devices import Placement
+from fusewise.kernels.words import counted
 from fusewise.mri.result import Reconstruction, Setting
 from fusewise.mri.sampling.fourier import invert
 from fusewise.mri.solving.column_systems import Columns, solve_columns
@@ -162,7 +163,7 @@ def reconstruct_by_fusion(
     shares = np.sqrt(np.tile(frames_per_sample(seen) * held, n_coils))
     setting, latest = chosen(series, known, place(shares.astype(np.float32)), settings, tell)
     mean, found = latest or series.fused(every, setting, ITERATIONS)
-    tell(f"done: objective {found.history[-1]:.4g} after {len(found.history)} steps")
+    tell(f"done: objective {found.history[-1]:.4g} after {counted(len(found.history), 'step')}")
     whole = np.zeros((len(mask), n_coils, *mask.shape[1:]), np.complex64)
     whole[:, :, ever] = to_host(found.frames + mean).reshape(len(mask), n_coils, -1)
     rank = effective_rank(found.kernel, 1 / float(mask.mean()))

@@ -63,8 +63,9 @@ class FusionPathDisplay:
         ax.axvline(self.chosen, color=MUTED, linewidth=0.8, linestyle=":")
         ax.set_ylabel(self.criterion_name, color=COLOURS[0])
         ax.set_xlabel("fusion strength lam (star: chosen step)")
-        shown = np.unique(np.linspace(0, len(steps) - 1, min(len(steps), 9)).astype(int))
-        ax.set_xticks(shown, [f"{self.lams[k]:.2g}" if np.isfinite(self.lams[k]) else "–" for k in shown])
+        every = 1 + len(steps) // 9
+        shown = steps[self.chosen % every :: every]
+        ax.set_xticks(shown, [f"{self.lams[k]:.3g}" if np.isfinite(self.lams[k]) else "–" for k in shown])
         other = ax.twinx()
         other.spines["top"].set_visible(False)
         other.plot(steps, self.groups, "s--", color=MUTED, markersize=3, linewidth=1.0)

@@ -70,6 +70,7 @@ class ProfileDisplay:
         names = [f"{name}  {share:.0%}" for name, share in zip(self.features, self.telling, strict=True)]
         ax.set_yticks(np.arange(len(names)), names, fontsize=8, parse_math=False)
         ax.set_xlabel("cluster and number of rows")
+        ax.set_ylabel("feature and share of its variance between clusters")
         ax.tick_params(length=0)
         ax.spines[:].set_visible(False)
         ax.set_xticks(np.arange(len(self.sizes) + 1) - 0.5, minor=True)

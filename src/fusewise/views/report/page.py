@@ -6,6 +6,7 @@ from importlib.resources import files
 from typing import Any
 
 from fusewise.kernels.words import readable
+from fusewise.views import sureness
 from fusewise.views import wording as words
 from fusewise.views.findings import Findings, branches_of, compare_missingness, profile_of
 from fusewise.views.report import provenance
@@ -40,6 +41,7 @@ def render(found: Findings, *, title: str, file: str, command: str | None = None
     profile, missing, branches, promised = (
         profile_of(found), compare_missingness(found), branches_of(found), promise_for(found),
     )  # fmt: skip
+    judged = sureness.stability(found)
     data = payload(found, profile, missing, branches, promised.curve)
     # The template escapes everything from the user's table; only package files and JSON without "<" are marked safe.
     environment = jinja2.Environment(
@@ -59,6 +61,10 @@ def render(found: Findings, *, title: str, file: str, command: str | None = None
             has_confidence=found.confidence is not None,
             uncertain=words.UNCERTAIN,
             outliers=int((found.labels < 0).sum()) - len(found.blank),
+            number_sentence=sureness.number_sentence(found),
+            rivals=sureness.rivals(found),
+            stability_sentence=None if judged is None else sureness.stability_sentence(judged),
+            stable_clusters=sureness.stable_clusters(found),
             path_sentence=words.path_sentence(found),
             criterion_name=found.trail.criterion_name,
             steps=words.steps(found),

@@ -1,0 +1,138 @@
+"""Other numbers of clusters that were compared, and how much worse they are.
+
+The criterion is a sum over rows, less a penalty. The difference of two candidates has the standard error
+
+    sqrt(N) * standard deviation over the rows of (what a row adds to one - what it adds to the other)
+
+(Vuong, 1989): in another sample of the table the difference could be smaller or larger by as much. A number of clusters
+is nearly as good as the chosen one if it falls short by no more than `NEARLY` of these.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from fusewise.automatic.axes import prior_variances
+from fusewise.automatic.candidates import Compared, Rows
+from fusewise.automatic.choice import Choice
+from fusewise.automatic.colouring import place
+from fusewise.automatic.criterion import class_explained, explained
+from fusewise.automatic.hints import Hints
+from fusewise.automatic.mixture import Mixture
+from fusewise.automatic.searching import Placed, Searched, TreeSearch
+from fusewise.kernels.types import Labels, Real
+from fusewise.kernels.words import counted, readable
+from fusewise.observations import InMemory, Table
+from fusewise.progress import silent
+
+#: Standard errors by which a number of clusters that is nearly as good may fall short.
+NEARLY = 2.0
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Alternative:
+    """Another number of clusters that the data nearly support.
+
+    Attributes
+    ----------
+    n_clusters : the number.
+    gain : its criterion minus that of the result, in nats; negative if it falls short.
+    error : standard error of the gain over samples of the rows.
+    per_row : the gain divided by the number of rows compared.
+    labels : cluster of each row, largest cluster first; -1 for outliers and rows with nothing observed.
+    """
+
+    n_clusters: int
+    gain: float
+    error: float
+    per_row: float
+    labels: Labels
+
+    @property
+    def sizes(self) -> list[int]:
+        """Rows in each cluster."""
+        return [int(n) for n in np.bincount(self.labels[self.labels >= 0], minlength=self.n_clusters)]
+
+    def __repr__(self) -> str:
+        how = f"{readable(abs(self.gain))} nats {'short' if self.gain < 0 else 'better'}"
+        sizes = ", ".join(f"{n:,}" for n in self.sizes)
+        number = counted(self.n_clusters, "cluster")
+        return f"Alternative({number} of {sizes} rows: {how} ± {readable(self.error)}, {abs(self.per_row):.2g} per row)"
+
+
+@dataclass(frozen=True)
+class Cut:
+    """The best partition into two or more groups, where the result is a single cluster.
+
+    Attributes
+    ----------
+    sizes : number of rows in each group, smallest first, of the rows that were compared.
+    short : by how many nats its criterion falls short of a single cluster.
+    joined : whether its criterion is better, but its groups have no valley of low density between them.
+    n_rows : number of rows that were compared.
+    """
+
+    sizes: tuple[int, ...]
+    short: float
+    joined: bool
+    n_rows: int
+
+
+def best_cut(choice: Choice) -> Cut | None:
+    """The cut that comes closest, if the result is one cluster; None if it is not, or if nothing else was compared."""
+    if choice.n_clusters > 1 or len(choice.criteria) < 2:
+        return None
+    best = 1 + int(np.argmax(choice.criteria[1:]))
+    sizes = np.bincount(choice.partitions[best])
+    short = choice.criteria[0] - choice.criteria[best]
+    return Cut(tuple(sorted(int(n) for n in sizes)), short, choice.chosen > 0, len(choice.rows))
+
+
+def nearly_as_good(choice: Choice, table: Table, hints: Hints, *, told: bool) -> list[tuple[Choice, float, float]]:
+    """Other candidates as if they had been chosen, with gain and its standard error, the best of each number first.
+
+    Parameters
+    ----------
+    choice : the result.
+    table : the table it was computed from.
+    hints : what is known of its rows; candidates that cannot obey are left out.
+    told : whether the number of clusters was given; else components without a valley between them are joined.
+    """
+    rows = np.flatnonzero(table.row_counts > 0)[choice.rows]
+    sample, known = choice.standardised(table.take(rows)), hints.among(rows)
+    ours = _explained(choice, choice.chosen, sample)
+    found: dict[int, tuple[Choice, float, float]] = {}
+    order = sorted(range(len(choice.criteria)), key=lambda k: -choice.criteria[k])
+    for k in (k for k in order if k != choice.chosen):
+        gain = choice.criteria[k] - choice.criteria[choice.chosen]
+        error = float(np.sqrt(len(ours)) * np.std(_explained(choice, k, sample) - ours))
+        fits = place(np.zeros((hints.n_blocks, choice.mixtures[k].n_components)), hints.conflicts) is not None
+        if gain < -NEARLY * error or not fits:
+            continue
+        other = _as_if_chosen(choice, k, sample, known, told=told)
+        if other.n_clusters != choice.n_clusters:
+            found.setdefault(other.n_clusters, (other, gain, error))
+    return list(found.values())
+
+
+def _explained(choice: Choice, k: int, sample: InMemory) -> Real:
+    """What each row adds to the criterion of a candidate."""
+    mixture = choice.mixtures[k]
+    if not isinstance(mixture, Mixture):
+        return class_explained(sample, mixture)
+    if sample.is_complete:
+        labels = choice.partitions[k]
+        return np.asarray(mixture.log_densities(choice.evidence)[0][np.arange(len(labels)), labels])
+    return explained(choice.evidence, mixture)
+
+
+def _as_if_chosen(choice: Choice, k: int, sample: InMemory, hints: Hints, *, told: bool) -> Choice:
+    """The result that another candidate would have given."""
+    rows = Rows.of(choice.evidence, prior_variances(choice.subspace, choice.evidence))
+    compared = Compared(choice.mixtures, choice.criteria, choice.interrupted)
+    found = Searched(Placed(choice.subspace, rows, choice.tree), list(choice.partitions), compared, k)
+    n_clusters = int(choice.partitions[k].max()) + 1 if told else None
+    mixture, clusters = TreeSearch(sample, sample, (), 1.0, n_clusters, None, silent, 1.0, hints, hints).clusters(found)
+    return replace(choice, chosen=k, mixture=mixture, clusters=clusters)

@@ -1,0 +1,9 @@
+import pytest
+
+from fusewise.automatic import evidence
+
+
+@pytest.fixture(params=[10**9, 0], ids=["small", "compiled"])
+def small(request, monkeypatch):
+    """Every property holds of what is done without compiled loops, and with them."""
+    monkeypatch.setattr(evidence, "SMALL", request.param)

@@ -1,0 +1,242 @@
+"""Fitting of mixtures to groups, against simulated groups and SciPy's densities."""
+
+import numpy as np
+import pytest
+from scipy import integrate, optimize, stats
+
+from fusewise.automatic import mixture as module
+from fusewise.automatic.evidence import Evidence
+from fusewise.automatic.mixture import TAIL, fit_groups, soften
+from fusewise.observations import as_entries
+from fusewise.subspace import Subspace
+
+pytestmark = pytest.mark.usefixtures("small")
+
+PAIR = np.array([[1.0, 0.5], [0.5, 0.8]]), np.array([[2.0, -0.9], [-0.9, 1.5]])
+CENTRES = np.array([[0.0, 0.0], [3.0, -2.0]])
+
+
+PLANE = Subspace(np.array([1.0, 2.0]), np.eye(2)[:, ::-1], np.ones(2), 1e-4)
+
+
+def groups_of(shapes, draw, sizes, hidden=0.0, seed=0):
+    """A table of groups in the plane about CENTRES, and their labels; in PLANE they are seen all but directly."""
+    rng = np.random.default_rng(seed)
+    X = np.concatenate(
+        [c + draw(rng, size) @ np.linalg.cholesky(s).T for c, s, size in zip(CENTRES, shapes, sizes, strict=True)]
+    )
+    X[rng.uniform(size=X.shape) < hidden] = np.nan
+    return X, np.repeat([0, 1], sizes)
+
+
+def seen(X):
+    return Evidence.of(PLANE, as_entries(X))
+
+
+def fitted(X, labels, family, guess=1.0):
+    return fit_groups(seen(X), labels, guess * np.eye(2), np.eye(2), family)
+
+
+def in_the_table(fit):
+    """Means and spreads, out of the coordinates of PLANE."""
+    turn = PLANE.basis
+    return PLANE.mean + fit.means @ turn.T, np.array([turn @ s @ turn.T for s in fit.spreads])
+
+
+def student(rng, size):
+    return rng.standard_normal((size, 2)) / np.sqrt(rng.chisquare(TAIL, size=(size, 1)) / TAIL)
+
+
+def normal(rng, size):
+    return rng.standard_normal((size, 2))
+
+
+@pytest.mark.parametrize("family", ["scale", "full"])
+@pytest.mark.parametrize("rounds", [1, 2, 3, 5, 8, 15])
+def test_the_fit_is_that_of_the_components_returned(family, rounds, monkeypatch):
+    # Wherever the rounds end: a step that was not tried yet is not taken, one that failed neither.
+    monkeypatch.setattr(module, "ROUNDS", rounds)
+    X, labels = groups_of(PAIR, student, (60, 90), hidden=0.3)
+    fit = fitted(X, labels, family, guess=50.0)
+    densities, _ = fit.log_densities(seen(X))
+    assert fit.fit == pytest.approx(densities[np.arange(len(X)), labels].sum(), rel=1e-7)
+
+
+@pytest.mark.parametrize("family", ["scale", "full"])
+def test_more_rounds_never_fit_worse(family, monkeypatch):
+    X, labels = groups_of(PAIR, student, (60, 90), hidden=0.3)
+    fits = []
+    for rounds in range(1, 16):
+        monkeypatch.setattr(module, "ROUNDS", rounds)
+        fits.append(fitted(X, labels, family, guess=50.0).fit)
+    assert np.diff(fits).min() >= -1e-9
+    assert fits[-1] > fits[0] + 1
+
+
+def gaussian_shrinkage(r):
+    """c with Sigma = c Cov, where a Student's fit to Gaussian data settles: E[w d²] = r, d² ~ chi²_r / c."""
+
+    def excess(c):
+        def weighed(q):
+            return (TAIL + r) / (TAIL + q / c) * q / c * stats.chi2.pdf(q, r)
+
+        return integrate.quad(weighed, 0, np.inf)[0] - r
+
+    return optimize.brentq(excess, 0.2, 1.0, xtol=1e-6)
+
+
+class TestFit:
+    # 4000 rows: standard errors of about 0.02 in a mean and 3% in a spread. Five of them are allowed.
+    SIZES = (4000, 4000)
+
+    @pytest.mark.parametrize("hidden", [0.0, 0.3])
+    def test_full_recovers_each_student_group(self, hidden):
+        fit = fitted(*groups_of(PAIR, student, self.SIZES, hidden), "full")
+        means, spreads = in_the_table(fit)
+        np.testing.assert_allclose(means, CENTRES, atol=0.12)
+        np.testing.assert_allclose(spreads, PAIR, atol=0.2)
+        np.testing.assert_allclose(fit.shares, 0.5)
+
+    @pytest.mark.parametrize("hidden", [0.0, 0.3])
+    def test_scale_recovers_one_shape_in_two_sizes(self, hidden):
+        shapes = PAIR[0], 4 * PAIR[0]
+        fit = fitted(*groups_of(shapes, student, self.SIZES, hidden), "scale")
+        means, spreads = in_the_table(fit)
+        np.testing.assert_allclose(means, CENTRES, atol=0.15)
+        for spread, shape in zip(spreads, shapes, strict=True):
+            np.testing.assert_allclose(spread, shape, atol=0.12 * np.trace(shape))
+        ratio = spreads[1] / spreads[0]
+        np.testing.assert_allclose(ratio, ratio[0, 0], rtol=1e-6)
+        assert ratio[0, 0] == pytest.approx(4, rel=0.2)
+
+    @pytest.mark.parametrize("family", ["scale", "full"])
+    def test_gaussian_groups_keep_their_shape(self, family):
+        # A Student's fit to Gaussian rows is theirs, smaller by a factor that quadrature gives.
+        shapes = PAIR[0], 2 * PAIR[0]
+        fit = fitted(*groups_of(shapes, normal, self.SIZES), family)
+        means, spreads = in_the_table(fit)
+        np.testing.assert_allclose(means, CENTRES, atol=0.15)
+        for spread, shape in zip(spreads, shapes, strict=True):
+            np.testing.assert_allclose(spread, gaussian_shrinkage(2) * shape, atol=0.1 * np.trace(shape))
+
+    @pytest.mark.parametrize("family", ["scale", "full"])
+    def test_fit_is_the_classification_likelihood(self, family):
+        X, labels = groups_of(PAIR, student, (60, 90), 0.3)
+        fit = fitted(X, labels, family)
+        own = fit.log_densities(seen(X))[0][np.arange(150), labels]
+        assert fit.fit == pytest.approx(own.sum(), rel=1e-7)
+
+    @pytest.mark.parametrize("family", ["scale", "full"])
+    def test_names_and_order_do_not_matter(self, family):
+        X, labels = groups_of(PAIR, student, (60, 90), 0.3)
+        one = fitted(X, labels, family)
+        other = fitted(X, 1 - labels, family)
+        order = np.random.default_rng(0).permutation(150)
+        third = fitted(X[order], labels[order], family)
+        for same, names in ((other, [1, 0]), (third, [0, 1])):
+            assert same.fit == pytest.approx(one.fit)
+            assert same.complexity == one.complexity
+            np.testing.assert_allclose(same.means[names], one.means, atol=1e-8)
+            np.testing.assert_allclose(same.spreads[names], one.spreads, atol=1e-8)
+            np.testing.assert_allclose(same.shares[names], one.shares)
+
+    @pytest.mark.parametrize("family", ["scale", "full"])
+    def test_the_first_guess_hardly_matters(self, family):
+        X, labels = groups_of(PAIR, student, (200, 200), 0.3)
+        near, far = (fitted(X, labels, family, guess) for guess in (1.0, 3.0))
+        assert near.fit == pytest.approx(far.fit, abs=0.01 * abs(near.fit))
+        np.testing.assert_allclose(near.spreads, far.spreads, atol=0.1)
+
+    @pytest.mark.parametrize("family", ["scale", "full"])
+    def test_a_group_of_one_row_has_a_spread(self, family):
+        X, labels = groups_of(PAIR, student, (60, 1))
+        fit = fitted(X, labels, family)
+        assert np.all(np.linalg.eigvalsh(fit.spreads) > 1e-3)
+        np.testing.assert_allclose(in_the_table(fit)[0][1], X[-1], atol=1e-3)
+
+    def test_a_row_far_away_hardly_moves_the_mean(self):
+        # Of 101 rows one is 100 spreads off: it would move a plain mean by 1.
+        X = groups_of(PAIR, normal, (100, 1))[0][:100]
+        far = np.vstack([X, [100.0, 0.0]])
+        without, with_it = (fitted(each, np.zeros(len(each), np.intp), "scale") for each in (X, far))
+        assert np.abs(with_it.means - without.means).max() < 0.1
+
+    @pytest.mark.parametrize("family", ["scale", "full"])
+    def test_a_direction_without_variance_does_not_disturb_the_others(self, family):
+        # A third column that is constant, known to 1e-5: means along the others are as without it.
+        X, labels = groups_of(PAIR, normal, (60, 60))
+        tiny = np.diag([1.0, 1.0, 1e-9])
+        space = Subspace(np.append(PLANE.mean, 5.0), np.eye(3), np.ones(3), 1e-11)
+        evidence = Evidence.of(space, as_entries(np.column_stack([X, np.full(120, 5.0)])))
+        fit = fit_groups(evidence, labels, tiny, tiny, family)
+        expected = fit_groups(Evidence.of(Subspace(PLANE.mean, np.eye(2), np.ones(2), 1e-11), as_entries(X)),
+                              labels, np.eye(2), np.eye(2), family)  # fmt: skip
+        np.testing.assert_allclose(fit.means[:, :2], expected.means, atol=0.05)
+        np.testing.assert_allclose(fit.means[:, 2], 0, atol=1e-6)
+
+    @pytest.mark.parametrize("family", ["scale", "full"])
+    def test_no_spread_at_all(self, family):
+        evidence = Evidence.of(
+            Subspace(np.zeros(4), np.eye(4)[:, :3], np.zeros(3), 1e-12), as_entries(np.zeros((9, 4)))
+        )
+        fit = fit_groups(evidence, np.arange(9) // 5, np.zeros((3, 3)), np.zeros((3, 3)), family)
+        assert np.isfinite(fit.fit)
+        np.testing.assert_allclose(fit.means, 0, atol=1e-9)
+
+
+class TestSoften:
+    @pytest.mark.parametrize("hidden", [0.0, 0.3])
+    @pytest.mark.parametrize("family", ["scale", "full"])
+    def test_overlapping_groups_are_found_from_a_hard_cut(self, family, hidden):
+        # The shares of 1:3 groups that overlap, from a start that has cut them in half.
+        rng = np.random.default_rng(0)
+        X = np.concatenate([student(rng, 1000), student(rng, 3000) + np.array([3.5, 0.0])])
+        X[rng.uniform(size=X.shape) < hidden] = np.nan
+        X = X[~np.isnan(X).all(axis=1)]
+        cut = (np.nan_to_num(X[:, 0], nan=3.5) > 2.6).astype(np.intp)
+        start = fitted(X, cut, family)
+        before = np.logaddexp.reduce(start.log_densities(seen(X))[0], axis=1).sum()
+        end = soften(seen(X), start, np.eye(2), 30)
+        after = np.logaddexp.reduce(end.log_densities(seen(X))[0], axis=1).sum()
+        assert after > before
+        np.testing.assert_allclose(end.shares, [0.25, 0.75], atol=0.05)
+        np.testing.assert_allclose(in_the_table(end)[0], [[0, 0], [3.5, 0]], atol=0.3)
+        assert end.shares.sum() == pytest.approx(1)
+
+    def test_groups_far_apart_stay_as_they_are(self):
+        rng = np.random.default_rng(1)
+        X = np.concatenate([student(rng, 200), student(rng, 300) + 1000.0])
+        start = fitted(X, np.repeat([0, 1], [200, 300]), "full")
+        end = soften(seen(X), start, np.eye(2), 4)
+        np.testing.assert_allclose(end.means, start.means, atol=0.05)
+        np.testing.assert_allclose(end.shares, start.shares, atol=1e-3)
+
+    def test_no_rounds_change_nothing(self):
+        start = fitted(*groups_of(PAIR, student, (60, 90)), "scale")
+        end = soften(seen(groups_of(PAIR, student, (60, 90))[0]), start, np.eye(2), 0)
+        np.testing.assert_array_equal(end.means, start.means)
+        np.testing.assert_array_equal(end.spreads, start.spreads)
+
+
+class TestComplexity:
+    @staticmethod
+    def complexity(k, r, family, size):
+        rng = np.random.default_rng(0)
+        X = rng.normal(size=(k * size, r))
+        evidence = Evidence.of(Subspace(np.zeros(r), np.eye(r), np.ones(r), 0.01), as_entries(X))
+        return fit_groups(evidence, np.repeat(np.arange(k), size), np.eye(r), np.eye(r), family).complexity
+
+    @pytest.mark.parametrize("r", [1, 2, 4])
+    @pytest.mark.parametrize("k", [1, 2, 5])
+    def test_scale(self, k, r):
+        # Shares, means, one shape, and the sizes of the others.
+        assert self.complexity(k, r, "scale", 10) == (k - 1) + k * r + r * (r + 1) / 2 + (k - 1)
+
+    @pytest.mark.parametrize("r", [1, 2, 4])
+    @pytest.mark.parametrize("k", [1, 2, 5])
+    def test_full(self, k, r):
+        # With many rows every group has a shape of its own; with few, less than that.
+        whole = (k - 1) + k * r + k * r * (r + 1) / 2
+        assert self.complexity(k, r, "full", 2000) == pytest.approx(whole, rel=0.01)
+        if k > 1:
+            assert self.complexity(k, r, "full", 5) < whole

@@ -1,0 +1,102 @@
+"""Other numbers of clusters: how near they come, and why there is only one."""
+
+import numpy as np
+import pytest
+from sklearn.metrics import adjusted_rand_score
+
+import fusewise
+from fusewise import FusionClustering
+from fusewise.automatic.alternatives import _explained, best_cut
+from fusewise.datasets import hide_entries
+from fusewise.penalties import H1
+
+
+def two_near(gap, n=60, seed=0):
+    """Two clusters whose distance decides whether they are one."""
+    return np.random.default_rng(seed).normal(size=(2 * n, 2)) + np.repeat([[0, 0], [gap, 0]], n, axis=0)
+
+
+@pytest.fixture(scope="module")
+def tie():
+    """A table whose criterion hardly tells one cluster from two."""
+    for gap in np.arange(3.0, 4.5, 0.1):
+        criteria = FusionClustering().fit(X := two_near(gap)).path_.criteria
+        if abs(criteria[0] - max(criteria[1:])) < 3:
+            return X
+    raise AssertionError("no tie")
+
+
+def test_a_near_tie_is_listed_with_its_gain_and_labels(tie):
+    model = FusionClustering().fit(tie)
+    others = model.alternatives()
+    (other,) = (a for a in others if a.n_clusters == 3 - model.n_clusters_)
+    criteria = model.path_.criteria
+    assert other.gain == pytest.approx(criteria[other.n_clusters - 1] - criteria[model.n_clusters_ - 1])
+    assert -2 * other.error <= other.gain <= 0
+    assert other.per_row == pytest.approx(other.gain / len(tie))
+    asked = FusionClustering(n_clusters=other.n_clusters).fit(tie).labels_
+    assert adjusted_rand_score(other.labels, asked) > 0.9
+    assert other.sizes == sorted(other.sizes, reverse=True)
+    assert f"{other.n_clusters} cluster" in repr(other)
+
+
+def test_clear_clusters_have_no_alternative():
+    assert FusionClustering().fit(two_near(12.0)).alternatives() == []
+
+
+def test_a_number_that_was_given_may_be_worse_than_another():
+    X = np.vstack([two_near(12.0, n=40), two_near(12.0, n=40) + np.array([0, 12.0])])
+    others = FusionClustering(n_clusters=5).fit(X).alternatives()
+    assert others[0].n_clusters == 4
+    assert others[0].gain > 0
+
+
+@pytest.mark.parametrize("hidden", [0.0, 0.3])
+def test_what_rows_add_is_the_criterion_before_its_penalty(tie, hidden):
+    X = hide_entries(np.hstack([tie, tie + 0.5, tie[:, ::-1]]), hidden, random_state=0)
+    model = FusionClustering().fit(X)
+    choice, table = model.path_, model.observations_
+    sample = choice.standardised(table.take(np.flatnonzero(table.row_counts > 0)))
+    for k in range(2):
+        mixture = choice.mixtures[k]
+        penalty = (mixture.complexity / 2 + k) * np.log(sample.shape[0])
+        assert _explained(choice, k, sample).sum() - penalty == pytest.approx(choice.criteria[k], abs=0.05)
+
+
+def test_one_cluster_says_what_the_best_cut_would_be():
+    model = FusionClustering().fit(np.random.default_rng(0).normal(size=(150, 4)))
+    cut, criteria = best_cut(model.path_), model.path_.criteria
+    assert model.n_clusters_ == 1
+    assert sum(cut.sizes) == cut.n_rows == 150
+    assert cut.short == pytest.approx(criteria[0] - max(criteria[1:]))
+    assert not cut.joined
+    assert best_cut(FusionClustering().fit(two_near(12.0)).path_) is None
+
+
+def test_saved_models_and_new_fits(tie, tmp_path):
+    model = FusionClustering().fit(tie)
+    model.save(tmp_path / "before.fusewise")
+    found = model.alternatives()
+    model.save(tmp_path / "after.fusewise")
+    for name in ("before", "after"):
+        again = fusewise.load(tmp_path / f"{name}.fusewise").alternatives()
+        assert [a.gain for a in again] == [a.gain for a in found] != []
+        np.testing.assert_array_equal(again[0].labels, found[0].labels)
+    assert model.fit(two_near(12.0)).alternatives() == []
+
+
+def test_a_frame_with_categories():
+    pandas = pytest.importorskip("pandas")
+    rng, group = np.random.default_rng(0), np.repeat([0, 1, 2], 30)
+    words = np.array(["a", "b", "c"])
+    frame = pandas.DataFrame(
+        {f"c{j}": words[np.where(rng.random(90) < 0.85, group, rng.integers(3, size=90))] for j in range(5)}
+    )
+    model = FusionClustering(n_clusters=2).fit(frame)
+    assert all(len(a.labels) == 90 and a.n_clusters != 2 for a in model.alternatives())
+
+
+def test_the_plain_algorithm_has_none():
+    model = FusionClustering(lam=0.02, penalty=H1(0.2)).fit(two_near(3.0, n=10))
+    with pytest.raises(AttributeError, match="does not compare numbers of clusters"):
+        model.alternatives()

@@ -1,0 +1,150 @@
+"""``FusionClustering.stability``: what is stable, and what is not."""
+
+import _thread
+import warnings
+
+import numpy as np
+import pytest
+
+import fusewise
+from fusewise import FusionClustering
+from fusewise.datasets import hide_entries, make_clusters
+from fusewise.penalties import H1
+from fusewise.progress import listening
+
+
+@pytest.fixture(scope="module")
+def blobs():
+    X, _, _ = make_clusters(3, 30, 6, noise=0.05, random_state=0)
+    return hide_entries(X, 0.1, random_state=1)
+
+
+def test_separate_clusters_are_highly_stable(blobs):
+    model = FusionClustering().fit(blobs)
+    found = model.stability(n_draws=6)
+    assert (found.clusters > 0.85).all()
+    assert next(iter(found.n_clusters)) == 3
+    assert np.mean(found.rows) > 0.95
+    assert found.hidden == pytest.approx(0.1, abs=0.01)
+    assert model.stability_ is found
+    assert np.mean(found.confidence) > 0.9
+
+
+def test_cuts_of_one_gaussian_are_not_stable():
+    """On average over clusters and tables; the largest part of any cut overlaps with the largest of another."""
+    means, small = [], []
+    for seed in range(3):
+        X = np.random.default_rng(seed).normal(size=(150, 5))
+        found = FusionClustering(n_clusters=3).fit(X).stability(n_draws=4)
+        assert found.n_clusters == {3: 4}  # the settings are kept
+        assert found.hidden == 0  # a complete table stays complete
+        means.append(found.clusters.mean())
+        small.append(found.clusters[1:].max())
+    assert np.mean(means) < 0.6
+    assert np.mean(small) < 0.6
+
+
+def test_half_the_rows_count_twice():
+    """Two clusters that 60 rows support, but 30 rows alone do not: the draws have as much evidence as the table."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 2)) + np.repeat([[0, 0], [4.0, 0]], 30, axis=0)
+    model = FusionClustering().fit(X)
+    halves = [FusionClustering().fit(X[rng.permutation(60)[:30]]).n_clusters_ for _ in range(6)]
+    assert model.n_clusters_ == 2
+    assert model.stability(n_draws=6).n_clusters.get(2, 0) > halves.count(2) + 1
+
+
+def test_the_result_depends_on_the_seed_and_not_on_the_threads(blobs):
+    first, again, other = (
+        FusionClustering(random_state=seed).fit(blobs).stability(n_draws=3, n_jobs=jobs, hidden=0.3)
+        for seed, jobs in ((0, 1), (0, 3), (1, 1))
+    )
+    np.testing.assert_array_equal(first.clusters, again.clusters)
+    np.testing.assert_array_equal(first.rows, again.rows)
+    assert not np.array_equal(first.clusters, other.clusters)
+
+
+def test_progress_is_reported_and_an_interruption_keeps_the_draws_done(blobs):
+    model, steps = FusionClustering().fit(blobs), []
+
+    def interrupt(stage, iteration=0, total=None, **values):
+        steps.append((stage, iteration, total))
+        if iteration == 2:
+            _thread.interrupt_main()
+
+    with listening(interrupt), pytest.warns(match=r"interrupted after \d+ draws? of 200"):
+        found = model.stability(n_draws=200, n_jobs=2)
+    assert steps[0] == ("fitting draws", 0, 200)
+    assert 2 <= found.n_draws < 200
+    assert sum(found.n_clusters.values()) == found.n_draws
+
+
+def test_a_frame_with_categories():
+    pandas = pytest.importorskip("pandas")
+    rng, group = np.random.default_rng(0), np.repeat([0, 1], 40)
+    frame = pandas.DataFrame(
+        {
+            "size": 6.0 * group + rng.normal(size=80),
+            "colour": pandas.Categorical(np.array(["red", "blue"])[group]),
+            "shape": pandas.Categorical(np.array(["round", "long"])[group]),
+        }
+    )
+    frame.loc[::9, "colour"] = None
+    found = FusionClustering(n_clusters=2).fit(frame).stability(n_draws=3)
+    assert (found.clusters > 0.85).all()
+    assert found.hidden > 0
+
+
+def test_the_plain_algorithm():
+    X = np.random.default_rng(0).normal(scale=0.05, size=(24, 3)) + np.repeat([[0.0], [1.0]], 12, axis=0)
+    model = FusionClustering(lam=0.02, penalty=H1(0.2), rank=None, n_neighbors=None).fit(X)
+    assert model.n_clusters_ == 2
+    assert (model.stability(n_draws=2).clusters > 0.85).all()
+
+
+def test_warnings_of_the_fit_are_not_repeated(blobs):
+    X = blobs.copy()
+    X[:2] = np.nan
+    with pytest.warns(fusewise.DataWarning):
+        model = FusionClustering(n_clusters=3).fit(X)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = model.stability(n_draws=2)
+    assert np.isnan(found.rows[:2]).all()
+    assert not np.isnan(found.rows[2:]).any()
+
+
+def test_saved_with_the_model_and_forgotten_by_a_new_fit(blobs, tmp_path):
+    model = FusionClustering(n_clusters=3).fit(blobs)
+    found = model.stability(n_draws=2)
+    model.save(tmp_path / "model.fusewise")
+    again = fusewise.load(tmp_path / "model.fusewise")
+    np.testing.assert_array_equal(again.stability_.clusters, found.clusters)
+    assert again.stability_.n_clusters == {3: 2}
+    np.testing.assert_array_equal(again.stability(n_draws=2).rows, found.rows)  # the table is saved, too
+    assert not hasattr(model.fit(blobs), "stability_")
+
+
+def test_a_table_on_disk_has_to_be_passed_again_after_loading(tmp_path, monkeypatch, blobs):
+    monkeypatch.setattr("fusewise.observations.conversion.DENSE_ENTRIES", 100)
+    np.save(tmp_path / "X.npy", blobs)
+    X = np.load(tmp_path / "X.npy", mmap_mode="r")
+    model = FusionClustering(n_clusters=3).fit(X)
+    found = model.stability(n_draws=2)
+    model.save(tmp_path / "model.fusewise")
+    again = fusewise.load(tmp_path / "model.fusewise")
+    with pytest.raises(ValueError, match="pass it as X"):
+        again.stability(n_draws=2)
+    np.testing.assert_array_equal(again.stability(n_draws=2, X=X).clusters, found.clusters)
+    with pytest.raises(ValueError, match="X has 80 rows, but the model was fitted to 90 rows"):
+        again.stability(n_draws=2, X=blobs[:80])
+
+
+def test_impossible_requests_are_refused(blobs):
+    model = FusionClustering(n_clusters=3).fit(blobs)
+    with pytest.raises(ValueError, match="n_draws must be at least 1"):
+        model.stability(n_draws=0)
+    with pytest.raises(ValueError, match="hidden must be 'auto' or a share"):
+        model.stability(hidden=1.0)
+    with pytest.raises(ValueError, match="half of the 5 rows, which is too few, for n_clusters=3"):
+        FusionClustering(n_clusters=3).fit(blobs[:5]).stability()
