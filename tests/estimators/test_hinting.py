@@ -329,15 +329,3 @@ def test_stability_keeps_the_hints_on_the_rows_drawn(monkeypatch):
         classes = [set(refit.labels_[t[drawn] == label]) for label in (0, 1)]
         assert [len(found) for found in classes] == [1, 1]
         assert classes[0] != classes[1]
-
-
-def test_alternatives_obey_the_hints():
-    X = np.random.default_rng(1).normal(size=(150, 2)) + np.repeat([[0, 0], [2.5, 0], [0, 2.5]], 50, axis=0)
-    y = np.repeat([0, 1, 2], 50)
-    model = FusionClustering(semi_supervised=True, n_clusters=5).fit(X, known(y, 0.2))
-    t = known(y, 0.2)
-    others = model.alternatives()
-    for other in others:
-        classes = [set(other.labels[t == label]) for label in range(3)]
-        assert [len(found) for found in classes] == [1, 1, 1]
-        assert len(set().union(*classes)) == 3
