@@ -33,7 +33,9 @@ def test_the_rows_known_best_are_those_with_most_entries():
 
 def test_some_of_the_rows_are_what_they_were():
     rows = rows_of(half_known())
-    some = rows.some(rows.best_known)
+    some, order = rows.some(rows.best_known)
+    np.testing.assert_array_equal(np.sort(order), rows.best_known)
+    np.testing.assert_array_equal(some.places, rows.places[order])
     assert len(some.places) == len(rows.best_known)
     again = {tuple(place) for place in np.round(rows.places[rows.best_known], 10)}
     assert {tuple(place) for place in np.round(some.places, 10)} == again

@@ -131,4 +131,6 @@ def test_rows_that_stand_for_two_count_as_if_they_were_repeated():
     X = np.where(rng.random((40, 3)) < 0.2, np.nan, rng.normal(size=(40, 3)) + 3 * labels[:, None])
     mixture = fit_columns(as_entries(X), np.eye(2)[labels], 1)
     twice = class_criterion(as_entries(np.vstack([X, X])), mixture)
-    assert class_criterion(as_entries(X), mixture, copies=2) == pytest.approx(twice - mixture.complexity / 2)
+    assert class_criterion(as_entries(X), mixture, worth=2) == pytest.approx(
+        twice - mixture.complexity / 2 / (1 + 80 / 2000)
+    )

@@ -192,3 +192,21 @@ def test_sheets_and_databases(run, tmp_path, numbers):
         frame.to_sql("rows", connection, index=False)
     assert run("impute", "t.db::rows").code == 0
     assert Path("rows_completed.csv").exists()
+
+
+def test_a_table_of_codes_is_clustered_by_levels_and_predicted_alike(run, tmp_path):
+    rng = np.random.default_rng(0)
+    groups = rng.integers(2, size=120)
+    cells = (rng.random((120, 8)) < np.where(groups[:, None] == 1, 0.9, 0.1)).astype(int).astype(str)
+    cells[rng.random(cells.shape) < 0.1] = ""
+    names = [f"q{k}" for k in range(8)]
+    write(Path("votes.csv"), names, cells.tolist())
+    ran = run("fit", "votes.csv", "--out", "out", "--save", "m.fusewise", "--json")
+    assert ran.code == 0, ran.err
+    assert {column["kind"] for column in ran.json["columns"]["encoded"]} == {"flag"}
+    filled = read(Path("out/completed.csv"))
+    assert {cell for name in names for cell in filled[name]} == {"0", "1"}
+    assert run("predict", "m.fusewise", "votes.csv").code == 0
+    assert read(Path("votes_labels.csv"))["label"] == read(Path("out/labels.csv"))["label"]
+    told = run("fit", "votes.csv", "--out", "other", "--number", "q0", "--json")
+    assert not told.json["columns"]["encoded"]

@@ -54,3 +54,20 @@ def test_the_table_itself_is_never_replaced(run, table):
     assert ran.code == 2
     assert "would overwrite the input file" in ran.err
     assert table.read_text() == before
+
+
+@pytest.mark.parametrize("command", ["impute", "fit"])
+def test_filled_cells_are_in_the_range_and_on_the_grid(run, tmp_path, command):
+    random = np.random.default_rng(0)
+    heat = np.repeat([0, 3], 60) + random.normal(size=120)
+    X = np.column_stack([heat, np.exp(0.6 * heat).round(3), random.random(120) < 0.4, random.poisson(np.exp(heat / 2))])
+    X[random.random(X.shape) < 0.3] = np.nan
+    X[np.argsort(heat)[:6], 1] = np.nan
+    path = write(tmp_path / "t.csv", ["heat", "ozone", "flag", "visits"], X)
+    assert run(command, path, "--number", "flag").code == 0
+    after = read(Path("t_completed.csv" if command == "impute" else "t_fusewise/completed.csv"))
+    assert set(map(float, after["flag"])) == {0.0, 1.0}
+    ozone, visits = (np.array(after[name], float) for name in ("ozone", "visits"))
+    assert np.nanmin(X[:, 1]) <= ozone.min() <= ozone.max() <= np.nanmax(X[:, 1])
+    assert (visits % 1 == 0).all()
+    assert visits.min() >= 0

@@ -325,7 +325,17 @@ def test_stability_keeps_the_hints_on_the_rows_drawn(monkeypatch):
     monkeypatch.setattr(FusionClustering, "_fit_table", lambda *a: fitted.append(search(*a)) or fitted[-1])
     assert set(model.stability(4, n_jobs=1).n_clusters) >= {2}
     for refit in fitted:
-        drawn = np.array([np.flatnonzero((X == row).all(axis=1))[0] for row in refit.observations_.values])
+        drawn = np.array([np.flatnonzero((row == X).all(axis=1))[0] for row in refit.observations_.values])
         classes = [set(refit.labels_[t[drawn] == label]) for label in (0, 1)]
         assert [len(found) for found in classes] == [1, 1]
         assert classes[0] != classes[1]
+
+
+def test_weighted_rows_with_hints_are_repeated_rows_with_hints():
+    X, y = blobs(spread=2.5)
+    t, weights = known(y, 0.2), np.arange(90) % 3
+    weighted = FusionClustering(semi_supervised=True).fit(X, t, weights)
+    repeated = FusionClustering(semi_supervised=True).fit(np.repeat(X, weights, axis=0), np.repeat(t, weights))
+    np.testing.assert_array_equal(np.repeat(weighted.labels_, weights), repeated.labels_)
+    assert all(len(set(weighted.labels_[t == label])) == 1 for label in range(3))
+    assert len(weighted.stability(2, n_jobs=1).clusters) == weighted.n_clusters_

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from fusewise.automatic.columnwise import Levels
+from fusewise.automatic.columnwise import LevelBlock, Levels
 from fusewise.automatic.evidence import Evidence
 from fusewise.kernels.types import Index, Real, Values
 from fusewise.observations import InMemory, Table
@@ -39,13 +39,13 @@ def units(table: Table, levels: Levels) -> tuple[Index, Real, Values, Levels]:
     columns, scale = varying_columns(table)
     middle = table.column_means.copy()
     blocks = []
-    for start, stop in levels:
+    for start, stop, ordered in levels:
         inside = columns[(columns >= start) & (columns < stop)]
         if len(inside):
             scale[inside] = np.sqrt(table.column_variances[inside].sum())
             middle[inside] = 0
             first = int(np.searchsorted(columns, inside[0]))
-            blocks.append((first, first + len(inside)))
+            blocks.append(LevelBlock(first, first + len(inside), ordered))
     return columns, scale, middle, tuple(blocks)
 
 

@@ -9,13 +9,14 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from fusewise.automatic.clusters import SOFT_ROUNDS
-from fusewise.automatic.columnwise import ColumnMixture, Levels, fit_columns
-from fusewise.automatic.criterion import class_criterion, criterion
+from fusewise.automatic.columnwise import ColumnMixture
+from fusewise.automatic.copies import FEWEST_DIFFERENT, MANY_COPIES
+from fusewise.automatic.criterion import criterion
 from fusewise.automatic.evidence import Evidence
 from fusewise.automatic.fusion_tree import fusion_tree
-from fusewise.automatic.hints import NO_HINTS, Hints, given_to_nearest, offsets_within
+from fusewise.automatic.hints import NO_HINTS, Hints, given_to_nearest
 from fusewise.automatic.merge_tree import MergeTree
-from fusewise.automatic.mixture import Mixture, enough_gain, fit_groups, soften
+from fusewise.automatic.mixture import Mixture, fit_groups, soften
 from fusewise.automatic.settling import held, log_odds
 from fusewise.automatic.spreads import TAIL
 from fusewise.kernels.threads import in_threads
@@ -34,9 +35,6 @@ PATIENCE = 8
 #: Spread within a cluster assumed while fusing, as a share of the variance along an axis of the subspace.
 WITHIN_SHARE = 0.1
 FAMILIES = ("scale", "full")
-#: For a table with categories EM starts from a partition with this part of each row shared among all groups, and makes
-#: at most so many rounds, until one gains less than ``mixture.enough_gain``.
-DOUBT, CLASS_ROUNDS = 0.1, 100
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,11 +73,11 @@ class Rows:
         unknown = (np.einsum("irr->ir", self.covariances) / np.maximum(self.variances, 1e-300)).mean(axis=1)
         return np.flatnonzero(unknown <= np.median(unknown) * (1 + 1e-9))
 
-    def some(self, which: Index) -> Rows:
-        """Some of the rows, in the given order; variances stay those of all rows."""
+    def some(self, which: Index) -> tuple[Rows, Index]:
+        """Some of the rows, and the order they are in; variances stay those of all rows."""
         groups = self.evidence.grouped(np.zeros(len(which), np.intp), 1, which)
         order = which[groups.order]
-        return Rows(groups.evidence, self.places[order], self.covariances[order], self.variances)
+        return Rows(groups.evidence, self.places[order], self.covariances[order], self.variances), order
 
     def prior(self, n_groups: int) -> Real:
         """Approximate spread of each of K groups that together fill the space."""
@@ -108,23 +106,31 @@ def partitions(
     smallest: float,
     n_clusters: int | None,
     most: int = MOST_CLUSTERS,
+    copies: Real | None = None,
     hints: Hints = NO_HINTS,
 ) -> list[Labels]:
     """Candidates along the tree, small parts joined to the nearest group; the last has `n_clusters` groups if given.
 
-    With hints there are more of them, as hints may join groups; and the first is one group, for comparison only if
-    there are conflicts.
+    With `copies` (``copies.shares_of_copies``), a group has some different rows, or a large share of all. With hints
+    there are more candidates, as hints may join groups; and the first is one group, for comparison only if there are
+    conflicts.
     """
     room = MOST_JOINED + tree.forced if hints else 0
     most = (min(most, max(1, tree.n_points // 4)) if n_clusters is None else n_clusters) + room
-    found = tree.partitions(smallest, most)
+    allowed = None
+    if copies is not None:
+        different = tree.totals(copies) >= min(FEWEST_DIFFERENT, smallest) - 0.01  # rounding
+        allowed = different | (tree.sizes >= MANY_COPIES * tree.n_points)
+    found = tree.partitions(smallest, most, allowed)
     if n_clusters is not None and len(found) + tree.forced < n_clusters:
         found = tree.partitions(1, n_clusters)  # this many clusters exist only if small ones are allowed
     labels = [_labels(tree, nodes, places, hints) for nodes in found]
     return [np.zeros(tree.n_points, np.intp), *labels] if tree.forced else labels
 
 
-def from_best_known(rows: Rows, smallest: float, n_clusters: int | None, n_neighbors: int, most: int) -> list[Labels]:
+def from_best_known(
+    rows: Rows, smallest: float, n_clusters: int | None, n_neighbors: int, most: int, copies: Real | None = None
+) -> list[Labels]:
     """Candidates along the tree of the rows that are known best; every row is in the group that explains it best.
 
     A row with few entries fits many groups, and those it is fused with early may be the wrong ones.
@@ -132,8 +138,9 @@ def from_best_known(rows: Rows, smallest: float, n_clusters: int | None, n_neigh
     which = rows.best_known
     if len(which) == len(rows.places) or len(which) < 2:
         return []
-    known, share = rows.some(which), len(which) / len(rows.places)
-    found = partitions(grow(known, n_neighbors), known.places, max(3.0, share * smallest), n_clusters, most)
+    known, order = rows.some(which)
+    fewest, own = max(3.0, len(which) / len(rows.places) * smallest), None if copies is None else copies[order]
+    found = partitions(grow(known, n_neighbors), known.places, fewest, n_clusters, most, own)
     placed = [describe(known, labels).log_densities(rows.evidence)[0].argmax(axis=1) for labels in found]
     return [labels for number, labels in enumerate(placed, 1) if len(np.unique(labels)) == number]
 
@@ -165,6 +172,12 @@ class Compared:
     interrupted: bool
     barred: frozenset[int] = frozenset()
 
+    def with_one(self, mixture: Mixture | ColumnMixture, criterion: float, odds: float | None) -> Compared:
+        """The same with one more: the criterion of the table alone, and ``settling.log_odds`` of the hints."""
+        barred = self.barred if odds is not None else self.barred | {len(self.criteria)}
+        criteria = (*self.criteria, criterion + (odds or 0.0))
+        return Compared((*self.mixtures, mixture), criteria, self.interrupted, barred)
+
     @property
     def best(self) -> int:
         """The partition with the best criterion that breaks no hint."""
@@ -175,46 +188,34 @@ def compare(
     rows: Rows,
     table: InMemory,
     candidates: list[Labels],
-    levels: Levels = (),
     *,
     compare_all: bool,
     until: int | None = None,
-    copies: float = 1.0,
+    worth: float = 1.0,
     progress: Progress = silent,
     hints: Hints = NO_HINTS,
     n_clusters: int | None = None,
 ) -> Compared:
     """Fit a mixture to each partition and evaluate it, until the criterion stops improving.
 
-    With `until`, also stop once a partition with that many groups is the best so far. With categories (`levels`, see
-    ``columnwise``) each partition is described by independent columns, and all are compared: that is cheap, and the
-    criterion may rise late. `copies` is that of ``criterion``. With hints, their likelihood given the mixture counts as
-    well; with `n_clusters` they must leave as many.
+    With `until`, also stop once a partition with that many groups is the best so far. `worth` is that of ``criterion``.
+    With hints, their likelihood given the mixture counts as well; with `n_clusters` they must leave as many.
     """
     compared = Compared((), (), interrupted=False)
 
-    def judge(labels: Labels) -> tuple[Mixture | ColumnMixture, float, float | None]:
-        mixture: Mixture | ColumnMixture
-        if levels:
-            mixture = _as_classes(table, labels, levels, hints, exactly=compare_all)
-            judged = class_criterion(table, mixture, copies=copies)
-        else:
-            mixture = describe(rows, labels)
-            judged = criterion(rows.evidence, mixture, complete=table.is_complete, copies=copies)
+    def judge(labels: Labels) -> tuple[Mixture, float, float | None]:
+        mixture = describe(rows, labels, worth)
+        judged = criterion(rows.evidence, mixture, complete=table.is_complete, worth=worth)
         if not hints:
             return mixture, judged, 0.0
-        price = float(np.log(copies * len(labels))) / copies
-        odds = log_odds(_densities(mixture, rows, table)[hints.rows], hints, price, n_clusters)
-        return mixture, judged, None if odds is None else copies * odds
+        return mixture, judged, log_odds(mixture.log_densities(rows.evidence)[0], hints, worth, n_clusters)
 
     try:
         for mixture, judged, odds in in_threads(judge, candidates):
+            compared = compared.with_one(mixture, judged, odds)
             number = len(compared.criteria)
-            barred = compared.barred if odds is not None else compared.barred | {number}
-            criteria = (*compared.criteria, judged + (odds or 0.0))
-            compared = Compared((*compared.mixtures, mixture), criteria, False, barred)
-            progress("comparing partitions", number + 1, len(candidates), objective=-criteria[-1])
-            tired = number - compared.best >= PATIENCE and not levels
+            progress("comparing partitions", number, len(candidates), objective=-compared.criteria[-1])
+            tired = number - 1 - compared.best >= PATIENCE
             if not compare_all and (tired or (until and compared.mixtures[compared.best].n_components >= until)):
                 break
     except KeyboardInterrupt:
@@ -226,24 +227,7 @@ def compare(
     return compared
 
 
-def _densities(mixture: Mixture | ColumnMixture, rows: Rows, table: InMemory) -> Real:
-    """log p(x_i, k) of each row and component, N x K."""
-    of = rows.evidence if isinstance(mixture, Mixture) else table
-    return mixture.log_densities(of)[0]  # type: ignore[arg-type]
-
-
-def _as_classes(table: InMemory, labels: Labels, levels: Levels, hints: Hints, *, exactly: bool) -> ColumnMixture:
-    """A partition as the start of a mixture with independent columns, whose components may empty unless `exactly`."""
-    n_groups = int(labels.max()) + 1
-    start = DOUBT / n_groups + (1 - DOUBT) * np.eye(n_groups)[labels]
-    away = offsets_within(labels, hints) if hints and n_groups > 1 else 0.0
-    classes = fit_columns(table, start, CLASS_ROUNDS, levels, enough_gain(len(labels)), away)
-    if exactly and len(np.unique((classes.log_densities(table)[0] + away).argmax(axis=1))) < n_groups:
-        classes = fit_columns(table, np.eye(n_groups)[labels], 1, levels)
-    return classes
-
-
-def describe(rows: Rows, labels: Labels) -> Mixture:
+def describe(rows: Rows, labels: Labels, worth: float = 1.0) -> Mixture:
     """Fit the mixture of a partition, in the family that explains it better.
 
     Each fit begins from one spread for all groups: started from the fit of the previous partition, EM is hardly faster
@@ -253,7 +237,7 @@ def describe(rows: Rows, labels: Labels) -> Mixture:
     within, prior = rows.within(labels), rows.prior(n_groups)
     families = FAMILIES[: min(n_groups, 2)]  # one group has one spread
     fits = (fit_groups(rows.evidence, labels, within, prior, family) for family in families)
-    return max(fits, key=lambda fit: fit.fit - 0.5 * fit.complexity * np.log(n))
+    return max(fits, key=lambda fit: worth * fit.fit - 0.5 * fit.complexity * np.log(worth * n))
 
 
 def assign(rows: Rows, mixture: Mixture, hints: Hints = NO_HINTS, n_clusters: int | None = None) -> Mixture:

@@ -151,6 +151,25 @@ class Choice:
         each_block(one, table, width=table.shape[1])
         return filled
 
+    def drawn(self, table: Table, scale: Real, seed: int) -> Values:
+        """Rows drawn given their entries, in the units of the table: first the parameters, then the rows.
+
+        Parameters
+        ----------
+        table : the rows.
+        scale : P, by which deviations from what is expected in a cluster are multiplied.
+        seed : of the random numbers.
+        """
+        found = np.empty(table.shape, self.middle.dtype)
+        clusters = self.clusters.redrawn(self.evidence, np.random.default_rng(seed))
+
+        def one(rows: InMemory, where: slice) -> None:
+            random = np.random.default_rng([seed, where.start])
+            found[where] = self._in_units(clusters.drawn(self.standardised(rows), scale[self.columns], random))
+
+        each_block(one, table, width=table.shape[1])
+        return found
+
     def places(self, table: Table) -> Real:
         """Coordinates of each row in the subspace, by least squares on its entries."""
         places = np.empty((table.shape[0], self.evidence.shape[1]))
@@ -186,7 +205,7 @@ def choose(
     n_neighbors: int | None = None,
     min_size: float | None = None,
     seed: int = 0,
-    copies: float = 1.0,
+    stands_for: float = 1.0,
     progress: Progress = silent,
     hints: Hints = NO_HINTS,
 ) -> Choice:
@@ -211,11 +230,11 @@ def choose(
     Parameters
     ----------
     table : rows without observed entries are skipped.
-    levels : (start, stop) of each block of columns that holds the levels of one category, 1 or 0.
+    levels : the blocks of columns that hold the levels of a category, 1 or 0.
     n_clusters, rank, n_neighbors : numbers to use instead of choosing them.
     min_size : smallest cluster considered; None: 1.5% of the rows, at least 3.
     seed : seed of the sample.
-    copies : how many rows each row stands for when partitions are compared, if the table is part of a larger one.
+    stands_for : how many rows each row stands for when partitions are compared, if the table is part of a larger one.
     progress : called at each step.
     hints : rows that must be together, or apart.
     """
@@ -227,7 +246,7 @@ def choose(
     sample = wide if len(many) == len(rows) else wide.take(np.searchsorted(many, rows))
     smallest, of_many = _smallest(len(rows), len(seen), min_size)
     sampled = known.among(rows), known.among(many)
-    search = TreeSearch(wide, sample, blocks, smallest, n_clusters, n_neighbors, progress, copies, *sampled)
+    search = TreeSearch(wide, sample, blocks, smallest, n_clusters, n_neighbors, progress, stands_for, *sampled)
     found = search.in_all_dimensions(rank)
     if n_clusters is None and rank is None and not levels:
         found = search.for_many(found, of_many)

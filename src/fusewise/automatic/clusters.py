@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from fusewise.automatic.axes import prior_variances
 from fusewise.automatic.columnwise import fit_columns
 from fusewise.automatic.evidence import Evidence
-from fusewise.automatic.mixture import Mixture, probabilities
+from fusewise.automatic.mixture import Mixture, one_of_each, probabilities, soften, tail_weights
 from fusewise.kernels.types import Index, Real, Values
 from fusewise.observations import InMemory
 from fusewise.subspace import Subspace, reconstruct
@@ -41,6 +42,12 @@ class Clusters(Protocol):
 
     def completed(self, table: InMemory, posterior: Real) -> Values:
         """E[row | its entries]: the clusters' predictions, weighted by their probability."""
+
+    def redrawn(self, evidence: Evidence, random: np.random.Generator) -> Clusters:
+        """Parameters drawn about their estimates, as uncertain as the rows of the fit leave them."""
+
+    def drawn(self, table: InMemory, scale: Real, random: np.random.Generator) -> Values:
+        """Rows drawn given their entries: first the component, then all columns, with deviations times `scale` (P)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,6 +86,37 @@ class AlongAxes:
             v[groups.order] += posterior[groups.order, k : k + 1] * self.mixture.conditional(groups)
         return ambient(self.subspace, v)
 
+    def redrawn(self, evidence: Evidence, random: np.random.Generator) -> AlongAxes:
+        """Parameters drawn about their estimates: a few rounds of EM on rows drawn with replacement."""
+        n, r = evidence.shape
+        some = evidence.grouped(np.zeros(n, np.intp), 1, random.integers(n, size=n)).evidence
+        variances = np.diag(prior_variances(self.subspace, evidence))
+        prior = variances / self.n_components ** (2 / r)
+        return replace(self, mixture=soften(some, self.mixture, prior, SOFT_ROUNDS))
+
+    def drawn(self, table: InMemory, scale: Real, random: np.random.Generator) -> Values:
+        """Rows drawn given their entries: the component, Student's weight, the coordinates, and noise around them."""
+        evidence = Evidence.of(self.subspace, table)
+        densities, distances = self.mixture.log_densities(evidence)
+        labels = one_of_each(probabilities(densities)[0], random)
+        groups = evidence.grouped(labels, self.n_components)
+        weights = tail_weights(distances[np.arange(len(labels)), labels], evidence.dimensions, random)
+        noise = random.standard_normal(evidence.shape[::-1]) / np.sqrt(weights[groups.order])
+        expected, found = np.empty(evidence.shape), np.empty(evidence.shape)
+        expected[groups.order] = self.mixture.conditional(groups)
+        found[groups.order] = self.mixture.conditional(groups, noise)
+        middle = ambient(self.subspace, expected)
+        away = with_noise(ambient(self.subspace, found), self.subspace.noises, random) - middle
+        return np.asarray(middle + scale * away)
+
+
+def with_noise(rows: Values, variances: Real, random: np.random.Generator) -> Values:
+    """Add independent normal noise of given variances of the columns, shared by the two parts of complex ones."""
+    noise = random.standard_normal(rows.shape)
+    if np.iscomplexobj(rows):
+        noise = (noise + 1j * random.standard_normal(rows.shape)) / np.sqrt(2)
+    return np.asarray(rows + np.sqrt(variances) * noise)
+
 
 def ambient(subspace: Subspace, places: Real) -> Values:
     """Convert real coordinates (twice as many if the subspace is complex) to rows of the table."""
@@ -87,13 +125,19 @@ def ambient(subspace: Subspace, places: Real) -> Values:
 
 
 def better_explained(
-    table: InMemory, evidence: Evidence, subspace: Subspace, mixture: Mixture, away: Real | float = 0.0
+    table: InMemory,
+    evidence: Evidence,
+    subspace: Subspace,
+    mixture: Mixture,
+    worth: float = 1.0,
+    away: Real | float = 0.0,
 ) -> Clusters:
     """Return the clusters of a mixture along axes, or with independent columns if these explain the entries better.
 
     Both are densities of the observed entries, so log L - (p/2) log N compares them. The axes count among the
     parameters: P r - r² for the subspace (rotations within it belong to the spreads), P - r for the part of the mean
-    outside it, 1 for the noise. `away` is added to the log-densities of both (``settling.held``).
+    outside it, 1 for the noise. `worth` is that of ``criterion``; `away` is added to the log-densities of both
+    (``settling.held``).
     """
     n, p = table.shape
     densities, _ = mixture.log_densities(evidence)
@@ -106,7 +150,7 @@ def better_explained(
     apart = fit_columns(table, posterior, SOFT_ROUNDS, away=away)
     if len(np.unique((apart.log_densities(table)[0] + away).argmax(axis=1))) < apart.n_components:
         return along  # a cluster has become empty
-    gain = apart.log_likelihood - total.sum() - 0.5 * (apart.complexity - complexity) * np.log(n)
+    gain = worth * (apart.log_likelihood - total.sum()) - 0.5 * (apart.complexity - complexity) * np.log(worth * n)
     return apart if gain > 0 else along
 
 
@@ -151,3 +195,11 @@ class Joined:
         own, _ = probabilities(self.parts.log_densities(table)[0])
         whole = np.column_stack([own[:, self.group == k].sum(axis=1) for k in range(self.n_components)])
         return self.parts.completed(table, own * (posterior / whole)[:, self.group])
+
+    def redrawn(self, evidence: Evidence, random: np.random.Generator) -> Joined:
+        """Parameters drawn about their estimates."""
+        return replace(self, parts=self.parts.redrawn(evidence, random))
+
+    def drawn(self, table: InMemory, scale: Real, random: np.random.Generator) -> Values:
+        """Rows drawn given their entries."""
+        return self.parts.drawn(table, scale, random)

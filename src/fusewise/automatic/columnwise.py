@@ -18,7 +18,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fusewise.automatic.mixture import log_tails, probabilities
+from fusewise.automatic.level_shares import level_shares
+from fusewise.automatic.mixture import log_tails, one_of_each, probabilities, tail_weights
 from fusewise.automatic.spreads import TAIL
 from fusewise.kernels.types import Index, Mask, Real, Values
 from fusewise.observations import InMemory
@@ -26,11 +27,17 @@ from fusewise.observations.resolution import steps
 
 #: Pseudo-entries that shrink a component's variance towards the common one, and its centre towards the column's mean.
 VARIANCE_ENTRIES, CENTER_ENTRIES = 4.0, 1.0
-#: Pseudo-entries that draw the shares of a component's levels to those of the whole column.
-LEVEL_ENTRIES = 1.0
 
-#: (start, stop) of each block of columns that holds the levels of one category.
-Levels = tuple[tuple[int, int], ...]
+
+class LevelBlock(NamedTuple):
+    """The columns from `start` to before `stop` hold the levels of one category, which may be ordered."""
+
+    start: int
+    stop: int
+    ordered: bool = False
+
+
+Levels = tuple[LevelBlock, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,10 +48,12 @@ class ColumnMixture:
     ----------
     centers : K x P, real or complex.
     means, variances : the same as real columns, K x P (2P where the table is complex), and the s_kj.
-    levels : (start, stop) of each block of columns that holds the levels of one category.
+    levels : the blocks of columns that hold the levels of a category.
     shares : K.
+    entries : K x P, observed entries of each column in each component; None in files of older versions.
     log_likelihood : log-likelihood of the observed entries of the table it was fitted to, summed over components.
-    complexity : number of free parameters.
+    complexity : number of free parameters, but for the levels of categories.
+    level_cost : what not knowing the probabilities of levels costs, see ``level_shares``.
     """
 
     centers: Values
@@ -54,6 +63,8 @@ class ColumnMixture:
     log_likelihood: float
     complexity: float
     levels: Levels = ()
+    level_cost: float = 0.0
+    entries: Real | None = None
 
     @property
     def n_components(self) -> int:
@@ -82,7 +93,7 @@ class ColumnMixture:
     def _log_levels(self) -> Real:
         """What a level adds to the log-density, by the value it has in the table; zero in the columns of numbers."""
         weights = np.zeros_like(self.means)
-        for start, stop in self.levels:
+        for start, stop, *_ in self.levels:
             unit = self.means[:, start:stop].sum(axis=1, keepdims=True)  # the value of a level that a row has
             weights[:, start:stop] = np.log(self.means[:, start:stop] / unit) / unit
         return weights
@@ -91,13 +102,44 @@ class ColumnMixture:
         """The components that are the likeliest one of some row of the table, after adding `away`."""
         kept = np.unique((self.log_densities(table)[0] + away).argmax(axis=1))
         shares = self.shares[kept] / self.shares[kept].sum()
+        entries = None if self.entries is None else self.entries[kept]
         return replace(
-            self, centers=self.centers[kept], means=self.means[kept], variances=self.variances[kept], shares=shares
-        )
+            self, centers=self.centers[kept], means=self.means[kept], variances=self.variances[kept], shares=shares,
+            entries=entries,
+        )  # fmt: skip
 
     def completed(self, table: InMemory, posterior: Real) -> Values:
         """E[row | its entries]: the centres, weighted by their probabilities."""
         return posterior @ self.centers
+
+    def redrawn(self, evidence: Any, random: np.random.Generator) -> ColumnMixture:
+        """Parameters drawn given the entries of the fit: normal means, chi-squared precisions, Dirichlet levels."""
+        if self.entries is None:  # in a file of an older version
+            return self
+        numeric, n = is_number(self.means.shape[1], self.levels), self.entries + VARIANCE_ENTRIES
+        variances = np.where(numeric, self.variances * n / random.chisquare(n), self.variances)
+        noise = random.standard_normal(self.means.shape) * np.sqrt(variances / (self.entries + CENTER_ENTRIES))
+        means = np.where(numeric, self.means + noise, self.means)
+        for start, stop, *_ in self.levels:
+            shares, unit = means[:, start:stop], means[:, start:stop].sum(axis=1, keepdims=True)
+            counts = shares / unit * (self.entries[:, start : start + 1] + 1)  # about what smoothing adds
+            drawn = np.maximum(random.gamma(counts), np.finfo(float).tiny)
+            means[:, start:stop] = unit * drawn / drawn.sum(axis=1, keepdims=True)
+        return replace(self, means=means, variances=variances)
+
+    def drawn(self, table: InMemory, scale: Real, random: np.random.Generator) -> Values:
+        """Rows drawn given their entries: the component, Student's weight, then each column."""
+        densities, distances, n_numbers = self.log_densities(table)
+        labels = one_of_each(probabilities(densities)[0], random)
+        weights = tail_weights(distances[np.arange(len(labels)), labels], n_numbers, random)
+        means = self.means[labels]
+        noise = np.resize(scale, means.shape[1]) * random.standard_normal(means.shape) / np.sqrt(weights)[:, None]
+        rows = np.where(is_number(means.shape[1], self.levels), means + np.sqrt(self.variances[labels]) * noise, 0)
+        for start, stop, *_ in self.levels:
+            rows[np.arange(len(rows)), start + one_of_each(means[:, start:stop], random)] = means[:, start:stop].sum(
+                axis=1
+            )
+        return _centers(rows, table)
 
 
 class _Parts(NamedTuple):
@@ -125,7 +167,7 @@ class _Parts(NamedTuple):
 def is_number(n_columns: int, levels: Levels) -> Mask:
     """Whether each column holds numbers, rather than a level of a category."""
     numeric = np.ones(n_columns, bool)
-    for start, stop in levels:
+    for start, stop, *_ in levels:
         numeric[start:stop] = False
     return numeric
 
@@ -136,6 +178,7 @@ def fit_columns(
     rounds: int,
     levels: Levels = (),
     gain: float = -np.inf,
+    pseudo: float | None = None,
     away: Real | float = 0.0,
 ) -> ColumnMixture:
     """Fit a mixture with independent columns, by EM from given probabilities of the components.
@@ -147,6 +190,7 @@ def fit_columns(
     rounds : maximum number of rounds.
     levels : the blocks of columns that hold the levels of a category.
     gain : stop when a round raises the log-likelihood by less than this; by default all rounds are made.
+    pseudo : pseudo-entries of the shares of levels, see ``level_shares``.
     away : added to the log-densities: N x K, or 0 (``settling.held``).
     """
     real, rows = table.real(), _Parts.of(table, levels)
@@ -154,7 +198,8 @@ def fit_columns(
     middle, whole = real.column_means, real.column_variances
     # A value known to the nearest step d hides a variance of d²/12 (Sheppard). Without this floor, yes-or-no columns on
     # which a cluster agrees would have a variance of zero and decide everything.
-    floor = np.maximum(np.square(steps(real)) / 12, 1e-6 * whole + 1e-12)
+    own = np.square(steps(real)) / 12 if numeric.any() else np.zeros(len(numeric))
+    floor = np.maximum(own, 1e-6 * whole + 1e-12)
     means = np.repeat(middle[None], posterior.shape[1], axis=0)
     variances = np.ones_like(means)
     weights, before = np.ones_like(posterior), -np.inf
@@ -166,22 +211,20 @@ def fit_columns(
         entries = (rows.seen.T @ posterior).T
         spread = _variances(means[:, numeric], mass, sums, energy, entries, whole[numeric])
         variances[:, numeric] = np.maximum(spread, floor[numeric])
-        complexity = _complexity(entries)
+        cost = 0.0
         if levels:
-            held = np.zeros_like(means)
-            held[:, ~numeric] = (rows.levels.T @ posterior).T
-            complexity += _fit_levels(means, held, middle, levels)
+            cost = _fit_levels(means, (rows.levels.T @ posterior).T, middle, levels, pseudo)
         shares = posterior.mean(axis=0)
         found = ColumnMixture(
-            _centers(means, table), means.copy(), variances.copy(), shares, -np.inf, complexity, levels
+            _centers(means, table), means.copy(), variances.copy(), shares, -np.inf, _complexity(entries), levels, cost
         )
         densities, distances, n_numbers = found.densities_of(rows)
         posterior, total = probabilities(densities + away)
         weights = (TAIL + n_numbers[:, None]) / (TAIL + distances)
-        if float(total.sum()) - before < gain:
+        if abs(float(total.sum()) - before) < gain:
             break
         before = float(total.sum())
-    return replace(found, log_likelihood=float(total.sum()))
+    return replace(found, log_likelihood=float(total.sum()), entries=np.asarray((real.seen.T @ posterior).T))
 
 
 def _variances(means: Real, mass: Real, sums: Real, energy: Real, entries: Real, whole: Real) -> Real:
@@ -199,19 +242,17 @@ def _complexity(entries: Real) -> float:
     return float(n_groups - 1 + (n_groups + 1 + own) * n_numbers)
 
 
-def _fit_levels(means: Real, held: Real, middle: Real, levels: Levels) -> float:
-    """Set the means of levels from their sums over the rows of each component; return the free probabilities.
-
-    Those are the probabilities of levels that occur in a component, less one for each category.
-    """
-    free = 0.0
-    for start, stop in levels:
-        block = slice(start, stop)
-        counts = held[:, block] / middle[block].sum()  # the sum over the levels is the value of a level that a row has
-        shrunk = held[:, block] + LEVEL_ENTRIES * middle[block]
-        means[:, block] = shrunk / (counts.sum(axis=1, keepdims=True) + LEVEL_ENTRIES)
-        free += float(np.maximum(np.minimum(counts, 1).sum(axis=1) - 1, 0).sum())
-    return free
+def _fit_levels(means: Real, held: Real, middle: Real, levels: Levels, pseudo: float | None) -> float:
+    """Set the means of levels from their sums over the rows of each component; return the cost (``level_shares``)."""
+    widths = [block.stop - block.start for block in levels]
+    ordered = np.array([block.ordered for block in levels])
+    where = ~is_number(len(middle), levels)
+    starts = np.concatenate([[0], np.cumsum(widths[:-1])]).astype(np.intp)
+    # the sum over the levels of a column is the value of a level that a row has
+    unit = np.repeat(np.add.reduceat(middle[where], starts), widths)
+    shares, cost = level_shares(held / unit, middle[where] / unit, starts, ordered, pseudo)
+    means[:, where] = shares * unit
+    return cost
 
 
 def _centers(means: Real, table: InMemory) -> Values:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fusewise.automatic.columnwise import ColumnMixture, is_number
+from fusewise.automatic.columnwise import ColumnMixture
 from fusewise.automatic.evidence import Evidence, regular
 from fusewise.automatic.mixture import Mixture, probabilities
 from fusewise.automatic.spreads import TAIL
@@ -21,9 +21,12 @@ from fusewise.observations import InMemory
 #: The entropy is averaged over this many draws of each row's coordinates, or fewer if there are many rows: a few
 #: thousand draws in all are accurate enough.
 DRAWS, ENOUGH = 4, 5000
+#: Size of a sample in which a table is indistinguishable from a mixture whose columns are independent, see
+#: ``class_criterion``.
+ROWS = 2000
 
 
-def criterion(evidence: Evidence, mixture: Mixture, *, complete: bool, copies: float = 1.0) -> float:
+def criterion(evidence: Evidence, mixture: Mixture, *, complete: bool, worth: float = 1.0) -> float:
     """log-likelihood - entropy - (complexity / 2) log N - (K - 1) log N, larger is better.
 
     The last term is the cost of the cuts: each is chosen among the N - 1 joins of the tree, which takes log N nats to
@@ -33,19 +36,20 @@ def criterion(evidence: Evidence, mixture: Mixture, *, complete: bool, copies: f
     ----------
     evidence, mixture : the rows, and the components fitted to a partition of them.
     complete : whether no entry is missing; then the classification likelihood is all that is needed.
-    copies : how many rows of a table each row stands for.
+    worth : rows of a table that a row is worth: less than 1 if some are copies of others (``copies.worth_of_rows``),
+        more than 1 if the table is part of a larger one.
     """
     fit = mixture.fit if complete or mixture.n_components == 1 else float(explained(evidence, mixture).sum())
-    return _penalised(fit, mixture, evidence.shape[0], copies)
+    return _penalised(fit, mixture, evidence.shape[0], worth)
 
 
-def _penalised(fit: float, mixture: Mixture | ColumnMixture, n: int, copies: float) -> float:
-    """fit - ((complexity / 2) + K - 1) log N, for n rows or as if there were `copies` times as many.
+def _penalised(fit: float, mixture: Mixture | ColumnMixture, n: int, worth: float) -> float:
+    """fit - ((complexity / 2) + K - 1) log N, for n rows as if there were `worth` times as many.
 
     Parameters fitted to n rows raise their likelihood by half a nat each, by chance, which must not be multiplied.
     """
     by_chance, cuts = 0.5 * mixture.complexity, mixture.n_components - 1
-    return copies * fit - (copies - 1) * by_chance - (by_chance + cuts) * float(np.log(copies * n))
+    return worth * fit - max(worth - 1, 0.0) * by_chance - (by_chance + cuts) * float(np.log(worth * n))
 
 
 def explained(evidence: Evidence, mixture: Mixture) -> Real:
@@ -80,17 +84,21 @@ def _entropy(mixture: Mixture, places: Real) -> Real:
     return np.asarray(-np.sum(certain * np.log(certain), axis=1))
 
 
-def class_criterion(table: InMemory, mixture: ColumnMixture, *, copies: float = 1.0) -> float:
-    """The same for a table with categories, described by independent columns.
+def class_criterion(table: InMemory, mixture: ColumnMixture, worth: float = 1.0) -> float:
+    """The same for latent classes: w log-likelihood - level cost - (complexity / 2) log N,  w = 1 / (1 + N / ROWS).
 
-    The entropy is charged where there are numbers, whose components may overlap because a cluster is no Student's;
-    the probabilities of levels have no shape that could be wrong, and classes of categories overlap by nature.
+    The entropy is not charged: the classes of categories overlap by nature. That the columns of a class are independent
+    is an approximation, and with many rows every departure from it would be worth a class of its own; with w the
+    likelihood speaks for classes that differ by more than a sample of `ROWS` rows could tell from the data (the
+    coarsened posterior of Miller and Dunson, 2019).
     """
-    return _penalised(float(class_explained(table, mixture).sum()), mixture, table.shape[0], copies)
+    n = worth * table.shape[0]
+    by_chance = max(worth - 1, 0.0) * 0.5 * mixture.complexity / (1 + n / ROWS)  # as in `_penalised`
+    cost = 0.5 * mixture.complexity * float(np.log(n)) + mixture.level_cost
+    return worth * float(class_explained(table, mixture, worth).sum()) - by_chance - cost
 
 
-def class_explained(table: InMemory, mixture: ColumnMixture) -> Real:
+def class_explained(table: InMemory, mixture: ColumnMixture, worth: float = 1.0) -> Real:
     """What each row adds to ``class_criterion``."""
-    posterior, total = probabilities(mixture.log_densities(table)[0])
-    numbers = is_number(mixture.means.shape[1], mixture.levels).any()
-    return np.asarray(total + np.sum(posterior * np.log(posterior), axis=1) if numbers else total)
+    total = probabilities(mixture.log_densities(table)[0])[1]
+    return np.asarray(total / (1 + worth * len(total) / ROWS))

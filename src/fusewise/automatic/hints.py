@@ -54,13 +54,15 @@ class Hints:
         return found
 
     def among(self, rows: Index) -> Hints:
-        """The hints on some rows (ascending), numbered among these."""
-        kept = np.isin(self.rows, rows)
-        blocks, block = np.unique(self.block[kept], return_inverse=True)
+        """The hints on some rows (ascending; some may occur several times), numbered among these."""
+        known = self.block_of(1 + max(self.rows.max(initial=-1), rows.max(initial=-1)))[rows]
+        here = np.flatnonzero(known >= 0)
+        here = here[np.argsort(known[here], kind="stable")]
+        blocks, block = np.unique(known[here], return_inverse=True)
         number = np.full(self.n_blocks, -1, np.intp)
         number[blocks] = np.arange(len(blocks))
         conflicts = number[self.conflicts]
-        return Hints(np.searchsorted(rows, self.rows[kept]), block, conflicts[(conflicts >= 0).all(axis=1)])
+        return Hints(here, block, conflicts[(conflicts >= 0).all(axis=1)])
 
     def sample(self, most: int, random: np.random.Generator) -> Index:
         """At most so many of the rows, ascending: some of each block, as far as possible."""
@@ -75,16 +77,6 @@ class Hints:
 
 
 NO_HINTS = Hints(np.empty(0, np.intp), np.empty(0, np.intp), np.empty((0, 2), np.intp))
-
-
-def offsets_within(labels: Labels, hints: Hints) -> Real:
-    """The same for the groups of a partition: a row may be in any that holds no row in conflict with it."""
-    n_groups = int(labels.max()) + 1
-    held = np.zeros((hints.n_blocks, n_groups))
-    held[hints.block, labels[hints.rows]] = 1
-    away = np.zeros((len(labels), n_groups))
-    away[hints.rows] = np.where((hints.apart @ held)[hints.block] > 0, FAR, 0.0)
-    return away
 
 
 def given_to_nearest(labels: Labels, rows: Index, distances: Real, hints: Hints) -> Labels:

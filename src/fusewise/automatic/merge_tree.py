@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from fusewise.kernels.types import Index
+from fusewise.kernels.types import Index, Mask, Real
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,14 +60,23 @@ class MergeTree:
         order, begin = self._places
         return order[begin[node] : begin[node] + self.sizes[node]]
 
-    def partitions(self, min_size: float, max_groups: int) -> list[list[int]]:
+    def totals(self, of_points: Real) -> Real:
+        """Sum of a number of each point over the points under each of the 2N - 1 nodes."""
+        order, begin = self._places
+        sums = np.concatenate([[0.0], np.cumsum(of_points[order])])
+        return np.asarray(sums[begin + self.sizes] - sums[begin])
+
+    def partitions(self, min_size: float, max_groups: int, allowed: Mask | None = None) -> list[list[int]]:
         """Partitions from the root down: for K = 1, 2, ... the first list of K nodes with at least `min_size` points.
+
+        With `allowed`, a flag for each node, other nodes are left out as well.
 
         Joins are undone in decreasing order of lam. A part smaller than `min_size` is left out of the partition (the
         caller assigns it); a node that would only split into such parts is kept whole. Forced joins are undone in all
         of the partitions, whatever the size of the parts.
         """
         root = 2 * self.n_points - 2
+        large = (self.sizes >= min_size) & (True if allowed is None else allowed)
         groups = [root]
         for node in range(root, root - self.forced, -1):
             groups.remove(node)
@@ -77,7 +86,7 @@ class MergeTree:
         heapq.heapify(latest)
         while latest and len(found) + self.forced < max_groups:
             node = -heapq.heappop(latest)
-            parts = [child for child in self.children(node) if self.sizes[child] >= min_size]
+            parts = [child for child in self.children(node) if large[child]]
             if not parts:
                 continue
             groups.remove(node)

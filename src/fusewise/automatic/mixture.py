@@ -158,6 +158,17 @@ def log_tails(distance: Real, dimensions: Index) -> Real:
     return np.asarray(lead[dimensions.astype(np.intp)] - (TAIL + dimensions) / 2 * np.log1p(distance / TAIL))
 
 
+def one_of_each(probabilities: Real, random: np.random.Generator) -> Index:
+    """Draw an index with given probabilities, N x K, for each row."""
+    below = probabilities.cumsum(axis=1)
+    return np.asarray((random.random((len(below), 1)) * below[:, -1:] < below).argmax(axis=1), np.intp)
+
+
+def tail_weights(distance: Real, dimensions: Index, random: np.random.Generator) -> Real:
+    """Draw Student's weight of each row given its squared distance D²: Gamma, with the mean (nu + d) / (nu + D²)."""
+    return np.asarray(2 * random.gamma((TAIL + dimensions) / 2) / (TAIL + distance))
+
+
 class _Explained(NamedTuple):
     """Rows under t_nu(mu_k, Sigma_k), where the component k of a row is its group.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -23,15 +24,17 @@ from fusewise.automatic.candidates import (
     grow,
     partitions,
 )
+from fusewise.automatic.classes import ENOUGH_GAINED, classes_of, fewest
 from fusewise.automatic.clusters import Clusters, Joined, better_explained
-from fusewise.automatic.columnwise import Levels
+from fusewise.automatic.columnwise import Levels, is_number
+from fusewise.automatic.copies import shares_of_copies, worth_of_rows
 from fusewise.automatic.evidence import Evidence
 from fusewise.automatic.hints import NO_HINTS, Hints
 from fusewise.automatic.merge_tree import MergeTree
 from fusewise.automatic.mixture import Mixture
-from fusewise.automatic.settling import coloured, held, joined
+from fusewise.automatic.settling import coloured, held, joined, log_odds
 from fusewise.automatic.valleys import linked, without_valley
-from fusewise.kernels.types import Index, Labels
+from fusewise.kernels.types import Index, Labels, Real
 from fusewise.kernels.words import counted
 from fusewise.observations import InMemory
 from fusewise.progress import Progress
@@ -113,7 +116,7 @@ class TreeSearch:
     smallest : number of rows of the smallest cluster considered.
     n_clusters, n_neighbors : numbers to use instead of choosing them.
     progress : told of each step.
-    copies : how many rows of a table each row stands for.
+    stands_for : how many rows of a larger table each row stands for.
     hints, wide_hints : what is known of the rows of `sample` and `wide`.
     """
 
@@ -124,9 +127,19 @@ class TreeSearch:
     n_clusters: int | None
     n_neighbors: int | None
     progress: Progress
-    copies: float = 1.0
+    stands_for: float = 1.0
     hints: Hints = NO_HINTS
     wide_hints: Hints = NO_HINTS
+
+    @cached_property
+    def copies(self) -> Real | None:
+        """The part that each row is of a different row; None if all differ."""
+        return shares_of_copies(self.sample)
+
+    @property
+    def worth(self) -> float:
+        """How many different rows of the whole table a row is worth."""
+        return self.stands_for * worth_of_rows(self.copies)
 
     @property
     def most(self) -> int:
@@ -169,19 +182,23 @@ class TreeSearch:
             if self.levels or self.sample.is_complete or found.compared.interrupted or crowded:
                 return found
             most = found.n_groups + PATIENCE
-            others = from_best_known(placed.rows, self.smallest, self.n_clusters, neighbors, most)
+            others = from_best_known(placed.rows, self.smallest, self.n_clusters, neighbors, most, self.copies)
             return self._better_of(found, self._compared(placed, others, until)) if others else found
         except KeyboardInterrupt:
             return _interrupted(found)
 
     def _along(self, placed: Placed, until: int | None) -> Searched:
-        """Compare the partitions along one tree."""
-        candidates = partitions(placed.tree, placed.rows.places, self.smallest, self.n_clusters, hints=self.hints)
+        """Compare the partitions along one tree, or the classes that they lead to."""
+        if self.levels:
+            return self._classes(placed)
+        candidates = partitions(
+            placed.tree, placed.rows.places, self.smallest, self.n_clusters, copies=self.copies, hints=self.hints
+        )
         return self._compared(placed, candidates, until)
 
     def _compared(self, placed: Placed, candidates: list[Labels], until: int | None) -> Searched:
         told = self.n_clusters is not None
-        compared = self.compare(placed.rows, candidates, self.levels, compare_all=told, until=until)
+        compared = self.compare(placed.rows, candidates, compare_all=told, until=until)
         return Searched(placed, candidates[: len(compared.criteria)], compared, self._best(compared))
 
     def _best(self, compared: Compared) -> int:
@@ -205,14 +222,41 @@ class TreeSearch:
         compared = Compared(mixtures, criteria, other.compared.interrupted)
         return Searched(one.placed, list(labels), compared, self._best(compared))
 
-    def compare(
-        self, rows: Rows, candidates: list[Labels], levels: Levels = (), *, compare_all: bool, until: int | None = None
-    ) -> Compared:
+    def compare(self, rows: Rows, candidates: list[Labels], *, compare_all: bool, until: int | None = None) -> Compared:
         """Compare partitions of the sample (see ``candidates.compare``)."""
         return compare(
-            rows, self.sample, candidates, levels, compare_all=compare_all, until=until, copies=self.copies,
-            progress=self.progress, hints=self.hints, n_clusters=self.n_clusters,
-        )  # fmt: skip
+            rows,
+            self.sample,
+            candidates,
+            compare_all=compare_all,
+            until=until,
+            worth=self.worth,
+            progress=self.progress,
+            hints=self.hints,
+            n_clusters=self.n_clusters,
+        )
+
+    def _classes(self, placed: Placed) -> Searched:
+        """Compare the latent classes that the partitions along the tree lead to."""
+        told, places, hints = self.n_clusters, placed.rows.places, self.hints
+        most = max(MOST_CLUSTERS, 0 if told is None else told + 10)
+        candidates = partitions(placed.tree, places, self.smallest, None, most, hints=hints)
+        if told is not None and int(candidates[-1].max()) + 1 < told:
+            candidates = partitions(placed.tree, places, self.smallest, told, hints=hints)
+        judged = []
+        for classes in classes_of(self.sample, candidates, self.levels, told, self.worth, hints):
+            judged.append(classes)
+            self.progress("comparing classes", len(judged), len(candidates), objective=-classes[1])
+        compared = Compared((), (), interrupted=False)
+        for mixture, criterion in judged[::-1]:
+            odds = log_odds(mixture.log_densities(self.sample)[0], hints, self.worth, told) if hints else 0.0
+            compared = compared.with_one(mixture, criterion, odds)
+        numbers = is_number(self.sample.real().shape[1], self.levels).any()
+        if told is None:
+            chosen = fewest(compared.criteria, ENOUGH_GAINED if numbers else 1.0, compared.barred)
+        else:
+            chosen = compared.best if hints else told - 1
+        return Searched(placed, candidates, compared, chosen)
 
     def in_all_dimensions(self, rank: int | None) -> Searched:
         """The search in as many dimensions as asked for; else in as many as the clusters that are found need."""
@@ -246,7 +290,7 @@ class TreeSearch:
         try:
             room = min(LARGEST_RANK, self.most)
             placed = found.placed if found.rank >= room else self.place(room)
-            candidates = partitions(placed.tree, placed.rows.places, smallest, None, most, self.hints)
+            candidates = partitions(placed.tree, placed.rows.places, smallest, None, most, self.copies, self.hints)
             ladder = _Ladder(self, placed, candidates)
             return ladder.searched() if ladder.climb() > max(ladder.gain_of(found), 0.0) else found
         except KeyboardInterrupt:
@@ -264,13 +308,13 @@ class TreeSearch:
             densities = best.log_densities(self.sample)[0]
             away = held(densities, self.hints, self.n_clusters)
             labels = np.unique((densities + away).argmax(axis=1), return_inverse=True)[1]
-            mixture, kept = describe(rows, labels), best.occupied(self.sample, away)
+            mixture, kept = describe(rows, labels, self.worth), best.occupied(self.sample, away)
             pairs: list[tuple[int, int]] = []
         else:
             mixture = assign(rows, best, self.hints, self.n_clusters)
             evidence = rows.evidence if self.wide is self.sample else Evidence.of(subspace, self.wide)
-            away = held(mixture.log_densities(evidence)[0], self.wide_hints, self.n_clusters) if self.hints else 0.0
-            kept = better_explained(self.wide, evidence, subspace, mixture, away)
+            away = held(mixture.log_densities(evidence)[0], self.wide_hints, self.n_clusters)
+            kept = better_explained(self.wide, evidence, subspace, mixture, self.worth, away)
             pairs = without_valley(mixture, rows.evidence) if self.n_clusters is None else []
         group = self._joined_by_hints(kept, pairs) if self.hints else linked(kept.n_components, pairs)
         return mixture, kept if group.max() + 1 == len(group) else Joined(kept, group)

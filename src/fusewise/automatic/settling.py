@@ -114,22 +114,25 @@ def held(densities: Real, hints: Hints, n_clusters: int | None) -> Real | float:
     return away
 
 
-def log_odds(densities: Real, hints: Hints, price: float, n_clusters: int | None) -> float | None:
+def log_odds(densities: Real, hints: Hints, worth: float, n_clusters: int | None) -> float | None:
     """log p(hints | X) of the components of a mixture; None if they cannot hold, or not in `n_clusters` clusters.
 
     Strays matter to which components are joined, but not here: a partition has to explain every row with a hint.
 
     Parameters
     ----------
-    densities, hints, price : as in `settle`.
+    densities : log p(x_i, k), N x K.
+    hints : blocks and conflicts.
+    worth : how many rows a row is worth (as in ``criterion``).
     n_clusters : the number of clusters, if it was given.
     """
+    price, densities = float(np.log(worth * len(densities))) / worth, densities[hints.rows]
     settled = settle(densities, hints, price, n_clusters)
     if settled is None or (n_clusters is not None and settled.group.max() + 1 != n_clusters):
         return None
     own = np.where(settled.cluster[hints.block][:, None] == settled.group, densities, -np.inf)
     odds = np.logaddexp.reduce(own, axis=1) - np.logaddexp.reduce(densities, axis=1)
-    return float(odds.sum()) - price * (len(settled.group) - int(settled.group.max()) - 1)
+    return worth * (float(odds.sum()) - price * (len(settled.group) - int(settled.group.max()) - 1))
 
 
 def joined(densities: Real, hints: Hints, price: float, pairs: list[tuple[int, int]], n_clusters: int | None) -> Index:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fusewise.automatic.axes import varying_columns
+from fusewise.automatic.clusters import with_noise
 from fusewise.kernels.types import Index, Real, Values
 from fusewise.observations import Entries
 from fusewise.subspace import Subspace, coordinates, reconstruct
@@ -42,7 +43,20 @@ class Smooth:
     def completed(self, entries: Entries) -> Values:
         """E[row | its entries]; the mean for a row without observed entries."""
         table = _scaled(entries, self.columns, self.scale)
-        found = reconstruct(self.subspace, coordinates(self.subspace, table)[0])
+        return self._in_units(reconstruct(self.subspace, coordinates(self.subspace, table)[0]), entries)
+
+    def drawn(self, entries: Entries, scale: Real, seed: int) -> Values:
+        """Rows drawn given their entries: the coordinates, and noise about the subspace, times `scale` (P)."""
+        random = np.random.default_rng(seed)
+        v, covariances = coordinates(self.subspace, _scaled(entries, self.columns, self.scale))
+        values, axes = np.linalg.eigh(covariances)
+        away = np.einsum("ijk,ik->ij", axes, np.sqrt(np.maximum(values, 0)) * random.standard_normal(v.shape))
+        noise = with_noise(away @ self.subspace.basis.T, self.subspace.noises, random)
+        each = np.resize(scale[self.columns], noise.shape[1])
+        return self._in_units(reconstruct(self.subspace, v) + each * noise, entries)
+
+    def _in_units(self, found: Real, entries: Entries) -> Values:
+        """Convert scaled rows of the varying columns to rows of the table."""
         p = len(self.columns)
         whole = np.repeat(self.middle[None], entries.shape[0], axis=0)
         parts = found[:, :p] + 1j * found[:, p:] if found.shape[1] > p else found

@@ -107,7 +107,7 @@ def hide_more(table: InMemory, share: float, levels: Levels, random: np.random.G
         rows.indptr = np.append(0, np.cumsum(np.bincount(owner[kept], minlength=table.shape[0])))
         return replace(table, rows=rows)
     keys = random.random(table.shape)
-    for start, stop in levels:
+    for start, stop, *_ in levels:
         keys[:, start:stop] = keys[:, start : start + 1]
     keys[~table.mask] = -1
     mask = table.mask & ((keys >= share) | (keys == keys.max(axis=1, keepdims=True)))

@@ -8,11 +8,12 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator
-from sklearn.utils import Tags
+from sklearn.utils import Tags, _safe_indexing
 from sklearn.utils.validation import validate_data
 
 from fusewise.fusion.fidelity import Fidelity, as_fidelity
 from fusewise.fusion.penalties import Penalty, as_penalty
+from fusewise.kernels.types import Index
 from fusewise.observations import ParquetBlocks, Table, as_table
 from fusewise.saving import save
 from fusewise.tables.frames import FrameEncoder, needs_encoding
@@ -77,13 +78,17 @@ class FusionEstimator(BaseEstimator):  # type: ignore[misc]
         tags.input_tags.sparse = True
         return tags
 
-    def _read(self, X: Any, y: Any, *, reset: bool) -> Table:
-        """Validate X (real or complex, or a frame with categories) and record or check its columns; y is not read."""
+    def _read(self, X: Any, y: Any, *, reset: bool, counts: Index | None = None) -> Table:
+        """Validate X (real or complex, or a frame with categories) and record or check its columns; y is not read.
+
+        Levels of categories are those of rows that count.
+        """
         if not self.semi_supervised and isinstance(y, np.ndarray) and y.dtype.kind == "c":
             raise ValueError("Complex data not supported in y (which is ignored here; leave it out)")
         if reset:
             typed = needs_encoding(X, self.categorical_features)
-            self.encoder_ = FrameEncoder.of(X, self.categorical_features) if typed else None
+            rows = X if counts is None or not typed else _safe_indexing(X, counts > 0)
+            self.encoder_ = FrameEncoder.of(rows, self.categorical_features) if typed else None
         if self._encoder is None:
             table = as_table(X, min_rows=2 if reset else 1)
         header = X.header if isinstance(X, ParquetBlocks) else X

@@ -17,9 +17,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from fusewise.automatic import NO_HINTS, Choice, Hints
 from fusewise.automatic.alternatives import Alternative, nearly_as_good
+from fusewise.automatic.columnwise import Levels
 from fusewise.automatic.stability import MOST_HIDDEN, MOST_ROWS, Refit, Stability, hide_more, row_draws, summarise
 from fusewise.kernels.threads import single_products
-from fusewise.kernels.types import Labels
+from fusewise.kernels.types import Index, Labels
 from fusewise.kernels.words import counted
 from fusewise.observations import StreamedEntries, Table
 from fusewise.progress import Progress, listening, shown
@@ -43,7 +44,9 @@ class CertaintyMixin:
         _hints: Hints
         _others: tuple[Alternative, ...] | None
 
-        def _read(self, X: Any, y: Any, *, reset: bool) -> Table: ...
+        def _read(self, X: Any, y: Any, *, reset: bool, counts: Index | None = None) -> Table: ...
+
+        def _levels(self) -> Levels: ...
 
     def stability(
         self, n_draws: int = 20, *, X: Any = None, hidden: float | str = "auto", n_jobs: int | None = None
@@ -83,16 +86,17 @@ class CertaintyMixin:
         if n_draws < 1:
             raise ValueError(f"n_draws must be at least 1, got {n_draws}")
         share = _share_to_hide(table, hidden)
-        seen = np.flatnonzero(table.row_counts > 0)
+        counts = vars(self).get("_counts")
+        seen = np.flatnonzero(table.row_counts > 0 if counts is None else (table.row_counts > 0) & (counts > 0))
         size = _draw_size(len(seen), self.n_clusters)
         random = check_random_state(0 if self.random_state is None else self.random_state)
         seeds = np.random.SeedSequence(random.randint(2**31)).spawn(n_draws + 1)
         draws = [seen[rows] for rows in row_draws(len(seen), size, n_draws, np.random.default_rng(seeds[0]))]
-        levels = () if self._encoder is None else self._encoder.levels
 
         def refit(k: int) -> Refit:
-            part = hide_more(table.take(draws[k]), share, levels, np.random.default_rng(seeds[k + 1]))
-            model = self._refitted(part, self._given.among(draws[k]), len(seen))
+            part = hide_more(table.take(draws[k]), share, self._levels(), np.random.default_rng(seeds[k + 1]))
+            own = None if counts is None else counts[draws[k]]
+            model = self._refitted(part, len(seen), self._given.among(draws[k]), own)
             return Refit(draws[k], model.labels_, model.probabilities_)
 
         threads = effective_n_jobs(-1 if n_jobs is None else n_jobs)
@@ -155,8 +159,8 @@ class CertaintyMixin:
         """The hints of the fit; models of earlier versions have none."""
         return getattr(self, "_hints", NO_HINTS)
 
-    def _refitted(self, part: Table, hints: Hints, n: int) -> FusionClustering:
-        """A model with the same settings, fitted to some of n rows, with the hints on these."""
+    def _refitted(self, part: Table, n: int, hints: Hints, counts: Index | None) -> FusionClustering:
+        """A model with the same settings, fitted to some of n rows, with their hints and weights."""
         model: Any = clone(self).set_params(verbose=0, random_state=0)
         reduced = part.shape[0] / n
         if not isinstance(model.min_cluster_size, str):
@@ -166,7 +170,7 @@ class CertaintyMixin:
         if isinstance(model.init, np.ndarray):
             raise ValueError("stability cannot fit a model again that has an array as init: give the init a name")
         model.encoder_ = self._encoder
-        return model._fit_table(part, hints, min(n, MOST_ROWS) / part.shape[0])  # type: ignore[no-any-return]
+        return model._fit_table(part, hints, counts, min(n, MOST_ROWS) / part.shape[0])  # type: ignore[no-any-return]
 
 
 def _share_to_hide(table: Table, hidden: float | str) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from functools import partial
 from typing import Any, Self
 
@@ -13,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from fusewise.automatic import NO_HINTS, Choice, Classified, Hints, choose
+from fusewise.automatic import NO_HINTS, Choice, Classified, Hints, LevelBlock, choose
 from fusewise.automatic.outlying import outlier_confidence
 from fusewise.estimators.base import FusionEstimator
 from fusewise.estimators.certainty import CertaintyMixin
@@ -28,9 +29,9 @@ from fusewise.fusion.rules import choose_sigma, cut_to, lam_schedule, longest_pl
 from fusewise.fusion.setup import noise_level, pose
 from fusewise.kernels.compiling import announcing
 from fusewise.kernels.devices import torch_device
-from fusewise.kernels.types import Real
+from fusewise.kernels.types import Index, Real
 from fusewise.kernels.words import counted
-from fusewise.observations import Entries, InMemory, Table, each_block, warn_of_blanks
+from fusewise.observations import Entries, InMemory, RepeatedRows, Table, as_counts, each_block, warn_of_blanks
 from fusewise.observations.checks import check_fits
 from fusewise.observations.groups import group_means
 from fusewise.pairs import partial_squared_distances_to
@@ -125,7 +126,9 @@ class FusionClustering(
     1
     """
 
-    def fit(self, X: Any, y: Any = None, *, must_link: Any = None, cannot_link: Any = None) -> Self:
+    def fit(
+        self, X: Any, y: Any = None, sample_weight: Any = None, *, must_link: Any = None, cannot_link: Any = None
+    ) -> Self:
         """Cluster the rows of X (missing entries: NaN, null, or not stored).
 
         By default X is made dense, or read from a ``numpy.memmap`` or ``RowBlocks``, in blocks of rows; the plain
@@ -135,22 +138,40 @@ class FusionClustering(
         ----------
         X : the table.
         y : ignored, unless ``semi_supervised``: then the label of each row, of any type; None, NaN or -1 if unknown.
+        sample_weight : a number of rows for each row: a row of weight 3 counts as three equal rows, and one of weight 0
+            does not count, but is labelled as by ``predict``. Of weights that are not whole, running sums are rounded.
+            The plain algorithm takes no weights.
         must_link : pairs (i, j) of rows, numbered from 0, that are in one cluster.
         cannot_link : pairs of rows that are in different clusters.
         """
         self._check_parameters()
-        table = self._read(X, y, reset=True)
-        return self._fit_table(table, self._read_hints(table.shape[0], y, must_link, cannot_link))
+        counts = as_counts(sample_weight, X)
+        if counts is not None and self.is_plain():
+            raise ValueError(
+                "the plain algorithm takes no sample_weight: repeat rows, or leave lam, sigma, ... as they are"
+            )
+        table = self._read(X, y, reset=True, counts=counts)
+        return self._fit_table(table, self._read_hints(table.shape[0], y, must_link, cannot_link), counts)
 
-    def _fit_table(self, table: Table, hints: Hints, copies: float = 1.0) -> Self:
-        """Cluster the rows of a table that was read, each of which stands for `copies` rows of a larger one."""
-        n_seen = np.count_nonzero(table.row_counts)
+    def _fit_table(self, table: Table, hints: Hints, counts: Index | None = None, stands_for: float = 1.0) -> Self:
+        """Cluster the rows of a table that was read.
+
+        Parameters
+        ----------
+        table : the rows.
+        hints : what is known of them.
+        counts : how often each row counts; None: once.
+        stands_for : rows of a larger table that each row stands for.
+        """
+        repeated = table if counts is None else RepeatedRows(table, counts)
+        n_seen = np.count_nonzero(repeated.row_counts)
         if self.n_clusters is not None and self.n_clusters > n_seen:
             raise ValueError(f"n_clusters={self.n_clusters} exceeds the {n_seen} rows with an observed entry")
         for name in ("fused_", "stability_"):  # of an earlier fit
             self.__dict__.pop(name, None)
         self.observations_, self._hints = table, hints
         self._others = None
+        self._counts = counts
         self.path_: Choice | FusionPath | None = None
         self.probabilities_: Real | None = None
         self.confidence_: Real | None = None
@@ -159,7 +180,7 @@ class FusionClustering(
             self.observations_ = table.dense()
             self._fit_plain(self.observations_)
         else:
-            self._fit_automatic(table, copies)
+            self._fit_automatic(table, repeated, stands_for)
         return self
 
     def fit_predict(self, X: Any, y: Any = None, **hints: Any) -> npt.NDArray[np.intp]:
@@ -192,7 +213,8 @@ class FusionClustering(
         alone = np.flatnonzero((self.labels_ < 0) & (table.row_counts > 0))
         if len(alone):
             fused[alone] = choice.ambient(choice.places(table.take(alone)))
-        fused[table.row_counts == 0] = np.asarray(self.probabilities_).mean(axis=0) @ centers
+        counts = vars(self).get("_counts")
+        fused[table.row_counts == 0] = np.average(np.asarray(self.probabilities_), axis=0, weights=counts) @ centers
         return fused
 
     def predict(self, X: Any) -> npt.NDArray[np.intp]:
@@ -230,15 +252,19 @@ class FusionClustering(
         check_is_fitted(self)
         return np.sqrt(self._squared_distances(self._read(X, None, reset=False)))
 
-    def score(self, X: Any, y: Any = None) -> float:
-        """Negative mean squared distance of the observed entries of X from the nearest centre (y is ignored)."""
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Negative mean squared distance of the observed entries of X from the nearest centre (y is ignored).
+
+        With `sample_weight`, each row counts as often as its weight says.
+        """
         check_is_fitted(self)
         table = self._read(X, y, reset=False)
         if not self.n_clusters_:
             return -np.inf
         squares = self._squared_distances(table).min(axis=1) / table.shape[1]
         seen = table.row_counts > 0
-        return -float(np.average(squares[seen], weights=table.row_counts[seen]))
+        weights = table.row_counts * (1.0 if sample_weight is None else np.asarray(sample_weight, dtype=float))
+        return -float(np.average(squares[seen], weights=weights[seen]))
 
     def _squared_distances(self, table: Table) -> Real:
         """Squared distances to the cluster centres, N x K."""
@@ -276,35 +302,40 @@ class FusionClustering(
         value = getattr(self, name)
         return None if isinstance(value, str) else value
 
-    def _fit_automatic(self, table: Table, copies: float) -> None:
+    def _fit_automatic(self, table: Table, repeated: Table, stands_for: float) -> None:
+        """Fit to the rows as often as they count, and label them all."""
         hints = self._hints
         warn_of_blanks(table, placed=hints.rows)
-        seen = table.row_counts > 0
-        if seen.sum() < 2:
+        seen, there = table.row_counts > 0, repeated.row_counts > 0
+        if there.sum() < 2:
             raise ValueError(
-                f"clustering needs at least 2 rows with an observed entry, got {seen.sum()} of {len(seen)}"
+                f"clustering needs at least 2 rows with an observed entry, got {there.sum()} of {len(there)}"
             )
         seed = 0 if self.random_state is None else int(check_random_state(self.random_state).randint(2**31))
         with shown(self.verbose) as progress, announcing(progress):
             search = partial(
                 choose,
-                table,
-                levels=() if self._encoder is None else self._encoder.levels,
+                repeated,
+                levels=self._levels(),
                 n_clusters=self.n_clusters,
                 rank=self._number("rank"),
                 n_neighbors=self._number("n_neighbors"),
                 min_size=self._number("min_cluster_size"),
                 seed=seed,
-                copies=copies,
+                stands_for=stands_for,
                 progress=progress,
             )
             choice = search()
             if hints and not choice.obeys(table, hints):
-                choice = search(hints=hints)
+                each = np.arange(len(seen))
+                choice = search(hints=hints if self._counts is None else hints.among(np.repeat(each, self._counts)))
+            if isinstance(repeated, RepeatedRows):
+                rows = repeated.source(np.flatnonzero(there)[choice.rows])
+                choice = replace(choice, rows=np.cumsum(seen)[rows] - 1)
             self.path_ = choice
             progress(f"labelling {counted(len(seen), 'row')}", 0, clusters=choice.n_clusters)
             found = choice.classify(table, hints)
-        sizes = np.bincount(found.labels[seen], minlength=choice.n_clusters)
+        sizes = np.bincount(found.labels[seen], None if self._counts is None else self._counts[seen], choice.n_clusters)
         self._order = np.argsort(np.argsort(-sizes, kind="stable"))
         labels, probabilities = self._in_order(found)
         seen[hints.rows] = True
@@ -325,6 +356,12 @@ class FusionClustering(
         known: Real = getattr(self, "_tails", np.zeros(0))  # models of earlier versions have none
         sure = np.where(found.outlying, outlier_confidence(found.tails, known, n), found.posterior.max(axis=1))
         return np.where(seen, sure, 0.0)
+
+    def _levels(self) -> tuple[LevelBlock, ...]:
+        """The blocks of features that hold the levels of a category."""
+        encoder = self._encoder
+        pairs = [] if encoder is None else zip(encoder.levels, encoder.ordered, strict=True)
+        return tuple(LevelBlock(start, stop, ordered) for (start, stop), ordered in pairs)
 
     def _in_order(self, found: Classified) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.floating[Any]]]:
         """Labels (-1 for outliers) and probabilities, with clusters ordered by size."""

@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
+from scipy import stats
 from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -14,11 +15,16 @@ from sklearn.utils.validation import check_is_fitted
 from fusewise.automatic import Choice, Smooth
 from fusewise.estimators.base import FusionEstimator
 from fusewise.estimators.clustering import FusionClustering
-from fusewise.observations import Entries, as_entries
+from fusewise.kernels.types import Mask, Real
+from fusewise.observations import Entries, RepeatedRows, ValueRanges, as_counts, as_entries
 from fusewise.saving.registry import saveable
+from fusewise.tables.frames import FrameEncoder, is_frame
 
 #: Fraction of the observed entries held out to estimate the imputation error.
 HELD_OUT = 0.1
+#: The spread of so many draws is compared with held-out entries, in rows with about so many entries in all. Draws are
+#: made narrower on the whole by at most this factor; the ratio of a column to the whole is shrunk by so many entries.
+DRAWS_COMPARED, ENTRIES_COMPARED, NARROWEST, SHRUNK_BY = 20, 200_000, 0.8, 20.0
 
 
 @saveable
@@ -32,12 +38,15 @@ class FusionImputer(OneToOneFeatureMixin, TransformerMixin, FusionEstimator):  #
     "clusters" uses the entry of the cluster's centre. A table that is not held in memory (``SparseEntries``,
     ``StreamedEntries``) is filled from the clusters, in blocks of rows.
 
+    Filled values are values that a column can have: within the range that was observed, and on its grid if the observed
+    values lie on one (0/1, whole numbers, steps such as 0.5); a category gets one of its levels.
+
     Parameters
     ----------
     penalty, fidelity, lam, init, rank, n_neighbors, n_clusters, min_cluster_size : as in ``FusionClustering``, which is
         fitted twice: once with the held-out entries hidden.
     max_iter, tol, device, random_state, verbose, categorical_features, semi_supervised : as in ``FusionClustering``. A
-        frame with categories is filled from the clusters, and returned as a frame with the same dtypes.
+        frame with categories is filled from the clusters.
 
     Attributes
     ----------
@@ -46,6 +55,10 @@ class FusionImputer(OneToOneFeatureMixin, TransformerMixin, FusionEstimator):  #
         method and for "means", the column means. Empty if too few entries can be held out, or if the table is not
         held in memory.
     fill_ : the method used, "clusters" or "subspace".
+    draw_scale_ : for each column, the factor by which the model's deviations are multiplied in ``sample``, so that they
+        are as large as the errors on the held-out entries.
+    ranges_ : smallest and largest observed value of each column, and the step of its grid (0: none), in ``low``,
+        ``high`` and ``step``.
     n_iter_ : number of iterations of the clustering.
 
     Examples
@@ -60,50 +73,133 @@ class FusionImputer(OneToOneFeatureMixin, TransformerMixin, FusionEstimator):  #
     True
     """
 
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Cluster the rows of X and choose the more accurate method. y is ignored, unless ``semi_supervised``."""
-        table = self._read(X, y, reset=True)
-        numeric = self._encoder is None and isinstance(table, Entries)
-        self.held_out_error_ = self._held_out_errors(table.dense(), y) if numeric else {}
-        ways = {way: self.held_out_error_.get(way, np.inf) for way in ("clusters", "subspace")}
-        self.fill_ = min(ways, key=lambda way: ways[way])
-        self.clustering_ = self._clustering().fit(X, y)
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Cluster the rows of X and choose the more accurate method. y is ignored, unless ``semi_supervised``.
+
+        A `sample_weight` is a number of rows, as in ``FusionClustering.fit``.
+        """
+        counts = as_counts(sample_weight, X)
+        read = self._read(X, y, reset=True, counts=counts)
+        table = read if counts is None else RepeatedRows(read, counts)
+        numeric = self._encoder is None and isinstance(read, Entries)
+        labels = np.repeat(np.asarray(y), counts) if self.semi_supervised and counts is not None else y
+        held_out = self._held_out(table.dense(), labels) if numeric else None
+        self.held_out_error_: dict[str, float] = {} if held_out is None else held_out[0]
+        self.draw_scale_: Real = np.ones(table.shape[1]) if held_out is None else held_out[1]
+        self.fill_ = _closer(self.held_out_error_)
+        self.clustering_ = self._clustering().fit(X, y, sample_weight=counts)
         self.smooth_ = Smooth.of(table.dense()) if self.fill_ == "subspace" else None
+        self.ranges_ = ValueRanges.of(table).without_grid(*(() if self._encoder is None else self._encoder.levels))
         self.n_iter_ = self.clustering_.n_iter_
         return self
 
     def transform(self, X: Any) -> Any:
-        """Return X with its missing values filled in; a row with nothing observed gets the mean."""
+        """Return X with its missing values filled in; a row with nothing observed gets the mean.
+
+        A pandas or polars frame is returned as a frame with the same dtypes, anything else as an array.
+        """
         check_is_fitted(self)
         entries = self._read(X, None, reset=False).dense()
         whole = _by_clusters(self.clustering_, entries) if self.smooth_ is None else self.smooth_.completed(entries)
-        filled = entries.fill(whole)
-        return filled if self._encoder is None else self._encoder.filled(X, filled)
+        ranges: ValueRanges | None = getattr(self, "ranges_", None)  # models saved by older versions have none
+        return self._filled(X, entries.fill(whole if ranges is None else ranges.confined(whole)))
+
+    def sample(self, X: Any, n_draws: int = 20, random_state: int | np.random.RandomState | None = None) -> list[Any]:
+        """Draw completed tables from the distribution of the missing values given the observed ones.
+
+        For multiple imputation: analyse each table, then pool the results. Each row gets a cluster, drawn with its
+        probabilities, and values drawn given the cluster and the observed entries of the row.
+
+        Parameters
+        ----------
+        X : the table, or new rows.
+        n_draws : number of tables.
+        random_state : seed; None draws different tables each time.
+
+        Returns
+        -------
+        list of tables like that of ``transform``: arrays, or frames with the dtypes of X.
+        """
+        check_is_fitted(self)
+        if n_draws != int(n_draws) or n_draws < 1:
+            raise ValueError(f"n_draws must be a positive whole number, got {n_draws!r}")
+        entries = self._read(X, None, reset=False).dense()
+        source = self.clustering_.path_ if self.smooth_ is None else self.smooth_
+        if not isinstance(source, Choice | Smooth):
+            raise ValueError(
+                "the plain algorithm has no distribution to draw from: leave lam, sigma, ... at their defaults"
+            )
+        random = check_random_state(random_state)
+        scale: Real = getattr(self, "draw_scale_", np.ones(entries.shape[1]))
+        ranges: ValueRanges | None = getattr(self, "ranges_", None)
+        tables = []
+        for _ in range(n_draws):
+            whole = source.drawn(entries, scale, int(random.randint(2**31)))
+            tables.append(self._filled(X, entries.fill(whole if ranges is None else ranges.possible(whole))))
+        return tables
+
+    def _filled(self, X: Any, matrix: npt.NDArray[Any]) -> Any:
+        """X with its missing entries taken from a matrix, in the container of X."""
+        encoder = self._encoder
+        if encoder is None and is_frame(X):
+            encoder = FrameEncoder.of(X, [])
+        return matrix if encoder is None else encoder.filled(X, matrix)
 
     def _clustering(self) -> FusionClustering:
         return FusionClustering(**self.get_params(deep=False))
 
-    def _held_out_errors(self, entries: Entries, y: Any) -> dict[str, float]:
-        """Error of each imputation method on held-out entries."""
+    def _held_out(self, entries: Entries, y: Any) -> tuple[dict[str, float], Real] | None:
+        """Error of each imputation method on held-out entries, and by what draws of the better one are too narrow."""
         random = check_random_state(0 if self.random_state is None else self.random_state)
         # A separate random stream: the user may have hidden entries with the same seed.
         hidden = _hidden(entries, np.random.default_rng(random.randint(2**31)))
         if hidden is None:
-            return {}
+            return None
         rest = Entries(np.where(hidden, 0, entries.values), entries.mask & ~hidden, entries.feature_names)
         table = np.where(rest.mask, rest.values, np.nan)
         deviations = np.sqrt(rest.column_variances)
         unit = np.broadcast_to(np.where(deviations > 0, deviations, 1), entries.shape)
+        ranges = ValueRanges.of(rest)
 
-        def error(filled: npt.NDArray[Any]) -> float:
+        def error(whole: npt.NDArray[Any]) -> float:
+            filled = ranges.confined(whole)
             return float(np.sqrt(np.mean(np.square(np.abs(filled - entries.values)[hidden] / unit[hidden]))))
 
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the fit to the whole table repeats the warnings
-            by_clusters = _by_clusters(self._clustering().fit(table, y), as_entries(table))
-            by_subspace = Smooth.of(rest).completed(rest)
-        means = np.broadcast_to(rest.column_means, entries.shape)
-        return {"clusters": error(by_clusters), "subspace": error(by_subspace), "means": error(means)}
+            clustering = self._clustering().fit(table, y)
+            smooth = Smooth.of(rest)
+        found = {"clusters": _by_clusters(clustering, as_entries(table)), "subspace": smooth.completed(rest)}
+        found["means"] = np.broadcast_to(rest.column_means, entries.shape)
+        errors = {way: error(whole) for way, whole in found.items()}
+        model = clustering.path_ if _closer(errors) == "clusters" else smooth
+        if not isinstance(model, Choice | Smooth):
+            return errors, np.ones(entries.shape[1])
+        return errors, _scale(model, rest, entries, hidden)
+
+
+def _closer(errors: dict[str, float]) -> str:
+    """The method with the smaller error; the clusters, if nothing was held out."""
+    return min(("clusters", "subspace"), key=lambda way: errors.get(way, np.inf))
+
+
+def _scale(model: Choice | Smooth, rest: Entries, entries: Entries, hidden: Mask) -> Real:
+    """By what the deviations of a model's draws must be multiplied in each column to match those of held-out entries.
+
+    With z = |x - mean of m draws| / their standard deviation, which has a t distribution with m - 1 degrees of freedom:
+    the 90% quantile of all z over that of t, times the mean z of the column over that of all.
+    """
+    p, m = entries.shape[1], DRAWS_COMPARED
+    rows = np.flatnonzero(hidden.any(axis=1))
+    rows = rows[:: 1 + len(rows) * p // ENTRIES_COMPARED]
+    some, where = rest.take(rows), hidden[rows]
+    draws = np.stack([model.drawn(some, np.ones(p), seed) for seed in range(m)])
+    deviations = draws.std(axis=0, ddof=1) * np.sqrt(1 + 1 / m) + 1e-9 * np.sqrt(rest.column_variances)
+    z = np.abs(entries.values[rows] - draws.mean(axis=0)) / np.where(deviations > 0, deviations, 1)
+    wider = max(float(np.quantile(z[where], 0.9)) / stats.t.ppf(0.95, m - 1), NARROWEST)
+    whole = float(z[where].mean()) or 1.0
+    ratio = (np.where(where, z, 0).sum(axis=0) / whole + SHRUNK_BY) / (where.sum(axis=0) + SHRUNK_BY)
+    return np.asarray(wider * ratio)
 
 
 def _by_clusters(model: FusionClustering, entries: Entries) -> npt.NDArray[Any]:

@@ -7,8 +7,10 @@ from fusewise.observations.conversion import as_entries, as_sparse_entries, as_t
 from fusewise.observations.entries import Entries
 from fusewise.observations.kinds import InMemory, Table, each_block
 from fusewise.observations.quadratics import Quadratics
+from fusewise.observations.repeated import RepeatedRows, as_counts
 from fusewise.observations.sparse import SparseEntries
 from fusewise.observations.streamed import StreamedEntries
+from fusewise.observations.value_ranges import ValueRanges
 
 __all__ = [
     "ArrayBlocks",
@@ -18,10 +20,13 @@ __all__ = [
     "Observations",
     "ParquetBlocks",
     "Quadratics",
+    "RepeatedRows",
     "RowBlocks",
     "SparseEntries",
     "StreamedEntries",
     "Table",
+    "ValueRanges",
+    "as_counts",
     "as_entries",
     "as_sparse_entries",
     "as_table",

@@ -19,7 +19,7 @@ from fusewise.fusion.fidelity import FIDELITIES
 from fusewise.fusion.parameters import Parameterised
 from fusewise.fusion.path import FusionPath
 from fusewise.fusion.penalties import PENALTIES
-from fusewise.observations import Entries, SparseEntries, StreamedEntries
+from fusewise.observations import Entries, SparseEntries, StreamedEntries, ValueRanges
 from fusewise.subspace import Subspace
 from fusewise.tables.frames import ColumnCode, FrameEncoder
 
@@ -33,7 +33,7 @@ def _by_name(*classes: type[Any]) -> dict[str, type[Any]]:
 #: Result dataclasses, saved field by field.
 RECORDS = _by_name(
     AlongAxes, Alternative, Choice, ColumnCode, ColumnMixture, Entries, Evidence, FrameEncoder, FusionPath, Hints,
-    Joined, MergeTree, Mixture, Smooth, Solution, SparseEntries, Stability, StreamedEntries, Subspace,
+    Joined, MergeTree, Mixture, Smooth, Solution, SparseEntries, Stability, StreamedEntries, Subspace, ValueRanges,
 )  # fmt: skip
 
 #: Parts that records had in files of earlier versions, and that nothing needs any more.

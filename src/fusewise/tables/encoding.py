@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fusewise.kernels.types import Floats
+from fusewise.observations import Entries, ValueRanges
 from fusewise.tables.column_kinds import Column, Kind
 from fusewise.tables.frames import ColumnCode, FrameEncoder
 from fusewise.tables.grids import Cells, Dialect
@@ -67,13 +68,22 @@ class Block:
     def words(self, values: Floats) -> list[Any]:
         """The most likely value of the column for each row of decoded values: a number, or a category."""
         if self.column.kind == Kind.NUMBER:
-            decimals = self.decimals
-            return [round(value, decimals) for value in values[:, 0].tolist()]
+            return self._numbers(values)
         if self.column.kind == Kind.ORDERED and not self.typed:
             last = len(self.column.categories) - 1
             return [self.column.categories[code] for code in np.rint(values[:, 0]).clip(0, last).astype(int)]
         codes = values.argmax(axis=1) if values.shape[1] > 1 else (values[:, 0] > 0.5).astype(int)
         return [self.column.categories[code] for code in codes]
+
+    def _numbers(self, values: Floats) -> list[Any]:
+        """Numbers as the column has them: within its range, on its grid if it has one, whole if it is."""
+        observed = Entries(self.column.values[:, None], ~np.isnan(self.column.values[:, None]))
+        ranges = ValueRanges.of(observed)
+        if not ranges.step[0]:
+            return list(ranges.confined(values.round(self.decimals))[:, 0].tolist())
+        found = ranges.confined(values)[:, 0]
+        whole = (ranges.low[0] % 1 == 0) and (ranges.step[0] % 1 == 0)
+        return list((found.astype(int) if whole else found).tolist())
 
 
 @dataclass(frozen=True, eq=False)

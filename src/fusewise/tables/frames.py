@@ -110,6 +110,11 @@ class FrameEncoder:
         )
 
     @property
+    def ordered(self) -> tuple[bool, ...]:
+        """Whether the levels of each category are ordered."""
+        return tuple(column.kind == "ordered" for column in self.columns if column.kind != "number")
+
+    @property
     def shares(self) -> npt.NDArray[np.bool_]:
         """Whether each feature is a level of a category, whose mean is a share."""
         return np.array([column.kind != "number" for column in self.columns for _ in column.features])
@@ -153,8 +158,12 @@ def needs_encoding(X: Any, categorical_features: Any) -> bool:
     """Whether a table has, or is said to have, columns that are not numbers."""
     if not (isinstance(categorical_features, str) and categorical_features == "from_dtype"):
         return categorical_features is not None
-    is_frame = hasattr(X, "columns") and (hasattr(X, "iloc") or hasattr(X, "get_columns"))
-    return is_frame and any(_is_text_or_flag(column) for column in _columns(X))
+    return is_frame(X) and any(_is_text_or_flag(column) for column in _columns(X))
+
+
+def is_frame(X: Any) -> bool:
+    """Whether X is a pandas or polars frame."""
+    return hasattr(X, "columns") and (hasattr(X, "iloc") or hasattr(X, "get_columns"))
 
 
 def _columns(X: Any) -> Iterator[Any]:

@@ -17,6 +17,7 @@ from fusewise.kernels.compiling import Stopwatch, announcing
 from fusewise.kernels.types import Floats
 from fusewise.kernels.words import counted, some_of
 from fusewise.progress import Progress, listening
+from fusewise.tables.codes import with_codes
 from fusewise.tables.encoding import Encoding, encode
 from fusewise.tables.errors import InputError
 from fusewise.tables.grids import Cells
@@ -72,12 +73,13 @@ def prepare(
 ) -> Prepared:
     """Read a table with the given options and encode its columns."""
     tell(f"reading {path.name}")
-    table = read(path, asked)
+    typed = not estimator.is_plain()
+    table = with_codes(read(path, asked), asked.kinds) if typed else read(path, asked)
     if table.n_rows < 2:
         raise InputError(f"{str(path)!r} has only one row: clustering needs at least two")
     if estimator.n_clusters is not None and estimator.n_clusters > table.n_rows:
         raise InputError(f"--n-clusters {estimator.n_clusters} is more than the {table.n_rows} rows of {str(path)!r}")
-    return Prepared(table, encode(table.used, standardize=standardize, typed=not estimator.is_plain()))
+    return Prepared(table, encode(table.used, standardize=standardize, typed=typed))
 
 
 def cluster(prepared: Prepared, estimator: FusionClustering, *, impute: bool = False, tell: Progress) -> Clustered:

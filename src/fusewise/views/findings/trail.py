@@ -109,7 +109,8 @@ def _run_lengths(partitions: list[Labels]) -> list[float]:
 def _along_tree(found: Findings, choice: Choice) -> Trail:
     """The candidates of the default method, coarsest last, preceded by finer cuts of the tree."""
     looked_at = np.setdiff1d(np.arange(len(found.labels)), found.blank, assume_unique=True)[choice.rows]
-    _, where, rows = np.intersect1d(looked_at, found.drawn, assume_unique=True, return_indices=True)
+    # A row may have been looked at several times, by its weight: the first stands for all.
+    _, where, rows = np.intersect1d(looked_at, found.drawn, return_indices=True)
     points = found.points[rows]
     finest_first = choice.partitions[::-1]
     lams = join_heights(choice.tree, finest_first)

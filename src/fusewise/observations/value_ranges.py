@@ -1,0 +1,157 @@
+"""Which values a column can have: its observed range, and its grid where it has one (0/1, whole numbers, steps)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from fusewise.kernels.types import Mask, Real, Values
+from fusewise.observations.kinds import Table
+
+#: Two values make a grid only if they are repeated: with at least this many entries.
+ENTRIES_OF_TWO = 4
+#: Largest number of steps between the extremes of a grid; of one seen in three values alone.
+MOST_STEPS, MOST_OF_THREE = 100_000, 1_000
+#: Values are equal if they differ by less than so many units in the last place; a step is at least so many times that.
+ROUNDING, CLEAR = 16, 100
+#: Entries of a column that are looked at first: if they have no grid, the column has none, and is not sorted.
+FIRST = 1000
+
+
+@dataclass(frozen=True, eq=False)
+class ValueRanges:
+    """Smallest and largest observed value of each real column, and its step d: values are low, low + d, ..., high.
+
+    The columns of a complex table are its real parts, then its imaginary parts.
+
+    Attributes
+    ----------
+    low, high : -inf and inf for a column without observed entries.
+    step : 0 for a column without a grid.
+    closed : whether every value of the grid was observed, as of 0/1 and of ratings.
+    """
+
+    low: Real
+    high: Real
+    step: Real
+    closed: Mask
+
+    @classmethod
+    def of(cls, table: Table) -> ValueRanges:
+        """Find the ranges and the grids of a table.
+
+        A column has a grid if all of its values differ by multiples of a step: a step so large that this is no
+        accident of rounding, and seen in at least three different values, or in two that are repeated.
+        """
+        columns = [_Column() for _ in range(table.shape[1] * (2 if table.dtype.kind == "c" else 1))]
+        for part in table.parts():
+            for known, entries in zip(columns, part.real().columns(), strict=True):
+                known.add(entries)
+        return cls(
+            *(np.array([getattr(known, name) for known in columns]) for name in ("low", "high", "step", "closed"))
+        )
+
+    def without_grid(self, *spans: tuple[int, int]) -> ValueRanges:
+        """The same ranges; columns start to stop of each span have no grid."""
+        grid = np.ones(len(self.step), bool)
+        for start, stop in spans:
+            grid[start:stop] = False
+        return ValueRanges(self.low, self.high, np.where(grid, self.step, 0), self.closed & grid)
+
+    def confined(self, values: Values) -> Values:
+        """The nearest value of the grid, or in the range, to each of the values (N x P, real or complex)."""
+        return _by_parts(values, lambda parts: np.clip(self._on_grid(np.clip(parts, *self._ends)), *self._ends))
+
+    def possible(self, values: Values) -> Values:
+        """The same for random draws, which may be beyond the range: clipping them would make them too alike.
+
+        They keep the sign of a column that has one, and are within the range if the grid is closed. Those beyond are
+        reflected, so that they do not pile up at the end.
+        """
+        low = np.where(self.closed, self.low - self.step / 2, np.where(self.low >= 0, 0, -np.inf))
+        high = np.where(self.closed, self.high + self.step / 2, np.where(self.high <= 0, 0, np.inf))
+        ends = np.where(self.closed, self.low, low), np.where(self.closed, self.high, high)
+
+        def inside(parts: Real) -> Real:
+            parts = np.where(parts < low, 2 * low - parts, np.where(parts > high, 2 * high - parts, parts))
+            return np.asarray(np.clip(self._on_grid(np.clip(parts, *ends)), *ends))
+
+        with np.errstate(invalid="ignore"):  # 2 * inf - x where nothing is reflected
+            return _by_parts(values, inside)
+
+    @property
+    def _ends(self) -> tuple[Real, Real]:
+        return self.low, self.high
+
+    def _on_grid(self, values: Real) -> Real:
+        """The nearest values of the grids; others are unchanged."""
+        found = values.astype(float)
+        for j in np.flatnonzero(self.step):
+            low, step = self.low[j], self.step[j]
+            digits = 12 - int(np.ceil(np.log10(max(abs(low), abs(self.high[j])))))  # 0.3, not 0.30000000000000004
+            found[:, j] = np.round(low + step * np.rint((found[:, j] - low) / step), digits)
+        return found
+
+
+def _by_parts(values: Values, change: Callable[[Real], Real]) -> Values:
+    """Change the real columns of a table, those of a complex one side by side; the dtype stays."""
+    if not np.iscomplexobj(values):
+        return np.asarray(change(values), values.dtype)
+    both, p = change(np.hstack([values.real, values.imag])), values.shape[1]
+    return np.asarray(both[:, :p] + 1j * both[:, p:], values.dtype)
+
+
+class _Column:
+    """What has been seen of a column: its extremes, and its different values while they may lie on a grid."""
+
+    def __init__(self) -> None:
+        self.low, self.high, self.n_entries = -np.inf, np.inf, 0
+        self.levels: Real | None = np.zeros(0)
+        self.precision = 0.0
+
+    def add(self, entries: Values) -> None:
+        """Look at further entries."""
+        if not len(entries):
+            return
+        least, largest = float(entries.min()), float(entries.max())
+        self.low, self.high = (min(self.low, least), max(self.high, largest)) if self.n_entries else (least, largest)
+        self.n_entries += len(entries)
+        self.precision = ROUNDING * float(np.finfo(entries.dtype).eps)
+        for some in (entries[:FIRST], entries[FIRST:]):
+            if self.levels is not None:
+                self.levels = np.union1d(self.levels, some.astype(float))
+                if len(self.levels) > 1 and not self._common_step():
+                    self.levels = None
+
+    @property
+    def step(self) -> float:
+        """The step of the grid; 0 if there is none."""
+        if self.levels is None or len(self.levels) < 2:
+            return 0.0
+        return self._common_step() if len(self.levels) > 2 or self.n_entries >= ENTRIES_OF_TWO else 0.0
+
+    @property
+    def closed(self) -> bool:
+        """Whether every value of the grid was seen."""
+        step = self.step
+        return step > 0 and self.levels is not None and round((self.high - self.low) / step) + 1 == len(self.levels)
+
+    def _common_step(self) -> float:
+        """The largest d of which all differences are multiples, by Euclid's algorithm; 0 if it is not clear."""
+        assert self.levels is not None
+        rounding = self.precision * max(abs(self.low), abs(self.high))
+        width = self.levels[-1] - self.levels[0]
+        most = MOST_STEPS if len(self.levels) != 3 else MOST_OF_THREE
+        smallest = max(CLEAR * rounding, width / most)
+        gaps = np.diff(self.levels)
+        while True:
+            step = gaps.min()
+            if step < smallest:
+                return 0.0
+            rest = np.remainder(gaps, step)
+            rest = np.minimum(rest, step - rest)  # at most half a step: the loop is short
+            if (rest <= rounding * (1 + gaps / step)).all():
+                return float(width / np.rint(width / step))
+            gaps = np.append(rest[rest > rounding * (1 + gaps / step)], step)

@@ -1,0 +1,143 @@
+"""Weights of rows: whole ones are repeated rows, zero is absence, and they travel as metadata."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import sklearn
+from sklearn.metrics import adjusted_rand_score
+from sklearn.model_selection import cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from fusewise import FusionClustering, FusionImputer, load
+from fusewise.datasets import hide_entries, make_clusters
+
+
+@pytest.fixture(scope="module")
+def table():
+    X, y, _ = make_clusters(3, [40, 30, 20], 8, noise=0.08, random_state=0)
+    return hide_entries(X, 0.2, random_state=0), y
+
+
+@pytest.fixture(scope="module")
+def weights():
+    return np.random.default_rng(1).integers(0, 4, 90)
+
+
+@pytest.mark.parametrize("settings", [{}, {"n_clusters": 2}, {"rank": 2}, {"min_cluster_size": 25}])
+def test_whole_weights_are_repeated_rows(table, weights, settings):
+    X, _ = table
+    weighted = FusionClustering(**settings).fit(X, sample_weight=weights)
+    repeated = FusionClustering(**settings).fit(np.repeat(X, weights, axis=0))
+    np.testing.assert_array_equal(np.repeat(weighted.labels_, weights), repeated.labels_)
+    np.testing.assert_allclose(weighted.cluster_centers_, repeated.cluster_centers_, rtol=1e-8)
+    np.testing.assert_allclose(weighted.objective_, repeated.objective_)
+    np.testing.assert_allclose(weighted.predict_proba(X), repeated.predict_proba(X), atol=1e-8)
+
+
+def test_zero_is_absence_but_for_the_label(table):
+    X, _ = table
+    strange = np.vstack([X, np.full((30, 8), 40.0), np.full((1, 8), np.nan)])
+    weights = np.append(np.ones(90), np.zeros(31))
+    without = FusionClustering().fit(X)
+    with pytest.warns(UserWarning, match="row 120 has no observed entry"):
+        model = FusionClustering().fit(strange, sample_weight=weights)
+    np.testing.assert_allclose(model.cluster_centers_, without.cluster_centers_, rtol=1e-8)
+    np.testing.assert_array_equal(model.labels_[:120], without.predict(strange[:120]))
+    assert model.labels_[120] == -1
+    np.testing.assert_allclose(model.fused_[120], without.probabilities_.mean(axis=0) @ without.cluster_centers_, 1e-4)
+
+
+def test_weights_decide_how_large_a_cluster_is(table):
+    X, y = table
+    model = FusionClustering().fit(X, sample_weight=np.where(y == 2, 5, 1))
+    assert model.n_clusters_ == 3
+    assert (model.labels_[y == 2] == 0).all()  # 20 rows that count as 100 are the largest cluster
+
+
+def test_a_long_table_is_sampled_by_its_weights(monkeypatch, table, weights):
+    monkeypatch.setattr("fusewise.automatic.choice.SAMPLE", 60)
+    X, _ = table
+    weighted = FusionClustering(random_state=3).fit(X, sample_weight=weights)
+    repeated = FusionClustering(random_state=3).fit(np.repeat(X, weights, axis=0))
+    assert len(weighted.path_.rows) == 60
+    np.testing.assert_array_equal(weighted.path_.rows, np.repeat(np.arange(90), weights)[repeated.path_.rows])
+    np.testing.assert_array_equal(np.repeat(weighted.labels_, weights), repeated.labels_)
+
+
+def test_ones_and_none_are_the_same_to_the_last_bit(table):
+    X, _ = table
+    ones, none = FusionClustering().fit(X, sample_weight=np.ones(90)), FusionClustering().fit(X)
+    np.testing.assert_array_equal(ones.probabilities_, none.probabilities_)
+
+
+def test_scores_are_weighted_means(table, weights):
+    X, _ = table
+    model = FusionClustering().fit(X)
+    assert model.score(X, sample_weight=weights) == pytest.approx(model.score(np.repeat(X, weights, axis=0)))
+
+
+def test_frames_with_categories(weights):
+    random = np.random.default_rng(2)
+    y = np.repeat([0, 1, 2], 30)
+    colour = np.array(["red", "blue", "green"])[y].astype(object)
+    frame = pd.DataFrame(
+        {"size": y * 4 + random.normal(size=90), "colour": colour, "town": random.choice(["a", "b"], 90)}
+    )
+    frame.loc[::8, "colour"] = None
+    frame.loc[weights == 0, "town"] = "nowhere"  # a level of rows that do not count
+    with pytest.warns(UserWarning, match="nowhere"):
+        weighted = FusionClustering().fit(frame, sample_weight=weights)
+    counted = frame.loc[np.repeat(np.arange(90), weights)]
+    repeated = FusionClustering().fit(counted)
+    assert weighted.encoder_ == repeated.encoder_
+    np.testing.assert_allclose(weighted.cluster_centers_, repeated.cluster_centers_, rtol=1e-6)
+    np.testing.assert_array_equal(np.repeat(weighted.labels_, weights), repeated.labels_)
+
+
+def test_the_imputer_takes_them_too(table, weights):
+    X, _ = table
+    weighted = FusionImputer(random_state=0).fit(X, sample_weight=weights)
+    repeated = FusionImputer(random_state=0).fit(np.repeat(X, weights, axis=0))
+    assert weighted.fill_ == repeated.fill_
+    assert weighted.held_out_error_ == pytest.approx(repeated.held_out_error_)
+    np.testing.assert_array_equal(weighted.ranges_.low, np.nanmin(X[weights > 0], axis=0))
+    np.testing.assert_allclose(weighted.transform(X), repeated.transform(X), rtol=1e-6)
+    again = FusionImputer(random_state=0).fit_transform(X, sample_weight=weights)
+    np.testing.assert_array_equal(again, weighted.transform(X))
+
+
+def test_the_plain_algorithm_refuses_them(table, weights):
+    with pytest.raises(ValueError, match="plain algorithm takes no sample_weight"):
+        FusionClustering(lam=0.5).fit(table[0], sample_weight=weights)
+
+
+def test_routed_as_metadata(table, weights):
+    X, _ = table
+    direct = FusionClustering().fit_predict(StandardScaler().fit_transform(X), sample_weight=weights)
+    with sklearn.config_context(enable_metadata_routing=True):
+        model = FusionClustering().set_fit_request(sample_weight=True).set_score_request(sample_weight=True)
+        scaler = StandardScaler().set_fit_request(sample_weight=False)
+        routed = make_pipeline(scaler, model).fit(X, sample_weight=weights)
+        np.testing.assert_array_equal(routed[-1].labels_, direct)
+        scores = cross_val_score(model, X, params={"sample_weight": weights}, cv=2)
+    halves = [np.arange(45), np.arange(45, 90)]
+    fitted = FusionClustering().fit(X[halves[1]], sample_weight=weights[halves[1]])
+    assert scores[0] == pytest.approx(fitted.score(X[halves[0]], sample_weight=weights[halves[0]]))
+
+
+def test_reports_plots_and_saved_models(table, weights, tmp_path):
+    X, _ = table
+    model = FusionClustering().fit(X, sample_weight=weights)
+    assert model.report(tmp_path / "page.html").stat().st_size > 1000
+    model.save(tmp_path / "m")
+    np.testing.assert_array_equal(load(tmp_path / "m").predict(X), model.labels_)
+
+
+@pytest.mark.parametrize("scale", [0.5, 1, 5])
+def test_measurements_are_clustered_alike_at_every_scale_of_the_weights(table, scale):
+    X, y = table
+    weights = scale * np.random.default_rng(4).lognormal(sigma=0.5, size=90)
+    model = FusionClustering().fit(X, sample_weight=weights)
+    assert model.n_clusters_ == 3
+    assert adjusted_rand_score(y, model.labels_) == 1.0
