@@ -97,7 +97,7 @@ def test_bad_requests(options, message):
 
 
 def test_one_dimension_is_refused():
-    with pytest.raises(ValueError, match="2-D table, got 1"):
+    with pytest.raises(ValueError, match="Expected 2D array, got 1D"):
         hide_entries(np.zeros(3))
 
 

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from sklearn.utils import check_random_state
 
 from fusewise.kernels.types import Floats, Labels
-from fusewise.kernels.words import counted
+from fusewise.observations import as_entries
 
 Seed = int | np.random.RandomState | None
 
@@ -125,9 +125,7 @@ def hide_entries(
         raise ValueError(f"fraction must be in [0, 1), got {fraction!r}")
     if mechanism not in _MECHANISMS:
         raise ValueError(f"unknown mechanism {mechanism!r}: use one of {', '.join(map(repr, _MECHANISMS))}")
-    table = np.array(X, dtype=np.result_type(np.asarray(X).dtype, np.float32), copy=True)
-    if table.ndim != 2:
-        raise ValueError(f"expected a 2-D table, got {counted(table.ndim, 'dimension')}")
+    table = as_entries(X, min_rows=1).fill(np.nan)
     sizes = np.abs(table) if np.iscomplexobj(table) else table
     table[_MECHANISMS[mechanism](sizes, fraction, check_random_state(random_state))] = np.nan
     return table

@@ -5,7 +5,7 @@ import pytest
 
 from fusewise.automatic import Smooth
 from fusewise.automatic.clusters import AlongAxes
-from fusewise.automatic.columnwise import ColumnMixture, fit_columns
+from fusewise.automatic.columnwise import ColumnMixture, LevelBlock, fit_columns
 from fusewise.automatic.evidence import Evidence
 from fusewise.automatic.mixture import Mixture, one_of_each
 from fusewise.automatic.spreads import TAIL
@@ -88,7 +88,7 @@ def test_parameters_are_as_uncertain_as_the_rows_leave_them():
     random = np.random.default_rng(6)
     answers = random.random(80) < 0.3
     table = as_entries(np.column_stack([random.normal(size=80), answers, ~answers]).astype(float))
-    mixture = fit_columns(table, np.ones((80, 1)), 4, ((1, 3),))
+    mixture = fit_columns(table, np.ones((80, 1)), 4, (LevelBlock(1, 3),))
     means = np.array([mixture.redrawn(None, np.random.default_rng(seed)).means[0] for seed in range(2000)])
     assert means[:, 0].std() == pytest.approx(np.sqrt(mixture.variances[0, 0] / 80), rel=0.1)
     assert means[:, 1].std() == pytest.approx(np.sqrt(0.3 * 0.7 / 80), rel=0.15)

@@ -22,7 +22,9 @@ def run(request, monkeypatch):
     """Every property holds of the loop as Python runs it, and compiled."""
     monkeypatch.setattr(module, "SMALL", 10**9 if request.param == "interpreted" else 0)
     if request.param == "interpreted":
-        monkeypatch.setattr(module, "_fuse_greedily", Loop(module._fuse_greedily.function))  # not compiled yet
+        monkeypatch.setattr(
+            module, "_fuse_greedily", Loop(module._fuse_greedily.function, module._fuse_greedily.shapes)
+        )  # not compiled yet
 
 
 def quadratics(rng, n, r, rows=None):
@@ -304,5 +306,5 @@ def test_interpreted_and_compiled_trees_are_the_same_to_the_last_bit(monkeypatch
     monkeypatch.setattr(module, "SMALL", 0)
     compiled = fusion_tree(observations, pairs).linkage
     monkeypatch.setattr(module, "SMALL", 80)
-    monkeypatch.setattr(module, "_fuse_greedily", Loop(module._fuse_greedily.function))
+    monkeypatch.setattr(module, "_fuse_greedily", Loop(module._fuse_greedily.function, module._fuse_greedily.shapes))
     np.testing.assert_array_equal(fusion_tree(observations, pairs).linkage, compiled)

@@ -267,7 +267,7 @@ def test_imputer_beats_the_mean():
         ({"fidelity": "huber"}, "'quadratic', 'box', 'ball'"),
         ({"init": "random", "lam": 1.0}, "'partial', 'zero', 'mean'"),
         ({"lam": "large"}, "lam must be a number or 'auto', got 'large'"),
-        ({"lam": -1.0}, "non-negative"),
+        ({"lam": -1.0}, "lam must be at least 0"),
         ({"device": "abacus"}, "unknown device 'abacus'"),
         ({"n_clusters": 0}, "at least 1"),
         ({"n_clusters": 100}, "100"),

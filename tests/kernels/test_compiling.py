@@ -18,12 +18,12 @@ from fusewise.kernels.compiling import STAGE, Loop, Stopwatch, announcing, compi
 SOURCE = Path(fusewise.__file__).parent
 
 
-@compiled(fastmath=False)
+@compiled(shapes=("",), fastmath=False)
 def half(x):
     return x / 2
 
 
-@compiled(fastmath=False)
+@compiled(shapes=("",), fastmath=False)
 def root_of_half(x):
     return sqrt(half(x))
 
@@ -43,14 +43,14 @@ def test_a_loop_runs_compiled_or_interpreted():
 
 
 def test_an_interpreted_loop_calls_no_compiled_one():
-    quiet = Loop(root_of_half.function)
+    quiet = Loop(root_of_half.function, ("",))
     assert quiet.interpret(2.0) == 1.0
     assert quiet.plain.__globals__["half"] is half.plain
     assert "fast" not in quiet.__dict__
 
 
 def test_a_loop_interpreted_for_long_is_worth_compiling(monkeypatch):
-    loop = Loop(root_of_half.function)
+    loop = Loop(root_of_half.function, ("",))
     assert not loop.hot
     monkeypatch.setattr(compiling, "PATIENCE", 0.0)
     loop.interpret(1.0)
@@ -64,11 +64,11 @@ def test_compiling_is_told_of_and_not_counted():
         heard.append((stage, iteration))
         time.sleep(0.2)  # part of compiling, as far as the stopwatch knows
 
-    @compiled
+    @compiled(shapes=("",))
     def unheard_of(x):
         return x + 1
 
-    loop = Loop(unheard_of.function)
+    loop = Loop(unheard_of.function, ("",))
     loop.fast._cache.disable()  # whatever an earlier run has kept
     watch = Stopwatch()
     begin = time.perf_counter()
@@ -83,7 +83,7 @@ def test_compiling_is_told_of_and_not_counted():
 
 def test_only_the_latest_listener_is_told_and_only_within_its_context():
     first, second = [], []
-    loop = Loop(half.function)
+    loop = Loop(half.function, ("",))
     loop.fast._cache.disable()
     with announcing(lambda *step, **values: first.append(step)):
         with announcing(lambda *step, **values: second.append(step)):
@@ -136,3 +136,18 @@ def test_where_nothing_can_be_kept_loops_are_compiled_all_the_same(tmp_path, giv
 def test_every_loop_goes_through_one_door():
     sources = {path.relative_to(SOURCE).as_posix(): path.read_text(encoding="utf-8") for path in SOURCE.rglob("*.py")}
     assert [name for name, text in sources.items() if "njit" in text] == ["kernels/compiling.py"]
+
+
+@pytest.mark.parametrize(("cause", "expected"), [(KeyboardInterrupt(), KeyboardInterrupt), (ValueError(), SystemError)])
+def test_ctrl_c_in_a_compiled_loop_is_ctrl_c(cause, expected):
+    """Python reports a signal that comes while a compiled function returns as a SystemError caused by it."""
+    loop = Loop(half.function, ("",))
+
+    def returning(_):
+        inner = SystemError("returned a result with an exception set")
+        inner.__cause__ = cause
+        raise SystemError("returned a result with an exception set") from inner
+
+    loop.__dict__["fast"] = returning
+    with pytest.raises(expected):
+        loop(1.0)

@@ -12,7 +12,7 @@ def test_factors_are_those_of_lapack(n):
     half = rng.normal(size=(LANES, 4, 3))
     matrices = half @ half.transpose(0, 2, 1)  # of rank 3: the shift makes them positive definite
     lower, pivot = np.ascontiguousarray(matrices.transpose(1, 2, 0)), np.zeros((4, LANES))
-    factorise(lower, pivot, 0.5, n)
+    factorise.fast(lower, pivot, 0.5, n)
     for c in range(n):
         expected = np.linalg.cholesky(matrices[c] + 0.5 * np.eye(4))
         np.testing.assert_allclose(np.tril(lower[:, :, c], -1), np.tril(expected, -1), rtol=1e-9, atol=1e-12)
@@ -30,3 +30,16 @@ def test_inverse_roots_are_those_of_lapack(part, r):
     expected = np.linalg.inv(np.linalg.cholesky(matrices))
     np.testing.assert_allclose(roots.transpose(2, 0, 1), expected, rtol=1e-8, atol=1e-12)
     np.testing.assert_allclose(log_det, np.linalg.slogdet(matrices)[1], rtol=1e-9, atol=1e-12)
+
+
+def test_factors_of_singular_matrices_are_finite():
+    """A pivot below zero by rounding gave NaN, and a merge tree that was never completed."""
+    rng = np.random.default_rng(0)
+    n, r = 5, 6
+    thin = rng.normal(size=(r, 1, n))
+    lower = 1e12 * np.einsum("ikn,jkn->ijn", thin, thin)
+    lower = np.concatenate([lower, np.zeros((r, r, LANES - n))], axis=2)
+    pivot = np.empty((r, LANES))
+    factorise.fast(lower, pivot, 0.0, n)
+    assert np.isfinite(pivot[:, :n]).all()
+    assert np.isfinite(lower[:, :, :n]).all()

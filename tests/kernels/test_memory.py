@@ -90,14 +90,13 @@ class TestAllPairs:
         X[0, 0] = np.nan  # incomplete rows need no factor
         np.testing.assert_array_equal(fuse(X, lam=1.0).centers, fuse(X, lam=1.0, n_neighbors=None).centers)
 
-    def test_single_precision_takes_half(self, X, tight):
-        assert lacking_memory(as_entries(X))
-        assert not lacking_memory(as_entries(X.astype(np.float32)))
+    def test_single_precision_takes_as_much(self, X, tight):
+        assert lacking_memory(as_entries(X)) == lacking_memory(as_entries(X.astype(np.float32))) != ""
 
     def test_a_graph_needs_no_such_memory(self, X, monkeypatch):
         monkeypatch.setattr(setup, "available_memory", lambda: 0)
         assert fuse(X, lam=1.0, n_neighbors=5).centers.shape == X.shape
 
     def test_an_unknown_word(self, X):
-        with pytest.raises(ValueError, match="unknown n_neighbors 'all'"):
+        with pytest.raises(ValueError, match="n_neighbors must be a whole number or None or 'auto', got 'all'"):
             fuse(X, n_neighbors="all")

@@ -165,3 +165,11 @@ def test_monotone_in_sampling_and_features_and_stable_at_extremes():
 
 def test_pairs_for_unequal_sizes_is_the_plain_count():
     assert log_pair_failure(np.log(0.01), [2, 3, 4]) == pytest.approx(np.log(0.01 * (6 + 8 + 12)))
+
+
+def test_bounds_for_a_billion_points_are_refused():
+    """They asked for memory without bound."""
+    with pytest.raises(ValueError, match="too many: the bound is computed for up to"):
+        theory.log_sharp_failure(0.5, 20, (10**9, 10**9))
+    with pytest.raises(ValueError, match="too many"):
+        theory.log_eta0(-30.0, 10**9, 2)

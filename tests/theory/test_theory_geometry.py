@@ -101,7 +101,7 @@ def test_too_few_common_entries_and_bad_tables_are_refused():
     X = np.array([[1.0, np.nan], [np.nan, 2.0]])
     with pytest.raises(ValueError, match="smaller min_common"):
         ClusterGeometry.from_data(X, [0, 1])
-    with pytest.raises(ValueError, match="infinite"):
+    with pytest.raises(ValueError, match="infinity"):
         ClusterGeometry.from_data([[np.inf], [0]], [0, 1])
     with pytest.raises(ValueError, match="all -1"):
         ClusterGeometry.from_data([[1.0], [0]], [-1, -1])

@@ -11,6 +11,7 @@ is nearly as good as the chosen one if it falls short by no more than `NEARLY` o
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -22,6 +23,8 @@ from fusewise.automatic.criterion import class_explained, explained
 from fusewise.automatic.hints import Hints
 from fusewise.automatic.mixture import Mixture
 from fusewise.automatic.searching import Placed, Searched, TreeSearch
+from fusewise.kernels import declared
+from fusewise.kernels.declared import Checked, Number
 from fusewise.kernels.types import Labels, Real
 from fusewise.kernels.words import counted, readable
 from fusewise.observations import InMemory, Table
@@ -32,7 +35,7 @@ NEARLY = 2.0
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Alternative:
+class Alternative(Checked):
     """Another number of clusters that the data nearly support.
 
     Attributes
@@ -49,6 +52,14 @@ class Alternative:
     error: float
     per_row: float
     labels: Labels
+
+    _rules: ClassVar = {
+        "n_clusters": Number(size="K"),
+        "gain": Number(),
+        "error": Number(low=0),
+        "per_row": Number(),
+        "labels": declared.Index("N", below="K", low=-1),
+    }
 
     @property
     def sizes(self) -> list[int]:

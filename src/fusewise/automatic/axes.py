@@ -11,6 +11,7 @@ from fusewise.automatic.columnwise import LevelBlock, Levels
 from fusewise.automatic.evidence import Evidence
 from fusewise.kernels.types import Index, Real, Values
 from fusewise.observations import InMemory, Table
+from fusewise.observations.checks import refuse_tiny
 from fusewise.observations.resolution import blur
 from fusewise.progress import Progress, silent
 from fusewise.subspace import Subspace, fit_subspace
@@ -36,6 +37,7 @@ def units(table: Table, levels: Levels) -> tuple[Index, Real, Values, Levels]:
     Numbers have their standard deviation and mean; the levels of a category share one scale, by which the category as
     a whole has the variance of one number, and are not centred.
     """
+    refuse_tiny(table)
     columns, scale = varying_columns(table)
     middle = table.column_means.copy()
     blocks = []

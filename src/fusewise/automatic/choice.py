@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import fdtrc
 
 from fusewise.automatic.axes import units
-from fusewise.automatic.clusters import Clusters, ambient
+from fusewise.automatic.clusters import AlongAxes, Clusters, Joined, ambient, check_coordinates
 from fusewise.automatic.columnwise import ColumnMixture, Levels
 from fusewise.automatic.evidence import Evidence
 from fusewise.automatic.hints import NO_HINTS, Hints
@@ -18,6 +19,8 @@ from fusewise.automatic.mixture import Mixture, probabilities
 from fusewise.automatic.searching import TreeSearch
 from fusewise.automatic.settling import obeyed
 from fusewise.automatic.spreads import TAIL
+from fusewise.kernels import declared
+from fusewise.kernels.declared import Array, Checked, Dims, Flag, Number, Record, Several
 from fusewise.kernels.threads import small_products
 from fusewise.kernels.types import Index, Labels, Real, Values
 from fusewise.observations import InMemory, Table, each_block
@@ -59,7 +62,7 @@ class Classified:
 
 
 @dataclass(frozen=True, eq=False)
-class Choice:
+class Choice(Checked):
     """The chosen partition, the candidates and their criteria.
 
     Attributes
@@ -89,6 +92,33 @@ class Choice:
     mixture: Mixture
     clusters: Clusters
     interrupted: bool
+
+    _rules: ClassVar = {
+        "columns": declared.Index("V", below="P"),
+        "scale": Array("P", low=0),
+        "middle": Array("P", kinds="fc"),
+        "rows": declared.Index("N", below="any"),
+        "subspace": Record(Subspace, P="V", r="rank"),
+        "evidence": Record(Evidence, N="N", r="r"),
+        "tree": Record(MergeTree, N="N"),
+        "partitions": Several(declared.Index("N", below="N"), "C", least=1),
+        "mixtures": Several(Record(Mixture, ColumnMixture, r="r", P="V"), "C"),
+        "criteria": Several(Number(finite=False), "C"),
+        "chosen": Number(low=0, whole=True),
+        "mixture": Record(Mixture, r="r"),
+        "clusters": Record(AlongAxes, ColumnMixture, Joined, K="K", P="V"),
+        "interrupted": Flag(),
+    }
+
+    def _agree(self, dims: Dims) -> None:
+        check_coordinates(dims)
+        dims["any"] = np.iinfo(np.intp).max
+        if not self.chosen < dims["C"]:
+            raise ValueError(f"Choice.chosen is {self.chosen}, but there are {dims['C']} candidates")
+
+    def _verify(self) -> None:
+        if np.any(self.scale == 0):
+            raise ValueError("Choice.scale has a column of zero")
 
     @property
     def n_clusters(self) -> int:

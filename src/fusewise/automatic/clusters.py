@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from fusewise.automatic.axes import prior_variances
-from fusewise.automatic.columnwise import fit_columns
+from fusewise.automatic.columnwise import ColumnMixture, fit_columns
 from fusewise.automatic.evidence import Evidence
 from fusewise.automatic.mixture import Mixture, one_of_each, probabilities, soften, tail_weights
+from fusewise.kernels import declared
+from fusewise.kernels.declared import Checked, Dims, Record
 from fusewise.kernels.types import Index, Real, Values
 from fusewise.observations import InMemory
 from fusewise.subspace import Subspace, reconstruct
@@ -51,11 +53,16 @@ class Clusters(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class AlongAxes:
+class AlongAxes(Checked):
     """Clusters that spread along the axes of a subspace, with common noise around it."""
 
     subspace: Subspace
     mixture: Mixture
+
+    _rules: ClassVar = {"subspace": Record(Subspace, P="P", r="rank"), "mixture": Record(Mixture, K="K", r="r")}
+
+    def _agree(self, dims: Dims) -> None:
+        check_coordinates(dims)
 
     @property
     def n_components(self) -> int:
@@ -118,6 +125,12 @@ def with_noise(rows: Values, variances: Real, random: np.random.Generator) -> Va
     return np.asarray(rows + np.sqrt(variances) * noise)
 
 
+def check_coordinates(dims: Dims) -> None:
+    """Raise ValueError unless there is one real coordinate for each axis of the subspace, or two if it is complex."""
+    if dims["r"] not in (dims["rank"], 2 * dims["rank"]):
+        raise ValueError(f"a mixture has {dims['r']} coordinates in a subspace of dimension {dims['rank']}")
+
+
 def ambient(subspace: Subspace, places: Real) -> Values:
     """Convert real coordinates (twice as many if the subspace is complex) to rows of the table."""
     r = subspace.rank
@@ -155,7 +168,7 @@ def better_explained(
 
 
 @dataclass(frozen=True, eq=False)
-class Joined:
+class Joined(Checked):
     """Clusters that are each one component or several.
 
     Attributes
@@ -166,6 +179,18 @@ class Joined:
 
     parts: Clusters
     group: Index
+
+    _rules: ClassVar = {
+        "parts": Record(AlongAxes, ColumnMixture, K="J", P="P"),
+        "group": declared.Index("J", below="J"),
+    }
+
+    def _agree(self, dims: Dims) -> None:
+        dims["K"] = int(self.group.max(initial=-1)) + 1
+
+    def _verify(self) -> None:
+        if len(np.unique(self.group)) != self.n_components:
+            raise ValueError("Joined.group has a cluster without a component")
 
     @property
     def n_components(self) -> int:

@@ -14,13 +14,14 @@ has that level, else zero. Its mean in a component is the probability of the lev
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from fusewise.automatic.level_shares import level_shares
 from fusewise.automatic.mixture import log_tails, one_of_each, probabilities, tail_weights
 from fusewise.automatic.spreads import TAIL
+from fusewise.kernels.declared import Array, Checked, Dims, Either, Flag, Maybe, Number, Several
 from fusewise.kernels.types import Index, Mask, Real, Values
 from fusewise.observations import InMemory
 from fusewise.observations.resolution import steps
@@ -41,7 +42,7 @@ Levels = tuple[LevelBlock, ...]
 
 
 @dataclass(frozen=True, eq=False)
-class ColumnMixture:
+class ColumnMixture(Checked):
     """Components m_k, s_k with shares pi_k.
 
     Attributes
@@ -65,6 +66,24 @@ class ColumnMixture:
     levels: Levels = ()
     level_cost: float = 0.0
     entries: Real | None = None
+
+    _rules: ClassVar = {
+        "centers": Array("K", "P", kinds="fc"),
+        "means": Array("K", "Q"),
+        "variances": Array("K", "Q", low=0),
+        "shares": Array("K", low=0, high=1 + 1e-6),
+        "log_likelihood": Number(finite=False),
+        "complexity": Number(low=0),
+        "levels": Several(Several(Either(Number(low=0, whole=True), Flag()), least=2)),
+        "level_cost": Number(finite=False),
+        "entries": Maybe(Array("K", "Q", low=0)),
+    }
+
+    def _agree(self, dims: Dims) -> None:
+        if dims["Q"] != dims["P"] * (2 if np.iscomplexobj(self.centers) else 1):
+            raise ValueError(f"ColumnMixture.means has {dims['Q']} columns for {dims['P']} of the table")
+        if any(not 0 <= start < stop <= dims["Q"] for start, stop, *_ in self.levels):
+            raise ValueError("ColumnMixture.levels are not columns")
 
     @property
     def n_components(self) -> int:

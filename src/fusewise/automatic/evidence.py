@@ -10,11 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from fusewise.kernels import declared
 from fusewise.kernels.compiling import SMALL
+from fusewise.kernels.declared import Array, Checked, Flag
 from fusewise.kernels.pattern_systems import by_groups, each_applied, pattern_distances, shifted_inverses
 from fusewise.kernels.types import Index, Real
 from fusewise.observations import InMemory, SparseEntries
@@ -50,7 +52,7 @@ class Marginal(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Evidence:
+class Evidence(Checked):
     """log p(x_i | v) = c_i - v' A_i v / 2 + b_i' v.
 
     Complex coordinates are represented by twice as many real ones.
@@ -73,6 +75,19 @@ class Evidence:
     places: Real
     dimensions: Index
     small: bool = False
+
+    _rules: ClassVar = {
+        "precision": Array("r", "r", "U"),
+        "pattern": declared.Index("N", below="U"),
+        "vector": Array("r", "N"),
+        "constant": Array("N"),
+        "places": Array("r", "N"),
+        "dimensions": declared.Index("N", below="more than r"),
+        "small": Flag(),
+    }
+
+    def _agree(self, dims: declared.Dims) -> None:
+        dims["more than r"] = dims["r"] + 1
 
     @classmethod
     def of(cls, subspace: Subspace, entries: InMemory) -> Evidence:

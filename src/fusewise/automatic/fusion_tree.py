@@ -11,6 +11,7 @@ import numpy as np
 from fusewise.automatic.hints import NO_HINTS, Hints
 from fusewise.automatic.merge_tree import MergeTree
 from fusewise.kernels.compiling import SMALL, compiled
+from fusewise.kernels.declared import check_finite
 from fusewise.observations import Quadratics
 from fusewise.pairs import NeighborPairs
 
@@ -46,6 +47,7 @@ def fusion_tree(observations: Quadratics, pairs: NeighborPairs, hints: Hints = N
         tree (``MergeTree.forced``). A block counts as one, wherever its points are: its conflicts are theirs.
     """
     n, r = observations.shape
+    check_finite("the merge tree", observations.gram, observations.target)
     ridge = RIDGE * float(np.trace(observations.gram.sum(axis=0))) / (n * r)
     # One layout: a loop is compiled for each that it meets.
     gram = np.ascontiguousarray(observations.gram + ridge * np.eye(r), float)
@@ -56,6 +58,8 @@ def fusion_tree(observations: Quadratics, pairs: NeighborPairs, hints: Hints = N
     blocks = np.arange(hints.n_blocks), hints.apart.astype(np.uint8)
     ends, affinity = np.column_stack([pairs.first, pairs.second]), pairs.affinity
     for _ in range(2):  # first along the graph, then among its parts
+        if step == n - 1:
+            break
         nodes["root"], nodes["head"], nodes["seen"], nodes["degree"] = np.arange(len(nodes)), -1, -1, 0
         edges, halves = np.zeros(len(ends), EDGE), np.zeros(2 * len(ends), HALF)
         edges["affinity"], edges["when"], halves["end"] = affinity, -1, ends.ravel()
@@ -68,6 +72,8 @@ def fusion_tree(observations: Quadratics, pairs: NeighborPairs, hints: Hints = N
         ends = np.column_stack(np.triu_indices(len(parts), 1))
         affinity = np.ones(len(ends))
     forced, name, count = n - 1 - step, nodes[0]["name"], nodes[0]["count"]
+    if forced and not len(hints.conflicts):
+        raise FloatingPointError(f"the merge tree of {n} rows could not be completed: {forced} joins have no price")
     for other in nodes[1:]:  # all in conflict
         count += other["count"]
         joins[step] = name, other["name"], count
@@ -94,7 +100,9 @@ def _records(array: Any) -> list[SimpleNamespace]:
     return [SimpleNamespace(**dict(zip(array.dtype.names, row, strict=True))) for row in array.tolist()]
 
 
-@compiled(fastmath=False)
+@compiled(
+    shapes=("n r r", "n r", "n r", "n", "edges", "halves", "", "", "joins 3", "joins", "", "work r"), fastmath=False
+)
 def _fuse_greedily(
     gram: Any,
     target: Any,
@@ -123,7 +131,9 @@ def _fuse_greedily(
         nodes[slot].degree += 1
     for slot in range(n):
         _settle(gram, target, centre, nodes[slot], slot, work)
-    while keys[slots[0]] < np.inf:
+    for _ in range(n * n):  # at most n keys are updated for each join
+        if not keys[slots[0]] < np.inf:
+            break
         slot = slots[0]
         other = _cheapest(gram, centre, nodes, edges, halves, blocks, keys, slot, step, work)
         price = keys[slot]

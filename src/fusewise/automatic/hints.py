@@ -9,9 +9,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
+from fusewise.kernels import declared
+from fusewise.kernels.declared import Checked, Dims
 from fusewise.kernels.types import Index, Labels, Mask, Real
 
 #: Added to the log-density of a component in which a row may not be.
@@ -19,7 +22,7 @@ FAR = -1e4
 
 
 @dataclass(frozen=True, eq=False)
-class Hints:
+class Hints(Checked):
     """Blocks of rows that must be together, and conflicts between blocks.
 
     Attributes
@@ -31,6 +34,19 @@ class Hints:
     rows: Index
     block: Index
     conflicts: Index
+
+    _rules: ClassVar = {
+        "rows": declared.Index("H", below="any"),
+        "block": declared.Index("H", below="any"),
+        "conflicts": declared.Index("Q", "2", below="M"),
+    }
+
+    def _agree(self, dims: Dims) -> None:
+        dims["any"], dims["M"] = np.iinfo(np.intp).max, self.n_blocks
+
+    def _verify(self) -> None:
+        if not np.isin(np.diff(self.block, prepend=0), (0, 1)).all() or len(np.unique(self.rows)) < len(self.rows):
+            raise ValueError("Hints.block is not an order of the rows by block, each of them once")
 
     @property
     def n_blocks(self) -> int:

@@ -5,15 +5,17 @@ from __future__ import annotations
 import heapq
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
+from fusewise.kernels.declared import Array, Checked, Dims, Number
 from fusewise.kernels.types import Index, Mask, Real
 
 
 @dataclass(frozen=True, eq=False)
-class MergeTree:
+class MergeTree(Checked):
     """Nested partitions of N points, as a binary tree.
 
     Attributes
@@ -25,6 +27,26 @@ class MergeTree:
 
     linkage: npt.NDArray[np.float64]
     forced: int = 0
+
+    _rules: ClassVar = {"linkage": Array("joins", "4", low=0), "forced": Number(low=0, whole=True)}
+
+    def _agree(self, dims: Dims) -> None:
+        dims["N"] = dims["joins"] + 1
+
+    def _verify(self) -> None:
+        if self.forced >= self.n_points:
+            raise ValueError("MergeTree.forced exceeds the number of joins")
+        self._verify_linkage()
+
+    def _verify_linkage(self) -> None:
+        """Every node but the last is joined once, to a later one: walks through the tree then end."""
+        n, pairs = self.n_points, self.linkage[:, :2]
+        parents = n + np.arange(n - 1)
+        once = np.array_equal(np.sort(pairs, axis=None), np.arange(2 * n - 2))
+        if not once or np.any(pairs >= parents[:, None]) or np.any(np.diff(self.linkage[:, 2]) < 0):
+            raise ValueError("MergeTree.linkage is not a tree")
+        if not np.array_equal(self.linkage[:, 3], self.sizes[pairs.astype(np.intp)].sum(axis=1)):
+            raise ValueError("MergeTree.linkage does not count its points")
 
     @property
     def n_points(self) -> int:

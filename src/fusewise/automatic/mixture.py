@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from scipy.special import gammaln
 
 from fusewise.automatic.evidence import Evidence, Groups, Marginal
 from fusewise.automatic.spreads import TAIL, Seen, Spreads, em_step, fisher_step
+from fusewise.kernels.declared import Array, Checked, Number, Word
 from fusewise.kernels.types import Index, Real
 
 #: Largest number of rounds of EM for centres, spreads and row weights with fixed labels; they end when the fit gains
@@ -26,7 +27,7 @@ GAIN = 0.2
 
 
 @dataclass(frozen=True, eq=False)
-class Mixture:
+class Mixture(Checked):
     """Components mu_k, Sigma_k with shares pi_k, and the likelihood of the rows they were fitted to.
 
     Attributes
@@ -43,6 +44,20 @@ class Mixture:
     family: str
     fit: float
     complexity: float
+
+    _rules: ClassVar = {
+        "means": Array("K", "r"),
+        "spreads": Array("K", "r", "r"),
+        "shares": Array("K", low=0, high=1 + 1e-6),
+        "family": Word("scale", "full"),
+        "fit": Number(),
+        "complexity": Number(low=0),
+    }
+
+    def _verify(self) -> None:
+        values = np.linalg.eigvalsh(self.spreads)
+        if not np.allclose(self.spreads, self.spreads.transpose(0, 2, 1)) or values.min() < -1e-8 * values.max():
+            raise ValueError("Mixture.spreads has a matrix that is not a covariance")
 
     @property
     def n_components(self) -> int:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from fusewise.automatic.axes import varying_columns
 from fusewise.automatic.clusters import with_noise
+from fusewise.kernels import declared
+from fusewise.kernels.declared import Array, Checked, Dims, Record
 from fusewise.kernels.types import Index, Real, Values
 from fusewise.observations import Entries
 from fusewise.subspace import Subspace, coordinates, reconstruct
@@ -18,7 +21,7 @@ RANK = 6
 
 
 @dataclass(frozen=True, eq=False)
-class Smooth:
+class Smooth(Checked):
     """A shrunk subspace of the columns, each in units of its standard deviation; a complex column is two real ones.
 
     Columns are not centred, so that those with similar means (ratings, for example) can be shrunk towards each other.
@@ -33,6 +36,17 @@ class Smooth:
     scale: Real
     middle: Values
     subspace: Subspace
+
+    _rules: ClassVar = {
+        "columns": declared.Index("V", below="P"),
+        "scale": Array("P", low=0),
+        "middle": Array("P", kinds="fc"),
+        "subspace": Record(Subspace, P="Q"),
+    }
+
+    def _agree(self, dims: Dims) -> None:
+        if dims["Q"] not in (dims["V"], 2 * dims["V"]):
+            raise ValueError(f"Smooth.subspace has {dims['Q']} columns for {dims['V']} of the table")
 
     @classmethod
     def of(cls, entries: Entries) -> Smooth:

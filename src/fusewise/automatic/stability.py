@@ -12,12 +12,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from fusewise.automatic.columnwise import Levels
+from fusewise.kernels.declared import Array, Checked, Number, Rule
 from fusewise.kernels.types import Index, Labels, Mask, Real
 from fusewise.kernels.words import counted
 from fusewise.observations import Entries, InMemory
@@ -31,7 +32,7 @@ GRADES = ((0.85, "highly stable"), (0.75, "stable"), (0.6, "doubtful"), (0.0, "n
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Stability:
+class Stability(Checked):
     """How stable the clusters of a model are.
 
     Attributes
@@ -55,6 +56,15 @@ class Stability:
     n_clusters: dict[int, int]
     n_draws: int
     hidden: float
+
+    _rules: ClassVar = {
+        "clusters": Array("K", finite=False),
+        "rows": Array("N", finite=False),
+        "confidence": Array("N", finite=False),
+        "n_clusters": Rule(),
+        "n_draws": Number(low=1, whole=True),
+        "hidden": Number(low=0),
+    }
 
     @property
     def grades(self) -> list[str]:

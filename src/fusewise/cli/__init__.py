@@ -15,12 +15,14 @@ import io
 import signal
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from types import FrameType
 
 #: Packages the command line needs in addition to the library; pandas is needed only for binary tables.
 NEEDED = ("typer", "rich")
 
-TERMINATED = 128 + signal.SIGTERM
+INTERRUPTED, TERMINATED = 130, 128 + signal.SIGTERM
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -50,5 +52,30 @@ def main(arguments: Sequence[str] | None = None) -> None:
         )
         sys.exit(2)
     except KeyboardInterrupt:  # Ctrl-C while the libraries are loading
-        sys.exit(130)
-    app(args=None if arguments is None else list(arguments), prog_name="fusewise")
+        sys.exit(INTERRUPTED)
+    with _exiting_if_interrupted():
+        app(args=None if arguments is None else list(arguments), prog_name="fusewise")
+
+
+@contextmanager
+def _exiting_if_interrupted() -> Iterator[None]:
+    """Exit with 130 after Ctrl-C, wherever it came: also where typer, or a compiled loop, makes another error of it."""
+    from fusewise.cli.exits import Stop
+
+    interrupted: list[int] = []
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        interrupted.append(number)
+        raise KeyboardInterrupt
+
+    main_thread = threading.current_thread() is threading.main_thread()
+    before = signal.signal(signal.SIGINT, interrupt) if main_thread else None
+    try:
+        yield
+    except BaseException as error:
+        if isinstance(error, KeyboardInterrupt | Stop) or (interrupted and getattr(error, "code", 1) not in (0, 2)):
+            sys.exit(INTERRUPTED)
+        raise
+    finally:
+        if main_thread:
+            signal.signal(signal.SIGINT, before)

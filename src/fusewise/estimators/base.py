@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from difflib import get_close_matches
 from typing import Any, Self
 
 import numpy as np
@@ -11,15 +12,18 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import Tags, _safe_indexing
 from sklearn.utils.validation import validate_data
 
+from fusewise.estimators.fitted import PARAMETERS
 from fusewise.fusion.fidelity import Fidelity, as_fidelity
 from fusewise.fusion.penalties import Penalty, as_penalty
+from fusewise.kernels.declared import Checked, Dims, check_values
+from fusewise.kernels.devices import torch_device
 from fusewise.kernels.types import Index
 from fusewise.observations import ParquetBlocks, Table, as_table
 from fusewise.saving import save
 from fusewise.tables.frames import FrameEncoder, needs_encoding
 
 
-class FusionEstimator(BaseEstimator):  # type: ignore[misc]
+class FusionEstimator(Checked, BaseEstimator):  # type: ignore[misc]
     """Parameters and input validation shared by both estimators."""
 
     def __init__(
@@ -62,8 +66,21 @@ class FusionEstimator(BaseEstimator):  # type: ignore[misc]
             nested = any(key.startswith(f"{name}__") for key in params)
             if nested and isinstance(params.get(name, getattr(self, name)), str):
                 params = {name: make(params.get(name, getattr(self, name))), **params}
+        known = self.get_params(deep=False)
+        unknown = next((name for name in params if name.partition("__")[0] not in known), None)
+        if unknown is not None:
+            near = get_close_matches(unknown, known, n=1)
+            hint = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(known)}"
+            raise ValueError(f"{type(self).__name__} has no parameter {unknown!r}: {hint}")
         super().set_params(**params)
         return self
+
+    def _check_parameters(self) -> None:
+        """Raise ValueError, in plain words, for a parameter of the wrong type or out of range."""
+        check_values(self.get_params(deep=False), PARAMETERS)
+        as_penalty(self.penalty)
+        as_fidelity(self.fidelity)
+        torch_device(self.device)  # raises if the device does not exist
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to a file of arrays and JSON, which cannot run code; ``fusewise.load`` reads it.
@@ -94,6 +111,14 @@ class FusionEstimator(BaseEstimator):  # type: ignore[misc]
         header = X.header if isinstance(X, ParquetBlocks) else X
         validate_data(self, header, skip_check_array=True, reset=reset)
         return table if self._encoder is None else as_table(self._encoder.encode(X), min_rows=2 if reset else 1)
+
+    def _agree(self, dims: Dims) -> None:
+        """Check that the columns are those of the encoder, if there is one, and that each has a name or none has."""
+        encoder, n = self._encoder, int(self.n_features_in_ or 0)
+        given, columns = (n, n) if encoder is None else (len(encoder.columns), len(encoder.features))
+        names = getattr(self, "feature_names_in_", None)
+        if given != n or dims.get("P", columns) != columns or (names is not None and len(names) != n):
+            raise ValueError(f"{type(self).__name__} has columns that do not fit its {n} features")
 
     @property
     def _encoder(self) -> FrameEncoder | None:

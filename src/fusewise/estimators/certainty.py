@@ -157,7 +157,7 @@ class CertaintyMixin:
     @property
     def _given(self) -> Hints:
         """The hints of the fit; models of earlier versions have none."""
-        return getattr(self, "_hints", NO_HINTS)
+        return getattr(self, "_hints", None) or NO_HINTS
 
     def _refitted(self, part: Table, n: int, hints: Hints, counts: Index | None) -> FusionClustering:
         """A model with the same settings, fitted to some of n rows, with their hints and weights."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from dataclasses import replace
 from functools import partial
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +18,7 @@ from fusewise.automatic import NO_HINTS, Choice, Classified, Hints, LevelBlock, 
 from fusewise.automatic.outlying import outlier_confidence
 from fusewise.estimators.base import FusionEstimator
 from fusewise.estimators.certainty import CertaintyMixin
+from fusewise.estimators.fitted import CLUSTERING
 from fusewise.estimators.hinting import read_hints
 from fusewise.estimators.showing import ShowingMixin
 from fusewise.fusion import Solution, fuse
@@ -26,9 +27,8 @@ from fusewise.fusion.fuse import lam_without_effect
 from fusewise.fusion.path import FusionPath, fusion_path
 from fusewise.fusion.penalties import H1, L0, Penalty, as_penalty
 from fusewise.fusion.rules import choose_sigma, cut_to, lam_schedule, longest_plateau
-from fusewise.fusion.setup import noise_level, pose
+from fusewise.fusion.setup import check_pairs_fit, noise_level, pose
 from fusewise.kernels.compiling import announcing
-from fusewise.kernels.devices import torch_device
 from fusewise.kernels.types import Index, Real
 from fusewise.kernels.words import counted
 from fusewise.observations import Entries, InMemory, RepeatedRows, Table, as_counts, each_block, warn_of_blanks
@@ -125,6 +125,14 @@ class FusionClustering(
     >>> len(set(model.labels_[::10][:3]))
     1
     """
+
+    _rules: ClassVar = CLUSTERING
+
+    def _verify(self) -> None:
+        if isinstance(self.path_, Choice) and len(np.unique(getattr(self, "_order", ()))) != self.n_clusters_:
+            raise ValueError("FusionClustering._order is not an order of the clusters")
+        if self._given.rows.max(initial=-1) >= len(self.labels_):
+            raise ValueError("FusionClustering._hints are on rows that do not exist")
 
     def fit(
         self, X: Any, y: Any = None, sample_weight: Any = None, *, must_link: Any = None, cannot_link: Any = None
@@ -280,17 +288,6 @@ class FusionClustering(
     def _n_features_out(self) -> int:
         return int(self.n_clusters_)
 
-    def _check_parameters(self) -> None:
-        for name in ("lam", "rank", "n_neighbors", "min_cluster_size"):
-            value = getattr(self, name)
-            if isinstance(value, str) and value != "auto":
-                raise ValueError(f"{name} must be a number or 'auto', got {value!r}")
-        torch_device(self.device)  # raises if the device does not exist
-        for name in ("n_clusters", "rank", "n_neighbors", "min_cluster_size", "max_iter"):
-            value = getattr(self, name)
-            if not (value is None or isinstance(value, str)) and value < 1:
-                raise ValueError(f"{name} must be at least 1, got {value!r}")
-
     def is_plain(self) -> bool:
         """Whether any parameter selects the paper's plain algorithm."""
         untouched = as_penalty(self.penalty) == H1() and as_fidelity(self.fidelity) == Quadratic()
@@ -335,10 +332,16 @@ class FusionClustering(
             self.path_ = choice
             progress(f"labelling {counted(len(seen), 'row')}", 0, clusters=choice.n_clusters)
             found = choice.classify(table, hints)
-        sizes = np.bincount(found.labels[seen], None if self._counts is None else self._counts[seen], choice.n_clusters)
+        seen[hints.rows] = True
+        inside = seen & ~found.outlying
+        often = None if self._counts is None else self._counts[inside]
+        sizes = np.bincount(found.labels[inside], often, choice.n_clusters)
+        if self.n_clusters is not None and not sizes.all():
+            kept = np.count_nonzero(sizes)
+            message = f"{self.n_clusters} clusters were requested, but only {kept} have rows that are no outliers"
+            warnings.warn(message, ConvergenceWarning, stacklevel=3)
         self._order = np.argsort(np.argsort(-sizes, kind="stable"))
         labels, probabilities = self._in_order(found)
-        seen[hints.rows] = True
         self.labels_ = np.where(seen, labels, -1)
         self.probabilities_ = probabilities
         self._tails = np.sort(found.tails[found.outlying & seen])
@@ -369,6 +372,7 @@ class FusionClustering(
 
     def _fit_plain(self, entries: Entries) -> None:
         penalty = as_penalty(self.penalty)
+        check_pairs_fit(entries, self._settings()["n_neighbors"], self.device)  # before any work
         some = entries.row_counts > 0
         seen = entries if some.all() else entries.take(np.flatnonzero(some))
         if getattr(penalty, "sigma", 1.0) is None:

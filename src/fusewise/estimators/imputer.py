@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,8 @@ from sklearn.utils.validation import check_is_fitted
 from fusewise.automatic import Choice, Smooth
 from fusewise.estimators.base import FusionEstimator
 from fusewise.estimators.clustering import FusionClustering
+from fusewise.estimators.fitted import COMMON
+from fusewise.kernels.declared import Array, Maybe, Record, Rule, Word
 from fusewise.kernels.types import Mask, Real
 from fusewise.observations import Entries, RepeatedRows, ValueRanges, as_counts, as_entries
 from fusewise.saving.registry import saveable
@@ -72,6 +74,15 @@ class FusionImputer(OneToOneFeatureMixin, TransformerMixin, FusionEstimator):  #
     >>> bool(np.sqrt(np.mean(error[np.isnan(X)] ** 2)) < 0.15)
     True
     """
+
+    _rules: ClassVar = COMMON | {
+        "clustering_": Record(FusionClustering, P="P"),
+        "smooth_": Maybe(Record(Smooth, P="P")),
+        "fill_": Word("clusters", "subspace"),
+        "held_out_error_": Rule(),
+        "draw_scale_": Maybe(Array("P", low=0)),
+        "ranges_": Maybe(Record(ValueRanges)),
+    }
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Cluster the rows of X and choose the more accurate method. y is ignored, unless ``semi_supervised``.
@@ -171,7 +182,8 @@ class FusionImputer(OneToOneFeatureMixin, TransformerMixin, FusionEstimator):  #
             smooth = Smooth.of(rest)
         found = {"clusters": _by_clusters(clustering, as_entries(table)), "subspace": smooth.completed(rest)}
         found["means"] = np.broadcast_to(rest.column_means, entries.shape)
-        errors = {way: error(whole) for way, whole in found.items()}
+        known = {way: error(whole) for way, whole in found.items()}
+        errors = {way: value for way, value in known.items() if np.isfinite(value)}
         model = clustering.path_ if _closer(errors) == "clusters" else smooth
         if not isinstance(model, Choice | Smooth):
             return errors, np.ones(entries.shape[1])

@@ -18,6 +18,7 @@ from fusewise.fusion.setup import Posed, default_overlap, pose
 from fusewise.fusion.solution import Solution, conclude, warn_if_unfinished
 from fusewise.fusion.starts import Init, start
 from fusewise.kernels.arrays import Array
+from fusewise.kernels.declared import Maybe, Number, Word, check_values
 from fusewise.progress import Progress, shown
 
 #: Iterations at each lam of the continuation, where groups need to form but not to converge.
@@ -58,11 +59,9 @@ class Settings:
     callback: Progress | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        for name, least in (("max_iter", 1), ("min_cluster_size", 1), ("tol", 0)):
-            if not getattr(self, name) >= least:
-                raise ValueError(f"{name} must be at least {least}, got {getattr(self, name)!r}")
-        if self.min_overlap is not None and self.min_overlap < 1:
-            raise ValueError(f"min_overlap must be at least 1, got {self.min_overlap!r}")
+        count = Number(low=1, whole=True)
+        rules = {"max_iter": count, "min_cluster_size": count, "tol": Number(low=0), "min_overlap": Maybe(count)}
+        check_values(vars(self), rules | {"device": Word(), "solver": Word()})
 
     @contextmanager
     def progress(self) -> Iterator[Progress]:
@@ -144,8 +143,9 @@ def first_centers(posed: Posed, problem: Problem, solver: str, how: Settings) ->
     while lam < problem.lam:
         rung = problem.at(lam, problem.penalty)
         descent = descend(rung, centers, solver=solver, max_iter=CONTINUATION_ITERATIONS, tol=how.tol)
-        centers = descent.centers
-        if descent.status == Status.INTERRUPTED:
+        centers, status = descent.centers, descent.status
+        del descent  # it holds the weights of all pairs
+        if status == Status.INTERRUPTED:
             return centers, True
         lam *= 2
     return centers, False
@@ -154,7 +154,7 @@ def first_centers(posed: Posed, problem: Problem, solver: str, how: Settings) ->
 def lam_without_effect(problem: Problem) -> float:
     """A lam at which the pull of coinciding neighbours on a point is a twentieth of that of its data."""
     strongest = float(problem.penalty.weight(problem.penalty.resolution)) * problem.pairs.largest_degree
-    return 0.05 / strongest
+    return 0.05 / strongest if strongest > 0 else 0.05  # without pairs no lam has an effect
 
 
 def descend_from(

@@ -140,6 +140,7 @@ def _iterate(
         objective = problem.objective(moved, reweighed)
         if objective <= limit:
             return moved, reweighed, objective, following
+        del reweighed  # an array of all pairs
     return centers, weighted, None, 1.0
 
 

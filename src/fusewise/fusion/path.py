@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -19,12 +19,13 @@ from fusewise.fusion.problem import Problem
 from fusewise.fusion.setup import Posed, check_lam, pose
 from fusewise.fusion.solution import Solution, conclude, warn_if_unfinished
 from fusewise.kernels.arrays import Array
+from fusewise.kernels.declared import Checked, Record, Several
 from fusewise.kernels.types import Index, Labels, Values
 from fusewise.progress import Progress
 
 
 @dataclass(frozen=True, eq=False)
-class FusionPath:
+class FusionPath(Checked):
     """Solutions along a path, in order.
 
     Attributes
@@ -33,6 +34,8 @@ class FusionPath:
     """
 
     solutions: tuple[Solution, ...]
+
+    _rules: ClassVar = {"solutions": Several(Record(Solution, N="N", P="P"), least=1)}
 
     @property
     def lams(self) -> npt.NDArray[np.float64]:
@@ -131,7 +134,9 @@ def _follow(
         groups, start = merged.groups(descent), descent.centers
         yield conclude(posed, merged, descent, groups, how.min_cluster_size)
         warn_if_unfinished(descent, how.tol)
-        if descent.status == Status.INTERRUPTED:
+        interrupted = descent.status == Status.INTERRUPTED
+        del descent  # it holds the weights of all pairs
+        if interrupted:
             return
         if not _pulls_harder(schedule[k : k + 2], merged.problem):
             merged, start, before, trail = apart, start[merged.node_of], None, []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -81,10 +82,12 @@ class Problem:
         """Largest rise of the objective that rounding can explain.
 
         A squared distance is accurate to about eps (|u_i|² + |u_j|²), and enters the objective with weight lam w_ij.
+        Weights of a penalty with a cusp have no bound: no rise above sqrt(eps) of the objective is accepted.
         """
         norms = (abs(centers - centers.mean(0)) ** 2).sum(1)
         felt = 4 * self.lam * float((weighted.degree * norms).sum())
-        return 10 * rounding_unit(centers) * (abs(objective) + felt)
+        eps = rounding_unit(centers)
+        return min(10 * eps * (abs(objective) + felt), math.sqrt(eps) * abs(objective))
 
 
 def _ratio(part: float, whole: float) -> float:

@@ -13,10 +13,12 @@ import numpy.typing as npt
 from fusewise.fusion.fidelity import Fidelity, as_fidelity
 from fusewise.fusion.penalties import Penalty, as_penalty
 from fusewise.fusion.problem import Problem
+from fusewise.kernels.declared import Either, Maybe, Number, Word, check_values
 from fusewise.kernels.devices import torch_device
 from fusewise.kernels.memory import available_memory, in_words
 from fusewise.kernels.types import Mask, Real, Values
 from fusewise.observations import Entries, Observations, Quadratics, as_entries, warn_of_blanks
+from fusewise.observations.checks import refuse_tiny
 from fusewise.pairs import CompletePairs, NeighborPairs, Pairs, nearest_expected, partial_squared_distances
 from fusewise.pairs.distances import row_blocks
 from fusewise.subspace import Subspace, choose_rank, coordinates, fit_subspace, information, reconstruct
@@ -53,7 +55,8 @@ class Posed:
     def whole(self, centers: Values) -> Values:
         """Centres in the ambient space for all rows; a row without observed entries gets the mean of the others."""
         if self.subspace is not None:
-            centers = reconstruct(self.subspace, centers).astype(self.table.values.dtype)
+            centers = reconstruct(self.subspace, centers)
+        centers = centers.astype(self.table.dtype, copy=False)
         if not self.blank.any():
             return centers
         full = np.empty((len(self.blank), centers.shape[1]), dtype=centers.dtype)
@@ -73,6 +76,10 @@ def pose(
     device: str = "cpu",
 ) -> Posed:
     """Read a table and set up the fusion problem on it."""
+    count = Maybe(Number(low=1, whole=True))
+    check_values(
+        {"rank": rank, "n_neighbors": n_neighbors}, {"rank": count, "n_neighbors": Either(count, Word("auto"))}
+    )
     table = as_entries(X, mask)
     penalty, fidelity = as_penalty(penalty), as_fidelity(fidelity)
     if not penalty.has_weight:
@@ -84,10 +91,12 @@ def pose(
         raise ValueError(
             f"observed entries in only {len(blank) - blank.sum()} of {len(blank)} rows: at least 2 rows are needed"
         )
-    entries = table
+    refuse_tiny(table)
+    # On the CPU sums and weights are in double precision: the objective could rise otherwise.
+    entries = table if torch_device(device) is not None else table.in_double()
     if blank.any():
         kept = np.flatnonzero(~blank)
-        entries, fidelity = table.take(kept), fidelity.take(table, kept)
+        entries, fidelity = entries.take(kept), fidelity.take(table, kept)
     fidelity = fidelity.resolve(entries, lambda: noise_level(entries))
     if rank is not None and fidelity.constrained:
         raise ValueError(f"{type(fidelity).__name__} constrains the observed entries: use it with rank=None")
@@ -100,15 +109,12 @@ def pose(
 def choose_pairs(entries: Entries, subspace: Subspace | None, n_neighbors: int | str | None, device: str) -> Pairs:
     """Choose all pairs, or a graph of nearest neighbours; raise MemoryError before allocating what does not fit."""
     n = entries.shape[0]
+    check_pairs_fit(entries, n_neighbors, device)
     if isinstance(n_neighbors, str):
-        if n_neighbors != "auto":
-            raise ValueError(f"unknown n_neighbors {n_neighbors!r}: use a number, None (all pairs) or 'auto'")
         shortage = lacking_memory(entries, device)
         if shortage:
             warnings.warn(f"{shortage}: fusing along the {NEIGHBORS} nearest neighbours instead", stacklevel=4)
         n_neighbors = NEIGHBORS if shortage else None
-    elif n_neighbors is None and (shortage := lacking_memory(entries, device)):
-        raise MemoryError(f"{shortage}: set n_neighbors (for example n_neighbors={NEIGHBORS}) to fuse along a graph")
     if n_neighbors is None:
         return CompletePairs(n)
     if subspace is None or np.iscomplexobj(entries.values) or n_neighbors < 1:
@@ -116,18 +122,26 @@ def choose_pairs(entries: Entries, subspace: Subspace | None, n_neighbors: int |
     return nearest_expected(*coordinates(subspace, entries), n_neighbors, device)
 
 
+def check_pairs_fit(entries: Entries, n_neighbors: int | str | None, device: str) -> None:
+    """Raise MemoryError if all pairs are asked for and do not fit."""
+    if n_neighbors is None and (shortage := lacking_memory(entries, device)):
+        raise MemoryError(f"{shortage}: set n_neighbors (for example n_neighbors={NEIGHBORS}) to fuse along a graph")
+
+
 def lacking_memory(entries: Entries, device: str = "cpu") -> str:
     """Describe the memory needed for the weights of all pairs if it is not available; otherwise an empty string.
 
-    Two arrays of weights are needed at a time (before and after a step), and for complete rows a Cholesky factor. A
-    device needs none of them: it recomputes weights that do not fit.
+    A device needs none: it recomputes weights that do not fit.
     """
-    n = entries.shape[0]
-    needed = (3 if entries.is_complete else 2) * n * n * entries.values.real.itemsize
-    available = available_memory()
+    n, needed, available = entries.shape[0], memory_of_pairs(entries), available_memory()
     if torch_device(device) is not None or needed <= available:
         return ""
     return f"all pairs of {n} rows need {in_words(needed)} of memory, but {in_words(available)} are available"
+
+
+def memory_of_pairs(entries: Entries) -> int:
+    """Bytes of the two arrays of weights held at a time (before and after a step); for complete rows also a factor."""
+    return (3 if entries.is_complete else 2) * entries.shape[0] ** 2 * np.dtype(float).itemsize
 
 
 def _fit(entries: Entries, rank: int) -> Subspace:

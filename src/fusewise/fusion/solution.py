@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -14,7 +15,9 @@ from fusewise.fusion.loop import Descent, Status
 from fusewise.fusion.merging import Merged
 from fusewise.fusion.penalties import Penalty
 from fusewise.fusion.setup import Posed
+from fusewise.kernels import declared
 from fusewise.kernels.arrays import to_host
+from fusewise.kernels.declared import Array, Checked, Number, Record, Several
 from fusewise.kernels.types import Index, Labels, Values
 from fusewise.kernels.words import counted
 from fusewise.observations import Entries
@@ -22,7 +25,7 @@ from fusewise.observations.groups import number_by_size
 
 
 @dataclass(frozen=True, eq=False)
-class Solution:
+class Solution(Checked):
     """Fused centres, their labels, and how the optimisation ended.
 
     Attributes
@@ -46,7 +49,19 @@ class Solution:
     status: Status
     observations: Entries = field(repr=False)
 
+    _rules: ClassVar = {
+        "centers": Array("N", "P", kinds="fc"),
+        "labels": declared.Index("N", below="N", low=-1),
+        "lam": Number(low=0, finite=False),
+        "penalty": Record(Penalty),
+        "fidelity": Record(Fidelity),
+        "history": Several(Number(finite=False), least=1),
+        "stationarity": Number(finite=False),
+        "observations": Record(Entries, N="N", P="P"),
+    }
+
     def __post_init__(self) -> None:
+        super().__post_init__()
         object.__setattr__(self, "status", Status(self.status))  # saved as a string
 
     @property

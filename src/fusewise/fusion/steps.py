@@ -7,7 +7,7 @@ replaces hundreds of averaging steps.
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from fusewise.fusion.problem import Problem
 from fusewise.kernels.arrays import Array
@@ -46,17 +46,25 @@ def solve_quadratic(
     descends, and centres stay unchanged where nothing was observed (a feature that no neighbour has).
     """
     if isinstance(weighted, DenseWeights) and problem.observations.is_complete:
-        return _solve_directly(problem, weighted)
+        solved = _solve_directly(problem, weighted)
+        if solved is not None:
+            return solved
     return _solve_by_steps(problem, weighted, centers, shrink, max_steps)
 
 
-def _solve_directly(problem: Problem, weighted: DenseWeights) -> Values:
-    """One factor of N + 2 lam L for all features, where N is the number of points each centre represents."""
+def _solve_directly(problem: Problem, weighted: DenseWeights) -> Values | None:
+    """One factor of N + 2 lam L for all features, where N is the number of points each centre represents.
+
+    None if rounding spoils it.
+    """
     system = -2 * problem.lam * weighted.matrix
     diagonal = np.arange(len(system))
     members = 1 if problem.members is None else problem.members
     system[diagonal, diagonal] = members + 2 * problem.lam * weighted.degree
-    solved: Values = cho_solve(cho_factor(system, overwrite_a=True), problem.observations.target)
+    try:
+        solved: Values = cho_solve(cho_factor(system, overwrite_a=True), problem.observations.target)
+    except LinAlgError:  # a strong pull and rounding: the system is not positive definite
+        return None
     return solved
 
 

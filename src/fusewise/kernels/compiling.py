@@ -16,6 +16,7 @@ from threading import RLock
 from types import FunctionType
 from typing import Any, overload
 
+from fusewise.kernels.declared import check_shapes
 from fusewise.progress import Progress
 
 #: What progress says while loops are compiled.
@@ -35,24 +36,43 @@ _lock = RLock()
 _told: list[Progress] = []
 
 
+def raise_interruption(error: SystemError) -> None:
+    """Raise the interruption that made an error, if one did: Ctrl-C while a compiled loop returns its result."""
+    cause = error.__cause__
+    while isinstance(cause, SystemError):  # one for each function that returned with it
+        cause = cause.__cause__
+    if cause is not None and not isinstance(cause, Exception):
+        raise cause from None
+
+
 class Loop:
     """A function that runs compiled when it is called.
 
     Attributes
     ----------
     function : as it was written.
+    shapes : those of its arguments, ``("r r U", "N", "")``; checked when Python calls it, as compiled code checks no
+        bounds. An empty one is not an array, and a loop without shapes is called by other loops only.
     options : of ``numba.njit``.
     """
 
-    def __init__(self, function: Callable[..., Any], **options: Any) -> None:
+    def __init__(self, function: Callable[..., Any], shapes: tuple[str, ...] | None = None, **options: Any) -> None:
         self.function: Any = function
+        self.shapes = shapes
         self.options = OPTIONS | options
         self._interpreted = 0.0
         update_wrapper(self, function)
 
     def __call__(self, *arguments: Any) -> Any:
-        """Run it compiled."""
-        return self.fast(*arguments)
+        """Run it compiled, on arrays of the shapes that it needs."""
+        if self.shapes is None:
+            raise TypeError(f"{self.function.__name__} has no shapes: it is called by other loops only")
+        check_shapes(self.function.__name__, self.shapes, arguments)
+        try:
+            return self.fast(*arguments)
+        except SystemError as error:
+            raise_interruption(error)
+            raise
 
     @cached_property
     def fast(self) -> Any:
@@ -96,7 +116,7 @@ def compiled(function: Callable[..., Any], /) -> Loop: ...
 @overload
 def compiled(**options: Any) -> Callable[[Callable[..., Any]], Loop]: ...
 def compiled(function: Callable[..., Any] | None = None, **options: Any) -> Any:
-    """Decorate a loop over arrays, with options of ``numba.njit`` where they differ from ``OPTIONS``."""
+    """Decorate a loop over arrays, with its shapes, and options of ``numba.njit`` that differ from ``OPTIONS``."""
     return partial(Loop, **options) if function is None else Loop(function, **options)
 
 

@@ -43,7 +43,7 @@ def laplacian(indptr: Integers, indices: Integers, data: Real, degree: Real, poi
     return out
 
 
-@compiled
+@compiled(shapes=("N P", "E", "E", "E", "", ""))
 def _edge_squares(points: Any, first: Any, second: Any, s: Any, begin: int, end: int) -> None:
     for e in range(begin, end):
         a, b = points[first[e]], points[second[e]]
@@ -54,7 +54,7 @@ def _edge_squares(points: Any, first: Any, second: Any, s: Any, begin: int, end:
         s[e] = square
 
 
-@compiled
+@compiled(shapes=("edges", "ends", "halves", "halves", "N", "", ""))
 def _gather(weights: Any, indptr: Any, edges: Any, data: Any, degree: Any, begin: int, end: int) -> None:
     for i in range(begin, end):
         row = weights.dtype.type(0)
@@ -64,7 +64,7 @@ def _gather(weights: Any, indptr: Any, edges: Any, data: Any, degree: Any, begin
         degree[i] = row
 
 
-@compiled
+@compiled(shapes=("ends", "halves", "halves", "N", "N P", "N P", "", ""))
 def _laplacian(indptr: Any, indices: Any, data: Any, degree: Any, points: Any, out: Any, begin: int, end: int) -> None:
     for i in range(begin, end):
         row = out[i]

@@ -85,10 +85,13 @@ def factorise(lower: Any, pivot: Any, shift: float, n: int) -> None:
     for i in range(lower.shape[0]):
         for j in range(i + 1):
             entry, scale = lower[i, j], pivot[j]
+            if i == j:
+                for c in range(n):
+                    scale[c] = 1e-15 * (shift + entry[c])
             accumulate(entry, -1.0, lower[i], lower[j], 0, j, n)
             if i == j:
                 for c in range(n):
-                    scale[c] = 1 / np.sqrt(shift + entry[c])
+                    scale[c] = 1 / np.sqrt(max(shift + entry[c], scale[c]))  # a pivot below rounding is rounding
             else:
                 for c in range(n):
                     entry[c] *= scale[c]

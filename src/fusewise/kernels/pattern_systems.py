@@ -15,7 +15,7 @@ from fusewise.kernels.lanes import LANES, accumulate, combine, factorise, invers
 from fusewise.kernels.types import Index, Real
 
 
-@compiled
+@compiled(shapes=("r r U", "N", "r N"))
 def each_applied(matrices: Any, kinds: Any, vectors: Any) -> Any:
     """The product of each vector (r x N) with the matrix (r x r x U) of its kind."""
     r, n = vectors.shape
@@ -27,7 +27,7 @@ def each_applied(matrices: Any, kinds: Any, vectors: Any) -> Any:
     return found
 
 
-@compiled
+@compiled(shapes=("r r U", "begin", "r K"))
 def by_groups(matrices: Any, begin: Any, vectors: Any) -> Any:
     """The product of each matrix (r x r x U) with the vector (r x K) of its group."""
     r, _, n = matrices.shape
@@ -55,7 +55,7 @@ def shifted_inverses(precision: Real, factors: Real, begin: Index, roots: bool, 
     return inverse, log_det, root
 
 
-@compiled
+@compiled(shapes=("r r U", "r r K", "begin", ""))
 def _inverses_in_lanes(precision: Any, factors: Any, begin: Any, roots: bool) -> Any:
     r, n = precision.shape[0], precision.shape[2]
     inverse, log_det, root = np.empty((r, r, n)), np.zeros(n), np.zeros((r, r, n if roots else 0))
@@ -128,7 +128,7 @@ def pattern_distances(covariances: Real, spread: Real, kinds: Index, away: Real,
     return distance, log_det
 
 
-@compiled
+@compiled(shapes=("r r U", "r r", "N", "r N"))
 def _distances_in_lanes(covariances: Any, spread: Any, kinds: Any, away: Any) -> Any:
     r, n = away.shape
     n_kinds = covariances.shape[2]

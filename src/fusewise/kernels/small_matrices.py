@@ -30,7 +30,7 @@ def inverses(blocks: Blocks, shift: Blocks) -> tuple[Blocks, Blocks]:
     return out, log_det
 
 
-@compiled
+@compiled(shapes=("N r r", "N r", "N r", "", ""))
 def _products(blocks: Any, vectors: Any, out: Any, begin: int, end: int) -> None:
     r = vectors.shape[1]
     for i in range(begin, end):
@@ -41,7 +41,7 @@ def _products(blocks: Any, vectors: Any, out: Any, begin: int, end: int) -> None
             out[i, k] = total
 
 
-@compiled(fastmath=False)
+@compiled(shapes=("N r r", "N", "N r r", "N", "", ""), fastmath=False)
 def _inverses(blocks: Any, shift: Any, out: Any, log_det: Any, begin: int, end: int) -> None:
     r = blocks.shape[1]
     lower = np.zeros((r, r), blocks.dtype)  # a Cholesky factor, then its inverse

@@ -19,7 +19,7 @@ def spanning_tree(points: Real) -> tuple[Index, Index, Real]:
     return first, second, np.sqrt(squares)
 
 
-@compiled
+@compiled(shapes=("N P",))
 def _prim(points: Any) -> Any:
     n, p = points.shape
     first, second = np.empty(max(n - 1, 0), np.intp), np.empty(max(n - 1, 0), np.intp)

@@ -29,21 +29,42 @@ def check_fits(what: str, shape: tuple[int, ...], bytes_each: int) -> None:
         raise MemoryError(f"{what} needs {in_words(needed)} of memory ({size} numbers), but {in_words(free)} are free")
 
 
+#: Largest number of a table, and least range of a column that varies: their squares, and sums of these, are finite.
+LARGEST, LEAST_RANGE = 1e100, 1e-100
+
+
 def refuse_infinite(
     values: npt.NDArray[Any], observed: npt.NDArray[np.bool_], names: Sequence[Any] | None, first_row: int = 0
 ) -> None:
-    """Raise if an observed entry is infinite; `first_row` is the position of the first of these rows in the table."""
-    infinite = np.argwhere(np.isinf(values) & observed)
-    if len(infinite):
-        row, column = infinite[0]
-        refuse(first_row + row, column, len(infinite) - 1, names)
+    """Raise if an observed entry is infinite or too large; `first_row` is the number of the first of these rows."""
+    beyond = np.argwhere(too_large(values) & observed)
+    if len(beyond):
+        row, column = beyond[0]
+        refuse(values[row, column], first_row + row, column, len(beyond) - 1, names)
 
 
-def refuse(row: int, column: int, n_more: int, names: Sequence[Any] | None) -> None:
-    """Raise ValueError for an infinite entry, naming its row and column."""
+def too_large(values: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+    """Whether numbers, or their real or imaginary parts, are beyond ``LARGEST``; NaN is not."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        sizes = np.abs(values)
+        return np.asarray(sizes > min(LARGEST, float(np.finfo(sizes.dtype).max)))
+
+
+def refuse(value: Any, row: int, column: int, n_more: int, names: Sequence[Any] | None) -> None:
+    """Raise ValueError for an entry that is infinite or too large, naming its row and column."""
     name = f" ({names[column]!r})" if names is not None else ""
     more = f", and {n_more} more" if n_more else ""
+    what = "infinity" if np.isinf(value) else f"a number beyond {LARGEST:g} ({value:g})"
     raise ValueError(
-        f"Input X contains infinity: at row {row}, column {column}{name}{more}. "
+        f"Input X contains {what}: at row {row}, column {column}{name}{more}. "
         "Set unknown entries to NaN, or exclude them with mask."
     )
+
+
+def refuse_tiny(table: Any) -> None:
+    """Raise ValueError if a column of a table varies so little that its variance would be rounded to zero."""
+    tiny = ~table.is_constant & (table.column_variances < LEAST_RANGE**2) & (np.abs(table.column_means) < LEAST_RANGE)
+    if tiny.any():
+        column = int(np.flatnonzero(tiny)[0])
+        name = "" if table.feature_names is None else f" ({table.feature_names[column]!r})"
+        raise ValueError(f"column {column}{name} varies by less than {LEAST_RANGE:g}: multiply it by a constant")

@@ -12,9 +12,10 @@ from sklearn.utils.validation import _get_feature_names
 
 from fusewise.kernels.types import Mask, Values
 from fusewise.observations.blocks import COMPLEX, FLOATS, ArrayBlocks, RowBlocks
-from fusewise.observations.checks import check_size, refuse, refuse_infinite
+from fusewise.observations.checks import check_size, refuse, refuse_infinite, too_large
 from fusewise.observations.entries import Entries
 from fusewise.observations.kinds import Table
+from fusewise.observations.plain import as_plain, first_non_number
 from fusewise.observations.sparse import SparseEntries
 from fusewise.observations.streamed import StreamedEntries
 
@@ -51,9 +52,9 @@ def as_entries(X: Any, mask: npt.ArrayLike | None = None, *, min_rows: int = 2) 
 
     Parameters
     ----------
-    X : array, nested list, pandas or polars frame: NaN (or null) is a missing value. scipy.sparse: the stored entries,
-        including explicit zeros, are observed, all others are missing. float32, float64, complex64 and complex128 are
-        kept; other numbers become float64. An ``Entries`` is returned unchanged.
+    X : array, nested list, pandas or polars frame: NaN (null, None, masked) is a missing value. scipy.sparse: the
+        stored entries, including explicit zeros, are observed, all others are missing. float32, float64, complex64 and
+        complex128 are kept; other numbers become float64. An ``Entries`` is returned unchanged.
     mask : booleans of the same shape, True where observed; entries where it is False, and NaN, are missing.
     min_rows : minimum number of rows.
 
@@ -63,6 +64,7 @@ def as_entries(X: Any, mask: npt.ArrayLike | None = None, *, min_rows: int = 2) 
     """
     if isinstance(X, Entries) and mask is None:
         return X
+    X = as_plain(X)
     names = _get_feature_names(X)
     if sparse.issparse(X):
         if mask is not None:
@@ -88,10 +90,10 @@ def as_sparse_entries(X: Any, *, min_rows: int = 2) -> SparseEntries:
     if not seen.all():
         kept = np.concatenate([[0], np.cumsum(seen)])
         rows = sparse.csr_matrix((rows.data[seen], rows.indices[seen], kept[rows.indptr]), rows.shape)
-    infinite = np.flatnonzero(np.isinf(rows.data))
-    if len(infinite):
-        row = int(np.searchsorted(rows.indptr, infinite[0], side="right")) - 1
-        refuse(row, int(rows.indices[infinite[0]]), len(infinite) - 1, None)
+    beyond = np.flatnonzero(too_large(rows.data))
+    if len(beyond):
+        row = int(np.searchsorted(rows.indptr, beyond[0], side="right")) - 1
+        refuse(rows.data[beyond[0]], row, int(rows.indices[beyond[0]]), len(beyond) - 1, None)
     return SparseEntries(rows)
 
 
@@ -108,8 +110,8 @@ def _as_numbers(X: Any, min_rows: int) -> Values:
         return kept
     try:
         array = check_array(X, dtype=FLOATS, ensure_all_finite=False, ensure_min_samples=min_rows)
-    except ValueError as error:
-        where = _first_non_number(X)
+    except (ValueError, TypeError, OverflowError) as error:
+        where = first_non_number(X)
         if where is None:
             raise
         raise ValueError(f"{where}: the table must be numeric; encode or drop that column") from error
@@ -131,18 +133,3 @@ def _as_mask(mask: npt.ArrayLike, shape: tuple[int, ...]) -> Mask:
     if mask.dtype != bool and not np.isin(mask, (0, 1)).all():
         raise ValueError("mask must contain only True (observed) and False (missing)")
     return mask.astype(bool)
-
-
-def _first_non_number(X: Any) -> str | None:
-    """Describe the first entry that is neither a number nor missing, and its position; None if there is none."""
-    names = _get_feature_names(X)
-    table = np.asarray(X, dtype=object)
-    if table.ndim != 2:
-        return None
-    for (row, column), entry in np.ndenumerate(table):
-        try:
-            float(np.nan if entry is None else entry)
-        except (TypeError, ValueError):
-            name = f" ({names[column]!r})" if names is not None else ""
-            return f"could not convert {entry!r} to a number, at row {row}, column {column}{name}"
-    return None

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
+from fusewise.kernels.declared import Array, Checked, Maybe, Several, Word
 from fusewise.kernels.types import Mask, Real, Values
 
 #: Entries processed at a time: a table may be so large that a copy of it matters.
@@ -17,7 +18,7 @@ BLOCK_ENTRIES = 4_000_000
 
 
 @dataclass(frozen=True, eq=False)
-class Entries:
+class Entries(Checked):
     """x_i observed on the index set I_i: A_i = S_i selects the observed entries of a row (the paper's model).
 
     Parameters
@@ -32,6 +33,15 @@ class Entries:
     feature_names: tuple[str, ...] | None = field(default=None)
 
     separable = True
+    _rules: ClassVar = {
+        "values": Array("N", "P", kinds="fc"),
+        "mask": Array("N", "P", kinds="b"),
+        "feature_names": Maybe(Several(Word(), "P")),
+    }
+
+    def _verify(self) -> None:
+        if np.any(self.values, where=~self.mask):
+            raise ValueError("Entries.values is not zero where the mask is False")
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -129,6 +139,11 @@ class Entries:
     def dense(self) -> Entries:
         """Return the table itself."""
         return self
+
+    def in_double(self) -> Entries:
+        """The same in double precision; itself, if it is."""
+        double = wide(self.dtype)
+        return self if self.dtype == double else Entries(self.values.astype(double), self.mask, self.feature_names)
 
     def standardised(self, columns: npt.NDArray[np.intp], scale: Real, middle: Values) -> Entries:
         """(x - middle) / scale in some columns, in double precision, which likelihoods need."""

@@ -5,19 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from fusewise.kernels.declared import Checked, Maybe, Several, Sparse, Word
 from fusewise.kernels.types import Real, Values
 from fusewise.observations.checks import check_fits
 from fusewise.observations.entries import Entries
 
 
 @dataclass(frozen=True, eq=False)
-class SparseEntries:
+class SparseEntries(Checked):
     """x_i observed on the index set I_i, with only the observed entries stored; the interface of ``Entries``.
 
     ``values``, ``seen`` and ``squares`` are sparse matrices where those of ``Entries`` are arrays; matrix products
@@ -31,6 +32,8 @@ class SparseEntries:
 
     rows: Any
     feature_names: tuple[str, ...] | None = field(default=None)
+
+    _rules: ClassVar = {"rows": Sparse("N", "P"), "feature_names": Maybe(Several(Word(), "P"))}
 
     @property
     def shape(self) -> tuple[int, int]:

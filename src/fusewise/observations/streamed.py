@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
+from fusewise.kernels import declared
+from fusewise.kernels.declared import Array, Checked, Maybe, Several, Word
 from fusewise.kernels.types import Index, Real, Values
 from fusewise.observations.blocks import RowBlocks
 from fusewise.observations.checks import check_fits, refuse_infinite
@@ -16,7 +18,7 @@ from fusewise.observations.entries import Entries, wide
 
 
 @dataclass(frozen=True, eq=False)
-class StreamedEntries:
+class StreamedEntries(Checked):
     """Counts, means and variances of a table that stays on disk; its rows are read when they are needed.
 
     Attributes
@@ -32,6 +34,18 @@ class StreamedEntries:
     column_variances: Real
     is_constant: npt.NDArray[np.bool_]
     feature_names: tuple[str, ...] | None = field(default=None)
+
+    _rules: ClassVar = {
+        "row_counts": declared.Index("N", below="more than P"),
+        "column_counts": declared.Index("P", below="more than N"),
+        "column_means": Array("P", kinds="fc"),
+        "column_variances": Array("P", low=0),
+        "is_constant": Array("P", kinds="b"),
+        "feature_names": Maybe(Several(Word(), "P")),
+    }
+
+    def _agree(self, dims: declared.Dims) -> None:
+        dims["more than P"], dims["more than N"] = dims["P"] + 1, dims["N"] + 1
 
     @classmethod
     def of(cls, source: RowBlocks) -> StreamedEntries:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
+from fusewise.kernels.declared import Array, Checked
 from fusewise.kernels.types import Mask, Real, Values
 from fusewise.observations.kinds import Table
 
@@ -21,7 +23,7 @@ FIRST = 1000
 
 
 @dataclass(frozen=True, eq=False)
-class ValueRanges:
+class ValueRanges(Checked):
     """Smallest and largest observed value of each real column, and its step d: values are low, low + d, ..., high.
 
     The columns of a complex table are its real parts, then its imaginary parts.
@@ -37,6 +39,13 @@ class ValueRanges:
     high: Real
     step: Real
     closed: Mask
+
+    _rules: ClassVar = {
+        "low": Array("P", finite=False),
+        "high": Array("P", finite=False),
+        "step": Array("P", low=0),
+        "closed": Array("P", kinds="b"),
+    }
 
     @classmethod
     def of(cls, table: Table) -> ValueRanges:

@@ -98,7 +98,7 @@ def _log_expected_weights(places: Real, covariances: Real, rows: Index, candidat
     return np.asarray(weights[rows[:, None], candidates])
 
 
-@compiled(fastmath=False)
+@compiled(shapes=("N r", "N r r", "M", "M C", ""), fastmath=False)
 def _log_weights_in_lanes(places: Any, covariances: Any, rows: Any, candidates: Any, variance: float) -> Any:
     """The same, compiled.
 

@@ -21,7 +21,7 @@ from typing import Any
 
 from sklearn.base import BaseEstimator
 
-from fusewise.saving.archive import ModelFileError, read_archive, write_archive
+from fusewise.saving.archive import DAMAGE, ModelFileError, read_archive, write_archive
 from fusewise.saving.codec import Decoder, Encoder
 from fusewise.saving.registry import ESTIMATORS
 
@@ -70,7 +70,7 @@ def load_with_extra(path: str | os.PathLike[str]) -> SavedModel:
     extra = tree.get("extra")
     try:
         model = Decoder(arrays).decode(tree.get("model"))
-    except (ValueError, TypeError, RecursionError) as error:
+    except DAMAGE as error:
         by = manifest.versions.get("fusewise", "?")
         raise ModelFileError(f"{str(path)!r} (written by fusewise {by}) cannot be read: {error}") from error
     if type(model).__name__ not in ESTIMATORS or not isinstance(extra, dict):

@@ -10,13 +10,15 @@ import hashlib
 import io
 import json
 import math
+import os
 import platform
 import re
+import struct
 import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import scipy
@@ -25,12 +27,27 @@ import sklearn
 import fusewise
 from fusewise.kernels.output import written_whole
 from fusewise.kernels.types import Values
-from fusewise.saving.codec import NUMERIC
 
 FORMAT, VERSION = "fusewise-model", 2
 
 MANIFEST, MODEL = "manifest.json", "model.json"
 ARRAY = re.compile(r"arrays/(0|[1-9]\d*)\.npy")
+#: The header of an array in version 1 of NumPy's format, as NumPy writes it for plain numbers.
+HEADER = re.compile(
+    rb"\x93NUMPY\x01\x00..\{'descr': '([<>|][biufc]\d{1,2})', 'fortran_order': (True|False), "
+    rb"'shape': \(((?:\d{1,18},? ?){0,8})\), \} *\n",
+    re.DOTALL,
+)
+
+#: The most members of an archive, bytes of one of its texts, and parts of those (nested objects take a hundred times
+#: their text in memory). A path of 1000 points has some 3000 members.
+MOST_MEMBERS, MOST_TEXT, MOST_PARTS = 20_000, 16_000_000, 1_000_000
+
+#: What ``zipfile``, ``json`` and NumPy raise for damaged files.
+DAMAGE = (
+    zipfile.BadZipFile, EOFError, OSError, ValueError, TypeError, ArithmeticError, NotImplementedError, RuntimeError,
+    LookupError, AttributeError, struct.error,
+)  # fmt: skip
 
 
 class ModelFileError(ValueError):
@@ -47,6 +64,8 @@ class Manifest:
 
 def write_archive(path: Path, name: str, tree: dict[str, Any], arrays: Sequence[Values]) -> None:
     """Write the tree and the arrays of a model of class `name` to a temporary file, then rename it to `path`."""
+    if len(arrays) > MOST_MEMBERS - 2:
+        raise ValueError(f"cannot write {str(path)!r}: the model has more than {MOST_MEMBERS} arrays")
     if path.exists() and not path.is_file():
         raise OSError(f"cannot write {str(path)!r}: it exists and is not a regular file")
     with written_whole(path) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
@@ -64,7 +83,9 @@ def _add(archive: zipfile.ZipFile, name: str, data: bytes) -> dict[str, Any]:
 
 
 def _as_json(tree: Any) -> bytes:
-    return json.dumps(tree, allow_nan=False, ensure_ascii=False, indent=1).encode()
+    text = json.dumps(tree, allow_nan=False, ensure_ascii=False, indent=1).encode()
+    _from_json(text, "the text of the model")  # so that what is written can be read
+    return text
 
 
 def _as_npy(array: Values) -> bytes:
@@ -81,29 +102,49 @@ def _versions() -> dict[str, str]:
 
 def read_archive(path: Path) -> tuple[Manifest, dict[str, Any], list[Values]]:
     """Read the manifest, the tree of the model and its arrays, and check them against the manifest."""
+    with _BoundedFile(path) as file:  # errors of opening the file are not damage
+        try:
+            return _read(file, path.stat().st_size)
+        except ModelFileError as error:
+            raise ModelFileError(f"{str(path)!r} {error}") from error.__cause__
+        except DAMAGE as error:
+            raise ModelFileError(f"{str(path)!r} is not a Fusewise model, or it is damaged: {error}") from error
+
+
+def _read(file: _BoundedFile, whole: int) -> tuple[Manifest, dict[str, Any], list[Values]]:
+    with zipfile.ZipFile(file) as archive:
+        file.most = None
+        sizes = _sizes(archive, whole)
+        manifest = _manifest(archive, sizes)
+        data = {name: _checked(archive, name, *expected) for name, expected in manifest.members.items()}
     try:
-        with zipfile.ZipFile(path) as archive:
-            sizes = _sizes(archive, path.stat().st_size)
-            manifest = _manifest(archive, sizes)
-            data = {name: _checked(archive, name, *expected) for name, expected in manifest.members.items()}
-    except ModelFileError as error:
-        raise ModelFileError(f"{str(path)!r} {error}") from error.__cause__
-    # zipfile raises many kinds of errors for damaged archives.
-    except (zipfile.BadZipFile, EOFError, ValueError, NotImplementedError, RuntimeError, LookupError) as error:
-        raise ModelFileError(f"{str(path)!r} is not a Fusewise model, or it is damaged: {error}") from error
-    try:
-        tree = json.loads(data.pop(MODEL))
+        tree = _from_json(data.pop(MODEL), MODEL)
         arrays = [_from_npy(data[f"arrays/{k}.npy"]) for k in range(len(data))]
-    except (ValueError, KeyError, RecursionError) as error:
-        raise ModelFileError(f"{str(path)!r} is damaged: {error}") from error
+    except DAMAGE as error:
+        raise ModelFileError(f"is damaged: {error}") from error
     if not isinstance(tree, dict):
-        raise ModelFileError(f"{str(path)!r} is damaged: {MODEL} does not contain a model")
+        raise ModelFileError(f"is damaged: {MODEL} does not contain a model")
     return manifest, tree, arrays
+
+
+class _BoundedFile(io.FileIO):
+    """A file that refuses to read much at once: ``zipfile`` reads the directory of an archive so."""
+
+    most: int | None = 100 * MOST_MEMBERS
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        """Read so many bytes, or all that are left."""
+        wanted = os.fstat(self.fileno()).st_size - self.tell() if size is None or size < 0 else size
+        if self.most is not None and wanted > self.most:
+            raise ModelFileError("is not a Fusewise model: its directory is too long")
+        return super().read(size) or b""
 
 
 def _sizes(archive: zipfile.ZipFile, whole: int) -> dict[str, int]:
     """Size of each member; unknown names, compression, and overlapping members are refused."""
     members = archive.infolist()
+    if len(members) > MOST_MEMBERS:
+        raise ModelFileError(f"is not a Fusewise model: it has {len(members)} members")
     names = [member.filename for member in members]
     if MANIFEST not in names:
         raise ModelFileError("is a zip archive, but not a Fusewise model: it has no manifest")
@@ -119,7 +160,7 @@ def _sizes(archive: zipfile.ZipFile, whole: int) -> dict[str, int]:
 
 def _manifest(archive: zipfile.ZipFile, sizes: dict[str, int]) -> Manifest:
     try:
-        given = json.loads(archive.read(MANIFEST))
+        given = _from_json(archive.read(MANIFEST), MANIFEST)
         kind, version = given["format"], given["version"]
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise ModelFileError("is not a Fusewise model: its manifest cannot be read") from error
@@ -147,18 +188,39 @@ def _checked(archive: zipfile.ZipFile, name: str, size: int, digest: str) -> byt
     return data
 
 
+def _from_json(data: bytes, name: str) -> Any:
+    """Parse JSON that is neither too long nor has too many parts, and whose numbers are finite."""
+    if len(data) > MOST_TEXT or sum(map(data.count, (b",", b"[", b"{", b":"))) > MOST_PARTS:
+        raise ValueError(f"{name} is larger than that of any model")
+    return json.loads(data, parse_float=_finite, parse_int=_integer, parse_constant=_finite)
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"the number {text[:20]} is not finite")
+    return number
+
+
+def _integer(text: str) -> int:
+    if len(text) > 20:
+        raise ValueError(f"the number {text[:20]}... is too long")
+    return int(text)
+
+
 def _from_npy(data: bytes) -> Values:
-    """Read a numeric array (never a pickle), and check its header against the number of bytes."""
-    stream = io.BytesIO(data)
-    read = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
-    version = np.lib.format.read_magic(stream)
-    if version not in read:
-        raise ValueError(f"an array has an unknown version {version} of NumPy's format")
-    shape, fortran, dtype = read[version](stream)
-    if dtype.kind not in NUMERIC:
-        raise ValueError(f"an array has dtype {dtype}, but only numbers are allowed")
-    left = len(data) - stream.tell()
-    if any(n < 0 for n in shape) or math.prod(shape) * dtype.itemsize != left:
+    """Read a numeric array (never a pickle), and check its header against the number of bytes.
+
+    The header is matched as ``_as_npy`` writes it; NumPy's own reader evaluates it as a Python literal.
+    """
+    header = HEADER.match(data)
+    if header is None or header.end() != 10 + int.from_bytes(data[8:10], "little"):
+        raise ValueError("an array has a header that is not NumPy's: only numbers are allowed")
+    kind, fortran, sizes = (part.decode() for part in header.groups())
+    dtype, shape = np.dtype(kind), tuple(int(size) for size in sizes.split(",") if size.strip())
+    left = len(data) - header.end()
+    if math.prod(shape) * dtype.itemsize != left:
         raise ValueError(f"an array of shape {shape} does not fit its {left} bytes")
     # A copy, because an array backed by these bytes would be read-only.
-    return np.ndarray(shape, dtype, data, stream.tell(), order="F" if fortran else "C").copy(order="K")
+    order: Literal["F", "C"] = "F" if fortran == "True" else "C"
+    return np.ndarray(shape, dtype, data, header.end(), order=order).copy(order="K")

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -17,15 +16,13 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
 
+from fusewise.kernels.declared import verify
 from fusewise.kernels.types import Values
 from fusewise.observations import RowBlocks
 from fusewise.saving.registry import ESTIMATORS, FORMER_PARTS, PARAMETERISED, RECORDS
 
 #: Kinds of dtypes that can be saved: booleans, integers, real and complex numbers.
 NUMERIC = "biufc"
-
-#: Names of attributes that may be set on a loaded estimator: ``labels_``, ``_order``; never ``__class__``.
-FITTED = re.compile(r"[a-z][a-z0-9_]*_|_[a-z][a-z0-9_]*")
 
 
 class Encoder:
@@ -127,7 +124,9 @@ class Decoder:
         if name in RECORDS:
             fields = [field for field in dataclasses.fields(RECORDS[name]) if field.init]
             needed = {f.name for f in fields if f.default is f.default_factory is dataclasses.MISSING}
-            return RECORDS[name](**self._parts(name, tree.get("parts"), {f.name for f in fields}, needed))
+            made = RECORDS[name](**self._parts(name, tree.get("parts"), {f.name for f in fields}, needed))
+            verify(made)
+            return made
         if name in PARAMETERISED:
             kind = PARAMETERISED[name]
             return kind(**self._parts(name, tree.get("parts"), set(kind._get_param_names()), set()))
@@ -138,10 +137,13 @@ class Decoder:
     def _estimator(self, kind: type[BaseEstimator], tree: dict[str, Any]) -> BaseEstimator:
         known = set(kind._get_param_names())
         model = kind(**self._parts(kind.__name__, tree.get("parameters"), known, set()))
-        for name, value in _mapping(tree.get("fitted"), kind.__name__).items():
-            if not FITTED.fullmatch(name) or hasattr(kind, name):
+        fitted = _mapping(tree.get("fitted"), kind.__name__)
+        for name, value in fitted.items():
+            if name not in kind._rules:
                 raise ValueError(f"{kind.__name__} has no fitted attribute {name!r}")
             setattr(model, name, self.decode(value))
+        if fitted.keys() - {"_sklearn_output_config"}:
+            verify(model)
         return model
 
     def _parts(self, name: str, parts: Any, known: set[str], needed: set[str]) -> dict[str, Any]:

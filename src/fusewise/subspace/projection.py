@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from fusewise.kernels import small_matrices
+from fusewise.kernels.declared import Array, Checked, Maybe, Number, Several
 from fusewise.kernels.threads import in_threads
 from fusewise.kernels.types import Values
 from fusewise.observations import InMemory
@@ -16,7 +17,7 @@ from fusewise.subspace.rows import block, centered, row_slices
 
 
 @dataclass(frozen=True)
-class Subspace:
+class Subspace(Checked):
     """``x = mean + basis @ v + noise``, with coordinates ``v`` in the units of the data.
 
     ``basis`` has orthonormal columns: distances between coordinates are distances in the ambient space.
@@ -42,6 +43,15 @@ class Subspace:
     noise: float
     history: tuple[float, ...] = field(default=(), repr=False)
     blur: Values | None = None
+
+    _rules: ClassVar = {
+        "mean": Array("P", kinds="fc"),
+        "basis": Array("P", "r", kinds="fc"),
+        "variances": Array("r", low=0),
+        "noise": Number(low=0),
+        "history": Several(Number(finite=False)),
+        "blur": Maybe(Array("P", low=0)),
+    }
 
     @property
     def rank(self) -> int:

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import sqlite3
+import zipfile
 from collections.abc import Callable
 from typing import Any
 
-from fusewise.kernels.words import some_of
+from fusewise.kernels.words import counted, some_of
 from fusewise.tables.errors import InputError
 from fusewise.tables.grids import Cells, Grid, as_cells, by_column, refuse_duplicates
 from fusewise.tables.sources import Source
 from fusewise.tables.text import JSON_SUFFIXES, decode
+
+#: Cells of a sheet, empty ones included, up to which it is read; more only if one in a hundred is filled. Bytes of the
+#: parts of a workbook.
+VAST, MOST_BYTES = 20_000_000, 2e9
 
 Reader = Callable[[Source, str | int | None], Grid]
 
@@ -86,6 +92,7 @@ def _cells(series: Any) -> Cells:
 def _excel(source: Source, sheet: str | int | None) -> Grid:
     import pandas as pd
 
+    _refuse_vast(source)
     # With a header, pandas would rename duplicate names.
     sheets = pd.read_excel(io.BytesIO(source.data), sheet_name=None, header=None, dtype=object)
     name = _sheet(
@@ -99,6 +106,36 @@ def _excel(source: Source, sheet: str | int | None) -> Grid:
         raise InputError(f"{source.name!r}: the sheet {name!r} is empty")
     rows = [[None if pd.isna(cell) else cell for cell in row] for row in frame.to_numpy(dtype=object)]
     return Grid(by_column(source.name, rows[0], rows[1:]))
+
+
+def _refuse_vast(source: Source) -> None:
+    """Raise ``InputError`` if a few cells of a sheet lie so far apart that reading all between them takes gigabytes."""
+    place = re.compile(rb'<(?:\w+:)?(c|row)\b[^>]*?\sr="([A-Z]{0,3})(\d{1,7})"')
+    with zipfile.ZipFile(io.BytesIO(source.data)) as book:
+        sheets = [part for part in book.infolist() if part.filename.startswith("xl/worksheets/")]
+        if sum(part.file_size for part in book.infolist()) > MOST_BYTES:
+            raise InputError(f"{source.name!r} holds more than {MOST_BYTES:.0e} bytes: save the sheet as .csv")
+        for part in sheets:
+            cells, rows, columns, rest = 0, 0, 0, b""
+            with book.open(part) as sheet:
+                while chunk := sheet.read(1 << 20):
+                    text = rest + chunk
+                    end = text.rfind(b">") + 1
+                    rest = text[end:]
+                    for kind, letters, number in place.findall(text, 0, end):
+                        cells += kind == b"c"
+                        rows, columns = max(rows, int(number)), max(columns, _number_of(letters))
+            if rows * columns > max(VAST, 100 * cells):
+                far = f"{counted(cells, 'cell')} over {rows} rows and {columns} columns"
+                raise InputError(f"{source.name!r}: {far}; delete stray cells")
+
+
+def _number_of(letters: bytes) -> int:
+    """The number of a column from its letters: A is 1, AA is 27."""
+    number = 0
+    for letter in letters:
+        number = 26 * number + letter - 64
+    return number
 
 
 def _sheet(source: Source, filled: dict[str, Any], names: list[str], asked: str | int | None) -> str:

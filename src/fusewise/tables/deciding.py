@@ -11,6 +11,7 @@ import numpy as np
 
 from fusewise.kernels.types import Floats
 from fusewise.kernels.words import counted, some_of
+from fusewise.observations.checks import LARGEST
 from fusewise.tables.column_kinds import USABLE, Column, Kind
 from fusewise.tables.errors import InputError
 from fusewise.tables.grids import Cells
@@ -23,9 +24,6 @@ MOST_CATEGORIES = 20
 
 #: Words among numbers are treated as missing up to this fraction of the cells, and this number of different words.
 FEW_SHARE, FEW_WORDS = 0.05, 3
-
-#: Larger numbers are refused: they usually encode "unknown", and their squares would overflow.
-LARGEST = 1e150
 
 #: Numbers that often stand for a missing value.
 SUSPICIOUS = (-1, -9, -99, -999, -9999, -99999, 99, 999, 9999, 99999, 999999)

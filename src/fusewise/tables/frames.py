@@ -8,14 +8,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
+from fusewise.kernels.declared import Checked, Record, Rule, Several, Word
 from fusewise.kernels.types import Floats
 from fusewise.kernels.words import counted, some_of
 from fusewise.observations import DataWarning
+from fusewise.observations.plain import as_objects
 
 #: Levels of a category told apart; rarer ones are pooled.
 MOST_LEVELS = 50
@@ -29,7 +31,7 @@ DATES = "convert it to numbers (days since a date, month, weekday) or drop it"
 
 
 @dataclass(frozen=True)
-class ColumnCode:
+class ColumnCode(Checked):
     """How a column is encoded.
 
     Attributes
@@ -45,6 +47,13 @@ class ColumnCode:
     levels: tuple[Any, ...] = ()
     dtype: str = "float64"
 
+    _rules: ClassVar = {
+        "name": Word(),
+        "kind": Word("number", "category", "ordered", "flag"),
+        "levels": Several(Rule()),
+        "dtype": Word(),
+    }
+
     def entry(self, features: Floats) -> Any:
         """The entry that features stand for: the number, whole where the column is, or the level with most of them."""
         if self.kind == "number":
@@ -59,13 +68,15 @@ class ColumnCode:
 
 
 @dataclass(frozen=True, repr=False)
-class FrameEncoder:
+class FrameEncoder(Checked):
     """A number is a feature; a category is a block of features, 1 for the level that a row has and 0 for the others.
 
     Where an entry is missing, all of its features are NaN.
     """
 
     columns: tuple[ColumnCode, ...]
+
+    _rules: ClassVar = {"columns": Several(Record(ColumnCode), least=1)}
 
     def __repr__(self) -> str:
         categories = [column.name for column in self.columns if column.kind != "number"]
@@ -172,7 +183,7 @@ def _columns(X: Any) -> Iterator[Any]:
         return (X.iloc[:, j] for j in range(X.shape[1]))
     if hasattr(X, "get_columns"):
         return iter(X.get_columns())
-    array = np.asarray(X, dtype=object)
+    array = as_objects(X)
     return (array[:, j] for j in range(array.shape[1]))
 
 

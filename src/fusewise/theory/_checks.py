@@ -7,6 +7,9 @@ from numpy.typing import ArrayLike
 
 from fusewise.kernels.types import Floats
 
+#: Points up to which bounds that sum over groups of points are computed: seconds, and some hundred megabytes.
+MOST_POINTS = 1e7
+
 SQRT_6_5 = float(np.sqrt(6 / 5))
 
 
@@ -30,6 +33,12 @@ def whole(name: str, value: ArrayLike, low: int) -> Floats:
         bad = float(array[~good].flat[0])
         raise ValueError(f"{name} = {bad:g} is out of range: it must be a whole number >= {low}")
     return array
+
+
+def countable(name: str, n_points: float) -> None:
+    """Raise ValueError for more points than the sums over groups are computed for: they take their memory and time."""
+    if n_points > MOST_POINTS:
+        raise ValueError(f"{name} = {n_points:g} points are too many: the bound is computed for up to {MOST_POINTS:g}")
 
 
 def between_one_and(name: str, value: ArrayLike, high: ArrayLike) -> Floats:

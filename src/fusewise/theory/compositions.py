@@ -127,6 +127,7 @@ def _two_clusters(M: int, loss: float) -> float:
 
 
 def _log_eta0_scalar(log_beta: float, M: float, K: float) -> float:
+    check.countable("M K", float(M) * float(K))
     size, parts, loss = int(M), int(K), -float(log_beta)
     if parts == 1 or np.isinf(loss):
         return -np.inf

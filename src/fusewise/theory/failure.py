@@ -121,6 +121,7 @@ def log_sharp_failure(p0: ArrayLike, separating: float, sizes: ArrayLike) -> Flo
     r"""log of `sharp_failure`; above 0 where nothing is guaranteed."""
     p0, M = check.real("p0", p0, 0, 1), _sizes(sizes)
     n = float(check.whole("separating", separating, 0))
+    check.countable("sizes", float(M.sum()))
     if len(M) == 1:
         return check.unwrap(np.full(p0.shape, -np.inf))
     if n == 0:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fusewise.kernels.types import Floats
+from fusewise.observations import as_entries
 from fusewise.theory import _checks as check
 from fusewise.theory import measure
 from fusewise.theory.sharper import separating_features
@@ -224,11 +225,12 @@ class ClusterGeometry:
 
 def _clean(X: ArrayLike, labels: ArrayLike) -> tuple[Floats, np.ndarray[Any, np.dtype[np.intp]], tuple[int, ...]]:
     """Drop outliers (label -1) and number the clusters from 0."""
-    table, names = np.asarray(X, dtype=np.float64), np.asarray(labels)
+    table, names = as_entries(X, min_rows=1).fill(np.nan), np.asarray(labels)
+    if np.iscomplexobj(table):
+        raise ValueError("X is complex: the guarantees are for real features; pass real and imaginary parts as columns")
+    table = table.astype(float)
     if table.ndim != 2 or names.shape != table.shape[:1]:
         raise ValueError(f"X must be (N, P) and labels (N,); they are {table.shape} and {names.shape}")
-    if np.isinf(table).any():
-        raise ValueError("X holds infinite entries: use nan for missing ones")
     inliers = np.ones(len(names), dtype=bool) if names.dtype.kind in "USO" else names != -1
     if not inliers.any():
         raise ValueError("labels are all -1: there is no cluster to measure")

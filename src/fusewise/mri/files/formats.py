@@ -5,8 +5,10 @@ Scans are read as ``Scan``, whose attributes are the arguments of ``fusewise.mri
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -41,6 +43,15 @@ def read_scan(path: str | Path, *, lines_per_frame: int = 10) -> Scan:
     path = Path(path)
     if not path.exists() and not path.with_suffix(".cfl").exists():
         raise FileNotFoundError(f"no such file: {path}")
+    try:
+        return _read(path, lines_per_frame)
+    except (ImportError, MemoryError, PermissionError):
+        raise
+    except Exception as error:  # each library raises its own errors for a damaged file
+        raise ValueError(f"{path.name} cannot be read as a scan: {error or type(error).__name__}") from error
+
+
+def _read(path: Path, lines_per_frame: int) -> Scan:
     if path.suffix in (".h5", ".mrd"):
         return read_ismrmrd(path, lines_per_frame)
     if path.suffix in (".cfl", ".hdr"):
@@ -124,10 +135,13 @@ def read_ismrmrd(path: str | Path, lines_per_frame: int) -> Scan:
         import ismrmrd
     except ImportError as error:
         raise ImportError(f"ISMRMRD files require ismrmrd: {EXTRA}") from error
-    file: Any = ismrmrd.Dataset(str(path), create_if_needed=False)
-    header = ismrmrd.xsd.CreateFromDocument(file.read_xml_header())
-    readouts = [file.read_acquisition(k) for k in range(file.number_of_acquisitions())]
-    file.close()
+    with TemporaryDirectory() as folder:  # the library opens files for writing, and writes to an empty one
+        file: Any = ismrmrd.Dataset(shutil.copy(path, folder), create_if_needed=False)
+        try:
+            header = ismrmrd.xsd.CreateFromDocument(file.read_xml_header())
+            readouts = [file.read_acquisition(k) for k in range(file.number_of_acquisitions())]
+        finally:
+            file.close()
     readouts = [a for a in readouts if not a.is_flag_set(ismrmrd.ACQ_IS_NOISE_MEASUREMENT)]
     if not readouts or readouts[0].traj.shape[1] < 2:
         raise ValueError(f"{Path(path).name} has no readouts with a trajectory (x, y)")
@@ -156,5 +170,7 @@ def read_ismrmrd(path: str | Path, lines_per_frame: int) -> Scan:
 
 
 def _gridded(kspace: Array) -> Scan:
+    if kspace.dtype.kind not in "biufc" or kspace.ndim not in (3, 4) or 0 in kspace.shape:
+        raise ValueError(f"k-space must be T x ny x nx or T x coils x ny x nx, got {kspace.shape} of {kspace.dtype}")
     seen = np.isfinite(kspace) & (kspace != 0)
     return Scan(np.nan_to_num(kspace), mask=seen.any(axis=1) if kspace.ndim == 4 else seen)

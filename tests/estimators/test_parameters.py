@@ -1,0 +1,85 @@
+"""Parameters of the wrong type, out of range, or misspelt: answered in plain words before any work."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from fusewise import FusionClustering, FusionImputer, fuse
+
+X = np.random.default_rng(0).normal(size=(12, 3))
+
+
+@pytest.mark.parametrize(("parameters", "message"), [
+    ({"n_clusters": "3"}, "n_clusters must be a whole number or None, got '3'"),
+    ({"n_clusters": 1.5}, r"n_clusters must be a whole number or None, got 1\.5"),
+    ({"n_clusters": np.nan}, "n_clusters must be a whole number or None, got nan"),
+    ({"n_clusters": True}, "n_clusters must be a whole number or None, got True"),
+    ({"n_clusters": 0}, "n_clusters must be at least 1, got 0"),
+    ({"rank": 2.5}, r"rank must be a whole number or 'auto' or None, got 2\.5"),
+    ({"rank": 0}, "rank must be at least 1, got 0"),
+    ({"n_neighbors": "few"}, "n_neighbors must be a whole number or 'auto' or None, got 'few'"),
+    ({"min_cluster_size": None}, "min_cluster_size must be a whole number or 'auto', got None"),
+    ({"max_iter": 0}, "max_iter must be at least 1"),
+    ({"max_iter": "many"}, "max_iter must be a whole number, got 'many'"),
+    ({"tol": "x"}, "tol must be a number, got 'x'"),
+    ({"tol": np.nan}, "tol must be finite, got nan"),
+    ({"lam": np.array([1.0])}, "lam must be a number or 'auto', got an array"),
+    ({"lam": np.inf}, "lam must be finite, got inf"),
+    ({"device": None}, "device must be text, got None"),
+    ({"device": "tpu"}, "unknown device 'tpu'"),
+    ({"verbose": "yes"}, "verbose must be a whole number or"),
+    ({"penalty": 3}, "unknown penalty 3"),
+    ({"fidelity": None}, "unknown fidelity None"),
+])  # fmt: skip
+@pytest.mark.parametrize("kind", [FusionClustering, FusionImputer])
+def test_parameters_of_the_estimators(kind, parameters, message):
+    with pytest.raises(ValueError, match=message):
+        kind(**parameters).fit(X)
+
+
+@pytest.mark.parametrize("parameters", [
+    {"n_clusters": np.int64(2)}, {"rank": np.int32(1)}, {"lam": np.float32(0.1)}, {"lam": 1},
+    {"verbose": False}, {"tol": 0},
+])  # fmt: skip
+@pytest.mark.filterwarnings("ignore")
+def test_numbers_of_numpy_are_numbers(parameters):
+    FusionClustering(**parameters).fit(X)
+
+
+@pytest.mark.parametrize(("parameters", "message"), [
+    ({"rank": 2.5}, r"rank must be a whole number or None, got 2\.5"),
+    ({"n_neighbors": "x"}, "n_neighbors must be a whole number or None or 'auto', got 'x'"),
+    ({"n_neighbors": 1.5}, "n_neighbors must be a whole number or None or 'auto'"),
+    ({"tol": "x"}, "tol must be a number, got 'x'"),
+    ({"max_iter": 2.0}, "max_iter must be a whole number"),
+    ({"min_overlap": "x"}, "min_overlap must be a whole number or None"),
+    ({"device": None}, "device must be text, got None"),
+    ({"lam": "x"}, "lam must be a non-negative finite number, got 'x'"),
+])  # fmt: skip
+def test_parameters_of_fuse(parameters, message):
+    with pytest.raises(ValueError, match=message):
+        fuse(X, **({"lam": 1.0} | parameters))
+
+
+def test_misspelt_parameters():
+    with pytest.raises(ValueError, match="FusionClustering has no parameter 'n_cluster': did you mean 'n_clusters'"):
+        FusionClustering().set_params(n_cluster=3)
+    with pytest.raises(ValueError, match="has no parameter 'xyz': it has categorical_features, device, fidelity"):
+        FusionImputer().set_params(xyz=3)
+    with pytest.raises(TypeError, match="n_cluster"):
+        FusionClustering(n_cluster=3)
+    model = FusionClustering().set_params(penalty__sigma=2.0, n_clusters=3)
+    assert clone(model).penalty.sigma == 2.0
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_labels_are_in_order_of_size():
+    """Outliers were counted with the cluster they are not in."""
+    rng = np.random.default_rng(0)
+    for seed in range(6):
+        table = np.concatenate([rng.normal(size=(20, 2)), rng.normal(size=(19, 2)) + 9, 40 * rng.normal(size=(3, 2))])
+        model = FusionClustering(n_clusters=2, random_state=seed).fit(table)
+        sizes = np.bincount(model.labels_[model.labels_ >= 0], minlength=model.n_clusters_)
+        assert (np.diff(sizes) <= 0).all()

@@ -1,0 +1,256 @@
+"""Forged model files, whose checksums agree: refused, or a model whose every use ends in a result or a plain error."""
+
+from __future__ import annotations
+
+import io
+import json
+import tracemalloc
+import warnings
+import zipfile
+
+import numpy as np
+import pytest
+from forging import bent_array, bent_tree
+
+import fusewise
+from fusewise import FusionClustering, FusionImputer
+from fusewise.datasets import hide_entries, make_clusters
+from fusewise.kernels import declared
+from fusewise.kernels.compiling import Loop
+from fusewise.saving import ModelFileError, archive
+from fusewise.saving.registry import ESTIMATORS, RECORDS
+
+X = hide_entries(make_clusters(3, 20, 6, noise=0.3, random_state=0)[0], 0.3, random_state=0)
+WIDE = hide_entries(make_clusters(3, 200, 8, noise=0.3, random_state=0)[0], 0.3, random_state=0)  # compiled loops
+
+
+@pytest.fixture(scope="module")
+def parts(tmp_path_factory):
+    """Tree and arrays of saved models."""
+    path = tmp_path_factory.mktemp("forged") / "m"
+    kept = {}
+    models = {
+        "default": FusionClustering(rank=3),
+        "plain": FusionClustering(rank=None, n_neighbors=None),
+        "imputer": FusionImputer(),
+    }
+    for name, model in models.items():
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model.fit(WIDE if name == "default" else X).save(path)
+        _, tree, arrays = archive.read_archive(path)
+        kept[name] = tree, arrays
+    return kept
+
+
+def forge(path, tree, arrays):
+    """A file with valid checksums; returns what ``load`` makes of it, or None if it is refused."""
+    archive.write_archive(path, "FusionClustering", tree, arrays)
+    try:
+        return fusewise.load(path)
+    except ModelFileError:
+        return None
+
+
+def where(tree, *names):
+    """The array number at some place of a tree."""
+    node = tree["model"]
+    for name in names:
+        node = node.get("fitted", node.get("parts"))[name]
+    return node["value"]
+
+
+@pytest.mark.parametrize("size", [1, 2, 64])
+def test_spreads_of_another_rank_are_refused(parts, tmp_path, size):
+    """Larger ones made compiled loops write out of bounds (SIGSEGV); smaller ones made them read stray memory."""
+    tree, arrays = parts["default"]
+    place = where(tree, "path_", "mixture", "spreads")
+    forged = [np.repeat(np.eye(size)[None], len(a), axis=0) if k == place else a for k, a in enumerate(arrays)]
+    archive.write_archive(tmp_path / "m", "FusionClustering", tree, forged)
+    with pytest.raises(ModelFileError, match=r"Mixture\.spreads has \d+ along r"):
+        fusewise.load(tmp_path / "m")
+
+
+def linkage(change):
+    def changed(array):
+        array = array.copy()
+        change(array)
+        return array
+
+    return changed
+
+
+def set_to(place, value):
+    def change(array):
+        array[place] = value
+
+    return linkage(change)
+
+
+@pytest.mark.parametrize(("names", "change", "message"), [
+    (("path_", "tree", "linkage"), set_to((0, 0), 10**6), "is not a tree"),
+    (("path_", "tree", "linkage"), set_to((0, 0), 1198), "is not a tree"),  # a walk through it would never end
+    (("path_", "tree", "linkage"), set_to((5, 3), 10**9), "does not count its points"),
+    (("path_", "evidence", "pattern"), set_to(3, 10**9), "but there are"),
+    (("path_", "evidence", "dimensions"), set_to(3, 10**9), "but there are"),
+    (("path_", "columns"), set_to(0, 8), "but there are 8"),
+    (("path_", "scale"), set_to(0, 0.0), "a column of zero"),
+    (("path_", "mixture", "spreads"), set_to((0, 0, 0), np.nan), "not finite"),
+    (("path_", "mixture", "spreads"), set_to((0, 0, 0), -1.0), "not a covariance"),
+    (("labels_",), set_to(0, 99), "has an entry 99"),
+    (("_order",), set_to(slice(None), 0), "not an order"),
+    (("probabilities_",), lambda array: array[:, :-1], "along K"),
+    (("cluster_centers_",), lambda array: array.astype(complex).view(float), "along P"),
+    (("observations_", "values"), lambda array: array + 1, "not zero where"),
+])  # fmt: skip
+def test_contents_out_of_range_are_refused(parts, tmp_path, names, change, message):
+    tree, arrays = parts["default"]
+    place = where(tree, *names)
+    forged = [change(array) if k == place else array for k, array in enumerate(arrays)]
+    archive.write_archive(tmp_path / "m", "FusionClustering", tree, forged)
+    with pytest.raises(ModelFileError, match=message):
+        fusewise.load(tmp_path / "m")
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", ["default", "plain", "imputer"])
+def test_a_forged_model_is_refused_or_harmless(parts, tmp_path, name):
+    random = np.random.default_rng(0)
+    tree, arrays = parts[name]
+    new = (WIDE if name == "default" else X)[:5]
+    loaded = 0
+    for _ in range(60):
+        forged, own = tree, list(arrays)
+        if random.random() < 0.5:
+            k = random.integers(len(arrays))
+            own[k] = bent_array(random, arrays[k])
+        else:
+            forged = bent_tree(random, tree)
+        model = forge(tmp_path / "m", forged, own)
+        if model is None:
+            continue
+        loaded += 1
+        for use in ("predict", "transform", "score"):
+            if hasattr(model, use):
+                with np.errstate(all="ignore"):
+                    try:
+                        getattr(model, use)(new)
+                    except (ValueError, TypeError, AttributeError):
+                        continue
+    assert loaded  # some changes are of no effect
+
+
+@pytest.mark.parametrize(("member", "data", "message"), [
+    ("manifest.json", b"[" + b"[]," * 10_000_000 + b"[]]", "larger than that of any model"),
+    ("model.json", b"[" + b"[]," * 5_000_000 + b"[]]", "larger than that of any model"),
+    ("model.json", b'{"model": 1e999}', "not finite"),
+    ("model.json", b'{"model": NaN}', "not finite"),
+    ("model.json", b'{"model": 1' + b"0" * 400 + b"}", "too long"),
+    ("model.json", b"[" * 100_000, "damaged"),
+])  # fmt: skip
+def test_structures_that_swell_are_refused_early(tmp_path, member, data, message):
+    members = {"model.json": b"{}", "manifest.json": b"{}", member: data}
+    listed = {"model.json": {"bytes": len(members["model.json"]), "sha256": ""}}
+    listed["model.json"]["sha256"] = archive.hashlib.sha256(members["model.json"]).hexdigest()
+    if member != "manifest.json":
+        about = {"format": archive.FORMAT, "version": archive.VERSION, "versions": {}, "members": listed}
+        members["manifest.json"] = json.dumps(about).encode()
+    with zipfile.ZipFile(tmp_path / "m", "w") as file:
+        for name, content in members.items():
+            file.writestr(name, content)
+    tracemalloc.start()
+    try:
+        with pytest.raises(ModelFileError) as caught:
+            fusewise.load(tmp_path / "m")
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    cause = caught.value.__cause__
+    assert message in f"{caught.value} {cause}"
+    assert peak < 2e8
+
+
+def test_forty_thousand_arrays_are_refused_unread(tmp_path):
+    with zipfile.ZipFile(tmp_path / "m", "w") as file:
+        for k in range(40_000):
+            file.writestr(zipfile.ZipInfo(f"arrays/{k}.npy"), b"")
+    with pytest.raises(ModelFileError, match="directory is too long"):
+        fusewise.load(tmp_path / "m")
+
+
+@pytest.mark.parametrize("header", [
+    "{[]:1}", "-" * 9000, "(" * 9000, "{'descr': '<f8', 'fortran_order': False, 'shape': (1e999,), }",
+    "{'descr': 'O', 'fortran_order': False, 'shape': (), }", "{'descr': '<f3', 'fortran_order': False, 'shape': (), }",
+    "{'descr': '<f8', 'fortran_order': False, 'shape': (" + "9" * 18 + ", " + "9" * 18 + "), }", "",
+])  # fmt: skip
+def test_headers_are_never_evaluated(tmp_path, header, monkeypatch):
+    text = header.encode() + b"\n"
+    raw = b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text
+    monkeypatch.setattr(archive, "_as_npy", lambda _: raw)
+    archive.write_archive(tmp_path / "m", "FusionClustering", {"model": {}, "extra": {}}, [np.zeros(1)])
+    with pytest.raises(ModelFileError, match="damaged"):
+        fusewise.load(tmp_path / "m")
+
+
+def test_every_array_that_numpy_writes_can_be_read():
+    for array in (
+        np.zeros((2, 0)),
+        np.float32(3),
+        np.asfortranarray(np.eye(3, 2)),
+        np.arange(4, dtype=">i2"),
+        np.ones(1, bool),
+    ):
+        stream = io.BytesIO()
+        np.lib.format.write_array(stream, np.asarray(array), allow_pickle=False)
+        back = archive._from_npy(stream.getvalue())
+        assert back.dtype == array.dtype
+        np.testing.assert_array_equal(back, array)
+
+
+def test_damaged_bytes_give_one_kind_of_error(parts, tmp_path):
+    """Offsets in the archive's directory that point before the file made an OSError."""
+    path = tmp_path / "m"
+    archive.write_archive(path, "FusionClustering", *parts["plain"])
+    data, random = path.read_bytes(), np.random.default_rng(1)
+    for _ in range(150):
+        bent = bytearray(data)
+        for place in len(data) - 1 - random.integers(min(len(data), 3000), size=3):  # the directory is at the end
+            bent[place] = random.integers(256)
+        path.write_bytes(bent)
+        try:
+            fusewise.load(path)
+        except ModelFileError:
+            continue
+
+
+def test_every_class_that_can_be_loaded_declares_all_its_fields():
+    import dataclasses
+
+    for kind in RECORDS.values():
+        assert issubclass(kind, declared.Checked), kind
+        fields = {field.name for field in dataclasses.fields(kind) if field.init} - {"source", "status"}
+        assert fields <= set(kind._rules), kind
+    for kind in ESTIMATORS.values():
+        assert issubclass(kind, declared.Checked)
+        assert kind._rules
+
+
+def test_compiled_loops_refuse_arrays_that_do_not_fit():
+    from fusewise.kernels.pattern_systems import each_applied, pattern_distances
+
+    with pytest.raises(ValueError, match="along r"):
+        each_applied(np.zeros((3, 3, 2)), np.zeros(5, int), np.zeros((2, 5)))
+    with pytest.raises(ValueError, match="along r"):
+        pattern_distances(np.zeros((3, 3, 2)), np.zeros((64, 64)), np.zeros(5, int), np.zeros((3, 5)), False)
+    with pytest.raises(TypeError, match="called by other loops only"):
+        Loop(lambda x: x)(1)
+
+
+def test_objects_are_checked_when_they_are_made():
+    from fusewise.automatic.mixture import Mixture
+    from fusewise.observations import Entries
+
+    with pytest.raises(ValueError, match=r"Entries\.mask has 2 along P, where 3 are expected"):
+        Entries(np.zeros((4, 3)), np.ones((4, 2), bool))
+    with pytest.raises(ValueError, match=r"Mixture\.spreads has 2 along r"):
+        Mixture(np.zeros((1, 3)), np.zeros((1, 2, 2)), np.ones(1), "full", 0.0, 1.0)
