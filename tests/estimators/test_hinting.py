@@ -12,6 +12,7 @@ from sklearn.preprocessing import StandardScaler
 
 from fusewise import FusionClustering, FusionImputer, load
 from fusewise.automatic import choice as choosing
+from fusewise.automatic import searching
 from fusewise.datasets import hide_entries, make_clusters
 from fusewise.observations import DataWarning
 from fusewise.penalties import H1
@@ -315,22 +316,6 @@ def test_hinted_rows_are_no_outliers():
     assert model.confidence_[0] == model.probabilities_[0].max()
 
 
-def test_stability_keeps_the_hints_on_the_rows_drawn(monkeypatch):
-    """Two halves of one Gaussian are no clusters, unless labels say so."""
-    X = np.random.default_rng(0).normal(size=(120, 3))
-    t = np.where(np.arange(120) % 3 == 0, X[:, 0] > 0, -1)
-    model = FusionClustering(semi_supervised=True).fit(X, t)
-    fitted = []
-    search = FusionClustering._fit_table
-    monkeypatch.setattr(FusionClustering, "_fit_table", lambda *a: fitted.append(search(*a)) or fitted[-1])
-    assert set(model.stability(4, n_jobs=1).n_clusters) >= {2}
-    for refit in fitted:
-        drawn = np.array([np.flatnonzero((row == X).all(axis=1))[0] for row in refit.observations_.values])
-        classes = [set(refit.labels_[t[drawn] == label]) for label in (0, 1)]
-        assert [len(found) for found in classes] == [1, 1]
-        assert classes[0] != classes[1]
-
-
 def test_weighted_rows_with_hints_are_repeated_rows_with_hints():
     X, y = blobs(spread=2.5)
     t, weights = known(y, 0.2), np.arange(90) % 3
@@ -339,3 +324,24 @@ def test_weighted_rows_with_hints_are_repeated_rows_with_hints():
     np.testing.assert_array_equal(np.repeat(weighted.labels_, weights), repeated.labels_)
     assert all(len(set(weighted.labels_[t == label])) == 1 for label in range(3))
     assert len(weighted.stability(2, n_jobs=1).clusters) == weighted.n_clusters_
+
+
+def test_clusters_found_without_hints_stay_a_candidate(monkeypatch):
+    """Only the clusters without hints can be the result here: the search with hints is made to find one row alone."""
+    X, y = blobs(spread=1.5)
+    X, t = np.vstack([X, [[3.5, 0.5]]]), np.append(known(y, 0.1), 1)
+    before = FusionClustering().fit(X)
+    assert before.labels_[-1] == before.labels_[0]
+    along = searching.TreeSearch._along
+
+    def poor(search, placed, until):
+        found = along(search, placed, until)
+        if not search.hints:
+            return found
+        parted = np.append(np.arange(len(y)) % 3, 0)
+        return search._compared(placed, [np.zeros_like(parted), parted], until)
+
+    monkeypatch.setattr(searching.TreeSearch, "_along", poor)
+    model = FusionClustering(semi_supervised=True).fit(X, t)
+    assert adjusted_rand_score(before.labels_[:-1], model.labels_[:-1]) > 0.9
+    assert [mixture.n_components for mixture in model.path_.mixtures].count(3) == 1

@@ -238,6 +238,7 @@ def choose(
     stands_for: float = 1.0,
     progress: Progress = silent,
     hints: Hints = NO_HINTS,
+    before: Clusters | None = None,
 ) -> Choice:
     """Cluster a table, choosing every parameter that is not given.
 
@@ -254,8 +255,7 @@ def choose(
     which categories have probabilities and numbers Student's tails, and that is compared instead.
 
     With more than `SAMPLE` rows a sample is used, which contains rows of every cluster of the smallest size considered.
-    Parameters of columns (axes, and the means of independent columns) may need more rows than that if most of the
-    table is missing.
+    Axes, and the means of independent columns, may need more rows than that if most of the table is missing.
 
     Parameters
     ----------
@@ -266,11 +266,10 @@ def choose(
     seed : seed of the sample.
     stands_for : how many rows each row stands for when partitions are compared, if the table is part of a larger one.
     progress : called at each step.
-    hints : rows that must be together, or apart.
+    hints, before : rows that must be together, or apart; and the clusters found without these hints.
     """
     columns, scale, middle, blocks = units(table, levels)
-    seen = np.flatnonzero(table.row_counts > 0)
-    known = hints.among(seen)
+    known = hints.among(seen := np.flatnonzero(table.row_counts > 0))
     rows, many = _samples(len(seen), table.column_counts[columns], table.n_stored / table.shape[0], seed, known)
     wide = table.take(seen[many]).standardised(columns, scale, middle)
     sample = wide if len(many) == len(rows) else wide.take(np.searchsorted(many, rows))
@@ -280,6 +279,7 @@ def choose(
     found = search.in_all_dimensions(rank)
     if n_clusters is None and rank is None and not levels:
         found = search.for_many(found, of_many)
+    found = search.or_as_before(found, before)
     mixture, clusters = search.clusters(found)
     placed, partitions, compared, chosen = found.allowed
     return Choice(

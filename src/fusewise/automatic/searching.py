@@ -276,6 +276,26 @@ class TreeSearch:
         crowded = found.n_groups > LARGEST_RANK  # where the first search ended
         return other if not whole or crowded or other.gain > found.gain else found
 
+    def or_as_before(self, found: Searched, before: Clusters | None) -> Searched:
+        """The search, with the clusters found without hints if these explain the table and the hints better.
+
+        Both are judged in the dimensions of the search, of which hints may have changed the number.
+        """
+        if before is None or self.levels:
+            return found
+        parts = before.parts if isinstance(before, Joined) else before
+        labels = np.unique(parts.log_densities(self.sample)[0].argmax(axis=1), return_inverse=True)[1]
+        one = self.compare(found.placed.rows, [labels], compare_all=True)
+        if one.barred or one.criteria[0] <= found.criterion:
+            return found
+        few, known = found.allowed if np.isfinite(found.criterion) else found, one.mixtures[0].n_components
+        numbers = [mixture.n_components for mixture in few.compared.mixtures]
+        at, end = np.searchsorted(numbers, known), np.searchsorted(numbers, known, side="right")
+        mixtures = (*few.compared.mixtures[:at], *one.mixtures, *few.compared.mixtures[end:])
+        criteria = (*few.compared.criteria[:at], *one.criteria, *few.compared.criteria[end:])
+        partitions = [*few.partitions[:at], labels, *few.partitions[end:]]
+        return Searched(few.placed, partitions, Compared(mixtures, criteria, few.compared.interrupted), int(at))
+
     def for_many(self, found: Searched, smallest: float) -> Searched:
         """Also compare numbers of clusters beyond `MOST_CLUSTERS`; K = 1 may win for want of looking far enough.
 

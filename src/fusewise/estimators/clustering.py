@@ -324,8 +324,8 @@ class FusionClustering(
             )
             choice = search()
             if hints and not choice.obeys(table, hints):
-                each = np.arange(len(seen))
-                choice = search(hints=hints if self._counts is None else hints.among(np.repeat(each, self._counts)))
+                own = hints if self._counts is None else hints.among(np.repeat(np.arange(len(seen)), self._counts))
+                choice = search(hints=own, before=choice.clusters)
             if isinstance(repeated, RepeatedRows):
                 rows = repeated.source(np.flatnonzero(there)[choice.rows])
                 choice = replace(choice, rows=np.cumsum(seen)[rows] - 1)
