@@ -245,7 +245,7 @@ def test_interruption_gives_the_best_so_far(monkeypatch):
 
 class TestSample:
     def test_a_large_table_is_clustered_from_a_sample_of_its_rows(self, monkeypatch):
-        monkeypatch.setattr("fusewise.automatic.choice.SAMPLE", 150)
+        monkeypatch.setattr("fusewise.automatic.sampled.SAMPLE", 150)
         X, y = clear(0.3, size=200)
         choice, labels = chosen(X)
         assert len(choice.rows) == len(choice.partitions[0]) == choice.tree.n_points == 150
@@ -256,7 +256,7 @@ class TestSample:
         assert adjusted_rand_score(labels, others) > 0.98
 
     def test_the_smallest_cluster_is_counted_in_rows_of_the_table(self, monkeypatch):
-        monkeypatch.setattr("fusewise.automatic.choice.SAMPLE", 200)
+        monkeypatch.setattr("fusewise.automatic.sampled.SAMPLE", 200)
         X, _ = clear(size=[300, 200, 100], k=3)
         assert chosen(X, min_size=50)[0].n_clusters == 3
         assert chosen(X, min_size=150)[0].n_clusters == 2

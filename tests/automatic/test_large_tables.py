@@ -10,7 +10,7 @@ from sklearn.metrics import adjusted_rand_score
 
 import fusewise
 from fusewise import DataWarning, FusionClustering, FusionImputer
-from fusewise.automatic import choice
+from fusewise.automatic import sampled
 from fusewise.automatic.columnwise import ColumnMixture, fit_columns
 from fusewise.automatic.evidence import Evidence
 from fusewise.datasets import hide_entries, make_clusters
@@ -96,8 +96,8 @@ class TestTheSameResults:
         same(model, wanted, X, mapped)
 
     def test_a_sample_of_the_rows(self, request, monkeypatch):
-        monkeypatch.setattr(choice, "SAMPLE", 80)
-        monkeypatch.setattr(choice, "ENTRIES_PER_COLUMN", 80)  # of which a column has 56 in 80 rows
+        monkeypatch.setattr(sampled, "SAMPLE", 80)
+        monkeypatch.setattr(sampled, "ENTRIES_PER_COLUMN", 80)  # of which a column has 56 in 80 rows
         X, _ = clusters()
         wanted = FusionClustering().fit(X)
         assert wanted.path_.evidence.shape[0] == len(wanted.path_.rows) == 80
@@ -146,33 +146,33 @@ class TestTheSameResults:
 class TestNearlyEmpty:
     def test_columns_are_fitted_to_more_rows_than_the_sample(self, monkeypatch):
         # In 500 rows a column has 20 entries, too few for its six loadings; in all 6000 it has 240.
-        monkeypatch.setattr(choice, "SAMPLE", 500)
+        monkeypatch.setattr(sampled, "SAMPLE", 500)
         X, y = tastes(6000, 200, 8)
         model = FusionClustering().fit(X)
         assert model.n_clusters_ == 3
         assert adjusted_rand_score(y, model.labels_) > 0.9
         assert len(model.path_.rows) == 500
-        monkeypatch.setattr(choice, "ENTRIES_PER_COLUMN", 0)
+        monkeypatch.setattr(sampled, "ENTRIES_PER_COLUMN", 0)
         assert adjusted_rand_score(y, FusionClustering().fit(X).labels_) < 0.5
 
     def test_no_more_rows_than_fit(self):
         counts = np.full(50, 100)
-        rows, many = choice._samples(20_000, counts, 10.0, 0)
-        assert len(rows) == choice.SAMPLE
+        rows, many = sampled.samples(20_000, sampled.SAMPLE, counts, 10.0, 0)
+        assert len(rows) == sampled.SAMPLE
         assert len(many) == 20_000
-        rows, many = choice._samples(20_000, counts, choice.MOST_NUMBERS / 6000, 0)
-        assert 6000 <= len(many) <= 6000 + choice.SAMPLE
+        rows, many = sampled.samples(20_000, sampled.SAMPLE, counts, sampled.MOST_NUMBERS / 6000, 0)
+        assert 6000 <= len(many) <= 6000 + sampled.SAMPLE
         assert set(rows) <= set(many)
-        rows, many = choice._samples(20_000, 10 * counts * 2, 10.0, 0)
+        rows, many = sampled.samples(20_000, sampled.SAMPLE, 10 * counts * 2, 10.0, 0)
         assert len(many) < 10_000
-        rows, many = choice._samples(20_000, 200 * counts, 10.0, 0)
+        rows, many = sampled.samples(20_000, sampled.SAMPLE, 200 * counts, 10.0, 0)
         assert many is rows
 
     def test_nothing_is_made_dense(self, large, monkeypatch):
         def refuse(self):
             raise AssertionError("made dense")
 
-        monkeypatch.setattr(choice, "SAMPLE", 300)
+        monkeypatch.setattr(sampled, "SAMPLE", 300)
         monkeypatch.setattr(SparseEntries, "dense", refuse)
         X, _ = tastes(1500, 200, 8)
         model = FusionClustering().fit(X)

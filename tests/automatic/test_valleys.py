@@ -14,7 +14,7 @@ from fusewise.automatic.choice import choose
 from fusewise.automatic.clusters import AlongAxes, Joined
 from fusewise.automatic.evidence import Evidence
 from fusewise.automatic.mixture import Mixture, probabilities
-from fusewise.automatic.valleys import CONTIGUOUS, NO_VALLEY, filled, humps, saddles
+from fusewise.automatic.valleys import CONTIGUOUS, NO_VALLEY, filled, linked, saddles, without_valley
 from fusewise.datasets import hide_entries, make_clusters
 from fusewise.observations import as_entries
 from fusewise.subspace import Subspace
@@ -72,6 +72,11 @@ def test_joining_is_passed_on():
     means = np.array([[0.0], [1.5], [3.0], [9.0]])
     mixture = Mixture(means, np.ones((4, 1, 1)), np.full(4, 0.25), "full", 0.0, 0.0)
     assert humps(mixture, known(np.repeat(means[:, 0], 3))).tolist() == [0, 0, 0, 1]
+
+
+def humps(mixture, evidence):
+    """The hump of each component."""
+    return linked(mixture.n_components, without_valley(mixture, evidence))
 
 
 def known(x):

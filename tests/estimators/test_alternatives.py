@@ -40,6 +40,17 @@ def test_a_near_tie_is_listed_with_its_gain_and_labels(tie):
     assert f"{other.n_clusters} cluster" in repr(other)
 
 
+def test_alternatives_obey_hints(tie):
+    far = [(int(tie[:, 0].argmin()), int(tie[:, 0].argmax()))]
+    free = FusionClustering().fit(tie)
+    assert 1 in {free.n_clusters_, *(other.n_clusters for other in free.alternatives())}
+    apart = FusionClustering().fit(tie, cannot_link=far)
+    assert 1 not in {apart.n_clusters_, *(other.n_clusters for other in apart.alternatives())}
+    together = FusionClustering().fit(tie, must_link=far)
+    for other in together.alternatives():
+        assert other.labels[far[0][0]] == other.labels[far[0][1]]
+
+
 def test_clear_clusters_have_no_alternative():
     assert FusionClustering().fit(two_near(12.0)).alternatives() == []
 

@@ -148,3 +148,19 @@ def test_impossible_requests_are_refused(blobs):
         model.stability(hidden=1.0)
     with pytest.raises(ValueError, match="half of the 5 rows, which is too few, for n_clusters=3"):
         FusionClustering(n_clusters=3).fit(blobs[:5]).stability()
+
+
+def test_stability_keeps_the_hints_on_the_rows_drawn(monkeypatch):
+    """Two halves of one Gaussian are no clusters, unless labels say so."""
+    X = np.random.default_rng(0).normal(size=(120, 3))
+    t = np.where(np.arange(120) % 3 == 0, X[:, 0] > 0, -1)
+    model = FusionClustering(semi_supervised=True).fit(X, t)
+    fitted = []
+    search = FusionClustering._fit_table
+    monkeypatch.setattr(FusionClustering, "_fit_table", lambda *a: fitted.append(search(*a)) or fitted[-1])
+    assert set(model.stability(4, n_jobs=1).n_clusters) >= {2}
+    for refit in fitted:
+        drawn = np.array([np.flatnonzero((row == X).all(axis=1))[0] for row in refit.observations_.values])
+        classes = [set(refit.labels_[t[drawn] == label]) for label in (0, 1)]
+        assert [len(found) for found in classes] == [1, 1]
+        assert classes[0] != classes[1]

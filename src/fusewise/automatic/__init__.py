@@ -2,6 +2,7 @@
 
 from fusewise.automatic.choice import Choice, Classified, choose
 from fusewise.automatic.columnwise import LevelBlock
+from fusewise.automatic.hints import NO_HINTS, Hints
 from fusewise.automatic.smooth import Smooth
 
-__all__ = ["Choice", "Classified", "LevelBlock", "Smooth", "choose"]
+__all__ = ["NO_HINTS", "Choice", "Classified", "Hints", "LevelBlock", "Smooth", "choose"]

@@ -18,7 +18,9 @@ import numpy as np
 from fusewise.automatic.axes import prior_variances
 from fusewise.automatic.candidates import Compared, Rows
 from fusewise.automatic.choice import Choice
+from fusewise.automatic.colouring import place
 from fusewise.automatic.criterion import class_explained, explained
+from fusewise.automatic.hints import Hints
 from fusewise.automatic.mixture import Mixture
 from fusewise.automatic.searching import Placed, Searched, TreeSearch
 from fusewise.kernels import declared
@@ -99,25 +101,28 @@ def best_cut(choice: Choice) -> Cut | None:
     return Cut(tuple(sorted(int(n) for n in sizes)), short, choice.chosen > 0, len(choice.rows))
 
 
-def nearly_as_good(choice: Choice, table: Table, *, told: bool) -> list[tuple[Choice, float, float]]:
+def nearly_as_good(choice: Choice, table: Table, hints: Hints, *, told: bool) -> list[tuple[Choice, float, float]]:
     """Other candidates as if they had been chosen, with gain and its standard error, the best of each number first.
 
     Parameters
     ----------
     choice : the result.
     table : the table it was computed from.
+    hints : what is known of its rows; candidates that cannot obey are left out.
     told : whether the number of clusters was given; else components without a valley between them are joined.
     """
-    sample = choice.standardised(table.take(np.flatnonzero(table.row_counts > 0)[choice.rows]))
+    rows = np.flatnonzero(table.row_counts > 0)[choice.rows]
+    sample, known = choice.standardised(table.take(rows)), hints.among(rows)
     ours = _explained(choice, choice.chosen, sample)
     found: dict[int, tuple[Choice, float, float]] = {}
     order = sorted(range(len(choice.criteria)), key=lambda k: -choice.criteria[k])
     for k in (k for k in order if k != choice.chosen):
         gain = choice.criteria[k] - choice.criteria[choice.chosen]
         error = float(np.sqrt(len(ours)) * np.std(_explained(choice, k, sample) - ours))
-        if gain < -NEARLY * error:
+        fits = place(np.zeros((hints.n_blocks, choice.mixtures[k].n_components)), hints.conflicts) is not None
+        if gain < -NEARLY * error or not fits:
             continue
-        other = _as_if_chosen(choice, k, sample, told=told)
+        other = _as_if_chosen(choice, k, sample, known, told=told)
         if other.n_clusters != choice.n_clusters:
             found.setdefault(other.n_clusters, (other, gain, error))
     return list(found.values())
@@ -134,11 +139,13 @@ def _explained(choice: Choice, k: int, sample: InMemory) -> Real:
     return explained(choice.evidence, mixture)
 
 
-def _as_if_chosen(choice: Choice, k: int, sample: InMemory, *, told: bool) -> Choice:
+def _as_if_chosen(choice: Choice, k: int, sample: InMemory, hints: Hints, *, told: bool) -> Choice:
     """The result that another candidate would have given."""
     rows = Rows.of(choice.evidence, prior_variances(choice.subspace, choice.evidence))
     compared = Compared(choice.mixtures, choice.criteria, choice.interrupted)
     found = Searched(Placed(choice.subspace, rows, choice.tree), list(choice.partitions), compared, k)
     n_clusters = int(choice.partitions[k].max()) + 1 if told else None
-    mixture, clusters = TreeSearch(sample, sample, (), 1.0, n_clusters, None, silent).clusters(found)
+    mixture, clusters = TreeSearch(sample, sample, (), 1.0, 1.0, n_clusters, None, silent, 1.0, hints, hints).clusters(
+        found
+    )
     return replace(choice, chosen=k, mixture=mixture, clusters=clusters)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.spatial import cKDTree
@@ -15,8 +15,10 @@ from fusewise.automatic.copies import FEWEST_DIFFERENT, MANY_COPIES
 from fusewise.automatic.criterion import criterion
 from fusewise.automatic.evidence import Evidence
 from fusewise.automatic.fusion_tree import fusion_tree
+from fusewise.automatic.hints import NO_HINTS, Hints, given_to_nearest
 from fusewise.automatic.merge_tree import MergeTree
 from fusewise.automatic.mixture import Mixture, fit_groups, soften
+from fusewise.automatic.settling import held, log_odds
 from fusewise.automatic.spreads import TAIL
 from fusewise.kernels.threads import in_threads
 from fusewise.kernels.types import Index, Labels, Real
@@ -28,6 +30,8 @@ from fusewise.progress import Progress, silent
 
 #: Largest number of clusters considered, limited to one for every four rows.
 MOST_CLUSTERS = 25
+#: With hints, partitions into so many groups more are compared: hints may join some of them.
+MOST_JOINED = 10
 #: The search ends when the criterion has not improved for this many numbers of clusters.
 PATIENCE = 8
 #: Spread within a cluster assumed while fusing, as a share of the variance along an axis of the subspace.
@@ -82,7 +86,7 @@ class Rows:
         return np.asarray(np.diag(self.variances) / n_groups ** (2 / len(self.variances)))
 
 
-def grow(rows: Rows, n_neighbors: int) -> MergeTree:
+def grow(rows: Rows, n_neighbors: int, hints: Hints = NO_HINTS) -> MergeTree:
     """Merge tree on the graph of nearest neighbours; rows far from all others have less weight (Student-t weights)."""
     evidence = rows.evidence
     n, r = evidence.shape
@@ -94,25 +98,31 @@ def grow(rows: Rows, n_neighbors: int) -> MergeTree:
     together = np.zeros(n, np.intp)
     one = fit_groups(evidence, together, rows.within(together), np.diag(rows.variances), "scale")
     weights = (TAIL + evidence.dimensions) / (TAIL + one.log_densities(evidence)[1][:, 0])
-    return fusion_tree(
-        Quadratics(gram[evidence.pattern] * weights[:, None, None], target * weights[:, None], np.zeros(n)), pairs
-    )
+    quadratics = Quadratics(gram[evidence.pattern] * weights[:, None, None], target * weights[:, None], np.zeros(n))
+    return fusion_tree(quadratics, pairs, hints)
 
 
 def candidate_nodes(
-    tree: MergeTree, smallest: float, n_clusters: int | None, most: int = MOST_CLUSTERS, copies: Real | None = None
+    tree: MergeTree,
+    smallest: float,
+    n_clusters: int | None,
+    most: int = MOST_CLUSTERS,
+    copies: Real | None = None,
+    hints: Hints = NO_HINTS,
 ) -> list[list[int]]:
     """Candidates along the tree, as nodes of it; the last has `n_clusters` groups if given.
 
-    With `copies` (``copies.shares_of_copies``), a group has some different rows, or a large share of all.
+    With `copies` (``copies.shares_of_copies``), a group has some different rows, or a large share of all. With hints
+    there are more candidates, as hints may join groups.
     """
-    most = min(most, max(1, tree.n_points // 4)) if n_clusters is None else n_clusters
+    room = MOST_JOINED + tree.forced if hints else 0
+    most = (min(most, max(1, tree.n_points // 4)) if n_clusters is None else n_clusters) + room
     allowed = None
     if copies is not None:
         different = tree.totals(copies) >= min(FEWEST_DIFFERENT, smallest) - 0.01  # rounding
         allowed = different | (tree.sizes >= MANY_COPIES * tree.n_points)
     found = tree.partitions(smallest, most, allowed)
-    if n_clusters is not None and len(found) < n_clusters:
+    if n_clusters is not None and len(found) + tree.forced < n_clusters:
         return tree.partitions(1, n_clusters)  # this many clusters exist only if small ones are allowed
     return found
 
@@ -124,9 +134,15 @@ def partitions(
     n_clusters: int | None,
     most: int = MOST_CLUSTERS,
     copies: Real | None = None,
+    hints: Hints = NO_HINTS,
 ) -> list[Labels]:
-    """Candidates along the tree (``candidate_nodes``), small parts joined to the nearest group."""
-    return [labels_of(tree, nodes, places) for nodes in candidate_nodes(tree, smallest, n_clusters, most, copies)]
+    """Candidates along the tree (``candidate_nodes``), small parts joined to the nearest group.
+
+    If there are conflicts, the first is one group, for comparison only.
+    """
+    found = candidate_nodes(tree, smallest, n_clusters, most, copies, hints)
+    labels = [labels_of(tree, nodes, places, hints) for nodes in found]
+    return [np.zeros(tree.n_points, np.intp), *labels] if tree.forced else labels
 
 
 def from_best_known(
@@ -146,14 +162,18 @@ def from_best_known(
     return [labels for number, labels in enumerate(placed, 1) if len(np.unique(labels)) == number]
 
 
-def labels_of(tree: MergeTree, nodes: list[int], places: Real) -> Labels:
-    """The group of each row; a row under none of the nodes is in the group with the nearest centre."""
+def labels_of(tree: MergeTree, nodes: list[int], places: Real, hints: Hints = NO_HINTS) -> Labels:
+    """The group of each row; a row under none of the nodes is in the group with the nearest centre that hints allow."""
     labels = np.full(tree.n_points, -1, dtype=np.intp)
     for k, node in enumerate(nodes):
         labels[tree.members(node)] = k
-    shed = labels < 0
-    if shed.any():
-        labels[shed] = cKDTree(group_means(places, labels)).query(places[shed])[1]
+    small = np.flatnonzero(labels < 0)
+    if not len(small):
+        return labels
+    centres = group_means(places, labels)
+    if hints:
+        return given_to_nearest(labels, small, np.square(places[small, None] - centres).sum(axis=2), hints)
+    labels[small] = cKDTree(centres).query(places[small])[1]
     return labels
 
 
@@ -165,11 +185,24 @@ class Compared:
     ----------
     mixtures, criteria : mixture and criterion of each partition compared; larger criteria are better.
     interrupted : whether Ctrl-C ended the comparison early.
+    barred : partitions that break hints, and whose criterion is that of the table alone.
     """
 
     mixtures: tuple[Mixture | ColumnMixture, ...]
     criteria: tuple[float, ...]
     interrupted: bool
+    barred: frozenset[int] = frozenset()
+
+    def with_one(self, mixture: Mixture | ColumnMixture, criterion: float, odds: float | None) -> Compared:
+        """The same with one more: the criterion of the table alone, and ``settling.log_odds`` of the hints."""
+        barred = self.barred if odds is not None else self.barred | {len(self.criteria)}
+        criteria = (*self.criteria, criterion + (odds or 0.0))
+        return Compared((*self.mixtures, mixture), criteria, self.interrupted, barred)
+
+    @property
+    def best(self) -> int:
+        """The partition with the best criterion that breaks no hint."""
+        return max(set(range(len(self.criteria))) - self.barred, key=self.criteria.__getitem__, default=0)
 
 
 def compare(
@@ -181,35 +214,38 @@ def compare(
     until: int | None = None,
     worth: float = 1.0,
     progress: Progress = silent,
+    hints: Hints = NO_HINTS,
+    n_clusters: int | None = None,
 ) -> Compared:
     """Fit a mixture to each partition and evaluate it, until the criterion stops improving.
 
     With `until`, also stop once a partition with that many groups is the best so far. `worth` is that of ``criterion``.
+    With hints, their likelihood given the mixture counts as well; with `n_clusters` they must leave as many.
     """
-    mixtures: list[Mixture] = []
-    criteria: list[float] = []
-    interrupted = False
+    compared = Compared((), (), interrupted=False)
 
-    def judge(labels: Labels) -> tuple[Mixture, float]:
+    def judge(labels: Labels) -> tuple[Mixture, float, float | None]:
         mixture = describe(rows, labels, worth)
-        return mixture, criterion(rows.evidence, mixture, complete=table.is_complete, worth=worth)
+        judged = criterion(rows.evidence, mixture, complete=table.is_complete, worth=worth)
+        if not hints:
+            return mixture, judged, 0.0
+        return mixture, judged, log_odds(mixture.log_densities(rows.evidence)[0], hints, worth, n_clusters)
 
     try:
-        for mixture, judged in in_threads(judge, candidates):
-            mixtures.append(mixture)
-            criteria.append(judged)
-            progress("comparing partitions", len(criteria), len(candidates), objective=-criteria[-1])
-            best = int(np.argmax(criteria))
-            tired = len(criteria) - 1 - best >= PATIENCE
-            if not compare_all and (tired or (until and best + 1 >= until)):
+        for mixture, judged, odds in in_threads(judge, candidates):
+            compared = compared.with_one(mixture, judged, odds)
+            number = len(compared.criteria)
+            progress("comparing partitions", number, len(candidates), objective=-compared.criteria[-1])
+            tired = number - 1 - compared.best >= PATIENCE
+            if not compare_all and (tired or (until and compared.mixtures[compared.best].n_components >= until)):
                 break
     except KeyboardInterrupt:
-        if not criteria or compare_all:
+        if len(compared.barred) == len(compared.criteria) or compare_all:
             raise
-        interrupted = True
-        compared = counted(len(criteria), "partition")
-        warnings.warn(f"interrupted: this is the best of {compared} compared", ConvergenceWarning, stacklevel=5)
-    return Compared(tuple(mixtures), tuple(criteria), interrupted)
+        compared = replace(compared, interrupted=True)
+        some = counted(len(compared.criteria), "partition")
+        warnings.warn(f"interrupted: this is the best of {some} compared", ConvergenceWarning, stacklevel=5)
+    return compared
 
 
 def describe(rows: Rows, labels: Labels, worth: float = 1.0) -> Mixture:
@@ -225,14 +261,19 @@ def describe(rows: Rows, labels: Labels, worth: float = 1.0) -> Mixture:
     return max(fits, key=lambda fit: worth * fit.fit - 0.5 * fit.complexity * np.log(worth * n))
 
 
-def assign(rows: Rows, mixture: Mixture) -> Mixture:
-    """Assign rows to their likeliest component, then run a few rounds of soft EM, unless that empties a component."""
+def assign(rows: Rows, mixture: Mixture, hints: Hints = NO_HINTS, n_clusters: int | None = None) -> Mixture:
+    """Assign rows to their likeliest component, then run a few rounds of soft EM, unless that empties a component.
+
+    Rows with hints are only in components of the cluster of their block.
+    """
     if mixture.n_components == 1:
         return mixture
     evidence, prior = rows.evidence, rows.prior(mixture.n_components)
-    labels = mixture.log_densities(evidence)[0].argmax(axis=1)
+    densities = mixture.log_densities(evidence)[0]
+    away = held(densities, hints, n_clusters)
+    labels = (densities + away).argmax(axis=1)
     if len(np.unique(labels)) == mixture.n_components:
         mixture = fit_groups(evidence, labels, rows.within(labels), prior, mixture.family)
-    shared = soften(evidence, mixture, prior, SOFT_ROUNDS)
-    left = np.unique(shared.log_densities(evidence)[0].argmax(axis=1))
+    shared = soften(evidence, mixture, prior, SOFT_ROUNDS, away)
+    left = np.unique((shared.log_densities(evidence)[0] + away).argmax(axis=1))
     return shared if len(left) == shared.n_components else mixture

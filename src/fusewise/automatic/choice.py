@@ -9,14 +9,15 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import fdtrc
 
+from fusewise.automatic import sampled
 from fusewise.automatic.axes import units
-from fusewise.automatic.candidates import MOST_CLUSTERS
 from fusewise.automatic.clusters import AlongAxes, Clusters, Joined, ambient, check_coordinates
 from fusewise.automatic.columnwise import ColumnMixture, Levels
 from fusewise.automatic.evidence import Evidence
+from fusewise.automatic.hints import NO_HINTS, Hints
 from fusewise.automatic.merge_tree import MergeTree
 from fusewise.automatic.mixture import Mixture, probabilities
-from fusewise.automatic.searching import TreeSearch
+from fusewise.automatic.settling import obeyed
 from fusewise.automatic.spreads import TAIL
 from fusewise.kernels import declared
 from fusewise.kernels.declared import Array, Checked, Dims, Flag, Number, Record, Several
@@ -26,19 +27,8 @@ from fusewise.observations import InMemory, Table, each_block
 from fusewise.progress import Progress, silent
 from fusewise.subspace import Subspace
 
-#: A cluster has at least this share of the rows, and at least three.
-SMALLEST_SHARE = 0.015
-#: The same where more clusters than ``candidates.MOST_CLUSTERS`` are compared. A few equal rows are no cluster.
-SMALLEST_OF_MANY, FEWEST_OF_MANY = 0.005, 4.0
-#: Rows of a larger table that are sampled to find the clusters: the smallest cluster has 75 rows among them.
-SAMPLE = 5_000
-#: The sample grows, fourfold at a time, up to this size while more rows may show more clusters.
-LARGEST_SAMPLE = 80_000
 #: A row is an outlier if its own cluster has less than this probability at its distance or beyond.
 OUTLIER_LEVEL = 0.01
-#: Axes and independent columns are fitted to more rows than that if a typical column would have fewer entries than
-#: this, but not to more than fill so many numbers.
-ENTRIES_PER_COLUMN, MOST_NUMBERS = 300, 50_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,8 +127,11 @@ class Choice(Checked):
         """K x P, in the units of the table."""
         return self._in_units(self.clusters.centers)
 
-    def classify(self, table: Table) -> Classified:
-        """Find the most likely cluster of each row, its cluster probabilities, and whether it is an outlier."""
+    def classify(self, table: Table, hints: Hints = NO_HINTS) -> Classified:
+        """Find the most likely cluster of each row, its cluster probabilities, and whether it is an outlier.
+
+        Rows with hints are placed together or apart as these say, and are no outliers.
+        """
         n = table.shape[0]
         found = Classified(np.empty(n, np.intp), np.empty((n, self.n_clusters)), np.empty(n))
 
@@ -152,7 +145,22 @@ class Choice(Checked):
             found.tails[where] = fdtrc(d, TAIL, nearest / d)
 
         each_block(one, table)
+        if hints:
+            rows = np.sort(hints.rows)
+            densities = self.clusters.log_densities(self.standardised(table.take(rows)))[0]
+            own = obeyed(densities[np.searchsorted(rows, hints.rows)], hints)
+            found.labels[hints.rows], found.posterior[hints.rows] = own
+            found.tails[hints.rows] = 1.0
         return found
+
+    def obeys(self, table: Table, hints: Hints) -> bool:
+        """Whether the most likely clusters of the rows agree with all hints."""
+        rows = np.sort(hints.rows)
+        labels = self.classify(table.take(rows)).labels[np.searchsorted(rows, hints.rows)]
+        held = np.zeros((hints.n_blocks, self.n_clusters), bool)
+        held[hints.block, labels] = True
+        one, other = held[hints.conflicts].transpose(1, 0, 2)
+        return bool((held.sum(axis=1) == 1).all() and not (one & other).any())
 
     def completed(self, table: Table, posterior: Real) -> Values:
         """E[row | its entries], in the units of the table: the clusters' predictions, weighted by their probability."""
@@ -220,6 +228,8 @@ def choose(
     seed: int = 0,
     stands_for: float = 1.0,
     progress: Progress = silent,
+    hints: Hints = NO_HINTS,
+    before: Clusters | None = None,
 ) -> Choice:
     """Cluster a table, choosing every parameter that is not given.
 
@@ -232,14 +242,11 @@ def choose(
     more over a single cluster is kept. Finally every row is assigned to its most likely cluster and the mixture is
     fitted again; if clusters with independent columns explain the entries better than the axes, they replace it.
 
-    If a table has categories, each partition is the start of a mixture with independent columns (``columnwise``), in
-    which categories have probabilities and numbers Student's tails, and that is compared instead.
+    If a table has categories, mixtures with independent columns (``columnwise``) are compared instead.
 
-    With more than `SAMPLE` rows a sample is used, which contains rows of every cluster of the smallest size considered.
-    It grows, up to `LARGEST_SAMPLE` rows, if nearly as many clusters are found as it can show, or if the criterion
-    rises again towards a large number: the cost of a cluster grows with log N, what it explains with N.
-    Parameters of columns (axes, and the means of independent columns) may need more rows than that if most of the
-    table is missing.
+    With more than ``sampled.SAMPLE`` rows a sample is used. It grows if nearly as many clusters are found as it can
+    show, or if the criterion rises again towards a large number: the cost of a cluster grows with log N, what it
+    explains with N. Axes, and the means of independent columns, may need more rows if most of the table is missing.
 
     Parameters
     ----------
@@ -250,54 +257,24 @@ def choose(
     seed : seed of the sample.
     stands_for : how many rows each row stands for when partitions are compared, if the table is part of a larger one.
     progress : called at each step.
+    hints, before : rows that must be together, or apart; and the clusters found without these hints.
     """
     columns, scale, middle, blocks = units(table, levels)
-    seen = np.flatnonzero(table.row_counts > 0)
-    n, size = len(seen), SAMPLE
-
-    def sampled() -> tuple[Index, TreeSearch]:
-        rows, many = _samples(n, size, table.column_counts[columns], table.n_stored / table.shape[0], seed)
-        wide = table.take(seen[many]).standardised(columns, scale, middle)
-        sample = wide if len(many) == len(rows) else wide.take(np.searchsorted(many, rows))
-        fewest, _ = _smallest(len(rows), n, min_size)
-        return rows, TreeSearch(wide, sample, blocks, fewest, n_clusters, n_neighbors, progress, stands_for)
-
-    rows, search = sampled()
+    known = hints.among(seen := np.flatnonzero(table.row_counts > 0))
+    task = sampled.SampledSearch(
+        table=table, seen=seen, units=(columns, scale, middle), levels=blocks, hints=known, min_size=min_size,
+        seed=seed, n_clusters=n_clusters, n_neighbors=n_neighbors, stands_for=stands_for, progress=progress,
+    )  # fmt: skip
+    rows, search = task.of(sampled.SAMPLE)
     found = search.in_all_dimensions(rank)
     if n_clusters is None and rank is None and not levels:
-        found = search.for_many(found, _smallest(len(rows), n, min_size)[1])
-    while found.unsettled and len(rows) < min(n, LARGEST_SAMPLE):
-        size *= 4
-        more, wider = sampled()
-        larger = wider.among_all(_smallest(len(more), n, min_size)[1])
-        if larger.n_groups <= max(MOST_CLUSTERS, found.n_groups):
-            break
-        rows, search, found = more, wider, larger
+        found = search.for_many(found)
+    if found.unsettled and not hints:
+        rows, search, found = task.enlarged(rows, search, found)
+    found = search.or_as_before(found, before)
     mixture, clusters = search.clusters(found)
-    compared = found.compared
+    placed, partitions, compared, chosen, _ = found.allowed
     return Choice(
-        columns, scale, middle, rows, found.placed.subspace, found.placed.rows.evidence, found.placed.tree,
-        tuple(found.partitions), compared.mixtures, compared.criteria, found.chosen,
-        mixture, clusters, compared.interrupted,
+        columns, scale, middle, rows, placed.subspace, placed.rows.evidence, placed.tree,
+        tuple(partitions), compared.mixtures, compared.criteria, chosen, mixture, clusters, compared.interrupted,
     )  # fmt: skip
-
-
-def _smallest(n_rows: int, n: int, min_size: float | None) -> tuple[float, float]:
-    """Rows of the smallest cluster in a sample of n rows, among few clusters and among many."""
-    if min_size is not None:
-        fewest = max(min_size * n_rows / n, 1.0)
-        return fewest, fewest
-    return max(3.0, SMALLEST_SHARE * n_rows), max(FEWEST_OF_MANY, SMALLEST_OF_MANY * min(n_rows, SAMPLE))
-
-
-def _samples(n: int, size: int, column_counts: Index, row_length: float, seed: int) -> tuple[Index, Index]:
-    """Sample the rows to search for clusters, and the rows to fit columns to: the same, or a superset of them."""
-    if n <= size:
-        return np.arange(n), np.arange(n)
-    random = np.random.default_rng(seed)
-    rows = np.sort(random.choice(n, size, replace=False))
-    typical = max(float(np.median(column_counts)), 1.0)
-    wanted = int(min(n * min(ENTRIES_PER_COLUMN / typical, 1.0), MOST_NUMBERS / row_length))
-    if wanted <= size:
-        return rows, rows
-    return rows, np.union1d(rows, random.choice(n, wanted, replace=False))

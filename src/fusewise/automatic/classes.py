@@ -13,7 +13,9 @@ import numpy as np
 
 from fusewise.automatic.columnwise import ColumnMixture, Levels, fit_columns, is_number
 from fusewise.automatic.criterion import class_criterion
+from fusewise.automatic.hints import NO_HINTS, Hints
 from fusewise.automatic.mixture import enough_gain, probabilities
+from fusewise.automatic.settling import held
 from fusewise.kernels.types import Labels, Real
 from fusewise.observations import InMemory
 
@@ -27,10 +29,16 @@ SHORT_ROUNDS, LONG_ROUNDS = 8, 50
 ENOUGH_GAINED = 0.9
 
 Judged = tuple[ColumnMixture, float]
+Away = Real | float  # see ``settling.held``
 
 
 def classes_of(
-    table: InMemory, candidates: list[Labels], levels: Levels, told: int | None, worth: float = 1.0
+    table: InMemory,
+    candidates: list[Labels],
+    levels: Levels,
+    told: int | None,
+    worth: float = 1.0,
+    hints: Hints = NO_HINTS,
 ) -> Iterator[Judged]:
     """Mixture and criterion for each number of classes, from the most to one.
 
@@ -41,51 +49,59 @@ def classes_of(
     levels : the blocks of columns that hold the levels of a category.
     told : the number of classes, if it is given: none of so many may be empty.
     worth : that of ``class_criterion``.
+    hints : rows with hints are only in classes where their block may be.
     """
     joined = None
     for labels in reversed(candidates):
         n_groups = int(labels.max()) + 1
         hard = np.eye(n_groups)[labels]
-        starts = [DOUBT / n_groups + (1 - DOUBT) * hard, *([] if joined is None else [joined])]
-        classes, criterion = _best(table, starts, levels, worth)
-        if n_groups == told and _n_occupied(table, classes) < n_groups:
-            classes, criterion = _judged(table, hard, 1, levels, worth)
+        starts: list[Real] = [DOUBT / n_groups + (1 - DOUBT) * hard]
+        if joined is not None and joined.shape[1] == n_groups:  # hints may leave no partition into fewer but one
+            starts.append(joined)
+        held_starts = [(start, held(np.log(start), hints, told)) for start in starts]
+        classes, criterion, away = _best(table, held_starts, levels, worth)
+        if n_groups == told and _n_occupied(table, classes, away) < n_groups:
+            classes, criterion = _judged(table, hard, 1, levels, worth, away)
         yield classes, criterion
         joined = _joined(_posterior(table, classes), classes, table) if n_groups > 1 else None
 
 
-def fewest(criteria: Sequence[float], share: float) -> int:
-    """The first that gains `share` of what the best gains over one class."""
+def fewest(criteria: Sequence[float], share: float, barred: frozenset[int] = frozenset()) -> int:
+    """The first that gains `share` of what the best gains over one class, of those that are not barred."""
     gains = np.subtract(criteria, criteria[0])
-    return int(np.argmax(gains >= share * gains.max()))
+    gains[sorted(barred)] = -np.inf
+    return int(np.argmax(gains >= min(share * gains.max(), gains.max())))
 
 
-def _best(table: InMemory, starts: Sequence[Real], levels: Levels, worth: float) -> Judged:
-    """EM from the best of the starts.
+def _best(
+    table: InMemory, starts: Sequence[tuple[Real, Away]], levels: Levels, worth: float
+) -> tuple[ColumnMixture, float, Away]:
+    """EM from the best of the starts, each with what is added to its log-densities: classes, criterion, and the latter.
 
     First with a fixed smoothing: to begin with no column tells much, and all might be taken for noise.
     """
 
-    def fitted(start: Real, rounds: int) -> ColumnMixture:
-        return fit_columns(table, start, rounds, levels, enough_gain(table.shape[0]), pseudo=1.0)
+    def fitted(start: Real, rounds: int, away: Away) -> ColumnMixture:
+        return fit_columns(table, start, rounds, levels, enough_gain(table.shape[0]), pseudo=1.0, away=away)
 
-    first = max((fitted(start, SHORT_ROUNDS) for start in starts), key=lambda classes: classes.log_likelihood)
-    settled = _posterior(table, fitted(_posterior(table, first), LONG_ROUNDS))
-    fits = (_judged(table, settled, rounds, levels, worth) for rounds in (1, LONG_ROUNDS))
-    return max(fits, key=lambda judged: judged[1])
+    fits = ((fitted(start, SHORT_ROUNDS, away), away) for start, away in starts)
+    first, away = max(fits, key=lambda each: each[0].log_likelihood)
+    settled = _posterior(table, fitted(_posterior(table, first, away), LONG_ROUNDS, away), away)
+    judged = (_judged(table, settled, rounds, levels, worth, away) for rounds in (1, LONG_ROUNDS))
+    return *max(judged, key=lambda each: each[1]), away
 
 
-def _judged(table: InMemory, start: Real, rounds: int, levels: Levels, worth: float) -> Judged:
-    classes = fit_columns(table, start, rounds, levels, enough_gain(table.shape[0]))
+def _judged(table: InMemory, start: Real, rounds: int, levels: Levels, worth: float, away: Away) -> Judged:
+    classes = fit_columns(table, start, rounds, levels, enough_gain(table.shape[0]), away=away)
     return classes, class_criterion(table, classes, worth)
 
 
-def _posterior(table: InMemory, classes: ColumnMixture) -> Real:
-    return probabilities(classes.log_densities(table)[0])[0]
+def _posterior(table: InMemory, classes: ColumnMixture, away: Away = 0.0) -> Real:
+    return probabilities(classes.log_densities(table)[0] + away)[0]
 
 
-def _n_occupied(table: InMemory, classes: ColumnMixture) -> int:
-    return len(np.unique(classes.log_densities(table)[0].argmax(axis=1)))
+def _n_occupied(table: InMemory, classes: ColumnMixture, away: Away) -> int:
+    return len(np.unique((classes.log_densities(table)[0] + away).argmax(axis=1)))
 
 
 def _joined(posterior: Real, classes: ColumnMixture, table: InMemory) -> Real:

@@ -138,24 +138,30 @@ def ambient(subspace: Subspace, places: Real) -> Values:
 
 
 def better_explained(
-    table: InMemory, evidence: Evidence, subspace: Subspace, mixture: Mixture, worth: float = 1.0
+    table: InMemory,
+    evidence: Evidence,
+    subspace: Subspace,
+    mixture: Mixture,
+    worth: float = 1.0,
+    away: Real | float = 0.0,
 ) -> Clusters:
     """Return the clusters of a mixture along axes, or with independent columns if these explain the entries better.
 
     Both are densities of the observed entries, so log L - (p/2) log N compares them. The axes count among the
     parameters: P r - r² for the subspace (rotations within it belong to the spreads), P - r for the part of the mean
-    outside it, 1 for the noise. `worth` is that of ``criterion``.
+    outside it, 1 for the noise. `worth` is that of ``criterion``; `away` is added to the log-densities of both
+    (``settling.held``).
     """
     n, p = table.shape
     densities, _ = mixture.log_densities(evidence)
-    posterior, total = probabilities(densities)
+    posterior, total = probabilities(densities + away)
     along = AlongAxes(subspace, mixture)
     if mixture.n_components == 1:
         return along
     sides = 2 if np.iscomplexobj(table.values) else 1
     complexity = mixture.complexity + sides * (p - subspace.rank) * (subspace.rank + 1) + 1
-    apart = fit_columns(table, posterior, SOFT_ROUNDS)
-    if len(np.unique(apart.log_densities(table)[0].argmax(axis=1))) < apart.n_components:
+    apart = fit_columns(table, posterior, SOFT_ROUNDS, away=away)
+    if len(np.unique((apart.log_densities(table)[0] + away).argmax(axis=1))) < apart.n_components:
         return along  # a cluster has become empty
     gain = worth * (apart.log_likelihood - total.sum()) - 0.5 * (apart.complexity - complexity) * np.log(worth * n)
     return apart if gain > 0 else along

@@ -117,9 +117,9 @@ class ColumnMixture(Checked):
             weights[:, start:stop] = np.log(self.means[:, start:stop] / unit) / unit
         return weights
 
-    def occupied(self, table: InMemory) -> ColumnMixture:
-        """The components that are the likeliest one of some row of the table."""
-        kept = np.unique(self.log_densities(table)[0].argmax(axis=1))
+    def occupied(self, table: InMemory, away: Real | float = 0.0) -> ColumnMixture:
+        """The components that are the likeliest one of some row of the table, after adding `away`."""
+        kept = np.unique((self.log_densities(table)[0] + away).argmax(axis=1))
         shares = self.shares[kept] / self.shares[kept].sum()
         entries = None if self.entries is None else self.entries[kept]
         return replace(
@@ -198,6 +198,7 @@ def fit_columns(
     levels: Levels = (),
     gain: float = -np.inf,
     pseudo: float | None = None,
+    away: Real | float = 0.0,
 ) -> ColumnMixture:
     """Fit a mixture with independent columns, by EM from given probabilities of the components.
 
@@ -209,6 +210,7 @@ def fit_columns(
     levels : the blocks of columns that hold the levels of a category.
     gain : stop when a round raises the log-likelihood by less than this; by default all rounds are made.
     pseudo : pseudo-entries of the shares of levels, see ``level_shares``.
+    away : added to the log-densities: N x K, or 0 (``settling.held``).
     """
     real, rows = table.real(), _Parts.of(table, levels)
     numeric = rows.numeric
@@ -236,7 +238,7 @@ def fit_columns(
             _centers(means, table), means.copy(), variances.copy(), shares, -np.inf, _complexity(entries), levels, cost
         )
         densities, distances, n_numbers = found.densities_of(rows)
-        posterior, total = probabilities(densities)
+        posterior, total = probabilities(densities + away)
         weights = (TAIL + n_numbers[:, None]) / (TAIL + distances)
         if abs(float(total.sum()) - before) < gain:
             break

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from fusewise.automatic.hints import NO_HINTS, Hints
 from fusewise.automatic.merge_tree import MergeTree
 from fusewise.kernels.compiling import SMALL, compiled
 from fusewise.kernels.declared import check_finite
@@ -19,10 +20,11 @@ RIDGE = 1e-6
 
 #: A group not yet joined, in the slot of one of its points: size |G|; drift, the total path length of its centre;
 #: name in the tree (-1: joined to another); count of points; root, the slot it was joined to (its own: none); changed,
-#: the number of joins at its last change; its first half-edge, and an upper bound on their number; seen, work space.
+#: the number of joins at its last change; its first half-edge, and an upper bound on their number; seen, work space;
+#: block, one of the blocks of hints it holds (-1: none).
 NODE = np.dtype(
     [("size", float), ("drift", float)]
-    + [(k, np.int64) for k in ("name", "count", "root", "changed", "head", "degree", "seen")]
+    + [(k, np.int64) for k in ("name", "count", "root", "changed", "head", "degree", "seen", "block")]
 )
 
 #: An edge: affinity (0: merged into another edge); the square root of the rise when it was last computed, the drift of
@@ -33,7 +35,7 @@ EDGE = np.dtype([("affinity", float), ("root", float), ("drift", float), ("when"
 HALF = np.dtype([("end", np.int64), ("following", np.int64)])
 
 
-def fusion_tree(observations: Quadratics, pairs: NeighborPairs) -> MergeTree:
+def fusion_tree(observations: Quadratics, pairs: NeighborPairs, hints: Hints = NO_HINTS) -> MergeTree:
     """Merge tree of the greedy l0 fusion of points with quadratic fidelities along a graph.
 
     Parameters
@@ -41,6 +43,8 @@ def fusion_tree(observations: Quadratics, pairs: NeighborPairs) -> MergeTree:
     observations : f_i(u) = u' G_i u - 2 h_i' u + e_i, real.
     pairs : which points may fuse. Disconnected parts of the graph fuse last, as if an edge of affinity 1 joined every
         two of them.
+    hints : groups that hold points in conflict never fuse; those that are left in the end are joined at the top of the
+        tree (``MergeTree.forced``). A block counts as one, wherever its points are: its conflicts are theirs.
     """
     n, r = observations.shape
     check_finite("the merge tree", observations.gram, observations.target)
@@ -50,9 +54,10 @@ def fusion_tree(observations: Quadratics, pairs: NeighborPairs) -> MergeTree:
     target = np.array(observations.target, float, order="C")
     joins, prices, step = np.zeros((n - 1, 3), np.int64), np.zeros(n - 1), 0
     nodes = np.zeros(n, NODE)
-    nodes["name"], nodes["count"] = np.arange(n), 1
+    nodes["name"], nodes["count"], nodes["block"] = np.arange(n), 1, hints.block_of(n)
+    blocks = np.arange(hints.n_blocks), hints.apart.astype(np.uint8)
     ends, affinity = np.column_stack([pairs.first, pairs.second]), pairs.affinity
-    for _ in range(2):  # the second time, the parts of the graph
+    for _ in range(2):  # first along the graph, then among its parts
         if step == n - 1:
             break
         nodes["root"], nodes["head"], nodes["seen"], nodes["degree"] = np.arange(len(nodes)), -1, -1, 0
@@ -61,28 +66,32 @@ def fusion_tree(observations: Quadratics, pairs: NeighborPairs) -> MergeTree:
         heap = np.arange(len(nodes)), np.arange(len(nodes)), np.zeros(len(nodes))
         centre, work = np.zeros(target.shape), np.empty((r + 3, r))
         fuse = _fuse_greedily if n > SMALL or _fuse_greedily.hot else _fuse_few
-        step = fuse(gram, target, centre, nodes, edges, halves, heap, joins, prices, step, work)
+        step = fuse(gram, target, centre, nodes, edges, halves, blocks, heap, joins, prices, step, work)
         parts = np.flatnonzero(nodes["name"] >= 0)
         gram, target, nodes = gram[parts], target[parts], nodes[parts]
         ends = np.column_stack(np.triu_indices(len(parts), 1))
         affinity = np.ones(len(ends))
-    if step < n - 1:
-        raise FloatingPointError(
-            f"the merge tree of {n} rows could not be completed: {n - 1 - step} joins have no price"
-        )
+    forced, name, count = n - 1 - step, nodes[0]["name"], nodes[0]["count"]
+    if forced and not len(hints.conflicts):
+        raise FloatingPointError(f"the merge tree of {n} rows could not be completed: {forced} joins have no price")
+    for other in nodes[1:]:  # all in conflict
+        count += other["count"]
+        joins[step] = name, other["name"], count
+        name, step = n + step, step + 1
     linkage = np.column_stack([joins[:, :2], np.maximum.accumulate(prices), joins[:, 2]])
-    return MergeTree(linkage.astype(float))
+    return MergeTree(linkage.astype(float), forced)
 
 
 def _fuse_few(gram: Any, target: Any, centre: Any, nodes: Any, edges: Any, halves: Any, *rest: Any) -> int:
     """``_fuse_greedily`` as Python runs it: on lists of numbers and of objects, ten times as fast there as arrays."""
-    heap, joins, prices, step, work = rest
+    blocks, heap, joins, prices, step, work = rest
     numbers = [each.tolist() for each in (gram, target, centre)]
     records = [_records(each) for each in (nodes, edges, halves)]
     lists = [each.tolist() for each in heap]
-    found: int = _fuse_greedily.interpret(*numbers, *records, lists, joins, prices, step, work.tolist())
+    found: int = _fuse_greedily.interpret(*numbers, *records, blocks, lists, joins, prices, step, work.tolist())
     gram[:], target[:] = numbers[:2]
-    nodes["name"], nodes["count"] = np.array([(node.name, node.count) for node in records[0]]).T
+    for field in ("name", "count", "block"):
+        nodes[field] = [getattr(node, field) for node in records[0]]
     return found
 
 
@@ -91,7 +100,9 @@ def _records(array: Any) -> list[SimpleNamespace]:
     return [SimpleNamespace(**dict(zip(array.dtype.names, row, strict=True))) for row in array.tolist()]
 
 
-@compiled(shapes=("n r r", "n r", "n r", "n", "edges", "halves", "", "joins 3", "joins", "", "work r"), fastmath=False)
+@compiled(
+    shapes=("n r r", "n r", "n r", "n", "edges", "halves", "", "", "joins 3", "joins", "", "work r"), fastmath=False
+)
 def _fuse_greedily(
     gram: Any,
     target: Any,
@@ -99,6 +110,7 @@ def _fuse_greedily(
     nodes: Any,
     edges: Any,
     halves: Any,
+    blocks: Any,
     heap: Any,
     joins: Any,
     prices: Any,
@@ -123,7 +135,7 @@ def _fuse_greedily(
         if not keys[slots[0]] < np.inf:
             break
         slot = slots[0]
-        other = _cheapest(gram, centre, nodes, edges, halves, keys, slot, step, work)
+        other = _cheapest(gram, centre, nodes, edges, halves, blocks, keys, slot, step, work)
         price = keys[slot]
         _reorder(heap, slot)
         if other < 0 or keys[slots[0]] < price:
@@ -135,6 +147,7 @@ def _fuse_greedily(
         step += 1
         nodes[kept].name, nodes[gone].name = len(joins) + step, -1
         nodes[gone].root, nodes[kept].changed = kept, step
+        nodes[kept].block = _unite(blocks, nodes[kept].block, nodes[gone].block)
         for i in range(r):
             target[kept][i] += target[gone][i]
             row, other_row = gram[kept][i], gram[gone][i]
@@ -151,9 +164,11 @@ def _fuse_greedily(
 
 @compiled(fastmath=False)
 def _cheapest(
-    gram: Any, centre: Any, nodes: Any, edges: Any, halves: Any, keys: Any, slot: int, step: int, work: Any
+    gram: Any, centre: Any, nodes: Any, edges: Any, halves: Any, blocks: Any, keys: Any, slot: int, step: int, work: Any
 ) -> int:
     """Set the key of a node to the smallest price of its edges; return the slot at the other end (-1: no edges).
+
+    Edges between nodes in conflict do not count; nodes once in conflict remain so.
 
     Most prices need not be recomputed when an end has changed. The rise is |u_a - u_b|² in the metric M with
     M^-1 = G_a^-1 + G_b^-1, which only grows as nodes join, and is bounded by either G. So if the centres have since
@@ -166,6 +181,8 @@ def _cheapest(
         other = nodes[halves[half ^ 1].end].root
         half = halves[half].following
         nodes[other].seen = -1
+        if _in_conflict(blocks, nodes[slot].block, nodes[other].block):
+            continue
         drift, root = nodes[slot].drift + nodes[other].drift, edges[e].root
         known = edges[e].when >= nodes[slot].changed and edges[e].when >= nodes[other].changed
         if not known:
@@ -179,6 +196,38 @@ def _cheapest(
             best, partner = root * root / edges[e].affinity, other
     keys[slot] = best
     return partner
+
+
+@compiled(fastmath=False)
+def _in_conflict(blocks: Any, one: int, other: int) -> bool:
+    """Whether hints keep two blocks apart (-1: no block)."""
+    if one < 0 or other < 0:
+        return False
+    parent, apart = blocks
+    while parent[one] != one:
+        one = parent[one]
+    while parent[other] != other:
+        other = parent[other]
+    return bool(apart[one, other] != 0)
+
+
+@compiled(fastmath=False)
+def _unite(blocks: Any, one: int, other: int) -> int:
+    """Make two blocks one, with the conflicts of both; return it."""
+    parent, apart = blocks
+    if one < 0 or other < 0:
+        return max(one, other)
+    while parent[one] != one:
+        one = parent[one]
+    while parent[other] != other:
+        other = parent[other]
+    if one != other:
+        parent[other] = one
+        for k in range(len(parent)):
+            if apart[other, k]:
+                apart[one, k] = 1
+                apart[k, one] = 1
+    return one
 
 
 @compiled(fastmath=False)

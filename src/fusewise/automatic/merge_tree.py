@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from fusewise.kernels.declared import Array, Checked, Dims
+from fusewise.kernels.declared import Array, Checked, Dims, Number
 from fusewise.kernels.types import Index, Mask, Real
 
 
@@ -22,16 +22,23 @@ class MergeTree(Checked):
     ----------
     linkage : (N - 1) x 4, in SciPy's form: the two nodes joined (points are 0 .. N-1, then joins in order), the lam
         at which they join (non-decreasing), and the number of points in the new node.
+    forced : how many joins at the top were made only to complete the tree: hints keep their two nodes apart.
     """
 
     linkage: npt.NDArray[np.float64]
+    forced: int = 0
 
-    _rules: ClassVar = {"linkage": Array("joins", "4", low=0)}
+    _rules: ClassVar = {"linkage": Array("joins", "4", low=0), "forced": Number(low=0, whole=True)}
 
     def _agree(self, dims: Dims) -> None:
         dims["N"] = dims["joins"] + 1
 
     def _verify(self) -> None:
+        if self.forced >= self.n_points:
+            raise ValueError("MergeTree.forced exceeds the number of joins")
+        self._verify_linkage()
+
+    def _verify_linkage(self) -> None:
         """Every node but the last is joined once, to a later one: walks through the tree then end."""
         n, pairs = self.n_points, self.linkage[:, :2]
         parents = n + np.arange(n - 1)
@@ -87,13 +94,19 @@ class MergeTree(Checked):
         With `allowed`, a flag for each node, other nodes are left out as well.
 
         Joins are undone in decreasing order of lam. A part smaller than `min_size` is left out of the partition (the
-        caller assigns it); a node that would only split into such parts is kept whole.
+        caller assigns it); a node that would only split into such parts is kept whole. Forced joins are undone in all
+        of the partitions, whatever the size of the parts.
         """
         root = 2 * self.n_points - 2
         large = (self.sizes >= min_size) & (True if allowed is None else allowed)
-        groups, found = [root], [[root]]
-        latest = [-root]  # nodes that may be split: the one joined last comes first
-        while latest and len(found) < max_groups:
+        groups = [root]
+        for node in range(root, root - self.forced, -1):
+            groups.remove(node)
+            groups.extend(self.children(node))
+        found = [list(groups)]
+        latest = [-node for node in groups if node >= self.n_points]  # may be split: the one joined last comes first
+        heapq.heapify(latest)
+        while latest and len(found) + self.forced < max_groups:
             node = -heapq.heappop(latest)
             parts = [child for child in self.children(node) if large[child]]
             if not parts:
@@ -103,6 +116,6 @@ class MergeTree(Checked):
             for part in parts:
                 if part >= self.n_points:
                     heapq.heappush(latest, -part)
-            if len(groups) > len(found):
+            if len(groups) > len(found) + self.forced:
                 found.append(list(groups))
         return found

@@ -129,8 +129,10 @@ def enough_gain(n_rows: int) -> float:
     return GAIN * max(1.0, n_rows / 1000) ** 2
 
 
-def soften(evidence: Evidence, mixture: Mixture, prior: Real, rounds: int) -> Mixture:
+def soften(evidence: Evidence, mixture: Mixture, prior: Real, rounds: int, away: Real | float = 0.0) -> Mixture:
     """Run a few rounds of soft EM on the observed entries: rows may be shared between components.
+
+    `away` is added to the log-densities (``settling.held``).
 
     Only a few, as EM run to convergence may leave the partition it started from, and does so on tables whose clusters
     do not follow a Student-t distribution.
@@ -138,7 +140,7 @@ def soften(evidence: Evidence, mixture: Mixture, prior: Real, rounds: int) -> Mi
     rows = evidence.together
     for _ in range(rounds):
         densities, distances = mixture.log_densities(evidence)
-        posterior, _ = probabilities(densities)
+        posterior, _ = probabilities(densities + away)
         sizes = posterior.sum(axis=0)
         if sizes.min() < 1:
             break

@@ -32,10 +32,12 @@ from fusewise.automatic.clusters import Clusters, Joined, better_explained
 from fusewise.automatic.columnwise import Levels, is_number
 from fusewise.automatic.copies import shares_of_copies, worth_of_rows
 from fusewise.automatic.evidence import Evidence
+from fusewise.automatic.hints import NO_HINTS, Hints
 from fusewise.automatic.merge_tree import MergeTree
 from fusewise.automatic.mixture import Mixture
-from fusewise.automatic.valleys import humps
-from fusewise.kernels.types import Labels, Real
+from fusewise.automatic.settling import coloured, held, joined, log_odds
+from fusewise.automatic.valleys import linked, without_valley
+from fusewise.kernels.types import Index, Labels, Real
 from fusewise.kernels.words import counted
 from fusewise.observations import InMemory
 from fusewise.progress import Progress
@@ -79,9 +81,24 @@ class Searched(NamedTuple):
         return self.compared.criteria[self.chosen] - self.compared.criteria[0]
 
     @property
+    def criterion(self) -> float:
+        """The criterion of the chosen partition; minus infinity if hints bar all of them."""
+        barred = self.chosen in self.compared.barred
+        return -np.inf if barred else self.compared.criteria[self.chosen]
+
+    @property
+    def allowed(self) -> Searched:
+        """The same without the partitions that break hints."""
+        kept = [k for k in range(len(self.partitions)) if k not in self.compared.barred]
+        mixtures = tuple(self.compared.mixtures[k] for k in kept)
+        criteria = tuple(self.compared.criteria[k] for k in kept)
+        compared = Compared(mixtures, criteria, self.compared.interrupted)
+        return Searched(self.placed, [self.partitions[k] for k in kept], compared, kept.index(self.chosen))
+
+    @property
     def n_groups(self) -> int:
         """Groups of the chosen partition."""
-        return self.compared.mixtures[self.chosen].n_components
+        return int(self.partitions[self.chosen].max()) + 1
 
     @property
     def rank(self) -> int:
@@ -102,20 +119,24 @@ class TreeSearch:
     ----------
     wide, sample : rows on one scale, to fit columns to and to find clusters in: the same, or a part of them.
     levels : the blocks of columns that hold the levels of a category.
-    smallest : number of rows of the smallest cluster considered.
+    smallest, smallest_of_many : rows of the smallest cluster considered, among few clusters and among many.
     n_clusters, n_neighbors : numbers to use instead of choosing them.
     progress : told of each step.
     stands_for : how many rows of a larger table each row stands for.
+    hints, wide_hints : what is known of the rows of `sample` and `wide`.
     """
 
     wide: InMemory
     sample: InMemory
     levels: Levels
     smallest: float
+    smallest_of_many: float
     n_clusters: int | None
     n_neighbors: int | None
     progress: Progress
     stands_for: float = 1.0
+    hints: Hints = NO_HINTS
+    wide_hints: Hints = NO_HINTS
 
     @cached_property
     def copies(self) -> Real | None:
@@ -140,38 +161,63 @@ class TreeSearch:
         rows = Rows.of(evidence, prior_variances(subspace, evidence))
         size = f"{counted(len(rows.places), 'row')} in {counted(subspace.rank, 'dimension')}"
         self.progress(f"merge tree of {size}", 0)
-        return Placed(subspace, rows, grow(rows, self.n_neighbors or NEIGHBORS))
+        return Placed(subspace, rows, self._tree(rows))
+
+    def _tree(self, rows: Rows) -> MergeTree:
+        """The merge tree; where conflicts leave more groups than asked for, they are first settled in that number."""
+        neighbors = self.n_neighbors or NEIGHBORS
+        tree = grow(rows, neighbors, self.hints)
+        if self.n_clusters is None or tree.forced < self.n_clusters:
+            return tree
+        parts = [tree.members(node) for node in tree.partitions(1, 1)[0]]
+        return grow(rows, neighbors, coloured(self.hints, rows.places, parts, self.n_clusters))
 
     def __call__(self, rank: int, until: int | None = None) -> Searched:
         """Compare the partitions along the tree in a subspace; with `until`, not beyond that number of groups.
 
-        If entries are missing, those along the tree of the rows that are known best are compared as well.
+        With conflicts, those along the tree that would be without them are compared as well: hints may part groups at
+        odd places. If entries are missing, so are those along the tree of the rows that are known best.
         """
         placed = self.place(rank)
-        if self.levels:
-            return self._classes(placed)
-        candidates = partitions(placed.tree, placed.rows.places, self.smallest, self.n_clusters, copies=self.copies)
-        found = self._compared(placed, candidates, until)
-        crowded = until is not None and found.chosen + 1 >= until  # to be searched again, in more dimensions
-        if self.sample.is_complete or found.compared.interrupted or crowded:
-            return found
-        most, neighbors = found.chosen + 1 + PATIENCE, self.n_neighbors or NEIGHBORS
+        found = self._along(placed, until)
+        neighbors = self.n_neighbors or NEIGHBORS
+        crowded = until is not None and found.n_groups >= until  # to be searched again, in more dimensions
         try:
+            if len(self.hints.conflicts) and not found.compared.interrupted:
+                free = placed._replace(tree=grow(placed.rows, neighbors))
+                found = self._better_of(found, self._along(free, until))
+            if self.levels or self.sample.is_complete or found.compared.interrupted or crowded:
+                return found
+            most = found.n_groups + PATIENCE
             others = from_best_known(placed.rows, self.smallest, self.n_clusters, neighbors, most, self.copies)
             return self._better_of(found, self._compared(placed, others, until)) if others else found
         except KeyboardInterrupt:
             return _interrupted(found)
 
+    def _along(self, placed: Placed, until: int | None) -> Searched:
+        """Compare the partitions along one tree, or the classes that they lead to."""
+        if self.levels:
+            return self._classes(placed)
+        candidates = partitions(
+            placed.tree, placed.rows.places, self.smallest, self.n_clusters, copies=self.copies, hints=self.hints
+        )
+        return self._compared(placed, candidates, until)
+
     def _compared(self, placed: Placed, candidates: list[Labels], until: int | None) -> Searched:
         told = self.n_clusters is not None
         compared = self.compare(placed.rows, candidates, compare_all=told, until=until)
-        return Searched(placed, candidates[: len(compared.criteria)], compared, self._best(compared.criteria))
+        return Searched(placed, candidates[: len(compared.criteria)], compared, self._best(compared))
 
-    def _best(self, criteria: Sequence[float]) -> int:
-        return len(criteria) - 1 if self.n_clusters is not None else int(np.argmax(criteria))
+    def _best(self, compared: Compared) -> int:
+        return compared.best if self.n_clusters is None or self.hints else len(compared.criteria) - 1
 
     def _better_of(self, one: Searched, other: Searched) -> Searched:
-        """For each number of groups, the partition of two searches that explains the table better."""
+        """For each number of groups, the partition of two searches that explains the table better.
+
+        With hints the better search: groups are joined by them, so that their number says little.
+        """
+        if self.hints:
+            return max(one, other, key=lambda each: each.criterion)
         kept = list(zip(one.partitions, one.compared.mixtures, one.compared.criteria, strict=True))
         for each in zip(other.partitions, other.compared.mixtures, other.compared.criteria, strict=True):
             number = each[1].n_components
@@ -181,7 +227,7 @@ class TreeSearch:
                 kept[number - 1] = each
         labels, mixtures, criteria = zip(*kept, strict=True)
         compared = Compared(mixtures, criteria, other.compared.interrupted)
-        return Searched(one.placed, list(labels), compared, self._best(criteria))
+        return Searched(one.placed, list(labels), compared, self._best(compared))
 
     def compare(self, rows: Rows, candidates: list[Labels], *, compare_all: bool, until: int | None = None) -> Compared:
         """Compare partitions of the sample (see ``candidates.compare``)."""
@@ -193,23 +239,31 @@ class TreeSearch:
             until=until,
             worth=self.worth,
             progress=self.progress,
+            hints=self.hints,
+            n_clusters=self.n_clusters,
         )
 
     def _classes(self, placed: Placed) -> Searched:
         """Compare the latent classes that the partitions along the tree lead to."""
-        told = self.n_clusters
+        told, places, hints = self.n_clusters, placed.rows.places, self.hints
         most = max(MOST_CLUSTERS, 0 if told is None else told + 10)
-        candidates = partitions(placed.tree, placed.rows.places, self.smallest, None, most)
-        if told is not None and len(candidates) < told:
-            candidates = partitions(placed.tree, placed.rows.places, self.smallest, told)
+        candidates = partitions(placed.tree, places, self.smallest, None, most, hints=hints)
+        if told is not None and int(candidates[-1].max()) + 1 < told:
+            candidates = partitions(placed.tree, places, self.smallest, told, hints=hints)
         judged = []
-        for classes in classes_of(self.sample, candidates, self.levels, told, self.worth):
+        for classes in classes_of(self.sample, candidates, self.levels, told, self.worth, hints):
             judged.append(classes)
             self.progress("comparing classes", len(judged), len(candidates), objective=-classes[1])
-        mixtures, criteria = zip(*judged[::-1], strict=True)
+        compared = Compared((), (), interrupted=False)
+        for mixture, criterion in judged[::-1]:
+            odds = log_odds(mixture.log_densities(self.sample)[0], hints, self.worth, told) if hints else 0.0
+            compared = compared.with_one(mixture, criterion, odds)
         numbers = is_number(self.sample.real().shape[1], self.levels).any()
-        chosen = fewest(criteria, ENOUGH_GAINED if numbers else 1.0) if told is None else told - 1
-        return Searched(placed, candidates, Compared(mixtures, criteria, interrupted=False), chosen)
+        if told is None:
+            chosen = fewest(compared.criteria, ENOUGH_GAINED if numbers else 1.0, compared.barred)
+        else:
+            chosen = compared.best if hints else told - 1
+        return Searched(placed, candidates, compared, chosen)
 
     def in_all_dimensions(self, rank: int | None) -> Searched:
         """The search in as many dimensions as asked for; else in as many as the clusters that are found need."""
@@ -219,38 +273,52 @@ class TreeSearch:
         found = self(room, until=LARGEST_RANK + 1 if room < min(LARGEST_RANK, self.most) else None)
         columns = self.wide.shape[1]
         whole = columns <= min(MOST_COLUMNS if found.featureless else LARGEST_RANK, self.most)
-        wanted = columns if whole else min(found.chosen, LARGEST_RANK, self.most)
+        wanted = columns if whole else min(found.n_groups - 1, LARGEST_RANK, self.most)
         if found.compared.interrupted or wanted <= found.rank:
             return found
         try:
             other = self(wanted)
         except KeyboardInterrupt:
             return _interrupted(found)
-        crowded = found.chosen >= LARGEST_RANK  # where the first search ended
+        crowded = found.n_groups > LARGEST_RANK  # where the first search ended
         return other if not whole or crowded or other.gain > found.gain else found
 
-    def for_many(self, found: Searched, smallest: float) -> Searched:
-        """Also compare numbers of clusters beyond `MOST_CLUSTERS`; K = 1 may win for want of looking far enough.
+    def or_as_before(self, found: Searched, before: Clusters | None) -> Searched:
+        """The search, with the clusters found without hints if these explain the table and the hints better.
 
-        Parameters
-        ----------
-        found : the search among few.
-        smallest : number of rows of the smallest of many clusters.
+        Both are judged in the dimensions of the search, of which hints may have changed the number.
         """
+        if before is None or self.levels:
+            return found
+        parts = before.parts if isinstance(before, Joined) else before
+        labels = np.unique(parts.log_densities(self.sample)[0].argmax(axis=1), return_inverse=True)[1]
+        one = self.compare(found.placed.rows, [labels], compare_all=True)
+        if one.barred or one.criteria[0] <= found.criterion:
+            return found
+        few, known = found.allowed if np.isfinite(found.criterion) else found, one.mixtures[0].n_components
+        numbers = [mixture.n_components for mixture in few.compared.mixtures]
+        at, end = np.searchsorted(numbers, known), np.searchsorted(numbers, known, side="right")
+        mixtures = (*few.compared.mixtures[:at], *one.mixtures, *few.compared.mixtures[end:])
+        criteria = (*few.compared.criteria[:at], *one.criteria, *few.compared.criteria[end:])
+        partitions = [*few.partitions[:at], labels, *few.partitions[end:]]
+        return Searched(few.placed, partitions, Compared(mixtures, criteria, few.compared.interrupted), int(at))
+
+    def for_many(self, found: Searched) -> Searched:
+        """Also compare numbers of clusters beyond `MOST_CLUSTERS`; K = 1 may win for want of looking far enough."""
         if found.compared.interrupted or self._most_of_many <= MOST_CLUSTERS:
             return found
         try:
             room = min(LARGEST_RANK, self.most)
             placed = found.placed if found.rank >= room else self.place(room)
-            ladder = self._ladder(placed, smallest, MOST_CLUSTERS)
+            ladder = self._ladder(placed, MOST_CLUSTERS)
             better = ladder.climb() > max(ladder.gain_of(found), 0.0)
             return ladder.searched() if better else found._replace(unsettled=found.chosen == 0 and ladder.rises)
         except KeyboardInterrupt:
             return _interrupted(found)
 
-    def among_all(self, smallest: float) -> Searched:
+    def among_all(self) -> Searched:
         """Compare some numbers of clusters from one to the largest, in a larger sample (see ``for_many``)."""
-        ladder = self._ladder(self.place(min(LARGEST_RANK, self.most)), smallest, 1)
+        ladder = self._ladder(self.place(min(LARGEST_RANK, self.most)), 1)
         ladder.climb()
         return ladder.searched()
 
@@ -259,8 +327,8 @@ class TreeSearch:
         n = self.sample.shape[0]
         return min(max(MANY, MANY * n // MANY_AMONG), n // ROWS_EACH)
 
-    def _ladder(self, placed: Placed, smallest: float, beyond: int) -> _Ladder:
-        nodes = candidate_nodes(placed.tree, smallest, None, self._most_of_many, self.copies)
+    def _ladder(self, placed: Placed, beyond: int) -> _Ladder:
+        nodes = candidate_nodes(placed.tree, self.smallest_of_many, None, self._most_of_many, self.copies, self.hints)
         return _Ladder(self, placed, nodes, beyond)
 
     def clusters(self, found: Searched) -> tuple[Mixture, Clusters]:
@@ -270,43 +338,62 @@ class TreeSearch:
         """
         subspace, rows, _ = found.placed
         best = found.compared.mixtures[found.chosen]
+        kept: Clusters
         if not isinstance(best, Mixture):
-            labels = np.unique(best.log_densities(self.sample)[0].argmax(axis=1), return_inverse=True)[1]
-            return describe(rows, labels, self.worth), best.occupied(self.sample)
-        mixture = assign(rows, best)
-        evidence = rows.evidence if self.wide is self.sample else Evidence.of(subspace, self.wide)
-        kept = better_explained(self.wide, evidence, subspace, mixture, self.worth)
-        group = humps(mixture, rows.evidence) if self.n_clusters is None else np.arange(mixture.n_components)
+            densities = best.log_densities(self.sample)[0]
+            away = held(densities, self.hints, self.n_clusters)
+            labels = np.unique((densities + away).argmax(axis=1), return_inverse=True)[1]
+            mixture, kept = describe(rows, labels, self.worth), best.occupied(self.sample, away)
+            pairs: list[tuple[int, int]] = []
+        else:
+            mixture = assign(rows, best, self.hints, self.n_clusters)
+            evidence = rows.evidence if self.wide is self.sample else Evidence.of(subspace, self.wide)
+            away = held(mixture.log_densities(evidence)[0], self.wide_hints, self.n_clusters)
+            kept = better_explained(self.wide, evidence, subspace, mixture, self.worth, away)
+            pairs = without_valley(mixture, rows.evidence) if self.n_clusters is None else []
+        group = self._joined_by_hints(kept, pairs) if self.hints else linked(kept.n_components, pairs)
         return mixture, kept if group.max() + 1 == len(group) else Joined(kept, group)
+
+    def _joined_by_hints(self, kept: Clusters, pairs: list[tuple[int, int]]) -> Index:
+        """The cluster of each component: hints join some; of `pairs`, those are joined that hints do not keep apart."""
+        densities = kept.log_densities(self.wide.take(self.wide_hints.rows))[0]
+        price = float(np.log(self.wide.shape[0]))
+        return joined(densities, self.wide_hints, price, pairs, self.n_clusters)
 
 
 class _Ladder:
     """Partitions into more than `beyond` groups, compared at numbers that grow, then around the best."""
 
     def __init__(self, search: TreeSearch, placed: Placed, nodes: list[list[int]], beyond: int):
-        self.search, self.placed, self.nodes, self.beyond = search, placed, nodes, beyond
+        self.search, self.placed, self.beyond = search, placed, beyond
+        self.nodes = {len(each): each for each in nodes}
         self.known: dict[int, tuple[Mixture, float]] = {}
+        self.barred: set[int] = set()
         self.rungs: list[int] = []
 
     def labels(self, number: int) -> Labels:
         """The partition into so many groups; one at a time, as thousands of long ones would fill the memory."""
-        return labels_of(self.placed.tree, self.nodes[number - 1], self.placed.rows.places)
+        tree, places = self.placed.tree, self.placed.rows.places
+        if number not in self.nodes:  # one group, which conflicts forbid, for comparison
+            return np.zeros(tree.n_points, np.intp)
+        return labels_of(tree, self.nodes[number], places, self.search.hints)
 
     def judge(self, numbers: Sequence[int]) -> int:
         """Compare some numbers of groups; returns the best of many so far, or 1 if there is none."""
-        possible = [k for k in numbers if k == 1 or self.beyond < k <= len(self.nodes)]
+        possible = [k for k in numbers if k == 1 or (k > self.beyond and k in self.nodes)]
         new = [k for k in dict.fromkeys(possible) if k not in self.known]
         if new:
             some = [self.labels(k) for k in new]
             compared = self.search.compare(self.placed.rows, some, compare_all=True)
+            self.barred |= {new[k] for k in compared.barred}
             for k, mixture, criterion in zip(new, compared.mixtures, compared.criteria, strict=True):
                 assert isinstance(mixture, Mixture)
                 self.known[k] = mixture, criterion
-        return max((k for k in self.known if k > 1), key=lambda k: self.known[k][1], default=1)
+        return max((k for k in self.known if k > 1 and k not in self.barred), key=lambda k: self.known[k][1], default=1)
 
     def climb(self) -> float:
         """Compare until no neighbouring number is better; returns the gain of the best over one cluster."""
-        last = len(self.nodes)
+        last = max(self.nodes)
         rungs = sorted({int(max(self.beyond, 2) * LADDER**k) for k in range(self.beyond > 1, 25)})
         self.rungs = [*(k for k in rungs if k < last), last]
         best = self.judge([1, *self.rungs])
@@ -346,8 +433,10 @@ class _Ladder:
         """What was compared, in order of the number of groups; unsettled if the best is near the largest number."""
         numbers = sorted(self.known)
         mixtures, criteria = zip(*(self.known[k] for k in numbers), strict=True)
-        compared, best = Compared(mixtures, criteria, interrupted=False), int(np.argmax(criteria))
-        unsettled = numbers[best] > NEAR_THE_END * len(self.nodes)
+        barred = frozenset(at for at, k in enumerate(numbers) if k in self.barred)
+        compared = Compared(mixtures, criteria, interrupted=False, barred=barred)
+        best = compared.best
+        unsettled = numbers[best] > NEAR_THE_END * max(self.nodes)
         return Searched(self.placed, [self.labels(k) for k in numbers], compared, best, unsettled)
 
 

@@ -41,18 +41,29 @@ WELL_KNOWN = 0.1
 POINTS, DEPTHS = 33, 11
 
 
-def humps(mixture: Mixture, evidence: Evidence) -> Index:
-    """The hump of each component, 0, 1, ...: components without a valley between them share one."""
-    joined = np.eye(mixture.n_components, dtype=bool)
+def linked(n: int, pairs: list[tuple[int, int]]) -> Index:
+    """Numbers 0, 1, ... that n components share if a chain of pairs links them."""
+    joined = np.eye(n, dtype=bool)
+    for pair in pairs:
+        joined[pair] = True
+    return np.asarray(connected_components(joined, directed=False)[1], np.intp)
+
+
+def without_valley(mixture: Mixture, evidence: Evidence) -> list[tuple[int, int]]:
+    """Pairs of components without a valley between them, the highest saddle first."""
     labels = mixture.log_densities(evidence)[0].argmax(axis=1)
     peaks = np.log(mixture.shares) - 0.5 * np.linalg.slogdet(regular(mixture.spreads))[1]
+    found = []
     for k in range(1, mixture.n_components):
         heights = saddles(mixture, k, np.arange(k))
-        joined[k, :k] = heights >= NO_VALLEY
         alike = np.abs(peaks[:k] - peaks[k]) <= np.log(EQUALLY_DENSE)
-        for other in np.flatnonzero(alike & (heights >= CONTIGUOUS) & ~joined[k, :k]):
-            joined[k, other] = filled(mixture, evidence, labels, (k, int(other)))
-    return np.asarray(connected_components(joined, directed=False)[1], np.intp)
+        near = np.flatnonzero((heights >= NO_VALLEY) | (alike & (heights >= CONTIGUOUS))).tolist()
+        found += [
+            (float(heights[other]), k, other)
+            for other in near
+            if heights[other] >= NO_VALLEY or filled(mixture, evidence, labels, (k, other))
+        ]
+    return [(k, other) for _, k, other in sorted(found, reverse=True)]
 
 
 def saddles(mixture: Mixture, k: int, others: Index) -> Floats:

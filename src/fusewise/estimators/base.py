@@ -42,6 +42,7 @@ class FusionEstimator(Checked, BaseEstimator):  # type: ignore[misc]
         random_state: int | np.random.RandomState | None = None,
         verbose: int = 0,
         categorical_features: Any = "from_dtype",
+        semi_supervised: bool = False,
     ):
         self.penalty = penalty
         self.fidelity = fidelity
@@ -57,6 +58,7 @@ class FusionEstimator(Checked, BaseEstimator):  # type: ignore[misc]
         self.random_state = random_state
         self.verbose = verbose
         self.categorical_features = categorical_features
+        self.semi_supervised = semi_supervised
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters; nested ones such as ``penalty__sigma`` work even if the penalty was given by name."""
@@ -98,7 +100,7 @@ class FusionEstimator(Checked, BaseEstimator):  # type: ignore[misc]
 
         Levels of categories are those of rows that count.
         """
-        if isinstance(y, np.ndarray) and y.dtype.kind == "c":
+        if not self.semi_supervised and isinstance(y, np.ndarray) and y.dtype.kind == "c":
             raise ValueError("Complex data not supported in y (which is ignored here; leave it out)")
         if reset:
             typed = needs_encoding(X, self.categorical_features)

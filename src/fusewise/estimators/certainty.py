@@ -15,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from fusewise.automatic import Choice
+from fusewise.automatic import NO_HINTS, Choice, Hints
 from fusewise.automatic.alternatives import Alternative, nearly_as_good
 from fusewise.automatic.columnwise import Levels
 from fusewise.automatic.stability import MOST_HIDDEN, MOST_ROWS, Refit, Stability, hide_more, row_draws, summarise
@@ -41,7 +41,7 @@ class CertaintyMixin:
         observations_: Table
         path_: Any
         _encoder: FrameEncoder | None
-
+        _hints: Hints
         _others: tuple[Alternative, ...] | None
 
         def _read(self, X: Any, y: Any, *, reset: bool, counts: Index | None = None) -> Table: ...
@@ -95,7 +95,8 @@ class CertaintyMixin:
 
         def refit(k: int) -> Refit:
             part = hide_more(table.take(draws[k]), share, self._levels(), np.random.default_rng(seeds[k + 1]))
-            model = self._refitted(part, len(seen), None if counts is None else counts[draws[k]])
+            own = None if counts is None else counts[draws[k]]
+            model = self._refitted(part, len(seen), self._given.among(draws[k]), own)
             return Refit(draws[k], model.labels_, model.probabilities_)
 
         threads = effective_n_jobs(-1 if n_jobs is None else n_jobs)
@@ -130,8 +131,8 @@ class CertaintyMixin:
             return list(known)
         table, choice = self._fitted_table(X), self.path_
         found = []
-        for other, gain, error in nearly_as_good(choice, table, told=self.n_clusters is not None):
-            given = other.classify(table)
+        for other, gain, error in nearly_as_good(choice, table, self._given, told=self.n_clusters is not None):
+            given = other.classify(table, self._given)
             inside = (table.row_counts > 0) & ~given.outlying
             sizes = np.bincount(given.labels[inside], minlength=other.n_clusters)
             place = np.argsort(np.argsort(-sizes, kind="stable"))
@@ -153,8 +154,13 @@ class CertaintyMixin:
             raise ValueError(f"X has {table.shape[0]:,} rows, but the model was fitted to {rows}: pass that table")
         return table
 
-    def _refitted(self, part: Table, n: int, counts: Index | None) -> FusionClustering:
-        """A model with the same settings, fitted to some of n rows, with their weights."""
+    @property
+    def _given(self) -> Hints:
+        """The hints of the fit; models of earlier versions have none."""
+        return getattr(self, "_hints", None) or NO_HINTS
+
+    def _refitted(self, part: Table, n: int, hints: Hints, counts: Index | None) -> FusionClustering:
+        """A model with the same settings, fitted to some of n rows, with their hints and weights."""
         model: Any = clone(self).set_params(verbose=0, random_state=0)
         reduced = part.shape[0] / n
         if not isinstance(model.min_cluster_size, str):
@@ -164,7 +170,7 @@ class CertaintyMixin:
         if isinstance(model.init, np.ndarray):
             raise ValueError("stability cannot fit a model again that has an array as init: give the init a name")
         model.encoder_ = self._encoder
-        return model._fit_table(part, counts, min(n, MOST_ROWS) / part.shape[0])  # type: ignore[no-any-return]
+        return model._fit_table(part, hints, counts, min(n, MOST_ROWS) / part.shape[0])  # type: ignore[no-any-return]
 
 
 def _share_to_hide(table: Table, hidden: float | str) -> float:

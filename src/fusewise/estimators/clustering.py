@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -13,11 +14,12 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from fusewise.automatic import Choice, Classified, LevelBlock, choose
+from fusewise.automatic import NO_HINTS, Choice, Classified, Hints, LevelBlock, choose
 from fusewise.automatic.outlying import outlier_confidence
 from fusewise.estimators.base import FusionEstimator
 from fusewise.estimators.certainty import CertaintyMixin
 from fusewise.estimators.fitted import CLUSTERING
+from fusewise.estimators.hinting import read_hints
 from fusewise.estimators.showing import ShowingMixin
 from fusewise.fusion import Solution, fuse
 from fusewise.fusion.fidelity import Quadratic, as_fidelity
@@ -83,6 +85,8 @@ class FusionClustering(
     verbose : 1 shows each stage (iteration, objective, time left).
     categorical_features : the columns that are categories: "from_dtype" takes strings, categories and booleans of a
         pandas or polars frame; or a mask, indices or names. A category has the probabilities of its levels.
+    semi_supervised : whether y holds known labels: rows with one label are in one cluster, rows with different labels
+        in different ones, and rows without a label (missing, or -1) in any of these or in further clusters.
 
     Attributes
     ----------
@@ -113,6 +117,13 @@ class FusionClustering(
     >>> model = FusionClustering().fit(hide_entries(X, 0.3, random_state=0))
     >>> model.n_clusters_
     3
+
+    Labels of some rows, -1 where they are unknown:
+
+    >>> known = [label if row % 10 == 0 else -1 for row, label in enumerate(y)]
+    >>> model = FusionClustering(semi_supervised=True).fit(X, known)
+    >>> len(set(model.labels_[::10][:3]))
+    1
     """
 
     _rules: ClassVar = CLUSTERING
@@ -120,16 +131,26 @@ class FusionClustering(
     def _verify(self) -> None:
         if isinstance(self.path_, Choice) and len(np.unique(getattr(self, "_order", ()))) != self.n_clusters_:
             raise ValueError("FusionClustering._order is not an order of the clusters")
+        if self._given.rows.max(initial=-1) >= len(self.labels_):
+            raise ValueError("FusionClustering._hints are on rows that do not exist")
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Cluster the rows of X (missing entries: NaN, null, or not stored). y is ignored.
+    def fit(
+        self, X: Any, y: Any = None, sample_weight: Any = None, *, must_link: Any = None, cannot_link: Any = None
+    ) -> Self:
+        """Cluster the rows of X (missing entries: NaN, null, or not stored).
 
         By default X is made dense, or read from a ``numpy.memmap`` or ``RowBlocks``, in blocks of rows; the plain
         algorithm needs all of X in memory.
 
-        A `sample_weight` is a number of rows: a row of weight 3 counts as three equal rows, and one of weight 0 does
-        not count, but is labelled as by ``predict``. Of weights that are not whole, running sums are rounded. The plain
-        algorithm takes no weights.
+        Parameters
+        ----------
+        X : the table.
+        y : ignored, unless ``semi_supervised``: then the label of each row, of any type; None, NaN or -1 if unknown.
+        sample_weight : a number of rows for each row: a row of weight 3 counts as three equal rows, and one of weight 0
+            does not count, but is labelled as by ``predict``. Of weights that are not whole, running sums are rounded.
+            The plain algorithm takes no weights.
+        must_link : pairs (i, j) of rows, numbered from 0, that are in one cluster.
+        cannot_link : pairs of rows that are in different clusters.
         """
         self._check_parameters()
         counts = as_counts(sample_weight, X)
@@ -137,14 +158,16 @@ class FusionClustering(
             raise ValueError(
                 "the plain algorithm takes no sample_weight: repeat rows, or leave lam, sigma, ... as they are"
             )
-        return self._fit_table(self._read(X, y, reset=True, counts=counts), counts)
+        table = self._read(X, y, reset=True, counts=counts)
+        return self._fit_table(table, self._read_hints(table.shape[0], y, must_link, cannot_link), counts)
 
-    def _fit_table(self, table: Table, counts: Index | None = None, stands_for: float = 1.0) -> Self:
+    def _fit_table(self, table: Table, hints: Hints, counts: Index | None = None, stands_for: float = 1.0) -> Self:
         """Cluster the rows of a table that was read.
 
         Parameters
         ----------
         table : the rows.
+        hints : what is known of them.
         counts : how often each row counts; None: once.
         stands_for : rows of a larger table that each row stands for.
         """
@@ -154,7 +177,7 @@ class FusionClustering(
             raise ValueError(f"n_clusters={self.n_clusters} exceeds the {n_seen} rows with an observed entry")
         for name in ("fused_", "stability_"):  # of an earlier fit
             self.__dict__.pop(name, None)
-        self.observations_ = table
+        self.observations_, self._hints = table, hints
         self._others = None
         self._counts = counts
         self.path_: Choice | FusionPath | None = None
@@ -167,6 +190,22 @@ class FusionClustering(
         else:
             self._fit_automatic(table, repeated, stands_for)
         return self
+
+    def fit_predict(self, X: Any, y: Any = None, **hints: Any) -> npt.NDArray[np.intp]:
+        """Cluster the rows of X and return ``labels_``; y and hints are those of ``fit``."""
+        return np.asarray(self.fit(X, y, **hints).labels_)
+
+    def _read_hints(self, n_rows: int, y: Any, must_link: Any, cannot_link: Any) -> Hints:
+        if self.semi_supervised and y is None:
+            raise ValueError("semi_supervised=True needs y, the label of each row, -1 where it is unknown")
+        if not self.semi_supervised and must_link is None and cannot_link is None:
+            return NO_HINTS
+        if self.is_plain():
+            raise ValueError(
+                "the plain algorithm takes no hints: leave lam, penalty, fidelity, init, rank and n_neighbors alone, "
+                "or leave out must_link, cannot_link and semi_supervised"
+            )
+        return read_hints(n_rows, must_link, cannot_link, y if self.semi_supervised else None, self.n_clusters)
 
     def __getattr__(self, name: str) -> Any:
         # Not a property: dir() of a scikit-learn estimator evaluates every property, and this array may be huge.
@@ -262,7 +301,8 @@ class FusionClustering(
 
     def _fit_automatic(self, table: Table, repeated: Table, stands_for: float) -> None:
         """Fit to the rows as often as they count, and label them all."""
-        warn_of_blanks(table)
+        hints = self._hints
+        warn_of_blanks(table, placed=hints.rows)
         seen, there = table.row_counts > 0, repeated.row_counts > 0
         if there.sum() < 2:
             raise ValueError(
@@ -270,7 +310,8 @@ class FusionClustering(
             )
         seed = 0 if self.random_state is None else int(check_random_state(self.random_state).randint(2**31))
         with shown(self.verbose) as progress, announcing(progress):
-            choice = choose(
+            search = partial(
+                choose,
                 repeated,
                 levels=self._levels(),
                 n_clusters=self.n_clusters,
@@ -281,12 +322,17 @@ class FusionClustering(
                 stands_for=stands_for,
                 progress=progress,
             )
+            choice = search()
+            if hints and not choice.obeys(table, hints):
+                own = hints if self._counts is None else hints.among(np.repeat(np.arange(len(seen)), self._counts))
+                choice = search(hints=own, before=choice.clusters)
             if isinstance(repeated, RepeatedRows):
                 rows = repeated.source(np.flatnonzero(there)[choice.rows])
                 choice = replace(choice, rows=np.cumsum(seen)[rows] - 1)
             self.path_ = choice
             progress(f"labelling {counted(len(seen), 'row')}", 0, clusters=choice.n_clusters)
-            found = choice.classify(table)
+            found = choice.classify(table, hints)
+        seen[hints.rows] = True
         inside = seen & ~found.outlying
         often = None if self._counts is None else self._counts[inside]
         sizes = np.bincount(found.labels[inside], often, choice.n_clusters)

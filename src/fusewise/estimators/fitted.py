@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fusewise.automatic import Choice
+from fusewise.automatic import Choice, Hints
 from fusewise.automatic.alternatives import Alternative
 from fusewise.automatic.stability import Stability
 from fusewise.fusion.fidelity import Fidelity
@@ -25,6 +25,7 @@ PARAMETERS: dict[str, Rule] = {
     "tol": Number(low=0),
     "device": Word(),
     "verbose": Either(Number(low=0, whole=True), Flag()),
+    "semi_supervised": Flag(),
 }
 
 #: Attributes of both estimators; the output configuration is scikit-learn's own.
@@ -55,6 +56,7 @@ CLUSTERING: dict[str, Rule] = COMMON | {
     "path_": Maybe(Record(Choice, FusionPath, K="K", P="P")),
     "_order": Maybe(Index("K", below="K")),
     "_counts": Maybe(Array("N", kinds="iu", low=0)),
+    "_hints": Maybe(Record(Hints)),
     "_tails": Maybe(Array("outliers", low=0, high=1)),
     "_others": Maybe(Several(Record(Alternative, N="N"))),
     "stability_": Maybe(Record(Stability, K="K", N="N")),

@@ -47,8 +47,8 @@ class FusionImputer(OneToOneFeatureMixin, TransformerMixin, FusionEstimator):  #
     ----------
     penalty, fidelity, lam, init, rank, n_neighbors, n_clusters, min_cluster_size : as in ``FusionClustering``, which is
         fitted twice: once with the held-out entries hidden.
-    max_iter, tol, device, random_state, verbose, categorical_features : as in ``FusionClustering``. A frame with
-        categories is filled from the clusters.
+    max_iter, tol, device, random_state, verbose, categorical_features, semi_supervised : as in ``FusionClustering``. A
+        frame with categories is filled from the clusters.
 
     Attributes
     ----------
@@ -85,7 +85,7 @@ class FusionImputer(OneToOneFeatureMixin, TransformerMixin, FusionEstimator):  #
     }
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Cluster the rows of X and choose the more accurate imputation method. y is ignored.
+        """Cluster the rows of X and choose the more accurate method. y is ignored, unless ``semi_supervised``.
 
         A `sample_weight` is a number of rows, as in ``FusionClustering.fit``.
         """
@@ -93,11 +93,12 @@ class FusionImputer(OneToOneFeatureMixin, TransformerMixin, FusionEstimator):  #
         read = self._read(X, y, reset=True, counts=counts)
         table = read if counts is None else RepeatedRows(read, counts)
         numeric = self._encoder is None and isinstance(read, Entries)
-        held_out = self._held_out(table.dense()) if numeric else None
+        labels = np.repeat(np.asarray(y), counts) if self.semi_supervised and counts is not None else y
+        held_out = self._held_out(table.dense(), labels) if numeric else None
         self.held_out_error_: dict[str, float] = {} if held_out is None else held_out[0]
         self.draw_scale_: Real = np.ones(table.shape[1]) if held_out is None else held_out[1]
         self.fill_ = _closer(self.held_out_error_)
-        self.clustering_ = self._clustering().fit(X, sample_weight=counts)
+        self.clustering_ = self._clustering().fit(X, y, sample_weight=counts)
         self.smooth_ = Smooth.of(table.dense()) if self.fill_ == "subspace" else None
         self.ranges_ = ValueRanges.of(table).without_grid(*(() if self._encoder is None else self._encoder.levels))
         self.n_iter_ = self.clustering_.n_iter_
@@ -158,7 +159,7 @@ class FusionImputer(OneToOneFeatureMixin, TransformerMixin, FusionEstimator):  #
     def _clustering(self) -> FusionClustering:
         return FusionClustering(**self.get_params(deep=False))
 
-    def _held_out(self, entries: Entries) -> tuple[dict[str, float], Real] | None:
+    def _held_out(self, entries: Entries, y: Any) -> tuple[dict[str, float], Real] | None:
         """Error of each imputation method on held-out entries, and by what draws of the better one are too narrow."""
         random = check_random_state(0 if self.random_state is None else self.random_state)
         # A separate random stream: the user may have hidden entries with the same seed.
@@ -177,7 +178,7 @@ class FusionImputer(OneToOneFeatureMixin, TransformerMixin, FusionEstimator):  #
 
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the fit to the whole table repeats the warnings
-            clustering = self._clustering().fit(table)
+            clustering = self._clustering().fit(table, y)
             smooth = Smooth.of(rest)
         found = {"clusters": _by_clusters(clustering, as_entries(table)), "subspace": smooth.completed(rest)}
         found["means"] = np.broadcast_to(rest.column_means, entries.shape)

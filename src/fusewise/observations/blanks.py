@@ -7,6 +7,7 @@ import warnings
 import numpy as np
 import numpy.typing as npt
 
+from fusewise.kernels.types import Index
 from fusewise.kernels.words import some_of
 from fusewise.observations.kinds import Table
 
@@ -15,10 +16,22 @@ class DataWarning(UserWarning):
     """Warning about rows or columns of a table that carry no information."""
 
 
-def warn_of_blanks(table: Table, *, columns: bool = True) -> None:
-    """Warn about rows without an observed entry, and about columns that are empty or constant."""
+def warn_of_blanks(table: Table, *, columns: bool = True, placed: Index | None = None) -> None:
+    """Warn about rows without an observed entry, and about columns that are empty or constant.
+
+    Parameters
+    ----------
+    table : the table.
+    columns : whether to look at columns as well.
+    placed : rows that have a cluster without observed entries, by hints.
+    """
     n_rows, n_columns, names = table.row_counts, table.column_counts, table.feature_names
-    _warn("row", n_rows == 0, None, "no observed entry: labelled -1, as no cluster can be assigned")
+    alone = n_rows == 0
+    if placed is not None:
+        hinted = alone & np.isin(np.arange(len(alone)), placed)
+        _warn("row", hinted, None, "no observed entry: placed by hints alone")
+        alone &= ~hinted
+    _warn("row", alone, None, "no observed entry: labelled -1, as no cluster can be assigned")
     if columns:
         _warn("column", n_columns == 0, names, "no observed entry: ignored, with cluster centres set to 0")
         constant = (n_columns > 0) & table.is_constant

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 from sklearn.base import BaseEstimator
 
-from fusewise.automatic import Choice, Smooth
+from fusewise.automatic import Choice, Hints, Smooth
 from fusewise.automatic.alternatives import Alternative
 from fusewise.automatic.clusters import AlongAxes, Joined
 from fusewise.automatic.columnwise import ColumnMixture
@@ -32,8 +32,8 @@ def _by_name(*classes: type[Any]) -> dict[str, type[Any]]:
 
 #: Result dataclasses, saved field by field.
 RECORDS = _by_name(
-    AlongAxes, Alternative, Choice, ColumnCode, ColumnMixture, Entries, Evidence, FrameEncoder, FusionPath, Joined,
-    MergeTree, Mixture, Smooth, Solution, SparseEntries, Stability, StreamedEntries, Subspace, ValueRanges,
+    AlongAxes, Alternative, Choice, ColumnCode, ColumnMixture, Entries, Evidence, FrameEncoder, FusionPath, Hints,
+    Joined, MergeTree, Mixture, Smooth, Solution, SparseEntries, Stability, StreamedEntries, Subspace, ValueRanges,
 )  # fmt: skip
 
 #: Parts that records had in files of earlier versions, and that nothing needs any more.

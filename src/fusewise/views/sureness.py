@@ -34,7 +34,7 @@ def number_sentence(found: Findings, option: str = "n_clusters=") -> str:
         return "The plain algorithm does not compare numbers of clusters."
     others, cut = alternatives(found), best_cut(found.path)
     if found.n_clusters == 1 and cut is not None:
-        return _why_one(cut, others, option)
+        return _why_one(cut, others, option, hinted=bool(getattr(found.model, "_hints", None)))
     told = found.model.n_clusters is not None
     number = counted(found.n_clusters, "cluster") + (", as requested" if told else "")
     if len(found.path.criteria) < 2:
@@ -56,15 +56,16 @@ def _per_row(other: Alternative) -> str:
     return f"{abs(other.per_row):.2g} per row"
 
 
-def _why_one(cut: Cut, others: list[Alternative], option: str) -> str:
+def _why_one(cut: Cut, others: list[Alternative], option: str, *, hinted: bool = False) -> str:
     number = len(cut.sizes)
     sizes = [f"{n:,}" for n in cut.sizes]
     parts = (
         f"part {sizes[0]} from {sizes[1]} rows" if number == 2 else f"make {number} groups of {in_series(sizes)} rows"
     )
     if cut.joined:
+        why = "hints join them, or there is no" if hinted else "there is no"
         return (
-            f"1 cluster: {number} groups of {in_series(sizes)} rows describe the table better, but there is no valley "
+            f"1 cluster: {number} groups of {in_series(sizes)} rows describe the table better, but {why} valley "
             f"of lower density between them. To see them apart, set {option}{number}."
         )
     short = f"falls {readable(cut.short)} nats short ({cut.short / cut.n_rows:.2g} per row)"

@@ -1,0 +1,122 @@
+"""Hints from people: rows that belong to one cluster, and rows that do not.
+
+Rows that must be together form a *block*; two blocks are in *conflict* if some rows of them must not be together. A
+class of known labels is a block in conflict with all other classes. The tree never fuses groups in conflict; how
+the components of a mixture obey hints is the subject of ``settling``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+
+from fusewise.kernels import declared
+from fusewise.kernels.declared import Checked, Dims
+from fusewise.kernels.types import Index, Labels, Mask, Real
+
+#: Added to the log-density of a component in which a row may not be.
+FAR = -1e4
+
+
+@dataclass(frozen=True, eq=False)
+class Hints(Checked):
+    """Blocks of rows that must be together, and conflicts between blocks.
+
+    Attributes
+    ----------
+    rows, block : the rows with hints, ordered by block, and the block of each, 0, 1, ...
+    conflicts : Q x 2, blocks that must not be together, each pair once.
+    """
+
+    rows: Index
+    block: Index
+    conflicts: Index
+
+    _rules: ClassVar = {
+        "rows": declared.Index("H", below="any"),
+        "block": declared.Index("H", below="any"),
+        "conflicts": declared.Index("Q", "2", below="M"),
+    }
+
+    def _agree(self, dims: Dims) -> None:
+        dims["any"], dims["M"] = np.iinfo(np.intp).max, self.n_blocks
+
+    def _verify(self) -> None:
+        if not np.isin(np.diff(self.block, prepend=0), (0, 1)).all() or len(np.unique(self.rows)) < len(self.rows):
+            raise ValueError("Hints.block is not an order of the rows by block, each of them once")
+
+    @property
+    def n_blocks(self) -> int:
+        """M."""
+        return int(self.block[-1]) + 1 if len(self.block) else 0
+
+    def __bool__(self) -> bool:
+        return bool(len(self.rows))
+
+    @cached_property
+    def apart(self) -> Mask:
+        """M x M, whether two blocks are in conflict."""
+        apart = np.zeros((self.n_blocks, self.n_blocks), bool)
+        apart[self.conflicts[:, 0], self.conflicts[:, 1]] = apart[self.conflicts[:, 1], self.conflicts[:, 0]] = True
+        return apart
+
+    def block_of(self, n_rows: int) -> Index:
+        """The block of each of N rows, -1 where there is none."""
+        found = np.full(n_rows, -1, np.intp)
+        found[self.rows] = self.block
+        return found
+
+    def among(self, rows: Index) -> Hints:
+        """The hints on some rows (ascending; some may occur several times), numbered among these."""
+        known = self.block_of(1 + max(self.rows.max(initial=-1), rows.max(initial=-1)))[rows]
+        here = np.flatnonzero(known >= 0)
+        here = here[np.argsort(known[here], kind="stable")]
+        blocks, block = np.unique(known[here], return_inverse=True)
+        number = np.full(self.n_blocks, -1, np.intp)
+        number[blocks] = np.arange(len(blocks))
+        conflicts = number[self.conflicts]
+        return Hints(here, block, conflicts[(conflicts >= 0).all(axis=1)])
+
+    def sample(self, most: int, random: np.random.Generator) -> Index:
+        """At most so many of the rows, ascending: some of each block, as far as possible."""
+        order = random.permutation(len(self.rows))
+        _, first = np.unique(self.block[order], return_index=True)
+        rest = np.setdiff1d(np.arange(len(order)), first)
+        return np.sort(self.rows[order[np.concatenate([first, rest])[:most]]])
+
+    def sums(self, densities: Real) -> Real:
+        """Sum over the rows of each block, M x K, of N x K numbers of the rows with hints."""
+        return np.asarray(np.add.reduceat(densities, np.searchsorted(self.block, np.arange(self.n_blocks)), axis=0))
+
+
+NO_HINTS = Hints(np.empty(0, np.intp), np.empty(0, np.intp), np.empty((0, 2), np.intp))
+
+
+def given_to_nearest(labels: Labels, rows: Index, distances: Real, hints: Hints) -> Labels:
+    """Give some rows to the nearest group, but those with hints to one that is allowed.
+
+    A row goes to a group that holds others of its block, else to one without rows in conflict, else to a new one.
+
+    Parameters
+    ----------
+    labels : the group of each row, -1 for those that have none.
+    rows : these.
+    distances : their squared distances from each group.
+    hints : blocks and conflicts.
+    """
+    n_groups, block = distances.shape[1], hints.block_of(len(labels))
+    labels = labels.copy()
+    labels[rows] = distances.argmin(axis=1)
+    hinted = np.flatnonzero(block[rows] >= 0)
+    inside = np.setdiff1d(hints.rows, rows)
+    holds = np.zeros((hints.n_blocks, n_groups + hints.n_blocks), bool)
+    holds[block[inside], labels[inside]] = True
+    for row, own, distance in zip(rows[hinted], block[rows[hinted]], distances[hinted], strict=True):
+        allowed = np.flatnonzero(holds[own] if holds[own].any() else ~holds[hints.apart[own]].any(axis=0))
+        known = allowed[allowed < n_groups]
+        labels[row] = known[distance[known].argmin()] if len(known) else allowed[0]
+        holds[own, labels[row]] = True
+    return np.asarray(np.unique(labels, return_inverse=True)[1])

@@ -1,0 +1,105 @@
+"""Which rows of a large table are searched: a sample, which grows while more rows may show more clusters."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from fusewise.automatic.candidates import MOST_CLUSTERS
+from fusewise.automatic.columnwise import Levels
+from fusewise.automatic.hints import NO_HINTS, Hints
+from fusewise.automatic.searching import Searched, TreeSearch
+from fusewise.kernels.types import Index, Real, Values
+from fusewise.observations import Table
+from fusewise.progress import Progress
+
+#: A cluster has at least this share of the rows, and at least three.
+SMALLEST_SHARE = 0.015
+#: The same where more clusters than ``candidates.MOST_CLUSTERS`` are compared. A few equal rows are no cluster.
+SMALLEST_OF_MANY, FEWEST_OF_MANY = 0.005, 4.0
+#: Rows of a larger table that are sampled to find the clusters: the smallest cluster has 75 rows among them.
+SAMPLE = 5_000
+#: The sample grows by this factor, up to so many rows.
+GROWTH, LARGEST_SAMPLE = 4, 80_000
+#: Axes and independent columns are fitted to more rows than that if a typical column would have fewer entries than
+#: this, but not to more than fill so many numbers.
+ENTRIES_PER_COLUMN, MOST_NUMBERS = 300, 50_000_000
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SampledSearch:
+    """Searches for clusters in samples of a table.
+
+    Attributes
+    ----------
+    table, seen : the table, and the rows of it with observed entries.
+    units : the columns that vary, the scale and the middle of each column.
+    levels : the blocks of columns that hold the levels of a category.
+    hints : what is known of the rows that are seen.
+    min_size : smallest cluster considered, in rows of the table; None: a share of them.
+    seed : seed of the samples.
+    n_clusters, n_neighbors, stands_for, progress : those of ``TreeSearch``.
+    """
+
+    table: Table
+    seen: Index
+    units: tuple[Index, Real, Values]
+    levels: Levels
+    hints: Hints
+    min_size: float | None
+    seed: int
+    n_clusters: int | None
+    n_neighbors: int | None
+    stands_for: float
+    progress: Progress
+
+    def of(self, size: int) -> tuple[Index, TreeSearch]:
+        """A sample of so many rows (or all), numbered among those seen, and the search for clusters in it."""
+        columns, scale, middle = self.units
+        row_length = self.table.n_stored / self.table.shape[0]
+        rows, many = samples(len(self.seen), size, self.table.column_counts[columns], row_length, self.seed, self.hints)
+        wide = self.table.take(self.seen[many]).standardised(columns, scale, middle)
+        sample = wide if len(many) == len(rows) else wide.take(np.searchsorted(many, rows))
+        smallest = smallest_clusters(len(rows), len(self.seen), self.min_size)
+        return rows, TreeSearch(
+            wide, sample, self.levels, *smallest, self.n_clusters, self.n_neighbors, self.progress, self.stands_for,
+            self.hints.among(rows), self.hints.among(many),
+        )  # fmt: skip
+
+    def enlarged(self, rows: Index, search: TreeSearch, found: Searched) -> tuple[Index, TreeSearch, Searched]:
+        """The sample, the search and what it found, in a larger sample if that has more clusters, and more than few."""
+        while found.unsettled and len(rows) < min(len(self.seen), LARGEST_SAMPLE):
+            more, wider = self.of(GROWTH * len(rows))
+            larger = wider.among_all()
+            if larger.n_groups <= max(MOST_CLUSTERS, found.n_groups):
+                break
+            rows, search, found = more, wider, larger
+        return rows, search, found
+
+
+def smallest_clusters(n_sampled: int, n: int, min_size: float | None) -> tuple[float, float]:
+    """Rows of the smallest cluster in a sample of n rows, among few clusters and among many."""
+    if min_size is not None:
+        return (max(min_size * n_sampled / n, 1.0),) * 2
+    return max(3.0, SMALLEST_SHARE * n_sampled), max(FEWEST_OF_MANY, SMALLEST_OF_MANY * min(n_sampled, SAMPLE))
+
+
+def samples(
+    n: int, size: int, column_counts: Index, row_length: float, seed: int, hints: Hints = NO_HINTS
+) -> tuple[Index, Index]:
+    """Sample the rows to search for clusters, and the rows to fit columns to: the same, or a superset of them.
+
+    Rows with hints are in both, up to half of `size` of them beside the others.
+    """
+    if n <= size:
+        return np.arange(n), np.arange(n)
+    random = np.random.default_rng(seed)
+    rows = np.sort(random.choice(n, size, replace=False))
+    if hints:
+        rows = np.union1d(rows, hints.sample(size // 2, random))
+    typical = max(float(np.median(column_counts)), 1.0)
+    wanted = int(min(n * min(ENTRIES_PER_COLUMN / typical, 1.0), MOST_NUMBERS / row_length))
+    if wanted <= size:
+        return rows, rows
+    return rows, np.union1d(rows, random.choice(n, wanted, replace=False))

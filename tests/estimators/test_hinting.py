@@ -1,0 +1,346 @@
+"""Hints given to FusionClustering: pairs of rows, and labels of some."""
+
+import itertools
+
+import numpy as np
+import pandas as pd
+import pytest
+import sklearn
+from sklearn.metrics import adjusted_rand_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from fusewise import FusionClustering, FusionImputer, load
+from fusewise.automatic import sampled, searching
+from fusewise.datasets import hide_entries, make_clusters
+from fusewise.observations import DataWarning
+from fusewise.penalties import H1
+
+GRID = [(0.0, 0.0), (8.0, 0.0), (0.0, 8.0)]
+
+
+def blobs(n=30, spread=1.0, seed=0, centers=GRID):
+    """n rows around each centre."""
+    rng = np.random.default_rng(seed)
+    y = np.repeat(np.arange(len(centers)), n)
+    return np.array(centers)[y] + spread * rng.standard_normal((len(y), len(centers[0]))), y
+
+
+def obeys(labels, must_link=(), cannot_link=()):
+    kept = all(labels[i] == labels[j] >= 0 for i, j in must_link)
+    return kept and all(labels[i] != labels[j] for i, j in cannot_link)
+
+
+def known(y, share, seed=0):
+    """y with -1 where it is unknown."""
+    rng = np.random.default_rng(seed)
+    return np.where(rng.permutation(len(y)) < share * len(y), y, -1)
+
+
+class TestObeyed:
+    @pytest.mark.parametrize("seed", range(3))
+    def test_any_pairs(self, seed):
+        rng = np.random.default_rng(seed)
+        X, y = blobs(spread=2.5, seed=seed)
+        X = hide_entries(X, 0.2, random_state=seed)
+        truth = rng.permutation(y) if seed % 2 else y  # hints may be wrong, but they agree with each other
+        pairs = rng.choice(len(y), (40, 2))
+        must = [(i, j) for i, j in pairs if i != j and truth[i] == truth[j]]
+        cannot = [(i, j) for i, j in pairs if truth[i] != truth[j]]
+        model = FusionClustering().fit(X, must_link=must, cannot_link=cannot)
+        assert len(must) > 5
+        assert len(cannot) > 5
+        assert obeys(model.labels_, must, cannot)
+        rows = np.unique([*must, *cannot])
+        np.testing.assert_array_equal(model.probabilities_.argmax(axis=1)[rows], model.labels_[rows])
+        np.testing.assert_allclose(model.probabilities_.sum(axis=1), 1)
+
+    def test_a_pair_far_apart_and_a_row_that_would_be_an_outlier(self):
+        X, _ = blobs()
+        X = np.vstack([X, [[60.0, 60.0]]])
+        assert FusionClustering().fit(X).labels_[90] == -1
+        model = FusionClustering().fit(X, must_link=[(90, 0)])
+        assert model.labels_[90] == model.labels_[0] >= 0
+
+    def test_rows_without_entries_are_where_hints_say(self):
+        X, y = blobs()
+        X[5] = np.nan
+        with pytest.warns(UserWarning, match="observed"):
+            model = FusionClustering().fit(X, must_link=[(5, 0)])
+        assert model.labels_[5] == model.labels_[0]
+        assert adjusted_rand_score(y, model.labels_) == 1
+
+    def test_without_hints_nothing_changes(self):
+        X, y = blobs(spread=2.0)
+        plain = FusionClustering().fit(X)
+        for model in (
+            FusionClustering().fit(X, y),
+            FusionClustering().fit(X, must_link=[], cannot_link=np.empty((0, 2), int)),
+            FusionClustering(semi_supervised=True).fit(X, np.full(len(y), -1)),
+        ):
+            np.testing.assert_array_equal(plain.probabilities_, model.probabilities_)
+
+    def test_hints_that_the_clusters_obey_change_nothing(self):
+        X, y = blobs()
+        plain, t = FusionClustering().fit(X), known(y, 0.2)
+        for model in (
+            FusionClustering().fit(X, must_link=[(0, 1), (40, 50)], cannot_link=[(0, 40)]),
+            FusionClustering(semi_supervised=True).fit(X, t),
+        ):
+            np.testing.assert_array_equal(plain.labels_, model.labels_)
+            assert model.path_.tree.forced == 0
+
+    @pytest.mark.parametrize("n_clusters", [3, 4, 5])
+    def test_a_given_number_of_clusters(self, n_clusters):
+        X, y = blobs(spread=2.0)
+        t = known(y, 0.2)
+        model = FusionClustering(n_clusters=n_clusters, semi_supervised=True).fit(X, t)
+        assert model.n_clusters_ == n_clusters == len(set(model.labels_[model.labels_ >= 0]))
+        assert len({model.labels_[t == k][0] for k in range(3)}) == 3
+        assert all(len(set(model.labels_[t == k])) == 1 for k in range(3))
+
+    def test_a_path_of_conflicts_in_two_clusters(self):
+        X, _ = blobs(centers=GRID[:2])
+        cannot = [(i, i + 1) for i in range(12)]  # neighbours in one blob
+        model = FusionClustering(n_clusters=2).fit(X, cannot_link=cannot)
+        assert obeys(model.labels_, (), cannot)
+        assert model.n_clusters_ == 2
+
+
+class TestUseful:
+    def test_the_best_partition_of_a_tiny_table_that_obeys(self):
+        # Two pairs that geometry puts otherwise; the best partition in two by squares, among all that obey.
+        X = np.array([0.0, 0.3, 0.5, 2.2, 3.8, 5.6, 5.9, 6.1])[:, None] * [1.0, 1.0]
+        must, cannot = [(3, 5)], [(0, 7), (4, 6)]
+
+        def energy(way):
+            groups = [X[np.array(way) == k] for k in range(2)]
+            return sum(np.square(g - g.mean(axis=0)).sum() for g in groups)
+
+        ways = [w for w in itertools.product(range(2), repeat=8) if 0 < sum(w) < 8 and obeys(w, must, cannot)]
+        model = FusionClustering(n_clusters=2).fit(X, must_link=must, cannot_link=cannot)
+        assert adjusted_rand_score(min(ways, key=energy), model.labels_) == 1
+
+    def test_a_pair_parts_what_looks_like_one(self):
+        X, y = blobs(60, centers=[(0.0, 0.0), (2.4, 0.0)])
+        assert FusionClustering().fit(X).n_clusters_ == 1
+        model = FusionClustering().fit(X, cannot_link=[(X[:, 0].argmin(), X[:, 0].argmax())])
+        assert model.n_clusters_ == 2
+        assert adjusted_rand_score(y, model.labels_) > 0.4
+
+    def test_a_class_of_two_far_humps_is_one_cluster(self):
+        X, hump = blobs()
+        y = np.array([0, 1, 0])[hump]
+        assert FusionClustering().fit(X).n_clusters_ == 3
+        model = FusionClustering(semi_supervised=True).fit(X, known(y, 0.2))
+        assert adjusted_rand_score(y, model.labels_) == 1
+
+    def test_a_cluster_that_nobody_labelled_is_found(self):
+        X, y = blobs()
+        t = np.where(y == 2, -1, known(y, 0.2))
+        model = FusionClustering(semi_supervised=True).fit(X, t)
+        assert adjusted_rand_score(y, model.labels_) == 1
+
+    def test_labels_raise_the_score_where_clusters_overlap(self):
+        plain, hinted = [], []
+        for seed in range(2):
+            X, y, _ = make_clusters(3, 40, 8, noise=0.6, random_state=seed)
+            X, t = hide_entries(X, 0.3, random_state=seed), known(y, 0.1, seed)
+            rest = t < 0
+            plain.append(adjusted_rand_score(y[rest], FusionClustering().fit_predict(X)[rest]))
+            hinted.append(adjusted_rand_score(y[rest], FusionClustering(semi_supervised=True).fit_predict(X, t)[rest]))
+        assert np.mean(hinted) > np.mean(plain) + 0.02
+
+    def test_frames_with_categories(self):
+        rng = np.random.default_rng(0)
+        y = np.repeat(["a", "b"], 60)
+        colour = np.where(rng.random(120) < 0.8, np.where(y == "a", "red", "blue"), "green")
+        frame = pd.DataFrame({"colour": colour, "size": rng.normal(size=120) + (y == "b")})
+        t = pd.Series(np.where(rng.random(120) < 0.2, y, None))
+        model = FusionClustering(semi_supervised=True).fit(frame, t)
+        for name in ("a", "b"):
+            assert len(set(model.labels_[t == name])) == 1
+        assert model.labels_[t == "a"][0] != model.labels_[t == "b"][0]
+        model = FusionClustering().fit(frame, must_link=[(0, 119)], cannot_link=[(1, 2)])
+        assert obeys(model.labels_, [(0, 119)], [(1, 2)])
+
+    def test_large_tables_keep_rows_with_hints_in_the_sample(self, monkeypatch):
+        monkeypatch.setattr(sampled, "SAMPLE", 120)
+        X, y = blobs(200, centers=[(0.0, 0.0), (2.4, 0.0)])
+        low, high = X[:, 0].argsort()[:10], X[:, 0].argsort()[-10:]
+        must = [*itertools.pairwise(low), *itertools.pairwise(high)]
+        cannot = [(low[0], high[0])]
+        model = FusionClustering().fit(X, must_link=must, cannot_link=cannot)
+        assert np.isin(np.concatenate([low, high]), model.path_.rows).all()
+        assert obeys(model.labels_, must, cannot)
+        t = known(y, 0.5)  # more than are sampled
+        model = FusionClustering(semi_supervised=True).fit(X, t)
+        assert len(model.path_.rows) <= 180
+        assert all(len(set(model.labels_[t == k])) == 1 for k in range(2))
+
+
+class TestRefused:
+    X = blobs(4)[0]
+
+    @pytest.mark.parametrize(
+        ("hints", "message"),
+        [
+            ({"must_link": [(0, 12)]}, r"must_link names row 12, but X has 12 rows, numbered from 0"),
+            ({"cannot_link": [(-1, 2)]}, r"cannot_link names row -1"),
+            ({"must_link": [(3, 3)]}, r"must_link pairs row 3 with itself"),
+            ({"cannot_link": [(0, 1, 2)]}, r"cannot_link must be pairs of row numbers.*shape \(1, 3\)"),
+            ({"must_link": [0, 1]}, r"must_link must be pairs"),
+            ({"must_link": [(0.5, 1)]}, r"must_link must be pairs.*float64"),
+            ({"must_link": [("a", "b")]}, r"must_link must be pairs"),
+            ({"must_link": [(True, False)]}, r"must_link must be pairs.*bool"),
+            (
+                {"must_link": [(3, 7), (1, 2), (7, 11)], "cannot_link": [(0, 1), (3, 11)]},
+                r"rows 3-7-11 must be together, but by cannot_link 3 and 11 must not",
+            ),
+        ],
+    )
+    def test_pairs(self, hints, message):
+        with pytest.raises(ValueError, match=message):
+            FusionClustering().fit(self.X, **hints)
+
+    def test_labels(self):
+        model = FusionClustering(semi_supervised=True)
+        with pytest.raises(ValueError, match="semi_supervised=True needs y"):
+            model.fit(self.X)
+        with pytest.raises(ValueError, match=r"one label for each of 12 rows; its shape is \(3,\)"):
+            model.fit(self.X, [1, 2, 3])
+        y = ["a", "b"] + 10 * [None]
+        with pytest.raises(ValueError, match=r"rows 0-5-1 must be together, but y labels row 0 'a' and row 1 'b'"):
+            model.fit(self.X, y, must_link=[(0, 5), (5, 1)])
+        with pytest.raises(ValueError, match=r"rows 2-0 must be together, but by cannot_link 2 and 0 must not"):
+            model.fit(self.X, ["a", "b", "a"] + 9 * [None], cannot_link=[(2, 0)])
+        with pytest.raises(ValueError, match=r"y has 3 labels \(a, b, c\), but n_clusters=2"):
+            FusionClustering(semi_supervised=True, n_clusters=2).fit(self.X, [*"abc"] + 9 * [None])
+
+    def test_more_rows_apart_than_clusters(self):
+        everyone = list(itertools.combinations(range(4), 2))
+        with pytest.raises(ValueError, match=r"keep apart all rows of cannot_link in 3 clusters"):
+            FusionClustering(n_clusters=3).fit(self.X, cannot_link=everyone)
+        labels = FusionClustering(n_clusters=4).fit(self.X, cannot_link=everyone).labels_
+        assert len(set(labels[:4])) == 4
+
+    def test_the_plain_algorithm_takes_none(self):
+        with pytest.raises(ValueError, match="the plain algorithm takes no hints"):
+            FusionClustering(penalty=H1(1.0), lam=1.0).fit(self.X, must_link=[(0, 1)])
+
+
+@pytest.mark.parametrize(
+    "missing",
+    [
+        lambda y: np.where(y < 0, np.nan, y),
+        lambda y: np.array([None if k < 0 else f"class {k}" for k in y], object),
+        lambda y: _nullable(y),
+        lambda y: pd.Categorical.from_codes(y, ["x", "y", "z"]),
+        lambda y: list(y),
+    ],
+    ids=["nan", "none", "nullable", "categorical", "list"],
+)
+def test_labels_of_any_type(missing):
+    X, y = blobs(spread=2.5)
+    t = known(y, 0.2)
+    one = FusionClustering(semi_supervised=True).fit(X, t)
+    other = FusionClustering(semi_supervised=True).fit(X, missing(t))
+    np.testing.assert_array_equal(one.labels_, other.labels_)
+
+
+def _nullable(y):
+    found = pd.array(y, dtype="Int64")
+    found[y < 0] = pd.NA
+    return found
+
+
+def test_labels_are_the_pairs_that_they_mean():
+    X, y = blobs(spread=2.5)
+    t = known(y, 0.15)
+    rows = np.flatnonzero(t >= 0)
+    pairs = list(itertools.combinations(rows, 2))
+    must, cannot = ([p for p in pairs if (t[p[0]] == t[p[1]]) == same] for same in (True, False))
+    one = FusionClustering(semi_supervised=True).fit(X, t)
+    other = FusionClustering().fit(X, must_link=must, cannot_link=cannot)
+    np.testing.assert_array_equal(one.labels_, other.labels_)
+    np.testing.assert_allclose(one.probabilities_, other.probabilities_)
+
+
+def test_pipelines_and_metadata_routing():
+    X, _ = blobs(spread=2.5)
+    cannot = [(0, 1), (2, 5)]
+    pipeline = make_pipeline(StandardScaler(), FusionClustering())
+    expected = FusionClustering().fit_predict(X, cannot_link=cannot)
+    assert obeys(expected, (), cannot)
+    labels = pipeline.fit(X, fusionclustering__cannot_link=cannot)[-1].labels_
+    assert adjusted_rand_score(expected, labels) > 0.99
+    with sklearn.config_context(enable_metadata_routing=True):
+        clustering = FusionClustering().set_fit_request(must_link=True, cannot_link=True)
+        routed = make_pipeline(StandardScaler(), clustering).fit(X, cannot_link=cannot)[-1].labels_
+    np.testing.assert_array_equal(routed, labels)
+
+
+def test_saved_models_and_the_imputer(tmp_path):
+    X, y = blobs(spread=2.5)
+    X, t = hide_entries(X, 0.2, random_state=0), known(y, 0.2)
+    model = FusionClustering(semi_supervised=True).fit(X, t)
+    model.save(tmp_path / "model.fusewise")
+    loaded = load(tmp_path / "model.fusewise")
+    np.testing.assert_array_equal(loaded.labels_, model.labels_)
+    np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
+    assert loaded.semi_supervised
+    np.testing.assert_array_equal(loaded.stability(2).rows, model.stability(2).rows)
+    imputer = FusionImputer(semi_supervised=True).fit(X, t)
+    np.testing.assert_array_equal(imputer.clustering_.labels_, model.labels_)
+    assert not np.isnan(imputer.transform(X)).any()
+
+
+def test_a_row_without_entries_is_placed_by_its_hints_and_said_to_be():
+    X, _ = blobs()
+    X[[3, 5]] = np.nan
+    with pytest.warns(DataWarning) as told:
+        labels = FusionClustering().fit(X, must_link=[(3, 40)]).labels_
+    assert labels[3] == labels[40] >= 0 > labels[5]
+    said = [str(warning.message) for warning in told]
+    assert any(message.startswith("row 3 has no observed entry: placed") for message in said)
+    assert any(message.startswith("row 5 has no observed entry: labelled -1") for message in said)
+
+
+def test_hinted_rows_are_no_outliers():
+    X, _ = blobs()
+    X[0] = 60.0
+    assert FusionClustering().fit(X).labels_[0] == -1
+    model = FusionClustering().fit(X, must_link=[(0, 1)])
+    assert model.labels_[0] == model.labels_[1] >= 0
+    assert model.confidence_[0] == model.probabilities_[0].max()
+
+
+def test_weighted_rows_with_hints_are_repeated_rows_with_hints():
+    X, y = blobs(spread=2.5)
+    t, weights = known(y, 0.2), np.arange(90) % 3
+    weighted = FusionClustering(semi_supervised=True).fit(X, t, weights)
+    repeated = FusionClustering(semi_supervised=True).fit(np.repeat(X, weights, axis=0), np.repeat(t, weights))
+    np.testing.assert_array_equal(np.repeat(weighted.labels_, weights), repeated.labels_)
+    assert all(len(set(weighted.labels_[t == label])) == 1 for label in range(3))
+    assert len(weighted.stability(2, n_jobs=1).clusters) == weighted.n_clusters_
+
+
+def test_clusters_found_without_hints_stay_a_candidate(monkeypatch):
+    """Only the clusters without hints can be the result here: the search with hints is made to find one row alone."""
+    X, y = blobs(spread=1.5)
+    X, t = np.vstack([X, [[3.5, 0.5]]]), np.append(known(y, 0.1), 1)
+    before = FusionClustering().fit(X)
+    assert before.labels_[-1] == before.labels_[0]
+    along = searching.TreeSearch._along
+
+    def poor(search, placed, until):
+        found = along(search, placed, until)
+        if not search.hints:
+            return found
+        parted = np.append(np.arange(len(y)) % 3, 0)
+        return search._compared(placed, [np.zeros_like(parted), parted], until)
+
+    monkeypatch.setattr(searching.TreeSearch, "_along", poor)
+    model = FusionClustering(semi_supervised=True).fit(X, t)
+    assert adjusted_rand_score(before.labels_[:-1], model.labels_[:-1]) > 0.9
+    assert [mixture.n_components for mixture in model.path_.mixtures].count(3) == 1
