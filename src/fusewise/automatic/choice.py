@@ -254,15 +254,14 @@ def choose(
     levels : the blocks of columns that hold the levels of a category, 1 or 0.
     n_clusters, rank, n_neighbors : numbers to use instead of choosing them.
     min_size : smallest cluster considered; None: 1.5% of the rows, at least 3.
-    seed : seed of the sample.
+    seed, progress : seed of the sample; called at each step.
     stands_for : how many rows each row stands for when partitions are compared, if the table is part of a larger one.
-    progress : called at each step.
     hints, before : rows that must be together, or apart; and the clusters found without these hints.
     """
     columns, scale, middle, blocks = units(table, levels)
-    known = hints.among(seen := np.flatnonzero(table.row_counts > 0))
+    seen = np.flatnonzero(table.row_counts > 0)
     task = sampled.SampledSearch(
-        table=table, seen=seen, units=(columns, scale, middle), levels=blocks, hints=known, min_size=min_size,
+        table=table, seen=seen, units=(columns, scale, middle), levels=blocks, hints=hints.among(seen), min_size=min_size,
         seed=seed, n_clusters=n_clusters, n_neighbors=n_neighbors, stands_for=stands_for, progress=progress,
     )  # fmt: skip
     rows, search = task.of(sampled.SAMPLE)
