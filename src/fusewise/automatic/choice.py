@@ -259,10 +259,9 @@ def choose(
     hints, before : rows that must be together, or apart; and the clusters found without these hints.
     """
     columns, scale, middle, blocks = units(table, levels)
-    seen = np.flatnonzero(table.row_counts > 0)
     task = sampled.SampledSearch(
-        table=table, seen=seen, units=(columns, scale, middle), levels=blocks, hints=hints.among(seen), min_size=min_size,
-        seed=seed, n_clusters=n_clusters, n_neighbors=n_neighbors, stands_for=stands_for, progress=progress,
+        table=table, units=(columns, scale, middle), levels=blocks, hints=hints, min_size=min_size, seed=seed,
+        n_clusters=n_clusters, n_neighbors=n_neighbors, stands_for=stands_for, progress=progress,
     )  # fmt: skip
     rows, search = task.of(sampled.SAMPLE)
     found = search.in_all_dimensions(rank)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -33,17 +34,16 @@ class SampledSearch:
 
     Attributes
     ----------
-    table, seen : the table, and the rows of it with observed entries.
+    table : rows without observed entries are left out.
     units : the columns that vary, the scale and the middle of each column.
     levels : the blocks of columns that hold the levels of a category.
-    hints : what is known of the rows that are seen.
+    hints : what is known of the rows of the table.
     min_size : smallest cluster considered, in rows of the table; None: a share of them.
     seed : seed of the samples.
     n_clusters, n_neighbors, stands_for, progress : those of ``TreeSearch``.
     """
 
     table: Table
-    seen: Index
     units: tuple[Index, Real, Values]
     levels: Levels
     hints: Hints
@@ -53,6 +53,16 @@ class SampledSearch:
     n_neighbors: int | None
     stands_for: float
     progress: Progress
+
+    @cached_property
+    def seen(self) -> Index:
+        """The rows with observed entries."""
+        return np.flatnonzero(self.table.row_counts > 0)
+
+    @cached_property
+    def known(self) -> Hints:
+        """The hints on these rows."""
+        return self.hints.among(self.seen)
 
     def of(self, size: int) -> tuple[Index, TreeSearch]:
         """A sample of so many rows (or all), numbered among those seen, and the search for clusters in it."""
@@ -64,7 +74,7 @@ class SampledSearch:
         smallest = smallest_clusters(len(rows), len(self.seen), self.min_size)
         return rows, TreeSearch(
             wide, sample, self.levels, *smallest, self.n_clusters, self.n_neighbors, self.progress, self.stands_for,
-            self.hints.among(rows), self.hints.among(many),
+            self.known.among(rows), self.known.among(many),
         )  # fmt: skip
 
     def enlarged(self, rows: Index, search: TreeSearch, found: Searched) -> tuple[Index, TreeSearch, Searched]:
