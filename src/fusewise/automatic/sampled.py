@@ -68,7 +68,7 @@ class SampledSearch:
         """A sample of so many rows (or all), numbered among those seen, and the search for clusters in it."""
         columns, scale, middle = self.units
         row_length = self.table.n_stored / self.table.shape[0]
-        rows, many = samples(len(self.seen), size, self.table.column_counts[columns], row_length, self.seed, self.hints)
+        rows, many = samples(len(self.seen), size, self.table.column_counts[columns], row_length, self.seed, self.known)
         wide = self.table.take(self.seen[many]).standardised(columns, scale, middle)
         sample = wide if len(many) == len(rows) else wide.take(np.searchsorted(many, rows))
         smallest = smallest_clusters(len(rows), len(self.seen), self.min_size)
