@@ -1,4 +1,4 @@
-"""Hints: a few known labels join groups that belong together, and part one that does not.
+"""Hints: a few known labels join groups that belong together, and separate those that do not.
 
 Run ``python examples/plot_hints.py --out hints.png``.
 """
@@ -32,8 +32,8 @@ def main() -> None:
     without = FusionClustering().fit(X)
     with_hints = FusionClustering(semi_supervised=True).fit(X, known)
     figure, axes = plt.subplots(1, 3, figsize=(11, 3.6), sharex=True, sharey=True, layout="constrained")
-    draw(axes[0], X, np.where(known < 0, 6, known), f"{(known >= 0).sum()} labels of 240 are known", known >= 0)
-    for axis, model, name in zip(axes[1:], (without, with_hints), ("without hints", "with these"), strict=True):
+    draw(axes[0], X, np.where(known < 0, 6, known), f"labels of {(known >= 0).sum()} of 240 rows are known", known >= 0)
+    for axis, model, name in zip(axes[1:], (without, with_hints), ("without hints", "with hints"), strict=True):
         score = adjusted_rand_score(truth, model.labels_)
         draw(axis, X, model.labels_, f"{name}: {model.n_clusters_} clusters, ARI {score:.2f}", np.ones(240, bool))
     figure.savefig(args.out, dpi=160)

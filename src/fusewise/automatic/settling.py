@@ -24,7 +24,7 @@ from fusewise.kernels.words import counted
 
 #: Probability that a row with a hint lies where rows of another cluster do.
 STRAY = 0.01
-UNSATISFIED = "no way was found to keep apart all rows of cannot_link in {}: give fewer pairs, or a larger n_clusters"
+UNSATISFIED = "could not keep apart all rows of cannot_link in {}: give fewer pairs, or a larger n_clusters"
 
 
 class Settled(NamedTuple):

@@ -112,11 +112,9 @@ Neighbors = Annotated[
 MaxIter = Annotated[int, _model(min=1, help="Maximum number of iterations for each value of lam.")]
 Stability = Annotated[
     bool,
-    _model(
-        "--stability", help="Also fit halves of the rows, and say how stable the clusters are; Ctrl-C ends it early."
-    ),
+    _model("--stability", help="Also refit random halves of the rows, and report how stable the clusters are."),
 ]
-Draws = Annotated[int, _model(metavar="N", min=1, help="Number of such fits, for --stability.")]
+Draws = Annotated[int, _model(metavar="N", min=1, help="Number of refits for --stability; Ctrl-C ends them early.")]
 RandomSeed = Annotated[int | None, _model(min=0, help="Random seed.")]
 
 Overwrite = Annotated[bool, _output("--force", help="Overwrite existing results.")]

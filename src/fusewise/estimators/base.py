@@ -70,7 +70,7 @@ class FusionEstimator(Checked, BaseEstimator):  # type: ignore[misc]
         unknown = next((name for name in params if name.partition("__")[0] not in known), None)
         if unknown is not None:
             near = get_close_matches(unknown, known, n=1)
-            hint = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(known)}"
+            hint = f"did you mean {near[0]!r}?" if near else f"its parameters are {', '.join(known)}"
             raise ValueError(f"{type(self).__name__} has no parameter {unknown!r}: {hint}")
         super().set_params(**params)
         return self

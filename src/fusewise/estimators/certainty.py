@@ -57,10 +57,10 @@ class CertaintyMixin:
         the new fit and A is reduced to its rows (Hennig, 2007; R's ``fpc::clusterboot``). Halves are drawn without
         replacement, because copies of rows would be taken for clusters; each draw and the next are the two halves of
         the table. Where numbers of clusters are compared each row counts twice, so that a draw has as much evidence as
-        the table. Of more than 10,000 rows each draw has 5,000, the number in which clusters are searched.
-        All parameters of the model are kept (the number of clusters, if it was given), except that a given
-        ``min_cluster_size`` is reduced with the rows, and that lam of the plain algorithm with all pairs is raised as
-        there are fewer of them.
+        the table. Of more than 10,000 rows each draw has 5,000, the size of the first sample in which clusters are
+        searched. All parameters of the model are kept (the number of clusters, if it was given), except that a
+        given ``min_cluster_size`` is reduced with the rows, and that lam of the plain algorithm with all pairs is
+        raised, because there are fewer pairs.
 
         The result is also kept as ``stability_``, which the report shows and ``save`` stores. Ctrl-C returns the result
         of the draws that are done. Draws depend on ``random_state`` (None: always the same), not on `n_jobs`.
@@ -70,9 +70,9 @@ class CertaintyMixin:
         n_draws : number of draws. With 20, a share in ``rows`` has steps of about a tenth.
         X : the table that the model was fitted to. It is needed only if the model does not hold it: after loading
             a model of a table that is read from disk.
-        hidden : share of the observed entries to hide in each draw, so that chance in what is missing is seen, too.
+        hidden : share of the observed entries to hide in each draw, because which entries are missing is partly chance.
             "auto" is the share that is missing already, and at most 0.1: of a complete table nothing is hidden, and
-            more than a tenth would test another, emptier table. Every row keeps an entry.
+            hiding more than a tenth would test a much emptier table. Every row keeps an entry.
         n_jobs : number of threads; None or -1 for as many as there are cores.
 
         Returns
@@ -125,7 +125,7 @@ class CertaintyMixin:
         """
         check_is_fitted(self)
         if not isinstance(self.path_, Choice):
-            raise AttributeError("the plain algorithm does not compare numbers of clusters: use the default")
+            raise AttributeError("the plain algorithm does not compare numbers of clusters: use the default parameters")
         known: tuple[Alternative, ...] | None = getattr(self, "_others", None)
         if X is None and known is not None:
             return list(known)
@@ -150,8 +150,8 @@ class CertaintyMixin:
             return table
         table = self._read(X, None, reset=False)
         if table.shape[0] != len(self.labels_):
-            rows = counted(len(self.labels_), "row")
-            raise ValueError(f"X has {table.shape[0]:,} rows, but the model was fitted to {rows}: pass that table")
+            here, rows = counted(table.shape[0], "row"), counted(len(self.labels_), "row")
+            raise ValueError(f"X has {here}, but the model was fitted to {rows}: pass that table")
         return table
 
     @property
@@ -168,7 +168,7 @@ class CertaintyMixin:
         if not isinstance(model.lam, str) and not isinstance(model.n_neighbors, int):
             model.lam /= reduced
         if isinstance(model.init, np.ndarray):
-            raise ValueError("stability cannot fit a model again that has an array as init: give the init a name")
+            raise ValueError("stability cannot refit a model whose init is an array: use one with a name ('partial')")
         model.encoder_ = self._encoder
         return model._fit_table(part, hints, counts, min(n, MOST_ROWS) / part.shape[0])  # type: ignore[no-any-return]
 
@@ -186,7 +186,7 @@ def _draw_size(n: int, n_clusters: int | None) -> int:
     """Half of n rows, but no more than clusters are searched in; raises ValueError if that is too few."""
     size = min(n // 2, MOST_ROWS)
     if size < max(2, n_clusters or 2):
-        clusters = "" if n_clusters is None else f", for n_clusters={n_clusters}"
+        clusters = "" if n_clusters is None else f" for n_clusters={n_clusters}"
         raise ValueError(f"stability fits half of the {counted(n, 'row')}, which is too few{clusters}")
     return size
 
@@ -229,7 +229,7 @@ def _each_in_threads(work: Callable[[int], Refit], n: int, threads: int, progres
                 raise
     found = _done(futures)
     if len(found) < n:
-        warnings.warn(f"interrupted after {counted(len(found), 'draw')} of {n}", ConvergenceWarning, stacklevel=3)
+        warnings.warn(f"interrupted after {len(found)} of {counted(n, 'draw')}", ConvergenceWarning, stacklevel=3)
     return found
 
 

@@ -85,8 +85,8 @@ class FusionClustering(
     verbose : 1 shows each stage (iteration, objective, time left).
     categorical_features : the columns that are categories: "from_dtype" takes strings, categories and booleans of a
         pandas or polars frame; or a mask, indices or names. A category has the probabilities of its levels.
-    semi_supervised : whether y holds known labels: rows with one label are in one cluster, rows with different labels
-        in different ones, and rows without a label (missing, or -1) in any of these or in further clusters.
+    semi_supervised : whether y holds known labels: rows with the same label are in one cluster, rows with different
+        labels in different ones, and rows without a label (missing, or -1) in any of these or in further clusters.
 
     Attributes
     ----------
@@ -147,16 +147,17 @@ class FusionClustering(
         X : the table.
         y : ignored, unless ``semi_supervised``: then the label of each row, of any type; None, NaN or -1 if unknown.
         sample_weight : a number of rows for each row: a row of weight 3 counts as three equal rows, and one of weight 0
-            does not count, but is labelled as by ``predict``. Of weights that are not whole, running sums are rounded.
-            The plain algorithm takes no weights.
-        must_link : pairs (i, j) of rows, numbered from 0, that are in one cluster.
-        cannot_link : pairs of rows that are in different clusters.
+            does not count, but is labelled as by ``predict``. Weights that are not whole are rounded so that every
+            running sum is correct to within 0.5. The plain algorithm takes no weights.
+        must_link : pairs (i, j) of rows, numbered from 0, that must be in the same cluster.
+        cannot_link : pairs of rows that must be in different clusters.
         """
         self._check_parameters()
         counts = as_counts(sample_weight, X)
         if counts is not None and self.is_plain():
             raise ValueError(
-                "the plain algorithm takes no sample_weight: repeat rows, or leave lam, sigma, ... as they are"
+                "the plain algorithm takes no sample_weight: repeat rows, or leave lam, penalty, fidelity, "
+                "init, rank and n_neighbors at their defaults"
             )
         table = self._read(X, y, reset=True, counts=counts)
         return self._fit_table(table, self._read_hints(table.shape[0], y, must_link, cannot_link), counts)
@@ -202,8 +203,8 @@ class FusionClustering(
             return NO_HINTS
         if self.is_plain():
             raise ValueError(
-                "the plain algorithm takes no hints: leave lam, penalty, fidelity, init, rank and n_neighbors alone, "
-                "or leave out must_link, cannot_link and semi_supervised"
+                "the plain algorithm takes no hints: leave lam, penalty, fidelity, init, rank and n_neighbors at "
+                "their defaults, or leave out must_link, cannot_link and semi_supervised"
             )
         return read_hints(n_rows, must_link, cannot_link, y if self.semi_supervised else None, self.n_clusters)
 
@@ -338,7 +339,7 @@ class FusionClustering(
         sizes = np.bincount(found.labels[inside], often, choice.n_clusters)
         if self.n_clusters is not None and not sizes.all():
             kept = np.count_nonzero(sizes)
-            message = f"{self.n_clusters} clusters were requested, but only {kept} have rows that are no outliers"
+            message = f"n_clusters={self.n_clusters}, but only {kept} have rows that are not outliers: request fewer clusters"
             warnings.warn(message, ConvergenceWarning, stacklevel=3)
         self._order = np.argsort(np.argsort(-sizes, kind="stable"))
         labels, probabilities = self._in_order(found)

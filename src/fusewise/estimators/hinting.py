@@ -1,4 +1,4 @@
-"""Hints as users give them, pairs of rows and known labels, checked and made blocks and conflicts."""
+"""Hints as users give them, pairs of rows and known labels, checked and turned into blocks and conflicts."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def _refuse_contradictions(
     broken = apart[block[apart[:, 0]] == block[apart[:, 1]]]
     if len(broken):
         one, other = broken[0].tolist()
-        raise ValueError(f"{_chain(graph, one, other)}, but by cannot_link {one} and {other} must not")
+        raise ValueError(f"{_chain(graph, one, other)}, but cannot_link separates rows {one} and {other}")
     order = np.lexsort((label, block[known]))
     rows, blocks, labels = known[order], block[known[order]], label[order]
     (split,) = np.nonzero((blocks[1:] == blocks[:-1]) & (labels[1:] != labels[:-1]))

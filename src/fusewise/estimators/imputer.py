@@ -129,7 +129,7 @@ class FusionImputer(OneToOneFeatureMixin, TransformerMixin, FusionEstimator):  #
 
         Returns
         -------
-        list of tables like that of ``transform``: arrays, or frames with the dtypes of X.
+        list of tables like those of ``transform``: arrays, or frames with the dtypes of X.
         """
         check_is_fitted(self)
         if n_draws != int(n_draws) or n_draws < 1:
@@ -138,7 +138,8 @@ class FusionImputer(OneToOneFeatureMixin, TransformerMixin, FusionEstimator):  #
         source = self.clustering_.path_ if self.smooth_ is None else self.smooth_
         if not isinstance(source, Choice | Smooth):
             raise ValueError(
-                "the plain algorithm has no distribution to draw from: leave lam, sigma, ... at their defaults"
+                "the plain algorithm has no distribution to draw from: leave lam, penalty, fidelity, init, "
+                "rank and n_neighbors at their defaults"
             )
         random = check_random_state(random_state)
         scale: Real = getattr(self, "draw_scale_", np.ones(entries.shape[1]))

@@ -71,7 +71,7 @@ class Array(Rule):
         if not isinstance(value, np.ndarray) or value.dtype.kind not in self.kinds:
             raise ValueError(f"{where} is {_kind(value)}, not an array of {_words(self.kinds)}")
         if value.ndim != len(self.dims):
-            raise ValueError(f"{where} has {value.ndim} dimensions, not {len(self.dims)}")
+            raise ValueError(f"{where} has the shape {value.shape}, not {len(self.dims)}-dimensional")
         for name, size in zip(self.dims, value.shape, strict=True):
             bind(dims, name, size, where)
 
@@ -345,7 +345,7 @@ def check_shapes(name: str, shapes: Iterable[str], arrays: Iterable[Any]) -> Non
 def check_finite(what: str, *arrays: Any) -> None:
     """Raise FloatingPointError if a computation was given, or has made, a number that is not finite."""
     if not all(np.isfinite(array).all() for array in arrays):
-        raise FloatingPointError(f"{what} got numbers that are not finite: the scales of the table are too far apart")
+        raise FloatingPointError(f"{what} got numbers that are not finite: rescale very large or small columns")
 
 
 def _kind(value: Any) -> str:

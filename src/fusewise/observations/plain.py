@@ -1,4 +1,4 @@
-"""Arrays in unusual clothes (masked, sparse in pandas, of objects) as arrays of numbers with NaN where missing."""
+"""Unusual arrays (masked, sparse in pandas, of objects) as arrays of numbers with NaN where missing."""
 
 from __future__ import annotations
 

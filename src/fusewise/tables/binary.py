@@ -114,7 +114,7 @@ def _refuse_vast(source: Source) -> None:
     with zipfile.ZipFile(io.BytesIO(source.data)) as book:
         sheets = [part for part in book.infolist() if part.filename.startswith("xl/worksheets/")]
         if sum(part.file_size for part in book.infolist()) > MOST_BYTES:
-            raise InputError(f"{source.name!r} holds more than {MOST_BYTES:.0e} bytes: save the sheet as .csv")
+            raise InputError(f"{source.name!r} holds more than {MOST_BYTES / 1e9:g} GB: save the sheet as .csv")
         for part in sheets:
             cells, rows, columns, rest = 0, 0, 0, b""
             with book.open(part) as sheet:
@@ -126,8 +126,8 @@ def _refuse_vast(source: Source) -> None:
                         cells += kind == b"c"
                         rows, columns = max(rows, int(number)), max(columns, _number_of(letters))
             if rows * columns > max(VAST, 100 * cells):
-                far = f"{counted(cells, 'cell')} over {rows} rows and {columns} columns"
-                raise InputError(f"{source.name!r}: {far}; delete stray cells")
+                far = f"{counted(cells, 'cell')} spread over {rows:,} rows and {counted(columns, 'column')}"
+                raise InputError(f"{source.name!r} has {far}, too many to read: delete stray cells")
 
 
 def _number_of(letters: bytes) -> int:

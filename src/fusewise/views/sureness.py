@@ -6,7 +6,7 @@ from typing import Any
 
 from fusewise.automatic import Choice
 from fusewise.automatic.alternatives import Alternative, Cut, best_cut
-from fusewise.automatic.stability import Stability
+from fusewise.automatic.stability import MOST_ROWS, Stability
 from fusewise.kernels.words import counted, in_series, readable
 from fusewise.views.findings import Findings
 from fusewise.views.palette import SYMBOLS, colour, shape
@@ -59,13 +59,12 @@ def _per_row(other: Alternative) -> str:
 def _why_one(cut: Cut, others: list[Alternative], option: str, *, hinted: bool = False) -> str:
     number = len(cut.sizes)
     sizes = [f"{n:,}" for n in cut.sizes]
-    parts = (
-        f"part {sizes[0]} from {sizes[1]} rows" if number == 2 else f"make {number} groups of {in_series(sizes)} rows"
-    )
+    groups = f"{number} groups of {in_series(sizes)} rows"
+    parts = f"separate {sizes[0]} from {sizes[1]} rows" if number == 2 else f"make {groups}"
     if cut.joined:
         why = "hints join them, or there is no" if hinted else "there is no"
         return (
-            f"1 cluster: {number} groups of {in_series(sizes)} rows describe the table better, but {why} valley "
+            f"1 cluster: {groups} describe the table better, but {why} valley "
             f"of lower density between them. To see them apart, set {option}{number}."
         )
     short = f"falls {readable(cut.short)} nats short ({cut.short / cut.n_rows:.2g} per row)"
@@ -94,7 +93,7 @@ def stability_sentence(judged: Stability) -> str:
     hidden = f", with {judged.hidden:.0%} of the observed values hidden" if judged.hidden else ""
     numbers = in_series([f"{counted(k, 'cluster')} in {often}" for k, often in judged.n_clusters.items()])
     draws = counted(judged.n_draws, "draw")
-    return f"The model was fitted to {draws} of half of the rows{hidden}: it found {numbers}."
+    return f"The model was fitted to {draws} of half of the rows (at most {MOST_ROWS:,}){hidden}: it found {numbers}."
 
 
 def stable_clusters(found: Findings) -> list[dict[str, Any]]:
