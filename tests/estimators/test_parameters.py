@@ -66,7 +66,7 @@ def test_parameters_of_fuse(parameters, message):
 def test_misspelt_parameters():
     with pytest.raises(ValueError, match="FusionClustering has no parameter 'n_cluster': did you mean 'n_clusters'"):
         FusionClustering().set_params(n_cluster=3)
-    with pytest.raises(ValueError, match="has no parameter 'xyz': it has categorical_features, device, fidelity"):
+    with pytest.raises(ValueError, match="has no parameter 'xyz': its parameters are categorical_features, device"):
         FusionImputer().set_params(xyz=3)
     with pytest.raises(TypeError, match="n_cluster"):
         FusionClustering(n_cluster=3)

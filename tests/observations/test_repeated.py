@@ -59,7 +59,7 @@ def test_whole_weights_are_counts_and_ones_are_nothing():
         ([0, 0, 0, 0], "every sample_weight is zero"),
         ([0.25, 0.25, 0.25, 0.25], "adds up to 1, but a weight is a number of rows: scale"),
         ([1e12, 1, 1, 1], "scale the weights"),
-        (["a", "b", "c", "d"], "one number for each row"),
+        (["a", "b", "c", "d"], "one number per row"),
     ],
 )
 def test_weights_that_make_no_sense(weights, said):

@@ -17,7 +17,7 @@ def test_one_cell_in_the_last_corner(tmp_path):
     book.active["A1"] = "a"
     book.active["XFD1048576"] = 1
     book.save(tmp_path / "t.xlsx")
-    with pytest.raises(InputError, match="2 cells spread over 1,048,576 rows and 16,384 columns, too many"):
+    with pytest.raises(InputError, match="2 cells spread over 1,048,576 rows and 16,384 columns, too large"):
         read_table(tmp_path / "t.xlsx")
 
 

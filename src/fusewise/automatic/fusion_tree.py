@@ -73,7 +73,7 @@ def fusion_tree(observations: Quadratics, pairs: NeighborPairs, hints: Hints = N
         affinity = np.ones(len(ends))
     forced, name, count = n - 1 - step, nodes[0]["name"], nodes[0]["count"]
     if forced and not len(hints.conflicts):
-        raise FloatingPointError(f"the merge tree of {n} rows could not be completed: rescale very large or small columns")
+        raise FloatingPointError(f"the merge tree of {n} rows is incomplete: rescale very large or small columns")
     for other in nodes[1:]:  # all in conflict
         count += other["count"]
         joins[step] = name, other["name"], count

@@ -339,7 +339,7 @@ class FusionClustering(
         sizes = np.bincount(found.labels[inside], often, choice.n_clusters)
         if self.n_clusters is not None and not sizes.all():
             kept = np.count_nonzero(sizes)
-            message = f"n_clusters={self.n_clusters}, but only {kept} have rows that are not outliers: request fewer clusters"
+            message = f"{self.n_clusters} clusters were requested, but only {kept} have rows that are not outliers"
             warnings.warn(message, ConvergenceWarning, stacklevel=3)
         self._order = np.argsort(np.argsort(-sizes, kind="stable"))
         labels, probabilities = self._in_order(found)

@@ -19,6 +19,8 @@ from typing import Any, ClassVar, NoReturn
 import numpy as np
 from scipy import sparse
 
+from fusewise.kernels.words import counted
+
 Dims = dict[str, int]
 
 
@@ -71,7 +73,7 @@ class Array(Rule):
         if not isinstance(value, np.ndarray) or value.dtype.kind not in self.kinds:
             raise ValueError(f"{where} is {_kind(value)}, not an array of {_words(self.kinds)}")
         if value.ndim != len(self.dims):
-            raise ValueError(f"{where} has the shape {value.shape}, not {len(self.dims)}-dimensional")
+            raise ValueError(f"{where} has shape {value.shape}: it must have {counted(len(self.dims), 'dimension')}")
         for name, size in zip(self.dims, value.shape, strict=True):
             bind(dims, name, size, where)
 
@@ -337,7 +339,7 @@ def check_shapes(name: str, shapes: Iterable[str], arrays: Iterable[Any]) -> Non
             continue
         names = shape.split()
         if len(names) != array.ndim:
-            raise ValueError(f"{name}: argument {k} has {array.ndim} dimensions, not {len(names)}")
+            raise ValueError(f"{name}: argument {k} has shape {array.shape}: it must have {counted(len(names), 'dimension')}")
         for dimension, size in zip(names, array.shape, strict=True):
             bind(dims, dimension, size, f"{name}: argument {k}")
 

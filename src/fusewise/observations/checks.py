@@ -67,4 +67,4 @@ def refuse_tiny(table: Any) -> None:
     if tiny.any():
         column = int(np.flatnonzero(tiny)[0])
         name = "" if table.feature_names is None else f" ({table.feature_names[column]!r})"
-        raise ValueError(f"column {column}{name} varies by less than {LEAST_RANGE:g}: multiply it by a constant")
+        raise ValueError(f"column {column}{name} varies by less than {LEAST_RANGE:g}: multiply it by a large constant")

@@ -32,7 +32,7 @@ def as_counts(sample_weight: Any, X: Any) -> Index | None:
         weights = np.array(np.broadcast_to(np.asarray(sample_weight, dtype=float), (n_rows,)))
     except (TypeError, ValueError) as error:
         shape = np.shape(sample_weight)
-        message = f"sample_weight has shape {shape}, but there are {counted(n_rows, 'row')}: one number for each row"
+        message = f"sample_weight has shape {shape}, but there are {counted(n_rows, 'row')}: pass one number per row"
         raise ValueError(message) from error
     bad = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
     if len(bad):

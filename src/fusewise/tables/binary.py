@@ -127,7 +127,7 @@ def _refuse_vast(source: Source) -> None:
                         rows, columns = max(rows, int(number)), max(columns, _number_of(letters))
             if rows * columns > max(VAST, 100 * cells):
                 far = f"{counted(cells, 'cell')} spread over {rows:,} rows and {counted(columns, 'column')}"
-                raise InputError(f"{source.name!r} has {far}, too many to read: delete stray cells")
+                raise InputError(f"{source.name!r} has {far}, too large an area to read: delete stray cells")
 
 
 def _number_of(letters: bytes) -> int:
