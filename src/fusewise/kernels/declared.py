@@ -339,7 +339,8 @@ def check_shapes(name: str, shapes: Iterable[str], arrays: Iterable[Any]) -> Non
             continue
         names = shape.split()
         if len(names) != array.ndim:
-            raise ValueError(f"{name}: argument {k} has shape {array.shape}: it must have {counted(len(names), 'dimension')}")
+            needed = counted(len(names), "dimension")
+            raise ValueError(f"{name}: argument {k} has shape {array.shape}: it must have {needed}")
         for dimension, size in zip(names, array.shape, strict=True):
             bind(dims, dimension, size, f"{name}: argument {k}")
 
