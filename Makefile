@@ -1,5 +1,7 @@
 # Two commands on a fresh machine: `make demo` and `make test`. Both build .venv first, with what they need.
 PYTHON ?= python3
+# Some of the tests: make test TESTS=tests/theory
+TESTS ?= tests
 VENV := .venv
 BIN := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --editable
@@ -21,7 +23,7 @@ demo: $(VENV)/.demo
 	$(BIN)/python examples/demo.py --out demo
 
 test: $(VENV)/.installed
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest $(TESTS)
 
 coverage: $(VENV)/.installed
 	$(BIN)/python -m pytest --cov
