@@ -56,7 +56,7 @@ def _classified(imputer, table):
 
 @pytest.mark.parametrize("way", ["clusters", "subspace", "plain"])
 def test_whatever_the_method(table, way, monkeypatch):
-    monkeypatch.setattr(FusionImputer, "_held_out", lambda self, entries: ({way: 0.0, "clusters": 0.5}, np.ones(5)))
+    monkeypatch.setattr(FusionImputer, "_held_out", lambda self, entries, *_: ({way: 0.0, "clusters": 0.5}, np.ones(5)))
     found = FusionImputer(n_clusters=2, **({"lam": 0.1} if way == "plain" else {})).fit(table)
     assert found.fill_ == ("subspace" if way == "subspace" else "clusters")
     assert is_possible(found.transform(table), table)

@@ -1,6 +1,7 @@
 """``FusionClustering.stability``: what is stable, and what is not."""
 
 import _thread
+import signal
 import warnings
 
 import numpy as np
@@ -72,8 +73,12 @@ def test_progress_is_reported_and_an_interruption_keeps_the_draws_done(blobs):
         if iteration == 2:
             _thread.interrupt_main()
 
-    with listening(interrupt), pytest.warns(match=r"interrupted after \d+ of 200 draws"):
-        found = model.stability(n_draws=200, n_jobs=2)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have it ignored in the background
+    try:
+        with listening(interrupt), pytest.warns(match=r"interrupted after \d+ of 200 draws"):
+            found = model.stability(n_draws=200, n_jobs=2)
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert steps[0] == ("fitting draws", 0, 200)
     assert 2 <= found.n_draws < 200
     assert sum(found.n_clusters.values()) == found.n_draws
