@@ -19,10 +19,12 @@ from fusewise.automatic.axes import prior_variances
 from fusewise.automatic.candidates import Compared, Rows
 from fusewise.automatic.choice import Choice
 from fusewise.automatic.colouring import place
+from fusewise.automatic.copies import shares_of_copies, worth_of_rows
 from fusewise.automatic.criterion import class_explained, explained
 from fusewise.automatic.hints import Hints
 from fusewise.automatic.mixture import Mixture
-from fusewise.automatic.searching import Placed, Searched, TreeSearch
+from fusewise.automatic.search_result import Placed, Searched
+from fusewise.automatic.searching import TreeSearch
 from fusewise.kernels import declared
 from fusewise.kernels.declared import Checked, Number
 from fusewise.kernels.types import Labels, Real
@@ -145,7 +147,7 @@ def _as_if_chosen(choice: Choice, k: int, sample: InMemory, hints: Hints, *, tol
     compared = Compared(choice.mixtures, choice.criteria, choice.interrupted)
     found = Searched(Placed(choice.subspace, rows, choice.tree), list(choice.partitions), compared, k)
     n_clusters = int(choice.partitions[k].max()) + 1 if told else None
-    mixture, clusters = TreeSearch(sample, sample, (), 1.0, 1.0, n_clusters, None, silent, 1.0, hints, hints).clusters(
-        found
-    )
+    worth = worth_of_rows(shares_of_copies(sample))
+    search = TreeSearch(sample, sample, (), 1.0, 1.0, n_clusters, None, silent, worth, hints, hints)
+    mixture, clusters = search.clusters(found)
     return replace(choice, chosen=k, mixture=mixture, clusters=clusters)

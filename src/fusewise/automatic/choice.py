@@ -15,6 +15,7 @@ from fusewise.automatic.clusters import AlongAxes, Clusters, Joined, ambient, ch
 from fusewise.automatic.columnwise import ColumnMixture, Levels
 from fusewise.automatic.evidence import Evidence
 from fusewise.automatic.hints import NO_HINTS, Hints
+from fusewise.automatic.many_clusters import for_many
 from fusewise.automatic.merge_tree import MergeTree
 from fusewise.automatic.mixture import Mixture, probabilities
 from fusewise.automatic.settling import obeyed
@@ -226,7 +227,7 @@ def choose(
     n_neighbors: int | None = None,
     min_size: float | None = None,
     seed: int = 0,
-    stands_for: float = 1.0,
+    worth: float = 1.0,
     progress: Progress = silent,
     hints: Hints = NO_HINTS,
     before: Clusters | None = None,
@@ -255,18 +256,18 @@ def choose(
     n_clusters, rank, n_neighbors : numbers to use instead of choosing them.
     min_size : smallest cluster considered; None: 1.5% of the rows, at least 3.
     seed, progress : seed of the sample; called at each step.
-    stands_for : how many rows each row stands for when partitions are compared, if the table is part of a larger one.
+    worth : rows that a row is worth when partitions are compared, if the table is part of a larger one.
     hints, before : rows that must be together, or apart; and the clusters found without these hints.
     """
     columns, scale, middle, blocks = units(table, levels)
     task = sampled.SampledSearch(
         table=table, units=(columns, scale, middle), levels=blocks, hints=hints, min_size=min_size, seed=seed,
-        n_clusters=n_clusters, n_neighbors=n_neighbors, stands_for=stands_for, progress=progress,
+        n_clusters=n_clusters, n_neighbors=n_neighbors, worth=worth, progress=progress,
     )  # fmt: skip
     rows, search = task.of(sampled.SAMPLE)
     found = search.in_all_dimensions(rank)
     if n_clusters is None and rank is None and not levels:
-        found = search.for_many(found)
+        found = for_many(search, found)
     if found.unsettled and not hints:
         rows, search, found = task.enlarged(rows, search, found)
     found = search.or_as_before(found, before)

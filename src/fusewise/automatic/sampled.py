@@ -9,8 +9,11 @@ import numpy as np
 
 from fusewise.automatic.candidates import MOST_CLUSTERS
 from fusewise.automatic.columnwise import Levels
+from fusewise.automatic.copies import shares_of_copies, worth_of_rows
 from fusewise.automatic.hints import NO_HINTS, Hints
-from fusewise.automatic.searching import Searched, TreeSearch
+from fusewise.automatic.many_clusters import among_all
+from fusewise.automatic.search_result import Searched
+from fusewise.automatic.searching import TreeSearch
 from fusewise.kernels.types import Index, Real, Values
 from fusewise.observations import Table
 from fusewise.progress import Progress
@@ -40,7 +43,8 @@ class SampledSearch:
     hints : what is known of the rows of the table.
     min_size : smallest cluster considered, in rows of the table; None: a share of them.
     seed : seed of the samples.
-    n_clusters, n_neighbors, stands_for, progress : those of ``TreeSearch``.
+    worth : rows of a larger table that a row is worth.
+    n_clusters, n_neighbors, progress : those of ``TreeSearch``.
     """
 
     table: Table
@@ -51,7 +55,7 @@ class SampledSearch:
     seed: int
     n_clusters: int | None
     n_neighbors: int | None
-    stands_for: float
+    worth: float
     progress: Progress
 
     @cached_property
@@ -71,17 +75,18 @@ class SampledSearch:
         rows, many = samples(len(self.seen), size, self.table.column_counts[columns], row_length, self.seed, self.known)
         wide = self.table.take(self.seen[many]).standardised(columns, scale, middle)
         sample = wide if len(many) == len(rows) else wide.take(np.searchsorted(many, rows))
+        copies = shares_of_copies(sample)
         smallest = smallest_clusters(len(rows), len(self.seen), self.min_size)
         return rows, TreeSearch(
-            wide, sample, self.levels, *smallest, self.n_clusters, self.n_neighbors, self.progress, self.stands_for,
-            self.known.among(rows), self.known.among(many),
+            wide, sample, self.levels, *smallest, self.n_clusters, self.n_neighbors, self.progress,
+            self.worth * worth_of_rows(copies), self.known.among(rows), self.known.among(many), copies,
         )  # fmt: skip
 
     def enlarged(self, rows: Index, search: TreeSearch, found: Searched) -> tuple[Index, TreeSearch, Searched]:
         """The sample, the search and what it found, in a larger sample if that has more clusters, and more than few."""
         while found.unsettled and len(rows) < min(len(self.seen), LARGEST_SAMPLE):
             more, wider = self.of(GROWTH * len(rows))
-            larger = wider.among_all()
+            larger = among_all(wider)
             if larger.n_groups <= max(MOST_CLUSTERS, found.n_groups):
                 break
             rows, search, found = more, wider, larger

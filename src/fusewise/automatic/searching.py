@@ -2,15 +2,9 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
-from itertools import pairwise
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from fusewise.automatic.axes import fit_axes, prior_variances
 from fusewise.automatic.candidates import (
@@ -19,29 +13,26 @@ from fusewise.automatic.candidates import (
     Compared,
     Rows,
     assign,
-    candidate_nodes,
     compare,
     describe,
     from_best_known,
     grow,
-    labels_of,
     partitions,
 )
 from fusewise.automatic.classes import ENOUGH_GAINED, classes_of, fewest
 from fusewise.automatic.clusters import Clusters, Joined, better_explained
 from fusewise.automatic.columnwise import Levels, is_number
-from fusewise.automatic.copies import shares_of_copies, worth_of_rows
 from fusewise.automatic.evidence import Evidence
 from fusewise.automatic.hints import NO_HINTS, Hints
 from fusewise.automatic.merge_tree import MergeTree
 from fusewise.automatic.mixture import Mixture
+from fusewise.automatic.search_result import Placed, Searched, interrupted
 from fusewise.automatic.settling import coloured, held, joined, log_odds
 from fusewise.automatic.valleys import linked, without_valley
 from fusewise.kernels.types import Index, Labels, Real
 from fusewise.kernels.words import counted
 from fusewise.observations import InMemory
 from fusewise.progress import Progress
-from fusewise.subspace import Subspace
 
 #: Initial dimension of the subspace, and the largest one, for many clusters. A table with no more columns than the
 #: latter is also searched in all its dimensions; if no direction stands out from the noise, so is one with up to
@@ -51,64 +42,6 @@ RANK, LARGEST_RANK, MOST_COLUMNS = 6, 12, 20
 NEIGHBORS = 15
 #: EM of axes ends at this gain per entry; at the larger one where many rows are needed to fit a nearly empty table.
 TOL, WIDE_TOL = 1e-6, 1e-4
-#: Up to so many clusters are compared among so many rows, with at least so many rows each on average; first at numbers
-#: that grow by this factor, then around the best of them.
-MANY, MANY_AMONG, ROWS_EACH, LADDER = 150, 5000, 6, 1.41
-#: If more than this share of the largest number of clusters is found, there may be more.
-NEAR_THE_END = 0.7
-
-
-class Placed(NamedTuple):
-    """Rows placed in a subspace, and their merge tree."""
-
-    subspace: Subspace
-    rows: Rows
-    tree: MergeTree
-
-
-class Searched(NamedTuple):
-    """The result of a search: the partitions that were compared, in order of the number of groups, and the best."""
-
-    placed: Placed
-    partitions: list[Labels]
-    compared: Compared
-    chosen: int
-    unsettled: bool = False  # more rows may show more clusters
-
-    @property
-    def gain(self) -> float:
-        """How much better the chosen partition explains the entries than a single cluster."""
-        return self.compared.criteria[self.chosen] - self.compared.criteria[0]
-
-    @property
-    def criterion(self) -> float:
-        """The criterion of the chosen partition; minus infinity if hints bar all of them."""
-        barred = self.chosen in self.compared.barred
-        return -np.inf if barred else self.compared.criteria[self.chosen]
-
-    @property
-    def allowed(self) -> Searched:
-        """The same without the partitions that break hints."""
-        kept = [k for k in range(len(self.partitions)) if k not in self.compared.barred]
-        mixtures = tuple(self.compared.mixtures[k] for k in kept)
-        criteria = tuple(self.compared.criteria[k] for k in kept)
-        compared = Compared(mixtures, criteria, self.compared.interrupted)
-        return Searched(self.placed, [self.partitions[k] for k in kept], compared, kept.index(self.chosen))
-
-    @property
-    def n_groups(self) -> int:
-        """Groups of the chosen partition."""
-        return int(self.partitions[self.chosen].max()) + 1
-
-    @property
-    def rank(self) -> int:
-        """Dimensions searched."""
-        return self.placed.subspace.rank
-
-    @property
-    def featureless(self) -> bool:
-        """Whether rows vary less along the axes than about them: other axes would have done as well."""
-        return bool(self.placed.rows.variances.mean() < self.placed.subspace.noises.mean())
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,8 +55,9 @@ class TreeSearch:
     smallest, smallest_of_many : rows of the smallest cluster considered, among few clusters and among many.
     n_clusters, n_neighbors : numbers to use instead of choosing them.
     progress : told of each step.
-    stands_for : how many rows of a larger table each row stands for.
+    worth : different rows of the whole table that a row is worth (see ``criterion``).
     hints, wide_hints : what is known of the rows of `sample` and `wide`.
+    copies : the part that each row of `sample` is of a different row; None if all differ.
     """
 
     wide: InMemory
@@ -134,19 +68,10 @@ class TreeSearch:
     n_clusters: int | None
     n_neighbors: int | None
     progress: Progress
-    stands_for: float = 1.0
+    worth: float = 1.0
     hints: Hints = NO_HINTS
     wide_hints: Hints = NO_HINTS
-
-    @cached_property
-    def copies(self) -> Real | None:
-        """The part that each row is of a different row; None if all differ."""
-        return shares_of_copies(self.sample)
-
-    @property
-    def worth(self) -> float:
-        """How many different rows of the whole table a row is worth."""
-        return self.stands_for * worth_of_rows(self.copies)
+    copies: Real | None = None
 
     @property
     def most(self) -> int:
@@ -192,7 +117,7 @@ class TreeSearch:
             others = from_best_known(placed.rows, self.smallest, self.n_clusters, neighbors, most, self.copies)
             return self._better_of(found, self._compared(placed, others, until)) if others else found
         except KeyboardInterrupt:
-            return _interrupted(found)
+            return interrupted(found)
 
     def _along(self, placed: Placed, until: int | None) -> Searched:
         """Compare the partitions along one tree, or the classes that they lead to."""
@@ -279,7 +204,7 @@ class TreeSearch:
         try:
             other = self(wanted)
         except KeyboardInterrupt:
-            return _interrupted(found)
+            return interrupted(found)
         crowded = found.n_groups > LARGEST_RANK  # where the first search ended
         return other if not whole or crowded or other.gain > found.gain else found
 
@@ -302,34 +227,6 @@ class TreeSearch:
         criteria = (*few.compared.criteria[:at], *one.criteria, *few.compared.criteria[end:])
         partitions = [*few.partitions[:at], labels, *few.partitions[end:]]
         return Searched(few.placed, partitions, Compared(mixtures, criteria, few.compared.interrupted), int(at))
-
-    def for_many(self, found: Searched) -> Searched:
-        """Also compare numbers of clusters beyond `MOST_CLUSTERS`; K = 1 may win for want of looking far enough."""
-        if found.compared.interrupted or self._most_of_many <= MOST_CLUSTERS:
-            return found
-        try:
-            room = min(LARGEST_RANK, self.most)
-            placed = found.placed if found.rank >= room else self.place(room)
-            ladder = self._ladder(placed, MOST_CLUSTERS)
-            better = ladder.climb() > max(ladder.gain_of(found), 0.0)
-            return ladder.searched() if better else found._replace(unsettled=found.chosen == 0 and ladder.rises)
-        except KeyboardInterrupt:
-            return _interrupted(found)
-
-    def among_all(self) -> Searched:
-        """Compare some numbers of clusters from one to the largest, in a larger sample (see ``for_many``)."""
-        ladder = self._ladder(self.place(min(LARGEST_RANK, self.most)), 1)
-        ladder.climb()
-        return ladder.searched()
-
-    @property
-    def _most_of_many(self) -> int:
-        n = self.sample.shape[0]
-        return min(max(MANY, MANY * n // MANY_AMONG), n // ROWS_EACH)
-
-    def _ladder(self, placed: Placed, beyond: int) -> _Ladder:
-        nodes = candidate_nodes(placed.tree, self.smallest_of_many, None, self._most_of_many, self.copies, self.hints)
-        return _Ladder(self, placed, nodes, beyond)
 
     def clusters(self, found: Searched) -> tuple[Mixture, Clusters]:
         """The components that were chosen, along the axes, and the clusters as they are kept.
@@ -359,89 +256,3 @@ class TreeSearch:
         densities = kept.log_densities(self.wide.take(self.wide_hints.rows))[0]
         price = float(np.log(self.wide.shape[0]))
         return joined(densities, self.wide_hints, price, pairs, self.n_clusters)
-
-
-class _Ladder:
-    """Partitions into more than `beyond` groups, compared at numbers that grow, then around the best."""
-
-    def __init__(self, search: TreeSearch, placed: Placed, nodes: list[list[int]], beyond: int):
-        self.search, self.placed, self.beyond = search, placed, beyond
-        self.nodes = {len(each): each for each in nodes}
-        self.known: dict[int, tuple[Mixture, float]] = {}
-        self.barred: set[int] = set()
-        self.rungs: list[int] = []
-
-    def labels(self, number: int) -> Labels:
-        """The partition into so many groups; one at a time, as thousands of long ones would fill the memory."""
-        tree, places = self.placed.tree, self.placed.rows.places
-        if number not in self.nodes:  # one group, which conflicts forbid, for comparison
-            return np.zeros(tree.n_points, np.intp)
-        return labels_of(tree, self.nodes[number], places, self.search.hints)
-
-    def judge(self, numbers: Sequence[int]) -> int:
-        """Compare some numbers of groups; returns the best of many so far, or 1 if there is none."""
-        possible = [k for k in numbers if k == 1 or (k > self.beyond and k in self.nodes)]
-        new = [k for k in dict.fromkeys(possible) if k not in self.known]
-        if new:
-            some = [self.labels(k) for k in new]
-            compared = self.search.compare(self.placed.rows, some, compare_all=True)
-            self.barred |= {new[k] for k in compared.barred}
-            for k, mixture, criterion in zip(new, compared.mixtures, compared.criteria, strict=True):
-                assert isinstance(mixture, Mixture)
-                self.known[k] = mixture, criterion
-        return max((k for k in self.known if k > 1 and k not in self.barred), key=lambda k: self.known[k][1], default=1)
-
-    def climb(self) -> float:
-        """Compare until no neighbouring number is better; returns the gain of the best over one cluster."""
-        last = max(self.nodes)
-        rungs = sorted({int(max(self.beyond, 2) * LADDER**k) for k in range(self.beyond > 1, 25)})
-        self.rungs = [*(k for k in rungs if k < last), last]
-        best = self.judge([1, *self.rungs])
-        step = max(2, best // 6)
-        while best > 1 and step:
-            better = self.judge([best - step, best + step])
-            step = step if better != best else step // 2
-            best = better
-        return self.known[best][1] - self.known[1][1]
-
-    def gain_of(self, found: Searched) -> float:
-        """The gain over one cluster of another search's partition, in these dimensions: gains in others differ."""
-        if found.placed is self.placed:
-            return found.gain
-        compared = self.search.compare(self.placed.rows, [found.partitions[found.chosen]], compare_all=True)
-        return compared.criteria[0] - self.known[1][1]
-
-    @property
-    def rises(self) -> bool:
-        """Whether the criterion rises again from one rung to the next, to where it would win with four times the rows.
-
-        Likelihoods would be four times as large, but for what parameters gain by chance, and log N a little larger.
-        """
-        n = self.search.worth * self.search.sample.shape[0]
-
-        def foreseen(number: int) -> float:
-            mixture, criterion = self.known[number]
-            by_chance = 0.5 * mixture.complexity
-            cost = by_chance + mixture.n_components - 1
-            return 4 * (criterion + cost * float(np.log(n))) - 3 * by_chance - cost * float(np.log(4 * n))
-
-        steps = pairwise(k for k in self.rungs if k in self.known)
-        further = [later for earlier, later in steps if self.known[later][1] > self.known[earlier][1]]
-        return any(foreseen(number) > foreseen(1) for number in further)
-
-    def searched(self) -> Searched:
-        """What was compared, in order of the number of groups; unsettled if the best is near the largest number."""
-        numbers = sorted(self.known)
-        mixtures, criteria = zip(*(self.known[k] for k in numbers), strict=True)
-        barred = frozenset(at for at, k in enumerate(numbers) if k in self.barred)
-        compared = Compared(mixtures, criteria, interrupted=False, barred=barred)
-        best = compared.best
-        unsettled = numbers[best] > NEAR_THE_END * max(self.nodes)
-        return Searched(self.placed, [self.labels(k) for k in numbers], compared, best, unsettled)
-
-
-def _interrupted(found: Searched) -> Searched:
-    """The search so far, after Ctrl-C in a further one."""
-    searched = counted(found.rank, "dimension")
-    warnings.warn(f"interrupted: this is the best result in {searched}", ConvergenceWarning, stacklevel=6)
-    return found._replace(compared=replace(found.compared, interrupted=True))

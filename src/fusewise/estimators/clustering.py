@@ -162,7 +162,7 @@ class FusionClustering(
         table = self._read(X, y, reset=True, counts=counts)
         return self._fit_table(table, self._read_hints(table.shape[0], y, must_link, cannot_link), counts)
 
-    def _fit_table(self, table: Table, hints: Hints, counts: Index | None = None, stands_for: float = 1.0) -> Self:
+    def _fit_table(self, table: Table, hints: Hints, counts: Index | None = None, worth: float = 1.0) -> Self:
         """Cluster the rows of a table that was read.
 
         Parameters
@@ -170,7 +170,7 @@ class FusionClustering(
         table : the rows.
         hints : what is known of them.
         counts : how often each row counts; None: once.
-        stands_for : rows of a larger table that each row stands for.
+        worth : rows of a larger table that a row is worth.
         """
         repeated = table if counts is None else RepeatedRows(table, counts)
         n_seen = np.count_nonzero(repeated.row_counts)
@@ -189,7 +189,7 @@ class FusionClustering(
             self.observations_ = table.dense()
             self._fit_plain(self.observations_)
         else:
-            self._fit_automatic(table, repeated, stands_for)
+            self._fit_automatic(table, repeated, worth)
         return self
 
     def fit_predict(self, X: Any, y: Any = None, **hints: Any) -> npt.NDArray[np.intp]:
@@ -300,7 +300,7 @@ class FusionClustering(
         value = getattr(self, name)
         return None if isinstance(value, str) else value
 
-    def _fit_automatic(self, table: Table, repeated: Table, stands_for: float) -> None:
+    def _fit_automatic(self, table: Table, repeated: Table, worth: float) -> None:
         """Fit to the rows as often as they count, and label them all."""
         hints = self._hints
         warn_of_blanks(table, placed=hints.rows)
@@ -320,7 +320,7 @@ class FusionClustering(
                 n_neighbors=self._number("n_neighbors"),
                 min_size=self._number("min_cluster_size"),
                 seed=seed,
-                stands_for=stands_for,
+                worth=worth,
                 progress=progress,
             )
             choice = search()

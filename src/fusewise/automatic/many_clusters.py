@@ -1,0 +1,127 @@
+"""The search for many clusters: numbers beyond ``candidates.MOST_CLUSTERS``, compared at widening intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+
+from fusewise.automatic.candidates import MOST_CLUSTERS, Compared, candidate_nodes, labels_of
+from fusewise.automatic.mixture import Mixture
+from fusewise.automatic.search_result import Placed, Searched, interrupted
+from fusewise.automatic.searching import LARGEST_RANK, TreeSearch
+from fusewise.kernels.types import Labels
+
+#: Up to so many clusters are compared among so many rows, with at least so many rows each on average; first at numbers
+#: that grow by this factor, then around the best of them.
+MANY, MANY_AMONG, ROWS_EACH, LADDER = 150, 5000, 6, 1.41
+#: If more than this share of the largest number of clusters is found, there may be more.
+NEAR_THE_END = 0.7
+
+
+def for_many(search: TreeSearch, found: Searched) -> Searched:
+    """Also compare numbers of clusters beyond `MOST_CLUSTERS`; K = 1 may win for want of looking far enough."""
+    if found.compared.interrupted or _most_of_many(search) <= MOST_CLUSTERS:
+        return found
+    try:
+        room = min(LARGEST_RANK, search.most)
+        placed = found.placed if found.rank >= room else search.place(room)
+        ladder = Ladder(search, placed, MOST_CLUSTERS)
+        better = ladder.climb() > max(ladder.gain_of(found), 0.0)
+        return ladder.searched() if better else found._replace(unsettled=found.chosen == 0 and ladder.rises)
+    except KeyboardInterrupt:
+        return interrupted(found)
+
+
+def among_all(search: TreeSearch) -> Searched:
+    """Compare some numbers of clusters from one to the largest, in a larger sample (see ``for_many``)."""
+    ladder = Ladder(search, search.place(min(LARGEST_RANK, search.most)), 1)
+    ladder.climb()
+    return ladder.searched()
+
+
+def _most_of_many(search: TreeSearch) -> int:
+    n = search.sample.shape[0]
+    return min(max(MANY, MANY * n // MANY_AMONG), n // ROWS_EACH)
+
+
+class Ladder:
+    """Partitions into more than `beyond` groups, compared at numbers that grow, then around the best."""
+
+    def __init__(self, search: TreeSearch, placed: Placed, beyond: int):
+        self.search, self.placed, self.beyond = search, placed, beyond
+        most = _most_of_many(search)
+        nodes = candidate_nodes(placed.tree, search.smallest_of_many, None, most, search.copies, search.hints)
+        self.nodes = {len(each): each for each in nodes}
+        self.known: dict[int, tuple[Mixture, float]] = {}
+        self.barred: set[int] = set()
+        self.rungs: list[int] = []
+
+    def labels(self, number: int) -> Labels:
+        """The partition into so many groups; one at a time, as thousands of long ones would fill the memory."""
+        tree, places = self.placed.tree, self.placed.rows.places
+        if number not in self.nodes:  # one group, which conflicts forbid, for comparison
+            return np.zeros(tree.n_points, np.intp)
+        return labels_of(tree, self.nodes[number], places, self.search.hints)
+
+    def judge(self, numbers: Sequence[int]) -> int:
+        """Compare some numbers of groups; returns the best of many so far, or 1 if there is none."""
+        possible = [k for k in numbers if k == 1 or (k > self.beyond and k in self.nodes)]
+        new = [k for k in dict.fromkeys(possible) if k not in self.known]
+        if new:
+            some = [self.labels(k) for k in new]
+            compared = self.search.compare(self.placed.rows, some, compare_all=True)
+            self.barred |= {new[k] for k in compared.barred}
+            for k, mixture, criterion in zip(new, compared.mixtures, compared.criteria, strict=True):
+                assert isinstance(mixture, Mixture)
+                self.known[k] = mixture, criterion
+        return max((k for k in self.known if k > 1 and k not in self.barred), key=lambda k: self.known[k][1], default=1)
+
+    def climb(self) -> float:
+        """Compare until no neighbouring number is better; returns the gain of the best over one cluster."""
+        last = max(self.nodes)
+        rungs = sorted({int(max(self.beyond, 2) * LADDER**k) for k in range(self.beyond > 1, 25)})
+        self.rungs = [*(k for k in rungs if k < last), last]
+        best = self.judge([1, *self.rungs])
+        step = max(2, best // 6)
+        while best > 1 and step:
+            better = self.judge([best - step, best + step])
+            step = step if better != best else step // 2
+            best = better
+        return self.known[best][1] - self.known[1][1]
+
+    def gain_of(self, found: Searched) -> float:
+        """The gain over one cluster of another search's partition, in these dimensions: gains in others differ."""
+        if found.placed is self.placed:
+            return found.gain
+        compared = self.search.compare(self.placed.rows, [found.partitions[found.chosen]], compare_all=True)
+        return compared.criteria[0] - self.known[1][1]
+
+    @property
+    def rises(self) -> bool:
+        """Whether the criterion rises again from one rung to the next, to where it would win with four times the rows.
+
+        Likelihoods would be four times as large, but for what parameters gain by chance, and log N a little larger.
+        """
+        n = self.search.worth * self.search.sample.shape[0]
+
+        def foreseen(number: int) -> float:
+            mixture, criterion = self.known[number]
+            by_chance = 0.5 * mixture.complexity
+            cost = by_chance + mixture.n_components - 1
+            return 4 * (criterion + cost * float(np.log(n))) - 3 * by_chance - cost * float(np.log(4 * n))
+
+        steps = pairwise(k for k in self.rungs if k in self.known)
+        further = [later for earlier, later in steps if self.known[later][1] > self.known[earlier][1]]
+        return any(foreseen(number) > foreseen(1) for number in further)
+
+    def searched(self) -> Searched:
+        """What was compared, in order of the number of groups; unsettled if the best is near the largest number."""
+        numbers = sorted(self.known)
+        mixtures, criteria = zip(*(self.known[k] for k in numbers), strict=True)
+        barred = frozenset(at for at, k in enumerate(numbers) if k in self.barred)
+        compared = Compared(mixtures, criteria, interrupted=False, barred=barred)
+        best = compared.best
+        unsettled = numbers[best] > NEAR_THE_END * max(self.nodes)
+        return Searched(self.placed, [self.labels(k) for k in numbers], compared, best, unsettled)
