@@ -18,6 +18,7 @@ from fusewise.observations import (
     as_table,
     blocks,
     each_block,
+    reduce_blocks,
 )
 from fusewise.observations import conversion as reading
 
@@ -93,6 +94,24 @@ class TestTheSameNumbers:
 
         each_block(add, table(kind, X))
         np.testing.assert_array_equal(found, X)
+
+    @pytest.mark.parametrize("kind", KINDS)
+    def test_summaries_are_merged_in_the_order_of_the_rows(self, kind, monkeypatch):
+        monkeypatch.setattr("fusewise.observations.kinds.BLOCK_ROWS", 7)
+        X = numbers()
+
+        def summarise(rows, begin):
+            return [(begin + i, int(count)) for i, count in enumerate(rows.row_counts)]
+
+        found = reduce_blocks(summarise, lambda one, other: one + other, table(kind, X))
+        assert found == list(enumerate((~np.isnan(X)).sum(axis=1).tolist()))
+
+    @pytest.mark.parametrize("kind", KINDS)
+    def test_rows_numbered_among_those_seen(self, kind):
+        X, rows = numbers(), np.array([0, 6, 7, 39])  # row 7 is empty
+        held = table(kind, X)
+        assert held.n_seen == 40
+        np.testing.assert_array_equal(held.take_seen(rows).dense().fill(np.nan), np.delete(X, 7, axis=0)[rows])
 
     @pytest.mark.parametrize("dtype", [float, complex])
     def test_sparse_matrices_are_the_dense_arrays(self, dtype):

@@ -59,24 +59,19 @@ class SampledSearch:
     progress: Progress
 
     @cached_property
-    def seen(self) -> Index:
-        """The rows with observed entries."""
-        return np.flatnonzero(self.table.row_counts > 0)
-
-    @cached_property
     def known(self) -> Hints:
-        """The hints on these rows."""
-        return self.hints.among(self.seen)
+        """The hints on the rows with observed entries."""
+        return self.hints.among(np.flatnonzero(self.table.row_counts > 0)) if self.hints else NO_HINTS
 
     def of(self, size: int) -> tuple[Index, TreeSearch]:
         """A sample of so many rows (or all), numbered among those seen, and the search for clusters in it."""
         columns, scale, middle = self.units
-        row_length = self.table.n_stored / self.table.shape[0]
-        rows, many = samples(len(self.seen), size, self.table.column_counts[columns], row_length, self.seed, self.known)
-        wide = self.table.take(self.seen[many]).standardised(columns, scale, middle)
+        n, row_length = self.table.n_seen, self.table.n_stored / self.table.shape[0]
+        rows, many = samples(n, size, self.table.column_counts[columns], row_length, self.seed, self.known)
+        wide = self.table.take_seen(many).standardised(columns, scale, middle)
         sample = wide if len(many) == len(rows) else wide.take(np.searchsorted(many, rows))
         copies = shares_of_copies(sample)
-        smallest = smallest_clusters(len(rows), len(self.seen), self.min_size)
+        smallest = smallest_clusters(len(rows), n, self.min_size)
         return rows, TreeSearch(
             wide, sample, self.levels, *smallest, self.n_clusters, self.n_neighbors, self.progress,
             self.worth * worth_of_rows(copies), self.known.among(rows), self.known.among(many), copies,
@@ -84,7 +79,7 @@ class SampledSearch:
 
     def enlarged(self, rows: Index, search: TreeSearch, found: Searched) -> tuple[Index, TreeSearch, Searched]:
         """The sample, the search and what it found, in a larger sample if that has more clusters, and more than few."""
-        while found.unsettled and len(rows) < min(len(self.seen), LARGEST_SAMPLE):
+        while found.unsettled and len(rows) < min(self.table.n_seen, LARGEST_SAMPLE):
             more, wider = self.of(GROWTH * len(rows))
             larger = among_all(wider)
             if larger.n_groups <= max(MOST_CLUSTERS, found.n_groups):

@@ -5,7 +5,7 @@ from fusewise.observations.blocks import ArrayBlocks, ParquetBlocks, RowBlocks
 from fusewise.observations.contract import Observations
 from fusewise.observations.conversion import as_entries, as_sparse_entries, as_table, is_complex
 from fusewise.observations.entries import Entries
-from fusewise.observations.kinds import InMemory, Table, each_block
+from fusewise.observations.kinds import InMemory, Table, each_block, reduce_blocks
 from fusewise.observations.quadratics import Quadratics
 from fusewise.observations.repeated import RepeatedRows, as_counts
 from fusewise.observations.sparse import SparseEntries
@@ -32,5 +32,6 @@ __all__ = [
     "as_table",
     "each_block",
     "is_complex",
+    "reduce_blocks",
     "warn_of_blanks",
 ]

@@ -12,13 +12,14 @@ import numpy.typing as npt
 
 from fusewise.kernels.declared import Array, Checked, Maybe, Several, Word
 from fusewise.kernels.types import Mask, Real, Values
+from fusewise.observations.seen_rows import SeenRows
 
 #: Entries processed at a time: a table may be so large that a copy of it matters.
 BLOCK_ENTRIES = 4_000_000
 
 
 @dataclass(frozen=True, eq=False)
-class Entries(Checked):
+class Entries(SeenRows, Checked):
     """x_i observed on the index set I_i: A_i = S_i selects the observed entries of a row (the paper's model).
 
     Parameters

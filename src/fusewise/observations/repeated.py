@@ -15,6 +15,7 @@ from fusewise.kernels.words import counted
 from fusewise.observations.checks import check_fits
 from fusewise.observations.entries import Entries, wide
 from fusewise.observations.kinds import InMemory, Table
+from fusewise.observations.seen_rows import SeenRows
 
 #: Largest sum of weights.
 MOST_COPIES = 100_000_000
@@ -51,7 +52,7 @@ def as_counts(sample_weight: Any, X: Any) -> Index | None:
 
 
 @dataclass(frozen=True, eq=False)
-class RepeatedRows:
+class RepeatedRows(SeenRows):
     """A table in which row i of another table occurs counts_i times in succession; the interface of ``Table``.
 
     Attributes

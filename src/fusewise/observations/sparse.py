@@ -15,10 +15,11 @@ from fusewise.kernels.declared import Checked, Maybe, Several, Sparse, Word
 from fusewise.kernels.types import Real, Values
 from fusewise.observations.checks import check_fits
 from fusewise.observations.entries import Entries
+from fusewise.observations.seen_rows import SeenRows
 
 
 @dataclass(frozen=True, eq=False)
-class SparseEntries(Checked):
+class SparseEntries(SeenRows, Checked):
     """x_i observed on the index set I_i, with only the observed entries stored; the interface of ``Entries``.
 
     ``values``, ``seen`` and ``squares`` are sparse matrices where those of ``Entries`` are arrays; matrix products

@@ -15,10 +15,11 @@ from fusewise.kernels.types import Index, Real, Values
 from fusewise.observations.blocks import RowBlocks
 from fusewise.observations.checks import check_fits, refuse_infinite
 from fusewise.observations.entries import Entries, wide
+from fusewise.observations.seen_rows import SeenRows
 
 
 @dataclass(frozen=True, eq=False)
-class StreamedEntries(Checked):
+class StreamedEntries(SeenRows, Checked):
     """Counts, means and variances of a table that stays on disk; its rows are read when they are needed.
 
     Attributes
