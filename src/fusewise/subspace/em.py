@@ -1,10 +1,10 @@
-"""Parameter-expanded EM, one pass over blocks of rows per iteration."""
+"""Parameter-expanded EM with extrapolation, one pass over blocks of rows per iteration."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import reduce
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from scipy import linalg
@@ -39,7 +39,7 @@ def fit_subspace(
     """Maximise ``sum_i log N(x_i; mean, Q diag(variances) Q^H + noise I)`` over the observed entries.
 
     Complete tables have a closed form; others are fitted by parameter-expanded EM, one pass over blocks of rows per
-    iteration, and the likelihood never decreases. For a long table a sample of rows is fitted first, so that few passes
+    iteration, every third of which tries a step beyond EM's, and the likelihood never decreases. For a long table a sample of rows is fitted first, so that few passes
     over all rows are needed.
 
     Parameters
@@ -70,17 +70,26 @@ def fit_subspace(
         if sample.shape[0] < table.shape[0]:
             start = fit_subspace(sample, rank=rank, dof=dof, max_iter=max_iter, tol=tol, progress=progress)
             tol *= SOONER
-    loadings, mean, noise = grown(sample, start, rank), start.mean, start.noise
+    point = _Point(start.mean, grown(sample, start, rank), start.noise)
     entries = max(float(counts.sum()), 1.0)
     history: list[float] = []
+    trail: list[_Point] = []  # successive steps of EM
+    instead: _Point | None = None  # where EM led, if there was a leap beyond it
     for iteration in range(max_iter):
-        sums = _pass(table, mean, loadings, noise, dof)
+        sums = _pass(table, *point, dof)
+        if instead is not None and sums.log_likelihood < history[-1]:  # the leap was too long
+            point, instead = instead, None
+            continue
         history.append(sums.log_likelihood)
         progress(f"subspace of {counted(table.shape[0], 'row')}", iteration + 1, max_iter, objective=-history[-1])
-        if len(history) > 1 and history[-1] - history[-2] < tol * entries:
+        if instead is None and len(history) > 1 and history[-1] - history[-2] < tol * entries:
             break
-        mean, loadings, noise = _maximization(sums, mean, loadings, counts, floor)
-    return normalized(mean, loadings, noise, tuple(history))
+        instead = None
+        trail.append(point)
+        point = _maximization(sums, point, counts, floor)
+        if len(trail) == 2:
+            instead, point, trail = point, _leap(trail[0], trail[1], point, floor), []
+    return normalized(*(instead or point), tuple(history))
 
 
 def _sample(table: Table, counts: Values, rank: int) -> InMemory:
@@ -92,6 +101,29 @@ def _sample(table: Table, counts: Values, rank: int) -> InMemory:
         return cast(InMemory, table)
     rows = np.random.default_rng(0).choice(n, min(wanted, n), replace=False)
     return table.take(np.sort(rows))
+
+
+class _Point(NamedTuple):
+    """Parameters of the model: mean (P), loadings (P x r) and the variance of the noise."""
+
+    mean: Values
+    loadings: Values
+    noise: float
+
+
+def _leap(first: _Point, second: _Point, third: _Point, floor: float) -> _Point:
+    """Extrapolate two steps of EM: x - 2 a r + a² v, with r = x' - x, v = x'' - 2 x' + x and a = -|r| / |v|.
+
+    SQUAREM (Varadhan and Roland, 2008), with the logarithm of the noise.
+    """
+    x, *steps = (
+        np.concatenate([each.mean, each.loadings.ravel(), [np.log(each.noise)]]) for each in (first, second, third)
+    )
+    r, v = steps[0] - x, steps[1] - 2 * steps[0] + x
+    a = -max(float(linalg.norm(r)) / max(float(linalg.norm(v)), np.finfo(float).tiny), 1.0)
+    x = x - 2 * a * r + a * a * v
+    p = len(first.mean)
+    return _Point(x[:p], x[p:-1].reshape(p, -1), max(float(np.exp(x[-1].real)), floor))
 
 
 @dataclass(frozen=True)
@@ -161,14 +193,13 @@ def _expectation(values: Any, pattern: Any, mean: Values, loadings: Values, nois
     )
 
 
-def _maximization(
-    sums: _Sums, mean: Values, loadings: Values, counts: Values, floor: float
-) -> tuple[Values, Values, float]:
+def _maximization(sums: _Sums, point: _Point, counts: Values, floor: float) -> _Point:
     """Regress every column on ``(v, 1)``; then absorb the latent mean and covariance into the loadings.
 
     The second half is parameter-expanded EM (Liu, Rubin and Wu, 1998): the latent distribution is fitted too, and
     reduced to N(0, I). The likelihood increases as in EM, and converges in far fewer iterations.
     """
+    mean, loadings, _ = point
     p, r = loadings.shape
     moments = sums.moments.reshape(p, r + 1, r + 1)
     seen = counts > 0
@@ -182,7 +213,7 @@ def _maximization(
     covariance = latent[:r, :r] - np.outer(shift, shift.conj())
     root = linalg.cholesky(covariance + FLOOR * np.eye(r), lower=True)
     slopes = solution[:, :r]
-    return mean + solution[:, r] + slopes @ shift, slopes @ root, noise
+    return _Point(mean + solution[:, r] + slopes @ shift, slopes @ root, noise)
 
 
 def normalized(mean: Values, loadings: Values, noise: float, history: tuple[float, ...]) -> Subspace:
