@@ -34,6 +34,8 @@ MOST_CLUSTERS = 25
 MOST_JOINED = 10
 #: The search ends when the criterion has not improved for this many numbers of clusters.
 PATIENCE = 8
+#: Of the rows that are known best, partitions into so many groups more or fewer than were found are compared.
+AROUND = 3
 #: Spread within a cluster assumed while fusing, as a share of the variance along an axis of the subspace.
 WITHIN_SHARE = 0.1
 FAMILIES = ("scale", "full")
@@ -146,20 +148,27 @@ def partitions(
 
 
 def from_best_known(
-    rows: Rows, smallest: float, n_clusters: int | None, n_neighbors: int, most: int, copies: Real | None = None
+    rows: Rows,
+    smallest: float,
+    n_clusters: int | None,
+    n_neighbors: int,
+    numbers: range,
+    copies: Real | None = None,
 ) -> list[Labels]:
     """Candidates along the tree of the rows that are known best; every row is in the group that explains it best.
 
-    A row with few entries fits many groups, and those it is fused with early may be the wrong ones.
+    A row with few entries fits many groups, and those it is fused with early may be the wrong ones. Only partitions
+    into some `numbers` of groups are wanted.
     """
     which = rows.best_known
     if len(which) == len(rows.places) or len(which) < 2:
         return []
     known, order = rows.some(which)
     fewest, own = max(3.0, len(which) / len(rows.places) * smallest), None if copies is None else copies[order]
-    found = partitions(grow(known, n_neighbors), known.places, fewest, n_clusters, most, own)
-    placed = [describe(known, labels).log_densities(rows.evidence)[0].argmax(axis=1) for labels in found]
-    return [labels for number, labels in enumerate(placed, 1) if len(np.unique(labels)) == number]
+    found = partitions(grow(known, n_neighbors), known.places, fewest, n_clusters, numbers[-1], own)
+    wanted = [labels for labels in found if int(labels.max()) + 1 in numbers]
+    placed = [describe(known, labels).log_densities(rows.evidence)[0].argmax(axis=1) for labels in wanted]
+    return [to for labels, to in zip(wanted, placed, strict=True) if len(np.unique(to)) == labels.max() + 1]
 
 
 def labels_of(tree: MergeTree, nodes: list[int], places: Real, hints: Hints = NO_HINTS) -> Labels:

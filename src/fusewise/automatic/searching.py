@@ -8,8 +8,8 @@ import numpy as np
 
 from fusewise.automatic.axes import fit_axes, prior_variances
 from fusewise.automatic.candidates import (
+    AROUND,
     MOST_CLUSTERS,
-    PATIENCE,
     Compared,
     Rows,
     assign,
@@ -113,8 +113,8 @@ class TreeSearch:
                 found = self._better_of(found, self._along(free, until))
             if self.levels or self.sample.is_complete or found.compared.interrupted or crowded:
                 return found
-            most = found.n_groups + PATIENCE
-            others = from_best_known(placed.rows, self.smallest, self.n_clusters, neighbors, most, self.copies)
+            numbers = range(max(1, found.n_groups - AROUND), found.n_groups + AROUND + 1)
+            others = from_best_known(placed.rows, self.smallest, self.n_clusters, neighbors, numbers, self.copies)
             return self._better_of(found, self._compared(placed, others, until)) if others else found
         except KeyboardInterrupt:
             return interrupted(found)
