@@ -43,7 +43,7 @@ def test_some_of_the_rows_are_what_they_were():
 
 
 def test_complete_tables_have_no_rows_known_better():
-    assert from_best_known(rows_of(np.random.default_rng(0).normal(size=(40, 3))), 3, None, 5, 10) == []
+    assert from_best_known(rows_of(np.random.default_rng(0).normal(size=(40, 3))), 3, None, 5, range(1, 11)) == []
 
 
 def stretched(seed, hidden=0.2):
@@ -90,7 +90,7 @@ def test_criteria_only_gain(monkeypatch):
 def test_no_group_is_left_empty(monkeypatch):
     """Where every row of a group fits another better, that number of groups is not a candidate."""
     rows = rows_of(half_known())
-    assert [labels.max() + 1 for labels in from_best_known(rows, 3, 3, 5, 3)] == [1, 2, 3]
+    assert [labels.max() + 1 for labels in from_best_known(rows, 3, 3, 5, range(1, 4))] == [1, 2, 3]
 
     class LastFitsNone:
         def __init__(self, _, labels):
@@ -102,4 +102,4 @@ def test_no_group_is_left_empty(monkeypatch):
             return densities, densities
 
     monkeypatch.setattr(candidates, "describe", LastFitsNone)
-    assert [labels.max() + 1 for labels in from_best_known(rows, 3, 3, 5, 3)] == [1, 3]
+    assert [labels.max() + 1 for labels in from_best_known(rows, 3, 3, 5, range(1, 4))] == [1, 3]
