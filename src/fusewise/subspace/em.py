@@ -39,8 +39,8 @@ def fit_subspace(
     """Maximise ``sum_i log N(x_i; mean, Q diag(variances) Q^H + noise I)`` over the observed entries.
 
     Complete tables have a closed form; others are fitted by parameter-expanded EM, one pass over blocks of rows per
-    iteration, every third of which tries a step beyond EM's, and the likelihood never decreases. For a long table a sample of rows is fitted first, so that few passes
-    over all rows are needed.
+    iteration. Every third iteration tries a step beyond EM's, which is taken back if it was too long: the likelihood
+    never decreases. For a long table a sample of rows is fitted first, so that few passes over all rows are needed.
 
     Parameters
     ----------
