@@ -5,7 +5,8 @@ import pytest
 
 from fusewise import DataWarning, FusionClustering, FusionImputer, load
 from fusewise.tables import FrameEncoder
-from fusewise.tables.frames import MOST_LEVELS, OTHER
+from fusewise.tables.coding import MOST_LEVELS
+from fusewise.tables.column_codes import OTHER
 
 pd = pytest.importorskip("pandas")
 pl = pytest.importorskip("polars")

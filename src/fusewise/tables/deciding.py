@@ -12,7 +12,7 @@ import numpy as np
 from fusewise.kernels.types import Floats
 from fusewise.kernels.words import counted, some_of
 from fusewise.observations.checks import LARGEST
-from fusewise.tables.column_kinds import USABLE, Column, Kind
+from fusewise.tables.column_kinds import FLAGS, USABLE, Column, Kind
 from fusewise.tables.errors import InputError
 from fusewise.tables.grids import Cells
 from fusewise.tables.markers import Unmarked
@@ -27,8 +27,6 @@ FEW_SHARE, FEW_WORDS = 0.05, 3
 
 #: Numbers that often stand for a missing value.
 SUSPICIOUS = (-1, -9, -99, -999, -9999, -99999, 99, 999, 9999, 99999, 999999)
-
-FLAGS = ({"false", "true"}, {"no", "yes"}, {"n", "y"}, {"f", "t"}, {"off", "on"})
 
 Decision = tuple[Column, list[str]]
 
