@@ -265,7 +265,7 @@ TOLD = {
     "a number with a bound": File(beside("<0.1", *["3", "4", "5", "6"] * 10),
         {"x": numbers_beside(41), "y": [None, *[3.0, 4, 5, 6] * 10]}, options={"kinds": {"y": "number"}},
         note="1 cell is not a number and was treated as missing: '<0.1' (1); the first is in row 1"),
-    "a flag": File(beside("1", "0", "", "1"), XY | {"y": ["1", "0", None, "1"]}, kinds={"y": "flag"},
+    "a flag": File(beside("1", "0", "", "1"), XY | {"y": [True, False, None, True]},
                    options={"kinds": {"y": "flag"}}),
     "a class of another name": File(beside("p", "q", "p", "q"), XY, {"y": "label"}, options={"kinds": {"y": "label"}}),
     "a class that is a category": File(beside("p", "q", "p", "q", name="species"), XY | {"species": ["p", "q", "p", "q"]},
