@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 import os
+from collections.abc import Callable, Iterable
 from difflib import get_close_matches
-from typing import Any, Self
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -24,10 +27,34 @@ from fusewise.tables.encoder import FrameEncoder, needs_encoding
 from fusewise.tables.frames import names_of
 from fusewise.tables.read_result import Reading
 
+P = ParamSpec("P")
+S = TypeVar("S")
+
+
+def in_plain_words(init: Callable[Concatenate[S, P], None]) -> Callable[Concatenate[S, P], None]:
+    """An ``__init__`` that answers a misspelt parameter with the name that was meant; its signature is unchanged."""
+    known = list(inspect.signature(init).parameters)[1:]
+
+    @wraps(init)
+    def checked(self: S, /, *args: P.args, **kwargs: P.kwargs) -> None:
+        unknown = next((name for name in kwargs if name not in known), None)
+        if unknown is not None:
+            raise TypeError(_no_parameter(self, unknown, known))
+        init(self, *args, **kwargs)
+
+    return checked
+
+
+def _no_parameter(model: object, unknown: str, known: Iterable[str]) -> str:
+    near = get_close_matches(unknown, known, n=1)
+    hint = f"did you mean {near[0]!r}?" if near else f"its parameters are {', '.join(sorted(known))}"
+    return f"{type(model).__name__} has no parameter {unknown!r}: {hint}"
+
 
 class FusionEstimator(Checked, BaseEstimator):  # type: ignore[misc]
     """Parameters and input validation shared by both estimators."""
 
+    @in_plain_words
     def __init__(
         self,
         penalty: str | Penalty = "h1",
@@ -71,9 +98,7 @@ class FusionEstimator(Checked, BaseEstimator):  # type: ignore[misc]
         known = self.get_params(deep=False)
         unknown = next((name for name in params if name.partition("__")[0] not in known), None)
         if unknown is not None:
-            near = get_close_matches(unknown, known, n=1)
-            hint = f"did you mean {near[0]!r}?" if near else f"its parameters are {', '.join(known)}"
-            raise ValueError(f"{type(self).__name__} has no parameter {unknown!r}: {hint}")
+            raise ValueError(_no_parameter(self, unknown, known))
         super().set_params(**params)
         return self
 

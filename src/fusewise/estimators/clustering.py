@@ -231,6 +231,10 @@ class FusionClustering(
         check_is_fitted(self)
         table = self._read(X, None, reset=False)
         warn_of_blanks(table, columns=False)
+        return self._assigned(table)
+
+    def _assigned(self, table: Table) -> npt.NDArray[np.intp]:
+        """The cluster of each row of a table that was read."""
         if isinstance(self.path_, Choice):
             labels, _ = self._in_order(self.path_.classify(table))
         elif self.n_clusters_:

@@ -226,7 +226,7 @@ def _by_clusters(model: FusionClustering, entries: Entries) -> npt.NDArray[Any]:
     if isinstance(model.path_, Choice):
         return model.path_.completed(entries, model.path_.classify(entries).posterior)
     means = np.append(model.cluster_centers_, model.fused_.mean(axis=0)[None], axis=0)
-    return np.asarray(means[model.predict(np.where(entries.mask, entries.values, np.nan))])
+    return np.asarray(means[model._assigned(entries)])
 
 
 def _hidden(entries: Entries, random: np.random.Generator) -> npt.NDArray[np.bool_] | None:
