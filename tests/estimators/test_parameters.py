@@ -75,7 +75,7 @@ def test_misspelt_parameters():
     ):
         FusionClustering(n_cluster=3)
     with pytest.raises(
-        TypeError, match="^FusionImputer has no parameter 'xyz': its parameters are categorical_features"
+        TypeError, match=r"^FusionImputer has no parameter 'xyz': its parameters are categorical_features"
     ):
         FusionImputer(xyz=3)
     assert list(inspect.signature(FusionClustering).parameters)[:3] == ["penalty", "fidelity", "lam"]

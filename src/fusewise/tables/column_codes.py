@@ -97,16 +97,21 @@ class ColumnCode(Checked):
         return features * self.scale + self.shift
 
     def entries(self, features: Floats) -> list[Any]:
-        """The entries that features stand for: numbers, whole where the column is, or the levels closest to them."""
+        """The entries that features stand for: numbers, whole where the column is, or the levels closest to them.
+
+        None for a category of which no level is known.
+        """
         values = self.decode(features)
         if self.kind == "number":
             whole = self.dtype.startswith(("int", "uint"))
             return [round(value) if whole else value for value in values[:, 0].tolist()]
+        if not self.levels:
+            return [None] * len(features)
         if self.places:
             closest = np.abs(values - np.array(self.places)).argmin(axis=1)
             return [self.levels[k] for k in closest]
         known = len(self.levels) - (self.levels[-1:] == (OTHER,))  # nobody wrote "(other)"
-        return [self.levels[k] for k in values[:, : max(known, 1)].argmax(axis=1)]
+        return [self.levels[k] for k in values[:, :known].argmax(axis=1)]
 
     def by_distance(self, column: Any, *, standardize: bool) -> ColumnCode:
         """The same column for an algorithm that knows only distances.
