@@ -10,7 +10,7 @@ from fusewise.fusion.path import FusionPath
 from fusewise.fusion.penalties import Penalty
 from fusewise.kernels.declared import Array, Either, Flag, Index, Maybe, Number, Record, Rule, Several, Word
 from fusewise.observations import Entries, SparseEntries, StreamedEntries
-from fusewise.tables.frames import FrameEncoder
+from fusewise.tables.encoder import FrameEncoder
 
 _COUNT, _AUTO = Number(low=1, whole=True), Word("auto")
 

@@ -20,7 +20,9 @@ from fusewise.kernels.declared import Array, Maybe, Record, Rule, Word
 from fusewise.kernels.types import Mask, Real
 from fusewise.observations import Entries, RepeatedRows, ValueRanges, as_counts, as_entries
 from fusewise.saving.registry import saveable
-from fusewise.tables.frames import FrameEncoder, is_frame
+from fusewise.tables.encoder import FrameEncoder
+from fusewise.tables.frames import is_frame
+from fusewise.tables.read_result import Reading
 
 #: Fraction of the observed entries held out to estimate the imputation error.
 HELD_OUT = 0.1
@@ -109,11 +111,15 @@ class FusionImputer(OneToOneFeatureMixin, TransformerMixin, FusionEstimator):  #
 
         A pandas or polars frame is returned as a frame with the same dtypes, anything else as an array.
         """
+        return self._filled(X, self.completed_features(X))
+
+    def completed_features(self, X: Any) -> npt.NDArray[Any]:
+        """The numbers with which ``transform`` fills X: its features, as ``encoder_`` names them, without gaps."""
         check_is_fitted(self)
         entries = self._read(X, None, reset=False).dense()
         whole = _by_clusters(self.clustering_, entries) if self.smooth_ is None else self.smooth_.completed(entries)
         ranges: ValueRanges | None = getattr(self, "ranges_", None)  # models saved by older versions have none
-        return self._filled(X, entries.fill(whole if ranges is None else ranges.confined(whole)))
+        return np.asarray(entries.fill(whole if ranges is None else ranges.confined(whole)))
 
     def sample(self, X: Any, n_draws: int = 20, random_state: int | np.random.RandomState | None = None) -> list[Any]:
         """Draw completed tables from the distribution of the missing values given the observed ones.
@@ -153,7 +159,7 @@ class FusionImputer(OneToOneFeatureMixin, TransformerMixin, FusionEstimator):  #
     def _filled(self, X: Any, matrix: npt.NDArray[Any]) -> Any:
         """X with its missing entries taken from a matrix, in the container of X."""
         encoder = self._encoder
-        if encoder is None and is_frame(X):
+        if encoder is None and (is_frame(X) or isinstance(X, Reading)):
             encoder = FrameEncoder.of(X, [])
         return matrix if encoder is None else encoder.filled(X, matrix)
 
@@ -220,7 +226,7 @@ def _by_clusters(model: FusionClustering, entries: Entries) -> npt.NDArray[Any]:
     if isinstance(model.path_, Choice):
         return model.path_.completed(entries, model.path_.classify(entries).posterior)
     means = np.append(model.cluster_centers_, model.fused_.mean(axis=0)[None], axis=0)
-    return np.asarray(means[model.predict(np.where(entries.mask, entries.values, np.nan))])
+    return np.asarray(means[model._assigned(entries)])
 
 
 def _hidden(entries: Entries, random: np.random.Generator) -> npt.NDArray[np.bool_] | None:

@@ -21,7 +21,8 @@ from fusewise.fusion.path import FusionPath
 from fusewise.fusion.penalties import PENALTIES
 from fusewise.observations import Entries, SparseEntries, StreamedEntries, ValueRanges
 from fusewise.subspace import Subspace
-from fusewise.tables.frames import ColumnCode, FrameEncoder
+from fusewise.tables.column_codes import ColumnCode
+from fusewise.tables.encoder import FrameEncoder
 
 E = TypeVar("E", bound=type[BaseEstimator])
 
