@@ -94,7 +94,11 @@ def as_read_options(
 
 
 Standardize = Annotated[
-    bool, _columns("--standardize/--no-standardize", help="Standardise the columns (using the observed values).")
+    bool,
+    _columns(
+        "--standardize/--no-standardize",
+        help="Standardise the columns for the plain algorithm (the default always does).",
+    ),
 ]
 
 ClusterCount = Annotated[int | None, _model(metavar="K", help="Number of clusters (default: chosen from the data).")]

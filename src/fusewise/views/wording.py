@@ -80,10 +80,10 @@ def traits(found: Findings, profile: Profile, k: int) -> list[str]:
 
 
 def center_values(found: Findings, k: int) -> list[str]:
-    """The centre of a cluster as text: numbers in the user's units, proportions of categories in percent."""
+    """The centre of a cluster as text: numbers in the user's units, shares of levels in percent."""
     values = found.shown(found.centers[k])
     return [
-        # Shrinkage can leave a proportion slightly outside [0, 1].
+        # Shrinkage can leave a share slightly outside [0, 1].
         f"{np.clip(value, 0, 1):.0%}" if share else readable(value)
         for value, share in zip(values, found.shares, strict=True)
     ]

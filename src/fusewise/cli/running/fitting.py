@@ -22,7 +22,7 @@ from fusewise.tables.grids import Cells, Dialect
 from fusewise.tables.read_options import ReadOptions
 from fusewise.tables.recoding import as_extra
 from fusewise.tables.sources import files_of
-from fusewise.tables.writing import center_table, complete, free_name, in_dialect
+from fusewise.tables.written_back import center_table, complete, free_name, in_dialect
 
 TABLES = ("labels.csv", "completed.csv", "centers.csv")
 REPORT, STABILITY = "report.html", "stability.csv"

@@ -13,7 +13,7 @@ from fusewise.cli.running.table_fit import Clustered, cluster, prepare
 from fusewise.progress import Progress
 from fusewise.tables.read_options import ReadOptions
 from fusewise.tables.sources import files_of
-from fusewise.tables.writing import complete
+from fusewise.tables.written_back import complete
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,7 +22,7 @@ from fusewise.tables.errors import InputError
 from fusewise.tables.grids import Cells
 from fusewise.tables.read_options import ReadOptions
 from fusewise.tables.sources import files_of
-from fusewise.tables.writing import in_dialect
+from fusewise.tables.written_back import in_dialect
 from fusewise.views.findings import Step, Trail
 from fusewise.views.plots import FusionPathDisplay
 

@@ -36,7 +36,7 @@ class Findings:
     centers : cluster centres, K x P.
     unit : unit of length in each column, P: its standard deviation, or 1 in the plain algorithm.
     shift, scale : P; the user's units are value * scale + shift.
-    shares : P, whether a feature is a 0/1 indicator of a category; its centre is then a proportion.
+    shares : P, whether a feature is a level of a category; its centre is then the share of that level.
     drawn : indices of the rows to draw: all rows with an observed entry, or a sample of them.
     completed, fused : of the drawn rows: with missing values filled in by the model, and their centres.
     path : the candidates the result was chosen from.
