@@ -61,6 +61,14 @@ def test_a_bad_file_is_refused_in_one_line(tmp_path, name):
         assert word in str(error.value)
 
 
+def test_a_table_without_a_usable_column_says_why_in_one_line(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("a,b\nx,p\nx,q\nx,r\n")
+    with pytest.raises(InputError, match=r"^no column of .*: 'a' \(constant: .*\), 'b' \(specified as an identifier\)$") as error:
+        _ = read_table(path, kinds={"b": "identifier"}).used
+    assert "\n" not in str(error.value)
+
+
 def test_ordered_levels_are_in_the_order_told(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("x,size\n1,mid\n2,low\n3,high\n4,low\n")
