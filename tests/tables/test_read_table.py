@@ -64,7 +64,9 @@ def test_a_bad_file_is_refused_in_one_line(tmp_path, name):
 def test_a_table_without_a_usable_column_says_why_in_one_line(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("a,b\nx,p\nx,q\nx,r\n")
-    with pytest.raises(InputError, match=r"^no column of .*: 'a' \(constant: .*\), 'b' \(specified as an identifier\)$") as error:
+    with pytest.raises(
+        InputError, match=r"^no column of .*: 'a' \(constant: .*\), 'b' \(specified as an identifier\)$"
+    ) as error:
         _ = read_table(path, kinds={"b": "identifier"}).used
     assert "\n" not in str(error.value)
 
