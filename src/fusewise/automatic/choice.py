@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -153,6 +153,15 @@ class Choice(Checked):
             found.labels[hints.rows], found.posterior[hints.rows] = own
             found.tails[hints.rows] = 1.0
         return found
+
+    def occupied(self, found: Classified, inside: npt.NDArray[np.bool_], hints: Hints = NO_HINTS) -> Choice:
+        """Leave out the clusters that are the most likely one of no row that is `inside`, or has a hint."""
+        kept = np.unique(np.concatenate([found.labels[inside], found.labels[hints.rows]]))
+        if len(kept) == self.n_clusters:
+            return self
+        if not len(kept):
+            kept = np.array([self.clusters.shares.argmax()])
+        return replace(self, clusters=self.clusters.only(kept))
 
     def obeys(self, table: Table, hints: Hints) -> bool:
         """Whether the most likely clusters of the rows agree with all hints."""

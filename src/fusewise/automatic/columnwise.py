@@ -119,7 +119,10 @@ class ColumnMixture(Checked):
 
     def occupied(self, table: InMemory, away: Real | float = 0.0) -> ColumnMixture:
         """The components that are the likeliest one of some row of the table, after adding `away`."""
-        kept = np.unique((self.log_densities(table)[0] + away).argmax(axis=1))
+        return self.only(np.unique((self.log_densities(table)[0] + away).argmax(axis=1)))
+
+    def only(self, kept: Index) -> ColumnMixture:
+        """Some of the components, their shares in the same proportions."""
         shares = self.shares[kept] / self.shares[kept].sum()
         entries = None if self.entries is None else self.entries[kept]
         return replace(

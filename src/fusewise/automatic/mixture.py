@@ -75,6 +75,11 @@ class Mixture(Checked):
             densities[k] = rest + log_tails(distances[k], evidence.dimensions)
         return densities.T + np.log(self.shares), distances.T
 
+    def only(self, kept: Index) -> Mixture:
+        """Some of the components, their shares in the same proportions."""
+        shares = self.shares[kept] / self.shares[kept].sum()
+        return replace(self, means=self.means[kept], spreads=self.spreads[kept], shares=shares)
+
     def conditional(self, groups: Groups, noise: Real | None = None) -> Real:
         """Mean of the coordinates of each row, given its entries and that it belongs to the component of its group.
 

@@ -134,6 +134,8 @@ class CertaintyMixin:
         for other, gain, error in nearly_as_good(choice, table, self._given, told=self.n_clusters is not None):
             given = other.classify(table, self._given)
             inside = (table.row_counts > 0) & ~given.outlying
+            if other.occupied(given, inside, self._given) is not other:  # it has fewer clusters than its number
+                continue
             sizes = np.bincount(given.labels[inside], minlength=other.n_clusters)
             place = np.argsort(np.argsort(-sizes, kind="stable"))
             labels = np.where(inside, place[given.labels], -1)
