@@ -91,9 +91,9 @@ COMMANDS = {
     "fit": (["fit", "T", "--out", "O", "--quiet"], "O/labels.csv"),
     "saving": (["fit", "T", "--out", "O", "--quiet", "--report", "--save", "O/m"], "O/m"),
     "stability": (["fit", "T", "--out", "O", "--quiet", "--stability", "--draws", "2"], "O/stability.csv"),
-    "impute": (["impute", "T", "--out", "O", "--quiet"], "O"),
-    "path": (["path", "T", "--out", "O", "--quiet"], "O"),
-    "predict": (["predict", "M", "T", "--out", "O", "--quiet"], "O"),
+    "impute": (["impute", "T", "--out", "O"], "O"),
+    "path": (["path", "T", "--out", "O"], "O"),
+    "predict": (["predict", "M", "T", "--out", "O"], "O"),
 }
 OPTIONS = [["--missing", "x"], ["--category", "1"], ["--n-clusters", "2"], ["--sep", ";"], ["--json"], ["--safe-csv"]]
 

@@ -6,8 +6,8 @@ from file_invariants import commands, models, reads, scans
 from invariants import (
     classes,
     draws,
-    fills,
     filled_frames,
+    fills,
     fits,
     frames,
     fuses,

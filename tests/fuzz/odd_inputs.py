@@ -78,7 +78,9 @@ def _levels(rng, groups, names):
 CATEGORIES = [
     lambda rng, groups: pd.Series(_levels(rng, groups, ["red", "green", "blue"]), dtype=object),
     lambda rng, groups: pd.Categorical(_levels(rng, groups, ["a", "b"]), ["unused", "b", "a"]),
-    lambda rng, groups: pd.Categorical(_levels(rng, groups, ["low", "mid", "top"]), ["low", "mid", "top"], ordered=True),
+    lambda rng, groups: pd.Categorical(
+        _levels(rng, groups, ["low", "mid", "top"]), ["low", "mid", "top"], ordered=True
+    ),
     lambda rng, groups: pd.array(_levels(rng, groups, [True, False]), dtype="boolean"),
     lambda rng, groups: pd.Categorical(_levels(rng, groups, [1, 2, 10])),
 ]
@@ -102,6 +104,8 @@ ODD_COLUMNS = [
     lambda rng, groups: rng.normal(size=len(groups)) + 1j,
     lambda rng, groups: (["(other)", "", "=1+1", "é"] * len(groups))[: len(groups)],
 ]
+
+
 def odd_hints(rng, n):
     """Pairs of rows and labels, for ``fit``: few or many, some of them contradictory or wrong."""
     given = {}

@@ -12,8 +12,9 @@ from fusewise.automatic.axes import prior_variances
 from fusewise.automatic.columnwise import ColumnMixture, fit_columns
 from fusewise.automatic.evidence import Evidence
 from fusewise.automatic.mixture import Mixture, one_of_each, probabilities, soften, tail_weights
-from fusewise.kernels import declared
-from fusewise.kernels.declared import Checked, Dims, Record
+from fusewise.kernels import field_rules
+from fusewise.kernels.checked import Checked, Record
+from fusewise.kernels.field_rules import Dims
 from fusewise.kernels.types import Index, Real, Values
 from fusewise.observations import InMemory
 from fusewise.subspace import Subspace, reconstruct
@@ -189,7 +190,7 @@ class Joined(Checked):
 
     _rules: ClassVar = {
         "parts": Record(AlongAxes, ColumnMixture, K="J", P="P"),
-        "group": declared.Index("J", below="J"),
+        "group": field_rules.Index("J", below="J"),
     }
 
     def _agree(self, dims: Dims) -> None:

@@ -21,7 +21,8 @@ import numpy as np
 from fusewise.automatic.level_shares import level_shares
 from fusewise.automatic.mixture import log_tails, one_of_each, probabilities, tail_weights
 from fusewise.automatic.spreads import TAIL
-from fusewise.kernels.declared import Array, Checked, Dims, Either, Flag, Maybe, Number, Several
+from fusewise.kernels.checked import Checked
+from fusewise.kernels.field_rules import Array, Dims, Either, Flag, Maybe, Number, Several
 from fusewise.kernels.types import Index, Mask, Real, Values
 from fusewise.observations import InMemory
 from fusewise.observations.resolution import steps

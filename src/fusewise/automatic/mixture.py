@@ -16,7 +16,8 @@ from scipy.special import gammaln
 
 from fusewise.automatic.evidence import Evidence, Groups, Marginal
 from fusewise.automatic.spreads import TAIL, Seen, Spreads, em_step, fisher_step
-from fusewise.kernels.declared import Array, Checked, Number, Word
+from fusewise.kernels.checked import Checked
+from fusewise.kernels.field_rules import Array, Number, Word
 from fusewise.kernels.types import Index, Real
 
 #: Largest number of rounds of EM for centres, spreads and row weights with fixed labels; they end when the fit gains

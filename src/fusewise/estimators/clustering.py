@@ -329,13 +329,9 @@ class FusionClustering(
                 rows = repeated.source(np.flatnonzero(there)[choice.rows])
                 choice = replace(choice, rows=np.cumsum(seen)[rows] - 1)
             progress(f"labelling {counted(len(seen), 'row')}", 0, clusters=choice.n_clusters)
-            found = choice.classify(table, hints)
             seen[hints.rows] = True
-            count = seen if self._counts is None else seen & (self._counts > 0)
-            self.path_ = choice.occupied(found, count & ~found.outlying, hints)
-            if self.path_ is not choice:
-                choice = self.path_
-                found = choice.classify(table, hints)
+            choice, found = choice.occupied(table, seen if self._counts is None else seen & (self._counts > 0), hints)
+        self.path_ = choice
         inside = seen & ~found.outlying
         often = None if self._counts is None else self._counts[inside]
         sizes = np.bincount(found.labels[inside], often, choice.n_clusters)
