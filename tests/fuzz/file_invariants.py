@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
-from invariants import JARGON, PLAIN, Refused
+from invariants import PLAIN, refusing
 from odd_inputs import fair_text, odd_text, plain_table
 
 import fusewise
@@ -62,11 +62,8 @@ def reads(seed):
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "t" + rng.choice([".csv", ".tsv", ".txt", ".json", ".xlsx", ".parquet", ".db", ".csv.gz"]))
         path.write_bytes(odd_text(rng) if rng.random() < 0.6 else fair_text(rng))
-        try:
+        with refusing(InputError):
             found = read_table(path, **options)
-        except InputError as error:
-            assert not JARGON.search(str(error)), f"not in plain words: {error}"
-            raise Refused from error
     assert len(found.columns) >= found.frame.shape[1]
     assert len(found.frame) == found.n_rows
 

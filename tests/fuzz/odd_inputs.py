@@ -52,7 +52,7 @@ def plain_table(seed):
 
 
 def odd_frame(seed):
-    """A frame with columns of several dtypes that have something to do with a few groups, with holes and odd columns."""
+    """A frame with columns of several dtypes that have to do with a few groups, with holes and odd columns."""
     rng = np.random.default_rng(seed)
     n, p = int(rng.integers(2, 40)), int(rng.integers(1, 7))
     groups = rng.integers(rng.integers(1, 4), size=n)
