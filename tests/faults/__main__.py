@@ -1,7 +1,7 @@
 """Faults by hand: ``python -m tests.faults [--kills 100] [--only kills,renames,disk,sizes,home,locale,clock]``.
 
-Runs ``fusewise fit --out --save --report`` on a small table, disturbs it, and prints how often the results were whole (all
-of the new files), as before (none of them), or something else, which is a failure.
+Runs ``fusewise fit --out --save --report`` on a small table, disturbs it, and prints how often the results were new (all
+of the files), as before (none of them), or something else, which is a failure.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ time.gmtime = lambda seconds=None: _gmtime(_time() if seconds is None else secon
 
 
 def clock(runs, count):
-    """A clock that goes back by a minute whenever it is read, and clocks before 1980 and after 2107 (no date of a zip)."""
+    """A clock that goes back whenever it is read, and clocks before 1980 and after 2107 (which a zip cannot date)."""
     found = Counter()
     for start, step in ((1.7e9, 60), (1.7e9, 86400), (3600.0, 0), (4.5e9, 1), (0.0, 60)):
         folder = runs.folder("backwards", old=False)
@@ -143,13 +143,13 @@ def _ended(command, folder, env=None, **options):
     """Run a command to its end; None if it cannot be run here."""
     with contextlib.suppress(FileNotFoundError):
         return subprocess.run(
-            command, cwd=folder, env=env or environment(), capture_output=True, text=True, errors="replace", check=False,
-            **options,
+            command, cwd=folder, env=env or environment(), check=False, capture_output=True, text=True,
+            errors="replace", **options,
         )  # fmt: skip
 
 
 def _outcome(runs, folder, ran, *, old, said=""):
-    """The state of the results, which must agree with the exit code; nothing else left; no traceback, but the reason."""
+    """The state of the results, if the exit code and the message agree with it; else what is wrong."""
     state = runs.state(folder, old=old)
     if "Traceback" in ran.stderr:
         return f"traceback: {ran.stderr.splitlines()[-1]}"

@@ -80,7 +80,7 @@ class Runs:
         return folder
 
     def state(self, folder, *, old):
-        """What a run has left, in a word: "new" or "as before", or "halves" where a file or the set of them is not whole.
+        """What a run has left: "new", "as before", or "halves" where a file or the set of them is not whole.
 
         "folders differ": the model is of another run than the tables, each of them whole.
         """
