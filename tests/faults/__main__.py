@@ -1,7 +1,7 @@
 """Faults by hand: ``python -m tests.faults [--kills 100] [--only kills,renames,disk,sizes,home,locale,clock]``.
 
-Runs ``fusewise fit --out --save --report`` on a small table, disturbs it, and prints how often the results were new (all
-of the files), as before (none of them), or something else, which is a failure.
+Runs ``fusewise fit --out --save --report`` on a small table, disturbs it, and prints how often the results were new
+(all of the files), as before (none of them), or something else, which is a failure.
 """
 
 from __future__ import annotations

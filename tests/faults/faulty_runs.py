@@ -56,13 +56,14 @@ class Runs:
         self.base = base
         self.whole, self.seconds = self._undisturbed("new", 0)
         self.old, _ = self._undisturbed("old", 1)
+        self.replacing, _ = self._undisturbed("replacing", 0, "--force")  # the report shows the command
 
-    def _undisturbed(self, name, seed):
+    def _undisturbed(self, name, seed, *more):
         folder = self.base / name
         folder.mkdir()
         write_table(folder / "t.csv", seed)
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        subprocess.run(COMMAND, cwd=folder, env=environment(), check=True, capture_output=True)
+        subprocess.run([*COMMAND, *more], cwd=folder, env=environment(), check=True, capture_output=True)
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         found = results_in(folder)
         assert set(found) == set(RESULTS), "an undisturbed run is not complete"
@@ -85,10 +86,10 @@ class Runs:
         "folders differ": the model is of another run than the tables, each of them whole.
         """
         found = results_in(folder)
-        before = self.old if old else {}
-        inside = [{n: c for n, c in each.items() if n.startswith("out/")} for each in (found, self.whole, before)]
-        model = [each.get("m.fusewise") for each in (found, self.whole, before)]
-        if found == self.whole:
+        whole, before = (self.replacing, self.old) if old else (self.whole, {})
+        inside = [{n: c for n, c in each.items() if n.startswith("out/")} for each in (found, whole, before)]
+        model = [each.get("m.fusewise") for each in (found, whole, before)]
+        if found == whole:
             return "new"
         if found == before:
             return "as before"
@@ -97,10 +98,10 @@ class Runs:
     def files_are_whole(self, folder, *, old):
         """Whether every file that is there is one of the old or one of the new, and no folder has both."""
         found = results_in(folder)
-        before = self.old if old else {}
+        whole, before = (self.replacing, self.old) if old else (self.whole, {})
         for names in (RESULTS[:4], RESULTS[4:]):
             own = {name: found[name] for name in names if name in found}
-            if not (own.items() <= self.whole.items() or own.items() <= before.items()):
+            if not (own.items() <= whole.items() or own.items() <= before.items()):
                 return False
         return True
 

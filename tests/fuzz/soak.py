@@ -59,8 +59,8 @@ def soak(minutes, seed, predicts):
     flat = slope < FLAT + 2 * error
     print(
         f"{len(hours)} cases in {minutes:g} minutes; memory after {WARM_UP:.0%} of them {megabytes[first]:.0f} MB, "
-        f"at the end {megabytes[-1]:.0f} MB, at most {max(megabytes):.0f} MB; slope {slope:+.1f} ± {error:.1f} MB an hour: "
-        f"{'flat' if flat else 'it grows'}",
+        f"at the end {megabytes[-1]:.0f} MB, at most {max(megabytes):.0f} MB; "
+        f"slope {slope:+.1f} ± {error:.1f} MB an hour: {'flat' if flat else 'it grows'}",
         flush=True,
     )
     wrong = predict_at_once(predicts)
