@@ -25,8 +25,9 @@ from fusewise.automatic.hints import Hints
 from fusewise.automatic.mixture import Mixture
 from fusewise.automatic.search_result import Placed, Searched
 from fusewise.automatic.searching import TreeSearch
-from fusewise.kernels import declared
-from fusewise.kernels.declared import Checked, Number
+from fusewise.kernels import field_rules
+from fusewise.kernels.checked import Checked
+from fusewise.kernels.field_rules import Number
 from fusewise.kernels.types import Labels, Real
 from fusewise.kernels.words import counted, readable
 from fusewise.observations import InMemory, Table
@@ -60,7 +61,7 @@ class Alternative(Checked):
         "gain": Number(),
         "error": Number(low=0),
         "per_row": Number(),
-        "labels": declared.Index("N", below="K", low=-1),
+        "labels": field_rules.Index("N", below="K", low=-1),
     }
 
     @property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -20,10 +20,11 @@ from fusewise.automatic.merge_tree import MergeTree
 from fusewise.automatic.mixture import Mixture, probabilities
 from fusewise.automatic.settling import obeyed
 from fusewise.automatic.spreads import TAIL
-from fusewise.kernels import declared
-from fusewise.kernels.declared import Array, Checked, Dims, Flag, Number, Record, Several
+from fusewise.kernels import field_rules
+from fusewise.kernels.checked import Checked, Record
+from fusewise.kernels.field_rules import Array, Dims, Flag, Number, Several
 from fusewise.kernels.threads import small_products
-from fusewise.kernels.types import Index, Labels, Real, Values
+from fusewise.kernels.types import Index, Labels, Mask, Real, Values
 from fusewise.observations import InMemory, Table, each_block
 from fusewise.progress import Progress, silent
 from fusewise.subspace import Subspace
@@ -86,14 +87,14 @@ class Choice(Checked):
     interrupted: bool
 
     _rules: ClassVar = {
-        "columns": declared.Index("V", below="P"),
+        "columns": field_rules.Index("V", below="P"),
         "scale": Array("P", low=0),
         "middle": Array("P", kinds="fc"),
-        "rows": declared.Index("N", below="any"),
+        "rows": field_rules.Index("N", below="any"),
         "subspace": Record(Subspace, P="V", r="rank"),
         "evidence": Record(Evidence, N="N", r="r"),
         "tree": Record(MergeTree, N="N"),
-        "partitions": Several(declared.Index("N", below="N"), "C", least=1),
+        "partitions": Several(field_rules.Index("N", below="N"), "C", least=1),
         "mixtures": Several(Record(Mixture, ColumnMixture, r="r", P="V"), "C"),
         "criteria": Several(Number(finite=False), "C"),
         "chosen": Number(low=0, whole=True),
@@ -153,6 +154,22 @@ class Choice(Checked):
             found.labels[hints.rows], found.posterior[hints.rows] = own
             found.tails[hints.rows] = 1.0
         return found
+
+    def occupied(self, table: Table, counted: Mask, hints: Hints = NO_HINTS) -> tuple[Choice, Classified]:
+        """Leave out clusters that have no rows, and classify: each is that of a row that counts and is no outlier.
+
+        Clusters of rows with hints are kept. Where two are equal to within rounding, leaving out a third may turn the
+        balance, so it is done again until all have rows.
+        """
+        choice = self
+        while True:
+            found = choice.classify(table, hints)
+            kept = np.unique(np.append(found.labels[counted & ~found.outlying], found.labels[hints.rows]))
+            if not len(kept):  # nothing but outliers: of the largest cluster
+                kept = np.array([choice.clusters.shares.argmax()])
+            if len(kept) == choice.n_clusters:
+                return choice, found
+            choice = replace(choice, clusters=choice.clusters.only(kept))
 
     def obeys(self, table: Table, hints: Hints) -> bool:
         """Whether the most likely clusters of the rows agree with all hints."""

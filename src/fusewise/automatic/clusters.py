@@ -12,8 +12,9 @@ from fusewise.automatic.axes import prior_variances
 from fusewise.automatic.columnwise import ColumnMixture, fit_columns
 from fusewise.automatic.evidence import Evidence
 from fusewise.automatic.mixture import Mixture, one_of_each, probabilities, soften, tail_weights
-from fusewise.kernels import declared
-from fusewise.kernels.declared import Checked, Dims, Record
+from fusewise.kernels import field_rules
+from fusewise.kernels.checked import Checked, Record
+from fusewise.kernels.field_rules import Dims
 from fusewise.kernels.types import Index, Real, Values
 from fusewise.observations import InMemory
 from fusewise.subspace import Subspace, reconstruct
@@ -41,6 +42,9 @@ class Clusters(Protocol):
 
     def log_densities(self, table: InMemory) -> tuple[Real, Real, Count]:
         """log pi_k + log p(x_i | k); squared distance of row i from centre k (N x K both); dimensions it determines."""
+
+    def only(self, kept: Index) -> Clusters:
+        """Some of the components, their shares in the same proportions."""
 
     def completed(self, table: InMemory, posterior: Real) -> Values:
         """E[row | its entries]: the clusters' predictions, weighted by their probability."""
@@ -83,6 +87,10 @@ class AlongAxes(Checked):
         """log pi_k + log p(x_i | k); squared distance of row i from centre k (N x K both); dimensions it determines."""
         evidence = Evidence.of(self.subspace, table)
         return *self.mixture.log_densities(evidence), evidence.dimensions
+
+    def only(self, kept: Index) -> AlongAxes:
+        """Some of the components, their shares in the same proportions."""
+        return replace(self, mixture=self.mixture.only(kept))
 
     def completed(self, table: InMemory, posterior: Real) -> Values:
         """E[row | its entries]: the clusters' predictions given the entries, weighted by their probability."""
@@ -182,7 +190,7 @@ class Joined(Checked):
 
     _rules: ClassVar = {
         "parts": Record(AlongAxes, ColumnMixture, K="J", P="P"),
-        "group": declared.Index("J", below="J"),
+        "group": field_rules.Index("J", below="J"),
     }
 
     def _agree(self, dims: Dims) -> None:
@@ -214,6 +222,11 @@ class Joined(Checked):
         groups = [self.group == k for k in range(self.n_components)]
         summed = np.column_stack([np.logaddexp.reduce(densities[:, group], axis=1) for group in groups])
         return summed, np.column_stack([distances[:, group].min(axis=1) for group in groups]), dimensions
+
+    def only(self, kept: Index) -> Joined:
+        """Some of the clusters, with all of their components."""
+        parts = np.flatnonzero(np.isin(self.group, kept))
+        return Joined(self.parts.only(parts), np.searchsorted(np.sort(kept), self.group[parts]))
 
     def completed(self, table: InMemory, posterior: Real) -> Values:
         """E[row | its entries]: the posterior of a cluster is shared among its components by their own."""

@@ -21,7 +21,8 @@ import numpy as np
 from fusewise.automatic.level_shares import level_shares
 from fusewise.automatic.mixture import log_tails, one_of_each, probabilities, tail_weights
 from fusewise.automatic.spreads import TAIL
-from fusewise.kernels.declared import Array, Checked, Dims, Either, Flag, Maybe, Number, Several
+from fusewise.kernels.checked import Checked
+from fusewise.kernels.field_rules import Array, Dims, Either, Flag, Maybe, Number, Several
 from fusewise.kernels.types import Index, Mask, Real, Values
 from fusewise.observations import InMemory
 from fusewise.observations.resolution import steps
@@ -119,7 +120,10 @@ class ColumnMixture(Checked):
 
     def occupied(self, table: InMemory, away: Real | float = 0.0) -> ColumnMixture:
         """The components that are the likeliest one of some row of the table, after adding `away`."""
-        kept = np.unique((self.log_densities(table)[0] + away).argmax(axis=1))
+        return self.only(np.unique((self.log_densities(table)[0] + away).argmax(axis=1)))
+
+    def only(self, kept: Index) -> ColumnMixture:
+        """Some of the components, their shares in the same proportions."""
         shares = self.shares[kept] / self.shares[kept].sum()
         entries = None if self.entries is None else self.entries[kept]
         return replace(

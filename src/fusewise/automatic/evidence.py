@@ -14,9 +14,10 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from fusewise.kernels import declared
+from fusewise.kernels import field_rules
+from fusewise.kernels.checked import Checked
 from fusewise.kernels.compiling import SMALL
-from fusewise.kernels.declared import Array, Checked, Flag
+from fusewise.kernels.field_rules import Array, Flag
 from fusewise.kernels.pattern_systems import by_groups, each_applied, pattern_distances, shifted_inverses
 from fusewise.kernels.types import Index, Real
 from fusewise.observations import InMemory, SparseEntries
@@ -78,15 +79,15 @@ class Evidence(Checked):
 
     _rules: ClassVar = {
         "precision": Array("r", "r", "U"),
-        "pattern": declared.Index("N", below="U"),
+        "pattern": field_rules.Index("N", below="U"),
         "vector": Array("r", "N"),
         "constant": Array("N"),
         "places": Array("r", "N"),
-        "dimensions": declared.Index("N", below="more than r"),
+        "dimensions": field_rules.Index("N", below="more than r"),
         "small": Flag(),
     }
 
-    def _agree(self, dims: declared.Dims) -> None:
+    def _agree(self, dims: field_rules.Dims) -> None:
         dims["more than r"] = dims["r"] + 1
 
     @classmethod

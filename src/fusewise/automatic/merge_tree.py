@@ -10,7 +10,8 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from fusewise.kernels.declared import Array, Checked, Dims, Number
+from fusewise.kernels.checked import Checked
+from fusewise.kernels.field_rules import Array, Dims, Number
 from fusewise.kernels.types import Index, Mask, Real
 
 

@@ -122,6 +122,10 @@ Draws = Annotated[int, _model(metavar="N", min=1, help="Number of refits for --s
 RandomSeed = Annotated[int | None, _model(min=0, help="Random seed.")]
 
 Overwrite = Annotated[bool, _output("--force", help="Overwrite existing results.")]
+SafeCsv = Annotated[
+    bool,
+    _output("--safe-csv", help="Put ' before text that a spreadsheet would run as a formula; quote all cells."),
+]
 Json = Annotated[bool, _output("--json", help="Print the result as JSON.")]
 Verbose = Annotated[
     bool | None, _output("--verbose/--quiet", help="Print more detail, or errors only.", show_default=False)

@@ -328,16 +328,16 @@ class FusionClustering(
             if isinstance(repeated, RepeatedRows):
                 rows = repeated.source(np.flatnonzero(there)[choice.rows])
                 choice = replace(choice, rows=np.cumsum(seen)[rows] - 1)
-            self.path_ = choice
             progress(f"labelling {counted(len(seen), 'row')}", 0, clusters=choice.n_clusters)
-            found = choice.classify(table, hints)
-        seen[hints.rows] = True
+            seen[hints.rows] = True
+            choice, found = choice.occupied(table, seen if self._counts is None else seen & (self._counts > 0), hints)
+        self.path_ = choice
         inside = seen & ~found.outlying
         often = None if self._counts is None else self._counts[inside]
         sizes = np.bincount(found.labels[inside], often, choice.n_clusters)
-        if self.n_clusters is not None and not sizes.all():
-            kept = np.count_nonzero(sizes)
-            message = f"{self.n_clusters} clusters were requested, but only {kept} have rows that are not outliers"
+        if self.n_clusters is not None and choice.n_clusters < self.n_clusters:
+            have = f"only {choice.n_clusters} {'has' if choice.n_clusters == 1 else 'have'} rows that are not outliers"
+            message = f"{counted(self.n_clusters, 'cluster was', 'clusters were')} requested, but {have}"
             warnings.warn(message, ConvergenceWarning, stacklevel=3)
         self._order = np.argsort(np.argsort(-sizes, kind="stable"))
         labels, probabilities = self._in_order(found)

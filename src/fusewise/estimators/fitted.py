@@ -8,7 +8,8 @@ from fusewise.automatic.stability import Stability
 from fusewise.fusion.fidelity import Fidelity
 from fusewise.fusion.path import FusionPath
 from fusewise.fusion.penalties import Penalty
-from fusewise.kernels.declared import Array, Either, Flag, Index, Maybe, Number, Record, Rule, Several, Word
+from fusewise.kernels.checked import Record
+from fusewise.kernels.field_rules import Array, Either, Flag, Index, Maybe, Number, Rule, Several, Word
 from fusewise.observations import Entries, SparseEntries, StreamedEntries
 from fusewise.tables.encoder import FrameEncoder
 

@@ -16,7 +16,8 @@ from fusewise.automatic import Choice, Smooth
 from fusewise.estimators.base import FusionEstimator
 from fusewise.estimators.clustering import FusionClustering
 from fusewise.estimators.fitted import COMMON
-from fusewise.kernels.declared import Array, Maybe, Record, Rule, Word
+from fusewise.kernels.checked import Record
+from fusewise.kernels.field_rules import Array, Maybe, Rule, Word
 from fusewise.kernels.types import Mask, Real
 from fusewise.observations import Entries, RepeatedRows, ValueRanges, as_counts, as_entries
 from fusewise.saving.registry import saveable

@@ -40,6 +40,7 @@ class Outputs:
     stability : whether to write the stability of the clusters.
     table : name of a copy of the table itself in the folder, or None.
     force : overwrite existing files.
+    safe_csv : keep spreadsheets from taking text for formulas (``write_csv``).
     command : the command line, shown in the report.
     """
 
@@ -49,6 +50,7 @@ class Outputs:
     stability: bool = False
     table: str | None = None
     force: bool = False
+    safe_csv: bool = False
     command: str | None = None
 
     @property
@@ -78,9 +80,10 @@ def run_fit(path: Path, model: Model, outputs: Outputs, *, asked: ReadOptions, s
         if n_draws:
             _judge_stability(found, n_draws, tell)
         tell("writing")
-        _write_tables(found, *(places[outputs.folder / name] for name in TABLES))
+        _write_tables(found, *(places[outputs.folder / name] for name in TABLES), safe=outputs.safe_csv)
         if outputs.stability:
-            write_csv(places[outputs.folder / STABILITY], _stability_table(found), found.table.dialect)
+            judged = _stability_table(found)
+            write_csv(places[outputs.folder / STABILITY], judged, found.table.dialect, safe=outputs.safe_csv)
         if outputs.table is not None:
             shutil.copyfile(path, places[outputs.folder / outputs.table])
         if outputs.save is not None:
@@ -126,7 +129,7 @@ def _decimals(shares: Real, dialect: Dialect) -> list[Any]:
     return [None if np.isnan(share) else in_dialect(round(float(share), 4), dialect) for share in shares]
 
 
-def _write_tables(found: Clustered, labels: Path, completed: Path, centers: Path) -> None:
+def _write_tables(found: Clustered, labels: Path, completed: Path, centers: Path, *, safe: bool) -> None:
     table, model = found.table, found.model
     judged = getattr(model, "stability_", None)
     rows = label_table(
@@ -137,10 +140,10 @@ def _write_tables(found: Clustered, labels: Path, completed: Path, centers: Path
         confidence=model.confidence_,
         stability=None if judged is None else judged.rows,
     )
-    write_csv(labels, rows, table.dialect)
-    write_csv(completed, complete(table, found.encoder, found.completed), table.dialect)
+    write_csv(labels, rows, table.dialect, safe=safe)
+    write_csv(completed, complete(table, found.encoder, found.completed), table.dialect, safe=safe)
     clusters = center_table(table, found.encoder, model.cluster_centers_, found.sizes)
-    write_csv(centers, clusters, table.dialect)
+    write_csv(centers, clusters, table.dialect, safe=safe)
 
 
 def _write_report(found: Clustered, path: Path, command: str | None) -> None:

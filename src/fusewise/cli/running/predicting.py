@@ -45,7 +45,7 @@ class Prediction:
 
 
 def run_predict(model: Path, path: Path, out: Path, *, asked: ReadOptions, on_error: Literal["raise", "missing"],
-                force: bool, tell: Progress) -> Prediction:  # fmt: skip
+                force: bool, safe_csv: bool, tell: Progress) -> Prediction:  # fmt: skip
     """Load a model, read a table, predict the clusters of its rows, and write them."""
     tell(f"reading {model.name}")
     saved = open_model(model)
@@ -60,7 +60,7 @@ def run_predict(model: Path, path: Path, out: Path, *, asked: ReadOptions, on_er
         rows = label_table(
             row_names(table.cells, column, table.n_rows), column, found, table.dialect, confidence=confidence
         )
-        write_csv(places[out], rows, table.dialect)
+        write_csv(places[out], rows, table.dialect, safe=safe_csv)
     known = _column(table, asked.labels, extra.get("labels"), "--labels")
     ari = None if known is None else agreement(table.cells[known], found)
     return Prediction(table, found, int(clustering.n_clusters_), ari, known, table.notes, out)
