@@ -221,13 +221,10 @@ def read_findings(
         values, centers, fused, completed = (_side_by_side(part) for part in (values, centers, fused, completed))
         unit, scale, shift = np.tile(unit, 2), np.tile(scale, 2), np.concatenate([shift, np.zeros(p)])
         fractions = np.tile(fractions, 2)
-    if origin is None:
-        of = columns_of_model(encoder, values.astype(float) * scale + shift, columns)
-        origin = TableOrigin(of, columns_in_memory(of))
     return Findings(
         names=rows,
         features=columns,
-        origin=origin,
+        origin=origin or _in_memory(columns_of_model(encoder, values.astype(float) * scale + shift, columns)),
         values=values.astype(float),
         labels=np.asarray(model.labels_),
         confidence=model.confidence_,
@@ -242,6 +239,10 @@ def read_findings(
         path=model.path_,
         model=model,
     )
+
+
+def _in_memory(columns: tuple[TableColumn, ...]) -> TableOrigin:
+    return TableOrigin(columns, columns_in_memory(columns))
 
 
 def _words(what: str, given: Any, length: int) -> tuple[str, ...]:
