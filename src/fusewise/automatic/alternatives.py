@@ -70,7 +70,7 @@ class Alternative(Checked):
         return [int(n) for n in np.bincount(self.labels[self.labels >= 0], minlength=self.n_clusters)]
 
     def __repr__(self) -> str:
-        how = f"{readable(abs(self.gain))} nats {'short' if self.gain < 0 else 'better'}"
+        how = f"{readable(abs(self.gain))} {'short' if self.gain < 0 else 'better'}"
         sizes = ", ".join(f"{n:,}" for n in self.sizes)
         number = counted(self.n_clusters, "cluster")
         return f"Alternative({number} of {sizes} rows: {how} ± {readable(self.error)}, {abs(self.per_row):.2g} per row)"

@@ -15,6 +15,7 @@ from fusewise.automatic.clusters import AlongAxes, Clusters, Joined, ambient, ch
 from fusewise.automatic.columnwise import ColumnMixture, Levels
 from fusewise.automatic.evidence import Evidence
 from fusewise.automatic.hints import NO_HINTS, Hints
+from fusewise.automatic.join_heights import join_heights
 from fusewise.automatic.many_clusters import for_many
 from fusewise.automatic.merge_tree import MergeTree
 from fusewise.automatic.mixture import Mixture, probabilities
@@ -120,9 +121,8 @@ class Choice(Checked):
 
     @property
     def lam(self) -> float:
-        """Smallest lam of l0 fusion at which the tree has no more groups than chosen (including the small ones)."""
-        heights = self.tree.linkage[:, 2]
-        return float(heights[max(len(heights) - self.n_clusters, 0)])
+        """The lam of l0 fusion from which on the chosen partition holds, as ``fusewise path`` shows it."""
+        return float(join_heights(self.tree, self.partitions[::-1])[-1 - self.chosen])
 
     @property
     def centers(self) -> Values:

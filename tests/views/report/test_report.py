@@ -17,7 +17,9 @@ from fusewise.fusion.penalties import H1
 from fusewise.kernels.output import write_whole
 from fusewise.theory import ClusterGeometry, success_probability
 from fusewise.views import wording as words
-from fusewise.views.findings import Findings, Step, Trail, read_findings
+from fusewise.views.findings import Findings, Step, TableOrigin, Trail, read_findings
+from fusewise.views.findings.columns_read import columns_in_memory
+from fusewise.views.findings.table_columns import columns_of_model
 from fusewise.views.report import provenance as making
 from fusewise.views.report import write_report
 from fusewise.views.report.page import render
@@ -239,15 +241,18 @@ def test_twenty_thousand_rows_by_fifty_fit_in_15_megabytes(model):
     rng = np.random.default_rng(0)
     n, p, k = 20_000, 50, 25
     labels = rng.integers(-1, k, n)
+    values, features = rng.normal(size=(n, p)), tuple(f"feature {j}" for j in range(p))
+    columns = columns_of_model(None, values, features)
     found = Findings(
-        names=tuple(f"a name of a row {i}" for i in range(n)), features=tuple(f"feature {j}" for j in range(p)),
-        values=rng.normal(size=(n, p)), labels=labels, confidence=rng.random(n), centers=rng.normal(size=(k, p)),
+        names=tuple(f"a name of a row {i}" for i in range(n)), features=features,
+        origin=TableOrigin(columns, columns_in_memory(columns)), values=values, labels=labels,
+        confidence=rng.random(n), centers=rng.normal(size=(k, p)),
         unit=np.ones(p), shift=np.zeros(p), scale=np.ones(p), shares=np.zeros(p, bool), drawn=np.arange(n),
         completed=rng.normal(size=(n, p)), fused=rng.normal(size=(n, p)), path=model.path_, model=model,
     )  # fmt: skip
     counts = [*(int(n / 1.5**i) for i in range(17)), *range(25, 0, -1)]
     groups = [rng.integers(0, count, n) for count in counts]
-    steps = [Step(g, 1.0, 1.0, found.points, rng.normal(size=(c, 2))) for g, c in zip(groups, counts, strict=True)]
+    steps = [Step(g, g, 1.0, 1.0, found.points, rng.normal(size=(c, 2))) for g, c in zip(groups, counts, strict=True)]
     found.__dict__["trail"] = Trail(tuple(steps), np.arange(n), 20, "criterion")
     assert len(render(found, title="large", file="large.html").encode()) < 15e6
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ import numpy as np
 from fusewise.cli.exits import reporting_input_errors
 from fusewise.cli.running.model_options import Model
 from fusewise.cli.running.staging import staged, write_csv
-from fusewise.cli.running.table_fit import Clustered, agreement, cluster, prepare
+from fusewise.cli.running.table_fit import Clustered, cluster, prepare
 from fusewise.kernels.types import Real
 from fusewise.progress import Progress, listening
 from fusewise.saving import save
@@ -21,10 +21,13 @@ from fusewise.tables.errors import InputError
 from fusewise.tables.grids import Cells, Dialect
 from fusewise.tables.read_options import ReadOptions
 from fusewise.tables.recoding import as_extra
-from fusewise.tables.sources import files_of
+from fusewise.tables.sources import files_of, stem_of
 from fusewise.tables.written_back import center_table, complete, free_name, in_dialect
+from fusewise.views.describing import description_text
+from fusewise.views.findings.cluster_rules import python_module, sql_script
 
 TABLES = ("labels.csv", "completed.csv", "centers.csv")
+WORDS = ("description.txt", "rules.sql", "rules.py")
 REPORT, STABILITY = "report.html", "stability.csv"
 
 
@@ -56,7 +59,7 @@ class Outputs:
     @property
     def files(self) -> list[Path]:
         """All files that will be written."""
-        names = [*([self.table] if self.table else []), *TABLES]
+        names = [*([self.table] if self.table else []), *TABLES, *WORDS]
         names += [*([STABILITY] if self.stability else []), *([REPORT] if self.report else [])]
         return [self.folder / name for name in names] + ([] if self.save is None else [self.save])
 
@@ -66,7 +69,6 @@ class Fit:
     """Result of ``fit``."""
 
     clustered: Clustered
-    ari: float | None
     outputs: Outputs
 
 
@@ -81,6 +83,7 @@ def run_fit(path: Path, model: Model, outputs: Outputs, *, asked: ReadOptions, s
             _judge_stability(found, n_draws, tell)
         tell("writing")
         _write_tables(found, *(places[outputs.folder / name] for name in TABLES), safe=outputs.safe_csv)
+        _write_words(found, *(places[outputs.folder / name] for name in WORDS))
         if outputs.stability:
             judged = _stability_table(found)
             write_csv(places[outputs.folder / STABILITY], judged, found.table.dialect, safe=outputs.safe_csv)
@@ -91,9 +94,7 @@ def run_fit(path: Path, model: Model, outputs: Outputs, *, asked: ReadOptions, s
         if outputs.report:
             tell("writing the report")
             _write_report(found, places[outputs.folder / REPORT], outputs.command)
-    known = found.table.labels_column
-    ari = None if known is None else agreement(found.table.cells[known], found.model.labels_)
-    return Fit(found, ari, outputs)
+    return Fit(found, outputs)
 
 
 def _judge_stability(found: Clustered, n_draws: int, tell: Progress) -> None:
@@ -146,10 +147,23 @@ def _write_tables(found: Clustered, labels: Path, completed: Path, centers: Path
     write_csv(centers, clusters, table.dialect, safe=safe)
 
 
+def _write_words(found: Clustered, description: Path, sql: Path, python: Path) -> None:
+    """Write the description of the clusters, and their rules as SQL and as Python."""
+    findings = found.findings
+    texts = {
+        description: description_text(findings, found.notes),
+        sql: sql_script(findings.rules, stem_of(found.table.path)),
+        python: python_module(findings.rules),
+    }
+    for path, text in texts.items():
+        path.write_text(text, "utf-8", errors="replace", newline="\n")  # names need not be valid Unicode
+
+
 def _write_report(found: Clustered, path: Path, command: str | None) -> None:
     from fusewise.views.report import write_page
 
     try:
-        write_page(found.findings.thinned(), path, title=found.table.path.name, command=command)
+        findings = replace(found.findings, remarks=tuple(found.notes)).thinned()
+        write_page(findings, path, title=found.table.path.name, command=command)
     except ImportError as error:  # the message says what to install
         raise InputError(f"--report: {error}") from error

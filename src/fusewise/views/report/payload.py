@@ -62,7 +62,7 @@ def payload(
         "trail": _trail(found),
         "tree": None if branches is None else _tree(branches),
         "profile": _profile(found, profile),
-        "missing": _missing(found, missing),
+        "missing": _missing(missing),
         "curve": curve,
     }
 
@@ -158,9 +158,10 @@ def _profile(found: Findings, profile: Profile) -> dict[str, Any]:
     }
 
 
-def _missing(found: Findings, missing: Missingness) -> dict[str, Any]:
+def _missing(missing: Missingness) -> dict[str, Any]:
     blocks = zip(missing.columns[:-1], missing.columns[1:], strict=True)
-    names = [found.features[a] if b == a + 1 else f"{found.features[a]} to {found.features[b - 1]}" for a, b in blocks]
+    known = missing.names
+    names = [known[a] if b == a + 1 else f"{known[a]} to {known[b - 1]}" for a, b in blocks]
     return {
         "bands": packed(missing.bands, "f4"),
         "cluster": missing.cluster.tolist(),
