@@ -14,7 +14,7 @@ import sys
 
 class Without:
     names = set("typer rich pandas polars pyarrow openpyxl highspy finufft sigpy ismrmrd nibabel PIL torch faiss "
-                "matplotlib plotly jinja2".split())
+                "matplotlib jinja2".split())
 
     def find_spec(self, name, path=None, target=None):
         if name.partition(".")[0] in self.names:

@@ -138,6 +138,7 @@ Uniform = Annotated[
 
 OutFolder = Annotated[Path | None, _output(metavar="DIR", help="Folder for the results (default: TABLE_fusewise).")]
 Report = Annotated[bool, _output("--report", help="Also write an HTML report, DIR/report.html.")]
+OpenReport = Annotated[bool, _output("--open", help="Write the report, and open it in your browser.")]
 PathFile = Annotated[Path | None, _output(metavar="FILE", help="File to write (default: TABLE_path.csv).")]
 PictureFile = Annotated[Path | None, _output(metavar="FILE", help="Also draw the path to a .png, .svg or .pdf file.")]
 LabelsFile = Annotated[Path | None, _output(metavar="FILE", help="File to write (default: TABLE_labels.csv).")]

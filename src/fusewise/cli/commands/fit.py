@@ -15,6 +15,7 @@ def fit(
     table: options.TableFile,
     out: options.OutFolder = None,
     report: options.Report = False,
+    open_report: options.OpenReport = False,
     save: options.SaveModel = None,
     n_clusters: options.ClusterCount = None,
     standardize: options.Standardize = True,
@@ -41,7 +42,7 @@ def fit(
     centers.csv (the cluster centres, in your units); with --stability also stability.csv. --sigma and --epsilon are in
     units of the standardised columns, unless --no-standardize is given.
     """
-    from fusewise.cli.running.fitting import Outputs, run_fit
+    from fusewise.cli.running.fitting import REPORT, Outputs, run_fit
     from fusewise.cli.running.model_options import Model
     from fusewise.cli.showing import console, summary
     from fusewise.tables.sources import stem_of
@@ -54,7 +55,7 @@ def fit(
             model,
             Outputs(
                 folder,
-                report,
+                report or open_report,
                 save,
                 stability=stability,
                 force=force,
@@ -71,3 +72,5 @@ def fit(
         console.print_json(summary.fit_data(result))
     elif verbose is not False:
         summary.print_fit(result)
+    if open_report:
+        console.open_page(folder / REPORT)

@@ -164,6 +164,6 @@ def _write_report(found: Clustered, path: Path, command: str | None) -> None:
 
     try:
         findings = replace(found.findings, remarks=tuple(found.notes)).thinned()
-        write_page(findings, path, title=found.table.path.name, command=command)
+        write_page(findings, path, title=found.table.path.name, command=command, table=stem_of(found.table.path))
     except ImportError as error:  # the message says what to install
         raise InputError(f"--report: {error}") from error

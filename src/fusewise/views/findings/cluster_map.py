@@ -40,13 +40,18 @@ def cluster_map_of(found: Findings, most_rows: int = MOST_ROWS, most_features: i
     thin = found.thinned(most_rows)
     rows = thin.drawn[tree_order(thin)]
     shown = profile_of(found, most_features).shown
-    whole = found.values[:, shown]
-    seen = ~np.isnan(whole)
-    middle = np.where(seen, whole, 0.0).sum(axis=0) / np.maximum(seen.sum(axis=0), 1)
-    squares = np.square(np.where(seen, whole - middle, 0.0)).sum(axis=0) / np.maximum(seen.sum(axis=0), 1)
-    cells = (whole[rows] - middle) / np.where(squares > 0, np.sqrt(squares), 1.0)
+    cells = standardised(found.values[:, shown])[rows]
     names, features = tuple(found.names[i] for i in rows), tuple(found.features[j] for j in shown)
     return ClusterMap(rows, names, found.labels[rows], features, cells)
+
+
+def standardised(values: Real) -> Real:
+    """Columns in standard deviations from the mean of their observed entries; NaN if missing."""
+    seen = ~np.isnan(values)
+    counts = np.maximum(seen.sum(axis=0), 1)
+    middle = np.where(seen, values, 0.0).sum(axis=0) / counts
+    squares = np.square(np.where(seen, values - middle, 0.0)).sum(axis=0) / counts
+    return np.asarray((values - middle) / np.where(squares > 0, np.sqrt(squares), 1.0))
 
 
 def tree_order(found: Findings) -> Index:
