@@ -107,7 +107,7 @@ def test_members_and_lam_agree(story):
     labels = story.labels
     assert fit["sizes"] == np.bincount([label for label in labels if label >= 0]).tolist()
     step = data["trail"]["steps"][data["trail"]["chosen"]]
-    assert unpacked(step["labels"]).tolist() == unpacked(data["map"]["labels"]).tolist() == labels
+    assert unpacked(step["labels"]).tolist() == unpacked(data["partitions"][0]["labels"]).tolist() == labels
     assert step["lam"] == pytest.approx(fit["lam"])
 
 
