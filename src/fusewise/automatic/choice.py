@@ -6,53 +6,29 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
-from scipy.special import fdtrc
 
-from fusewise.automatic import sampled
+from fusewise.automatic import limits, sampled
 from fusewise.automatic.axes import units
+from fusewise.automatic.beside import Beside
 from fusewise.automatic.clusters import AlongAxes, Clusters, Joined, ambient, check_coordinates
 from fusewise.automatic.columnwise import ColumnMixture, Levels
 from fusewise.automatic.evidence import Evidence
 from fusewise.automatic.hints import NO_HINTS, Hints
 from fusewise.automatic.join_heights import join_heights
+from fusewise.automatic.labelling import MOST_PROBABILITIES, Classified, classified
 from fusewise.automatic.many_clusters import for_many
 from fusewise.automatic.merge_tree import MergeTree
-from fusewise.automatic.mixture import Mixture, probabilities
+from fusewise.automatic.mixture import Mixture
+from fusewise.automatic.searching import TreeSearch
 from fusewise.automatic.settling import obeyed
-from fusewise.automatic.spreads import TAIL
 from fusewise.kernels import field_rules
 from fusewise.kernels.checked import Checked, Record
-from fusewise.kernels.field_rules import Array, Dims, Flag, Number, Several
+from fusewise.kernels.field_rules import Array, Dims, Flag, Number, Several, Word
 from fusewise.kernels.threads import small_products
 from fusewise.kernels.types import Index, Labels, Mask, Real, Values
 from fusewise.observations import InMemory, Table, each_block
 from fusewise.progress import Progress, silent
 from fusewise.subspace import Subspace
-
-#: A row is an outlier if its own cluster has less than this probability at its distance or beyond.
-OUTLIER_LEVEL = 0.01
-
-
-@dataclass(frozen=True, eq=False)
-class Classified:
-    """Assignment of rows to clusters.
-
-    Attributes
-    ----------
-    labels : the most likely cluster of each row.
-    posterior : N x K, the probability of each cluster for each row.
-    tails : share of the rows of a Student-t cluster that are as far from it as this row or further.
-    """
-
-    labels: Labels
-    posterior: Real
-    tails: Real
-
-    @property
-    def outlying(self) -> npt.NDArray[np.bool_]:
-        """Whether a row is further from its cluster than 99% of the rows of a Student-t cluster."""
-        return np.asarray(self.tails < OUTLIER_LEVEL)
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,6 +46,7 @@ class Choice(Checked):
     mixture : its components, after the final assignment.
     clusters : these, or clusters with independent columns, whichever explains the entries better.
     interrupted : whether Ctrl-C ended the comparison early.
+    limits : what may have been missed, in plain sentences.
     """
 
     columns: Index
@@ -86,6 +63,7 @@ class Choice(Checked):
     mixture: Mixture
     clusters: Clusters
     interrupted: bool
+    limits: tuple[str, ...] = ()
 
     _rules: ClassVar = {
         "columns": field_rules.Index("V", below="P"),
@@ -100,8 +78,9 @@ class Choice(Checked):
         "criteria": Several(Number(finite=False), "C"),
         "chosen": Number(low=0, whole=True),
         "mixture": Record(Mixture, r="r"),
-        "clusters": Record(AlongAxes, ColumnMixture, Joined, K="K", P="V"),
+        "clusters": Record(AlongAxes, ColumnMixture, Joined, Beside, K="K", P="V"),
         "interrupted": Flag(),
+        "limits": Several(Word()),
     }
 
     def _agree(self, dims: Dims) -> None:
@@ -129,30 +108,25 @@ class Choice(Checked):
         """K x P, in the units of the table."""
         return self._in_units(self.clusters.centers)
 
-    def classify(self, table: Table, hints: Hints = NO_HINTS) -> Classified:
-        """Find the most likely cluster of each row, its cluster probabilities, and whether it is an outlier.
+    def classify(self, table: Table, hints: Hints = NO_HINTS, *, posterior: bool | None = None) -> Classified:
+        """Find the most likely cluster of each row, its probability, and whether it is an outlier.
 
-        Rows with hints are placed together or apart as these say, and are no outliers.
+        Rows with hints are placed together or apart as these say, and are no outliers. With `posterior` also the
+        probabilities of all clusters; by default where these are not too many.
         """
-        n = table.shape[0]
-        found = Classified(np.empty(n, np.intp), np.empty((n, self.n_clusters)), np.empty(n))
+        n, k = table.shape[0], self.n_clusters
+        keep = n * k <= MOST_PROBABILITIES if posterior is None else posterior
+        found = Classified.blank(n, k, posterior=keep)
 
         def one(rows: InMemory, where: slice) -> None:
-            densities, distances, dimensions = self.clusters.log_densities(self.standardised(rows))
-            posterior, _ = probabilities(densities)
-            labels = posterior.argmax(axis=1)
-            d = np.maximum(dimensions, 1)
-            nearest = distances[np.arange(len(labels)), labels]
-            found.labels[where], found.posterior[where] = labels, posterior
-            found.tails[where] = fdtrc(d, TAIL, nearest / d)
+            found.put(where, classified(self.clusters, self.standardised(rows), posterior=keep))
 
         each_block(one, table)
         if hints:
             rows = np.sort(hints.rows)
             densities = self.clusters.log_densities(self.standardised(table.take(rows)))[0]
-            own = obeyed(densities[np.searchsorted(rows, hints.rows)], hints)
-            found.labels[hints.rows], found.posterior[hints.rows] = own
-            found.tails[hints.rows] = 1.0
+            labels, shares = obeyed(densities[np.searchsorted(rows, hints.rows)], hints)
+            found.put(hints.rows, Classified(labels, shares.max(axis=1), np.ones(len(labels)), shares))
         return found
 
     def occupied(self, table: Table, counted: Mask, hints: Hints = NO_HINTS) -> tuple[Choice, Classified]:
@@ -180,12 +154,14 @@ class Choice(Checked):
         one, other = held[hints.conflicts].transpose(1, 0, 2)
         return bool((held.sum(axis=1) == 1).all() and not (one & other).any())
 
-    def completed(self, table: Table, posterior: Real) -> Values:
+    def completed(self, table: Table, posterior: Real | None = None) -> Values:
         """E[row | its entries], in the units of the table: the clusters' predictions, weighted by their probability."""
         filled = np.empty(table.shape, self.middle.dtype)
 
         def one(rows: InMemory, where: slice) -> None:
-            filled[where] = self._in_units(self.clusters.completed(self.standardised(rows), posterior[where]))
+            own = self.standardised(rows)
+            shares = classified(self.clusters, own, posterior=True).posterior if posterior is None else posterior[where]
+            filled[where] = self._in_units(self.clusters.completed(own, np.asarray(shares)))
 
         each_block(one, table, width=table.shape[1])
         return filled
@@ -281,7 +257,7 @@ def choose(
         table=table, units=(columns, scale, middle), levels=blocks, hints=hints, min_size=min_size, seed=seed,
         n_clusters=n_clusters, n_neighbors=n_neighbors, worth=worth, progress=progress,
     )  # fmt: skip
-    rows, search = task.of(sampled.SAMPLE)
+    rows, search = task.of(sampled.SAMPLE, TreeSearch)
     found = search.in_all_dimensions(rank)
     if n_clusters is None and rank is None and not levels:
         found = for_many(search, found)
@@ -289,8 +265,14 @@ def choose(
         rows, search, found = task.enlarged(rows, search, found)
     found = search.or_as_before(found, before)
     mixture, clusters = search.clusters(found)
+    met: list[str] = []
+    if table.n_seen > len(rows) and n_clusters is None and not hints:
+        clusters, met = task.with_rare(clusters, len(rows))
+        if found.unsettled:
+            met = [limits.of_sample(len(rows), table.n_seen, clusters.n_components), *met]
     placed, partitions, compared, chosen, _ = found.allowed
     return Choice(
         columns, scale, middle, rows, placed.subspace, placed.rows.evidence, placed.tree,
         tuple(partitions), compared.mixtures, compared.criteria, chosen, mixture, clusters, compared.interrupted,
+        tuple(met),
     )  # fmt: skip

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from fusewise.automatic.axes import prior_variances
 from fusewise.automatic.columnwise import ColumnMixture, fit_columns
 from fusewise.automatic.evidence import Evidence
-from fusewise.automatic.mixture import Mixture, one_of_each, probabilities, soften, tail_weights
+from fusewise.automatic.mixture import NEGLIGIBLE, Mixture, one_of_each, probabilities, soften, tail_weights
 from fusewise.kernels import field_rules
 from fusewise.kernels.checked import Checked, Record
 from fusewise.kernels.field_rules import Dims
@@ -96,9 +96,13 @@ class AlongAxes(Checked):
         """E[row | its entries]: the clusters' predictions given the entries, weighted by their probability."""
         evidence = Evidence.of(self.subspace, table)
         v = np.zeros(evidence.shape)
+        every = np.arange(len(v))
         for k in range(self.n_components):
-            groups = evidence.grouped(np.full(len(v), k), self.n_components)
-            v[groups.order] += posterior[groups.order, k : k + 1] * self.mixture.conditional(groups)
+            near = np.flatnonzero(posterior[:, k] > NEGLIGIBLE)
+            near = near if 2 * len(near) < len(v) else every
+            groups = evidence.grouped(np.full(len(near), k), self.n_components, near)
+            where = near[groups.order]
+            v[where] += posterior[where, k : k + 1] * self.mixture.conditional(groups)
         return ambient(self.subspace, v)
 
     def redrawn(self, evidence: Evidence, random: np.random.Generator) -> AlongAxes:
@@ -155,24 +159,31 @@ def better_explained(
 ) -> Clusters:
     """Return the clusters of a mixture along axes, or with independent columns if these explain the entries better.
 
-    Both are densities of the observed entries, so log L - (p/2) log N compares them. The axes count among the
-    parameters: P r - r² for the subspace (rotations within it belong to the spreads), P - r for the part of the mean
-    outside it, 1 for the noise. `worth` is that of ``criterion``; `away` is added to the log-densities of both
-    (``settling.held``).
+    Both are densities of the observed entries, so log L - (p/2) log N compares them. `worth` is that of
+    ``criterion``; `away` is added to the log-densities of both (``settling.held``).
     """
-    n, p = table.shape
+    n = table.shape[0]
     densities, _ = mixture.log_densities(evidence)
     posterior, total = probabilities(densities + away)
     along = AlongAxes(subspace, mixture)
     if mixture.n_components == 1:
         return along
-    sides = 2 if np.iscomplexobj(table.values) else 1
-    complexity = mixture.complexity + sides * (p - subspace.rank) * (subspace.rank + 1) + 1
+    complexity = mixture.complexity + axes_complexity(table, subspace)
     apart = fit_columns(table, posterior, SOFT_ROUNDS, away=away)
     if len(np.unique((apart.log_densities(table)[0] + away).argmax(axis=1))) < apart.n_components:
         return along  # a cluster has become empty
     gain = worth * (apart.log_likelihood - total.sum()) - 0.5 * (apart.complexity - complexity) * np.log(worth * n)
     return apart if gain > 0 else along
+
+
+def axes_complexity(table: InMemory, subspace: Subspace) -> int:
+    """Number of free parameters of the axes.
+
+    P r - r² for the subspace (rotations within it belong to the spreads), P - r for the part of the mean outside it, 1
+    for the noise.
+    """
+    sides = 2 if np.iscomplexobj(table.values) else 1
+    return int(sides * (table.shape[1] - subspace.rank) * (subspace.rank + 1) + 1)
 
 
 @dataclass(frozen=True, eq=False)

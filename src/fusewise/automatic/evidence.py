@@ -147,7 +147,7 @@ class Evidence(Checked):
         return Groups(self, np.arange(n), none, all_rows, np.zeros(u, np.intp), all_patterns)
 
     @cached_property
-    def _uncertainty(self) -> tuple[Real, Real]:
+    def uncertainty(self) -> tuple[Real, Real]:
         """C = (A + I / t)^-1 of each pattern, r x r x U, and log det C; t is too large to matter."""
         r = len(self.places)
         t = UNKNOWN * (float(np.square(self.places).mean()) or 1.0)
@@ -161,7 +161,7 @@ class Evidence(Checked):
 
         d_i² = (v_i - mu)' (Sigma + C_i)^-1 (v_i - mu) with the least-squares v_i and their covariance C_i.
         """
-        uncertainty, log_det = self._uncertainty
+        uncertainty, log_det = self.uncertainty
         away = self.places - mean[:, None]
         distance, log_det_both = pattern_distances(uncertainty, regular(spread), self.pattern, away, self.small)
         known = self.constant + 0.5 * np.einsum("ki,ki->i", self.vector, self.places)

@@ -76,8 +76,9 @@ class FusionClustering(
     rank : dimension of the subspace; None uses the full space, as in the paper.
     n_neighbors : number of neighbours of each row in the graph; None uses all pairs, as in the paper.
     n_clusters : number of clusters; None chooses it from the data.
-    min_cluster_size : smallest size of a cluster. "auto" is 1.5% of the rows and at least 3; in the plain algorithm
-        it is 2, and smaller groups are outliers.
+    min_cluster_size : smallest size of a cluster. "auto" is 1.5% of the rows and at least 3, but in tables of more than
+        5000 rows groups of a few rows far from all others are clusters too; in the plain algorithm it is 2, and
+        smaller groups are outliers.
     max_iter, tol : for each lam of the plain algorithm, the maximum number of iterations and the tolerance on the
         relative gradient.
     device : "cpu", "cuda" or "auto", the device of the plain algorithm. The default method runs on the CPU.
@@ -97,10 +98,12 @@ class FusionClustering(
         ``encoder_.features``: a number, or the share of each level of a category. None if there are no categories.
     fused_ : centres u_i of the rows, N x P; each clustered row has the centre of its cluster, and each outlier its
         own. By default it is computed on access.
-    probabilities_ : N x K, the probability of each cluster for each row. None in the plain algorithm.
+    probabilities_ : N x K, the probability of each cluster for each row; computed on access if these are more than
+        100 million numbers. None in the plain algorithm.
     confidence_ : N, the largest of these; for an outlier the probability that it is one (one minus the false discovery
         rate: of rows as far out, the fraction that is not expected by chance); 0 for a row with nothing observed.
     stability_ : result of the last call of ``stability``, if there was one.
+    limits_ : what may have been missed, and why, in plain sentences; empty if no limit was met.
     lam_, penalty_, fidelity_, rank_ : values that were used.
     noise_ : standard deviation of the noise about the subspace; by default in standard deviations of the columns.
     path_ : candidates of the result with their criterion: a ``Choice``, a ``FusionPath``, or None if lam was given.
@@ -185,6 +188,7 @@ class FusionClustering(
         self.probabilities_: Real | None = None
         self.confidence_: Real | None = None
         self.rank_: int | None = self._number("rank")
+        self.limits_: tuple[str, ...] = ()
         if self.is_plain():
             self.observations_ = table.dense()
             self._fit_plain(self.observations_)
@@ -210,9 +214,10 @@ class FusionClustering(
 
     def __getattr__(self, name: str) -> Any:
         # Not a property: dir() of a scikit-learn estimator evaluates every property, and this array may be huge.
-        if name != "fused_" or not isinstance(vars(self).get("path_"), Choice):
+        choice = vars(self).get("path_")
+        if name not in ("fused_", "probabilities_") or not isinstance(choice, Choice):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        return self._fused(vars(self)["path_"])
+        return self._fused(choice) if name == "fused_" else self._probabilities(self.observations_, self._given)
 
     def _fused(self, choice: Choice) -> npt.NDArray[Any]:
         """Centre of each row: its cluster's; for an outlier its own; for an empty row the weighted mean of all."""
@@ -222,8 +227,10 @@ class FusionClustering(
         alone = np.flatnonzero((self.labels_ < 0) & (table.row_counts > 0))
         if len(alone):
             fused[alone] = choice.ambient(choice.places(table.take(alone)))
-        counts = vars(self).get("_counts")
-        fused[table.row_counts == 0] = np.average(np.asarray(self.probabilities_), axis=0, weights=counts) @ centers
+        blank = table.row_counts == 0
+        if blank.any():
+            counts = vars(self).get("_counts")
+            fused[blank] = np.average(np.asarray(self.probabilities_), axis=0, weights=counts) @ centers
         return fused
 
     def predict(self, X: Any) -> npt.NDArray[np.intp]:
@@ -236,7 +243,7 @@ class FusionClustering(
     def _assigned(self, table: Table) -> npt.NDArray[np.intp]:
         """The cluster of each row of a table that was read."""
         if isinstance(self.path_, Choice):
-            labels, _ = self._in_order(self.path_.classify(table))
+            labels = self._in_order(self.path_.classify(table, posterior=False))
         elif self.n_clusters_:
             distances = self._squared_distances(table)
             labels = np.argmin(np.where(np.isnan(distances), np.inf, distances), axis=1)
@@ -250,7 +257,14 @@ class FusionClustering(
         table = self._read(X, None, reset=False)
         if not isinstance(self.path_, Choice):
             raise AttributeError("the plain algorithm has no probabilities: use the default, or predict")
-        return np.asarray(self._in_order(self.path_.classify(table))[1])
+        return self._probabilities(table)
+
+    def _probabilities(self, table: Table, hints: Hints = NO_HINTS) -> Real:
+        """Probability of each cluster for each row, N x K, with clusters ordered by size."""
+        assert isinstance(self.path_, Choice)
+        check_fits("the probabilities of the clusters", (table.shape[0], self.n_clusters_), 16)
+        posterior = np.asarray(self.path_.classify(table, hints, posterior=True).posterior)
+        return posterior[:, np.argsort(self._order)]
 
     def predict_confidence(self, X: Any) -> Real:
         """Confidence in the label that ``predict`` gives to each row of X, as ``confidence_`` for those of the fit."""
@@ -258,7 +272,7 @@ class FusionClustering(
         table = self._read(X, None, reset=False)
         if not isinstance(self.path_, Choice):
             raise AttributeError("the plain algorithm has no probabilities: use the default, or predict")
-        return self._confidence(self.path_.classify(table), table.row_counts > 0)
+        return self._confidence(self.path_.classify(table, posterior=False), table.row_counts > 0)
 
     def transform(self, X: Any) -> npt.NDArray[Any]:
         """Distances of the rows of X to the centres, scaled from the observed entries to all; NaN without any."""
@@ -340,9 +354,11 @@ class FusionClustering(
             message = f"{counted(self.n_clusters, 'cluster was', 'clusters were')} requested, but {have}"
             warnings.warn(message, ConvergenceWarning, stacklevel=3)
         self._order = np.argsort(np.argsort(-sizes, kind="stable"))
-        labels, probabilities = self._in_order(found)
-        self.labels_ = np.where(seen, labels, -1)
-        self.probabilities_ = probabilities
+        self.labels_ = np.where(seen, self._in_order(found), -1)
+        if found.posterior is None:
+            del self.probabilities_  # computed on access
+        else:
+            self.probabilities_ = found.posterior[:, np.argsort(self._order)]
         self._tails = np.sort(found.tails[found.outlying & seen])
         self.confidence_ = self._confidence(found, seen)
         self.n_clusters_ = choice.n_clusters
@@ -351,12 +367,13 @@ class FusionClustering(
         self.rank_, self.noise_ = choice.subspace.rank, float(np.sqrt(choice.subspace.noise))
         self.objective_, self.n_iter_ = -choice.criteria[choice.chosen], len(choice.criteria)
         self.converged_ = not choice.interrupted
+        self.limits_ = choice.limits
 
     def _confidence(self, found: Classified, seen: npt.NDArray[np.bool_]) -> Real:
         """Probability of the most likely cluster of each row; of an outlier that it is one; 0 if nothing is seen."""
         n = int(np.count_nonzero(self.observations_.row_counts))
         known: Real = getattr(self, "_tails", np.zeros(0))  # models of earlier versions have none
-        sure = np.where(found.outlying, outlier_confidence(found.tails, known, n), found.posterior.max(axis=1))
+        sure = np.where(found.outlying, outlier_confidence(found.tails, known, n), found.sure)
         return np.where(seen, sure, 0.0)
 
     def _levels(self) -> tuple[LevelBlock, ...]:
@@ -365,9 +382,9 @@ class FusionClustering(
         pairs = [] if encoder is None else zip(encoder.levels, encoder.ordered, strict=True)
         return tuple(LevelBlock(start, stop, ordered) for (start, stop), ordered in pairs)
 
-    def _in_order(self, found: Classified) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.floating[Any]]]:
-        """Labels (-1 for outliers) and probabilities, with clusters ordered by size."""
-        return np.where(found.outlying, -1, self._order[found.labels]), found.posterior[:, np.argsort(self._order)]
+    def _in_order(self, found: Classified) -> npt.NDArray[np.intp]:
+        """Labels (-1 for outliers), with clusters ordered by size."""
+        return np.where(found.outlying, -1, self._order[found.labels])
 
     def _fit_plain(self, entries: Entries) -> None:
         penalty = as_penalty(self.penalty)

@@ -49,6 +49,7 @@ CLUSTERING: dict[str, Rule] = COMMON | {
     "lam_": Number(low=0, finite=False),
     "penalty_": Record(Penalty),
     "fidelity_": Record(Fidelity),
+    "limits_": Maybe(Several(Word())),
     "rank_": Maybe(Number(low=0, whole=True)),
     "noise_": Number(finite=False),
     "objective_": Number(finite=False),

@@ -225,7 +225,7 @@ def _scale(model: Choice | Smooth, rest: Entries, entries: Entries, hidden: Mask
 def _by_clusters(model: FusionClustering, entries: Entries) -> npt.NDArray[Any]:
     """Rows with the values expected from their clusters."""
     if isinstance(model.path_, Choice):
-        return model.path_.completed(entries, model.path_.classify(entries).posterior)
+        return model.path_.completed(entries)
     means = np.append(model.cluster_centers_, model.fused_.mean(axis=0)[None], axis=0)
     return np.asarray(means[model._assigned(entries)])
 

@@ -8,6 +8,7 @@ from sklearn.base import BaseEstimator
 
 from fusewise.automatic import Choice, Hints, Smooth
 from fusewise.automatic.alternatives import Alternative
+from fusewise.automatic.beside import Beside
 from fusewise.automatic.clusters import AlongAxes, Joined
 from fusewise.automatic.columnwise import ColumnMixture
 from fusewise.automatic.evidence import Evidence
@@ -33,8 +34,9 @@ def _by_name(*classes: type[Any]) -> dict[str, type[Any]]:
 
 #: Result dataclasses, saved field by field.
 RECORDS = _by_name(
-    AlongAxes, Alternative, Choice, ColumnCode, ColumnMixture, Entries, Evidence, FrameEncoder, FusionPath, Hints,
-    Joined, MergeTree, Mixture, Smooth, Solution, SparseEntries, Stability, StreamedEntries, Subspace, ValueRanges,
+    AlongAxes, Alternative, Beside, Choice, ColumnCode, ColumnMixture, Entries, Evidence, FrameEncoder, FusionPath,
+    Hints, Joined, MergeTree, Mixture, Smooth, Solution, SparseEntries, Stability, StreamedEntries, Subspace,
+    ValueRanges,
 )  # fmt: skip
 
 #: Parts that records had in files of earlier versions, and that nothing needs any more.

@@ -30,7 +30,7 @@ def headline(found: Findings) -> str:
 
 
 def notes(found: Findings) -> list[str]:
-    """Remarks on the fit, and notes on rows that are not drawn."""
+    """Remarks on the fit, notes on rows that are not drawn, and what may have been missed."""
     said = list(found.remarks)
     blank, drawn = len(found.blank), len(found.drawn)
     if blank and not said:
@@ -41,7 +41,7 @@ def notes(found: Findings) -> list[str]:
             f"The map and the path show a random sample of {drawn:,} of the {len(found.labels) - blank:,} rows, with "
             "rows of every cluster; the tables refer to all rows."
         )
-    return said
+    return [*said, *getattr(found.model, "limits_", ())]
 
 
 def clusters(found: Findings) -> list[dict[str, Any]]:

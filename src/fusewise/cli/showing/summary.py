@@ -52,6 +52,7 @@ def fit_data(fit: Fit) -> dict[str, Any]:
         "fidelity": type(model.fidelity_).__name__,
         "seconds": found.seconds,
         "compiling_seconds": found.compiling,
+        "limits": list(model.limits_),
         "notes": found.notes,
         "files": {_key(path): str(path) for path in fit.outputs.files if path != fit.outputs.save}
         | ({} if fit.outputs.save is None else {"model": str(fit.outputs.save)}),
@@ -172,6 +173,7 @@ def _facts(fit: Fit) -> Grid:
     table.add_row("solution", f"{state} in {found.seconds:.1f} s (penalty {_short(model.penalty_)}{lam})")
     if found.compiling >= 1:
         table.add_row("compiling", f"{found.compiling:.1f} s more, on the first run only")
+    listed(table, "limits", list(model.limits_))
     listed(table, "written", list(fit.outputs.files))
     listed(table, Text("note", "yellow"), _folded(found.notes))
     return table

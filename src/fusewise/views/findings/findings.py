@@ -281,7 +281,7 @@ def _sample(model: Any, seen: Index, most: int) -> Index:
 def _completed(model: Any, entries: Entries, rows: Index) -> npt.NDArray[Any]:
     """Rows with missing values filled in from the clusters, as in ``FusionImputer``."""
     if isinstance(model.path_, Choice):
-        return entries.fill(model.path_.completed(entries, model.path_.classify(entries).posterior))
+        return entries.fill(model.path_.completed(entries))
     return entries.fill(np.asarray(model.fused_)[rows])
 
 
