@@ -149,7 +149,8 @@ def better_explained(
 
     Both are densities of the observed entries, so log L - (p/2) log N compares them. The axes count among the
     parameters: P r - r² for the subspace (rotations within it belong to the spreads), P - r for the part of the mean
-    outside it, 1 for the noise. `worth` is that of ``criterion``; `away` is added to the log-densities of both
+    outside it, 1 for the noise. For axes in some columns P is their number, and each other column has a mean and a
+    noise. `worth` is that of ``criterion``; `away` is added to the log-densities of both
     (``settling.held``).
     """
     n, p = table.shape
@@ -159,7 +160,8 @@ def better_explained(
     if mixture.n_components == 1:
         return along
     sides = 2 if np.iscomplexobj(table.values) else 1
-    complexity = mixture.complexity + sides * (p - subspace.rank) * (subspace.rank + 1) + 1
+    within = int(subspace.basis.any(axis=1).sum())
+    complexity = mixture.complexity + sides * (within - subspace.rank) * (subspace.rank + 1) + 2 * (p - within) + 1
     apart = fit_columns(table, posterior, SOFT_ROUNDS, away=away)
     if len(np.unique((apart.log_densities(table)[0] + away).argmax(axis=1))) < apart.n_components:
         return along  # a cluster has become empty
