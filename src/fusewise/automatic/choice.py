@@ -259,6 +259,8 @@ def choose(
     )  # fmt: skip
     rows, search = task.of(sampled.SAMPLE, TreeSearch)
     found = search.in_all_dimensions(rank)
+    if rank is None:
+        found = search.in_some_columns(found)
     if n_clusters is None and rank is None and not levels:
         found = for_many(search, found)
     if found.unsettled and not hints:

@@ -180,10 +180,11 @@ def axes_complexity(table: InMemory, subspace: Subspace) -> int:
     """Number of free parameters of the axes.
 
     P r - r² for the subspace (rotations within it belong to the spreads), P - r for the part of the mean outside it, 1
-    for the noise.
+    for the noise. For axes in some columns P is their number, and each other column has a mean and a noise.
     """
     sides = 2 if np.iscomplexobj(table.values) else 1
-    return int(sides * (table.shape[1] - subspace.rank) * (subspace.rank + 1) + 1)
+    within = int(subspace.basis.any(axis=1).sum())
+    return int(sides * (within - subspace.rank) * (subspace.rank + 1) + 2 * (table.shape[1] - within) + 1)
 
 
 @dataclass(frozen=True, eq=False)
