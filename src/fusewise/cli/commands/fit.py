@@ -49,19 +49,14 @@ def fit(
 
     model = Model(n_clusters, penalty, sigma, lam, fidelity, epsilon, rank, neighbors, max_iter, seed)
     folder = Path(f"{stem_of(table)}_fusewise") if out is None else out
+    command = shlex.join(["fusewise", *sys.argv[1:]])
+    written: dict[str, Any] = {"stability": stability, "force": force, "safe_csv": safe_csv, "command": command}
+    outputs = Outputs(folder, report or open_report, save, **written)
     with console.working(shown=verbose is None and not json) as tell:
         result = run_fit(
             table,
             model,
-            Outputs(
-                folder,
-                report or open_report,
-                save,
-                stability=stability,
-                force=force,
-                safe_csv=safe_csv,
-                command=shlex.join(["fusewise", *sys.argv[1:]]),
-            ),
+            outputs,
             asked=asked,
             standardize=standardize,
             n_draws=draws if stability else 0,
