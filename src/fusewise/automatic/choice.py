@@ -19,6 +19,7 @@ from fusewise.automatic.labelling import MOST_PROBABILITIES, Classified, classif
 from fusewise.automatic.many_clusters import for_many
 from fusewise.automatic.merge_tree import MergeTree
 from fusewise.automatic.mixture import Mixture
+from fusewise.automatic.search_result import Searched
 from fusewise.automatic.searching import TreeSearch
 from fusewise.automatic.settling import obeyed
 from fusewise.kernels import field_rules
@@ -257,14 +258,7 @@ def choose(
         table=table, units=(columns, scale, middle), levels=blocks, hints=hints, min_size=min_size, seed=seed,
         n_clusters=n_clusters, n_neighbors=n_neighbors, worth=worth, progress=progress,
     )  # fmt: skip
-    rows, search = task.of(sampled.SAMPLE, TreeSearch)
-    found = search.in_all_dimensions(rank)
-    if rank is None:
-        found = search.in_some_columns(found)
-    if n_clusters is None and rank is None and not levels:
-        found = for_many(search, found)
-    if found.unsettled and not hints:
-        rows, search, found = task.enlarged(rows, search, found)
+    rows, search, found = _searched(task, rank)
     found = search.or_as_before(found, before)
     mixture, clusters = search.clusters(found)
     met: list[str] = []
@@ -278,3 +272,16 @@ def choose(
         tuple(partitions), compared.mixtures, compared.criteria, chosen, mixture, clusters, compared.interrupted,
         tuple(met),
     )  # fmt: skip
+
+
+def _searched(task: sampled.SampledSearch, rank: int | None) -> tuple[Index, TreeSearch, Searched]:
+    """Search a sample: in few dimensions and many, in some columns, for many clusters, and in a larger sample."""
+    rows, search = task.of(sampled.SAMPLE, TreeSearch)
+    found = search.in_all_dimensions(rank)
+    if rank is None:
+        found = search.in_some_columns(found)
+        if task.n_clusters is None and not task.levels:
+            found = for_many(search, found)
+    if found.unsettled and not task.hints:
+        return task.enlarged(rows, search, found)
+    return rows, search, found

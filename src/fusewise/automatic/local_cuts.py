@@ -42,7 +42,7 @@ FIRST_ROWS = 4
 LOOKED_AT, SURE = 400, 6.0
 
 
-class Branches(NamedTuple):
+class TreeBranches(NamedTuple):
     """The joins of a tree whose two sides are both large, from the leaves to the root.
 
     Attributes
@@ -58,7 +58,7 @@ class Branches(NamedTuple):
     root: int
 
 
-def branches(tree: MergeTree, large: Mask) -> Branches:
+def branches(tree: MergeTree, large: Mask) -> TreeBranches:
     """Leave out the small parts of a tree: nodes that are not `large`."""
     n = tree.n_points
     below = np.full(2 * n - 1, -1, np.intp)  # the branch that a node ends in
@@ -76,7 +76,7 @@ def branches(tree: MergeTree, large: Mask) -> Branches:
             below[node] = max(left, right)
             top[below[node]] = node
     pairs = np.array(sides, np.intp).reshape(-1, 2)
-    return Branches(np.array(top, np.intp), pairs[:, 0], pairs[:, 1], int(below[-1]))
+    return TreeBranches(np.array(top, np.intp), pairs[:, 0], pairs[:, 1], int(below[-1]))
 
 
 def best_cuts(
@@ -106,7 +106,7 @@ def best_cuts(
     return nodes
 
 
-def cut(tree: MergeTree, rows: Rows, shape: Branches, common: Real, price: float) -> list[int]:
+def cut(tree: MergeTree, rows: Rows, shape: TreeBranches, common: Real, price: float) -> list[int]:
     """The nodes of the best partition for a given common spread and cost of a cut."""
     scores = Scores(tree, rows, shape, common)
     best, kept = scores.alone.copy(), np.ones(len(scores.alone), bool)
@@ -141,7 +141,7 @@ class Scores:
     metric : U x r x r, the M of each pattern of missing values.
     """
 
-    def __init__(self, tree: MergeTree, rows: Rows, shape: Branches, common: Real):
+    def __init__(self, tree: MergeTree, rows: Rows, shape: TreeBranches, common: Real):
         evidence, r = rows.evidence, len(common)
         inverse = np.linalg.inv(regular(common))
         precision = evidence.precision.transpose(2, 0, 1)

@@ -27,7 +27,7 @@ from fusewise.automatic.clusters import AlongAxes, Clusters, Joined
 from fusewise.automatic.columnwise import ColumnMixture, columns_of_groups
 from fusewise.automatic.crowded import FEWEST
 from fusewise.automatic.evidence import Evidence
-from fusewise.automatic.local_cuts import Branches, Scores, branches
+from fusewise.automatic.local_cuts import Scores, TreeBranches, branches
 from fusewise.automatic.mixture import log_tails
 from fusewise.automatic.searching import LARGEST_RANK, NEIGHBORS
 from fusewise.automatic.surprising import Surprises
@@ -150,7 +150,7 @@ def within(clusters: Clusters, subspace: Subspace) -> Real:
     return np.asarray((basis.T * (clusters.shares @ clusters.variances)) @ basis)
 
 
-def best_branches(shape: Branches, gains: Real, apart: Callable[[int], bool]) -> list[int]:
+def best_branches(shape: TreeBranches, gains: Real, apart: Callable[[int], bool]) -> list[int]:
     """Branches that do not overlap, with the largest sum of gains, that are apart from the rest; else parts of them."""
     best = np.maximum(gains, 0)
     for k, (left, right) in enumerate(zip(shape.left.tolist(), shape.right.tolist(), strict=True)):
