@@ -114,25 +114,27 @@ def test_cramers_v_and_its_test():
     assert effects.cramers_v_squared(counts[:1]) == 0
 
 
-@pytest.mark.parametrize("decimals", [0, 8])
-def test_kruskal_is_scipys(decimals):
-    rng = np.random.default_rng(0)
-    values, labels = rng.normal(size=60).round(decimals), rng.integers(0, 4, 60)
-    values[labels == 1] += 0.5
-    scipys = stats.kruskal(*(values[labels == k] for k in range(4)))
-    assert effects.kruskal_p_value(values, labels) == pytest.approx(scipys.pvalue)
-
-
 @pytest.mark.parametrize("unit", [1.0, 1e-200, 1e200])
-def test_eta_squared_by_the_f_test(unit):
+def test_between_groups_is_scipys_column_by_column(unit):
+    """Kruskal and Wallis's test, and eta² from F = (eta² / (K - 1)) / ((1 - eta²) / (n - K)); with ties and missing."""
     rng = np.random.default_rng(0)
-    labels = rng.integers(0, 3, 50)
-    values = rng.normal(size=50) + labels
-    f = stats.f_oneway(*(values[labels == k] for k in range(3))).statistic
-    assert effects.eta_squared(values * unit, labels) == pytest.approx(f * 2 / (f * 2 + 47))
+    labels = rng.integers(0, 4, 60)
+    table = rng.normal(size=(60, 5)) + 0.5 * (labels == 1)[:, None]
+    table[:, 1] = table[:, 1].round()
+    table[rng.random(table.shape) < 0.2] = np.nan
+    table[labels == 2, 3] = np.nan  # a column with three groups
+    eta, p_values = effects.between_groups(table * unit, labels)
+    for j in range(5):
+        groups = [part[~np.isnan(part)] for part in (table[labels == k, j] for k in range(4))]
+        groups = [part for part in groups if len(part)]
+        assert p_values[j] == pytest.approx(stats.kruskal(*groups).pvalue)
+        k, n = len(groups), sum(map(len, groups))
+        f = stats.f_oneway(*groups).statistic
+        assert eta[j] == pytest.approx(f * (k - 1) / (f * (k - 1) + n - k))
 
 
 def test_nothing_to_compare():
-    assert effects.eta_squared(np.ones(4), np.array([0, 0, 1, 1])) == 0
-    assert np.isnan(effects.kruskal_p_value(np.ones(4), np.array([0, 0, 1, 1])))
-    assert np.isnan(effects.kruskal_p_value(np.arange(4.0), np.zeros(4, int)))
+    table = np.column_stack([np.ones(4), np.arange(4.0), np.full(4, np.nan), [1.0, 2.0, np.nan, np.nan]])
+    eta, p_values = effects.between_groups(table, np.array([0, 0, 1, 1]))
+    assert eta == pytest.approx([0, 0.8, 0, 0])  # 0 1 | 2 3: the means 0.5 and 2.5, 4 of 5 between
+    assert np.isnan(p_values).tolist() == [True, False, True, True]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -13,13 +14,12 @@ from fusewise.views.findings.counted_values import CountedValues, Side
 from fusewise.views.findings.effects import (
     LEVEL,
     Effect,
+    between_groups,
     chi_square_p_value,
     cliffs_delta,
     cramers_v_squared,
-    eta_squared,
     gap_p_value,
     holm,
-    kruskal_p_value,
     largest_gap,
     share_difference,
     total_variation,
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 #: Maximum number of columns compared cluster by cluster (those that matter most), and of rows compared.
 MOST_COLUMNS, MOST_ROWS = 60, 100_000
+#: Number of entries ranked at a time.
+MOST_ENTRIES = 1_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +47,7 @@ class ColumnImportance:
     p_value : of Kruskal and Wallis's test, or Pearson's chi-square test for categories, with Holm's correction for the
         number of columns; NaN if not tested.
     missing : share of missing values.
-    bins : the bins or levels that its distributions are counted in.
+    bins : the bins or levels that its distributions are counted in; empty if it is not compared cluster by cluster.
     """
 
     position: int
@@ -160,11 +162,13 @@ def contrasts_of(found: Findings, most_columns: int = MOST_COLUMNS, most_rows: i
     n = len(found.labels)
     rows: Any = slice(None) if n <= most_rows else np.sort(np.random.default_rng(0).choice(n, most_rows, replace=False))
     columns, labels = [column.taken(rows) for column in found.columns], found.labels[rows]
-    weights = [importance_of(column, labels) for column in columns]
-    corrected = holm(np.array([p_value for _, p_value in weights]))
-    shares = np.array([share for share, _ in weights])
+    shares, p_values = importances_of(columns, labels)
+    corrected = holm(p_values)
     order = np.argsort(-shares, kind="stable")
-    listed = tuple(_listed(int(j), columns[j], float(shares[j]), float(corrected[j])) for j in order)
+    listed = tuple(
+        _listed(int(j), columns[j], float(shares[j]), float(corrected[j]), binned=at < most_columns)
+        for at, j in enumerate(order)
+    )
     centers = found.shown(found.centers)
     raw = []
     for about in listed[:most_columns]:
@@ -173,22 +177,28 @@ def contrasts_of(found: Findings, most_columns: int = MOST_COLUMNS, most_rows: i
     return Contrasts(listed, _in_order(raw, found.n_clusters), len(labels))
 
 
-def importance_of(column: TableColumn, labels: Labels) -> tuple[float, float]:
-    """eta² or V² of a column over the rows in clusters, and the p-value of the test, not corrected."""
-    kept = column.seen & (labels >= 0)
-    values, groups = column.values[kept], labels[kept]
-    if not len(values):
-        return 0.0, np.nan
-    if column.scaled:
-        return eta_squared(values, groups), kruskal_p_value(values, groups)
-    counts = np.zeros((int(groups.max()) + 1, len(column.levels)), np.intp)
-    np.add.at(counts, (groups, values.astype(np.intp)), 1)
-    return cramers_v_squared(counts), chi_square_p_value(counts)
+def importances_of(columns: Sequence[TableColumn], labels: Labels) -> tuple[Real, Real]:
+    """eta² or V² of each column over the rows in clusters, and the p-values of the tests, not corrected."""
+    kept = labels >= 0
+    shares, p_values = np.zeros(len(columns)), np.full(len(columns), np.nan)
+    scaled = [j for j, column in enumerate(columns) if column.scaled]
+    width = max(1, MOST_ENTRIES // max(len(labels), 1))
+    for start in range(0, len(scaled), width):
+        some = scaled[start : start + width]
+        table = np.column_stack([columns[j].values[kept] for j in some])
+        shares[some], p_values[some] = between_groups(table, labels[kept])
+    for j in (j for j, column in enumerate(columns) if not column.scaled):
+        seen = columns[j].seen & kept
+        counts = np.zeros((int(labels.max(initial=-1)) + 1, len(columns[j].levels)), np.intp)
+        np.add.at(counts, (labels[seen], columns[j].values[seen].astype(np.intp)), 1)
+        shares[j], p_values[j] = cramers_v_squared(counts), chi_square_p_value(counts)
+    return shares, p_values
 
 
-def _listed(position: int, column: TableColumn, importance: float, p_value: float) -> ColumnImportance:
+def _listed(position: int, column: TableColumn, importance: float, p_value: float, *, binned: bool) -> ColumnImportance:
     missing = 1 - float(column.seen.mean()) if len(column.values) else 0.0
-    return ColumnImportance(position, column.name, column.kind, importance, p_value, missing, bins_of(column))
+    bins = bins_of(column) if binned else ColumnBins()
+    return ColumnImportance(position, column.name, column.kind, importance, p_value, missing, bins)
 
 
 def _in_order(raw: list[Contrast], n_clusters: int) -> tuple[tuple[Contrast, ...], ...]:

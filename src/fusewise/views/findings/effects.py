@@ -10,8 +10,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtri
-from scipy.stats import chi2, kstwobign, rankdata
+from scipy.special import chdtrc, kolmogorov, ndtri
 
 from fusewise.kernels.types import Index, Labels, Real
 
@@ -127,14 +126,14 @@ def total_variation(inside: Index, outside: Index) -> float:
 
 def gap_p_value(gap: float, n: int, m: int) -> float:
     """Asymptotic p-value of Kolmogorov and Smirnov's test for two samples; conservative if there are ties."""
-    return float(kstwobign.sf(gap * np.sqrt(n * m / (n + m))))
+    return float(kolmogorov(gap * np.sqrt(n * m / (n + m))))
 
 
 def chi_square_p_value(counts: Index) -> float:
     """p-value of Pearson's chi-square test of independence in a table of counts; NaN if nothing can differ."""
     counts = _without_empty(counts)
     degrees = (counts.shape[0] - 1) * (counts.shape[1] - 1)
-    return float(chi2.sf(_chi_square(counts), degrees)) if degrees else np.nan
+    return float(chdtrc(degrees, _chi_square(counts))) if degrees else np.nan
 
 
 def cramers_v_squared(counts: Index) -> float:
@@ -153,27 +152,67 @@ def _without_empty(counts: Index) -> Index:
     return counts[counts.any(axis=1)][:, counts.any(axis=0)]
 
 
-def eta_squared(values: Real, labels: Labels) -> float:
-    """sum_k n_k (m_k - m)² / sum_i (x_i - m)²: the share of the variance that is between the groups."""
-    if not len(values):
-        return 0.0
-    away = values - values.mean()
-    largest = float(np.abs(away).max())
-    if largest == 0:
-        return 0.0
-    away = away / largest  # so that squares neither overflow nor vanish
-    counts = np.maximum(np.bincount(labels), 1)
-    between = np.square(np.bincount(labels, away)) / counts
-    return float(between.sum() / np.square(away).sum())
+def between_groups(table: Real, labels: Labels) -> tuple[Real, Real]:
+    """eta² of each column, and the p-value of Kruskal and Wallis's rank test that the groups do not differ.
+
+    eta² = sum_k n_k (m_k - m)² / sum_i (x_i - m)² is the share of the variance that is between the groups, 0 for a
+    constant column. H = (n - 1) eta² of the ranks, which corrects for ties; the p-value is NaN if nothing can differ.
+
+    Parameters
+    ----------
+    table : N x P; NaN if missing.
+    labels : group of each row, from 0.
+    """
+    seen = ~np.isnan(table.T)
+    column, row = np.nonzero(seen)
+    groups = _Groups(column, labels[row], table.shape[1])
+    values = table.T[seen]
+    counts = np.bincount(column, minlength=table.shape[1])
+    share = groups.eta_squared(groups.ranks(values))
+    degrees = groups.n_groups - 1
+    tested = (degrees > 0) & (share[1] > 0)
+    with np.errstate(invalid="ignore"):
+        p_values = np.where(tested, chdtrc(np.maximum(degrees, 1), (counts - 1) * share[0]), np.nan)
+    return groups.eta_squared(values)[0], p_values
 
 
-def kruskal_p_value(values: Real, labels: Labels) -> float:
-    """p-value of Kruskal and Wallis's rank test that the groups do not differ; NaN if nothing can differ."""
-    groups = np.unique(labels)
-    if len(groups) < 2 or not np.ptp(values):
-        return np.nan
-    # H = (n - 1) times the eta² of the ranks, which corrects for ties.
-    return float(chi2.sf((len(values) - 1) * eta_squared(rankdata(values), labels), len(groups) - 1))
+class _Groups:
+    """Observed entries of many columns one after another, with the group of each."""
+
+    def __init__(self, column: Index, label: Labels, n_columns: int) -> None:
+        self.column, self.n_columns = column, n_columns
+        self.width = int(label.max(initial=0)) + 1
+        self.cell = column * self.width + label
+        self.counts = np.bincount(column, minlength=n_columns)
+        self.cell_counts = np.bincount(self.cell, minlength=n_columns * self.width)
+
+    @property
+    def n_groups(self) -> Index:
+        """Number of groups with an entry in each column."""
+        return np.asarray((self.cell_counts > 0).reshape(self.n_columns, self.width).sum(axis=1))
+
+    def ranks(self, values: Real) -> Real:
+        """Ranks within each column; tied values share the mean of theirs."""
+        order = np.lexsort((values, self.column))
+        ordered, column = values[order], self.column[order]
+        first = np.ones(len(order), bool)
+        first[1:] = (ordered[1:] != ordered[:-1]) | (column[1:] != column[:-1])
+        tie = np.cumsum(first) - 1
+        place = np.arange(len(order)) - (np.cumsum(self.counts) - self.counts)[column]
+        found = np.empty(len(order))
+        found[order] = (np.bincount(tie, place) / np.maximum(np.bincount(tie), 1))[tie] if len(order) else 0.0
+        return found
+
+    def eta_squared(self, values: Real) -> tuple[Real, Real]:
+        """eta² of each column, and its largest distance from the mean."""
+        away = values - (np.bincount(self.column, values, self.n_columns) / np.maximum(self.counts, 1))[self.column]
+        largest = np.zeros(self.n_columns)
+        np.maximum.at(largest, self.column, np.abs(away))
+        away = away / np.where(largest > 0, largest, 1.0)[self.column]  # so that squares neither overflow nor vanish
+        whole = np.bincount(self.column, np.square(away), self.n_columns)
+        sums = np.bincount(self.cell, away, self.n_columns * self.width)
+        between = (np.square(sums) / np.maximum(self.cell_counts, 1)).reshape(self.n_columns, self.width).sum(axis=1)
+        return np.where(largest > 0, between / np.where(whole > 0, whole, 1.0), 0.0), largest
 
 
 def holm(p_values: Real) -> Real:
