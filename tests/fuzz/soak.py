@@ -48,9 +48,14 @@ def soak(minutes, seed, predicts):
     """Run cases for so many minutes and print the trend of the memory; then predict; whether all is well."""
     rng = np.random.default_rng(seed)
     cases = [case for case in CASES if case.__name__ not in ("scans", "models")]
-    start, hours, megabytes = time.monotonic(), [], []
+    start, hours, megabytes, failed = time.monotonic(), [], [], 0
     while (spent := time.monotonic() - start) < 60 * minutes:
-        quietly(cases[rng.integers(len(cases))], int(rng.integers(2**32)))
+        case, own = cases[rng.integers(len(cases))], int(rng.integers(2**32))
+        try:
+            quietly(case, own)
+        except Exception as error:
+            failed += 1
+            print(f"FAILED {case.__name__}({own}): {type(error).__name__}: {error}", flush=True)
         gc.collect()
         hours.append(spent / 3600)
         megabytes.append(memory())
@@ -58,14 +63,14 @@ def soak(minutes, seed, predicts):
     slope, error = trend(hours[first:], megabytes[first:])
     flat = slope < FLAT + 2 * error
     print(
-        f"{len(hours)} cases in {minutes:g} minutes; memory after {WARM_UP:.0%} of them {megabytes[first]:.0f} MB, "
-        f"at the end {megabytes[-1]:.0f} MB, at most {max(megabytes):.0f} MB; "
+        f"{len(hours)} cases, {failed} failed, in {minutes:g} minutes; memory "
+        f"{megabytes[first]:.0f} MB after {WARM_UP:.0%} of them, {megabytes[-1]:.0f} MB at the end, at most {max(megabytes):.0f} MB; "
         f"slope {slope:+.1f} ± {error:.1f} MB an hour: {'flat' if flat else 'it grows'}",
         flush=True,
     )
     wrong = predict_at_once(predicts)
     print(f"{predicts} calls of predict from {THREADS} threads at once: {wrong} with other answers")
-    return flat and not wrong
+    return flat and not wrong and not failed
 
 
 def predict_at_once(calls, threads=THREADS):

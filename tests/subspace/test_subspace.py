@@ -245,3 +245,14 @@ def test_warm_start_reaches_the_same_fit():
     cold = fit_subspace(seen(values, mask), 3, tol=1e-10, max_iter=2000)
     warm = fit_subspace(seen(values, mask), 3, tol=1e-10, max_iter=2000, start=fit_subspace(seen(values, mask), 1))
     assert_allclose(warm.log_likelihood, cold.log_likelihood, rtol=1e-6)
+
+
+def test_a_leap_from_where_em_stands_still_is_none():
+    """Three equal points have no curvature: what is extrapolated from them is not finite, and the last is kept."""
+    still = em._Point(np.ones(3), np.eye(3)[:, :2], 0.5)
+    moved = em._Point(np.full(3, 1.5), np.eye(3)[:, :2], 0.5)
+    further = em._Point(np.full(3, 2.0), np.eye(3)[:, :2], 0.5)  # equal steps: r is not zero, v is
+    for points in ((still, still, still), (still, moved, further)):
+        found = em._leap(*points, 1e-9)
+        assert all(np.isfinite(part).all() for part in found)
+        assert found is points[2] or np.allclose(found.mean, points[2].mean)

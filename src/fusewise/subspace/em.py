@@ -91,7 +91,7 @@ def _climb(
     instead: _Point | None = None  # where EM led, if there was a leap beyond it
     for iteration in range(max_iter):
         sums = _pass(table, *point, dof)
-        if instead is not None and sums.log_likelihood < history[-1]:  # the leap was too long
+        if instead is not None and not sums.log_likelihood >= history[-1]:  # too long a leap, or NaN
             point, instead = instead, None
             continue
         history.append(sums.log_likelihood)
@@ -128,7 +128,7 @@ class _Point(NamedTuple):
 def _leap(first: _Point, second: _Point, third: _Point, floor: float) -> _Point:
     """Extrapolate two steps of EM: x - 2 a r + a² v, with r = x' - x, v = x'' - 2 x' + x and a = -|r| / |v|.
 
-    SQUAREM (Varadhan and Roland, 2008), with the logarithm of the noise.
+    The third point where that is not finite. SQUAREM (Varadhan and Roland, 2008), with the logarithm of the noise.
     """
     x, *steps = (
         np.concatenate([each.mean, each.loadings.ravel(), [np.log(each.noise)]]) for each in (first, second, third)
@@ -136,6 +136,8 @@ def _leap(first: _Point, second: _Point, third: _Point, floor: float) -> _Point:
     r, v = steps[0] - x, steps[1] - 2 * steps[0] + x
     a = -max(float(linalg.norm(r)) / max(float(linalg.norm(v)), np.finfo(float).tiny), 1.0)
     x = x - 2 * a * r + a * a * v
+    if not np.isfinite(x).all():  # EM stands still
+        return third
     p = len(first.mean)
     return _Point(x[:p], x[p:-1].reshape(p, -1), max(float(np.exp(x[-1].real)), floor))
 
