@@ -128,16 +128,17 @@ class _Point(NamedTuple):
 def _leap(first: _Point, second: _Point, third: _Point, floor: float) -> _Point:
     """Extrapolate two steps of EM: x - 2 a r + a² v, with r = x' - x, v = x'' - 2 x' + x and a = -|r| / |v|.
 
-    The third point where that is not finite. SQUAREM (Varadhan and Roland, 2008), with the logarithm of the noise.
+    The third point where that is not defined. SQUAREM (Varadhan and Roland, 2008), with the logarithm of the noise.
     """
     x, *steps = (
         np.concatenate([each.mean, each.loadings.ravel(), [np.log(each.noise)]]) for each in (first, second, third)
     )
     r, v = steps[0] - x, steps[1] - 2 * steps[0] + x
-    a = -max(float(linalg.norm(r)) / max(float(linalg.norm(v)), np.finfo(float).tiny), 1.0)
-    x = x - 2 * a * r + a * a * v
-    if not np.isfinite(x).all():  # EM stands still
+    step, bend = float(linalg.norm(r)), float(linalg.norm(v))
+    if not bend > 1e-12 * step:  # EM stands still, or its steps do not change
         return third
+    a = -max(step / bend, 1.0)
+    x = x - 2 * a * r + a * a * v
     p = len(first.mean)
     return _Point(x[:p], x[p:-1].reshape(p, -1), max(float(np.exp(x[-1].real)), floor))
 
