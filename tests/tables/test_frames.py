@@ -5,7 +5,7 @@ import pytest
 
 from fusewise import DataWarning, FusionClustering, FusionImputer, load
 from fusewise.tables import FrameEncoder
-from fusewise.tables.frames import MOST_LEVELS, OTHER
+from fusewise.tables.levels import MOST_LEVELS, OTHER
 
 pd = pytest.importorskip("pandas")
 pl = pytest.importorskip("polars")

@@ -43,6 +43,7 @@ class FusionEstimator(Checked, BaseEstimator):  # type: ignore[misc]
         verbose: int = 0,
         categorical_features: Any = "from_dtype",
         semi_supervised: bool = False,
+        summary_size: int = 20_000,
     ):
         self.penalty = penalty
         self.fidelity = fidelity
@@ -59,6 +60,7 @@ class FusionEstimator(Checked, BaseEstimator):  # type: ignore[misc]
         self.verbose = verbose
         self.categorical_features = categorical_features
         self.semi_supervised = semi_supervised
+        self.summary_size = summary_size
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters; nested ones such as ``penalty__sigma`` work even if the penalty was given by name."""
@@ -95,11 +97,21 @@ class FusionEstimator(Checked, BaseEstimator):  # type: ignore[misc]
         tags.input_tags.sparse = True
         return tags
 
-    def _read(self, X: Any, y: Any, *, reset: bool, counts: Index | None = None) -> Table:
+    def _read(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        reset: bool,
+        counts: Index | None = None,
+        min_rows: int | None = None,
+        extend: bool = False,
+    ) -> Table:
         """Validate X (real or complex, or a frame with categories) and record or check its columns; y is not read.
 
-        Levels of categories are those of rows that count.
+        Levels of categories are those of rows that count; with `extend`, new ones are added to those known.
         """
+        fewest = min_rows or (2 if reset else 1)
         if not self.semi_supervised and isinstance(y, np.ndarray) and y.dtype.kind == "c":
             raise ValueError("Complex data not supported in y (which is ignored here; leave it out)")
         if reset:
@@ -107,10 +119,14 @@ class FusionEstimator(Checked, BaseEstimator):  # type: ignore[misc]
             rows = X if counts is None or not typed else _safe_indexing(X, counts > 0)
             self.encoder_ = FrameEncoder.of(rows, self.categorical_features) if typed else None
         if self._encoder is None:
-            table = as_table(X, min_rows=2 if reset else 1)
+            table = as_table(X, min_rows=fewest)
         header = X.header if isinstance(X, ParquetBlocks) else X
         validate_data(self, header, skip_check_array=True, reset=reset)
-        return table if self._encoder is None else as_table(self._encoder.encode(X), min_rows=2 if reset else 1)
+        if self._encoder is None:
+            return table
+        if extend:
+            self.encoder_ = self._encoder.extended(X, self.categorical_features)
+        return as_table(self._encoder.encode(X), min_rows=fewest)
 
     def _agree(self, dims: Dims) -> None:
         """Check that the columns are those of the encoder, if there is one, and that each has a name or none has."""

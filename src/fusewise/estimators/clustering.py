@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar, Self
@@ -20,6 +21,7 @@ from fusewise.estimators.base import FusionEstimator
 from fusewise.estimators.certainty import CertaintyMixin
 from fusewise.estimators.fitted import CLUSTERING
 from fusewise.estimators.hinting import read_hints
+from fusewise.estimators.learning import COMPUTED, LearningMixin
 from fusewise.estimators.showing import ShowingMixin
 from fusewise.fusion import Solution, fuse
 from fusewise.fusion.fidelity import Quadratic, as_fidelity
@@ -42,6 +44,7 @@ from fusewise.saving.registry import saveable
 @saveable
 class FusionClustering(
     CertaintyMixin,
+    LearningMixin,
     ShowingMixin,
     ClusterMixin,  # type: ignore[misc]
     ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
@@ -87,6 +90,7 @@ class FusionClustering(
         pandas or polars frame; or a mask, indices or names. A category has the probabilities of its levels.
     semi_supervised : whether y holds known labels: rows with the same label are in one cluster, rows with different
         labels in different ones, and rows without a label (missing, or -1) in any of these or in further clusters.
+    summary_size : number of rows that ``partial_fit`` keeps of all that it was given.
 
     Attributes
     ----------
@@ -144,7 +148,7 @@ class FusionClustering(
 
         Parameters
         ----------
-        X : the table.
+        X : the table; or an iterator over blocks of rows, which come once: each is given to ``partial_fit``.
         y : ignored, unless ``semi_supervised``: then the label of each row, of any type; None, NaN or -1 if unknown.
         sample_weight : a number of rows for each row: a row of weight 3 counts as three equal rows, and one of weight 0
             does not count, but is labelled as by ``predict``. Weights that are not whole are rounded so that every
@@ -153,6 +157,10 @@ class FusionClustering(
         cannot_link : pairs of rows that must be in different clusters.
         """
         self._check_parameters()
+        if isinstance(X, Iterator):
+            if any(given is not None for given in (sample_weight, must_link, cannot_link)):
+                raise ValueError("a stream of blocks takes no sample_weight, must_link or cannot_link")
+            return self._fit_stream(X)
         counts = as_counts(sample_weight, X)
         if counts is not None and self.is_plain():
             raise ValueError(
@@ -160,6 +168,7 @@ class FusionClustering(
                 "init, rank and n_neighbors at their defaults"
             )
         table = self._read(X, y, reset=True, counts=counts)
+        self.__dict__.pop("_stream", None)
         return self._fit_table(table, self._read_hints(table.shape[0], y, must_link, cannot_link), counts)
 
     def _fit_table(self, table: Table, hints: Hints, counts: Index | None = None, worth: float = 1.0) -> Self:
@@ -209,7 +218,10 @@ class FusionClustering(
         return read_hints(n_rows, must_link, cannot_link, y if self.semi_supervised else None, self.n_clusters)
 
     def __getattr__(self, name: str) -> Any:
-        # Not a property: dir() of a scikit-learn estimator evaluates every property, and this array may be huge.
+        # Not properties: dir() of a scikit-learn estimator evaluates every property, and computing these may be long.
+        if name in COMPUTED and self._is_stale:
+            self._settle()
+            return getattr(self, name)
         if name != "fused_" or not isinstance(vars(self).get("path_"), Choice):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         return self._fused(vars(self)["path_"])
@@ -345,7 +357,7 @@ class FusionClustering(
         labels, probabilities = self._in_order(found)
         self.labels_ = np.where(seen, labels, -1)
         self.probabilities_ = probabilities
-        self._tails = np.sort(found.tails[found.outlying & seen])
+        self._tails, self._n_fitted = np.sort(found.tails[found.outlying & seen]), table.n_seen
         self.confidence_ = self._confidence(found, seen)
         self.n_clusters_ = choice.n_clusters
         self.cluster_centers_ = choice.centers.astype(table.dtype)[np.argsort(self._order)]
@@ -354,10 +366,19 @@ class FusionClustering(
         self.objective_, self.n_iter_ = -choice.criteria[choice.chosen], len(choice.criteria)
         self.converged_ = not choice.interrupted
 
+    def _describe(self, table: Table) -> None:
+        """Label the rows of a table, and keep it as the one that was observed."""
+        assert isinstance(self.path_, Choice)
+        found, seen = self.path_.classify(table), table.row_counts > 0
+        labels, self.probabilities_ = self._in_order(found)
+        self.labels_, self.confidence_ = np.where(seen, labels, -1), self._confidence(found, seen)
+        self.observations_ = table
+
     def _confidence(self, found: Classified, seen: npt.NDArray[np.bool_]) -> Real:
         """Probability of the most likely cluster of each row; of an outlier that it is one; 0 if nothing is seen."""
-        n = int(np.count_nonzero(self.observations_.row_counts))
-        known: Real = getattr(self, "_tails", np.zeros(0))  # models of earlier versions have none
+        held = vars(self)  # models of earlier versions have none of the two
+        n = held.get("_n_fitted") or self.observations_.n_seen
+        known: Real = held.get("_tails", np.zeros(0))
         sure = np.where(found.outlying, outlier_confidence(found.tails, known, n), found.posterior.max(axis=1))
         return np.where(seen, sure, 0.0)
 

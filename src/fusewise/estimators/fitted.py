@@ -9,7 +9,7 @@ from fusewise.fusion.fidelity import Fidelity
 from fusewise.fusion.path import FusionPath
 from fusewise.fusion.penalties import Penalty
 from fusewise.kernels.declared import Array, Either, Flag, Index, Maybe, Number, Record, Rule, Several, Word
-from fusewise.observations import Entries, SparseEntries, StreamedEntries
+from fusewise.observations import Entries, SparseEntries, StreamedEntries, StreamSummary
 from fusewise.tables.frames import FrameEncoder
 
 _COUNT, _AUTO = Number(low=1, whole=True), Word("auto")
@@ -26,6 +26,7 @@ PARAMETERS: dict[str, Rule] = {
     "device": Word(),
     "verbose": Either(Number(low=0, whole=True), Flag()),
     "semi_supervised": Flag(),
+    "summary_size": _COUNT,
 }
 
 #: Attributes of both estimators; the output configuration is scikit-learn's own.
@@ -58,6 +59,8 @@ CLUSTERING: dict[str, Rule] = COMMON | {
     "_counts": Maybe(Array("N", kinds="iu", low=0)),
     "_hints": Maybe(Record(Hints)),
     "_tails": Maybe(Array("outliers", low=0, high=1)),
+    "_n_fitted": Maybe(_COUNT),
+    "_stream": Maybe(Record(StreamSummary, P="P")),
     "_others": Maybe(Several(Record(Alternative, N="N"))),
     "stability_": Maybe(Record(Stability, K="K", N="N")),
 }

@@ -47,8 +47,8 @@ class FusionImputer(OneToOneFeatureMixin, TransformerMixin, FusionEstimator):  #
     ----------
     penalty, fidelity, lam, init, rank, n_neighbors, n_clusters, min_cluster_size : as in ``FusionClustering``, which is
         fitted twice: once with the held-out entries hidden.
-    max_iter, tol, device, random_state, verbose, categorical_features, semi_supervised : as in ``FusionClustering``. A
-        frame with categories is filled from the clusters.
+    max_iter, tol, device, random_state, verbose, categorical_features, semi_supervised, summary_size : as in
+        ``FusionClustering``. A frame with categories is filled from the clusters.
 
     Attributes
     ----------

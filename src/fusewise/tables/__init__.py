@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from fusewise.tables.column_kinds import Column, Kind
     from fusewise.tables.errors import InputError
-    from fusewise.tables.frames import ColumnCode, FrameEncoder
+    from fusewise.tables.frames import FrameEncoder
+    from fusewise.tables.levels import ColumnCode
     from fusewise.tables.reading import Reading, read_table
 
 # Imported when first used, so that the help of the command line does not have to load numpy.
 _HOMES = {
     "Column": "fusewise.tables.column_kinds",
-    "ColumnCode": "fusewise.tables.frames",
+    "ColumnCode": "fusewise.tables.levels",
     "FrameEncoder": "fusewise.tables.frames",
     "InputError": "fusewise.tables.errors",
     "Kind": "fusewise.tables.column_kinds",

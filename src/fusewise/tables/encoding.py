@@ -20,8 +20,9 @@ import numpy.typing as npt
 from fusewise.kernels.types import Floats
 from fusewise.observations import Entries, ValueRanges
 from fusewise.tables.column_kinds import Column, Kind
-from fusewise.tables.frames import ColumnCode, FrameEncoder
+from fusewise.tables.frames import FrameEncoder
 from fusewise.tables.grids import Cells, Dialect
+from fusewise.tables.levels import ColumnCode
 from fusewise.tables.reading import Reading
 
 #: Kinds of columns that become 0/1 features, as numbers and typed.

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
@@ -13,58 +12,12 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from fusewise.kernels.declared import Checked, Record, Rule, Several, Word
+from fusewise.kernels.declared import Checked, Record, Several
 from fusewise.kernels.types import Floats
 from fusewise.kernels.words import counted, some_of
 from fusewise.observations import DataWarning
 from fusewise.observations.plain import as_objects
-
-#: Levels of a category told apart; rarer ones are pooled.
-MOST_LEVELS = 50
-
-#: The pooled level, as it is shown.
-OTHER = "(other)"
-
-#: How the dtypes of dates and times begin, and what a user can do about such a column.
-DATE_KINDS = ("date", "time", "period")
-DATES = "convert it to numbers (days since a date, month, weekday) or drop it"
-
-
-@dataclass(frozen=True)
-class ColumnCode(Checked):
-    """How a column is encoded.
-
-    Attributes
-    ----------
-    name : as the frame has it, or x0, x1, ... for an array.
-    kind : "number", "category", "ordered" or "flag".
-    levels : of a category, in their order; empty for numbers. The last may be ``OTHER``.
-    dtype : as text, for the way back.
-    """
-
-    name: str
-    kind: str
-    levels: tuple[Any, ...] = ()
-    dtype: str = "float64"
-
-    _rules: ClassVar = {
-        "name": Word(),
-        "kind": Word("number", "category", "ordered", "flag"),
-        "levels": Several(Rule()),
-        "dtype": Word(),
-    }
-
-    def entry(self, features: Floats) -> Any:
-        """The entry that features stand for: the number, whole where the column is, or the level with most of them."""
-        if self.kind == "number":
-            return round(float(features[0])) if self.dtype.startswith(("int", "uint")) else float(features[0])
-        known = len(self.levels) - (self.levels[-1:] == (OTHER,))  # nobody wrote "(other)"
-        return self.levels[int(features[: max(known, 1)].argmax())]
-
-    @property
-    def features(self) -> tuple[str, ...]:
-        """Names of the features: ``age``, or ``colour=red``, ``colour=blue``."""
-        return tuple(f"{self.name}={level}" for level in self.levels) or (self.name,)
+from fusewise.tables.levels import OTHER, ColumnCode, ColumnContent, cells_of, is_text_or_flag, plain_cell
 
 
 @dataclass(frozen=True, repr=False)
@@ -93,15 +46,32 @@ class FrameEncoder(Checked):
         """
         if isinstance(categorical_features, FrameEncoder):
             return categorical_features
-        names = [str(name) for name in getattr(X, "columns", [f"x{j}" for j in range(np.shape(X)[1])])]
-        asked = _asked(categorical_features, names)
-        codes = []
-        for j, (name, column) in enumerate(zip(names, _columns(X), strict=True)):
-            code = _understand(name, column, None if asked is None else j in asked)
+        return cls.from_contents(contents(X, categorical_features))
+
+    @classmethod
+    def from_contents(cls, found: Iterable[ColumnContent]) -> FrameEncoder:
+        """Decide what each column is from what it holds; columns with fewer than two levels are said."""
+        codes = tuple(content.code for content in found)
+        for code in codes:
             if code.kind != "number" and len(code.levels) < 2:
-                _warn_useless(name, code)
-            codes.append(code)
-        return cls(tuple(codes))
+                _warn_useless(code.name, code)
+        return cls(codes)
+
+    def extended(self, X: Any, categorical_features: Any) -> FrameEncoder:
+        """An encoder that also knows the levels of further rows; this one, if it knows them."""
+        if isinstance(categorical_features, FrameEncoder):
+            return self
+        found = zip(contents(X, categorical_features), self.columns, strict=True)
+        codes = tuple(content.extending(code) for content, code in found)
+        return self if codes == self.columns else FrameEncoder(codes)
+
+    def places_in(self, other: FrameEncoder) -> tuple[int, ...]:
+        """For each feature, the first feature of its column in another encoder of the same columns."""
+        return tuple(
+            there
+            for (start, stop), (there, _) in zip(self._bounds, other._bounds, strict=True)
+            for _ in range(start, stop)
+        )
 
     @property
     def features(self) -> tuple[str, ...]:
@@ -150,7 +120,7 @@ class FrameEncoder(Checked):
         """
         columns = []
         for code, column, (start, stop) in zip(self.columns, _columns(X), self._bounds, strict=True):
-            cells = _cells(column)
+            cells = cells_of(column)
             for row in (row for row, cell in enumerate(cells) if cell is None):
                 cells[row] = code.entry(matrix[row, start:stop])
             columns.append(cells)
@@ -165,11 +135,21 @@ class FrameEncoder(Checked):
         return np.array(columns, dtype=np.asarray(X).dtype).T
 
 
+def contents(X: Any, categorical_features: Any) -> tuple[ColumnContent, ...]:
+    """What each column of a frame or an array holds."""
+    names = [str(name) for name in getattr(X, "columns", [f"x{j}" for j in range(np.shape(X)[1])])]
+    asked = _asked(categorical_features, names)
+    return tuple(
+        ColumnContent.of(name, column, None if asked is None else j in asked)
+        for j, (name, column) in enumerate(zip(names, _columns(X), strict=True))
+    )
+
+
 def needs_encoding(X: Any, categorical_features: Any) -> bool:
     """Whether a table has, or is said to have, columns that are not numbers."""
     if not (isinstance(categorical_features, str) and categorical_features == "from_dtype"):
         return categorical_features is not None
-    return is_frame(X) and any(_is_text_or_flag(column) for column in _columns(X))
+    return is_frame(X) and any(is_text_or_flag(column) for column in _columns(X))
 
 
 def is_frame(X: Any) -> bool:
@@ -185,29 +165,6 @@ def _columns(X: Any) -> Iterator[Any]:
         return iter(X.get_columns())
     array = as_objects(X)
     return (array[:, j] for j in range(array.shape[1]))
-
-
-def _kind_of(column: Any) -> str:
-    """The dtype in lower case: "category", "object", "string", "boolean", "datetime64[ns]", "enum", ..."""
-    return str(getattr(column, "dtype", "object")).lower()
-
-
-def _is_text_or_flag(column: Any) -> bool:
-    kind = _kind_of(column)
-    if kind == "object":
-        return any(isinstance(cell, str | bool) for cell in _cells(column))
-    return kind.startswith(("categor", "enum", "str", "utf8", "bool", *DATE_KINDS))
-
-
-def _cells(column: Any) -> list[Any]:
-    """Entries as Python objects, None where missing."""
-    cells = column.to_list() if hasattr(column, "to_list") else list(column)
-    return [None if _is_missing(cell) else cell for cell in cells]
-
-
-def _is_missing(cell: Any) -> bool:
-    """Whether it is None, NaN, NaT or pandas' NA (which compares to nothing)."""
-    return cell is None or type(cell).__name__ in ("NAType", "NaTType") or (isinstance(cell, float) and cell != cell)
 
 
 def _asked(features: Any, names: Sequence[str]) -> set[int] | None:
@@ -232,49 +189,6 @@ def _asked(features: Any, names: Sequence[str]) -> set[int] | None:
     return {int(j) % len(names) for j in given.tolist()}
 
 
-def _understand(name: str, column: Any, asked: bool | None) -> ColumnCode:
-    kind = _kind_of(column)
-    if kind.startswith(DATE_KINDS):
-        raise ValueError(f"column {name!r} holds dates or times ({kind}): {DATES}")
-    if not (_is_text_or_flag(column) if asked is None else asked):
-        return ColumnCode(name, "number", dtype=kind)
-    if kind.startswith(("categor", "enum")):
-        return _from_categories(name, column, kind)
-    cells = [cell for cell in _cells(column) if cell is not None]
-    odd = next((cell for cell in cells if not isinstance(cell, str | bool | int | float | np.generic)), None)
-    if odd is not None:
-        raise ValueError(f"column {name!r} holds {type(odd).__name__} values, such as {odd!r}: {DATES}")
-    flags = all(isinstance(cell, bool | np.bool_) for cell in cells)
-    found = [_plain(cell) for cell in cells]
-    return ColumnCode(name, "flag" if flags else "category", _frequent(found), kind)
-
-
-def _from_categories(name: str, column: Any, kind: str) -> ColumnCode:
-    """A column that may list its levels; those that do not occur are left out."""
-    if hasattr(column, "iloc"):
-        known, ordered = column.cat.categories.tolist(), bool(column.cat.ordered)
-    else:  # of polars' two kinds only an Enum lists its levels, in their order
-        ordered = kind.startswith("enum")
-        known = list(column.dtype.categories) if ordered else []
-    found = [_plain(cell) for cell in _cells(column) if cell is not None]
-    order = {_plain(level): k for k, level in enumerate(known)}
-    return ColumnCode(name, "ordered" if ordered else "category", _frequent(found, order), kind)
-
-
-def _frequent(cells: list[Any], order: dict[Any, int] | None = None) -> tuple[Any, ...]:
-    """The levels in their order, else sorted; of too many, the most frequent, and one for the rest."""
-    counts = Counter(cells)
-    by_value = sorted(counts, key=lambda level: (str(type(level)), level))
-    position = order or {level: k for k, level in enumerate(by_value)}
-    kept = sorted(counts, key=lambda level: (-counts[level], position[level]))[:MOST_LEVELS]
-    rest = () if len(counts) <= MOST_LEVELS else (OTHER,)
-    return (*sorted(kept, key=position.__getitem__), *rest)
-
-
-def _plain(cell: Any) -> Any:
-    return cell.item() if isinstance(cell, np.generic) else cell
-
-
 def _warn_useless(name: str, code: ColumnCode) -> None:
     what = "has no observed entry" if not code.levels else f"is always {code.levels[0]!r} where observed"
     warnings.warn(f"column {name!r} {what}: it does not separate clusters", DataWarning, stacklevel=5)
@@ -282,7 +196,7 @@ def _warn_useless(name: str, code: ColumnCode) -> None:
 
 def _encoded(code: ColumnCode, column: Any, unseen: dict[str, list[str]]) -> Floats:
     """The features of a column, N x 1 or N x levels."""
-    cells = _cells(column)
+    cells = cells_of(column)
     if code.kind == "number":
         try:
             return np.array([[np.nan if cell is None else float(cell)] for cell in cells], dtype=float)
@@ -295,7 +209,7 @@ def _encoded(code: ColumnCode, column: Any, unseen: dict[str, list[str]]) -> Flo
     for row, cell in enumerate(cells):
         if cell is None:
             continue
-        place = places.get(_plain(cell), pooled)
+        place = places.get(plain_cell(cell), pooled)
         if place is None:
             known = unseen.setdefault(code.name, [])
             if str(cell) not in known:
