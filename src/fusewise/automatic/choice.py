@@ -6,20 +6,18 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
-from scipy.special import fdtrc
 
 from fusewise.automatic import sampled
 from fusewise.automatic.axes import units
+from fusewise.automatic.classifying import Classified, Classifier
 from fusewise.automatic.clusters import AlongAxes, Clusters, Joined, ambient, check_coordinates
 from fusewise.automatic.columnwise import ColumnMixture, Levels
 from fusewise.automatic.evidence import Evidence
 from fusewise.automatic.hints import NO_HINTS, Hints
 from fusewise.automatic.many_clusters import for_many
 from fusewise.automatic.merge_tree import MergeTree
-from fusewise.automatic.mixture import Mixture, probabilities
+from fusewise.automatic.mixture import Mixture
 from fusewise.automatic.settling import obeyed
-from fusewise.automatic.spreads import TAIL
 from fusewise.kernels import declared
 from fusewise.kernels.declared import Array, Checked, Dims, Flag, Number, Record, Several
 from fusewise.kernels.threads import small_products
@@ -27,30 +25,6 @@ from fusewise.kernels.types import Index, Labels, Real, Values
 from fusewise.observations import InMemory, Table, each_block
 from fusewise.progress import Progress, silent
 from fusewise.subspace import Subspace
-
-#: A row is an outlier if its own cluster has less than this probability at its distance or beyond.
-OUTLIER_LEVEL = 0.01
-
-
-@dataclass(frozen=True, eq=False)
-class Classified:
-    """Assignment of rows to clusters.
-
-    Attributes
-    ----------
-    labels : the most likely cluster of each row.
-    posterior : N x K, the probability of each cluster for each row.
-    tails : share of the rows of a Student-t cluster that are as far from it as this row or further.
-    """
-
-    labels: Labels
-    posterior: Real
-    tails: Real
-
-    @property
-    def outlying(self) -> npt.NDArray[np.bool_]:
-        """Whether a row is further from its cluster than 99% of the rows of a Student-t cluster."""
-        return np.asarray(self.tails < OUTLIER_LEVEL)
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,24 +102,17 @@ class Choice(Checked):
         """K x P, in the units of the table."""
         return self._in_units(self.clusters.centers)
 
+    @property
+    def classifier(self) -> Classifier:
+        """What is needed to classify rows."""
+        return Classifier(self.columns, self.scale, self.middle, self.clusters)
+
     def classify(self, table: Table, hints: Hints = NO_HINTS) -> Classified:
         """Find the most likely cluster of each row, its cluster probabilities, and whether it is an outlier.
 
         Rows with hints are placed together or apart as these say, and are no outliers.
         """
-        n = table.shape[0]
-        found = Classified(np.empty(n, np.intp), np.empty((n, self.n_clusters)), np.empty(n))
-
-        def one(rows: InMemory, where: slice) -> None:
-            densities, distances, dimensions = self.clusters.log_densities(self.standardised(rows))
-            posterior, _ = probabilities(densities)
-            labels = posterior.argmax(axis=1)
-            d = np.maximum(dimensions, 1)
-            nearest = distances[np.arange(len(labels)), labels]
-            found.labels[where], found.posterior[where] = labels, posterior
-            found.tails[where] = fdtrc(d, TAIL, nearest / d)
-
-        each_block(one, table)
+        found = self.classifier.classify(table)
         if hints:
             rows = np.sort(hints.rows)
             densities = self.clusters.log_densities(self.standardised(table.take(rows)))[0]
@@ -165,13 +132,7 @@ class Choice(Checked):
 
     def completed(self, table: Table, posterior: Real) -> Values:
         """E[row | its entries], in the units of the table: the clusters' predictions, weighted by their probability."""
-        filled = np.empty(table.shape, self.middle.dtype)
-
-        def one(rows: InMemory, where: slice) -> None:
-            filled[where] = self._in_units(self.clusters.completed(self.standardised(rows), posterior[where]))
-
-        each_block(one, table, width=table.shape[1])
-        return filled
+        return self.classifier.completed(table, posterior)
 
     def drawn(self, table: Table, scale: Real, seed: int) -> Values:
         """Rows drawn given their entries, in the units of the table: first the parameters, then the rows.
@@ -208,13 +169,11 @@ class Choice(Checked):
 
     def standardised(self, rows: InMemory) -> InMemory:
         """Standardise the rows of a table to the scale of the clusters."""
-        return rows.standardised(self.columns, self.scale, self.middle)
+        return self.classifier.standardised(rows)
 
     def _in_units(self, rows: Values) -> Values:
         """Convert standardised rows of the varying columns to rows of the table."""
-        whole = np.repeat(self.middle[None], len(rows), axis=0)
-        whole[:, self.columns] += rows * self.scale[self.columns]
-        return whole
+        return self.classifier.in_units(rows)
 
 
 @small_products()

@@ -19,6 +19,7 @@ from fusewise.kernels.declared import Checked, Dims, check_values
 from fusewise.kernels.devices import torch_device
 from fusewise.kernels.types import Index
 from fusewise.observations import ParquetBlocks, Table, as_table
+from fusewise.observations.dask_blocks import is_dask
 from fusewise.saving import save
 from fusewise.tables.frames import FrameEncoder, needs_encoding
 
@@ -112,6 +113,8 @@ class FusionEstimator(Checked, BaseEstimator):  # type: ignore[misc]
         Levels of categories are those of rows that count; with `extend`, new ones are added to those known.
         """
         fewest = min_rows or (2 if reset else 1)
+        if is_dask(X):
+            raise TypeError(f"{type(self).__name__} does not take a Dask table here: compute it first")
         if not self.semi_supervised and isinstance(y, np.ndarray) and y.dtype.kind == "c":
             raise ValueError("Complex data not supported in y (which is ignored here; leave it out)")
         if reset:

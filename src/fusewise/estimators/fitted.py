@@ -10,6 +10,7 @@ from fusewise.fusion.path import FusionPath
 from fusewise.fusion.penalties import Penalty
 from fusewise.kernels.declared import Array, Either, Flag, Index, Maybe, Number, Record, Rule, Several, Word
 from fusewise.observations import Entries, SparseEntries, StreamedEntries, StreamSummary
+from fusewise.observations.dask_table import DaskTable
 from fusewise.tables.frames import FrameEncoder
 
 _COUNT, _AUTO = Number(low=1, whole=True), Word("auto")
@@ -41,7 +42,7 @@ COMMON: dict[str, Rule] = {
 #: N rows, P features, K clusters.
 CLUSTERING: dict[str, Rule] = COMMON | {
     "n_clusters_": Number(low=0, size="K"),
-    "labels_": Index("N", below="K", low=-1),
+    "labels_": Maybe(Index("N", below="K", low=-1)),
     "cluster_centers_": Array("K", "P", kinds="fc"),
     "fused_": Maybe(Array("N", "P", kinds="fc")),
     "probabilities_": Maybe(Array("N", "K", low=0, high=1 + 1e-6)),
@@ -53,12 +54,13 @@ CLUSTERING: dict[str, Rule] = COMMON | {
     "noise_": Number(finite=False),
     "objective_": Number(finite=False),
     "converged_": Flag(),
-    "observations_": Record(Entries, SparseEntries, StreamedEntries, N="N", P="P"),
+    "observations_": Record(Entries, SparseEntries, StreamedEntries, DaskTable, N="N", P="P"),
     "path_": Maybe(Record(Choice, FusionPath, K="K", P="P")),
     "_order": Maybe(Index("K", below="K")),
     "_counts": Maybe(Array("N", kinds="iu", low=0)),
     "_hints": Maybe(Record(Hints)),
     "_tails": Maybe(Array("outliers", low=0, high=1)),
+    "_tail_counts": Maybe(Array("outliers", kinds="iu", low=1)),
     "_n_fitted": Maybe(_COUNT),
     "_stream": Maybe(Record(StreamSummary, P="P")),
     "_others": Maybe(Several(Record(Alternative, N="N"))),

@@ -20,6 +20,7 @@ from fusewise.fusion.parameters import Parameterised
 from fusewise.fusion.path import FusionPath
 from fusewise.fusion.penalties import PENALTIES
 from fusewise.observations import Entries, SparseEntries, StreamedEntries, StreamSummary, ValueRanges
+from fusewise.observations.dask_table import DaskTable
 from fusewise.observations.moments import ColumnMoments
 from fusewise.observations.row_sample import RowSample
 from fusewise.subspace import Subspace
@@ -35,8 +36,8 @@ def _by_name(*classes: type[Any]) -> dict[str, type[Any]]:
 
 #: Result dataclasses, saved field by field.
 RECORDS = _by_name(
-    AlongAxes, Alternative, Choice, ColumnCode, ColumnMixture, ColumnMoments, Entries, Evidence, FrameEncoder,
-    FusionPath, Hints, Joined, MergeTree, Mixture, RowSample, Smooth, Solution, SparseEntries, Stability,
+    AlongAxes, Alternative, Choice, ColumnCode, ColumnMixture, ColumnMoments, DaskTable, Entries, Evidence,
+    FrameEncoder, FusionPath, Hints, Joined, MergeTree, Mixture, RowSample, Smooth, Solution, SparseEntries, Stability,
     StreamSummary, StreamedEntries, Subspace, ValueRanges,
 )  # fmt: skip
 

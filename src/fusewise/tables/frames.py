@@ -199,7 +199,7 @@ def _encoded(code: ColumnCode, column: Any, unseen: dict[str, list[str]]) -> Flo
     cells = cells_of(column)
     if code.kind == "number":
         try:
-            return np.array([[np.nan if cell is None else float(cell)] for cell in cells], dtype=float)
+            return np.array([np.nan if cell is None else float(cell) for cell in cells], dtype=float)[:, None]
         except (TypeError, ValueError) as error:
             row = next(i for i, cell in enumerate(cells) if cell is not None and not _is_number(cell))
             raise ValueError(f"column {code.name!r}, row {row}: {cells[row]!r} is not a number") from error
