@@ -86,6 +86,30 @@ def test_interrupted_on_the_way_to_more_dimensions(clusters, monkeypatch):
     assert model.n_clusters_ == 3
 
 
+@pytest.mark.parametrize("n_clusters", [None, 2, 4])
+def test_interrupted_while_classes_are_compared(n_clusters):
+    """The best of what is known so far; the number of classes that was asked for, if EM has not come to it."""
+    rng = np.random.default_rng(0)
+    kinds = np.arange(120) % 3
+    words = np.where(rng.random((120, 5)) < 0.1, rng.integers(3, size=(120, 5)), kinds[:, None])
+    stages: list[int] = []
+
+    def interrupt(stage: str, iteration: int = 0, total: int | None = None, **values: float) -> None:
+        if stage == "comparing classes":
+            stages.append(iteration)
+            if iteration == 2:
+                raise KeyboardInterrupt
+
+    model = FusionClustering(n_clusters=n_clusters, categorical_features=list(range(5)))
+    with listening(interrupt), pytest.warns(ConvergenceWarning, match="interrupted: .* 2 numbers of classes"):
+        model.fit(words)
+    assert stages == [1, 2]
+    assert not model.converged_
+    assert model.n_clusters_ == n_clusters if n_clusters else model.n_clusters_ > 1
+    assert len(model.path_.criteria) == 3 + (n_clusters is not None)
+    assert (model.predict(words) == model.labels_).all()
+
+
 def test_paper_algorithm_is_fuse(clusters):
     """FusionClustering(rank=None, n_neighbors=None, init="partial", penalty=H1(s), lam=l) solves just that problem."""
     X, _ = clusters

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -68,8 +70,16 @@ def test_misspelt_parameters():
         FusionClustering().set_params(n_cluster=3)
     with pytest.raises(ValueError, match="has no parameter 'xyz': its parameters are categorical_features, device"):
         FusionImputer().set_params(xyz=3)
-    with pytest.raises(TypeError, match="n_cluster"):
+    with pytest.raises(
+        TypeError, match=r"^FusionClustering has no parameter 'n_cluster': did you mean 'n_clusters'\?$"
+    ):
         FusionClustering(n_cluster=3)
+    with pytest.raises(
+        TypeError, match=r"^FusionImputer has no parameter 'xyz': its parameters are categorical_features"
+    ):
+        FusionImputer(xyz=3)
+    assert list(inspect.signature(FusionClustering).parameters)[:3] == ["penalty", "fidelity", "lam"]
+    assert FusionClustering("l1", lam=2).get_params(deep=False)["penalty"] == "l1"
     model = FusionClustering().set_params(penalty__sigma=2.0, n_clusters=3)
     assert clone(model).penalty.sigma == 2.0
 

@@ -53,3 +53,9 @@ def test_small_products_end_with_an_error_too(three):
     with pytest.raises(KeyError), small_products():
         raise KeyError
     assert widths() == {3}
+
+
+def test_no_more_threads_than_asked_for(three):
+    with small_products():
+        names = list(in_threads(lambda _: threading.current_thread().name, list(range(20)), most=1))
+    assert set(names) == {threading.current_thread().name}

@@ -66,6 +66,32 @@ def classes_of(
         joined = _joined(_posterior(table, classes), classes, table) if n_groups > 1 else None
 
 
+def known_so_far(
+    table: InMemory,
+    candidates: list[Labels],
+    judged: list[Judged],
+    levels: Levels,
+    told: int | None,
+    worth: float = 1.0,
+    hints: Hints = NO_HINTS,
+) -> tuple[list[Labels], list[Judged]]:
+    """After Ctrl-C: the candidates whose classes are known, and these, both from few groups to many.
+
+    A single class, and the number that is asked for, are among them: where EM has not come to them, after one round.
+
+    Parameters
+    ----------
+    judged : what ``classes_of`` has yielded, from the most groups on; the other parameters are as there.
+    """
+    known = dict(zip(range(len(candidates) - 1, -1, -1), judged, strict=False))
+    asked = [k for k, labels in enumerate(candidates) if int(labels.max()) + 1 == told]
+    for k in {0, *asked} - known.keys():
+        hard = np.eye(int(candidates[k].max()) + 1)[candidates[k]]
+        start = DOUBT / hard.shape[1] + (1 - DOUBT) * hard
+        known[k] = _judged(table, start, 1, levels, worth, held(np.log(start), hints, told))
+    return [candidates[k] for k in sorted(known)], [known[k] for k in sorted(known)]
+
+
 def fewest(criteria: Sequence[float], share: float, barred: frozenset[int] = frozenset()) -> int:
     """The first that gains `share` of what the best gains over one class, of those that are not barred."""
     gains = np.subtract(criteria, criteria[0])

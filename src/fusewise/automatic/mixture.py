@@ -89,19 +89,22 @@ class Mixture(Checked):
 
 
 def fit_groups(evidence: Evidence, labels: Index, spread: Real, prior: Real, family: str) -> Mixture:
+    """Fit centres and spreads of the groups given by labels 0 .. K-1, none empty (see ``fit_grouped``)."""
+    return fit_grouped(evidence.grouped(labels, int(labels.max()) + 1), spread, prior, family)
+
+
+def fit_grouped(groups: Groups, spread: Real, prior: Real, family: str) -> Mixture:
     """Fit centres and spreads of given groups, by EM on the observed entries with fixed labels.
 
     Parameters
     ----------
-    evidence : evidence of the rows.
-    labels : 0 .. K-1, none empty.
+    groups : the rows, in K groups, none empty.
     spread : initial spread within groups.
     prior : spread of r + 2 pseudo-rows that are added to each group, so that small groups have a spread too.
     family : "scale" or "full".
     """
-    n, r = evidence.shape
-    sizes = np.bincount(labels).astype(float)
-    groups = evidence.grouped(labels, len(sizes))
+    n, r = groups.evidence.shape
+    sizes = np.diff(groups.begin).astype(float)
     ones: Real = np.ones(n)
     weights = ones
     spreads = Spreads(np.repeat(spread[None], len(sizes), axis=0), spread)

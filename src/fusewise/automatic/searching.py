@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import warnings
+from dataclasses import dataclass, replace
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
 from fusewise.automatic.axes import fit_axes, prior_variances
 from fusewise.automatic.candidates import (
@@ -19,7 +21,7 @@ from fusewise.automatic.candidates import (
     grow,
     partitions,
 )
-from fusewise.automatic.classes import ENOUGH_GAINED, classes_of, fewest
+from fusewise.automatic.classes import ENOUGH_GAINED, Judged, classes_of, fewest, known_so_far
 from fusewise.automatic.clusters import Clusters, Joined, better_explained
 from fusewise.automatic.columnwise import Levels, is_number
 from fusewise.automatic.evidence import Evidence
@@ -175,20 +177,36 @@ class TreeSearch:
         candidates = partitions(placed.tree, places, self.smallest, None, most, hints=hints)
         if told is not None and int(candidates[-1].max()) + 1 < told:
             candidates = partitions(placed.tree, places, self.smallest, told, hints=hints)
-        judged = []
-        for classes in classes_of(self.sample, candidates, self.levels, told, self.worth, hints):
-            judged.append(classes)
-            self.progress("comparing classes", len(judged), len(candidates), objective=-classes[1])
-        compared = Compared((), (), interrupted=False)
-        for mixture, criterion in judged[::-1]:
+        candidates, judged, stopped = self._judged(candidates)
+        compared = Compared((), (), stopped)
+        for mixture, criterion in judged:
             odds = log_odds(mixture.log_densities(self.sample)[0], hints, self.worth, told) if hints else 0.0
             compared = compared.with_one(mixture, criterion, odds)
         numbers = is_number(self.sample.real().shape[1], self.levels).any()
         if told is None:
             chosen = fewest(compared.criteria, ENOUGH_GAINED if numbers else 1.0, compared.barred)
         else:
-            chosen = compared.best if hints else told - 1
+            numbers_of = [mixture.n_components for mixture in compared.mixtures]
+            chosen = compared.best if hints else numbers_of.index(told)
         return Searched(placed, candidates, compared, chosen)
+
+    def _judged(self, candidates: list[Labels]) -> tuple[list[Labels], list[Judged], bool]:
+        """Candidates, the classes they lead to, and whether Ctrl-C ended the comparison; then those known so far."""
+        asked = self.levels, self.n_clusters, self.worth, self.hints
+        judged: list[Judged] = []
+        try:
+            for classes in classes_of(self.sample, candidates, *asked):
+                judged.append(classes)
+                self.progress("comparing classes", len(judged), len(candidates), objective=-classes[1])
+        except KeyboardInterrupt:
+            if not judged:
+                raise
+            some = counted(len(judged), "number")
+            warnings.warn(
+                f"interrupted: this is the best of {some} of classes compared", ConvergenceWarning, stacklevel=6
+            )
+            return *known_so_far(self.sample, candidates, judged, *asked), True
+        return candidates, judged[::-1], False
 
     def in_all_dimensions(self, rank: int | None) -> Searched:
         """The search in as many dimensions as asked for; else in as many as the clusters that are found need."""
@@ -206,7 +224,9 @@ class TreeSearch:
         except KeyboardInterrupt:
             return interrupted(found)
         crowded = found.n_groups > LARGEST_RANK  # where the first search ended
-        return other if not whole or crowded or other.gain > found.gain else found
+        best = other if not whole or crowded or other.gain > found.gain else found
+        stopped = other.compared.interrupted
+        return best._replace(compared=replace(best.compared, interrupted=True)) if stopped else best
 
     def or_as_before(self, found: Searched, before: Clusters | None) -> Searched:
         """The search, with the clusters found without hints if these explain the table and the hints better.

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 import os
+from collections.abc import Callable, Iterable
 from difflib import get_close_matches
-from typing import Any, Self
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -13,20 +16,46 @@ from sklearn.utils import Tags, _safe_indexing
 from sklearn.utils.validation import validate_data
 
 from fusewise.estimators.fitted import PARAMETERS
-from fusewise.fusion.fidelity import Fidelity, as_fidelity
-from fusewise.fusion.penalties import Penalty, as_penalty
+from fusewise.fusion.fidelity import Fidelity, Quadratic, as_fidelity
+from fusewise.fusion.penalties import H1, Penalty, as_penalty
 from fusewise.kernels.declared import Checked, Dims, check_values
 from fusewise.kernels.devices import torch_device
 from fusewise.kernels.types import Index
 from fusewise.observations import ParquetBlocks, Table, as_table
 from fusewise.observations.dask_blocks import is_dask
 from fusewise.saving import save
-from fusewise.tables.frames import FrameEncoder, needs_encoding
+from fusewise.tables.encoder import FrameEncoder, needs_encoding
+from fusewise.tables.frames import names_of
+from fusewise.tables.read_result import Reading
+
+P = ParamSpec("P")
+S = TypeVar("S")
+
+
+def in_plain_words(init: Callable[Concatenate[S, P], None]) -> Callable[Concatenate[S, P], None]:
+    """An ``__init__`` that answers a misspelt parameter with the name that was meant; its signature is unchanged."""
+    known = list(inspect.signature(init).parameters)[1:]
+
+    @wraps(init)
+    def checked(self: S, /, *args: P.args, **kwargs: P.kwargs) -> None:
+        unknown = next((name for name in kwargs if name not in known), None)
+        if unknown is not None:
+            raise TypeError(_no_parameter(self, unknown, known))
+        init(self, *args, **kwargs)
+
+    return checked
+
+
+def _no_parameter(model: object, unknown: str, known: Iterable[str]) -> str:
+    near = get_close_matches(unknown, known, n=1)
+    hint = f"did you mean {near[0]!r}?" if near else f"its parameters are {', '.join(sorted(known))}"
+    return f"{type(model).__name__} has no parameter {unknown!r}: {hint}"
 
 
 class FusionEstimator(Checked, BaseEstimator):  # type: ignore[misc]
     """Parameters and input validation shared by both estimators."""
 
+    @in_plain_words
     def __init__(
         self,
         penalty: str | Penalty = "h1",
@@ -72,9 +101,7 @@ class FusionEstimator(Checked, BaseEstimator):  # type: ignore[misc]
         known = self.get_params(deep=False)
         unknown = next((name for name in params if name.partition("__")[0] not in known), None)
         if unknown is not None:
-            near = get_close_matches(unknown, known, n=1)
-            hint = f"did you mean {near[0]!r}?" if near else f"its parameters are {', '.join(known)}"
-            raise ValueError(f"{type(self).__name__} has no parameter {unknown!r}: {hint}")
+            raise ValueError(_no_parameter(self, unknown, known))
         super().set_params(**params)
         return self
 
@@ -84,6 +111,12 @@ class FusionEstimator(Checked, BaseEstimator):  # type: ignore[misc]
         as_penalty(self.penalty)
         as_fidelity(self.fidelity)
         torch_device(self.device)  # raises if the device does not exist
+
+    def is_plain(self) -> bool:
+        """Whether any parameter selects the paper's plain algorithm."""
+        untouched = as_penalty(self.penalty) == H1() and as_fidelity(self.fidelity) == Quadratic()
+        automatic = all(isinstance(p, str) and p == "auto" for p in (self.lam, self.init))
+        return not (untouched and automatic and self.rank is not None and self.n_neighbors is not None)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to a file of arrays and JSON, which cannot run code; ``fusewise.load`` reads it.
@@ -118,18 +151,37 @@ class FusionEstimator(Checked, BaseEstimator):  # type: ignore[misc]
         if not self.semi_supervised and isinstance(y, np.ndarray) and y.dtype.kind == "c":
             raise ValueError("Complex data not supported in y (which is ignored here; leave it out)")
         if reset:
-            typed = needs_encoding(X, self.categorical_features)
-            rows = X if counts is None or not typed else _safe_indexing(X, counts > 0)
-            self.encoder_ = FrameEncoder.of(rows, self.categorical_features) if typed else None
+            self.encoder_ = self._encoder_of(X, counts)
         if self._encoder is None:
-            table = as_table(X, min_rows=fewest)
-        header = X.header if isinstance(X, ParquetBlocks) else X
-        validate_data(self, header, skip_check_array=True, reset=reset)
+            table = as_table(X.numbers if isinstance(X, Reading) else X, min_rows=fewest)
+        self._record_columns(X, reset=reset)
         if self._encoder is None:
             return table
         if extend:
             self.encoder_ = self._encoder.extended(X, self.categorical_features)
         return as_table(self._encoder.encode(X), min_rows=fewest)
+
+    def _encoder_of(self, X: Any, counts: Index | None) -> FrameEncoder | None:
+        """What encodes the columns of X; None if all are numbers. The plain algorithm knows only distances."""
+        if not needs_encoding(X, self.categorical_features):
+            return None
+        X = X.frame if isinstance(X, Reading) and counts is not None else X
+        rows = X if counts is None else _safe_indexing(X, counts > 0)
+        encoder = FrameEncoder.of(rows, self.categorical_features)
+        given = encoder is self.categorical_features
+        return encoder.by_distance(rows, standardize=False) if self.is_plain() and not given else encoder
+
+    def _record_columns(self, X: Any, *, reset: bool) -> None:
+        """Record the number of columns and their names, or check them against the fit."""
+        if not isinstance(X, Reading):
+            validate_data(self, X.header if isinstance(X, ParquetBlocks) else X, skip_check_array=True, reset=reset)
+            return
+        names = names_of(X)  # scikit-learn does not see them
+        if reset:
+            self.n_features_in_, self.feature_names_in_ = len(names), np.array(names, dtype=object)
+        known = getattr(self, "feature_names_in_", None)
+        if len(names) != self.n_features_in_ or (known is not None and list(known) != names):
+            raise ValueError(f"the table has the columns {names}, but the model was fitted to {list(known or ())}")
 
     def _agree(self, dims: Dims) -> None:
         """Check that the columns are those of the encoder, if there is one, and that each has a name or none has."""

@@ -27,7 +27,7 @@ from fusewise.progress import Progress, listening, shown
 
 if TYPE_CHECKING:
     from fusewise.estimators.clustering import FusionClustering
-    from fusewise.tables.frames import FrameEncoder
+    from fusewise.tables.encoder import FrameEncoder
 
 
 class CertaintyMixin:

@@ -28,7 +28,7 @@ from fusewise.fusion import Solution, fuse
 from fusewise.fusion.fidelity import Quadratic, as_fidelity
 from fusewise.fusion.fuse import lam_without_effect
 from fusewise.fusion.path import FusionPath, fusion_path
-from fusewise.fusion.penalties import H1, L0, Penalty, as_penalty
+from fusewise.fusion.penalties import L0, Penalty, as_penalty
 from fusewise.fusion.rules import choose_sigma, cut_to, lam_schedule, longest_plateau
 from fusewise.fusion.setup import check_pairs_fit, noise_level, pose
 from fusewise.kernels.compiling import announcing
@@ -259,6 +259,10 @@ class FusionClustering(
         check_is_fitted(self)
         table = self._read(X, None, reset=False)
         warn_of_blanks(table, columns=False)
+        return self._assigned(table)
+
+    def _assigned(self, table: Table) -> npt.NDArray[np.intp]:
+        """The cluster of each row of a table that was read."""
         if isinstance(self.path_, Choice):
             return self._placement.labels(self.path_.classify(table), table.row_counts > 0)
         if self.n_clusters_:
@@ -314,12 +318,6 @@ class FusionClustering(
     @property
     def _n_features_out(self) -> int:
         return int(self.n_clusters_)
-
-    def is_plain(self) -> bool:
-        """Whether any parameter selects the paper's plain algorithm."""
-        untouched = as_penalty(self.penalty) == H1() and as_fidelity(self.fidelity) == Quadratic()
-        automatic = all(isinstance(p, str) and p == "auto" for p in (self.lam, self.init))
-        return not (untouched and automatic and self.rank is not None and self.n_neighbors is not None)
 
     def _number(self, name: str) -> int | None:
         """The value of a numeric parameter, or None for "auto"."""

@@ -9,7 +9,9 @@ from fusewise.estimators.placement import Placement
 from fusewise.kernels.types import Values
 from fusewise.observations import Entries, ValueRanges
 from fusewise.observations.dask_table import as_rows
-from fusewise.tables.frames import FrameEncoder, is_frame
+from fusewise.tables.encoder import FrameEncoder
+from fusewise.tables.frames import is_frame
+from fusewise.tables.read_result import Reading
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,12 +27,16 @@ class Filler:
     encoder: FrameEncoder | None
     ranges: ValueRanges | None
 
-    def filled(self, X: Any, entries: Entries, whole: Values, *, drawn: bool = False) -> Any:
-        """X with its missing entries taken from `whole`, expected values or random draws, in the container of X."""
+    def matrix(self, entries: Entries, whole: Values, *, drawn: bool = False) -> Values:
+        """Features without gaps: missing entries are taken from `whole`, expected values or random draws."""
         if self.ranges is not None:
             whole = self.ranges.possible(whole) if drawn else self.ranges.confined(whole)
-        matrix = entries.fill(whole)
-        encoder = FrameEncoder.of(X, []) if self.encoder is None and is_frame(X) else self.encoder
+        return entries.fill(whole)
+
+    def filled(self, X: Any, matrix: Values) -> Any:
+        """X with its missing entries taken from a matrix of features, in the container of X."""
+        numbers = self.encoder is None and (is_frame(X) or isinstance(X, Reading))
+        encoder = FrameEncoder.of(X, []) if numbers else self.encoder
         return matrix if encoder is None else encoder.filled(X, matrix)
 
 
@@ -39,4 +45,4 @@ def fill_block(block: Any, number: int, filler: Filler, placement: Placement) ->
     rows = as_rows(block, None if filler.encoder is None else filler.encoder.encode)
     if not rows.shape[0]:
         return block if is_frame(block) else rows.values
-    return filler.filled(block, rows, placement.of_rows("completed", rows))
+    return filler.filled(block, filler.matrix(rows, placement.of_rows("completed", rows)))

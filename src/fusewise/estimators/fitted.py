@@ -11,7 +11,7 @@ from fusewise.fusion.penalties import Penalty
 from fusewise.kernels.declared import Array, Either, Flag, Index, Maybe, Number, Record, Rule, Several, Word
 from fusewise.observations import Entries, SparseEntries, StreamedEntries, StreamSummary
 from fusewise.observations.dask_table import DaskTable
-from fusewise.tables.frames import FrameEncoder
+from fusewise.tables.encoder import FrameEncoder
 
 _COUNT, _AUTO = Number(low=1, whole=True), Word("auto")
 

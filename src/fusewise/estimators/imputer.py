@@ -113,12 +113,16 @@ class FusionImputer(OneToOneFeatureMixin, TransformerMixin, FusionEstimator):  #
         A pandas or polars frame is returned as a frame with the same dtypes, anything else as an array; of a Dask table
         the result is lazy.
         """
-        check_is_fitted(self)
         if is_dask(X):
             return self._fill_dask(X)
+        return self._filler.filled(X, self.completed_features(X))
+
+    def completed_features(self, X: Any) -> npt.NDArray[Any]:
+        """The numbers with which ``transform`` fills X: its features, as ``encoder_`` names them, without gaps."""
+        check_is_fitted(self)
         entries = self._read(X, None, reset=False).dense()
         whole = _by_clusters(self.clustering_, entries) if self.smooth_ is None else self.smooth_.completed(entries)
-        return self._filler.filled(X, entries, whole)
+        return self._filler.matrix(entries, whole)
 
     def sample(self, X: Any, n_draws: int = 20, random_state: int | np.random.RandomState | None = None) -> list[Any]:
         """Draw completed tables from the distribution of the missing values given the observed ones.
@@ -151,7 +155,7 @@ class FusionImputer(OneToOneFeatureMixin, TransformerMixin, FusionEstimator):  #
         tables = []
         for _ in range(n_draws):
             whole = source.drawn(entries, scale, int(random.randint(2**31)))
-            tables.append(self._filler.filled(X, entries, whole, drawn=True))
+            tables.append(self._filler.filled(X, self._filler.matrix(entries, whole, drawn=True)))
         return tables
 
     @property
@@ -177,6 +181,7 @@ class FusionImputer(OneToOneFeatureMixin, TransformerMixin, FusionEstimator):  #
 
     def _fill_dask(self, X: Any) -> Any:
         """A lazy table with missing values filled in."""
+        check_is_fitted(self)
         if self.smooth_ is not None or not isinstance(self.clustering_.path_, Choice):
             raise ValueError("this model fills in tables in memory only: fit it to a Dask table, or transform blocks")
         source, given = self.clustering_._source(X), (self._filler, self.clustering_._placement)
@@ -248,7 +253,7 @@ def _by_clusters(model: FusionClustering, entries: Entries) -> npt.NDArray[Any]:
     if isinstance(model.path_, Choice):
         return model.path_.completed(entries, model.path_.classify(entries).posterior)
     means = np.append(model.cluster_centers_, model.fused_.mean(axis=0)[None], axis=0)
-    return np.asarray(means[model.predict(np.where(entries.mask, entries.values, np.nan))])
+    return np.asarray(means[model._assigned(entries)])
 
 
 def _hidden(entries: Entries, random: np.random.Generator) -> npt.NDArray[np.bool_] | None:

@@ -14,7 +14,7 @@ from fusewise.kernels.types import Index, Mask
 from fusewise.observations import Entries, StreamSummary, Table, warn_of_blanks
 
 if TYPE_CHECKING:
-    from fusewise.tables.frames import FrameEncoder
+    from fusewise.tables.encoder import FrameEncoder
 
 #: Attributes that a block of rows leaves as they are, or sets; the others are computed when one of them is asked for.
 KEPT = {"n_features_in_", "feature_names_in_", "encoder_", "observations_", "_stream", "_sklearn_output_config"}

@@ -13,7 +13,7 @@ from fusewise.estimators.placement import TAIL_GRID, Counted, Placement, squared
 from fusewise.observations import Table, reduce_blocks
 from fusewise.observations.dask_blocks import DaskBlocks, merged
 from fusewise.observations.dask_table import DaskTable, as_rows
-from fusewise.tables.frames import FrameEncoder, contents
+from fusewise.tables.encoder import FrameEncoder, contents_of
 
 if TYPE_CHECKING:
     from fusewise.kernels.types import Index, Values
@@ -121,7 +121,7 @@ def _counted(rows: Any, begin: int, classifier: Any) -> Counted:
 
 
 def _contents(block: Any, number: int, categorical_features: Any) -> Any:
-    return contents(block, categorical_features)
+    return contents_of(block, categorical_features)
 
 
 def _both(one: Any, other: Any) -> Any:

@@ -29,13 +29,13 @@ _limiting, _limited = Lock(), 0
 _limit: Any = None
 
 
-def in_threads(work: Callable[[T], R], items: Sequence[T]) -> Iterator[R]:
-    """``map(work, items)``, on as many threads as a matrix product may use.
+def in_threads(work: Callable[[T], R], items: Sequence[T], most: int | None = None) -> Iterator[R]:
+    """``map(work, items)``, on as many threads as a matrix product may use, or at most `most`.
 
     No more items than there are threads are begun ahead of the results asked for, so that one who breaks off has
     little done in vain.
     """
-    threads = min(n_threads(), len(items))
+    threads = min(n_threads(), len(items), most or len(items))
     if threads <= 1:
         yield from map(work, items)
         return

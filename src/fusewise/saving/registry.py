@@ -24,8 +24,8 @@ from fusewise.observations.dask_table import DaskTable
 from fusewise.observations.moments import ColumnMoments
 from fusewise.observations.row_sample import RowSample
 from fusewise.subspace import Subspace
-from fusewise.tables.frames import FrameEncoder
-from fusewise.tables.levels import ColumnCode
+from fusewise.tables.column_codes import ColumnCode
+from fusewise.tables.encoder import FrameEncoder
 
 E = TypeVar("E", bound=type[BaseEstimator])
 

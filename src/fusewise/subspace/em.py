@@ -39,8 +39,8 @@ def fit_subspace(
     """Maximise ``sum_i log N(x_i; mean, Q diag(variances) Q^H + noise I)`` over the observed entries.
 
     Complete tables have a closed form; others are fitted by parameter-expanded EM, one pass over blocks of rows per
-    iteration, every third of which tries a step beyond EM's, and the likelihood never decreases. For a long table a sample of rows is fitted first, so that few passes
-    over all rows are needed.
+    iteration. Every third iteration tries a step beyond EM's, which is taken back if it was too long: the likelihood
+    never decreases. For a long table a sample of rows is fitted first, so that few passes over all rows are needed.
 
     Parameters
     ----------
@@ -62,16 +62,30 @@ def fit_subspace(
         return closed_form(table, rank)
     dtype, counts = wide(table.dtype), table.column_counts.astype(float)
     mean, variance = table.column_means.astype(dtype), float(table.column_variances @ counts) / max(counts.sum(), 1.0)
-    floor = FLOOR * (variance or 1.0)
     sample = _sample(table, counts, rank)
     if start is None:
         p = len(mean)
-        start = Subspace(mean, np.zeros((p, 0), dtype), np.zeros(0), max(variance, floor))
+        start = Subspace(mean, np.zeros((p, 0), dtype), np.zeros(0), variance or FLOOR)
         if sample.shape[0] < table.shape[0]:
             start = fit_subspace(sample, rank=rank, dof=dof, max_iter=max_iter, tol=tol, progress=progress)
             tol *= SOONER
     point = _Point(start.mean, grown(sample, start, rank), start.noise)
-    entries = max(float(counts.sum()), 1.0)
+    enough, floor = tol * max(float(counts.sum()), 1.0), FLOOR * (variance or 1.0)
+    point, history = _climb(table, point, counts, floor, dof, max_iter, enough, progress)
+    return normalized(*point, history)
+
+
+def _climb(
+    table: Table,
+    point: _Point,
+    counts: Values,
+    floor: float,
+    dof: float | None,
+    max_iter: int,
+    enough: float,
+    progress: Progress,
+) -> tuple[_Point, tuple[float, ...]]:
+    """EM with leaps, until a step of EM gains less than `enough`; and the log-likelihood after each step."""
     history: list[float] = []
     trail: list[_Point] = []  # successive steps of EM
     instead: _Point | None = None  # where EM led, if there was a leap beyond it
@@ -82,14 +96,14 @@ def fit_subspace(
             continue
         history.append(sums.log_likelihood)
         progress(f"subspace of {counted(table.shape[0], 'row')}", iteration + 1, max_iter, objective=-history[-1])
-        if instead is None and len(history) > 1 and history[-1] - history[-2] < tol * entries:
+        if instead is None and len(history) > 1 and history[-1] - history[-2] < enough:
             break
         instead = None
         trail.append(point)
         point = _maximization(sums, point, counts, floor)
         if len(trail) == 2:
             instead, point, trail = point, _leap(trail[0], trail[1], point, floor), []
-    return normalized(*(instead or point), tuple(history))
+    return instead or point, tuple(history)
 
 
 def _sample(table: Table, counts: Values, rank: int) -> InMemory:

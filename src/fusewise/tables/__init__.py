@@ -6,20 +6,21 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from fusewise.tables.column_codes import ColumnCode
     from fusewise.tables.column_kinds import Column, Kind
+    from fusewise.tables.encoder import FrameEncoder
     from fusewise.tables.errors import InputError
-    from fusewise.tables.frames import FrameEncoder
-    from fusewise.tables.levels import ColumnCode
-    from fusewise.tables.reading import Reading, read_table
+    from fusewise.tables.read_result import Reading
+    from fusewise.tables.reading import read_table
 
 # Imported when first used, so that the help of the command line does not have to load numpy.
 _HOMES = {
     "Column": "fusewise.tables.column_kinds",
-    "ColumnCode": "fusewise.tables.levels",
-    "FrameEncoder": "fusewise.tables.frames",
+    "ColumnCode": "fusewise.tables.column_codes",
+    "FrameEncoder": "fusewise.tables.encoder",
     "InputError": "fusewise.tables.errors",
     "Kind": "fusewise.tables.column_kinds",
-    "Reading": "fusewise.tables.reading",
+    "Reading": "fusewise.tables.read_result",
     "read_table": "fusewise.tables.reading",
 }
 

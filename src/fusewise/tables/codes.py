@@ -2,35 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Iterable
 from dataclasses import replace
 
 import numpy as np
 
 from fusewise.kernels.words import counted
 from fusewise.tables.column_kinds import Column, Kind
-from fusewise.tables.reading import Reading
 
 #: A code has at most so many values, which are whole numbers, and each of them occurs in so many rows on average.
 MOST_CODES, ROWS_EACH = 10, 5
 
 
-def with_codes(table: Reading, told: Container[str] = ()) -> Reading:
-    """The table, numbers read as levels if every number of it may be a code; two values are a flag, more are ordered.
+def with_codes(columns: Iterable[Column], told: Container[str] = ()) -> tuple[Column, ...]:
+    """Columns, numbers read as levels if every number of the table may be a code: two values a flag, more ordered.
 
     Such a column says which, not how much: its shares describe it whatever its shape. Beside measurements codes stay
     numbers, on one scale with them.
 
     Parameters
     ----------
-    table : as read.
+    columns : as read.
     told : columns whose kind the user gave; a number among them is a measurement.
     """
-    numbers = [column for column in table.columns if column.used and column.kind == Kind.NUMBER]
-    if not numbers or not all(_may_be_code(column) and column.name not in told for column in numbers):
-        return table
-    levels = {column.name: _as_levels(column) for column in numbers}
-    return replace(table, columns=tuple(levels.get(column.name, column) for column in table.columns))
+    columns = tuple(columns)
+    numbers = [column for column in columns if column.used and column.kind == Kind.NUMBER]
+    if not all(_may_be_code(column) and column.name not in told for column in numbers):
+        return columns
+    return tuple(_as_levels(column) if column in numbers else column for column in columns)
 
 
 def _may_be_code(column: Column) -> bool:

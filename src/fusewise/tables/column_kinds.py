@@ -30,6 +30,10 @@ class Kind(StrEnum):
 USABLE = frozenset({Kind.NUMBER, Kind.CATEGORY, Kind.ORDERED, Kind.FLAG})
 
 
+#: Words of flags, in lower case; the alphabet puts the one that means "no" first.
+FLAGS = ({"false", "true"}, {"no", "yes"}, {"n", "y"}, {"f", "t"}, {"off", "on"}, {"0", "1"})
+
+
 @dataclass(frozen=True, eq=False)
 class Column:
     """A column and how it was read.
@@ -53,3 +57,25 @@ class Column:
     why: str = ""
     affix: tuple[str, str] = ("", "")
     missing: tuple[str, ...] = ()
+
+    @property
+    def is_boolean(self) -> bool:
+        """Whether it is a flag whose words mean no and yes."""
+        return self.kind == Kind.FLAG and {str(category).lower() for category in self.categories} in FLAGS
+
+    @property
+    def levels(self) -> tuple[Any, ...]:
+        """The values that entries have in a frame: False and True, or the categories."""
+        return (False, True) if self.is_boolean else self.categories
+
+    @property
+    def entries(self) -> list[Any]:
+        """Numbers or levels, None if missing."""
+        missing = np.isnan(self.values)
+        if self.kind == Kind.NUMBER:
+            entries = self.values.astype(object)
+            entries[missing] = None
+            return list(entries)
+        known = np.empty(len(self.categories) + 1, dtype=object)
+        known[:-1] = self.levels
+        return list(known[np.where(missing, -1, self.values).astype(int)])

@@ -12,7 +12,7 @@ import numpy as np
 from fusewise.kernels.types import Floats
 from fusewise.kernels.words import counted, some_of
 from fusewise.observations.checks import LARGEST
-from fusewise.tables.column_kinds import USABLE, Column, Kind
+from fusewise.tables.column_kinds import FLAGS, USABLE, Column, Kind
 from fusewise.tables.errors import InputError
 from fusewise.tables.grids import Cells
 from fusewise.tables.markers import Unmarked
@@ -27,8 +27,6 @@ FEW_SHARE, FEW_WORDS = 0.05, 3
 
 #: Numbers that often stand for a missing value.
 SUSPICIOUS = (-1, -9, -99, -999, -9999, -99999, 99, 999, 9999, 99999, 999999)
-
-FLAGS = ({"false", "true"}, {"no", "yes"}, {"n", "y"}, {"f", "t"}, {"off", "on"})
 
 Decision = tuple[Column, list[str]]
 
@@ -102,6 +100,10 @@ def _spoilt(name: str, column: Unmarked, numbers: Numbers, seen: list[Any]) -> C
         return Column(name, Kind(odd[0]), used=False, why=odd[1])
     row = numbers.odd[0]
     more = f" (and {counted(len(numbers.odd) - 1, 'more cell')})" if len(numbers.odd) > 1 else ""
+    if len(numbers.units) > 1 and not numbers.bare:
+        units = f"numbers in different units ({some_of(numbers.units, 4)})"
+        why = f"{units}, such as {column.cells[row]!r} in row {row + 1}: convert them to one"
+        return Column(name, Kind.TEXT, used=False, why=why)
     why = f"mostly numbers, but row {row + 1} contains {column.cells[row]!r}{more}"
     return Column(
         name, Kind.TEXT, used=False, why=f"{why}: correct it, leave it empty, or list it in missing (--missing)"
@@ -117,6 +119,9 @@ def _number(name: str, column: Unmarked, numbers: Numbers, *, told: bool = False
     if least == largest:
         return Column(name, Kind.CONSTANT, used=False, why=f"constant: every observed value is {least:g}"), []
     odd = None if told else odd_numbers(name, values)
+    if odd is not None and odd[0] == Kind.CATEGORY:
+        levels = _levels(name, Kind.CATEGORY, column)
+        return replace(levels, why=f"{levels.why}; {odd[1]}"), []
     if odd is not None:
         return Column(name, Kind(odd[0]), used=False, why=odd[1]), []
     words = Counter(str(column.cells[row]) for row in numbers.odd)

@@ -22,6 +22,9 @@ ALIKE = str.maketrans(
     {"\u00a0": " ", "\u2009": " ", "\u202f": " ", "\u2007": " ", "’": "'", "´": "'", "−": "-", "–": "-"}
 )
 
+#: Two signs instead of decimals, as on price tags: 5,- and 5.--
+NO_CENTS = re.compile(r"(?<=\d)[.,]--?(?=\D*$)")
+
 INFINITE = re.compile(r"[-+]?inf(inity)?", re.I)
 
 #: Minimum fraction of a column's numbers that must have a unit for it to be the unit of the column.
@@ -36,8 +39,8 @@ def _body(decimal: str, group: str) -> str:
 
 
 def _number(body: str) -> re.Pattern[str]:
-    before = rf"(?P<open>\()?(?P<sign>[-+])?(?P<before>{CURRENCY} ?)?(?P<inner>[-+])?"
-    return re.compile(rf"{before}{body}(?P<after> ?(?:{UNIT}|{CURRENCY}))?(?P<close>\))?")
+    before = rf"(?P<open>\()?(?P<sign>[-+])?(?P<before>{CURRENCY} ?)?(?P<nested>\()?(?P<inner>[-+])?"
+    return re.compile(rf"{before}{body}(?P<trailing>(?<=\d)-)?(?P<after> ?(?:{UNIT}|{CURRENCY}))?(?P<close>\))?")
 
 
 NUMBER = {".": _number(_body(r"\.", ",")), ",": _number(_body(",", r"\."))}
@@ -60,6 +63,7 @@ class Numbers:
     values : NaN if a cell is missing or not a number.
     odd : rows of the cells that are not numbers.
     bare : count of numbers without a unit.
+    units : the units of the numbers, most frequent first.
     affix : text before and after each number: a currency, a unit or a percent sign.
     """
 
@@ -67,6 +71,7 @@ class Numbers:
     odd: list[int]
     bare: int
     affix: tuple[str, str] = ("", "")
+    units: tuple[str, ...] = ()
 
 
 def read_numbers(cells: Cells, decimal: str) -> Numbers:
@@ -87,7 +92,8 @@ def read_numbers(cells: Cells, decimal: str) -> Numbers:
         elif cell is not None:
             odd.append(row)
     styles = Counter(found[1] for found in parsed if found is not None and unit_of(found[1]) == unit)
-    return Numbers(values, odd, units[""], styles.most_common(1)[0][0] if styles else ("", ""))
+    named = tuple(unit for unit, _ in units.most_common() if unit)
+    return Numbers(values, odd, units[""], styles.most_common(1)[0][0] if styles else ("", ""), named)
 
 
 def _common_unit(units: Counter[str]) -> str:
@@ -127,16 +133,26 @@ def _native(cell: Any) -> Found | None:
 
 def _parse(text: str, decimal: str) -> Found | None:
     """Parse a number and the text before and after it; None if it is not a number."""
-    text = text.strip().translate(ALIKE)
+    text = NO_CENTS.sub("", text.strip().translate(ALIKE))
     if INFINITE.fullmatch(text):
         return float(text), ("", "")
     found = NUMBER[decimal].fullmatch(text)
-    if found is None or bool(found["open"]) != bool(found["close"]) or (found["sign"] and found["inner"]):
+    if found is None or not _is_sound(found):
         return None
     digits = re.sub(r"[^\d.eE+-]", "", found["body"].replace("." if decimal == "," else ",", "").replace(",", "."))
-    negative = found["open"] is not None or "-" in ((found["sign"] or "") + (found["inner"] or ""))
+    signs = (found[name] or "" for name in ("sign", "inner", "trailing"))
+    negative = bool(found["close"]) or "-" in "".join(signs)
     value = float(digits)
     return (-value if negative else value), (found["before"] or "", found["after"] or "")
+
+
+def _is_sound(found: re.Match[str]) -> bool:
+    """Whether parentheses are closed, and there is at most one sign; after 12- only a currency, as 12-B is a code."""
+    brackets = sum(found[name] is not None for name in ("open", "nested"))
+    signs = sum(found[name] is not None for name in ("sign", "inner", "trailing"))
+    if found["trailing"] and (brackets or not re.fullmatch(rf"(?: ?{CURRENCY})?", found["after"] or "")):
+        return False
+    return brackets == (found["close"] is not None) and signs <= 1
 
 
 def unit_of(affix: tuple[str, str]) -> str:
@@ -153,11 +169,11 @@ def decimal_sign(text: str) -> str | None:
         return "." if "." in text else ","
     if UNSURE.fullmatch(text.lstrip("+-")):
         return "?"
-    text = text.strip().translate(ALIKE)
+    text = NO_CENTS.sub("", text.strip().translate(ALIKE))
     if INFINITE.fullmatch(text):
         return ""
     found = LOOSE.fullmatch(text)
-    if found is None or bool(found["open"]) != bool(found["close"]):
+    if found is None or not _is_sound(found):
         return None
     body = found["body"]
     signs = [sign for sign in body if sign in ".,"]

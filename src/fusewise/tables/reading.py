@@ -3,96 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from fusewise.kernels.words import counted, some_of
 from fusewise.tables.binary import read_binary, reader_of
-from fusewise.tables.column_kinds import Column, Kind
-from fusewise.tables.deciding import FLAGS, ColumnSpec, Decision, decide, left_out, level_key, refuse_too_large
+from fusewise.tables.codes import with_codes
+from fusewise.tables.column_kinds import Kind
+from fusewise.tables.deciding import ColumnSpec, Decision, decide, left_out, level_key, refuse_too_large
 from fusewise.tables.decimals import decide_decimal
 from fusewise.tables.errors import InputError
 from fusewise.tables.grids import Cells, Dialect, Grid
 from fusewise.tables.markers import Unmarked, own_levels, unmark
 from fusewise.tables.read_options import ReadOptions, as_spec, left_out_of, specs_of
-from fusewise.tables.roles import labels_column, names_column, row_names
+from fusewise.tables.read_result import Reading
+from fusewise.tables.roles import labels_column, names_column
 from fusewise.tables.sources import open_source
 from fusewise.tables.text import read_text
-
-
-@dataclass(frozen=True, eq=False)
-class Reading:
-    """A table as read from a file.
-
-    Attributes
-    ----------
-    path : the file, as given.
-    columns : the columns of the file and how they were read.
-    cells : column names -> cells, None if missing.
-    written : the same cells exactly as in the file, to be written back unchanged.
-    dialect : separators of the file; results are written the same way.
-    notes : assumptions made while reading it, and suspicious values.
-    names_column, labels_column : columns with the row names and the known classes; None if there is none.
-    """
-
-    path: Path
-    columns: tuple[Column, ...]
-    cells: dict[str, Cells]
-    written: dict[str, Cells]
-    dialect: Dialect
-    notes: list[str]
-    names_column: str | None = None
-    labels_column: str | None = None
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows below the header."""
-        return len(next(iter(self.written.values())))
-
-    @property
-    def used(self) -> list[Column]:
-        """The columns used for clustering; raise ``InputError`` with the reason for each column if there is none."""
-        used = [column for column in self.columns if column.used]
-        if used:
-            return used
-        if all(cell is None for cells in self.cells.values() for cell in cells):
-            raise InputError(f"all values of {str(self.path)!r} are missing")
-        reasons = [f"\n  {column.name}: {column.why}" for column in self.columns[:12]]
-        raise InputError(f"no column of {str(self.path)!r} can be used for clustering:" + "".join(reasons))
-
-    @property
-    def names(self) -> Cells:
-        """Name of each row, or its number from 1."""
-        return row_names(self.cells, self.names_column, self.n_rows)
-
-    @cached_property
-    def frame(self) -> Any:
-        """The columns that are used, as a pandas DataFrame.
-
-        Numbers are float64, categories ``category``, ordered ones an ordered ``category``, flags ``boolean``; missing
-        values are NaN or NA.
-        """
-        try:
-            import pandas as pd
-        except ImportError as error:
-            raise InputError('a data frame needs pandas: pip install "fusewise[frames]"') from error
-        columns = {column.name: _typed(column) for column in self.columns if column.used}
-        return pd.DataFrame(columns, index=pd.RangeIndex(self.n_rows))
-
-
-def _typed(column: Column) -> Any:
-    import pandas as pd
-
-    if column.kind == Kind.NUMBER:
-        return column.values
-    codes = np.where(np.isnan(column.values), -1, column.values).astype(int)
-    if column.kind == Kind.FLAG and {level_key(level, Kind.FLAG) for level in column.categories} in FLAGS:
-        return pd.array([None if code < 0 else bool(code) for code in codes], dtype="boolean")
-    return pd.Categorical.from_codes(codes, pd.Index(column.categories), ordered=column.kind == Kind.ORDERED)
 
 
 def read_table(
@@ -163,8 +90,16 @@ def read_grid(path: str | Path, sheet: str | int | None = None, sep: str | None 
     return grid
 
 
-def read(path: str | Path, asked: ReadOptions, grid: Grid | None = None) -> Reading:
-    """Read a table with the given options; see ``read_table``. `grid`: its cells, if they were read before."""
+def read(path: str | Path, asked: ReadOptions, grid: Grid | None = None, *, codes: bool = True) -> Reading:
+    """Read a table with the given options; see ``read_table``.
+
+    Parameters
+    ----------
+    path : the file.
+    asked : the user's options.
+    grid : its cells, if they were read before.
+    codes : whether a few whole numbers may be levels (``with_codes``).
+    """
     if asked.decimal not in (None, ".", ","):
         raise InputError(f"decimal (--decimal) must be '.' or ',', got {asked.decimal!r}")
     grid = read_grid(path, asked.sheet, asked.sep) if grid is None else grid
@@ -194,6 +129,7 @@ def read(path: str | Path, asked: ReadOptions, grid: Grid | None = None) -> Read
     for column in columns:
         if column.used:
             refuse_too_large(column)
+    columns = with_codes(columns, told) if codes else columns
     notes = grid.notes + [note for _, of in decided.values() for note in of]
     return Reading(
         Path(path), columns, cells, grid.written, Dialect(grid.separator or ",", decimal), notes, names, labels

@@ -18,6 +18,8 @@ ROW_NAMES = re.compile(
     r"|uuid|guid|(serial|account|customer|order|invoice|record)[ _.-]?(no|nr|num|number)\.?"
 )
 LABELS = re.compile(r"labels?|class(es)?|target|species|clusters?|cultivar|diagnosis|truth|ground[ _-]?truth")
+#: Names of columns whose whole numbers name something, even if they repeat: customer id, patient.
+NUMBERED = re.compile(r"(.* )?ids?|(.* )?(uu|gu)id|subject|patient|participant|respondent")
 POSTCODES = re.compile(r"(.* )?(zip|zip ?code|post ?code|postal ?code|plz|postleitzahl|pin ?code)")
 TELEPHONES = re.compile(r"(.* )?(phone|telephone|tel|mobile|cell ?phone|fax|telefon|handy)( ?(no|nr|number))?")
 TIMES = re.compile(r"(.* )?(date|time|timestamp|datum|when|created|updated|modified)( utc)?|.+ at")
@@ -39,6 +41,19 @@ LEAST_COUNTED = 20
 
 #: Minimum number of digits for integers of equal length without repeats to be identifiers (account numbers, ISBN).
 LONG_CODE = 10
+
+#: Integers that repeat in a column called an identifier are categories if they are no more than these.
+MOST_NUMBERED = 20
+
+#: Why numbers are times, and the range they are in if those are from about 1985 to 2065.
+NUMBERED_TIMES = (
+    ("times in seconds since 1970, by name and range: convert them to hours to use them", 5e8, 3e9),
+    ("times in milliseconds since 1970, by name and range: convert them to hours to use them", 5e11, 3e12),
+    ("dates in days as Excel counts them, by name and range: read them as numbers to use them", 31_000, 60_000),
+)
+
+#: Minimum number of different integers that end in 01 to 12 for them to be months: that is no chance.
+LEAST_MONTHS = 6
 
 Test = Callable[[Any], bool]
 
@@ -67,7 +82,7 @@ def is_called_id(name: str) -> bool:
 
 
 def odd_numbers(name: str, values: Floats) -> tuple[str, str] | None:
-    """The kind ("identifier" or "date") of integers that are not measurements, and the reason; None otherwise.
+    """The kind ("identifier", "date" or "category") of integers that are not measurements, and why; None otherwise.
 
     Parameters
     ----------
@@ -83,10 +98,19 @@ def odd_numbers(name: str, values: Floats) -> tuple[str, str] | None:
         return "identifier", "telephone numbers, recognised by the name of the column"
     if _are_dates(seen):
         return "date", "dates written as integers, such as 20240131: convert them to days to use them"
-    if TIMES.fullmatch(called) and (seen >= 5e8).all() and (seen < 3e9).all():
-        return "date", "times in seconds since 1970, by name and range: convert them to hours to use them"
-    if len(np.unique(seen)) < len(seen):
-        return None
+    if _are_months(seen):
+        return "date", "months written as integers, such as 202401: convert them to months since a date to use them"
+    if TIMES.fullmatch(called):
+        for why, low, high in NUMBERED_TIMES:
+            if (seen >= low).all() and (seen < high).all():
+                return "date", why
+    repeated = len(np.unique(seen)) < len(seen)
+    if NUMBERED.fullmatch(called) and (not repeated or len(np.unique(seen)) > MOST_NUMBERED):
+        how = "that repeat" if repeated else "that differ in every row"
+        return "identifier", f"identifier: integers {how}, recognised by the name of the column"
+    if repeated:
+        few = called.split()[-1:] == ["id"] and len(np.unique(seen)) <= len(seen) // 2
+        return ("category", "recognised by the name of the column") if few else None
     if is_called_id(name):
         return "identifier", "identifier: integers that differ in every row, recognised by the name of the column"
     if len(seen) == len(values) >= LEAST_COUNTED and (np.diff(values) == 1).all():
@@ -106,6 +130,13 @@ def _are_dates(seen: Floats) -> bool:
     except ValueError:
         return False
     return True
+
+
+def _are_months(seen: Floats) -> bool:
+    """Whether all numbers are months from 1800 to 2199 written as YYYYMM."""
+    different = np.unique(seen)
+    inside = (different >= 180001) & (different <= 219912) & (different % 100 >= 1) & (different % 100 <= 12)
+    return len(different) >= LEAST_MONTHS and bool(inside.all())
 
 
 def odd_text(name: str, seen: Sequence[Any]) -> tuple[str, str] | None:

@@ -17,12 +17,12 @@ from fusewise.cli.running.table_fit import Clustered, agreement, cluster, prepar
 from fusewise.kernels.types import Real
 from fusewise.progress import Progress, listening
 from fusewise.saving import save
-from fusewise.tables.encoding import center_table, complete, free_name, in_dialect
 from fusewise.tables.errors import InputError
 from fusewise.tables.grids import Cells, Dialect
 from fusewise.tables.read_options import ReadOptions
 from fusewise.tables.recoding import as_extra
 from fusewise.tables.sources import files_of
+from fusewise.tables.writing import center_table, complete, free_name, in_dialect
 
 TABLES = ("labels.csv", "completed.csv", "centers.csv")
 REPORT, STABILITY = "report.html", "stability.csv"
@@ -84,7 +84,7 @@ def run_fit(path: Path, model: Model, outputs: Outputs, *, asked: ReadOptions, s
         if outputs.table is not None:
             shutil.copyfile(path, places[outputs.folder / outputs.table])
         if outputs.save is not None:
-            save(found.model, places[outputs.save], extra=as_extra(found.encoding, found.table))
+            save(found.model, places[outputs.save], extra=as_extra(found.table))
         if outputs.report:
             tell("writing the report")
             _write_report(found, places[outputs.folder / REPORT], outputs.command)
@@ -138,8 +138,8 @@ def _write_tables(found: Clustered, labels: Path, completed: Path, centers: Path
         stability=None if judged is None else judged.rows,
     )
     write_csv(labels, rows, table.dialect)
-    write_csv(completed, complete(table, found.encoding, found.completed), table.dialect)
-    clusters = center_table(found.encoding, model.cluster_centers_, found.sizes, table.dialect)
+    write_csv(completed, complete(table, found.encoder, found.completed), table.dialect)
+    clusters = center_table(table, found.encoder, model.cluster_centers_, found.sizes)
     write_csv(centers, clusters, table.dialect)
 
 

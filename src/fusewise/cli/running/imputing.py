@@ -11,9 +11,9 @@ from fusewise.cli.running.model_options import Model
 from fusewise.cli.running.staging import staged, write_csv
 from fusewise.cli.running.table_fit import Clustered, cluster, prepare
 from fusewise.progress import Progress
-from fusewise.tables.encoding import complete
 from fusewise.tables.read_options import ReadOptions
 from fusewise.tables.sources import files_of
+from fusewise.tables.writing import complete
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +52,7 @@ def run_impute(path: Path, out: Path, model: Model, *, asked: ReadOptions, stand
     with staged([out], force=force, sources=files_of(path)) as places:
         found = cluster(prepared, estimator, impute=True, tell=tell)
         tell("writing")
-        write_csv(places[out], complete(found.table, found.encoding, found.completed), found.table.dialect)
+        write_csv(places[out], complete(found.table, found.encoder, found.completed), found.table.dialect)
     used = {column.name: column.values for column in found.table.used}
     filled = sum(int(np.isnan(values).sum()) for values in used.values())
     left = sum(cell is None for name, cells in found.table.cells.items() if name not in used for cell in cells)

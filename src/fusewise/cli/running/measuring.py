@@ -10,11 +10,12 @@ import numpy.typing as npt
 
 from fusewise.cli.exits import reporting_input_errors
 from fusewise.kernels.words import counted
-from fusewise.tables.encoding import encode
+from fusewise.tables.encoder import FrameEncoder
 from fusewise.tables.errors import InputError
 from fusewise.tables.grids import Cells, find_column
 from fusewise.tables.read_options import ReadOptions
-from fusewise.tables.reading import Reading, read, read_grid
+from fusewise.tables.read_result import Reading
+from fusewise.tables.reading import read, read_grid
 from fusewise.tables.recognising import LABELS
 from fusewise.theory import ClusterGeometry
 
@@ -28,8 +29,9 @@ def measure_geometry(path: Path, labels: str, *, asked: ReadOptions, standardize
     # With labels from a file, a column of known classes is not used as a feature either, as in fit.
     table = read(path, replace(asked, labels=labels if inside else None), grid)
     cells = table.cells[labels] if inside else _from_file(Path(labels), table)
+    encoder = FrameEncoder.of(table).by_distance(table, standardize=standardize)
     with reporting_input_errors():
-        return ClusterGeometry.from_data(encode(table.used, standardize=standardize).matrix, _codes(cells))
+        return ClusterGeometry.from_data(encoder.encode(table), _codes(cells))
 
 
 def _from_file(path: Path, table: Reading) -> Cells:

@@ -18,11 +18,10 @@ from fusewise.cli.running.table_fit import agreement
 from fusewise.kernels.words import counted
 from fusewise.progress import Progress
 from fusewise.saving import ModelFileError, SavedModel, load_with_extra
-from fusewise.tables.encoding import Encoding
 from fusewise.tables.errors import InputError
 from fusewise.tables.read_options import ReadOptions
-from fusewise.tables.reading import Reading
-from fusewise.tables.recoding import recode
+from fusewise.tables.read_result import Reading
+from fusewise.tables.recoding import as_read_now, recode
 from fusewise.tables.roles import column_or_none, row_names
 from fusewise.tables.sources import files_of
 
@@ -32,7 +31,6 @@ class Prediction:
     """Result of ``predict``."""
 
     table: Reading
-    encoding: Encoding
     labels: Any
     n_clusters: int
     ari: float | None
@@ -53,18 +51,19 @@ def run_predict(model: Path, path: Path, out: Path, *, asked: ReadOptions, on_er
     saved = open_model(model)
     clustering = _clustering(saved, model)
     tell(f"reading {path.name}")
-    table, encoding = recode(saved.model, saved.extra, path, asked, on_error)
+    extra = as_read_now(clustering, saved.extra)
+    table = recode(clustering, extra, path, asked, on_error)
     with staged([out], force=force, sources=[*files_of(path), model]) as places:
         tell(f"assigning {counted(table.n_rows, 'row')} to clusters")
-        found, confidence = _predict(clustering, encoding.rows)
-        column = _column(table, asked.names, saved.extra.get("names"), "--names")
+        found, confidence = _predict(clustering, table)
+        column = _column(table, asked.names, extra.get("names"), "--names")
         rows = label_table(
             row_names(table.cells, column, table.n_rows), column, found, table.dialect, confidence=confidence
         )
         write_csv(places[out], rows, table.dialect)
-    known = _column(table, asked.labels, saved.extra.get("labels"), "--labels")
+    known = _column(table, asked.labels, extra.get("labels"), "--labels")
     ari = None if known is None else agreement(table.cells[known], found)
-    return Prediction(table, encoding, found, int(clustering.n_clusters_), ari, known, table.notes, out)
+    return Prediction(table, found, int(clustering.n_clusters_), ari, known, table.notes, out)
 
 
 def open_model(path: Path) -> SavedModel:
@@ -87,7 +86,7 @@ def _clustering(saved: SavedModel, path: Path) -> FusionClustering:
     return clustering
 
 
-def _predict(model: FusionClustering, rows: Any) -> tuple[Any, Any]:
+def _predict(model: FusionClustering, rows: Reading) -> tuple[Any, Any]:
     """Labels, and the confidence in each if the model has probabilities (else None)."""
     with warnings.catch_warnings(), reporting_input_errors(), stopping_at_once():
         # Warnings about empty rows are redundant (their label is -1), and columns were already matched by name.

@@ -17,21 +17,21 @@ from fusewise.kernels.compiling import Stopwatch, announcing
 from fusewise.kernels.types import Floats
 from fusewise.kernels.words import counted, some_of
 from fusewise.progress import Progress, listening
-from fusewise.tables.codes import with_codes
-from fusewise.tables.encoding import Encoding, encode
+from fusewise.tables.encoder import FrameEncoder
 from fusewise.tables.errors import InputError
 from fusewise.tables.grids import Cells
 from fusewise.tables.read_options import ReadOptions
-from fusewise.tables.reading import Reading, read
+from fusewise.tables.read_result import Reading
+from fusewise.tables.reading import read
 from fusewise.views.findings import Findings, read_findings
 
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """A table and its encoding as numbers."""
+    """A table and how its columns are encoded as numbers."""
 
     table: Reading
-    encoding: Encoding
+    encoder: FrameEncoder
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +43,7 @@ class Clustered(Prepared):
     model : the fitted estimator.
     findings : the result as read by the views, with every row that has an observed entry drawn.
     imputer : the fitted imputer, for ``impute``; otherwise None.
-    completed : the encoded table with its missing entries filled in.
+    completed : the features of all rows, with the missing ones filled in.
     seconds, compiling : time the fit took, and time spent compiling before that (on the first run only).
     notes : remarks to show to the user.
     """
@@ -71,26 +71,28 @@ class Clustered(Prepared):
 def prepare(
     path: Path, estimator: FusionClustering, *, asked: ReadOptions, standardize: bool, tell: Progress
 ) -> Prepared:
-    """Read a table with the given options and encode its columns."""
+    """Read a table with the given options and decide how its columns are encoded.
+
+    The default algorithm standardises columns itself; the plain one is given an encoder that does.
+    """
     tell(f"reading {path.name}")
-    typed = not estimator.is_plain()
-    table = with_codes(read(path, asked), asked.kinds) if typed else read(path, asked)
+    table = read(path, asked)
     if table.n_rows < 2:
         raise InputError(f"{str(path)!r} has only one row: clustering needs at least two")
     if estimator.n_clusters is not None and estimator.n_clusters > table.n_rows:
         raise InputError(f"--n-clusters {estimator.n_clusters} is more than the {table.n_rows} rows of {str(path)!r}")
-    return Prepared(table, encode(table.used, standardize=standardize, typed=typed))
+    encoder = FrameEncoder.of(table)
+    if estimator.is_plain():
+        encoder = encoder.by_distance(table, standardize=standardize)
+        estimator.set_params(categorical_features=encoder)
+    return Prepared(table, encoder)
 
 
 def cluster(prepared: Prepared, estimator: FusionClustering, *, impute: bool = False, tell: Progress) -> Clustered:
     """Cluster a table and fill in its missing values, from the clusters or with an imputer; Ctrl-C stops at once."""
-    table, encoding = prepared.table, prepared.encoding
-    rows, encoder = encoding.rows, encoding.encoder
-    if encoder is not None:
-        estimator = estimator.set_params(categorical_features=encoder)
-    tell(
-        f"{'filling' if impute else 'clustering'} {counted(rows.shape[0], 'row')} × {counted(rows.shape[1], 'column')}"
-    )
+    table = prepared.table
+    rows, columns = table.shape
+    tell(f"{'filling' if impute else 'clustering'} {counted(rows, 'row')} × {counted(columns, 'column')}")
     watch = Stopwatch()
     with (
         warnings.catch_warnings(record=True) as caught,
@@ -100,26 +102,17 @@ def cluster(prepared: Prepared, estimator: FusionClustering, *, impute: bool = F
         announcing(tell),
     ):
         warnings.simplefilter("always")
-        imputer = FusionImputer(**estimator.get_params(deep=False)).fit(rows) if impute else None
-        found = estimator.fit(rows) if imputer is None else imputer.clustering_
-        findings = read_findings(
-            found,
-            names=table.names,
-            feature_names=encoding.features,
-            units=encoding.units,
-            shares=encoding.shares,
-            most_drawn=table.n_rows,
-        )
-        completed = _by_clusters(findings) if imputer is None else imputer.transform(rows)
-        if imputer is not None and encoder is not None:
-            completed = encoder.encode(completed)
+        imputer = FusionImputer(**estimator.get_params(deep=False)).fit(table) if impute else None
+        found = estimator.fit(table) if imputer is None else imputer.clustering_
+        findings = read_findings(found, names=table.names, most_drawn=rows)
+        completed = _by_clusters(findings) if imputer is None else imputer.completed_features(table)
     seconds, compiling = watch.working, watch.compiling
     # Empty rows are reported by name and convergence by its outcome, as warnings refer to encoded features.
     ours = (ConvergenceWarning, DataWarning)
-    notes = table.notes + _blank_notes(encoding, table)
+    notes = table.notes + _blank_notes(table)
     notes += [] if found.converged_ else ["not converged: increase --max-iter, or treat the result with caution"]
     notes += sorted({str(w.message) for w in caught if not issubclass(w.category, ours)}) + _unmet(estimator, found)
-    return Clustered(table, encoding, found, findings, imputer, completed, seconds, compiling, notes)
+    return Clustered(table, prepared.encoder, found, findings, imputer, completed, seconds, compiling, notes)
 
 
 def _by_clusters(found: Findings) -> Floats:
@@ -129,8 +122,8 @@ def _by_clusters(found: Findings) -> Floats:
     return completed
 
 
-def _blank_notes(encoding: Encoding, table: Reading) -> list[str]:
-    blank = encoding.blank_rows
+def _blank_notes(table: Reading) -> list[str]:
+    blank = table.blank_rows
     if not len(blank):
         return []
     rows = counted(len(blank), "row has", "rows have")

@@ -18,11 +18,11 @@ from fusewise.cli.running.table_fit import Clustered, cluster, prepare
 from fusewise.cli.showing.console import BAR, bar, grid, headed, listed, print_below
 from fusewise.kernels.words import readable
 from fusewise.progress import Progress
-from fusewise.tables.encoding import in_dialect
 from fusewise.tables.errors import InputError
 from fusewise.tables.grids import Cells
 from fusewise.tables.read_options import ReadOptions
 from fusewise.tables.sources import files_of
+from fusewise.tables.writing import in_dialect
 from fusewise.views.findings import Step, Trail
 from fusewise.views.plots import FusionPathDisplay
 

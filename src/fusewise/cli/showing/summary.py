@@ -17,7 +17,7 @@ from fusewise.cli.running.table_fit import Clustered
 from fusewise.cli.showing.console import bar, grid, headed, listed, print_below
 from fusewise.cli.showing.picture import picture
 from fusewise.kernels.words import counted
-from fusewise.tables.encoding import Encoding
+from fusewise.tables.read_result import Reading
 from fusewise.views import sureness
 from fusewise.views.findings import profile_of
 from fusewise.views.wording import traits
@@ -84,8 +84,8 @@ def _table_data(found: Clustered) -> dict[str, Any]:
         "table": str(table.path),
         "rows": table.n_rows,
         "features": len(table.used),
-        "encoded_features": len(found.encoding.features),
-        "observed_fraction": found.encoding.observed_fraction,
+        "encoded_features": len(found.encoder.features),
+        "observed_fraction": found.table.observed_fraction,
         "columns": {
             "all": [{"name": c.name, "kind": c.kind, "used": c.used, "why": c.why} for c in table.columns],
             "numbers": [column.name for column in table.used if not column.categories],
@@ -100,17 +100,15 @@ def _table_data(found: Clustered) -> dict[str, Any]:
 def print_fit(fit: Fit) -> None:
     """Print the summary of ``fit``."""
     found, console = fit.clustered, Console(highlight=False, soft_wrap=False)
-    console.print(_headline(found.table.path.name, found.table.n_rows, found.encoding))
+    console.print(_headline(found.table))
     map_ = Group(*picture(found.findings, console))
     print_below(console, _columns(found), _clusters(found), map_, _facts(fit))
 
 
-def _headline(name: str, rows: int, encoding: Encoding) -> Text:
-    used = len(encoding.blocks)
-    what = (
-        f"{counted(rows, 'row')} × {counted(used, 'column')}, {encoding.observed_fraction:.1%} of the values observed"
-    )
-    return Text.assemble((name, "bold"), "  ", what)
+def _headline(table: Reading) -> Text:
+    rows, used = table.shape
+    what = f"{counted(rows, 'row')} × {counted(used, 'column')}, {table.observed_fraction:.1%} of the values observed"
+    return Text.assemble((table.path.name, "bold"), "  ", what)
 
 
 def _columns(found: Clustered) -> Grid:
@@ -190,7 +188,7 @@ def prediction_data(found: Prediction) -> dict[str, Any]:
         "version": fusewise.__version__,
         "table": str(found.table.path),
         "rows": found.table.n_rows,
-        "observed_fraction": found.encoding.observed_fraction,
+        "observed_fraction": found.table.observed_fraction,
         "sizes": found.sizes,
         "outliers": int(np.count_nonzero(found.labels < 0)),
         "ari": found.ari,
@@ -202,7 +200,7 @@ def prediction_data(found: Prediction) -> dict[str, Any]:
 def print_prediction(found: Prediction) -> None:
     """Print the summary of ``predict``."""
     console = Console(highlight=False)
-    console.print(_headline(found.table.path.name, found.table.n_rows, found.encoding))
+    console.print(_headline(found.table))
     clusters = headed("cluster", "rows", "")
     for k, size in enumerate(found.sizes[:MOST_LISTED]):
         clusters.add_row(str(k), f"{size:,}", bar(size / max(found.sizes)) if size else "")
@@ -235,7 +233,7 @@ def imputation_data(found: Imputation) -> dict[str, Any]:
 def print_imputation(found: Imputation) -> None:
     """Print the summary of ``impute``."""
     done, console = found.clustered, Console(highlight=False)
-    console.print(_headline(done.table.path.name, done.table.n_rows, done.encoding))
+    console.print(_headline(done.table))
     facts = grid("dim", "")
     clusters = done.model.n_clusters_
     source = "a subspace" if found.way == "subspace" else counted(clusters, "cluster")

@@ -118,7 +118,6 @@ def read_findings(
     names: Sequence[Any] | npt.NDArray[Any] | None = None,
     feature_names: Sequence[Any] | npt.NDArray[Any] | None = None,
     units: tuple[npt.ArrayLike, npt.ArrayLike] | None = None,
-    shares: npt.ArrayLike = False,
     most_drawn: int = MOST_DRAWN,
 ) -> Findings:
     """Read a fitted ``FusionClustering``.
@@ -129,7 +128,6 @@ def read_findings(
     feature_names : names of the columns; by default those of the table, or x0, x1, ...
     units : (shift, scale), numbers or one per column, if the table was standardised before the fit: values are shown
         as value * scale + shift.
-    shares : whether features are 0/1 indicators of categories; one value for all, or one per column.
     most_drawn : maximum number of rows drawn.
     """
     check_is_fitted(model)
@@ -143,8 +141,9 @@ def read_findings(
     rows = _words("names", names, n) or tuple(map(str, range(n)))
     encoder = getattr(model, "encoder_", None)
     columns = _words("feature_names", feature_names, p) or _column_names(model, entries)
-    shift, scale = (np.broadcast_to(np.asarray(part, dtype=float), (p,)) for part in units or (0.0, 1.0))
-    fractions = np.broadcast_to(np.asarray(shares if encoder is None else encoder.shares, dtype=bool), (p,))
+    known = (0.0, 1.0) if encoder is None else encoder.units
+    shift, scale = (np.broadcast_to(np.asarray(part, dtype=float), (p,)) for part in units or known)
+    fractions = np.zeros(p, bool) if encoder is None else encoder.shares
     drawn = _sample(model, np.flatnonzero(entries.row_counts > 0), most_drawn)
     completed = _completed(model, entries.take(drawn), drawn)
     values = np.where(entries.mask, entries.values, np.nan)

@@ -1,0 +1,93 @@
+"""Results in the user's units and words: the completed table, and the centres of the clusters."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Container
+from typing import Any
+
+import numpy as np
+
+from fusewise.kernels.types import Floats
+from fusewise.observations import Entries, ValueRanges
+from fusewise.tables.column_codes import ColumnCode
+from fusewise.tables.column_kinds import Column
+from fusewise.tables.encoder import FrameEncoder
+from fusewise.tables.grids import Cells, Dialect
+from fusewise.tables.read_result import Reading
+
+
+def complete(table: Reading, encoder: FrameEncoder, completed: Floats) -> dict[str, Cells]:
+    """The user's table with its missing values filled in; observed cells and unused columns stay as they were.
+
+    Parameters
+    ----------
+    table : as read.
+    encoder : how its columns were encoded.
+    completed : the features of all rows, without missing values.
+    """
+    filled = dict(table.written)
+    for column, (code, features) in zip(table.used, encoder.by_column(completed), strict=True):
+        missing = np.flatnonzero(np.isnan(column.values))
+        if not len(missing):
+            continue
+        cells = table.written[column.name].copy()
+        before, after = column.affix  # "$" or " kg", as written with the observed numbers
+        for row, word in zip(missing, _words(column, code, features[missing]), strict=True):
+            shown = in_dialect(word, table.dialect)
+            cells[row] = f"{before}{shown}{after}" if before or after else shown
+        filled[column.name] = cells
+    return filled
+
+
+def _words(column: Column, code: ColumnCode, features: Floats) -> list[Any]:
+    """The entries that features stand for, as the column would have them written."""
+    if code.kind == "number":
+        return _numbers(column, code.decode(features))
+    spelling = dict(zip(code.levels, code.spelling, strict=True))
+    return [spelling[level] for level in code.entries(features)]
+
+
+def _numbers(column: Column, values: Floats) -> list[Any]:
+    """Numbers as the column has them: within its range, on its grid if it has one, whole if it is."""
+    observed = Entries(column.values[:, None], ~np.isnan(column.values[:, None]))
+    ranges = ValueRanges.of(observed)
+    if not ranges.step[0]:
+        return list(ranges.confined(values.round(_decimals(column.values)))[:, 0].tolist())
+    found = ranges.confined(values)[:, 0]
+    whole = (ranges.low[0] % 1 == 0) and (ranges.step[0] % 1 == 0)
+    return list((found.astype(int) if whole else found).tolist())
+
+
+def _decimals(values: Floats) -> int:
+    """Number of decimals to write: four digits of the standard deviation."""
+    away = np.abs(values - np.nanmean(values))
+    largest = float(np.nanmax(away)) or 1.0  # so that squares do not overflow
+    spread = largest * math.sqrt(np.nanmean(np.square(away / largest)))
+    return min(max(3 - math.floor(math.log10(spread)), 0), 300) if spread else 3
+
+
+def center_table(table: Reading, encoder: FrameEncoder, centers: Floats, sizes: list[int]) -> dict[str, Cells]:
+    """Cluster centres by feature, in the user's units; for categories the share of each level."""
+    features: dict[str, list[Any]] = {}
+    for column, (code, part) in zip(table.used, encoder.by_column(centers), strict=True):
+        digits = 4 if code.kind != "number" else _decimals(column.values)
+        for name, values in zip(code.features, code.decode(part).T, strict=True):
+            name = free_name(name, features)  # a column may be named like a level of another: "colour=red"
+            # Shrinkage can leave a share slightly outside [0, 1].
+            shown = np.clip(values, 0, 1) if code.has_shares else values
+            features[name] = [in_dialect(round(float(value), digits), table.dialect) for value in shown]
+    leading = {free_name("cluster", features): list(range(len(sizes))), free_name("size", features): sizes}
+    return {name: np.array(cells, dtype=object) for name, cells in (leading | features).items()}
+
+
+def in_dialect(word: Any, dialect: Dialect) -> Any:
+    """Format a number with the decimal separator of the table."""
+    return repr(word).replace(".", dialect.decimal) if isinstance(word, float) else word
+
+
+def free_name(name: str, taken: Container[str]) -> str:
+    """The name itself if it is not taken, else the name with underscores appended."""
+    while name in taken:
+        name += "_"
+    return name
