@@ -12,16 +12,17 @@ import numpy as np
 from fusewise.kernels.types import Index, Real
 
 
-def outlier_confidence(tails: Real, known: Real, counts: Index, n_rows: int) -> Real:
+def outlier_confidence(tails: Real, known: Real, n_rows: int, counts: Index | None = None) -> Real:
     """1 - min over s >= t of n s / #{j: t_j <= s}, for each t: the probability that such a row is an outlier.
 
     Parameters
     ----------
     tails : share t of a cluster's rows as far from it as each of some rows, or further.
     known : the same for the outliers among the n rows of the fit, in increasing order.
-    counts : number of outliers with a share of known_k or less; 1, 2, ... if each is listed.
     n_rows : n.
+    counts : number of outliers with a share of known_k or less; None: 1, 2, ..., each is listed.
     """
+    counts = np.arange(1, len(known) + 1) if counts is None else counts
     rates = n_rows * known / counts
     further = np.append(np.minimum.accumulate(rates[::-1])[::-1], np.inf)
     place = np.searchsorted(known, tails, side="right")

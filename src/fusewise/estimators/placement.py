@@ -46,7 +46,7 @@ class Placement:
 
     def confidence(self, found: Classified, seen: Mask) -> Real:
         """Probability of the most likely cluster of each row; of an outlier that it is one; 0 if nothing is seen."""
-        outlying = outlier_confidence(found.tails, self.tails, self.tail_counts, self.n_fitted)
+        outlying = outlier_confidence(found.tails, self.tails, self.n_fitted, self.tail_counts)
         return np.where(seen, np.where(found.outlying, outlying, found.posterior.max(axis=1)), 0.0)
 
     def of_rows(self, what: str, rows: Entries) -> Any:
