@@ -7,19 +7,18 @@ the navigation until the map is drawn and shows the tooltip of a row; "complete"
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import shutil
 import tempfile
 import time
 from pathlib import Path
 
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import Page, sync_playwright
 
 from fusewise import FusionClustering
 from fusewise.datasets import hide_entries, make_clusters
-from fusewise.views.findings import read_findings
 
-FLAGS = ["--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--ignore-gpu-blocklist"]
 KNOWN = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 
 
@@ -35,34 +34,45 @@ def main() -> None:
     model.report(path)
     seconds, size = time.perf_counter() - began, path.stat().st_size / 1e6
     print(f"written in {seconds:.1f} s, {size:.1f} MB; load {os.getloadavg()[0]:.1f}")
-    open_it(path, read_findings(model).points[0].tolist())
+    open_it(path)
 
 
-def open_it(path: Path, point: list[float]) -> None:
+def open_it(path: Path) -> None:
     with sync_playwright() as driver:
         found = os.environ.get("FUSEWISE_CHROMIUM") or next(filter(None, map(shutil.which, KNOWN)), None)
-        browser = driver.chromium.launch(executable_path=found, args=FLAGS)
+        browser = driver.chromium.launch(executable_path=found, args=["--no-sandbox"])
         page = browser.new_page(viewport={"width": 1280, "height": 900})
         page.set_default_timeout(120_000)
         session = page.context.new_cdp_session(page)
         session.send("Performance.enable", {"timeDomain": "threadTicks"})
         began = time.perf_counter()
         page.goto(path.as_uri(), wait_until="commit")
-        page.wait_for_function("document.documentElement.dataset.ready")
+        wait_until(page, "document.documentElement.dataset.ready")
         x, y = page.evaluate(
-            """([x, y]) => {
-                const map = document.getElementById('map-picture'), box = map.getBoundingClientRect();
-                const { xaxis, yaxis } = map._fullLayout;
-                return [box.left + xaxis._offset + xaxis.d2p(x), box.top + yaxis._offset + yaxis.d2p(y)];
-            }""",
-            point,
+            """() => {
+                const map = document.getElementById('map-picture');
+                map.scrollIntoView({ block: 'center', behavior: 'instant' });
+                const box = map.getBoundingClientRect();
+                return [box.left + box.width / 2, box.top + box.height / 2];
+            }"""
         )
-        page.mouse.move(x, y, steps=3)
-        page.locator("#tooltip").wait_for(state="visible")
+        shown = False
+        for step in range(200):  # somewhere near the middle there is a row
+            page.mouse.move(x + 3 * step * math.cos(step), y + 2 * step * math.sin(step))
+            shown = page.evaluate("!document.getElementById('tooltip').hidden")
+            if shown:
+                break
+        assert shown, "no row was found"
         print(f"responsive after {time.perf_counter() - began:.1f} s ({busy(session):.1f} s of CPU time in its thread)")
-        page.wait_for_function("document.documentElement.dataset.ready === 'all'")
+        wait_until(page, "document.documentElement.dataset.ready === 'all'")
         print(f"complete after {time.perf_counter() - began:.1f} s ({busy(session):.1f} s of CPU time in its thread)")
         browser.close()
+
+
+def wait_until(page: Page, expression: str) -> None:
+    """Poll: the page forbids eval, which Playwright's own waiting needs."""
+    while not page.evaluate(expression):
+        time.sleep(0.01)
 
 
 def busy(session: object) -> float:

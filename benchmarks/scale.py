@@ -1,7 +1,8 @@
 """Time and memory with default settings on long tables, compared with other methods in the same run.
 
     python benchmarks/scale.py                        # everything
-    python benchmarks/scale.py ccmm million           # some of it: ccmm, mnist, million, wide, sparse, imputers, first
+    python benchmarks/scale.py ccmm million           # some of it: ccmm, mnist, million, wide, sparse, imputers, first,
+                                                      # many, rare
     python benchmarks/scale.py imputers --sizes 1000 10000
     python benchmarks/scale.py mnist --mnist folder   # with the folder that holds the four idx files of MNIST
 
@@ -57,6 +58,26 @@ def ratings(n: int, p: int, k: int, noise: float, seen: float, seed: int = 0) ->
     values = centers[y[ends[0]], ends[1]] + noise * rng.standard_normal(len(ends[0]), np.float32)
     table = sparse.coo_matrix((values, ends), (n, p)).tocsr()
     return table, y
+
+
+def blobs(n: int, k: int, hidden: float = 0.0, seed: int = 0) -> Table:
+    """Blobs of spread 1 in ten columns, as scikit-learn's ``make_blobs``."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(k, size=n)
+    X = rng.uniform(-10, 10, (k, 10))[y] + rng.standard_normal((n, 10))
+    X[rng.random(X.shape) < hidden] = np.nan
+    return X, y
+
+
+def with_rare(n: int, size: int, hidden: float = 0.0, seed: int = 0) -> Table:
+    """One Gaussian cluster in ten columns, and a group of a few rows ten spreads away in a random direction."""
+    rng = np.random.default_rng(seed)
+    X, y = rng.standard_normal((n, 10)), np.zeros(n, int)
+    way, rows = rng.standard_normal(10), rng.choice(n, size, replace=False)
+    X[rows] += 10 * way / np.linalg.norm(way)
+    y[rows] = 1
+    X[rng.random(X.shape) < hidden] = np.nan
+    return X, y
 
 
 def mnist(folder: str | None, hidden: float) -> Table:
@@ -139,20 +160,38 @@ def knn_hdbscan(X: np.ndarray, k: int) -> np.ndarray:
     return HDBSCAN(copy=True).fit_predict(KNNImputer().fit_transform(X))
 
 
+def mini_batches(X: np.ndarray, k: int) -> np.ndarray:
+    from sklearn.cluster import MiniBatchKMeans
+
+    return MiniBatchKMeans(k, n_init=3, random_state=0).fit_predict(X)
+
+
+def isolation(X: np.ndarray, k: int) -> np.ndarray:
+    """The rows that a forest isolates first, as many as there are in the rare group (100)."""
+    from sklearn.ensemble import IsolationForest
+
+    return (
+        IsolationForest(contamination=100 / len(X) if len(X) > 1000 else 0.1, random_state=0).fit_predict(X) < 0
+    ) * 1
+
+
 METHODS: dict[str, Work] = {
     "Fusewise": ours,
     "Fusewise, path": our_path,
     "CCMM, path": ccmm_path,
     "IterativeImputer + KMeans (K)": iterative_kmeans,
     "KNNImputer + HDBSCAN": knn_hdbscan,
+    "MiniBatchKMeans (K)": mini_batches,
+    "IsolationForest (share)": isolation,
 }
 
 
 def measure(method: str, make: str, arguments: dict[str, Any], k: int) -> dict[str, float]:
     """Run one measurement in this process: seconds, peak GiB and, if there are labels, their adjusted Rand index."""
-    X, y = {"clusters": clusters, "mnist": mnist, "ratings": ratings}[make](**arguments)
+    made = {"clusters": clusters, "mnist": mnist, "ratings": ratings, "blobs": blobs, "with_rare": with_rare}
+    X, y = made[make](**arguments)
     work = METHODS[method]
-    work(X[:500], k)
+    work(X[:500], min(k, 100))
     begin, spent = time.perf_counter(), time.process_time()
     labels = work(X, k)
     result = {"seconds": time.perf_counter() - begin, "cpu": time.process_time() - spent}
@@ -272,6 +311,24 @@ def against_imputers(run: Run) -> None:
             run.cell(method, f"{n:,} x 20, 30% hidden", "clusters", 10, n=n, p=20, k=10, noise=0.1, hidden=0.3)
 
 
+def many(run: Run) -> None:
+    """A thousand clusters in a million rows, and fewer in fewer; k-means is told their number."""
+    for n, k, hidden in ((4000, 40, 0.0), (10_000, 100, 0.2), (30_000, 300, 0.0), (30_000, 300, 0.2)):
+        run.cell("Fusewise", f"{n:,} x 10, {k} blobs, {hidden:.0%} hidden", "blobs", k, n=n, k=k, hidden=hidden)
+    for n in run.options.sizes or [1_000_000]:
+        for method in ("Fusewise", "MiniBatchKMeans (K)"):
+            run.cell(method, f"{n:,} x 10, 1000 blobs", "blobs", 1000, n=n, k=1000)
+
+
+def rare(run: Run) -> None:
+    """A group of 100 rows ten spreads away from all others; a forest is told how many rows are unusual."""
+    for n in run.options.sizes or [1_000_000]:
+        for method in ("Fusewise", "IsolationForest (share)"):
+            run.cell(method, f"{n:,} x 10, of which 100 apart", "with_rare", 2, n=n, size=100)
+        run.cell("Fusewise", f"{n:,} x 10, of which 100 apart, 30% hidden", "with_rare", 2, n=n, size=100, hidden=0.3)
+        run.cell("Fusewise", f"{n:,} x 10, none apart", "with_rare", 2, n=n, size=0)
+
+
 PARTS: dict[str, Callable[[Run], None]] = {
     "ccmm": against_ccmm,
     "mnist": against_ccmm_on_digits,
@@ -280,6 +337,8 @@ PARTS: dict[str, Callable[[Run], None]] = {
     "sparse": nearly_empty,
     "imputers": against_imputers,
     "first": first_fit,
+    "many": many,
+    "rare": rare,
 }
 
 

@@ -1,7 +1,7 @@
-"""Five plots of one model: map, path, merge tree, profiles and missing values.
+"""Six plots of one model: map, path, merge tree, profiles, missing values and the table itself.
 
 Run ``python examples/plot_displays.py --out displays.png``. The table is Wine with 30% of its entries hidden and
-the ash column hidden entirely for the first cultivar, which the last plot reveals.
+the ash column hidden entirely for the first cultivar, which the plot of the missing values reveals.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from sklearn.datasets import load_wine
 from fusewise import FusionClustering
 from fusewise.datasets import hide_entries
 from fusewise.views.plots import (
+    ClusterMapDisplay,
     DendrogramDisplay,
     FusionMapDisplay,
     FusionPathDisplay,
@@ -33,15 +34,16 @@ def main() -> None:
     table.loc[wine.target == 0, "ash"] = np.nan
     model = FusionClustering().fit(table)
 
-    figure = plt.figure(figsize=(13, 11), layout="constrained")
+    figure = plt.figure(figsize=(13, 15), layout="constrained")
     places = figure.subplot_mosaic(
-        [["map", "profile"], ["path", "profile"], ["tree", "missing"]], height_ratios=[3, 2, 3]
+        [["map", "profile"], ["path", "profile"], ["tree", "missing"], ["table", "table"]], height_ratios=[3, 2, 3, 4]
     )
     FusionMapDisplay.from_estimator(model, ax=places["map"])
     FusionPathDisplay.from_estimator(model, ax=places["path"])
     DendrogramDisplay.from_estimator(model, ax=places["tree"])
     ProfileDisplay.from_estimator(model, ax=places["profile"])
     MissingnessDisplay.from_estimator(model, ax=places["missing"])
+    ClusterMapDisplay.from_estimator(model, ax=places["table"])
     figure.savefig(args.out, dpi=160)
     print(f"wrote {args.out}")
 

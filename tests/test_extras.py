@@ -14,7 +14,7 @@ import sys
 
 class Without:
     names = set("typer rich pandas polars pyarrow openpyxl highspy finufft sigpy ismrmrd nibabel PIL torch faiss "
-                "matplotlib plotly jinja2 dask distributed".split())
+                "matplotlib jinja2 dask distributed".split())
 
     def find_spec(self, name, path=None, target=None):
         if name.partition(".")[0] in self.names:
@@ -22,12 +22,14 @@ class Without:
 
 sys.meta_path.insert(0, Without())
 import json
+import os
 import numpy as np
 from fusewise import FusionClustering, FusionImputer, exact, fuse, fusion_path, load, mri, plots, theory
 from fusewise.mri.files import formats
 from fusewise.mri.sampling import coils
 from fusewise.views import mri_page
 from fusewise.observations import ParquetBlocks
+from fusewise.tables import read_table
 
 rng = np.random.default_rng(0)
 X = np.repeat([[0.0, 0.1], [5.0, 5.1]], 8, axis=0) + 0.01 * rng.normal(size=(16, 2))
@@ -45,6 +47,10 @@ WORKS = {
     "saving": "model.save('m.fusewise'); assert (load('m.fusewise').labels_ == model.labels_).all()",
     "theory": "theory.promise(theory.ClusterGeometry.from_data(X, model.labels_))",
     "html": "assert model._repr_html_()",
+    "a file with categories": "rows = '1.5,red\\n2,red\\n8.5,blue\\n9,blue\\n' * 9; "
+    "open('t.csv', 'w').write('size,colour\\n' + rows); "
+    "reading = read_table('t.csv'); mixed = FusionClustering().fit(reading); assert mixed.n_clusters_ == 2; "
+    "assert (mixed.predict(reading) == mixed.labels_).all(); os.remove('t.csv')",
     "exact": "assert exact.solve_l0(np.array([[0.0], [0.1], [5.0]]), 0.3).labels[2] == 1",
     "mri": "phantom = mri.make_phantom(20, 24); mask = mri.radial_mask(20, (24, 24)); "
     "assert mri.reconstruct(mri.sample_grid(phantom.images, mask), mask).images.shape == (20, 24, 24)",

@@ -1,6 +1,7 @@
 """Pictures of a fitted model with matplotlib, in scikit-learn's manner: ``SomeDisplay.from_estimator(model)``."""
 
 from fusewise.views.plots import (
+    ClusterMapDisplay,
     DendrogramDisplay,
     FusionMapDisplay,
     FusionPathDisplay,
@@ -8,4 +9,11 @@ from fusewise.views.plots import (
     ProfileDisplay,
 )
 
-__all__ = ["DendrogramDisplay", "FusionMapDisplay", "FusionPathDisplay", "MissingnessDisplay", "ProfileDisplay"]
+__all__ = [
+    "ClusterMapDisplay",
+    "DendrogramDisplay",
+    "FusionMapDisplay",
+    "FusionPathDisplay",
+    "MissingnessDisplay",
+    "ProfileDisplay",
+]

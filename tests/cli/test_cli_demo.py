@@ -16,7 +16,10 @@ import fusewise
 from fusewise.cli.running import benchmarking as bench_module
 
 DEMO = Path(__file__).parents[2] / "examples" / "demo.py"
-FILES = ["centers.csv", "completed.csv", "labels.csv", "report.html", "wine.csv", "wine.fusewise"]
+FILES = [
+    "centers.csv", "completed.csv", "description.txt", "labels.csv", "report.html", "rules.py", "rules.sql", "wine.csv",
+    "wine.fusewise",
+]  # fmt: skip
 
 
 def test_demo_ends_with_a_picture_and_the_report(run, monkeypatch, capsys):

@@ -249,8 +249,10 @@ def test_two_fits_into_one_folder(run, place, monkeypatch):
     outer = run("fit", "t.csv", "--out", "out")
     assert inner[0].code == 0
     assert outer.code == 2
-    said = f"{str(Path('out/labels.csv'))!r} was written by another program meanwhile"
-    assert outer.err == f"fusewise: cannot write to 'out': {said}\n"
+    said = f"{str(Path('out/labels.csv'))!r} was written by another program meanwhile, and is kept"
+    assert (
+        outer.err == f"fusewise: cannot write to 'out': {said}: choose another name, or delete the file and try again\n"
+    )
     assert {name: content for name, content in inner[1].items() if ".fusewise-" not in name} == listing(place)
 
 

@@ -27,7 +27,7 @@ FILES = {
     "duplicates": (b"a,b,a\n1,2,3\n4,5,6\n", "duplicate column names: 'a' ('a': columns 1, 3)"),
     "no header": (b"1,0,1\n0,1,1\n1,1,0\n", "('1': columns 1, 3); add a header line"),
     "one row": (b"a,b\n1,2\n", "has only one row"),
-    "text only": (b"x,when\nfoo,2020-01-01\nbar,2020-01-02\n", "when: dates"),
+    "text only": (b"x,when\nfoo,2020-01-01\nbar,2020-01-02\n", "'when' (dates"),
     "all missing": (b"a,b\n,NA\n?,-\n", "all values of"),
     "infinite": (b"a,b\n1,2\n3,-inf\n4,inf\n", "column 'b', row 2 (and 1 more): -inf is infinite"),
     "largest number": (b"a,b\n1,2\n3,-1.797e308\n4,5\n", "column 'b', row 2: -1.797e+308 is too large"),
@@ -120,12 +120,13 @@ def test_results_are_replaced_only_by_force(run, tmp_path):
     (tmp_path / "out/labels.csv").write_text("old")
     ran = run("fit", "t.csv", "--out", "out")
     assert ran.code == 2
-    assert "out/labels.csv, out/completed.csv, out/centers.csv already exist" in ran.err
+    names = ("labels.csv", "completed.csv", "centers.csv", "description.txt", "rules.sql", "rules.py")
+    assert f"{', '.join(f'out/{name}' for name in names)} already exist" in ran.err
     assert (tmp_path / "out/labels.csv").read_text() == "old"
     assert run("fit", "t.csv", "--out", "out", "--force").code == 0
     assert (tmp_path / "out/labels.csv").read_text().startswith("row,label,confidence\n")
     assert kept.read_text() == "mine"
-    assert left_over(tmp_path) == ["centers.csv", "completed.csv", "labels.csv", "notes.txt", "out", "t.csv"]
+    assert left_over(tmp_path) == sorted([*names, "notes.txt", "out", "t.csv"])
 
 
 def test_the_table_itself_is_never_replaced(run, tmp_path):

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import base64
+import csv
+import json
+import re
 import time
 from pathlib import Path
 
@@ -216,3 +220,37 @@ def test_stability_of_too_few_rows_is_refused(run, tmp_path):
     assert ran.code == 2
     assert "half of the 3 rows, which is too few" in ran.err
     assert not Path("out").exists()
+
+
+def test_open_writes_the_report_and_opens_it(run, table, tmp_path, monkeypatch):
+    pytest.importorskip("jinja2")
+    opened = []
+    monkeypatch.setattr("webbrowser.open", lambda url: opened.append(url) or True)
+    assert run("fit", table, "--open", "--quiet").code == 0
+    page = tmp_path / "table_fusewise" / "report.html"
+    assert opened == [page.as_uri()]
+    assert page.exists()
+    monkeypatch.setattr("webbrowser.open", lambda url: False)
+    assert "no browser was found" in run("fit", table, "--open", "--quiet", "--force").err
+
+
+def test_the_page_completes_the_table_as_the_file_does(run, mixed, tmp_path):
+    """The cells that the page would save are those of completed.csv."""
+    pytest.importorskip("jinja2")
+    from fusewise.views.report.packing import KINDS
+
+    assert run("fit", mixed, "--report").code == 0
+    folder = tmp_path / f"{mixed.stem}_fusewise"
+    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', (folder / "report.html").read_text())
+    rows = json.loads(found[1])["rows"]
+    with open(folder / "completed.csv", newline="") as file:
+        written = list(csv.DictReader(file))
+    assert len(written) == len(rows["names"])
+    for column in rows["columns"]:
+        packed = column["values"]
+        cells = np.frombuffer(base64.b64decode(packed["bytes"]), KINDS[packed["kind"]])
+        texts = [line[column["name"]] for line in written]
+        if "levels" in column:
+            assert [column["levels"][cell] for cell in cells] == texts
+        else:
+            np.testing.assert_allclose(cells, [float(text) for text in texts], rtol=1e-6)

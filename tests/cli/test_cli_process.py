@@ -75,7 +75,7 @@ def without(monkeypatch):
 
 def test_only_binary_tables_need_pandas(run, tmp_path, table, without):
     (tmp_path / "t.parquet").write_bytes(b"PAR1")
-    without("pandas", "matplotlib", "plotly")
+    without("pandas", "matplotlib")
     assert run("fit", table).code == 0
     ran = run("fit", "t.parquet")
     assert ran.code == 2

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from fuzzed import CASES
 from hypothesis import given, settings
-from invariants import CASES, quietly, seeds
+from invariants import quietly, seeds
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.__name__)

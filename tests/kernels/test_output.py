@@ -86,7 +86,9 @@ def test_a_file_written_by_another_run_meanwhile_is_not_replaced(tmp_path):
             for other in inner:
                 write(other)
 
-    with pytest.raises(FileExistsError, match="mine' was written by another program meanwhile"):
+    with pytest.raises(
+        FileExistsError, match="mine' was written by another program meanwhile, and is kept: choose another name"
+    ):
         write("first", inner=["second"])
     assert contents(tmp_path) == {"mine": "second", "shared": "second"}
     assert len(list(tmp_path.iterdir())) == 2

@@ -15,7 +15,7 @@ from forging import bent_array, bent_tree
 import fusewise
 from fusewise import FusionClustering, FusionImputer
 from fusewise.datasets import hide_entries, make_clusters
-from fusewise.kernels import declared
+from fusewise.kernels import checked
 from fusewise.kernels.compiling import Loop
 from fusewise.saving import ModelFileError, archive
 from fusewise.saving.registry import ESTIMATORS, RECORDS
@@ -227,11 +227,11 @@ def test_every_class_that_can_be_loaded_declares_all_its_fields():
     import dataclasses
 
     for kind in RECORDS.values():
-        assert issubclass(kind, declared.Checked), kind
+        assert issubclass(kind, checked.Checked), kind
         fields = {field.name for field in dataclasses.fields(kind) if field.init} - {"source", "status"}
         assert fields <= set(kind._rules), kind
     for kind in ESTIMATORS.values():
-        assert issubclass(kind, declared.Checked)
+        assert issubclass(kind, checked.Checked)
         assert kind._rules
 
 

@@ -25,8 +25,9 @@ from fusewise.automatic.hints import Hints
 from fusewise.automatic.mixture import Mixture
 from fusewise.automatic.search_result import Placed, Searched
 from fusewise.automatic.searching import TreeSearch
-from fusewise.kernels import declared
-from fusewise.kernels.declared import Checked, Number
+from fusewise.kernels import field_rules
+from fusewise.kernels.checked import Checked
+from fusewise.kernels.field_rules import Number
 from fusewise.kernels.types import Labels, Real
 from fusewise.kernels.words import counted, readable
 from fusewise.observations import InMemory, Table
@@ -60,7 +61,7 @@ class Alternative(Checked):
         "gain": Number(),
         "error": Number(low=0),
         "per_row": Number(),
-        "labels": declared.Index("N", below="K", low=-1),
+        "labels": field_rules.Index("N", below="K", low=-1),
     }
 
     @property
@@ -69,7 +70,7 @@ class Alternative(Checked):
         return [int(n) for n in np.bincount(self.labels[self.labels >= 0], minlength=self.n_clusters)]
 
     def __repr__(self) -> str:
-        how = f"{readable(abs(self.gain))} nats {'short' if self.gain < 0 else 'better'}"
+        how = f"{readable(abs(self.gain))} {'short' if self.gain < 0 else 'better'}"
         sizes = ", ".join(f"{n:,}" for n in self.sizes)
         number = counted(self.n_clusters, "cluster")
         return f"Alternative({number} of {sizes} rows: {how} ± {readable(self.error)}, {abs(self.per_row):.2g} per row)"

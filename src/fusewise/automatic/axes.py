@@ -43,8 +43,8 @@ def units(table: Table, levels: Levels) -> tuple[Index, Real, Values, Levels]:
     blocks = []
     for start, stop, ordered in levels:
         inside = columns[(columns >= start) & (columns < stop)]
-        if len(inside):
-            scale[inside] = np.sqrt(table.column_variances[inside].sum())
+        if table.column_counts[inside].any():  # else it says nothing
+            scale[inside] = np.sqrt(table.column_variances[inside].sum()) or 1.0  # a single level
             middle[inside] = 0
             first = int(np.searchsorted(columns, inside[0]))
             blocks.append(LevelBlock(first, first + len(inside), ordered))

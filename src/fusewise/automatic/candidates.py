@@ -21,7 +21,7 @@ from fusewise.automatic.mixture import Mixture, fit_grouped, fit_groups, soften
 from fusewise.automatic.settling import held, log_odds
 from fusewise.automatic.spreads import TAIL
 from fusewise.kernels.threads import in_threads
-from fusewise.kernels.types import Index, Labels, Real
+from fusewise.kernels.types import Index, Labels, Mask, Real
 from fusewise.kernels.words import counted
 from fusewise.observations import InMemory, Quadratics
 from fusewise.observations.groups import group_means
@@ -122,14 +122,19 @@ def candidate_nodes(
     """
     room = MOST_JOINED + tree.forced if hints else 0
     most = (min(most, max(1, tree.n_points // 4)) if n_clusters is None else n_clusters) + room
-    allowed = None
-    if copies is not None:
-        different = tree.totals(copies) >= min(FEWEST_DIFFERENT, smallest) - 0.01  # rounding
-        allowed = different | (tree.sizes >= MANY_COPIES * tree.n_points)
-    found = tree.partitions(smallest, most, allowed)
+    found = tree.partitions(smallest, most, allowed_nodes(tree, smallest, copies))
     if n_clusters is not None and len(found) + tree.forced < n_clusters:
         return tree.partitions(1, n_clusters)  # this many clusters exist only if small ones are allowed
     return found
+
+
+def allowed_nodes(tree: MergeTree, smallest: float, copies: Real | None) -> Mask:
+    """Nodes that may be groups: large enough, and with some different rows or a large share of all."""
+    large = tree.sizes >= smallest
+    if copies is None:
+        return large
+    different = tree.totals(copies) >= min(FEWEST_DIFFERENT, smallest) - 0.01  # rounding
+    return large & (different | (tree.sizes >= MANY_COPIES * tree.n_points))
 
 
 def partitions(

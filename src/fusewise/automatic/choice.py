@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 
-from fusewise.automatic import sampled
+from fusewise.automatic import limits, sampled
 from fusewise.automatic.axes import units
-from fusewise.automatic.classifying import Classified, Classifier
+from fusewise.automatic.beside import Beside
+from fusewise.automatic.classifying import Classifier
 from fusewise.automatic.clusters import AlongAxes, Clusters, Joined, ambient, check_coordinates
 from fusewise.automatic.columnwise import ColumnMixture, Levels
 from fusewise.automatic.evidence import Evidence
 from fusewise.automatic.hints import NO_HINTS, Hints
+from fusewise.automatic.join_heights import join_heights
+from fusewise.automatic.labelling import Classified
 from fusewise.automatic.many_clusters import for_many
 from fusewise.automatic.merge_tree import MergeTree
 from fusewise.automatic.mixture import Mixture
+from fusewise.automatic.searching import TreeSearch
 from fusewise.automatic.settling import obeyed
-from fusewise.kernels import declared
-from fusewise.kernels.declared import Array, Checked, Dims, Flag, Number, Record, Several
+from fusewise.kernels import field_rules
+from fusewise.kernels.checked import Checked, Record
+from fusewise.kernels.field_rules import Array, Dims, Flag, Number, Several, Word
 from fusewise.kernels.threads import small_products
-from fusewise.kernels.types import Index, Labels, Real, Values
+from fusewise.kernels.types import Index, Labels, Mask, Real, Values
 from fusewise.observations import InMemory, Table, each_block
 from fusewise.progress import Progress, silent
 from fusewise.subspace import Subspace
@@ -42,6 +47,7 @@ class Choice(Checked):
     mixture : its components, after the final assignment.
     clusters : these, or clusters with independent columns, whichever explains the entries better.
     interrupted : whether Ctrl-C ended the comparison early.
+    limits : what may have been missed, in plain sentences.
     """
 
     columns: Index
@@ -58,22 +64,24 @@ class Choice(Checked):
     mixture: Mixture
     clusters: Clusters
     interrupted: bool
+    limits: tuple[str, ...] = ()
 
     _rules: ClassVar = {
-        "columns": declared.Index("V", below="P"),
+        "columns": field_rules.Index("V", below="P"),
         "scale": Array("P", low=0),
         "middle": Array("P", kinds="fc"),
-        "rows": declared.Index("N", below="any"),
+        "rows": field_rules.Index("N", below="any"),
         "subspace": Record(Subspace, P="V", r="rank"),
         "evidence": Record(Evidence, N="N", r="r"),
         "tree": Record(MergeTree, N="N"),
-        "partitions": Several(declared.Index("N", below="N"), "C", least=1),
+        "partitions": Several(field_rules.Index("N", below="N"), "C", least=1),
         "mixtures": Several(Record(Mixture, ColumnMixture, r="r", P="V"), "C"),
         "criteria": Several(Number(finite=False), "C"),
         "chosen": Number(low=0, whole=True),
         "mixture": Record(Mixture, r="r"),
-        "clusters": Record(AlongAxes, ColumnMixture, Joined, K="K", P="V"),
+        "clusters": Record(AlongAxes, ColumnMixture, Joined, Beside, K="K", P="V"),
         "interrupted": Flag(),
+        "limits": Several(Word()),
     }
 
     def _agree(self, dims: Dims) -> None:
@@ -93,9 +101,8 @@ class Choice(Checked):
 
     @property
     def lam(self) -> float:
-        """Smallest lam of l0 fusion at which the tree has no more groups than chosen (including the small ones)."""
-        heights = self.tree.linkage[:, 2]
-        return float(heights[max(len(heights) - self.n_clusters, 0)])
+        """The lam of l0 fusion from which on the chosen partition holds, as ``fusewise path`` shows it."""
+        return float(join_heights(self.tree, self.partitions[::-1])[-1 - self.chosen])
 
     @property
     def centers(self) -> Values:
@@ -107,19 +114,35 @@ class Choice(Checked):
         """What is needed to classify rows."""
         return Classifier(self.columns, self.scale, self.middle, self.clusters)
 
-    def classify(self, table: Table, hints: Hints = NO_HINTS) -> Classified:
-        """Find the most likely cluster of each row, its cluster probabilities, and whether it is an outlier.
+    def classify(self, table: Table, hints: Hints = NO_HINTS, *, posterior: bool | None = None) -> Classified:
+        """Find the most likely cluster of each row, its probability, and whether it is an outlier.
 
-        Rows with hints are placed together or apart as these say, and are no outliers.
+        Rows with hints are placed together or apart as these say, and are no outliers. With `posterior` also the
+        probabilities of all clusters; by default where these are not too many.
         """
-        found = self.classifier.classify(table)
+        found = self.classifier.classify(table, posterior=posterior)
         if hints:
             rows = np.sort(hints.rows)
             densities = self.clusters.log_densities(self.standardised(table.take(rows)))[0]
-            own = obeyed(densities[np.searchsorted(rows, hints.rows)], hints)
-            found.labels[hints.rows], found.posterior[hints.rows] = own
-            found.tails[hints.rows] = 1.0
+            labels, shares = obeyed(densities[np.searchsorted(rows, hints.rows)], hints)
+            found.put(hints.rows, Classified(labels, shares.max(axis=1), np.ones(len(labels)), shares))
         return found
+
+    def occupied(self, table: Table, counted: Mask, hints: Hints = NO_HINTS) -> tuple[Choice, Classified]:
+        """Leave out clusters that have no rows, and classify: each is that of a row that counts and is no outlier.
+
+        Clusters of rows with hints are kept. Where two are equal to within rounding, leaving out a third may turn the
+        balance, so it is done again until all have rows.
+        """
+        choice = self
+        while True:
+            found = choice.classify(table, hints)
+            kept = np.unique(np.append(found.labels[counted & ~found.outlying], found.labels[hints.rows]))
+            if not len(kept):  # nothing but outliers: of the largest cluster
+                kept = np.array([choice.clusters.shares.argmax()])
+            if len(kept) == choice.n_clusters:
+                return choice, found
+            choice = replace(choice, clusters=choice.clusters.only(kept))
 
     def obeys(self, table: Table, hints: Hints) -> bool:
         """Whether the most likely clusters of the rows agree with all hints."""
@@ -130,7 +153,7 @@ class Choice(Checked):
         one, other = held[hints.conflicts].transpose(1, 0, 2)
         return bool((held.sum(axis=1) == 1).all() and not (one & other).any())
 
-    def completed(self, table: Table, posterior: Real) -> Values:
+    def completed(self, table: Table, posterior: Real | None = None) -> Values:
         """E[row | its entries], in the units of the table: the clusters' predictions, weighted by their probability."""
         return self.classifier.completed(table, posterior)
 
@@ -223,16 +246,24 @@ def choose(
         table=table, units=(columns, scale, middle), levels=blocks, hints=hints, min_size=min_size, seed=seed,
         n_clusters=n_clusters, n_neighbors=n_neighbors, worth=worth, progress=progress,
     )  # fmt: skip
-    rows, search = task.of(sampled.SAMPLE)
+    rows, search = task.of(sampled.SAMPLE, TreeSearch)
     found = search.in_all_dimensions(rank)
+    if rank is None:
+        found = search.in_some_columns(found)
     if n_clusters is None and rank is None and not levels:
         found = for_many(search, found)
     if found.unsettled and not hints:
         rows, search, found = task.enlarged(rows, search, found)
     found = search.or_as_before(found, before)
     mixture, clusters = search.clusters(found)
+    met: list[str] = []
+    if table.n_seen > len(rows) and n_clusters is None and not hints:
+        clusters, met = task.with_rare(clusters, len(rows))
+        if found.unsettled:
+            met = [limits.of_sample(len(rows), table.n_seen, clusters.n_components), *met]
     placed, partitions, compared, chosen, _ = found.allowed
     return Choice(
         columns, scale, middle, rows, placed.subspace, placed.rows.evidence, placed.tree,
         tuple(partitions), compared.mixtures, compared.criteria, chosen, mixture, clusters, compared.interrupted,
+        tuple(met),
     )  # fmt: skip

@@ -5,38 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
-from scipy.special import fdtrc
 
 from fusewise.automatic.clusters import Clusters
-from fusewise.automatic.mixture import probabilities
-from fusewise.automatic.spreads import TAIL
-from fusewise.kernels.types import Index, Labels, Real, Values
+from fusewise.automatic.labelling import MOST_PROBABILITIES, Classified, classified
+from fusewise.kernels.types import Index, Real, Values
 from fusewise.observations import InMemory, Table, each_block
-
-#: A row is an outlier if its own cluster has less than this probability at its distance or beyond.
-OUTLIER_LEVEL = 0.01
-
-
-@dataclass(frozen=True, eq=False)
-class Classified:
-    """Assignment of rows to clusters.
-
-    Attributes
-    ----------
-    labels : the most likely cluster of each row.
-    posterior : N x K, the probability of each cluster for each row.
-    tails : share of the rows of a Student-t cluster that are as far from it as this row or further.
-    """
-
-    labels: Labels
-    posterior: Real
-    tails: Real
-
-    @property
-    def outlying(self) -> npt.NDArray[np.bool_]:
-        """Whether a row is further from its cluster than 99% of the rows of a Student-t cluster."""
-        return np.asarray(self.tails < OUTLIER_LEVEL)
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,29 +26,29 @@ class Classifier:
     middle: Values
     clusters: Clusters
 
-    def classify(self, table: Table) -> Classified:
-        """Find the most likely cluster of each row, its cluster probabilities, and whether it is an outlier."""
-        n = table.shape[0]
-        found = Classified(np.empty(n, np.intp), np.empty((n, self.clusters.n_components)), np.empty(n))
+    def classify(self, table: Table, *, posterior: bool | None = None) -> Classified:
+        """Find the most likely cluster of each row, its probability, and whether it is an outlier.
+
+        With `posterior` also the probabilities of all clusters; by default where these are not too many.
+        """
+        n, k = table.shape[0], self.clusters.n_components
+        keep = n * k <= MOST_PROBABILITIES if posterior is None else posterior
+        found = Classified.blank(n, k, posterior=keep)
 
         def one(rows: InMemory, where: slice) -> None:
-            densities, distances, dimensions = self.clusters.log_densities(self.standardised(rows))
-            posterior, _ = probabilities(densities)
-            labels = posterior.argmax(axis=1)
-            d = np.maximum(dimensions, 1)
-            nearest = distances[np.arange(len(labels)), labels]
-            found.labels[where], found.posterior[where] = labels, posterior
-            found.tails[where] = fdtrc(d, TAIL, nearest / d)
+            found.put(where, classified(self.clusters, self.standardised(rows), posterior=keep))
 
         each_block(one, table)
         return found
 
-    def completed(self, table: Table, posterior: Real) -> Values:
+    def completed(self, table: Table, posterior: Real | None = None) -> Values:
         """E[row | its entries], in the units of the table: the clusters' predictions, weighted by their probability."""
         filled = np.empty(table.shape, self.middle.dtype)
 
         def one(rows: InMemory, where: slice) -> None:
-            filled[where] = self.in_units(self.clusters.completed(self.standardised(rows), posterior[where]))
+            own = self.standardised(rows)
+            shares = classified(self.clusters, own, posterior=True).posterior if posterior is None else posterior[where]
+            filled[where] = self.in_units(self.clusters.completed(own, np.asarray(shares)))
 
         each_block(one, table, width=table.shape[1])
         return filled

@@ -11,9 +11,10 @@ import numpy.typing as npt
 from fusewise.automatic.axes import prior_variances
 from fusewise.automatic.columnwise import ColumnMixture, fit_columns
 from fusewise.automatic.evidence import Evidence
-from fusewise.automatic.mixture import Mixture, one_of_each, probabilities, soften, tail_weights
-from fusewise.kernels import declared
-from fusewise.kernels.declared import Checked, Dims, Record
+from fusewise.automatic.mixture import NEGLIGIBLE, Mixture, one_of_each, probabilities, soften, tail_weights
+from fusewise.kernels import field_rules
+from fusewise.kernels.checked import Checked, Record
+from fusewise.kernels.field_rules import Dims
 from fusewise.kernels.types import Index, Real, Values
 from fusewise.observations import InMemory
 from fusewise.subspace import Subspace, reconstruct
@@ -41,6 +42,9 @@ class Clusters(Protocol):
 
     def log_densities(self, table: InMemory) -> tuple[Real, Real, Count]:
         """log pi_k + log p(x_i | k); squared distance of row i from centre k (N x K both); dimensions it determines."""
+
+    def only(self, kept: Index) -> Clusters:
+        """Some of the components, their shares in the same proportions."""
 
     def completed(self, table: InMemory, posterior: Real) -> Values:
         """E[row | its entries]: the clusters' predictions, weighted by their probability."""
@@ -84,13 +88,21 @@ class AlongAxes(Checked):
         evidence = Evidence.of(self.subspace, table)
         return *self.mixture.log_densities(evidence), evidence.dimensions
 
+    def only(self, kept: Index) -> AlongAxes:
+        """Some of the components, their shares in the same proportions."""
+        return replace(self, mixture=self.mixture.only(kept))
+
     def completed(self, table: InMemory, posterior: Real) -> Values:
         """E[row | its entries]: the clusters' predictions given the entries, weighted by their probability."""
         evidence = Evidence.of(self.subspace, table)
         v = np.zeros(evidence.shape)
+        every = np.arange(len(v))
         for k in range(self.n_components):
-            groups = evidence.grouped(np.full(len(v), k), self.n_components)
-            v[groups.order] += posterior[groups.order, k : k + 1] * self.mixture.conditional(groups)
+            near = np.flatnonzero(posterior[:, k] > NEGLIGIBLE)
+            near = near if 2 * len(near) < len(v) else every
+            groups = evidence.grouped(np.full(len(near), k), self.n_components, near)
+            where = near[groups.order]
+            v[where] += posterior[where, k : k + 1] * self.mixture.conditional(groups)
         return ambient(self.subspace, v)
 
     def redrawn(self, evidence: Evidence, random: np.random.Generator) -> AlongAxes:
@@ -147,24 +159,32 @@ def better_explained(
 ) -> Clusters:
     """Return the clusters of a mixture along axes, or with independent columns if these explain the entries better.
 
-    Both are densities of the observed entries, so log L - (p/2) log N compares them. The axes count among the
-    parameters: P r - r² for the subspace (rotations within it belong to the spreads), P - r for the part of the mean
-    outside it, 1 for the noise. `worth` is that of ``criterion``; `away` is added to the log-densities of both
-    (``settling.held``).
+    Both are densities of the observed entries, so log L - (p/2) log N compares them. `worth` is that of
+    ``criterion``; `away` is added to the log-densities of both (``settling.held``).
     """
-    n, p = table.shape
+    n = table.shape[0]
     densities, _ = mixture.log_densities(evidence)
     posterior, total = probabilities(densities + away)
     along = AlongAxes(subspace, mixture)
     if mixture.n_components == 1:
         return along
-    sides = 2 if np.iscomplexobj(table.values) else 1
-    complexity = mixture.complexity + sides * (p - subspace.rank) * (subspace.rank + 1) + 1
+    complexity = mixture.complexity + axes_complexity(table, subspace)
     apart = fit_columns(table, posterior, SOFT_ROUNDS, away=away)
     if len(np.unique((apart.log_densities(table)[0] + away).argmax(axis=1))) < apart.n_components:
         return along  # a cluster has become empty
     gain = worth * (apart.log_likelihood - total.sum()) - 0.5 * (apart.complexity - complexity) * np.log(worth * n)
     return apart if gain > 0 else along
+
+
+def axes_complexity(table: InMemory, subspace: Subspace) -> int:
+    """Number of free parameters of the axes.
+
+    P r - r² for the subspace (rotations within it belong to the spreads), P - r for the part of the mean outside it, 1
+    for the noise. For axes in some columns P is their number, and each other column has a mean and a noise.
+    """
+    sides = 2 if np.iscomplexobj(table.values) else 1
+    within = int(subspace.basis.any(axis=1).sum())
+    return int(sides * (within - subspace.rank) * (subspace.rank + 1) + 2 * (table.shape[1] - within) + 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,7 +202,7 @@ class Joined(Checked):
 
     _rules: ClassVar = {
         "parts": Record(AlongAxes, ColumnMixture, K="J", P="P"),
-        "group": declared.Index("J", below="J"),
+        "group": field_rules.Index("J", below="J"),
     }
 
     def _agree(self, dims: Dims) -> None:
@@ -214,6 +234,11 @@ class Joined(Checked):
         groups = [self.group == k for k in range(self.n_components)]
         summed = np.column_stack([np.logaddexp.reduce(densities[:, group], axis=1) for group in groups])
         return summed, np.column_stack([distances[:, group].min(axis=1) for group in groups]), dimensions
+
+    def only(self, kept: Index) -> Joined:
+        """Some of the clusters, with all of their components."""
+        parts = np.flatnonzero(np.isin(self.group, kept))
+        return Joined(self.parts.only(parts), np.searchsorted(np.sort(kept), self.group[parts]))
 
     def completed(self, table: InMemory, posterior: Real) -> Values:
         """E[row | its entries]: the posterior of a cluster is shared among its components by their own."""

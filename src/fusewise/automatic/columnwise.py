@@ -17,11 +17,13 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from fusewise.automatic.level_shares import level_shares
 from fusewise.automatic.mixture import log_tails, one_of_each, probabilities, tail_weights
 from fusewise.automatic.spreads import TAIL
-from fusewise.kernels.declared import Array, Checked, Dims, Either, Flag, Maybe, Number, Several
+from fusewise.kernels.checked import Checked
+from fusewise.kernels.field_rules import Array, Dims, Either, Flag, Maybe, Number, Several
 from fusewise.kernels.types import Index, Mask, Real, Values
 from fusewise.observations import InMemory
 from fusewise.observations.resolution import steps
@@ -119,7 +121,10 @@ class ColumnMixture(Checked):
 
     def occupied(self, table: InMemory, away: Real | float = 0.0) -> ColumnMixture:
         """The components that are the likeliest one of some row of the table, after adding `away`."""
-        kept = np.unique((self.log_densities(table)[0] + away).argmax(axis=1))
+        return self.only(np.unique((self.log_densities(table)[0] + away).argmax(axis=1)))
+
+    def only(self, kept: Index) -> ColumnMixture:
+        """Some of the components, their shares in the same proportions."""
         shares = self.shares[kept] / self.shares[kept].sum()
         entries = None if self.entries is None else self.entries[kept]
         return replace(
@@ -244,6 +249,39 @@ def fit_columns(
             break
         before = float(total.sum())
     return replace(found, log_likelihood=float(total.sum()), entries=np.asarray((real.seen.T @ posterior).T))
+
+
+def columns_of_groups(table: InMemory, labels: Index, rounds: int) -> ColumnMixture:
+    """The same for rows that belong to one component each, and a table of numbers.
+
+    The likelihood is that of the rows with their labels.
+    """
+    real, n_groups, n = table.real(), int(labels.max()) + 1, len(labels)
+    seen, numbers, squares = real.seen, real.values, real.squares
+    middle, whole = real.column_means, real.column_variances
+    floor = np.maximum(np.square(steps(real)) / 12, 1e-6 * whole + 1e-12)
+    member = csr_array((np.ones(n), labels, np.arange(n + 1)), (n, n_groups)).T.tocsr()
+    entries, sizes, weights = _dense(member @ seen), np.bincount(labels, minlength=n_groups), np.ones(n)
+    for _ in range(rounds):
+        weighted = member * weights
+        mass, sums, energy = (_dense(weighted @ part) for part in (seen, numbers, squares))
+        means = (sums + CENTER_ENTRIES * middle) / (mass + CENTER_ENTRIES)
+        variances = np.maximum(_variances(means, mass, sums, energy, entries, whole), floor)
+        distances, densities = np.zeros(n), np.log(sizes / n)[labels]
+        for rows in (slice(begin, begin + 10_000) for begin in range(0, n, 10_000)):
+            m, s, x = means[labels[rows]], variances[labels[rows]], _dense(seen[rows])
+            distances[rows] = (np.square(_dense(numbers[rows]) - m * x) / s).sum(axis=1)
+            densities[rows] -= 0.5 * (x * np.log(2 * np.pi * s)).sum(axis=1)
+        densities += log_tails(distances, real.row_counts)
+        weights = (TAIL + real.row_counts) / (TAIL + distances)
+    fit, complexity = float(densities.sum()), _complexity(entries)
+    return ColumnMixture(
+        _centers(means, table), means, variances, sizes / n, fit, complexity, entries=entries,
+    )  # fmt: skip
+
+
+def _dense(part: Any) -> Real:
+    return np.asarray(part.toarray() if hasattr(part, "toarray") else part, np.float64)
 
 
 def _variances(means: Real, mass: Real, sums: Real, energy: Real, entries: Real, whole: Real) -> Real:

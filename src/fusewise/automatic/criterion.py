@@ -26,7 +26,9 @@ DRAWS, ENOUGH = 4, 5000
 ROWS = 2000
 
 
-def criterion(evidence: Evidence, mixture: Mixture, *, complete: bool, worth: float = 1.0) -> float:
+def criterion(
+    evidence: Evidence, mixture: Mixture, *, complete: bool, worth: float = 1.0, most_rows: int | None = None
+) -> float:
     """log-likelihood - entropy - (complexity / 2) log N - (K - 1) log N, larger is better.
 
     The last term is the cost of the cuts: each is chosen among the N - 1 joins of the tree, which takes log N nats to
@@ -38,9 +40,19 @@ def criterion(evidence: Evidence, mixture: Mixture, *, complete: bool, worth: fl
     complete : whether no entry is missing; then the classification likelihood is all that is needed.
     worth : rows of a table that a row is worth: less than 1 if some are copies of others (``copies.worth_of_rows``),
         more than 1 if the table is part of a larger one.
+    most_rows : of more rows than that, if entries are missing, so many are looked at, and stand for all.
     """
-    fit = mixture.fit if complete or mixture.n_components == 1 else float(explained(evidence, mixture).sum())
-    return _penalised(fit, mixture, evidence.shape[0], worth)
+    n = evidence.shape[0]
+    fit = mixture.fit if complete or mixture.n_components == 1 else _sum_explained(evidence, mixture, most_rows or n)
+    return _penalised(fit, mixture, n, worth)
+
+
+def _sum_explained(evidence: Evidence, mixture: Mixture, most_rows: int) -> float:
+    n = evidence.shape[0]
+    if n > most_rows:
+        which = np.sort(np.random.default_rng(0).choice(n, most_rows, replace=False))
+        evidence = evidence.grouped(np.zeros(most_rows, np.intp), 1, which).evidence
+    return float(n * explained(evidence, mixture).mean())
 
 
 def _penalised(fit: float, mixture: Mixture | ColumnMixture, n: int, worth: float) -> float:

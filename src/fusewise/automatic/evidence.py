@@ -14,9 +14,10 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from fusewise.kernels import declared
+from fusewise.kernels import field_rules
+from fusewise.kernels.checked import Checked
 from fusewise.kernels.compiling import SMALL
-from fusewise.kernels.declared import Array, Checked, Flag
+from fusewise.kernels.field_rules import Array, Flag
 from fusewise.kernels.pattern_systems import by_groups, each_applied, pattern_distances, shifted_inverses
 from fusewise.kernels.types import Index, Real
 from fusewise.observations import InMemory, SparseEntries
@@ -78,15 +79,15 @@ class Evidence(Checked):
 
     _rules: ClassVar = {
         "precision": Array("r", "r", "U"),
-        "pattern": declared.Index("N", below="U"),
+        "pattern": field_rules.Index("N", below="U"),
         "vector": Array("r", "N"),
         "constant": Array("N"),
         "places": Array("r", "N"),
-        "dimensions": declared.Index("N", below="more than r"),
+        "dimensions": field_rules.Index("N", below="more than r"),
         "small": Flag(),
     }
 
-    def _agree(self, dims: declared.Dims) -> None:
+    def _agree(self, dims: field_rules.Dims) -> None:
         dims["more than r"] = dims["r"] + 1
 
     @classmethod
@@ -146,7 +147,7 @@ class Evidence(Checked):
         return Groups(self, np.arange(n), none, all_rows, np.zeros(u, np.intp), all_patterns)
 
     @cached_property
-    def _uncertainty(self) -> tuple[Real, Real]:
+    def uncertainty(self) -> tuple[Real, Real]:
         """C = (A + I / t)^-1 of each pattern, r x r x U, and log det C; t is too large to matter."""
         r = len(self.places)
         t = UNKNOWN * (float(np.square(self.places).mean()) or 1.0)
@@ -160,7 +161,7 @@ class Evidence(Checked):
 
         d_i² = (v_i - mu)' (Sigma + C_i)^-1 (v_i - mu) with the least-squares v_i and their covariance C_i.
         """
-        uncertainty, log_det = self._uncertainty
+        uncertainty, log_det = self.uncertainty
         away = self.places - mean[:, None]
         distance, log_det_both = pattern_distances(uncertainty, regular(spread), self.pattern, away, self.small)
         known = self.constant + 0.5 * np.einsum("ki,ki->i", self.vector, self.places)

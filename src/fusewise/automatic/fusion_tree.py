@@ -10,8 +10,8 @@ import numpy as np
 
 from fusewise.automatic.hints import NO_HINTS, Hints
 from fusewise.automatic.merge_tree import MergeTree
+from fusewise.kernels.checked import check_finite
 from fusewise.kernels.compiling import SMALL, compiled
-from fusewise.kernels.declared import check_finite
 from fusewise.observations import Quadratics
 from fusewise.pairs import NeighborPairs
 

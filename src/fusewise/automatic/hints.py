@@ -13,8 +13,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from fusewise.kernels import declared
-from fusewise.kernels.declared import Checked, Dims
+from fusewise.kernels import field_rules
+from fusewise.kernels.checked import Checked
+from fusewise.kernels.field_rules import Dims
 from fusewise.kernels.types import Index, Labels, Mask, Real
 
 #: Added to the log-density of a component in which a row may not be.
@@ -36,9 +37,9 @@ class Hints(Checked):
     conflicts: Index
 
     _rules: ClassVar = {
-        "rows": declared.Index("H", below="any"),
-        "block": declared.Index("H", below="any"),
-        "conflicts": declared.Index("Q", "2", below="M"),
+        "rows": field_rules.Index("H", below="any"),
+        "block": field_rules.Index("H", below="any"),
+        "conflicts": field_rules.Index("Q", "2", below="M"),
     }
 
     def _agree(self, dims: Dims) -> None:

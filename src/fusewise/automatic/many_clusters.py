@@ -27,18 +27,11 @@ def for_many(search: TreeSearch, found: Searched) -> Searched:
     try:
         room = min(LARGEST_RANK, search.most)
         placed = found.placed if found.rank >= room else search.place(room)
-        ladder = Ladder(search, placed, MOST_CLUSTERS)
+        ladder = Ladder(search, placed)
         better = ladder.climb() > max(ladder.gain_of(found), 0.0)
         return ladder.searched() if better else found._replace(unsettled=found.chosen == 0 and ladder.rises)
     except KeyboardInterrupt:
         return interrupted(found)
-
-
-def among_all(search: TreeSearch) -> Searched:
-    """Compare some numbers of clusters from one to the largest, in a larger sample (see ``for_many``)."""
-    ladder = Ladder(search, search.place(min(LARGEST_RANK, search.most)), 1)
-    ladder.climb()
-    return ladder.searched()
 
 
 def _most_of_many(search: TreeSearch) -> int:
@@ -47,10 +40,10 @@ def _most_of_many(search: TreeSearch) -> int:
 
 
 class Ladder:
-    """Partitions into more than `beyond` groups, compared at numbers that grow, then around the best."""
+    """Partitions into more than `MOST_CLUSTERS` groups, compared at numbers that grow, then around the best."""
 
-    def __init__(self, search: TreeSearch, placed: Placed, beyond: int):
-        self.search, self.placed, self.beyond = search, placed, beyond
+    def __init__(self, search: TreeSearch, placed: Placed):
+        self.search, self.placed = search, placed
         most = _most_of_many(search)
         nodes = candidate_nodes(placed.tree, search.smallest_of_many, None, most, search.copies, search.hints)
         self.nodes = {len(each): each for each in nodes}
@@ -67,7 +60,7 @@ class Ladder:
 
     def judge(self, numbers: Sequence[int]) -> int:
         """Compare some numbers of groups; returns the best of many so far, or 1 if there is none."""
-        possible = [k for k in numbers if k == 1 or (k > self.beyond and k in self.nodes)]
+        possible = [k for k in numbers if k == 1 or (k > MOST_CLUSTERS and k in self.nodes)]
         new = [k for k in dict.fromkeys(possible) if k not in self.known]
         if new:
             some = [self.labels(k) for k in new]
@@ -81,7 +74,7 @@ class Ladder:
     def climb(self) -> float:
         """Compare until no neighbouring number is better; returns the gain of the best over one cluster."""
         last = max(self.nodes)
-        rungs = sorted({int(max(self.beyond, 2) * LADDER**k) for k in range(self.beyond > 1, 25)})
+        rungs = sorted({int(MOST_CLUSTERS * LADDER**k) for k in range(1, 25)})
         self.rungs = [*(k for k in rungs if k < last), last]
         best = self.judge([1, *self.rungs])
         step = max(2, best // 6)

@@ -10,7 +10,8 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from fusewise.kernels.declared import Array, Checked, Dims, Number
+from fusewise.kernels.checked import Checked
+from fusewise.kernels.field_rules import Array, Dims, Number
 from fusewise.kernels.types import Index, Mask, Real
 
 
@@ -59,7 +60,7 @@ class MergeTree(Checked):
         return np.concatenate([np.ones(self.n_points, np.intp), self.linkage[:, 3].astype(np.intp)])
 
     @cached_property
-    def _places(self) -> tuple[Index, Index]:
+    def layout(self) -> tuple[Index, Index]:
         """Points in drawing order, in which those of a node are consecutive, and where each node begins in it."""
         n, counts = self.n_points, self.sizes.tolist()
         begin = [0] * (2 * n - 1)
@@ -79,12 +80,12 @@ class MergeTree(Checked):
 
     def members(self, node: int) -> Index:
         """Points under a node."""
-        order, begin = self._places
+        order, begin = self.layout
         return order[begin[node] : begin[node] + self.sizes[node]]
 
     def totals(self, of_points: Real) -> Real:
         """Sum of a number of each point over the points under each of the 2N - 1 nodes."""
-        order, begin = self._places
+        order, begin = self.layout
         sums = np.concatenate([[0.0], np.cumsum(of_points[order])])
         return np.asarray(sums[begin + self.sizes] - sums[begin])
 

@@ -16,7 +16,8 @@ from scipy.special import gammaln
 
 from fusewise.automatic.evidence import Evidence, Groups, Marginal
 from fusewise.automatic.spreads import TAIL, Seen, Spreads, em_step, fisher_step
-from fusewise.kernels.declared import Array, Checked, Number, Word
+from fusewise.kernels.checked import Checked
+from fusewise.kernels.field_rules import Array, Number, Word
 from fusewise.kernels.types import Index, Real
 
 #: Largest number of rounds of EM for centres, spreads and row weights with fixed labels; they end when the fit gains
@@ -74,6 +75,11 @@ class Mixture(Checked):
             distances[k], rest = evidence.seen_from(self.means[k], self.spreads[k])
             densities[k] = rest + log_tails(distances[k], evidence.dimensions)
         return densities.T + np.log(self.shares), distances.T
+
+    def only(self, kept: Index) -> Mixture:
+        """Some of the components, their shares in the same proportions."""
+        shares = self.shares[kept] / self.shares[kept].sum()
+        return replace(self, means=self.means[kept], spreads=self.spreads[kept], shares=shares)
 
     def conditional(self, groups: Groups, noise: Real | None = None) -> Real:
         """Mean of the coordinates of each row, given its entries and that it belongs to the component of its group.

@@ -4,19 +4,27 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 
+from fusewise.automatic import limits
 from fusewise.automatic.candidates import MOST_CLUSTERS
+from fusewise.automatic.clusters import Clusters
 from fusewise.automatic.columnwise import Levels
 from fusewise.automatic.copies import shares_of_copies, worth_of_rows
+from fusewise.automatic.crowded import CrowdedSearch
 from fusewise.automatic.hints import NO_HINTS, Hints
-from fusewise.automatic.many_clusters import among_all
+from fusewise.automatic.rare import RareSearch
 from fusewise.automatic.search_result import Searched
 from fusewise.automatic.searching import TreeSearch
+from fusewise.automatic.surprising import Surprised, Surprises
 from fusewise.kernels.types import Index, Real, Values
-from fusewise.observations import Table
+from fusewise.kernels.words import counted
+from fusewise.observations import Entries, Table, reduce_blocks
 from fusewise.progress import Progress
+
+Search = TypeVar("Search", bound=TreeSearch)
 
 #: A cluster has at least this share of the rows, and at least three.
 SMALLEST_SHARE = 0.015
@@ -63,7 +71,7 @@ class SampledSearch:
         """The hints on the rows with observed entries."""
         return self.hints.among(np.flatnonzero(self.table.row_counts > 0)) if self.hints else NO_HINTS
 
-    def of(self, size: int) -> tuple[Index, TreeSearch]:
+    def of(self, size: int, kind: type[Search]) -> tuple[Index, Search]:
         """A sample of so many rows (or all), numbered among those seen, and the search for clusters in it."""
         columns, scale, middle = self.units
         n, row_length = self.table.n_seen, self.table.n_stored / self.table.shape[0]
@@ -72,7 +80,7 @@ class SampledSearch:
         sample = wide if len(many) == len(rows) else wide.take(np.searchsorted(many, rows))
         copies = shares_of_copies(sample)
         smallest = smallest_clusters(len(rows), n, self.min_size)
-        return rows, TreeSearch(
+        return rows, kind(
             wide, sample, self.levels, *smallest, self.n_clusters, self.n_neighbors, self.progress,
             self.worth * worth_of_rows(copies), self.known.among(rows), self.known.among(many), copies,
         )  # fmt: skip
@@ -80,12 +88,28 @@ class SampledSearch:
     def enlarged(self, rows: Index, search: TreeSearch, found: Searched) -> tuple[Index, TreeSearch, Searched]:
         """The sample, the search and what it found, in a larger sample if that has more clusters, and more than few."""
         while found.unsettled and len(rows) < min(self.table.n_seen, LARGEST_SAMPLE):
-            more, wider = self.of(GROWTH * len(rows))
-            larger = among_all(wider)
+            more, wider = self.of(GROWTH * len(rows), CrowdedSearch)
+            larger = wider.among_all()
             if larger.n_groups <= max(MOST_CLUSTERS, found.n_groups):
                 break
             rows, search, found = more, wider, larger
         return rows, search, found
+
+    def with_rare(self, clusters: Clusters, n_sampled: int) -> tuple[Clusters, list[str]]:
+        """The clusters, and rare ones among the rows that none explains, in the whole table; and the limits met."""
+        n, (columns, scale, middle) = self.table.n_seen, self.units
+        smallest = smallest_clusters(n_sampled, n, self.min_size)[0] * n / n_sampled
+        if self.levels or self.table.dtype.kind == "c":
+            return clusters, [limits.of_kind(smallest, n, "has categories" if self.levels else "is complex")]
+        self.progress(f"looking for rare clusters in {counted(n, 'row')}", 0)
+        surprised = Surprised(clusters, columns, scale, middle, self.seed)
+        known = reduce_blocks(surprised, Surprises.merged, self.table).in_order
+        rows = self.table.take(known.row).standardised(columns, scale, middle)
+        if not isinstance(rows, Entries):
+            return clusters, [limits.of_kind(smallest, n, "is sparse")]
+        met = [limits.of_outliers(len(known.row), known.n_outlying)] if known.n_outlying > len(known.row) else []
+        found, refused = RareSearch(clusters, rows, known, n, self.min_size or 0.0)()
+        return found, [*met, limits.of_size(refused, self.min_size or 0.0)] if refused else met
 
 
 def smallest_clusters(n_sampled: int, n: int, min_size: float | None) -> tuple[float, float]:

@@ -26,6 +26,7 @@ from fusewise.automatic.clusters import Clusters, Joined, better_explained
 from fusewise.automatic.columnwise import Levels, is_number
 from fusewise.automatic.evidence import Evidence
 from fusewise.automatic.hints import NO_HINTS, Hints
+from fusewise.automatic.informative_columns import axes_in, cost_of_choice, informative_columns
 from fusewise.automatic.merge_tree import MergeTree
 from fusewise.automatic.mixture import Mixture
 from fusewise.automatic.search_result import Placed, Searched, interrupted
@@ -80,10 +81,13 @@ class TreeSearch:
         """The largest possible number of dimensions."""
         return min(self.wide.shape[1], self.sample.shape[0] - 1)
 
-    def place(self, rank: int) -> Placed:
-        """Place the rows in a subspace and fuse them along their neighbours."""
+    def place(self, rank: int, columns: Index | None = None) -> Placed:
+        """Place the rows in a subspace, of some columns or all, and fuse them along their neighbours."""
         tol = TOL if self.wide is self.sample else WIDE_TOL
-        subspace = fit_axes(self.wide, rank, self.progress, tol=tol)
+        if columns is None:
+            subspace = fit_axes(self.wide, rank, self.progress, tol=tol)
+        else:
+            subspace = axes_in(self.wide, columns, rank, self.progress, tol=tol)
         evidence = Evidence.of(subspace, self.sample)
         rows = Rows.of(evidence, prior_variances(subspace, evidence))
         size = f"{counted(len(rows.places), 'row')} in {counted(subspace.rank, 'dimension')}"
@@ -99,13 +103,15 @@ class TreeSearch:
         parts = [tree.members(node) for node in tree.partitions(1, 1)[0]]
         return grow(rows, neighbors, coloured(self.hints, rows.places, parts, self.n_clusters))
 
-    def __call__(self, rank: int, until: int | None = None) -> Searched:
+    def __call__(self, rank: int, until: int | None = None, columns: Index | None = None) -> Searched:
         """Compare the partitions along the tree in a subspace; with `until`, not beyond that number of groups.
+
+        The subspace is one of all columns, or of some.
 
         With conflicts, those along the tree that would be without them are compared as well: hints may part groups at
         odd places. If entries are missing, so are those along the tree of the rows that are known best.
         """
-        placed = self.place(rank)
+        placed = self.place(rank, columns)
         found = self._along(placed, until)
         neighbors = self.n_neighbors or NEIGHBORS
         crowded = until is not None and found.n_groups >= until  # to be searched again, in more dimensions
@@ -227,6 +233,23 @@ class TreeSearch:
         best = other if not whole or crowded or other.gain > found.gain else found
         stopped = other.compared.interrupted
         return best._replace(compared=replace(best.compared, interrupted=True)) if stopped else best
+
+    def in_some_columns(self, found: Searched) -> Searched:
+        """The search in the columns that may say something about clusters, if these are few and show more clusters.
+
+        Gains are compared in nats over a single cluster, less the cost of having chosen the columns.
+        """
+        wide = self.wide.shape[1] > LARGEST_RANK and not self.levels and not self.hints
+        columns = informative_columns(self.sample) if wide and not found.compared.interrupted else None
+        if columns is None:
+            return found
+        try:
+            room = min(len(columns), LARGEST_RANK if len(columns) <= LARGEST_RANK else RANK, self.most)
+            other = self(room, columns=columns)
+        except KeyboardInterrupt:
+            return interrupted(found)
+        cost = cost_of_choice(len(columns), self.wide.shape[1])
+        return other if other.gain - cost > found.gain else found
 
     def or_as_before(self, found: Searched, before: Clusters | None) -> Searched:
         """The search, with the clusters found without hints if these explain the table and the hints better.

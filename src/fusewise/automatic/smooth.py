@@ -9,8 +9,9 @@ import numpy as np
 
 from fusewise.automatic.axes import varying_columns
 from fusewise.automatic.clusters import with_noise
-from fusewise.kernels import declared
-from fusewise.kernels.declared import Array, Checked, Dims, Record
+from fusewise.kernels import field_rules
+from fusewise.kernels.checked import Checked, Record
+from fusewise.kernels.field_rules import Array, Dims
 from fusewise.kernels.types import Index, Real, Values
 from fusewise.observations import Entries
 from fusewise.subspace import Subspace, coordinates, reconstruct
@@ -38,7 +39,7 @@ class Smooth(Checked):
     subspace: Subspace
 
     _rules: ClassVar = {
-        "columns": declared.Index("V", below="P"),
+        "columns": field_rules.Index("V", below="P"),
         "scale": Array("P", low=0),
         "middle": Array("P", kinds="fc"),
         "subspace": Record(Subspace, P="Q"),

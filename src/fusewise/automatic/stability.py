@@ -18,7 +18,8 @@ import numpy as np
 import numpy.typing as npt
 
 from fusewise.automatic.columnwise import Levels
-from fusewise.kernels.declared import Array, Checked, Number, Rule
+from fusewise.kernels.checked import Checked
+from fusewise.kernels.field_rules import Array, Number, Rule
 from fusewise.kernels.types import Index, Labels, Mask, Real
 from fusewise.kernels.words import counted
 from fusewise.observations import Entries, InMemory

@@ -26,7 +26,7 @@ from scipy.sparse.csgraph import connected_components
 from fusewise.automatic.evidence import Evidence, regular
 from fusewise.automatic.mixture import Mixture
 from fusewise.automatic.spreads import TAIL
-from fusewise.kernels.types import Floats, Index, Real
+from fusewise.kernels.types import Floats, Index, Mask, Real
 
 #: The density between two components, relative to the lower peak, from which they are one hump; and from which they
 #: touch. The halves of a uniform density, described by two bells, have 0.45 and those of a Gaussian one 0.8.
@@ -49,38 +49,63 @@ def linked(n: int, pairs: list[tuple[int, int]]) -> Index:
     return np.asarray(connected_components(joined, directed=False)[1], np.intp)
 
 
-def without_valley(mixture: Mixture, evidence: Evidence) -> list[tuple[int, int]]:
-    """Pairs of components without a valley between them, the highest saddle first."""
-    labels = mixture.log_densities(evidence)[0].argmax(axis=1)
+def without_valley(mixture: Mixture, evidence: Evidence, labels: Index | None = None) -> list[tuple[int, int]]:
+    """Pairs of components without a valley between them, the highest saddle first.
+
+    `labels` are the most likely components of the rows, if they are known.
+    """
+    if labels is None:
+        labels = mixture.log_densities(evidence)[0].argmax(axis=1)
     peaks = np.log(mixture.shares) - 0.5 * np.linalg.slogdet(regular(mixture.spreads))[1]
+    apart = separations(mixture)
     found = []
     for k in range(1, mixture.n_components):
-        heights = saddles(mixture, k, np.arange(k))
-        alike = np.abs(peaks[:k] - peaks[k]) <= np.log(EQUALLY_DENSE)
-        near = np.flatnonzero((heights >= NO_VALLEY) | (alike & (heights >= CONTIGUOUS))).tolist()
+        others = np.flatnonzero(may_touch(apart, peaks, k))
+        heights = saddles(mixture, k, others)
+        alike = np.abs(peaks[others] - peaks[k]) <= np.log(EQUALLY_DENSE)
+        near = np.flatnonzero((heights >= NO_VALLEY) | (alike & (heights >= CONTIGUOUS)))
         found += [
-            (float(heights[other]), k, other)
-            for other in near
-            if heights[other] >= NO_VALLEY or filled(mixture, evidence, labels, (k, other))
+            (float(height), k, int(other))
+            for height, other in zip(heights[near], others[near], strict=True)
+            if height >= NO_VALLEY or filled(mixture, evidence, labels, (k, int(other)))
         ]
     return [(k, other) for _, k, other in sorted(found, reverse=True)]
 
 
+def separations(mixture: Mixture) -> tuple[Real, Real]:
+    """Means in coordinates where the mean spread is I, K x r, and the largest spread of each component there, K."""
+    spreads = regular(mixture.spreads)
+    undone = np.linalg.inv(np.linalg.cholesky(np.einsum("k,kij->ij", mixture.shares, spreads)))
+    return mixture.means @ undone.T, np.linalg.eigvalsh(undone @ spreads @ undone.T)[:, -1]
+
+
+def may_touch(separations: tuple[Real, Real], peaks: Real, k: int) -> Mask:
+    """Which of the components before k may have a saddle of at least `CONTIGUOUS` towards k.
+
+    On the way between two centres that are g apart in a metric that bounds both spreads, s, there is a point at
+    distance g / 2 from either, where the density of each is at most its peak times exp(-g² / 8 s).
+    """
+    means, largest = separations
+    squares = np.square(means[:k] - means[k]).sum(axis=1) / np.maximum(largest[:k], largest[k])
+    return np.asarray(squares / 8 <= np.log(2 / CONTIGUOUS) + np.abs(peaks[:k] - peaks[k]))
+
+
 def saddles(mixture: Mixture, k: int, others: Index) -> Floats:
     """The lowest density on the ridgeline between component k and each of some others, relative to the lower peak."""
-    spreads = regular(mixture.spreads)
+    both = np.append(others, k)
+    means, shares, spreads = mixture.means[both], mixture.shares[both], regular(mixture.spreads[both])
     precisions, log_dets = np.linalg.inv(spreads), np.linalg.slogdet(spreads)[1]
-    pulls = np.einsum("krs,ks->kr", precisions, mixture.means)
+    pulls = np.einsum("krs,ks->kr", precisions, means)
     share = np.linspace(0, 1, POINTS)[:, None, None]
-    system = (1 - share[..., None]) * precisions[k] + share[..., None] * precisions[others]
-    places = np.linalg.solve(system, ((1 - share) * pulls[k] + share * pulls[others])[..., None])[..., 0]
+    system = (1 - share[..., None]) * precisions[-1] + share[..., None] * precisions[:-1]
+    places = np.linalg.solve(system, ((1 - share) * pulls[-1] + share * pulls[:-1])[..., None])[..., 0]
 
-    def log_density(components: Index) -> Floats:
-        away = places - mixture.means[components]
-        distance = np.einsum("pkr,krs,pks->pk", away, precisions[components], away)
-        return np.asarray(np.log(mixture.shares[components]) - 0.5 * (log_dets[components] + distance))
+    def log_density(which: Index) -> Floats:
+        away = places - means[which]
+        distance = np.einsum("pkr,krs,pks->pk", away, precisions[which], away)
+        return np.asarray(np.log(shares[which]) - 0.5 * (log_dets[which] + distance))
 
-    height = np.logaddexp(log_density(np.full(len(others), k)), log_density(others))
+    height = np.logaddexp(log_density(np.full(len(others), len(others))), log_density(np.arange(len(others))))
     return np.asarray(np.exp(np.min(height - _brim(height), axis=0)))
 
 

@@ -94,7 +94,11 @@ def as_read_options(
 
 
 Standardize = Annotated[
-    bool, _columns("--standardize/--no-standardize", help="Standardise the columns (using the observed values).")
+    bool,
+    _columns(
+        "--standardize/--no-standardize",
+        help="Standardise the columns for the plain algorithm (the default always does).",
+    ),
 ]
 
 ClusterCount = Annotated[int | None, _model(metavar="K", help="Number of clusters (default: chosen from the data).")]
@@ -118,6 +122,10 @@ Draws = Annotated[int, _model(metavar="N", min=1, help="Number of refits for --s
 RandomSeed = Annotated[int | None, _model(min=0, help="Random seed.")]
 
 Overwrite = Annotated[bool, _output("--force", help="Overwrite existing results.")]
+SafeCsv = Annotated[
+    bool,
+    _output("--safe-csv", help="Put ' before text that a spreadsheet would run as a formula; quote all cells."),
+]
 Json = Annotated[bool, _output("--json", help="Print the result as JSON.")]
 Verbose = Annotated[
     bool | None, _output("--verbose/--quiet", help="Print more detail, or errors only.", show_default=False)
@@ -130,6 +138,7 @@ Uniform = Annotated[
 
 OutFolder = Annotated[Path | None, _output(metavar="DIR", help="Folder for the results (default: TABLE_fusewise).")]
 Report = Annotated[bool, _output("--report", help="Also write an HTML report, DIR/report.html.")]
+OpenReport = Annotated[bool, _output("--open", help="Write the report, and open it in your browser.")]
 PathFile = Annotated[Path | None, _output(metavar="FILE", help="File to write (default: TABLE_path.csv).")]
 PictureFile = Annotated[Path | None, _output(metavar="FILE", help="Also draw the path to a .png, .svg or .pdf file.")]
 LabelsFile = Annotated[Path | None, _output(metavar="FILE", help="File to write (default: TABLE_labels.csv).")]

@@ -18,8 +18,9 @@ from sklearn.utils.validation import validate_data
 from fusewise.estimators.fitted import PARAMETERS
 from fusewise.fusion.fidelity import Fidelity, Quadratic, as_fidelity
 from fusewise.fusion.penalties import H1, Penalty, as_penalty
-from fusewise.kernels.declared import Checked, Dims, check_values
+from fusewise.kernels.checked import Checked, check_values
 from fusewise.kernels.devices import torch_device
+from fusewise.kernels.field_rules import Dims
 from fusewise.kernels.types import Index
 from fusewise.observations import ParquetBlocks, Table, as_table
 from fusewise.observations.dask_blocks import is_dask

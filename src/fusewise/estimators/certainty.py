@@ -141,8 +141,11 @@ class CertaintyMixin:
         table, choice = self._fitted_table(X), self.path_
         found = []
         for other, gain, error in nearly_as_good(choice, table, self._given, told=self.n_clusters is not None):
-            given = other.classify(table, self._given)
-            inside = (table.row_counts > 0) & ~given.outlying
+            seen = table.row_counts > 0
+            occupied, given = other.occupied(table, seen, self._given)
+            if occupied is not other:  # it has fewer clusters than its number
+                continue
+            inside = seen & ~given.outlying
             sizes = np.bincount(given.labels[inside], minlength=other.n_clusters)
             place = np.argsort(np.argsort(-sizes, kind="stable"))
             labels = np.where(inside, place[given.labels], -1)

@@ -82,8 +82,9 @@ class FusionClustering(
     rank : dimension of the subspace; None uses the full space, as in the paper.
     n_neighbors : number of neighbours of each row in the graph; None uses all pairs, as in the paper.
     n_clusters : number of clusters; None chooses it from the data.
-    min_cluster_size : smallest size of a cluster. "auto" is 1.5% of the rows and at least 3; in the plain algorithm
-        it is 2, and smaller groups are outliers.
+    min_cluster_size : smallest size of a cluster. "auto" is 1.5% of the rows and at least 3, but in tables of more than
+        5000 rows groups of a few rows far from all others are clusters too; in the plain algorithm it is 2, and
+        smaller groups are outliers.
     max_iter, tol : for each lam of the plain algorithm, the maximum number of iterations and the tolerance on the
         relative gradient.
     device : "cpu", "cuda" or "auto", the device of the plain algorithm. The default method runs on the CPU.
@@ -104,10 +105,12 @@ class FusionClustering(
         ``encoder_.features``: a number, or the share of each level of a category. None if there are no categories.
     fused_ : centres u_i of the rows, N x P; each clustered row has the centre of its cluster, and each outlier its
         own. By default it is computed on access.
-    probabilities_ : N x K, the probability of each cluster for each row. None in the plain algorithm.
+    probabilities_ : N x K, the probability of each cluster for each row; computed on access if these are more than
+        100 million numbers. None in the plain algorithm.
     confidence_ : N, the largest of these; for an outlier the probability that it is one (one minus the false discovery
         rate: of rows as far out, the fraction that is not expected by chance); 0 for a row with nothing observed.
     stability_ : result of the last call of ``stability``, if there was one.
+    limits_ : what may have been missed, and why, in plain sentences; empty if no limit was met.
     lam_, penalty_, fidelity_, rank_ : values that were used.
     noise_ : standard deviation of the noise about the subspace; by default in standard deviations of the columns.
     path_ : candidates of the result with their criterion: a ``Choice``, a ``FusionPath``, or None if lam was given.
@@ -201,6 +204,7 @@ class FusionClustering(
         self.probabilities_: Real | None = None
         self.confidence_: Real | None = None
         self.rank_: int | None = self._number("rank")
+        self.limits_: tuple[str, ...] = ()
         if self.is_plain():
             self.observations_ = table.dense()
             self._fit_plain(self.observations_)
@@ -229,11 +233,14 @@ class FusionClustering(
         if name in COMPUTED and self._is_stale:
             self._settle()
             return getattr(self, name)
-        if name in ("fused_", *LAZY) and isinstance(vars(self).get("path_"), Choice):
+        choice = vars(self).get("path_")
+        if name in ("fused_", *LAZY) and isinstance(choice, Choice):
             if isinstance(vars(self).get("observations_"), DaskTable):
                 return self._lazy_attribute(name)
             if name == "fused_":
-                return self._fused(vars(self)["path_"])
+                return self._fused(choice)
+            if name == "probabilities_":
+                return self._probabilities(self.observations_, self._given)
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def _fused(self, choice: Choice) -> npt.NDArray[Any]:
@@ -244,8 +251,10 @@ class FusionClustering(
         alone = np.flatnonzero((self.labels_ < 0) & (table.row_counts > 0))
         if len(alone):
             fused[alone] = choice.ambient(choice.places(table.take(alone)))
-        counts = vars(self).get("_counts")
-        fused[table.row_counts == 0] = np.average(np.asarray(self.probabilities_), axis=0, weights=counts) @ centers
+        blank = table.row_counts == 0
+        if blank.any():
+            counts = vars(self).get("_counts")
+            fused[blank] = np.average(np.asarray(self.probabilities_), axis=0, weights=counts) @ centers
         return fused
 
     def predict(self, X: Any) -> Any:
@@ -264,7 +273,8 @@ class FusionClustering(
     def _assigned(self, table: Table) -> npt.NDArray[np.intp]:
         """The cluster of each row of a table that was read."""
         if isinstance(self.path_, Choice):
-            return self._placement.labels(self.path_.classify(table), table.row_counts > 0)
+            place = self._placement
+            return place.labels(self.path_.classify(table, posterior=False), table.row_counts > 0)
         if self.n_clusters_:
             distances = self._squared_distances(table)
             labels = np.argmin(np.where(np.isnan(distances), np.inf, distances), axis=1)
@@ -278,8 +288,16 @@ class FusionClustering(
             return self._lazily("probabilities", self._source(X))
         check_is_fitted(self)
         table = self._read(X, None, reset=False)
-        place = self._placement
-        return place.probabilities(place.classifier.classify(table))
+        if not isinstance(self.path_, Choice):
+            raise AttributeError("the plain algorithm has no probabilities: use the default, or predict")
+        return self._probabilities(table)
+
+    def _probabilities(self, table: Table, hints: Hints = NO_HINTS) -> Real:
+        """Probability of each cluster for each row, N x K, with clusters ordered by size."""
+        assert isinstance(self.path_, Choice)
+        check_fits("the probabilities of the clusters", (table.shape[0], self.n_clusters_), 16)
+        posterior = np.asarray(self.path_.classify(table, hints, posterior=True).posterior)
+        return posterior[:, np.argsort(self._order)]
 
     def predict_confidence(self, X: Any) -> Any:
         """Confidence in the label that ``predict`` gives to each row of X, as ``confidence_`` for those of the fit."""
@@ -287,8 +305,9 @@ class FusionClustering(
             return self._lazily("confidence", self._source(X))
         check_is_fitted(self)
         table = self._read(X, None, reset=False)
-        place = self._placement
-        return place.confidence(place.classifier.classify(table), table.row_counts > 0)
+        if not isinstance(self.path_, Choice):
+            raise AttributeError("the plain algorithm has no probabilities: use the default, or predict")
+        return self._placement.confidence(self.path_.classify(table, posterior=False), table.row_counts > 0)
 
     def transform(self, X: Any) -> Any:
         """Distances of the rows of X to the centres, scaled from the observed entries to all; NaN without any."""
@@ -352,51 +371,55 @@ class FusionClustering(
             if isinstance(repeated, RepeatedRows):
                 rows = repeated.source(np.flatnonzero(repeated.row_counts > 0)[choice.rows])
                 choice = replace(choice, rows=np.cumsum(table.row_counts > 0)[rows] - 1)
-            self.path_ = choice
             progress(f"labelling {counted(table.shape[0], 'row')}", 0, clusters=choice.n_clusters)
             self._n_fitted = table.n_seen
-            if isinstance(table, DaskTable):
-                self._put_in_order(self._count_remotely(table, choice))
-                del self.probabilities_, self.confidence_  # computed when they are asked for, as labels_ is
-            else:
-                self._label(table, choice)
+            choice = (
+                self._labelled_remotely(table, choice)
+                if isinstance(table, DaskTable)
+                else self._labelled(table, choice)
+            )
         self.n_clusters_ = choice.n_clusters
         self.cluster_centers_ = choice.centers.astype(table.dtype)[np.argsort(self._order)]
         self.lam_, self.penalty_, self.fidelity_ = choice.lam, L0(), Quadratic()
         self.rank_, self.noise_ = choice.subspace.rank, float(np.sqrt(choice.subspace.noise))
         self.objective_, self.n_iter_ = -choice.criteria[choice.chosen], len(choice.criteria)
         self.converged_ = not choice.interrupted
+        self.limits_ = choice.limits
 
-    def _label(self, table: Table, choice: Choice) -> None:
-        """Label all rows, with clusters in the order of their sizes."""
+    def _labelled(self, table: Table, choice: Choice) -> Choice:
+        """Label all rows, with clusters in the order of their sizes; those without rows are left out."""
         hints, seen = self._hints, table.row_counts > 0
-        found = choice.classify(table, hints)
         seen[hints.rows] = True
+        choice, found = choice.occupied(table, seen if self._counts is None else seen & (self._counts > 0), hints)
         inside = seen & ~found.outlying
         often = None if self._counts is None else self._counts[inside]
         self._tails = np.sort(found.tails[found.outlying & seen])
         self._tail_counts = np.arange(1, len(self._tails) + 1)
-        self._put_in_order(np.bincount(found.labels[inside], often, choice.n_clusters))
+        self._put_in_order(choice, np.bincount(found.labels[inside], often, choice.n_clusters))
         self._take_labels(found, seen)
+        return choice
 
-    def _put_in_order(self, sizes: npt.NDArray[Any]) -> None:
-        """Order the clusters by their sizes."""
-        if self.n_clusters is not None and not sizes.all():
-            kept = np.count_nonzero(sizes)
-            message = f"{self.n_clusters} clusters were requested, but only {kept} have rows that are not outliers"
-            warnings.warn(message, ConvergenceWarning, stacklevel=4)
+    def _put_in_order(self, choice: Choice, sizes: npt.NDArray[Any]) -> None:
+        """Keep a choice, its clusters ordered by their sizes."""
+        self.path_ = choice
+        if self.n_clusters is not None and choice.n_clusters < self.n_clusters:
+            have = f"only {choice.n_clusters} {'has' if choice.n_clusters == 1 else 'have'} rows that are not outliers"
+            message = f"{counted(self.n_clusters, 'cluster was', 'clusters were')} requested, but {have}"
+            warnings.warn(message, ConvergenceWarning, stacklevel=5)
         self._order = np.argsort(np.argsort(-sizes, kind="stable"))
 
     def _describe(self, table: Table) -> None:
         """Label the rows of a table, and keep it as the one that was observed."""
         assert isinstance(self.path_, Choice)
-        self._take_labels(self.path_.classify(table), table.row_counts > 0)
         self.observations_ = table
+        self._take_labels(self.path_.classify(table), table.row_counts > 0)
 
     def _take_labels(self, found: Classified, seen: npt.NDArray[np.bool_]) -> None:
         place = self._placement
-        self.labels_ = place.labels(found, seen)
-        self.probabilities_, self.confidence_ = place.probabilities(found), place.confidence(found, seen)
+        self.labels_, self.confidence_ = place.labels(found, seen), place.confidence(found, seen)
+        self.__dict__.pop("probabilities_", None)  # computed on access, if they are many
+        if found.posterior is not None:
+            self.probabilities_ = place.probabilities(found)
 
     @property
     def _placement(self) -> Placement:

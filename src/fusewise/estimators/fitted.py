@@ -8,7 +8,8 @@ from fusewise.automatic.stability import Stability
 from fusewise.fusion.fidelity import Fidelity
 from fusewise.fusion.path import FusionPath
 from fusewise.fusion.penalties import Penalty
-from fusewise.kernels.declared import Array, Either, Flag, Index, Maybe, Number, Record, Rule, Several, Word
+from fusewise.kernels.checked import Record
+from fusewise.kernels.field_rules import Array, Either, Flag, Index, Maybe, Number, Rule, Several, Word
 from fusewise.observations import Entries, SparseEntries, StreamedEntries, StreamSummary
 from fusewise.observations.dask_table import DaskTable
 from fusewise.tables.encoder import FrameEncoder
@@ -50,6 +51,7 @@ CLUSTERING: dict[str, Rule] = COMMON | {
     "lam_": Number(low=0, finite=False),
     "penalty_": Record(Penalty),
     "fidelity_": Record(Fidelity),
+    "limits_": Maybe(Several(Word())),
     "rank_": Maybe(Number(low=0, whole=True)),
     "noise_": Number(finite=False),
     "objective_": Number(finite=False),

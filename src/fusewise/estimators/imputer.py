@@ -17,7 +17,8 @@ from fusewise.estimators.base import FusionEstimator
 from fusewise.estimators.clustering import FusionClustering
 from fusewise.estimators.filling import Filler, fill_block
 from fusewise.estimators.fitted import COMMON
-from fusewise.kernels.declared import Array, Maybe, Record, Rule, Word
+from fusewise.kernels.checked import Record
+from fusewise.kernels.field_rules import Array, Maybe, Rule, Word
 from fusewise.kernels.types import Mask, Real
 from fusewise.observations import Entries, RepeatedRows, ValueRanges, as_counts, as_entries
 from fusewise.observations.dask_blocks import is_dask
@@ -251,7 +252,7 @@ def _scale(model: Choice | Smooth, rest: Entries, entries: Entries, hidden: Mask
 def _by_clusters(model: FusionClustering, entries: Entries) -> npt.NDArray[Any]:
     """Rows with the values expected from their clusters."""
     if isinstance(model.path_, Choice):
-        return model.path_.completed(entries, model.path_.classify(entries).posterior)
+        return model.path_.completed(entries)
     means = np.append(model.cluster_centers_, model.fused_.mean(axis=0)[None], axis=0)
     return np.asarray(means[model._assigned(entries)])
 

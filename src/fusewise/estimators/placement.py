@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from fusewise.automatic import Classified, Classifier
-from fusewise.automatic.classifying import OUTLIER_LEVEL
+from fusewise.automatic.labelling import OUTLIER_LEVEL
 from fusewise.automatic.outlying import outlier_confidence
 from fusewise.kernels.types import Index, Labels, Mask, Real, Values
 from fusewise.observations import Entries, InMemory, Table, each_block
@@ -42,20 +42,21 @@ class Placement:
 
     def probabilities(self, found: Classified) -> Real:
         """The probability of each cluster for each row."""
+        assert found.posterior is not None
         return found.posterior[:, np.argsort(self.order)]
 
     def confidence(self, found: Classified, seen: Mask) -> Real:
         """Probability of the most likely cluster of each row; of an outlier that it is one; 0 if nothing is seen."""
         outlying = outlier_confidence(found.tails, self.tails, self.n_fitted, self.tail_counts)
-        return np.where(seen, np.where(found.outlying, outlying, found.posterior.max(axis=1)), 0.0)
+        return np.where(seen, np.where(found.outlying, outlying, found.sure), 0.0)
 
     def of_rows(self, what: str, rows: Entries) -> Any:
         """The "labels", "probabilities" or "confidence" of rows, or the rows "completed" from their clusters."""
-        found, seen = self.classifier.classify(rows), rows.row_counts > 0
+        if what == "completed":
+            return self.classifier.completed(rows)
+        found, seen = self.classifier.classify(rows, posterior=what == "probabilities"), rows.row_counts > 0
         if what == "labels":
             return self.labels(found, seen)
-        if what == "completed":
-            return self.classifier.completed(rows, found.posterior)
         return self.probabilities(found) if what == "probabilities" else self.confidence(found, seen)
 
 
@@ -69,7 +70,7 @@ class Counted:
     @classmethod
     def of(cls, rows: InMemory, classifier: Classifier) -> Counted:
         """Those of a block of rows."""
-        found, seen = classifier.classify(rows), rows.row_counts > 0
+        found, seen = classifier.classify(rows, posterior=False), rows.row_counts > 0
         sizes = np.bincount(found.labels[seen & ~found.outlying], minlength=classifier.clusters.n_components)
         places = np.searchsorted(TAIL_GRID, found.tails[seen & found.outlying])
         return cls(sizes, np.bincount(places, minlength=len(TAIL_GRID)))

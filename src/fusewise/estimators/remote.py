@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
@@ -43,6 +44,8 @@ class RemoteMixin:
 
         def _fit_table(self, table: Table, hints: Hints, counts: Index | None = None, worth: float = 1.0) -> Self: ...
 
+        def _put_in_order(self, choice: Choice, sizes: Index) -> None: ...
+
         @property
         def _placement(self) -> Placement: ...
 
@@ -57,14 +60,24 @@ class RemoteMixin:
         vars(self).pop("_stream", None)
         return self._fit_table(table, NO_HINTS)
 
-    def _count_remotely(self, table: DaskTable, choice: Choice) -> Index:
-        """Numbers of rows of the clusters, and of the outliers by their tails, in one pass."""
-        found: Counted = reduce_blocks(
-            partial(_counted, classifier=choice.classifier), lambda one, other: one.merged(other), table
-        )
+    def _labelled_remotely(self, table: DaskTable, choice: Choice) -> Choice:
+        """Count the rows of the clusters, and the outliers by their tails; clusters without rows are left out.
+
+        It takes one pass, and a further one where clusters were left out. Labels are computed when they are asked for.
+        """
+        while True:
+            count = partial(_counted, classifier=choice.classifier)
+            found: Counted = reduce_blocks(count, lambda one, other: one.merged(other), table)
+            kept = np.flatnonzero(found.sizes) if found.sizes.any() else np.array([choice.clusters.shares.argmax()])
+            if len(kept) == choice.n_clusters:
+                break
+            choice = replace(choice, clusters=choice.clusters.only(kept))
         some = np.flatnonzero(found.tails)
         self._tails, self._tail_counts = TAIL_GRID[some], np.cumsum(found.tails)[some]
-        return found.sizes
+        self._put_in_order(choice, found.sizes)
+        for name in LAZY:
+            self.__dict__.pop(name, None)
+        return choice
 
     def _lazy_attribute(self, name: str) -> Any:
         """An attribute with an entry for each row of the Dask table of the fit."""

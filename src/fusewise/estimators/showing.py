@@ -5,15 +5,18 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy.typing as npt
 
 from fusewise.observations import Entries
 
+if TYPE_CHECKING:
+    from fusewise.views.describing import Description
+
 
 class ShowingMixin:
-    """The ``report`` method and the notebook display of ``FusionClustering``.
+    """The ``report`` and ``describe`` methods and the notebook display of ``FusionClustering``.
 
     The views are imported on first use, because importing them is slow.
     """
@@ -39,6 +42,31 @@ class ShowingMixin:
         from fusewise.views.report import write_report
 
         return write_report(self, path, names=names, feature_names=feature_names, title=title, force=force)
+
+    def describe(
+        self,
+        *,
+        names: Sequence[Any] | npt.NDArray[Any] | None = None,
+        feature_names: Sequence[Any] | npt.NDArray[Any] | None = None,
+    ) -> Description:
+        """Describe what makes each cluster and how sure the result is; see the user guide, "What makes a group".
+
+        Parameters
+        ----------
+        names, feature_names : names of the rows and columns; by default row numbers and the column names of the table.
+
+        Returns
+        -------
+        Description
+            ``print`` shows it as text and a notebook as HTML. ``clusters`` describes each cluster in words,
+            ``contrasts`` compares it with the other rows column by column (``to_frame`` for pandas), ``rules`` holds
+            a decision rule for each with ``as_sql`` and ``as_python``, and ``certainty`` the uncertain rows and the
+            other numbers of clusters.
+        """
+        from fusewise.views.describing import Description
+        from fusewise.views.findings import read_findings
+
+        return Description.of(read_findings(self, names=names, feature_names=feature_names))
 
     def _repr_html_inner(self) -> str:
         return str(super()._repr_html_inner()) + self._card()  # type: ignore[misc]

@@ -18,7 +18,8 @@ from fusewise.fusion.setup import Posed, default_overlap, pose
 from fusewise.fusion.solution import Solution, conclude, warn_if_unfinished
 from fusewise.fusion.starts import Init, start
 from fusewise.kernels.arrays import Array
-from fusewise.kernels.declared import Maybe, Number, Word, check_values
+from fusewise.kernels.checked import check_values
+from fusewise.kernels.field_rules import Maybe, Number, Word
 from fusewise.progress import Progress, shown
 
 #: Iterations at each lam of the continuation, where groups need to form but not to converge.

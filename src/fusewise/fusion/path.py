@@ -19,7 +19,8 @@ from fusewise.fusion.problem import Problem
 from fusewise.fusion.setup import Posed, check_lam, pose
 from fusewise.fusion.solution import Solution, conclude, warn_if_unfinished
 from fusewise.kernels.arrays import Array
-from fusewise.kernels.declared import Checked, Record, Several
+from fusewise.kernels.checked import Checked, Record
+from fusewise.kernels.field_rules import Several
 from fusewise.kernels.types import Index, Labels, Values
 from fusewise.progress import Progress
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.cluster.hierarchy import fcluster, linkage
+from scipy.cluster.hierarchy import linkage
+from scipy.sparse import coo_matrix
+from scipy.sparse.csgraph import connected_components
 
 from fusewise.fusion.path import FusionPath
 from fusewise.fusion.setup import nearest_distances
@@ -54,10 +56,20 @@ def cut_to(path: FusionPath, n_clusters: int) -> tuple[int, Labels]:
     groups[loose] = groups.max(initial=-1) + 1 + np.arange(len(loose))
     if groups.max() > 0:
         tree = linkage(real_view(group_means(path.centers(k)[seen], groups)), method="average")
-        groups = fcluster(tree, n_clusters, criterion="maxclust")[groups].astype(np.intp)
+        groups = _cut(tree, n_clusters)[groups]
     labels = np.full(len(seen), -1, dtype=np.intp)
     labels[seen] = number_by_size(groups)
     return k, labels
+
+
+def _cut(tree: Real, n_groups: int) -> Labels:
+    """The groups after the first merges of a linkage matrix, exactly `n_groups` (``fcluster`` has fewer at ties)."""
+    n = len(tree) + 1
+    first = tree[: max(n - n_groups, 0), :2].astype(np.intp)
+    made = n + np.repeat(np.arange(len(first)), 2)
+    graph = coo_matrix((np.ones(len(made)), (first.ravel(), made)), (2 * n - 1, 2 * n - 1))
+    groups = connected_components(graph, directed=False)[1][:n]
+    return np.asarray(np.unique(groups, return_inverse=True)[1], np.intp)
 
 
 def _n_groups(labels: Labels) -> int:

@@ -13,8 +13,9 @@ import numpy.typing as npt
 from fusewise.fusion.fidelity import Fidelity, as_fidelity
 from fusewise.fusion.penalties import Penalty, as_penalty
 from fusewise.fusion.problem import Problem
-from fusewise.kernels.declared import Either, Maybe, Number, Word, check_values
+from fusewise.kernels.checked import check_values
 from fusewise.kernels.devices import torch_device
+from fusewise.kernels.field_rules import Either, Maybe, Number, Word
 from fusewise.kernels.memory import available_memory, in_words
 from fusewise.kernels.types import Mask, Real, Values
 from fusewise.observations import Entries, Observations, Quadratics, as_entries, warn_of_blanks

@@ -15,9 +15,10 @@ from fusewise.fusion.loop import Descent, Status
 from fusewise.fusion.merging import Merged
 from fusewise.fusion.penalties import Penalty
 from fusewise.fusion.setup import Posed
-from fusewise.kernels import declared
+from fusewise.kernels import field_rules
 from fusewise.kernels.arrays import to_host
-from fusewise.kernels.declared import Array, Checked, Number, Record, Several
+from fusewise.kernels.checked import Checked, Record
+from fusewise.kernels.field_rules import Array, Number, Several
 from fusewise.kernels.types import Index, Labels, Values
 from fusewise.kernels.words import counted
 from fusewise.observations import Entries
@@ -51,7 +52,7 @@ class Solution(Checked):
 
     _rules: ClassVar = {
         "centers": Array("N", "P", kinds="fc"),
-        "labels": declared.Index("N", below="N", low=-1),
+        "labels": field_rules.Index("N", below="N", low=-1),
         "lam": Number(low=0, finite=False),
         "penalty": Record(Penalty),
         "fidelity": Record(Fidelity),

@@ -16,7 +16,7 @@ from threading import RLock
 from types import FunctionType
 from typing import Any, overload
 
-from fusewise.kernels.declared import check_shapes
+from fusewise.kernels.checked import check_shapes
 from fusewise.progress import Progress
 
 #: What progress says while loops are compiled.

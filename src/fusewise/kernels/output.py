@@ -102,7 +102,8 @@ def _rename(source: Path, target: Path) -> None:
         os.link(source, target)  # fails if the target exists, which os.rename does only on Windows
     except OSError as error:
         if target.exists():
-            raise FileExistsError(f"{str(target)!r} was written by another program meanwhile") from error
+            message = f"{str(target)!r} was written by another program meanwhile, and is kept"
+            raise FileExistsError(f"{message}: choose another name, or delete the file and try again") from error
         os.replace(source, target)  # a file system without hard links
     else:
         source.unlink()

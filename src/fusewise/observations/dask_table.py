@@ -10,7 +10,8 @@ from typing import Any, ClassVar, NoReturn, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from fusewise.kernels.declared import Array, Checked, Maybe, Record, Several, Word
+from fusewise.kernels.checked import Checked, Record
+from fusewise.kernels.field_rules import Array, Maybe, Several, Word
 from fusewise.kernels.types import Index, Real, Values
 from fusewise.observations.checks import check_fits, check_size
 from fusewise.observations.conversion import as_entries

@@ -10,7 +10,8 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from fusewise.kernels.declared import Array, Checked, Maybe, Several, Word
+from fusewise.kernels.checked import Checked
+from fusewise.kernels.field_rules import Array, Maybe, Several, Word
 from fusewise.kernels.types import Mask, Real, Values
 from fusewise.observations.seen_rows import SeenRows
 

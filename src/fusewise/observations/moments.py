@@ -8,8 +8,9 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from fusewise.kernels import declared
-from fusewise.kernels.declared import Array, Checked, Number, Word
+from fusewise.kernels import field_rules
+from fusewise.kernels.checked import Checked
+from fusewise.kernels.field_rules import Array, Number, Word
 from fusewise.kernels.types import Index, Real, Values
 from fusewise.observations.entries import Entries, wide
 
@@ -39,7 +40,7 @@ class ColumnMoments(Checked):
     _rules: ClassVar = {
         "n_rows": Number(low=0, whole=True),
         "n_seen": Number(low=0, whole=True),
-        "counts": declared.Index("P", below="more than N"),
+        "counts": field_rules.Index("P", below="more than N"),
         "means": Array("P", kinds="fc"),
         "squares": Array("P", low=0),
         "low": Array("P", "parts", finite=False),
@@ -47,7 +48,7 @@ class ColumnMoments(Checked):
         "dtype": Word("<f4", "<f8", "<c8", "<c16", ">f4", ">f8", ">c8", ">c16"),
     }
 
-    def _agree(self, dims: declared.Dims) -> None:
+    def _agree(self, dims: field_rules.Dims) -> None:
         dims["more than N"] = self.n_rows + 1
 
     @classmethod

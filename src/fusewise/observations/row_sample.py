@@ -17,7 +17,8 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from fusewise.kernels.declared import Array, Checked, Number
+from fusewise.kernels.checked import Checked
+from fusewise.kernels.field_rules import Array, Number
 from fusewise.kernels.types import Mask, Values
 from fusewise.observations.entries import Entries, wide
 

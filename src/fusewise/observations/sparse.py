@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from fusewise.kernels.declared import Checked, Maybe, Several, Sparse, Word
+from fusewise.kernels.checked import Checked
+from fusewise.kernels.field_rules import Maybe, Several, Sparse, Word
 from fusewise.kernels.types import Real, Values
 from fusewise.observations.checks import check_fits
 from fusewise.observations.entries import Entries

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from fusewise.kernels.declared import Checked, Record
+from fusewise.kernels.checked import Checked, Record
 from fusewise.kernels.types import Mask
 from fusewise.kernels.words import some_of
 from fusewise.observations.blanks import DataWarning

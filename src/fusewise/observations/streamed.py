@@ -9,8 +9,9 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from fusewise.kernels import declared
-from fusewise.kernels.declared import Array, Checked, Maybe, Several, Word
+from fusewise.kernels import field_rules
+from fusewise.kernels.checked import Checked
+from fusewise.kernels.field_rules import Array, Maybe, Several, Word
 from fusewise.kernels.types import Index, Real, Values
 from fusewise.observations.blocks import RowBlocks
 from fusewise.observations.checks import check_fits, refuse_infinite
@@ -38,15 +39,15 @@ class StreamedEntries(SeenRows, Checked):
     feature_names: tuple[str, ...] | None = field(default=None)
 
     _rules: ClassVar = {
-        "row_counts": declared.Index("N", below="more than P"),
-        "column_counts": declared.Index("P", below="more than N"),
+        "row_counts": field_rules.Index("N", below="more than P"),
+        "column_counts": field_rules.Index("P", below="more than N"),
         "column_means": Array("P", kinds="fc"),
         "column_variances": Array("P", low=0),
         "is_constant": Array("P", kinds="b"),
         "feature_names": Maybe(Several(Word(), "P")),
     }
 
-    def _agree(self, dims: declared.Dims) -> None:
+    def _agree(self, dims: field_rules.Dims) -> None:
         dims["more than P"], dims["more than N"] = dims["P"] + 1, dims["N"] + 1
 
     @classmethod

@@ -8,7 +8,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from fusewise.kernels.declared import Array, Checked
+from fusewise.kernels.checked import Checked
+from fusewise.kernels.field_rules import Array
 from fusewise.kernels.types import Mask, Real, Values
 from fusewise.observations.kinds import InMemory, Table, reduce_blocks
 

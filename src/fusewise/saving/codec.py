@@ -16,7 +16,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
 
-from fusewise.kernels.declared import verify
+from fusewise.kernels.checked import verify
 from fusewise.kernels.types import Values
 from fusewise.observations import RowBlocks
 from fusewise.observations.dask_blocks import DaskBlocks

@@ -8,6 +8,7 @@ from sklearn.base import BaseEstimator
 
 from fusewise.automatic import Choice, Hints, Smooth
 from fusewise.automatic.alternatives import Alternative
+from fusewise.automatic.beside import Beside
 from fusewise.automatic.clusters import AlongAxes, Joined
 from fusewise.automatic.columnwise import ColumnMixture
 from fusewise.automatic.evidence import Evidence
@@ -36,7 +37,7 @@ def _by_name(*classes: type[Any]) -> dict[str, type[Any]]:
 
 #: Result dataclasses, saved field by field.
 RECORDS = _by_name(
-    AlongAxes, Alternative, Choice, ColumnCode, ColumnMixture, ColumnMoments, DaskTable, Entries, Evidence,
+    AlongAxes, Alternative, Beside, Choice, ColumnCode, ColumnMixture, ColumnMoments, DaskTable, Entries, Evidence,
     FrameEncoder, FusionPath, Hints, Joined, MergeTree, Mixture, RowSample, Smooth, Solution, SparseEntries, Stability,
     StreamSummary, StreamedEntries, Subspace, ValueRanges,
 )  # fmt: skip

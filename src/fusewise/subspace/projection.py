@@ -8,7 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from fusewise.kernels import small_matrices
-from fusewise.kernels.declared import Array, Checked, Maybe, Number, Several
+from fusewise.kernels.checked import Checked
+from fusewise.kernels.field_rules import Array, Maybe, Number, Several
 from fusewise.kernels.threads import in_threads
 from fusewise.kernels.types import Values
 from fusewise.observations import InMemory

@@ -10,7 +10,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from fusewise.kernels.declared import Checked, Number, Rule, Several, Word
+from fusewise.kernels.checked import Checked
+from fusewise.kernels.field_rules import Number, Rule, Several, Word
 from fusewise.kernels.types import Floats
 from fusewise.tables.frames import entries_of, numbers_of
 

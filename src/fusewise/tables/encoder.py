@@ -12,7 +12,8 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from fusewise.kernels.declared import Checked, Record, Several
+from fusewise.kernels.checked import Checked, Record
+from fusewise.kernels.field_rules import Several
 from fusewise.kernels.types import Floats
 from fusewise.kernels.words import counted, some_of
 from fusewise.observations import DataWarning

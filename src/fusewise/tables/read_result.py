@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fusewise.kernels.types import Floats
+from fusewise.kernels.words import some_of
 from fusewise.tables.column_kinds import Column, Kind
 from fusewise.tables.errors import InputError
 from fusewise.tables.grids import Cells, Dialect
@@ -54,8 +55,8 @@ class Reading:
             return used
         if all(cell is None for cells in self.cells.values() for cell in cells):
             raise InputError(f"all values of {str(self.path)!r} are missing")
-        reasons = [f"\n  {column.name}: {column.why}" for column in self.columns[:12]]
-        raise InputError(f"no column of {str(self.path)!r} can be used for clustering:" + "".join(reasons))
+        reasons = some_of([f"{column.name!r} ({column.why})" for column in self.columns], 6)
+        raise InputError(f"no column of {str(self.path)!r} can be used for clustering: {reasons}")
 
     @property
     def shape(self) -> tuple[int, int]:

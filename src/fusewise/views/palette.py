@@ -5,7 +5,7 @@ from __future__ import annotations
 #: Okabe and Ito's colours without black and yellow (invisible on dark and on white pages), and two of Paul Tol's.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#882255", "#999933")
 
-#: Marker shapes in Matplotlib's and in Plotly's notation; clusters 0..7 are circles, 8..15 squares, and so on.
+#: Marker shapes in Matplotlib's notation and as the report names them; clusters 0..7 are circles, 8..15 squares, ...
 MARKERS = ("o", "s", "D", "^", "v", "P", "X")
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "triangle-down", "cross", "x")
 

@@ -1,15 +1,177 @@
-"""How sure the result is, in words: other numbers of clusters, why there is only one, and stability."""
+"""How sure the result is: confidence, other numbers of clusters, why there is only one, and stability."""
 
 from __future__ import annotations
 
+from dataclasses import asdict, dataclass
 from typing import Any
+
+import numpy as np
 
 from fusewise.automatic import Choice
 from fusewise.automatic.alternatives import Alternative, Cut, best_cut
 from fusewise.automatic.stability import MOST_ROWS, Stability
+from fusewise.kernels.types import Index
 from fusewise.kernels.words import counted, in_series, readable
 from fusewise.views.findings import Findings
 from fusewise.views.palette import SYMBOLS, colour, shape
+
+#: The criterion by which numbers of clusters are compared, in words.
+CRITERION = "its penalised log-likelihood"
+#: A row is uncertain if the probability of its most likely cluster is below this.
+UNCERTAIN = 0.8
+#: Maximum number of doubtful rows listed.
+MOST_DOUBTFUL = 500
+
+
+@dataclass(frozen=True)
+class DoubtfulRow:
+    """A row whose cluster is uncertain.
+
+    Attributes
+    ----------
+    row, name : its position in the table, and its name.
+    cluster, confidence : its cluster, and the probability of it; -1 for an outlier.
+    second, second_probability : the next most likely cluster, and its probability; None if there is no other.
+    """
+
+    row: int
+    name: str
+    cluster: int
+    confidence: float
+    second: int | None
+    second_probability: float | None
+
+    def as_dict(self) -> dict[str, Any]:
+        """As plain values, for JSON."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class ClusterConfidence:
+    """How sure the rows of a cluster are.
+
+    Attributes
+    ----------
+    cluster : its number.
+    mean : mean confidence of its rows; None if the model has no probabilities.
+    n_uncertain : number of rows with a confidence below 0.8.
+    stability, grade : how stable the cluster is, as a number and in a word; None if not computed.
+    """
+
+    cluster: int
+    mean: float | None
+    n_uncertain: int
+    stability: float | None
+    grade: str | None
+
+    def as_dict(self) -> dict[str, Any]:
+        """As plain values, for JSON."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, eq=False)
+class HowSure:
+    """How sure the result is.
+
+    Attributes
+    ----------
+    number : the number of clusters and its rivals in words; why there is only one.
+    advice : what to try next; empty if nothing needs to be tried.
+    clusters : confidence and stability of each cluster.
+    doubtful : rows with a confidence below 0.8, the least certain first, at most 500.
+    n_doubtful : number of all such rows.
+    alternatives : other numbers of clusters that are nearly as good, with their labels.
+    stability : what was drawn in words; None if not computed.
+    """
+
+    number: str
+    advice: tuple[str, ...]
+    clusters: tuple[ClusterConfidence, ...]
+    doubtful: tuple[DoubtfulRow, ...]
+    n_doubtful: int
+    alternatives: tuple[Alternative, ...]
+    stability: str | None
+
+    @property
+    def doubt(self) -> str:
+        """How many rows are uncertain, in words."""
+        rows = counted(self.n_doubtful, "row has", "rows have")
+        return f"{rows} a confidence below {UNCERTAIN:g}."
+
+    def as_dict(self) -> dict[str, Any]:
+        """As plain values, for JSON."""
+        return {
+            "number": self.number,
+            "doubt": self.doubt,
+            "advice": list(self.advice),
+            "clusters": [cluster.as_dict() for cluster in self.clusters],
+            "doubtful": [row.as_dict() for row in self.doubtful],
+            "n_doubtful": self.n_doubtful,
+            "alternatives": [_alternative(other) | {"labels": other.labels.tolist()} for other in self.alternatives],
+            "stability": self.stability,
+        }
+
+
+def how_sure(found: Findings, option: str = "n_clusters=") -> HowSure:
+    """Collect what is known of the certainty of a result; `option` as in ``number_sentence``."""
+    judged = stability(found)
+    rows = doubtful_rows(found)
+    return HowSure(
+        number_sentence(found, option),
+        tuple(advice(found)),
+        tuple(_confidence(found, judged, k) for k in range(found.n_clusters)),
+        tuple(_doubtful(found, int(row)) for row in rows[:MOST_DOUBTFUL]),
+        len(rows),
+        tuple(alternatives(found)),
+        None if judged is None else stability_sentence(judged),
+    )
+
+
+def _confidence(found: Findings, judged: Stability | None, k: int) -> ClusterConfidence:
+    members = found.labels == k
+    sure = None if found.confidence is None or not members.any() else found.confidence[members]
+    return ClusterConfidence(
+        k,
+        None if sure is None else float(sure.mean()),
+        0 if sure is None else int(np.count_nonzero(sure < UNCERTAIN)),
+        None if judged is None else float(judged.clusters[k]),
+        None if judged is None else judged.grades[k],
+    )
+
+
+def doubtful_rows(found: Findings) -> Index:
+    """Rows with a confidence below 0.8, the least certain first; none if the model has no probabilities."""
+    if found.confidence is None:
+        return np.arange(0)
+    seen = np.setdiff1d(np.flatnonzero(found.confidence < UNCERTAIN), found.blank, assume_unique=True)
+    return seen[np.argsort(found.confidence[seen], kind="stable")]
+
+
+def _doubtful(found: Findings, row: int) -> DoubtfulRow:
+    """A row with its second-best cluster: of an outlier, the most likely cluster if it were in one."""
+    assert found.confidence is not None
+    label, shares = int(found.labels[row]), np.array(found.model.probabilities_[row], dtype=float)
+    if label >= 0:
+        shares[label] = -1
+    second = int(shares.argmax()) if len(shares) > (label >= 0) else None
+    probability = None if second is None else float(shares[second])
+    return DoubtfulRow(row, found.names[row], label, float(found.confidence[row]), second, probability)
+
+
+def advice(found: Findings) -> list[str]:
+    """What to try if there is only one cluster, if many rows are uncertain, or if columns say nothing."""
+    if found.n_clusters == 1:
+        return [
+            "Leave out columns that have nothing to do with the groups you expect: they hide a split.",
+            "Check how the columns were read: codes read as numbers, and markers of missing values such as -99.",
+            "A split of fewer rows needs a clearer difference: more rows may show it.",
+        ]
+    uncertain = len(doubtful_rows(found))
+    said = []
+    if uncertain > 0.2 * len(found.labels):
+        share = uncertain / len(found.labels)
+        said.append(f"{share:.0%} of the rows lie between clusters: treat their labels with caution.")
+    return said
 
 
 def alternatives(found: Findings) -> list[Alternative]:
@@ -45,11 +207,11 @@ def number_sentence(found: Findings, option: str = "n_clusters=") -> str:
 
 
 def _rival(other: Alternative) -> str:
-    """As in "2 is nearly as good (its criterion falls 1.6 nats short, 0.009 per row, standard error 7.2)"."""
+    """As in "2 is nearly as good (its penalised log-likelihood falls 1.6 short, 0.009 per row, standard error 7.2)"."""
     how = "is nearly as good" if other.gain <= 0 else "is better"
-    size = f"{'falls' if other.gain <= 0 else 'is'} {readable(abs(other.gain))} nats"
+    size = f"{'falls' if other.gain <= 0 else 'is'} {readable(abs(other.gain))}"
     size += " short" if other.gain <= 0 else " higher"
-    return f"{other.n_clusters} {how} (its criterion {size}, {_per_row(other)}, standard error {readable(other.error)})"
+    return f"{other.n_clusters} {how} ({CRITERION} {size}, {_per_row(other)}, standard error {readable(other.error)})"
 
 
 def _per_row(other: Alternative) -> str:
@@ -67,25 +229,29 @@ def _why_one(cut: Cut, others: list[Alternative], option: str, *, hinted: bool =
             f"1 cluster: {groups} describe the table better, but {why} valley "
             f"of lower density between them. To see them apart, set {option}{number}."
         )
-    short = f"falls {readable(cut.short)} nats short ({cut.short / cut.n_rows:.2g} per row)"
+    short = f"falls {readable(cut.short)} short ({cut.short / cut.n_rows:.2g} per row)"
     near = any(other.n_clusters == number for other in others)
     support = "is nearly as good" if near else "is supported"
     lead = f"1 cluster; a split {support}: it" if near else f"1 cluster: no split {support}. The best"
-    return f"{lead} would {parts}, and its criterion {short}. To see it, set {option}{number}."
+    return f"{lead} would {parts}, and {CRITERION} {short}. To see it, set {option}{number}."
 
 
 def rivals(found: Findings) -> list[dict[str, Any]]:
     """One line of the table of alternatives per number of clusters."""
     return [
-        {
-            "number": other.n_clusters,
-            "sizes": ", ".join(f"{n:,}" for n in other.sizes),
-            "gain": other.gain,
-            "error": other.error,
-            "per_row": other.per_row,
-        }
+        {"number": other.n_clusters} | _alternative(other) | {"sizes": ", ".join(f"{n:,}" for n in other.sizes)}
         for other in alternatives(found)
     ]
+
+
+def _alternative(other: Alternative) -> dict[str, Any]:
+    return {
+        "clusters": other.n_clusters,
+        "sizes": other.sizes,
+        "gain": other.gain,
+        "error": other.error,
+        "per_row": other.per_row,
+    }
 
 
 def stability_sentence(judged: Stability) -> str:

@@ -7,33 +7,33 @@ from typing import Any
 import numpy as np
 
 from fusewise.automatic import Choice
-from fusewise.kernels.words import counted, in_series, readable
+from fusewise.kernels.words import counted, in_series, readable, some_of
 from fusewise.views.findings import Findings, Missingness, Profile
-from fusewise.views.findings.missingness import LEVEL
+from fusewise.views.findings.effects import LEVEL
 from fusewise.views.palette import SYMBOLS, colour, shape
+from fusewise.views.sureness import UNCERTAIN
 
-#: Number of distinctive features named per cluster, and their minimum distance from the mean in standard deviations.
-TRAITS, TRAIT_FROM = 3, 0.5
+#: Maximum number of columns named that do not differ between the clusters.
+MOST_SILENT = 12
 #: Maximum number of columns named in a sentence, of lines in a table, and of its cells if there are many clusters.
 NAMED, LISTED, MOST_CELLS = 3, 200, 6_000
-#: A row is uncertain if the probability of its most likely cluster is below this.
-UNCERTAIN = 0.8
 
 
 def headline(found: Findings) -> str:
     """The result in one sentence."""
-    n, p = found.values.shape
+    n, p = found.seen.shape
     outliers = int(np.count_nonzero(found.labels < 0)) - len(found.blank)
     others = f" and {counted(outliers, 'outlier')}" if outliers else ""
-    size = f"{counted(n, 'row')} and {counted(p, 'feature')}"
-    return f"{counted(found.n_clusters, 'cluster')}{others} in {size}; {found.mask.mean():.1%} of the values observed."
+    size = f"{counted(n, 'row')} and {counted(p, 'column')}"
+    clusters_ = f"{counted(found.n_clusters, 'cluster')}{others}"
+    return f"{clusters_} in {size}; {found.observed_fraction:.1%} of the values observed."
 
 
 def notes(found: Findings) -> list[str]:
-    """Notes on rows that are not drawn."""
-    said = []
+    """Remarks on the fit, notes on rows that are not drawn, and what may have been missed."""
+    said = list(found.remarks)
     blank, drawn = len(found.blank), len(found.drawn)
-    if blank:
+    if blank and not said:
         rows = counted(blank, "row has", "rows have")
         said.append(f"{rows} no observed value: not assigned to a cluster, and not drawn.")
     if drawn < len(found.labels) - blank:
@@ -41,13 +41,13 @@ def notes(found: Findings) -> list[str]:
             f"The map and the path show a random sample of {drawn:,} of the {len(found.labels) - blank:,} rows, with "
             "rows of every cluster; the tables refer to all rows."
         )
-    return said
+    return [*said, *getattr(found.model, "limits_", ())]
 
 
-def clusters(found: Findings, profile: Profile) -> list[dict[str, Any]]:
+def clusters(found: Findings) -> list[dict[str, Any]]:
     """One line of the table of clusters per cluster."""
     lines = []
-    for k in range(found.n_clusters):
+    for k, described in enumerate(found.described):
         members = found.labels == k
         sure = None if found.confidence is None else found.confidence[members]
         some = bool(members.any())
@@ -56,34 +56,23 @@ def clusters(found: Findings, profile: Profile) -> list[dict[str, Any]]:
                 "number": k,
                 "colour": colour(k),
                 "symbol": SYMBOLS[shape(k)],
-                "size": int(found.sizes[k]),
-                "share": found.sizes[k] / max(len(found.labels), 1),
-                "observed": f"{found.mask[members].mean():.0%}" if some else "–",
+                "size": described.size,
+                "share": described.share,
+                "observed": f"{found.seen[members].mean():.0%}" if some else "–",
                 "confidence": None if sure is None else f"{sure.mean():.3f}" if some else "–",
                 "uncertain": None if sure is None else int(np.count_nonzero(sure < UNCERTAIN)),
-                "traits": traits(found, profile, k),
+                "traits": list(described.short) or [described.apart],
+                "apart": described.apart,
             }
         )
     return lines
 
 
-def traits(found: Findings, profile: Profile, k: int) -> list[str]:
-    """Distinctive values of a cluster: the features furthest from the mean of all rows, in the user's units.
-
-    Never empty: for a cluster without distinctive values the list says so.
-    """
-    away = np.nan_to_num(profile.deviations[k])
-    furthest = [j for j in np.argsort(-np.abs(away), kind="stable")[:TRAITS] if abs(away[j]) >= TRAIT_FROM]
-    values = center_values(found, k)
-    named = [f"{found.features[j]} {'▲' if away[j] > 0 else '▼'} {values[j]}" for j in furthest]
-    return named or ["none: close to the mean of all rows"]
-
-
 def center_values(found: Findings, k: int) -> list[str]:
-    """The centre of a cluster as text: numbers in the user's units, proportions of categories in percent."""
+    """The centre of a cluster as text: numbers in the user's units, shares of levels in percent."""
     values = found.shown(found.centers[k])
     return [
-        # Shrinkage can leave a proportion slightly outside [0, 1].
+        # Shrinkage can leave a share slightly outside [0, 1].
         f"{np.clip(value, 0, 1):.0%}" if share else readable(value)
         for value, share in zip(values, found.shares, strict=True)
     ]
@@ -103,16 +92,19 @@ def path_sentence(found: Findings) -> str:
     trail = found.trail
     if trail.chosen is None:
         return "The model was fitted at a given lam, the strength of the fusion penalty: there is no path to show."
-    taken = trail.steps[trail.chosen]
+    compared = int(trail.steps[trail.chosen].partition.max(initial=-1)) + 1
     name = trail.criterion_name
     said = (
         f"As lam, the strength of the fusion penalty, grows, rows fuse into fewer and fewer groups, here in "
-        f"{counted(len(trail.steps), 'step')}. The result is the step with {counted(taken.n_clusters, 'group')}, which "
-        f"has the largest {name}."
+        f"{counted(len(trail.steps), 'step')}. The partition into {counted(compared, 'group')} has the largest {name}."
     )
-    if found.n_clusters < taken.n_clusters and isinstance(found.path, Choice):
-        left = counted(found.n_clusters, "cluster")
-        said += f" Groups without a valley of lower density between them were joined, which leaves {left}."
+    if isinstance(found.path, Choice):
+        said += (
+            " From it the clusters were fitted and each row was assigned once more: the marked step shows the result."
+        )
+        if found.n_clusters < compared:
+            left = counted(found.n_clusters, "cluster")
+            said += f" Groups without a valley of lower density between them were joined, which leaves {left}."
     few = len(trail.rows) < len(found.drawn)
     return said + (f" The {len(trail.rows):,} rows on which the clusters were computed are shown." if few else "")
 
@@ -133,13 +125,21 @@ def telling(found: Findings, profile: Profile) -> list[dict[str, Any]]:
     ]
 
 
-def profile_sentences(found: Findings, profile: Profile) -> list[str]:
-    """Sentences on the features that separate the clusters, and on what is not drawn."""
+def profile_sentences(found: Findings, profile: Profile | None = None) -> list[str]:
+    """Sentences on the columns that separate the clusters and, with a profile, on what is not drawn of it."""
     if found.n_clusters < 2:
         return ["There is only one cluster: nothing to compare."] if found.n_clusters else ["There is no cluster."]
-    order = np.argsort(-profile.telling, kind="stable")[:NAMED]
-    named = in_series([f"{found.features[j]} ({profile.telling[j]:.0%})" for j in order])
-    said = [f"The clusters differ most in {named}. Percentages: part of a feature's variance that is between clusters."]
+    named = in_series([f"{about.name} ({about.importance:.0%})" for about in found.contrasts.columns[:NAMED]])
+    said = [
+        f"The clusters differ most in {named}. Percentages: part of a column's variance that is between clusters "
+        "(eta²; for categories Cramér's V²)."
+    ]
+    silent = [about.name for about in found.contrasts.columns if about.says_nothing]
+    if silent:
+        which = some_of(silent, MOST_SILENT)
+        said.append(f"{counted(len(silent), 'column does', 'columns do')} not differ between the clusters: {which}.")
+    if profile is None:
+        return said
     if len(profile.shown) < len(profile.telling):
         said.append(f"The {len(profile.shown)} features of {len(profile.telling):,} that separate them best are drawn.")
     empty = int(np.isnan(profile.deviations).sum())
@@ -150,7 +150,7 @@ def profile_sentences(found: Findings, profile: Profile) -> list[str]:
 
 def missing_sentences(found: Findings, missing: Missingness) -> list[str]:
     """Sentences on whether missingness depends on the cluster."""
-    if found.mask.all():
+    if found.seen.all():
         return ["No values are missing."]
     if found.n_clusters < 2:
         return ["Missing values can be compared only between two or more clusters."]
@@ -158,7 +158,7 @@ def missing_sentences(found: Findings, missing: Missingness) -> list[str]:
     how = f"Pearson's chi-square test for each column with Holm's correction, level {LEVEL:.0%}"
     if not tested:
         return ["No column has enough missing and observed values in every cluster to test for a difference."]
-    untested, columns = found.values.shape[1] - tested, f"{counted(tested, 'column')} tested ({how})."
+    untested, columns = found.seen.shape[1] - tested, f"{counted(tested, 'column')} tested ({how})."
     columns += f" {counted(untested, 'column')} had too few missing or observed values to test." if untested else ""
     if not len(differing):
         return [f"Missingness does not depend on the cluster in any of {columns}"]
@@ -174,14 +174,14 @@ def missing_sentences(found: Findings, missing: Missingness) -> list[str]:
 def _extremes(found: Findings, missing: Missingness, j: int) -> str:
     low, high = int(missing.rates[:, j].argmin()), int(missing.rates[:, j].argmax())
     return (
-        f"{found.features[j]} (missing in {missing.rates[low, j]:.0%} of cluster {low}, "
+        f"{missing.names[j]} (missing in {missing.rates[low, j]:.0%} of cluster {low}, "
         f"in {missing.rates[high, j]:.0%} of cluster {high})"
     )
 
 
 def map_size(found: Findings, missing: Missingness) -> str:
     """Sentence that says what a cell of the missingness map represents."""
-    n, p = found.values.shape
+    n, p = found.seen.shape
     rows, columns = missing.bands.shape
     if (rows, columns) == (n, p):
         return "Each cell is one value of the table."
@@ -195,8 +195,8 @@ def missing_columns(found: Findings, missing: Missingness) -> list[dict[str, Any
     order = np.lexsort((np.arange(len(missing.p_values)), np.nan_to_num(missing.p_values, nan=2.0)))[: _lines(found)]
     return [
         {
-            "feature": found.features[j],
-            "whole": float(1 - found.mask[:, j].mean()),
+            "feature": missing.names[j],
+            "whole": float(1 - found.seen[:, j].mean()),
             "rates": missing.rates[:, j].tolist(),
             "p_value": None if np.isnan(missing.p_values[j]) else float(missing.p_values[j]),
         }

@@ -4,12 +4,14 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from matplotlib.collections import LineCollection, PathCollection, QuadMesh
+from scipy.cluster.hierarchy import leaves_list
 from sklearn.exceptions import NotFittedError
 
 from fusewise import FusionClustering
 from fusewise.views.findings import compare_missingness, profile_of, read_findings
 from fusewise.views.palette import COLOURS, MARKERS, SYMBOLS, colour, shape
 from fusewise.views.plots import (
+    ClusterMapDisplay,
     DendrogramDisplay,
     FusionMapDisplay,
     FusionPathDisplay,
@@ -17,7 +19,14 @@ from fusewise.views.plots import (
     ProfileDisplay,
 )
 
-DISPLAYS = [DendrogramDisplay, FusionMapDisplay, FusionPathDisplay, MissingnessDisplay, ProfileDisplay]
+DISPLAYS = [
+    ClusterMapDisplay,
+    DendrogramDisplay,
+    FusionMapDisplay,
+    FusionPathDisplay,
+    MissingnessDisplay,
+    ProfileDisplay,
+]
 
 
 def of_kind(ax, kind):
@@ -91,6 +100,33 @@ def test_missingness_cells_and_stars(table):
     np.testing.assert_array_equal(mesh.get_array(), compare_missingness(read_findings(model)).bands)
     assert [label.get_text() for label in ax.get_xticklabels()] == ["$a", "b_{ *", "c", "d", "e", "f"]
     ax.figure.canvas.draw()  # names are no mathematics: a lone $ is fine
+
+
+def test_cluster_map_holds_the_table_in_order(model, table):
+    """Cells are the table's, standardised; a cluster is one block, and its rows are in the order of SciPy's leaves."""
+    shown = ClusterMapDisplay.from_estimator(model)
+    cells = shown.cells
+    places = [[f"x{j}" for j in range(table.shape[1])].index(name) for name in cells.features]
+    scaled = (table - np.nanmean(table, axis=0)) / np.nanstd(table, axis=0)
+    drawn = np.ma.filled(shown.image_.get_array(), np.nan)
+    np.testing.assert_allclose(drawn, scaled[cells.rows][:, places])
+    assert shown.image_.get_array().mask.sum() == np.isnan(table[cells.rows]).sum()
+    assert (cells.labels == model.labels_[cells.rows]).all()
+    assert np.count_nonzero(np.diff(cells.labels)) == len(set(cells.labels)) - 1
+    seen = np.flatnonzero(~np.isnan(table).all(axis=1))
+    leaves = seen[model.path_.rows][leaves_list(model.path_.tree.linkage)]
+    for k in range(model.n_clusters_):
+        mine = cells.rows[cells.labels == k]
+        expected = [row for row in leaves if model.labels_[row] == k]
+        assert sum(a == b for a, b in zip(mine, expected, strict=True)) >= 0.9 * len(mine)
+    assert sorted(shown.cluster_bars_) == sorted(set(model.labels_[seen]))
+
+
+def test_cluster_map_of_many_rows_shows_every_cluster(model):
+    shown = ClusterMapDisplay.from_estimator(model, most_rows=20, most_features=3)
+    assert shown.cells.cells.shape[1] == 3
+    assert len(shown.cells.rows) < 75
+    assert set(range(model.n_clusters_)) <= set(shown.cells.labels)
 
 
 def test_clusters_look_different():

@@ -8,13 +8,14 @@ from sklearn.exceptions import NotFittedError
 from sklearn.feature_selection import f_classif
 
 from fusewise import FusionClustering, FusionImputer
+from fusewise.automatic.join_heights import join_heights, successors
 from fusewise.automatic.merge_tree import MergeTree
 from fusewise.datasets import make_clusters
 from fusewise.observations.groups import number_by_size
 from fusewise.views.findings import branches_of, compare_missingness, profile_of, read_findings
-from fusewise.views.findings.missingness import chi_square, holm
+from fusewise.views.findings.effects import holm
+from fusewise.views.findings.missingness import chi_square
 from fusewise.views.findings.plane import fit_plane
-from fusewise.views.findings.trail import join_heights, successors
 
 
 def test_plane_is_that_of_the_svd():

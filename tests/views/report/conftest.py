@@ -1,13 +1,14 @@
-"""Models and a Chromium for the tests of the report."""
+"""Models, pages and browsers for the tests of the report."""
 
 import os
-import shutil
 
 import numpy as np
 import pytest
+from browsers import CHROMIUMS, FIREFOXES, FLAGS, ChromiumTab, Firefox, FirefoxTab, find_browser
 from report_helpers import NASTY_COLUMN, NASTY_ROW
 
 from fusewise import DataWarning, FusionClustering
+from fusewise.automatic.alternatives import Alternative
 from fusewise.datasets import hide_entries, make_clusters
 from fusewise.views.report import write_report
 
@@ -44,15 +45,67 @@ def page_file(model, names, features, tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
+def plants():
+    """A table of numbers and categories with missing values, as a reader might bring it."""
+    pandas = pytest.importorskip("pandas")
+    rng = np.random.default_rng(3)
+    kind = np.repeat([0, 1, 2], [40, 30, 20])
+    frame = pandas.DataFrame(
+        {
+            "height, m": rng.normal([2.0, 9.0, 20.0], 0.8, (90, 3))[np.arange(90), kind].round(2),
+            "leaves": np.array(["needle", "broad", 'round "leaf"'], dtype=object)[kind],
+            "seeds": rng.poisson([3.0, 40.0, 90.0], (90, 3))[np.arange(90), kind].astype(float),
+            "soil": rng.choice(np.array(["sand", "clay"], dtype=object), 90),
+        }
+    )
+    return frame.mask(rng.random(frame.shape) < 0.12)
+
+
+@pytest.fixture(scope="session")
+def plant_model(plants):
+    """A model of the plants, with two clusters as another number that is nearly as good."""
+    model = FusionClustering(n_clusters=3).fit(plants)
+    joined = np.where(model.labels_ < 0, -1, np.minimum(model.labels_, 1))
+    model._others = (Alternative(2, -1.5, 2.0, -0.02, joined),)
+    return model
+
+
+@pytest.fixture(scope="session")
+def plant_page(plant_model, tmp_path_factory):
+    path = tmp_path_factory.mktemp("plants") / "plants.html"
+    return write_report(plant_model, path, names=[f"plant {i}" for i in range(90)], title="Plants")
+
+
+@pytest.fixture(scope="session")
 def browser():
     playwright = pytest.importorskip("playwright.sync_api", reason="the browser tests need playwright")
-    known = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
-    found = os.environ.get("FUSEWISE_CHROMIUM") or next(filter(None, map(shutil.which, known)), None)
+    found = find_browser("FUSEWISE_CHROMIUM", CHROMIUMS)
     with playwright.sync_playwright() as driver:
         found = found or (driver.chromium.executable_path if os.path.exists(driver.chromium.executable_path) else None)
         if found is None:
             pytest.skip("no Chromium is installed: .ci/chromium puts one in place")
-        flags = ["--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--ignore-gpu-blocklist"]
-        chromium = driver.chromium.launch(executable_path=found, args=flags)
+        chromium = driver.chromium.launch(executable_path=found, args=FLAGS)
         yield chromium
         chromium.close()
+
+
+@pytest.fixture(scope="session")
+def firefox():
+    found = find_browser("FUSEWISE_FIREFOX", FIREFOXES)
+    if found is None:
+        pytest.skip("no Firefox is installed: .ci/firefox puts one in place")
+    started = Firefox(found)
+    yield started
+    started.close()
+
+
+@pytest.fixture(scope="module", params=[(b, w) for b in ("chromium", "firefox") for w in (390, 1280, 3840)], ids=str)
+def tab(request, plant_page):
+    """The page of the plants in both browsers, as wide as a phone, a laptop and a 4K screen."""
+    kind, width = request.param
+    if kind == "chromium":
+        opened = ChromiumTab(request.getfixturevalue("browser"), plant_page, width)
+    else:
+        opened = FirefoxTab(request.getfixturevalue("firefox"), plant_page, width)
+    yield opened
+    opened.close()

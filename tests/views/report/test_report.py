@@ -17,11 +17,13 @@ from fusewise.fusion.penalties import H1
 from fusewise.kernels.output import write_whole
 from fusewise.theory import ClusterGeometry, success_probability
 from fusewise.views import wording as words
-from fusewise.views.findings import Findings, Step, Trail, read_findings
+from fusewise.views.findings import Findings, Step, TableOrigin, Trail, read_findings
+from fusewise.views.findings.columns_read import columns_in_memory
+from fusewise.views.findings.table_columns import columns_of_model
 from fusewise.views.report import provenance as making
 from fusewise.views.report import write_report
+from fusewise.views.report.packing import KINDS, packed, packed_numbers, to_json
 from fusewise.views.report.page import render
-from fusewise.views.report.payload import KINDS, packed, to_json
 from fusewise.views.report.recovery import promise_for
 
 
@@ -35,6 +37,11 @@ def unpacked(entry):
     return flat.reshape(entry["shape"])
 
 
+def cells_of(data):
+    """The table in a page, rows by columns, with missing values filled in."""
+    return np.column_stack([unpacked(column["values"]) for column in data["rows"]["columns"]])
+
+
 def test_names_never_become_html(page_file, names, features):
     text = page_file.read_text()
     assert "<script>window" not in text
@@ -42,22 +49,25 @@ def test_names_never_become_html(page_file, names, features):
     assert NASTY_COLUMN not in text
     rows = data_of(page_file)["rows"]
     assert rows["names"][0] == NASTY_ROW
-    assert rows["features"] == features
+    assert [column["name"] for column in rows["columns"]] == features
 
 
 def test_entries_travel_unchanged(page_file, table, model):
     data = data_of(page_file)
     drawn = np.delete(np.arange(len(table)), 5)  # row 5 has nothing observed
-    np.testing.assert_array_equal(unpacked(data["rows"]["values"]), table[drawn].astype("f4"))
-    np.testing.assert_array_equal(unpacked(data["map"]["labels"]), model.labels_[drawn])
+    seen = ~np.isnan(table[drawn])
+    np.testing.assert_array_equal(np.where(seen, cells_of(data), np.nan), table[drawn].astype("f4"))
+    np.testing.assert_array_equal(np.unpackbits(unpacked(data["rows"]["observed"]))[: seen.size], seen.ravel())
+    np.testing.assert_array_equal(unpacked(data["partitions"][0]["labels"]), model.labels_[drawn])
 
 
 def test_units_are_the_users(table, model, tmp_path):
     """A table standardised before the fit is shown as it was."""
     shift, scale = np.arange(8.0), np.linspace(1, 9, 8)
     path = write_report(model, tmp_path / "r.html", units=(shift, scale))
-    shown = unpacked(data_of(path)["rows"]["values"])
-    np.testing.assert_allclose(shown[0], (table[0] * scale + shift).astype("f4"), rtol=1e-6)
+    shown = cells_of(data_of(path))[0]
+    seen = ~np.isnan(table[0])
+    np.testing.assert_allclose(shown[seen], (table[0] * scale + shift)[seen].astype("f4"), rtol=1e-6)
 
 
 @pytest.mark.parametrize("kind", list(KINDS))
@@ -66,10 +76,21 @@ def test_packed_arrays(kind):
     np.testing.assert_array_equal(unpacked(packed(array, kind)), array)
 
 
+def test_numbers_travel_in_few_bytes():
+    """Whole numbers exactly, others to seven digits; large whole numbers may be codes."""
+    kinds = {"u1": [0, 255], "i2": [-300, 4], "i4": [70_000, 1], "f4": [0.1, 5e6], "f8": [0.5, 2**24 + 1]}
+    for kind, numbers in kinds.items():
+        entry = packed_numbers(np.array(numbers, float))
+        assert entry["kind"] == kind
+        np.testing.assert_allclose(unpacked(entry), numbers, rtol=0 if kind != "f4" else 6e-8)
+    assert packed_numbers(np.array([1.0, np.nan]))["kind"] == "f4"
+
+
 @pytest.mark.parametrize("unit", [1e60, 1e-60])
 def test_entries_beyond_single_precision_travel_too(model, table, unit, tmp_path):
-    shown = unpacked(data_of(write_report(model, tmp_path / "r.html", units=(0.0, unit)))["rows"]["values"])
-    np.testing.assert_allclose(shown[0], table[0] * unit)
+    shown = cells_of(data_of(write_report(model, tmp_path / "r.html", units=(0.0, unit))))[0]
+    seen = ~np.isnan(table[0])
+    np.testing.assert_allclose(shown[seen], table[0][seen] * unit)
 
 
 def test_tables_are_as_wide_as_their_heads(table, tmp_path):
@@ -182,7 +203,7 @@ def test_every_kind_of_model(settings, said, kind, tmp_path):
     path = FusionClustering(**settings).fit(X).report(tmp_path / "r.html")
     assert said in path.read_text()
     data = data_of(path)
-    assert len(data["rows"]["features"]) == (4 if kind is float else 8)
+    assert len(data["rows"]["columns"]) == (4 if kind is float else 8)
 
 
 def test_the_rerun_line_reruns(tmp_path, monkeypatch):
@@ -239,15 +260,18 @@ def test_twenty_thousand_rows_by_fifty_fit_in_15_megabytes(model):
     rng = np.random.default_rng(0)
     n, p, k = 20_000, 50, 25
     labels = rng.integers(-1, k, n)
+    values, features = rng.normal(size=(n, p)), tuple(f"feature {j}" for j in range(p))
+    columns = columns_of_model(None, values, features)
     found = Findings(
-        names=tuple(f"a name of a row {i}" for i in range(n)), features=tuple(f"feature {j}" for j in range(p)),
-        values=rng.normal(size=(n, p)), labels=labels, confidence=rng.random(n), centers=rng.normal(size=(k, p)),
+        names=tuple(f"a name of a row {i}" for i in range(n)), features=features,
+        origin=TableOrigin(columns, columns_in_memory(columns)), values=values, labels=labels,
+        confidence=rng.uniform(0.9, 1, n), centers=rng.normal(size=(k, p)),
         unit=np.ones(p), shift=np.zeros(p), scale=np.ones(p), shares=np.zeros(p, bool), drawn=np.arange(n),
         completed=rng.normal(size=(n, p)), fused=rng.normal(size=(n, p)), path=model.path_, model=model,
     )  # fmt: skip
     counts = [*(int(n / 1.5**i) for i in range(17)), *range(25, 0, -1)]
     groups = [rng.integers(0, count, n) for count in counts]
-    steps = [Step(g, 1.0, 1.0, found.points, rng.normal(size=(c, 2))) for g, c in zip(groups, counts, strict=True)]
+    steps = [Step(g, g, 1.0, 1.0, found.points, rng.normal(size=(c, 2))) for g, c in zip(groups, counts, strict=True)]
     found.__dict__["trail"] = Trail(tuple(steps), np.arange(n), 20, "criterion")
     assert len(render(found, title="large", file="large.html").encode()) < 15e6
 

@@ -26,9 +26,7 @@ def test_one_cluster_says_why_and_what_to_try(one):
     small, large = sorted(np.bincount(one.path_.partitions[best]))
     said = sureness.number_sentence(read_findings(one))
     assert said.startswith(f"1 cluster: no split is supported. The best would separate {small} from {large} rows, and ")
-    assert float(re.search(r"falls ([\d.]+) nats short", said)[1]) == pytest.approx(
-        criteria[0] - criteria[best], rel=0.01
-    )
+    assert float(re.search(r"falls ([\d.]+) short", said)[1]) == pytest.approx(criteria[0] - criteria[best], rel=0.01)
     assert said.endswith("set n_clusters=2.")
     assert sureness.number_sentence(read_findings(one), "--n-clusters ").endswith("set --n-clusters 2.")
 
@@ -39,8 +37,8 @@ def test_rivals_in_words(model, monkeypatch):
     others = [Alternative(2, -1.6, 7.2, -0.02, labels), Alternative(5, 3.0, 4.0, 0.04, labels)]
     monkeypatch.setattr(model, "_others", tuple(others))
     assert sureness.number_sentence(found) == (
-        "3 clusters; 2 is nearly as good (its criterion falls 1.6 nats short, 0.02 per row, standard error 7.2); "
-        "5 is better (its criterion is 3 nats higher, 0.04 per row, standard error 4)."
+        "3 clusters; 2 is nearly as good (its penalised log-likelihood falls 1.6 short, 0.02 per row, standard "
+        "error 7.2); 5 is better (its penalised log-likelihood is 3 higher, 0.04 per row, standard error 4)."
     )
     monkeypatch.setattr(model, "_others", ())
     assert sureness.number_sentence(found) == "3 clusters; no other number is nearly as good."
@@ -56,8 +54,8 @@ def test_splits_that_are_near_or_have_no_valley():
     near = SimpleNamespace(n_clusters=2)
     said = sureness._why_one(Cut((40, 138), 12.0, joined=False, n_rows=178), [near], "n_clusters=")
     assert said == (
-        "1 cluster; a split is nearly as good: it would separate 40 from 138 rows, and its criterion falls 12 nats "
-        "short (0.067 per row). To see it, set n_clusters=2."
+        "1 cluster; a split is nearly as good: it would separate 40 from 138 rows, and its penalised log-likelihood "
+        "falls 12 short (0.067 per row). To see it, set n_clusters=2."
     )
     said = sureness._why_one(Cut((20, 30, 50), -5.0, joined=True, n_rows=100), [], "n_clusters=")
     assert said == (

@@ -16,6 +16,7 @@ def impute(
     standardize: options.Standardize = True,
     seed: options.RandomSeed = None,
     force: options.Overwrite = False,
+    safe_csv: options.SafeCsv = False,
     json: options.Json = False,
     asked: Any = None,
 ) -> None:
@@ -32,7 +33,9 @@ def impute(
     target = Path(f"{stem_of(table)}_completed.csv") if out is None else out
     with console.working(shown=not json) as tell:
         model = Model(n_clusters=n_clusters, seed=seed)
-        result = run_impute(table, target, model, asked=asked, standardize=standardize, force=force, tell=tell)
+        result = run_impute(
+            table, target, model, asked=asked, standardize=standardize, force=force, safe_csv=safe_csv, tell=tell
+        )
     if json:
         console.print_json(summary.imputation_data(result))
     else:

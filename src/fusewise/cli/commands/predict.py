@@ -33,6 +33,7 @@ def predict(
         ),
     ] = OnError.STOP,
     force: options.Overwrite = False,
+    safe_csv: options.SafeCsv = False,
     json: options.Json = False,
     asked: Any = None,
 ) -> None:
@@ -47,7 +48,9 @@ def predict(
     target = Path(f"{stem_of(table)}_labels.csv") if out is None else out
     with console.working(shown=not json) as tell:
         error: Literal["raise", "missing"] = "missing" if on_error is OnError.MISSING else "raise"
-        result = run_predict(model, table, target, asked=asked, on_error=error, force=force, tell=tell)
+        result = run_predict(
+            model, table, target, asked=asked, on_error=error, force=force, safe_csv=safe_csv, tell=tell
+        )
     if json:
         console.print_json(summary.prediction_data(result))
     else:

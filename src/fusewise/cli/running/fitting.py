@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ import numpy as np
 from fusewise.cli.exits import reporting_input_errors
 from fusewise.cli.running.model_options import Model
 from fusewise.cli.running.staging import staged, write_csv
-from fusewise.cli.running.table_fit import Clustered, agreement, cluster, prepare
+from fusewise.cli.running.table_fit import Clustered, cluster, prepare
 from fusewise.kernels.types import Real
 from fusewise.progress import Progress, listening
 from fusewise.saving import save
@@ -21,10 +21,13 @@ from fusewise.tables.errors import InputError
 from fusewise.tables.grids import Cells, Dialect
 from fusewise.tables.read_options import ReadOptions
 from fusewise.tables.recoding import as_extra
-from fusewise.tables.sources import files_of
-from fusewise.tables.writing import center_table, complete, free_name, in_dialect
+from fusewise.tables.sources import files_of, stem_of
+from fusewise.tables.written_back import center_table, complete, free_name, in_dialect
+from fusewise.views.describing import description_text
+from fusewise.views.findings.cluster_rules import python_module, sql_script
 
 TABLES = ("labels.csv", "completed.csv", "centers.csv")
+WORDS = ("description.txt", "rules.sql", "rules.py")
 REPORT, STABILITY = "report.html", "stability.csv"
 
 
@@ -40,6 +43,7 @@ class Outputs:
     stability : whether to write the stability of the clusters.
     table : name of a copy of the table itself in the folder, or None.
     force : overwrite existing files.
+    safe_csv : keep spreadsheets from taking text for formulas (``write_csv``).
     command : the command line, shown in the report.
     """
 
@@ -49,12 +53,13 @@ class Outputs:
     stability: bool = False
     table: str | None = None
     force: bool = False
+    safe_csv: bool = False
     command: str | None = None
 
     @property
     def files(self) -> list[Path]:
         """All files that will be written."""
-        names = [*([self.table] if self.table else []), *TABLES]
+        names = [*([self.table] if self.table else []), *TABLES, *WORDS]
         names += [*([STABILITY] if self.stability else []), *([REPORT] if self.report else [])]
         return [self.folder / name for name in names] + ([] if self.save is None else [self.save])
 
@@ -64,7 +69,6 @@ class Fit:
     """Result of ``fit``."""
 
     clustered: Clustered
-    ari: float | None
     outputs: Outputs
 
 
@@ -78,9 +82,11 @@ def run_fit(path: Path, model: Model, outputs: Outputs, *, asked: ReadOptions, s
         if n_draws:
             _judge_stability(found, n_draws, tell)
         tell("writing")
-        _write_tables(found, *(places[outputs.folder / name] for name in TABLES))
+        _write_tables(found, *(places[outputs.folder / name] for name in TABLES), safe=outputs.safe_csv)
+        _write_words(found, *(places[outputs.folder / name] for name in WORDS))
         if outputs.stability:
-            write_csv(places[outputs.folder / STABILITY], _stability_table(found), found.table.dialect)
+            judged = _stability_table(found)
+            write_csv(places[outputs.folder / STABILITY], judged, found.table.dialect, safe=outputs.safe_csv)
         if outputs.table is not None:
             shutil.copyfile(path, places[outputs.folder / outputs.table])
         if outputs.save is not None:
@@ -88,9 +94,7 @@ def run_fit(path: Path, model: Model, outputs: Outputs, *, asked: ReadOptions, s
         if outputs.report:
             tell("writing the report")
             _write_report(found, places[outputs.folder / REPORT], outputs.command)
-    known = found.table.labels_column
-    ari = None if known is None else agreement(found.table.cells[known], found.model.labels_)
-    return Fit(found, ari, outputs)
+    return Fit(found, outputs)
 
 
 def _judge_stability(found: Clustered, n_draws: int, tell: Progress) -> None:
@@ -126,7 +130,7 @@ def _decimals(shares: Real, dialect: Dialect) -> list[Any]:
     return [None if np.isnan(share) else in_dialect(round(float(share), 4), dialect) for share in shares]
 
 
-def _write_tables(found: Clustered, labels: Path, completed: Path, centers: Path) -> None:
+def _write_tables(found: Clustered, labels: Path, completed: Path, centers: Path, *, safe: bool) -> None:
     table, model = found.table, found.model
     judged = getattr(model, "stability_", None)
     rows = label_table(
@@ -137,16 +141,29 @@ def _write_tables(found: Clustered, labels: Path, completed: Path, centers: Path
         confidence=model.confidence_,
         stability=None if judged is None else judged.rows,
     )
-    write_csv(labels, rows, table.dialect)
-    write_csv(completed, complete(table, found.encoder, found.completed), table.dialect)
+    write_csv(labels, rows, table.dialect, safe=safe)
+    write_csv(completed, complete(table, found.encoder, found.completed), table.dialect, safe=safe)
     clusters = center_table(table, found.encoder, model.cluster_centers_, found.sizes)
-    write_csv(centers, clusters, table.dialect)
+    write_csv(centers, clusters, table.dialect, safe=safe)
+
+
+def _write_words(found: Clustered, description: Path, sql: Path, python: Path) -> None:
+    """Write the description of the clusters, and their rules as SQL and as Python."""
+    findings = found.findings
+    texts = {
+        description: description_text(findings, found.notes),
+        sql: sql_script(findings.rules, stem_of(found.table.path)),
+        python: python_module(findings.rules),
+    }
+    for path, text in texts.items():
+        path.write_text(text, "utf-8", errors="replace", newline="\n")  # names need not be valid Unicode
 
 
 def _write_report(found: Clustered, path: Path, command: str | None) -> None:
     from fusewise.views.report import write_page
 
     try:
-        write_page(found.findings.thinned(), path, title=found.table.path.name, command=command)
+        findings = replace(found.findings, remarks=tuple(found.notes)).thinned()
+        write_page(findings, path, title=found.table.path.name, command=command, table=stem_of(found.table.path))
     except ImportError as error:  # the message says what to install
         raise InputError(f"--report: {error}") from error

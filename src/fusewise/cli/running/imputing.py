@@ -13,7 +13,7 @@ from fusewise.cli.running.table_fit import Clustered, cluster, prepare
 from fusewise.progress import Progress
 from fusewise.tables.read_options import ReadOptions
 from fusewise.tables.sources import files_of
-from fusewise.tables.writing import complete
+from fusewise.tables.written_back import complete
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,14 +45,15 @@ class Imputation:
 
 
 def run_impute(path: Path, out: Path, model: Model, *, asked: ReadOptions, standardize: bool, force: bool,
-               tell: Progress) -> Imputation:  # fmt: skip
+               safe_csv: bool, tell: Progress) -> Imputation:  # fmt: skip
     """Read a table, cluster it, fill in its missing values, and write it."""
     estimator = model.build()
     prepared = prepare(path, estimator, asked=asked, standardize=standardize, tell=tell)
     with staged([out], force=force, sources=files_of(path)) as places:
         found = cluster(prepared, estimator, impute=True, tell=tell)
         tell("writing")
-        write_csv(places[out], complete(found.table, found.encoder, found.completed), found.table.dialect)
+        completed = complete(found.table, found.encoder, found.completed)
+        write_csv(places[out], completed, found.table.dialect, safe=safe_csv)
     used = {column.name: column.values for column in found.table.used}
     filled = sum(int(np.isnan(values).sum()) for values in used.values())
     left = sum(cell is None for name, cells in found.table.cells.items() if name not in used for cell in cells)

@@ -14,7 +14,6 @@ from fusewise.automatic import Choice
 from fusewise.cli.exits import reporting_input_errors, stopping_at_once
 from fusewise.cli.running.fitting import label_table
 from fusewise.cli.running.staging import staged, write_csv
-from fusewise.cli.running.table_fit import agreement
 from fusewise.kernels.words import counted
 from fusewise.progress import Progress
 from fusewise.saving import ModelFileError, SavedModel, load_with_extra
@@ -24,6 +23,7 @@ from fusewise.tables.read_result import Reading
 from fusewise.tables.recoding import as_read_now, recode
 from fusewise.tables.roles import column_or_none, row_names
 from fusewise.tables.sources import files_of
+from fusewise.views.findings.known_labels import KnownLabels, compare_labels
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,8 +33,7 @@ class Prediction:
     table: Reading
     labels: Any
     n_clusters: int
-    ari: float | None
-    labels_column: str | None
+    known: KnownLabels | None
     notes: list[str]
     file: Path
 
@@ -45,7 +44,7 @@ class Prediction:
 
 
 def run_predict(model: Path, path: Path, out: Path, *, asked: ReadOptions, on_error: Literal["raise", "missing"],
-                force: bool, tell: Progress) -> Prediction:  # fmt: skip
+                force: bool, safe_csv: bool, tell: Progress) -> Prediction:  # fmt: skip
     """Load a model, read a table, predict the clusters of its rows, and write them."""
     tell(f"reading {model.name}")
     saved = open_model(model)
@@ -60,10 +59,11 @@ def run_predict(model: Path, path: Path, out: Path, *, asked: ReadOptions, on_er
         rows = label_table(
             row_names(table.cells, column, table.n_rows), column, found, table.dialect, confidence=confidence
         )
-        write_csv(places[out], rows, table.dialect)
+        write_csv(places[out], rows, table.dialect, safe=safe_csv)
     known = _column(table, asked.labels, extra.get("labels"), "--labels")
-    ari = None if known is None else agreement(table.cells[known], found)
-    return Prediction(table, found, int(clustering.n_clusters_), ari, known, table.notes, out)
+    n_clusters = int(clustering.n_clusters_)
+    compared = None if known is None else compare_labels(known, table.cells[known], found, n_clusters)
+    return Prediction(table, found, n_clusters, compared, table.notes, out)
 
 
 def open_model(path: Path) -> SavedModel:

@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import csv
 import os
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any, Literal
 
 from fusewise.kernels.output import finish_killed_runs, refuse_unwritable, written_together
 from fusewise.tables.errors import InputError
 from fusewise.tables.grids import Cells, Dialect
+
+#: How text begins that spreadsheets take for a formula (also in the wide characters of East Asian fonts), after
+#: spaces, tabs and line breaks; and the numbers among it.
+FORMULA_SIGNS = tuple("=+-@\uff1d\uff0b\uff0d\uff20")
+NUMBER = re.compile(r"[+-]?[\d.,]+([eE][+-]?\d+)?\s?%?")
 
 
 @contextmanager
@@ -64,11 +71,25 @@ def _refuse_conflicts(targets: Sequence[Path], force: bool, sources: Sequence[Pa
         raise InputError(f"{names} already {exist}: choose another output, or add --force to overwrite")
 
 
-def write_csv(path: Path, columns: dict[str, Cells], dialect: Dialect) -> None:
-    """Write columns to a CSV file; missing cells are left empty."""
+def write_csv(path: Path, columns: dict[str, Cells], dialect: Dialect, *, safe: bool = False) -> None:
+    """Write columns to a CSV file; missing cells are left empty.
+
+    If `safe`, every cell is in double quotes, and text that a spreadsheet may take for a formula begins with ``'``.
+    """
     # A .csv file should not be tab-separated; decimal commas need semicolons.
     separator = ";" if ";" in dialect.separator or "," in dialect.decimal else ","
+    quoting: Literal[0, 1] = csv.QUOTE_ALL if safe else csv.QUOTE_MINIMAL
+    known = _without_formulas if safe else list
     with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file, delimiter=separator, lineterminator="\n")
-        writer.writerow(columns)
-        writer.writerows(zip(*columns.values(), strict=True))
+        writer = csv.writer(file, delimiter=separator, lineterminator="\n", quoting=quoting)
+        writer.writerow(known(columns))
+        writer.writerows(map(known, zip(*columns.values(), strict=True)))
+
+
+def _without_formulas(cells: Iterable[Any]) -> list[Any]:
+    """Cells that a spreadsheet takes for text or numbers: formulas get a leading apostrophe, numbers stay."""
+    return [f"'{cell}" if isinstance(cell, str) and _is_formula(cell) else cell for cell in cells]
+
+
+def _is_formula(text: str) -> bool:
+    return text.lstrip().startswith(FORMULA_SIGNS) and not NUMBER.fullmatch(text)

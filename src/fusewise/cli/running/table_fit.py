@@ -5,11 +5,9 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.metrics import adjusted_rand_score
 
 from fusewise import DataWarning, FusionClustering, FusionImputer
 from fusewise.cli.exits import reporting_input_errors, stopping_at_once
@@ -19,11 +17,12 @@ from fusewise.kernels.words import counted, some_of
 from fusewise.progress import Progress, listening
 from fusewise.tables.encoder import FrameEncoder
 from fusewise.tables.errors import InputError
-from fusewise.tables.grids import Cells
 from fusewise.tables.read_options import ReadOptions
 from fusewise.tables.read_result import Reading
 from fusewise.tables.reading import read
-from fusewise.views.findings import Findings, read_findings
+from fusewise.views.findings import Findings, TableOrigin, read_findings
+from fusewise.views.findings.columns_read import columns_of_reading
+from fusewise.views.findings.table_columns import columns_of_file
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,8 +58,7 @@ class Clustered(Prepared):
     @property
     def sizes(self) -> list[int]:
         """Number of rows in each cluster."""
-        labels = self.model.labels_
-        return [int(n) for n in np.bincount(labels[labels >= 0], minlength=self.model.n_clusters_)]
+        return [int(n) for n in self.findings.sizes]
 
     @property
     def outliers(self) -> int:
@@ -104,7 +102,7 @@ def cluster(prepared: Prepared, estimator: FusionClustering, *, impute: bool = F
         warnings.simplefilter("always")
         imputer = FusionImputer(**estimator.get_params(deep=False)).fit(table) if impute else None
         found = estimator.fit(table) if imputer is None else imputer.clustering_
-        findings = read_findings(found, names=table.names, most_drawn=rows)
+        findings = read_findings(found, names=table.names, origin=_origin(prepared), most_drawn=rows)
         completed = _by_clusters(findings) if imputer is None else imputer.completed_features(table)
     seconds, compiling = watch.working, watch.compiling
     # Empty rows are reported by name and convergence by its outcome, as warnings refer to encoded features.
@@ -113,6 +111,19 @@ def cluster(prepared: Prepared, estimator: FusionClustering, *, impute: bool = F
     notes += [] if found.converged_ else ["not converged: increase --max-iter, or treat the result with caution"]
     notes += sorted({str(w.message) for w in caught if not issubclass(w.category, ours)}) + _unmet(estimator, found)
     return Clustered(table, prepared.encoder, found, findings, imputer, completed, seconds, compiling, notes)
+
+
+def _origin(prepared: Prepared) -> TableOrigin:
+    """The columns of the file, for the views."""
+    table = prepared.table
+    read = columns_of_reading(table)
+    markers = {column.name: tuple(column.markers) for column in read.columns}
+    known = table.labels_column
+    return TableOrigin(
+        columns_of_file(table, prepared.encoder, markers),
+        read,
+        None if known is None else (known, table.cells[known]),
+    )
 
 
 def _by_clusters(found: Findings) -> Floats:
@@ -140,11 +151,3 @@ def _unmet(asked: FusionClustering, found: FusionClustering) -> list[str]:
     if isinstance(asked.rank, int) and found.rank_ != asked.rank:
         notes.append(f"--rank {asked.rank} is not possible for this table: rank {found.rank_} was used")
     return notes
-
-
-def agreement(cells: Cells, labels: Any) -> float | None:
-    """Adjusted Rand index over the rows whose class is known; outliers count as one group."""
-    known = np.array([cell is not None for cell in cells])
-    if not known.any():
-        return None
-    return float(adjusted_rand_score([str(cell) for cell in cells[known]], labels[known]))

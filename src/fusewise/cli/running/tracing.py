@@ -22,8 +22,8 @@ from fusewise.tables.errors import InputError
 from fusewise.tables.grids import Cells
 from fusewise.tables.read_options import ReadOptions
 from fusewise.tables.sources import files_of
-from fusewise.tables.writing import in_dialect
-from fusewise.views.findings import Step, Trail
+from fusewise.tables.written_back import in_dialect
+from fusewise.views.findings import Findings, Step, Trail
 from fusewise.views.plots import FusionPathDisplay
 
 #: Maximum number of cluster sizes listed per line.
@@ -62,10 +62,22 @@ def _draw(found: Clustered, place: Path) -> None:
         raise InputError(f"--picture: {error}") from error
 
 
-def sizes(step: Step) -> list[int]:
-    """Number of rows in each group of a step, largest first."""
+def sizes(found: Findings, step: Step) -> list[int]:
+    """Number of rows in each group of a step, largest first; of the chosen step the clusters of all rows."""
+    if step is _chosen(found):
+        return sorted((int(n) for n in found.sizes), reverse=True)
     counts = np.bincount(step.labels[step.labels >= 0])
     return sorted((int(n) for n in counts), reverse=True)
+
+
+def _alone(found: Findings, step: Step) -> int:
+    """Number of rows in no group."""
+    return int(np.count_nonzero((found.labels if step is _chosen(found) else step.labels) < 0))
+
+
+def _chosen(found: Findings) -> Step | None:
+    trail = found.trail
+    return None if trail.chosen is None else trail.steps[trail.chosen]
 
 
 def _table(found: Clustered, trail: Trail) -> dict[str, Cells]:
@@ -73,11 +85,11 @@ def _table(found: Clustered, trail: Trail) -> dict[str, Cells]:
     rows = [
         (
             _written(step.lam, dialect),
-            step.n_clusters,
-            int(np.count_nonzero(step.labels < 0)),
+            len(sizes(found.findings, step)),
+            _alone(found.findings, step),
             _written(step.criterion, dialect),
             "yes" if k == trail.chosen else "",
-            " ".join(map(str, sizes(step))),
+            " ".join(map(str, sizes(found.findings, step))),
         )
         for k, step in enumerate(trail.steps)
     ]
@@ -99,10 +111,10 @@ def path_data(found: PathResult) -> dict[str, Any]:
         "steps": [
             {
                 "lam": step.lam,
-                "clusters": step.n_clusters,
-                "alone": int(np.count_nonzero(step.labels < 0)),
+                "clusters": len(sizes(found.clustered.findings, step)),
+                "alone": _alone(found.clustered.findings, step),
                 "criterion": step.criterion,
-                "sizes": sizes(step),
+                "sizes": sizes(found.clustered.findings, step),
             }
             for step in found.trail.steps
         ],
@@ -127,7 +139,8 @@ def print_path(found: PathResult) -> None:
         drawn.pad_right(BAR - len(drawn))
         mark = " ◀ chosen" if chosen else ""
         criterion = "" if math.isnan(step.criterion) else f"{step.criterion:,.1f}"
-        table.add_row(readable(step.lam), str(step.n_clusters), criterion, drawn, _shown(sizes(step)) + mark)
+        counts = sizes(found.clustered.findings, step)
+        table.add_row(readable(step.lam), str(len(counts)), criterion, drawn, _shown(counts) + mark)
     facts = grid("dim", "")
     listed(facts, "written", list(found.files))
     listed(facts, Text("note", "yellow"), found.clustered.notes)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import webbrowser
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
@@ -41,6 +43,12 @@ def working(*, shown: bool) -> Iterator[Progress]:
 def print_json(data: dict[str, Any]) -> None:
     """Print a JSON object to stdout; numbers that are not finite become null."""
     print(finite_json(data, indent=2, ensure_ascii=False))
+
+
+def open_page(path: Path) -> None:
+    """Open a page in the user's browser; say where it is if there is none."""
+    if not webbrowser.open(path.resolve().as_uri()):
+        Console(stderr=True).print(f"no browser was found: open {path} yourself", markup=False, highlight=False)
 
 
 def print_below(console: Console, *parts: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,11 +20,10 @@ from fusewise.cli.showing.picture import picture
 from fusewise.kernels.words import counted
 from fusewise.tables.read_result import Reading
 from fusewise.views import sureness
-from fusewise.views.findings import profile_of
-from fusewise.views.wording import traits
+from fusewise.views.findings import KnownLabels
 
 #: Header of the column that characterises the clusters.
-DISTINCTIVE = "distinctive values (▲ high, ▼ low)"
+DISTINCTIVE = "what sets it apart"
 #: What the stability of a cluster means.
 SCALE = "From 0.85 a cluster is highly stable; below 0.6 it should not be trusted."
 #: How the number of clusters is set on the command line.
@@ -39,7 +39,10 @@ def fit_data(fit: Fit) -> dict[str, Any]:
         "clusters": model.n_clusters_,
         "sizes": found.sizes,
         "outliers": found.outliers,
-        "ari": fit.ari,
+        "ari": None if found.findings.known is None else found.findings.known.ari,
+        "known": None if found.findings.known is None else found.findings.known.as_dict(),
+        "descriptions": [described.sentence for described in found.findings.described],
+        "rules": [rule.as_dict() for rule in found.findings.rules],
         **_sureness_data(found),
         "converged": bool(model.converged_),
         "iterations": int(model.n_iter_),
@@ -49,10 +52,16 @@ def fit_data(fit: Fit) -> dict[str, Any]:
         "fidelity": type(model.fidelity_).__name__,
         "seconds": found.seconds,
         "compiling_seconds": found.compiling,
+        "limits": list(model.limits_),
         "notes": found.notes,
-        "files": {path.stem: str(path) for path in fit.outputs.files if path != fit.outputs.save}
+        "files": {_key(path): str(path) for path in fit.outputs.files if path != fit.outputs.save}
         | ({} if fit.outputs.save is None else {"model": str(fit.outputs.save)}),
     }
+
+
+def _key(path: Path) -> str:
+    """The name of a result: "labels", "report", ...; of the rules "rules_sql" and "rules_py"."""
+    return f"{path.stem}_{path.suffix[1:]}" if path.stem == "rules" else path.stem
 
 
 def _sureness_data(found: Clustered) -> dict[str, Any]:
@@ -83,9 +92,9 @@ def _table_data(found: Clustered) -> dict[str, Any]:
         "version": fusewise.__version__,
         "table": str(table.path),
         "rows": table.n_rows,
-        "features": len(table.used),
-        "encoded_features": len(found.encoder.features),
-        "observed_fraction": found.table.observed_fraction,
+        "features": len(found.findings.columns),
+        "encoded_features": len(found.findings.features),
+        "observed_fraction": found.findings.observed_fraction,
         "columns": {
             "all": [{"name": c.name, "kind": c.kind, "used": c.used, "why": c.why} for c in table.columns],
             "numbers": [column.name for column in table.used if not column.categories],
@@ -130,12 +139,12 @@ def _folded(notes: list[str]) -> list[str]:
 
 
 def _clusters(found: Clustered) -> Grid:
-    sizes, profile, judged = found.sizes, profile_of(found.findings), sureness.stability(found.findings)
+    sizes, judged = found.sizes, sureness.stability(found.findings)
     table = headed("cluster", "rows", "", *([] if judged is None else ["stability"]), DISTINCTIVE, left=(DISTINCTIVE,))
     none = [] if judged is None else [""]
     for k, size in enumerate(sizes[:MOST_LISTED]):
         stable = [] if judged is None else [f"{judged.clusters[k]:.2f}"]
-        words = Text(", ".join(traits(found.findings, profile, k)))
+        words = Text(found.findings.described[k].apart)
         table.add_row(str(k), f"{size:,}", bar(size / max(sizes)), *stable, words)
     if len(sizes) > MOST_LISTED:
         rest = counted(len(sizes) - MOST_LISTED, "smaller cluster")
@@ -153,8 +162,8 @@ def _clusters(found: Clustered) -> Grid:
 
 def _facts(fit: Fit) -> Grid:
     found, model, table = fit.clustered, fit.clustered.model, grid("dim", "")
-    if fit.ari is not None:
-        table.add_row("agreement", _agreement(fit.ari, found.table.labels_column))
+    if found.findings.known is not None:
+        table.add_row("agreement", _agreement(found.findings.known))
     table.add_row("number", Text(sureness.number_sentence(found.findings, OPTION)))
     judged = sureness.stability(found.findings)
     if judged is not None:
@@ -164,13 +173,14 @@ def _facts(fit: Fit) -> Grid:
     table.add_row("solution", f"{state} in {found.seconds:.1f} s (penalty {_short(model.penalty_)}{lam})")
     if found.compiling >= 1:
         table.add_row("compiling", f"{found.compiling:.1f} s more, on the first run only")
+    listed(table, "limits", list(model.limits_))
     listed(table, "written", list(fit.outputs.files))
     listed(table, Text("note", "yellow"), _folded(found.notes))
     return table
 
 
-def _agreement(ari: float, column: str | None) -> Text:
-    return Text(f"adjusted Rand index {ari:.3f} with {column!r} (1: identical, 0: chance)")
+def _agreement(known: KnownLabels) -> Text:
+    return Text(known.sentence)
 
 
 def _short(penalty: Any) -> str:
@@ -191,7 +201,7 @@ def prediction_data(found: Prediction) -> dict[str, Any]:
         "observed_fraction": found.table.observed_fraction,
         "sizes": found.sizes,
         "outliers": int(np.count_nonzero(found.labels < 0)),
-        "ari": found.ari,
+        "ari": None if found.known is None else found.known.ari,
         "notes": found.notes,
         "files": {"labels": str(found.file)},
     }
@@ -208,8 +218,8 @@ def print_prediction(found: Prediction) -> None:
     if outliers:
         clusters.add_row("-1", f"{outliers:,}", Text("no cluster: outliers, and rows without observed values", "dim"))
     facts = grid("dim", "")
-    if found.ari is not None:
-        facts.add_row("agreement", _agreement(found.ari, found.labels_column))
+    if found.known is not None:
+        facts.add_row("agreement", _agreement(found.known))
     listed(facts, "written", [found.file])
     listed(facts, Text("note", "yellow"), _folded(found.notes))
     print_below(console, clusters, facts)

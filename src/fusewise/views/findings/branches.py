@@ -7,9 +7,10 @@ from typing import TypeAlias
 
 import numpy as np
 
+from fusewise.automatic.join_heights import successors
 from fusewise.kernels.types import Labels
 from fusewise.views.findings.findings import Findings
-from fusewise.views.findings.trail import Trail, successors
+from fusewise.views.findings.trail import Step, Trail
 
 #: Maximum number of groups at the bottom of the tree.
 MOST_LEAVES = 40
@@ -66,14 +67,14 @@ Merge: TypeAlias = tuple[_Branch, _Branch, _Branch, int]
 def branches_of(found: Findings) -> Branches | None:
     """Dendrogram from the finest partition compared upwards; None if there are no two groups."""
     steps = found.trail.steps
-    compared = (k for k, s in enumerate(steps) if np.isfinite(s.criterion) and 2 <= s.n_clusters <= MOST_LEAVES)
+    compared = (k for k, s in enumerate(steps) if np.isfinite(s.criterion) and 2 <= _n_leaves(s) <= MOST_LEAVES)
     first = next(compared, None)
     if first is None:
         return None
     rows = found.trail.rows
-    start, labels, weights = steps[first].labels, found.labels[found.drawn][rows], found.weights[rows]
+    start, labels, weights = steps[first].partition, found.labels[found.drawn][rows], found.weights[rows]
     weights = weights * (found.weights.sum() / weights.sum())  # the rows of the trail represent all rows
-    leaves = range(steps[first].n_clusters)
+    leaves = range(_n_leaves(steps[first]))
     clusters = [_majority(labels[start == leaf]) for leaf in leaves]
     sizes = [round(float(weights[start == leaf].sum())) for leaf in leaves]
     merges, roots = _merge(found.trail, first, clusters)
@@ -86,13 +87,17 @@ def branches_of(found: Findings) -> Branches | None:
     )
 
 
+def _n_leaves(step: Step) -> int:
+    return int(step.partition.max(initial=-1)) + 1
+
+
 def _merge(trail: Trail, first: int, clusters: list[int]) -> tuple[list[Merge], list[_Branch]]:
     """Follow the groups of step `first` upwards; return the joins, and the branches left at the end."""
     standing = {leaf: _Branch([leaf], 0.0, {clusters[leaf]}) for leaf in range(len(clusters))}
     merges: list[Merge] = []
     ended: list[_Branch] = []
     for k in range(first + 1, len(trail.steps)):
-        above = successors(trail.steps[k - 1].labels, trail.steps[k].labels)
+        above = successors(trail.steps[k - 1].partition, trail.steps[k].partition)
         lam = trail.steps[k].lam if np.isfinite(trail.steps[k].lam) else float(k)
         after: dict[int, _Branch] = {}
         for group, branch in standing.items():

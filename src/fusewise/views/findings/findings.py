@@ -15,13 +15,39 @@ from fusewise.automatic import Choice
 from fusewise.fusion.path import FusionPath
 from fusewise.kernels.types import Index, Labels, Mask, Real
 from fusewise.observations import Entries
+from fusewise.tables.grids import Cells
+from fusewise.views.findings.cluster_rules import ClusterRule
+from fusewise.views.findings.columns_read import ColumnsRead, columns_in_memory
+from fusewise.views.findings.contrasts import Contrasts, contrasts_of
+from fusewise.views.findings.descriptions import ClusterDescription, describe_clusters
+from fusewise.views.findings.known_labels import KnownLabels, compare_labels
 from fusewise.views.findings.plane import Plane, fit_plane
+from fusewise.views.findings.rule_search import rules_of
+from fusewise.views.findings.table_columns import TableColumn, columns_of_model
 from fusewise.views.findings.trail import Trail, read_trail
 
 #: Maximum number of rows drawn; longer tables are sampled, with rows of every cluster.
 MOST_DRAWN = 20_000
 #: Minimum number of rows of each cluster in a sample (all rows of a smaller cluster).
 FEWEST_OF_A_CLUSTER = 20
+#: Cached attributes that do not depend on which rows are drawn.
+ABOUT_ALL_ROWS = ("seen", "blank", "sizes", "contrasts", "rules", "described", "known")
+
+
+@dataclass(frozen=True, eq=False)
+class TableOrigin:
+    """Where a table came from, if it was read from a file.
+
+    Attributes
+    ----------
+    columns : the columns used for clustering.
+    read : all columns and how each was read.
+    classes : name of the column of known classes, and its cells; None if there is none.
+    """
+
+    columns: tuple[TableColumn, ...]
+    read: ColumnsRead
+    classes: tuple[str, Cells] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,21 +56,24 @@ class Findings:
 
     Attributes
     ----------
-    names, features : names of the rows and of the columns.
-    values : the table, N x P; NaN if missing.
+    names, features : names of the rows, and of the features of the model.
+    origin : the columns of the user's table, and how each was read.
+    values : the features, N x P; NaN if missing.
     labels, confidence : of the rows; confidence is None if the model has none.
     centers : cluster centres, K x P.
     unit : unit of length in each column, P: its standard deviation, or 1 in the plain algorithm.
     shift, scale : P; the user's units are value * scale + shift.
-    shares : P, whether a feature is a 0/1 indicator of a category; its centre is then a proportion.
+    shares : P, whether a feature is a level of a category; its centre is then the share of that level.
     drawn : indices of the rows to draw: all rows with an observed entry, or a sample of them.
     completed, fused : of the drawn rows: with missing values filled in by the model, and their centres.
     path : the candidates the result was chosen from.
     model : the estimator.
+    remarks : notes on the fit that are to be shown beside the result.
     """
 
     names: tuple[str, ...]
     features: tuple[str, ...]
+    origin: TableOrigin
     values: Real
     labels: Labels
     confidence: Real | None
@@ -58,6 +87,22 @@ class Findings:
     fused: Real
     path: Choice | FusionPath | None
     model: Any
+    remarks: tuple[str, ...] = ()
+
+    @property
+    def columns(self) -> tuple[TableColumn, ...]:
+        """The columns of the user's table that were used; a category has several features."""
+        return self.origin.columns
+
+    @cached_property
+    def seen(self) -> Mask:
+        """Whether each entry of the user's table was observed, N x columns: what is counted everywhere."""
+        return np.column_stack([column.seen for column in self.columns])
+
+    @property
+    def observed_fraction(self) -> float:
+        """Share of the entries of the user's table that were observed."""
+        return float(self.seen.mean())
 
     @property
     def n_clusters(self) -> int:
@@ -66,7 +111,7 @@ class Findings:
 
     @property
     def mask(self) -> Mask:
-        """Whether each entry was observed."""
+        """Whether each feature was observed."""
         return ~np.isnan(self.values)
 
     @cached_property
@@ -102,6 +147,27 @@ class Findings:
         """The sequence of partitions from single rows to one group."""
         return read_trail(self)
 
+    @cached_property
+    def contrasts(self) -> Contrasts:
+        """Each cluster compared with the other rows."""
+        return contrasts_of(self)
+
+    @cached_property
+    def rules(self) -> tuple[ClusterRule, ...]:
+        """A decision rule for each cluster."""
+        return rules_of(self)
+
+    @cached_property
+    def described(self) -> tuple[ClusterDescription, ...]:
+        """Each cluster in words: the same everywhere."""
+        return describe_clusters(self)
+
+    @cached_property
+    def known(self) -> KnownLabels | None:
+        """The known classes beside the clusters, if the table has them."""
+        classes = self.origin.classes
+        return None if classes is None else compare_labels(*classes, self.labels, self.n_clusters)
+
     def shown(self, rows: Real) -> Real:
         """Convert values of the model to the user's units."""
         return np.asarray(rows * self.scale + self.shift)
@@ -109,7 +175,10 @@ class Findings:
     def thinned(self, most: int = MOST_DRAWN) -> Findings:
         """Return the same findings with about `most` rows drawn at most."""
         kept = np.searchsorted(self.drawn, _sample(self.model, self.drawn, most))
-        return replace(self, drawn=self.drawn[kept], completed=self.completed[kept], fused=self.fused[kept])
+        thin = replace(self, drawn=self.drawn[kept], completed=self.completed[kept], fused=self.fused[kept])
+        # What refers to all rows stays the same, and need not be computed twice.
+        vars(thin).update({name: vars(self)[name] for name in ABOUT_ALL_ROWS if name in vars(self)})
+        return thin
 
 
 def read_findings(
@@ -118,6 +187,7 @@ def read_findings(
     names: Sequence[Any] | npt.NDArray[Any] | None = None,
     feature_names: Sequence[Any] | npt.NDArray[Any] | None = None,
     units: tuple[npt.ArrayLike, npt.ArrayLike] | None = None,
+    origin: TableOrigin | None = None,
     most_drawn: int = MOST_DRAWN,
 ) -> Findings:
     """Read a fitted ``FusionClustering``.
@@ -128,6 +198,7 @@ def read_findings(
     feature_names : names of the columns; by default those of the table, or x0, x1, ...
     units : (shift, scale), numbers or one per column, if the table was standardised before the fit: values are shown
         as value * scale + shift.
+    origin : the columns and how they were read, if the table came from a file; by default those of the model.
     most_drawn : maximum number of rows drawn.
     """
     check_is_fitted(model)
@@ -158,6 +229,7 @@ def read_findings(
     return Findings(
         names=rows,
         features=columns,
+        origin=origin or _in_memory(columns_of_model(encoder, values.astype(float) * scale + shift, columns)),
         values=values.astype(float),
         labels=np.asarray(model.labels_),
         confidence=model.confidence_,
@@ -172,6 +244,10 @@ def read_findings(
         path=model.path_,
         model=model,
     )
+
+
+def _in_memory(columns: tuple[TableColumn, ...]) -> TableOrigin:
+    return TableOrigin(columns, columns_in_memory(columns))
 
 
 def _words(what: str, given: Any, length: int) -> tuple[str, ...]:
@@ -210,7 +286,7 @@ def _sample(model: Any, seen: Index, most: int) -> Index:
 def _completed(model: Any, entries: Entries, rows: Index) -> npt.NDArray[Any]:
     """Rows with missing values filled in from the clusters, as in ``FusionImputer``."""
     if isinstance(model.path_, Choice):
-        return entries.fill(model.path_.completed(entries, model.path_.classify(entries).posterior))
+        return entries.fill(model.path_.completed(entries))
     return entries.fill(np.asarray(model.fused_)[rows])
 
 

@@ -8,12 +8,11 @@ import numpy as np
 from scipy.stats import chi2
 
 from fusewise.kernels.types import Index, Real
+from fusewise.views.findings.effects import LEVEL, holm
 from fusewise.views.findings.findings import Findings
 
 #: Columns with a cell below this expected count are not tested: the chi-square approximation fails (Cochran's rule).
 LEAST_EXPECTED = 1.0
-#: Significance level of the corrected p-values.
-LEVEL = 0.01
 #: Maximum height and width of the map; larger tables are averaged in blocks.
 MOST_BANDS, MOST_COLUMNS = 500, 200
 
@@ -24,6 +23,7 @@ class Missingness:
 
     Attributes
     ----------
+    names : names of the P columns of the user's table.
     rates : K x P, fraction of missing values in each cluster.
     p_values : P, of Pearson's chi-square test that the column is missing equally often in all clusters, with Holm's
         correction; NaN if not tested (nothing missing, nothing observed, one cluster, too few rows).
@@ -33,6 +33,7 @@ class Missingness:
     columns : Q + 1, index of the first column of each block.
     """
 
+    names: tuple[str, ...]
     rates: Real
     p_values: Real
     bands: Real
@@ -49,7 +50,7 @@ class Missingness:
 
 def compare_missingness(found: Findings, most_bands: int = MOST_BANDS, most_columns: int = MOST_COLUMNS) -> Missingness:
     """Compare the missing values of the clusters."""
-    seen, labels = found.mask, found.labels
+    seen, labels = found.seen, found.labels
     member = (labels == np.arange(found.n_clusters)[:, None]).astype(float)
     totals = member.sum(axis=1)
     missing = totals[:, None] - member @ seen
@@ -60,7 +61,8 @@ def compare_missingness(found: Findings, most_bands: int = MOST_BANDS, most_colu
     cluster, rows = _bands(labels[order], most_bands)
     blocks = np.add.reduceat(np.add.reduceat(seen[order].astype(float), rows[:-1], axis=0), columns[:-1], axis=1)
     bands = blocks / (np.diff(rows)[:, None] * np.diff(columns))
-    return Missingness(rates, holm(chi_square(missing, totals)), bands, cluster, rows, columns)
+    names = tuple(column.name for column in found.columns)
+    return Missingness(names, rates, holm(chi_square(missing, totals)), bands, cluster, rows, columns)
 
 
 def chi_square(missing: Real, totals: Real) -> Real:
@@ -71,16 +73,6 @@ def chi_square(missing: Real, totals: Real) -> Real:
     usable = (expected >= LEAST_EXPECTED).all(axis=(0, 1)) & (len(totals) > 1)
     statistic = (np.square(counts - expected) / np.where(expected > 0, expected, 1.0)).sum(axis=(0, 1))
     return np.where(usable, chi2.sf(statistic, max(len(totals) - 1, 1)), np.nan)
-
-
-def holm(p_values: Real) -> Real:
-    """Holm's correction, which bounds the probability of any false positive by the level. NaNs are ignored."""
-    tested = np.flatnonzero(~np.isnan(p_values))
-    order = tested[np.argsort(p_values[tested], kind="stable")]
-    factors = len(order) - np.arange(len(order))
-    corrected = np.full(len(p_values), np.nan)
-    corrected[order] = np.minimum(np.maximum.accumulate(p_values[order] * factors), 1.0)
-    return corrected
 
 
 def _bands(labels: Index, most: int) -> tuple[Index, Index]:

@@ -10,6 +10,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from fusewise.automatic import Choice
+from fusewise.automatic.join_heights import join_heights
 from fusewise.automatic.merge_tree import MergeTree
 from fusewise.fusion.path import FusionPath
 from fusewise.kernels.types import Index, Labels, Real
@@ -28,7 +29,9 @@ class Step:
 
     Attributes
     ----------
-    labels : group of each row of the trail; -1 for a single row.
+    labels : group of each row of the trail; -1 for a single row. Those of the chosen step are the clusters of the
+        result, in which rows were assigned once more, groups may have been joined, and -1 is an outlier.
+    partition : the groups before that, as the tree or the path has them.
     lam : strength of the fusion penalty from which on this partition holds; NaN if unknown.
     criterion : the criterion of the choice, larger is better; NaN if not computed.
     places : coordinates of the rows' centres in the plane.
@@ -36,6 +39,7 @@ class Step:
     """
 
     labels: Labels
+    partition: Labels
     lam: float
     criterion: float
     places: Real
@@ -48,8 +52,8 @@ class Step:
 
     @property
     def n_groups(self) -> int:
-        """Number of groups, with each single row counted as one."""
-        return self.n_clusters + int(np.count_nonzero(self.labels < 0))
+        """Number of groups, with each row that is single in the partition counted as one."""
+        return self.n_clusters + int(np.count_nonzero(self.partition < 0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +93,8 @@ def _along_path(found: Findings, path: FusionPath) -> Trail:
         centers = solution.centers[found.drawn]
         rows = np.hstack([centers.real, centers.imag]) if np.iscomplexobj(centers) else centers
         places = found.plane.project(rows.astype(float))
-        steps.append(Step(solution.labels[found.drawn], float(solution.lam), lengths[k], places, None))
+        labels = (found.labels if k == chosen else solution.labels)[found.drawn]
+        steps.append(Step(labels, solution.labels[found.drawn], float(solution.lam), lengths[k], places, None))
     name = "number of steps over which the partition stays the same"
     return Trail(tuple(steps), np.arange(len(found.drawn)), chosen, name)
 
@@ -112,70 +117,32 @@ def _along_tree(found: Findings, choice: Choice) -> Trail:
     # A row may have been looked at several times, by its weight: the first stands for all.
     _, where, rows = np.intersect1d(looked_at, found.drawn, return_indices=True)
     points = found.points[rows]
-    finest_first = choice.partitions[::-1]
+    finest_first, chosen = choice.partitions[::-1], len(choice.partitions) - 1 - choice.chosen
     lams = join_heights(choice.tree, finest_first)
     steps = [_step(points, np.full(len(rows), -1), 0.0, np.nan)]
     steps += [_step(points, labels[where], lam, np.nan) for labels, lam in _cuts_below(choice.tree, lams)]
-    for labels, lam, criterion in zip(finest_first, lams, choice.criteria[::-1], strict=True):
-        steps.append(_step(points, labels[where], lam, criterion))
+    for k, (labels, lam, criterion) in enumerate(zip(finest_first, lams, choice.criteria[::-1], strict=True)):
+        shown = found.labels[found.drawn][rows] if k == chosen else None
+        steps.append(_step(points, labels[where], lam, criterion, shown))
     name = "criterion: how well the partition explains the observed entries"
     return Trail(tuple(steps), rows, len(steps) - 1 - choice.chosen, name)
 
 
-def _step(points: Real, labels: Labels, lam: float, criterion: float) -> Step:
-    """A step in which the centre of a group is the mean of its rows."""
-    if (labels >= 0).all():
-        labels = np.unique(labels, return_inverse=True)[1]  # a sample may miss a group
+def _step(points: Real, partition: Labels, lam: float, criterion: float, shown: Labels | None = None) -> Step:
+    """A step in which the centre of a group is the mean of its rows; `shown`: the labels, if they are not its own."""
+    partition = _numbered(partition)
+    labels = partition if shown is None else _numbered(shown)
     centers = group_means(points, labels)
     places = np.where((labels >= 0)[:, None], centers[labels] if len(centers) else 0.0, points)
-    return Step(labels, float(lam), float(criterion), places, centers)
+    return Step(labels, partition, float(lam), float(criterion), places, centers)
 
 
-def join_heights(tree: MergeTree, finest_first: tuple[Labels, ...]) -> Real:
-    """The lam from which on each partition holds: that of the join that produced it from the previous one.
-
-    For the first partition it is the largest lam of a join in the tree below that of the second.
-    """
-    order = tree.members(2 * tree.n_points - 2)
-    position = np.empty(tree.n_points, np.intp)
-    position[order] = np.arange(tree.n_points)
-    heights = np.zeros(len(finest_first))
-    for k in range(1, len(finest_first)):
-        fine, coarse = finest_first[k - 1], finest_first[k]
-        above = successors(fine, coarse)
-        pairs = [(a, b) for b in range(len(above)) for a in range(b) if above[a] == above[b]]
-        heights[k] = max((_join_height(tree, fine[order], position, a, b) for a, b in pairs), default=0.0)
-    if len(heights) > 1:
-        below = tree.linkage[:, 2][tree.linkage[:, 2] < heights[1]]
-        heights[0] = below[-1] if len(below) else 0.0
-    return np.maximum.accumulate(heights)
-
-
-def successors(fine: Labels, coarse: Labels) -> Index:
-    """For each group of a partition, the group of a coarser partition that contains most of its rows."""
-    kept = (fine >= 0) & (coarse >= 0)
-    shape = int(fine.max(initial=-1)) + 1, int(coarse.max(initial=-1)) + 1
-    counts = coo_array((np.ones(kept.sum()), (fine[kept], coarse[kept])), shape=shape).toarray()
-    return np.where(counts.any(axis=1), counts.argmax(axis=1) if shape[1] else -1, -1)
-
-
-def _join_height(tree: MergeTree, ordered: Labels, position: Index, a: int, b: int) -> float:
-    """The lam at which most of group a and most of group b are under one node.
-
-    "Most", because a partition assigns small parts split off by the tree to the nearest group, wherever they are.
-    """
-    totals = np.array([np.concatenate([[0], np.cumsum(ordered == group)]) for group in (a, b)])
-    node = 2 * tree.n_points - 2
-    while node >= tree.n_points:
-        for child in tree.children(node):
-            begin = position[tree.members(child)[0]]
-            inside = totals[:, begin + tree.sizes[child]] - totals[:, begin]
-            if (2 * inside > totals[:, -1]).all():
-                node = child
-                break
-        else:
-            break
-    return float(tree.linkage[node - tree.n_points, 2])
+def _numbered(labels: Labels) -> Labels:
+    """Labels without gaps, in their order: a sample may miss a group."""
+    inside = labels >= 0
+    numbers = np.full(len(labels), -1, np.intp)
+    numbers[inside] = np.unique(labels[inside], return_inverse=True)[1]
+    return numbers
 
 
 def _cuts_below(tree: MergeTree, lams: Real) -> list[tuple[Labels, float]]:

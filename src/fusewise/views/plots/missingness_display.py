@@ -38,7 +38,8 @@ class MissingnessDisplay:
     def from_estimator(cls, estimator: Any, *, feature_names: Sequence[Any] | None = None, ax: Any = None) -> Self:
         """Plot `estimator`, a fitted ``FusionClustering``, on `ax` or new axes; `feature_names` replace its own."""
         found = read_findings(estimator, feature_names=feature_names)
-        return cls(missing=compare_missingness(found), features=found.features).plot(ax=ax)
+        missing = compare_missingness(found)
+        return cls(missing=missing, features=missing.names).plot(ax=ax)
 
     def plot(self, ax: Any = None) -> Self:
         """Plot on `ax`, or on new axes."""

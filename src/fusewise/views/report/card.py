@@ -8,7 +8,7 @@ from xml.etree import ElementTree as Tree
 import numpy as np
 
 from fusewise.kernels.words import counted
-from fusewise.views.findings import Findings, profile_of, read_findings
+from fusewise.views.findings import Findings, read_findings
 from fusewise.views.palette import colour
 from fusewise.views.wording import clusters, headline
 
@@ -19,7 +19,12 @@ WIDTH, HEIGHT, MARGIN = 260, 190, 8
 
 def card(model: Any) -> str:
     """HTML of the result for a notebook. Built as a tree of elements, so that names cannot inject HTML."""
-    found = read_findings(model, most_drawn=MOST_ROWS)
+    return card_of(read_findings(model, most_drawn=MOST_ROWS))
+
+
+def card_of(whole: Findings) -> str:
+    """The same HTML of findings that were read before."""
+    found = whole.thinned(MOST_ROWS)
     box = Tree.Element("div", style="margin-top: .6em; color: inherit; font-family: system-ui, sans-serif")
     Tree.SubElement(box, "p", style="margin: .3em 0").text = headline(found)
     row = Tree.SubElement(box, "div", style="display: flex; flex-wrap: wrap; gap: 1.2em; align-items: flex-start")
@@ -54,17 +59,17 @@ def _map(found: Findings) -> Tree.Element:
 def _table(found: Findings) -> Tree.Element:
     table = Tree.Element("table")
     head = Tree.SubElement(Tree.SubElement(table, "thead"), "tr")
-    for title in ("cluster", "rows", "distinctive values"):
+    for title in ("cluster", "rows", "what sets it apart"):
         Tree.SubElement(head, "th", scope="col", style="text-align: left").text = title
     body = Tree.SubElement(table, "tbody")
-    lines = clusters(found, profile_of(found))
+    lines = clusters(found)
     for line in lines[:MOST_CLUSTERS]:
         row = Tree.SubElement(body, "tr")
         number = Tree.SubElement(row, "td")
         dot = f"display: inline-block; width: .7em; height: .7em; border-radius: 50%; background: {line['colour']}"
         Tree.SubElement(number, "span", style=dot).tail = f" {line['number']}"
         Tree.SubElement(row, "td").text = f"{line['size']:,}"
-        Tree.SubElement(row, "td", style="text-align: left").text = ", ".join(line["traits"])
+        Tree.SubElement(row, "td", style="text-align: left").text = line["apart"]
     if len(lines) > MOST_CLUSTERS:
         row = Tree.SubElement(body, "tr")
         Tree.SubElement(row, "td", colspan="3").text = f"and {counted(len(lines) - MOST_CLUSTERS, 'smaller cluster')}"

@@ -3,32 +3,39 @@
 from __future__ import annotations
 
 from importlib.resources import files
+from pathlib import PurePath
 from typing import Any
 
 from fusewise.kernels.words import readable
 from fusewise.views import sureness
 from fusewise.views import wording as words
-from fusewise.views.findings import Findings, branches_of, compare_missingness, profile_of
+from fusewise.views.findings import Findings, branches_of
 from fusewise.views.report import provenance
-from fusewise.views.report.payload import payload, to_json
+from fusewise.views.report.cluster_sheets import columns_read, important_columns, sheets
+from fusewise.views.report.packing import to_json
+from fusewise.views.report.partitions import Partition, partitions_of
+from fusewise.views.report.payload import payload
 from fusewise.views.report.recovery import promise_for
 
 #: The scripts of the page, in order of their dependencies.
-SCRIPTS = ("data.js", "theme.js", "rows.js", "map.js", "explorer.js", "charts.js", "main.js")
+SCRIPTS = (
+    "data.js", "theme.js", "scales.js", "surface.js", "state.js", "export.js", "picture.js", "rows.js", "map.js",
+    "map_controls.js", "cluster_map.js", "contrasts.js", "charts.js", "path_charts.js", "explorer.js", "main.js",
+)  # fmt: skip
+STYLES = ("style.css", "paper.css")
 WEB = files("fusewise.views.report") / "web"
 
 
-def _load() -> tuple[Any, Any]:
-    """Import Jinja2 and Plotly, or raise an ImportError that says how to install them."""
+def _load() -> Any:
+    """Import Jinja2, or raise an ImportError that says how to install it."""
     try:
         import jinja2
-        import plotly.offline
     except ImportError as error:
-        raise ImportError('the report needs Plotly and Jinja2: pip install "fusewise[report]"') from error
-    return jinja2, plotly.offline
+        raise ImportError('the report needs Jinja2: pip install "fusewise[report]"') from error
+    return jinja2
 
 
-def render(found: Findings, *, title: str, file: str, command: str | None = None) -> str:
+def render(found: Findings, *, title: str, file: str, command: str | None = None, table: str | None = None) -> str:
     """Render the whole page.
 
     Parameters
@@ -36,13 +43,13 @@ def render(found: Findings, *, title: str, file: str, command: str | None = None
     title : heading of the page.
     file : name of the file, for the code that reproduces the report.
     command : command that reproduces the report, instead of Python code.
+    table : name of the table, in the rules as SQL and in the names of the files that the page offers; by default that
+        of the file.
     """
-    jinja2, offline = _load()
-    profile, missing, branches, promised = (
-        profile_of(found), compare_missingness(found), branches_of(found), promise_for(found),
-    )  # fmt: skip
-    judged = sureness.stability(found)
-    data = payload(found, profile, missing, branches, promised.curve)
+    jinja2 = _load()
+    markup = jinja2.utils.markupsafe.Markup
+    partitions, branches, promised = partitions_of(found), branches_of(found), promise_for(found)
+    data = payload(partitions, branches, promised.curve, table or PurePath(file).stem)
     # The template escapes everything from the user's table; only package files and JSON without "<" are marked safe.
     environment = jinja2.Environment(
         loader=jinja2.FunctionLoader(lambda name: (WEB / name).read_text("utf-8")),
@@ -57,39 +64,56 @@ def render(found: Findings, *, title: str, file: str, command: str | None = None
             title=title,
             headline=words.headline(found),
             notes=words.notes(found),
-            clusters=words.clusters(found, profile),
-            has_confidence=found.confidence is not None,
-            uncertain=words.UNCERTAIN,
-            outliers=int((found.labels < 0).sum()) - len(found.blank),
-            number_sentence=sureness.number_sentence(found),
+            partitions=[_words(partition) for partition in partitions],
+            has_second_map=len(data["maps"]) > 1,
+            is_sampled=len(found.drawn) < len(found.labels) - len(found.blank),
+            n_drawn=len(found.drawn),
+            table_named=data["table"]["named"],
+            has_joins=bool(data["table"]["joins"]["shape"][0]),
+            sure=sureness.how_sure(found),
+            uncertain=sureness.UNCERTAIN,
             rivals=sureness.rivals(found),
-            stability_sentence=None if judged is None else sureness.stability_sentence(judged),
             stable_clusters=sureness.stable_clusters(found),
+            known=found.known,
             path_sentence=words.path_sentence(found),
             criterion_name=found.trail.criterion_name,
             steps=words.steps(found),
             has_tree=branches is not None,
-            profile_sentences=words.profile_sentences(found, profile),
-            telling=words.telling(found, profile),
-            has_missing=not found.mask.all(),
-            missing_sentences=words.missing_sentences(found, missing),
-            map_size=words.map_size(found, missing),
-            missing_columns=words.missing_columns(found, missing),
-            n_features=len(found.features),
+            has_missing=not found.seen.all(),
+            n_columns=len(found.columns),
+            columns_read=columns_read(found),
             promised=promised,
             convergence=provenance.convergence(found),
             settings=provenance.settings(found),
             versions=provenance.versions(),
             rerun=command or provenance.rerun(found, file),
             fingerprint=provenance.fingerprint(found),
-            data=jinja2.utils.markupsafe.Markup(to_json(data)),
-            style=_ours(jinja2, "style.css"),
-            script=_ours(jinja2, *SCRIPTS),
-            plotly=jinja2.utils.markupsafe.Markup(offline.get_plotlyjs()),
+            data=markup(to_json(data)),
+            style=markup(_ours(*STYLES)),
+            script=markup(_ours(*SCRIPTS)),
         )
     )
 
 
-def _ours(jinja2: Any, *names: str) -> Any:
-    """Files of this package, marked as safe."""
-    return jinja2.utils.markupsafe.Markup("\n".join((WEB / name).read_text("utf-8") for name in names))
+def _words(partition: Partition) -> dict[str, Any]:
+    """What the template says about a partition."""
+    found = partition.found
+    return {
+        "n_clusters": found.n_clusters,
+        "clusters": words.clusters(found),
+        "sheets": sheets(found),
+        "has_confidence": found.confidence is not None,
+        "outliers": int((found.labels < 0).sum()) - len(found.blank),
+        "profile_sentences": words.profile_sentences(found, partition.profile),
+        "telling": words.telling(found, partition.profile),
+        "important": important_columns(found),
+        "n_compared": found.contrasts.n_rows,
+        "missing_sentences": words.missing_sentences(found, partition.missing),
+        "missing_columns": words.missing_columns(found, partition.missing),
+        "map_size": words.map_size(found, partition.missing),
+    }
+
+
+def _ours(*names: str) -> str:
+    """Files of this package."""
+    return "\n".join((WEB / name).read_text("utf-8") for name in names)

@@ -1,90 +1,106 @@
-"""The data of the pictures as JSON; arrays are encoded as base64, which browsers decode quickly."""
+"""The data of the pictures and of the files that the page offers."""
 
 from __future__ import annotations
 
-import base64
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from fusewise.kernels.output import finite_json
-from fusewise.kernels.types import Real
-from fusewise.views.findings import Branches, Findings, Missingness, Profile, Step
+from fusewise.kernels.types import Labels, Real
+from fusewise.views.findings import Branches, Contrast, Contrasts, Findings, Missingness, Profile, Step
+from fusewise.views.findings.cluster_rules import python_module, sql_script
+from fusewise.views.findings.neighbour_layout import neighbour_layout
+from fusewise.views.findings.row_tree import RowTree, row_tree
 from fusewise.views.palette import COLOURS, OUTLIER, SYMBOLS
+from fusewise.views.report.packing import packed, packed_bits, packed_numbers, packed_whole
+from fusewise.views.report.partitions import Partition
+from fusewise.views.report.table_cells import observed_cells, packed_column
 
-#: Maximum number of table entries stored in the page, for the details of a row.
+#: Maximum number of table entries stored in the page.
 MOST_ENTRIES = 1_000_000
 #: Fraction of clustered rows outside the first view of the map on each side, and the relative margin around it.
-LEFT_OUT, MARGIN = 0.002, 0.15
-#: Array types available in browsers.
-KINDS: dict[str, np.dtype[Any]] = {
-    "f4": np.dtype("<f4"),
-    "f8": np.dtype("<f8"),
-    "u1": np.dtype("u1"),
-    "i2": np.dtype("<i2"),
-    "i4": np.dtype("<i4"),
-}
-
-
-def packed(array: npt.ArrayLike, kind: str) -> dict[str, Any]:
-    """Encode an array as {kind, shape, bytes}."""
-    data = np.ascontiguousarray(array, dtype=KINDS[kind])
-    return {"kind": kind, "shape": list(data.shape), "bytes": base64.b64encode(data.tobytes()).decode("ascii")}
-
-
-def packed_entries(array: Real) -> dict[str, Any]:
-    """Encode entries of the table in 4 bytes each, or in 8 if one is too large or too small for that."""
-    size = np.abs(array[np.isfinite(array) & (array != 0)])
-    single = np.finfo(np.float32)
-    fits = bool(((size <= single.max) & (size >= single.tiny)).all())
-    return packed(array, "f4" if fits else "f8")
-
-
-def to_json(data: Any) -> str:
-    """JSON that is safe inside a <script>: "<" is escaped, and numbers that are not finite become null."""
-    return finite_json(data, separators=(",", ":")).replace("<", "\\u003c")
+LEFT_OUT, MARGIN = 0.002, 0.06
+#: Deviations in a heat map are drawn up to this many standard deviations.
+MOST_DEVIATION = 3.0
 
 
 def payload(
-    found: Findings,
-    profile: Profile,
-    missing: Missingness,
+    partitions: list[Partition],
     branches: Branches | None,
     curve: tuple[tuple[float, float], ...],
+    file: str,
 ) -> dict[str, Any]:
-    """All data drawn by the scripts of the page."""
+    """All data used by the scripts of the page; `file` names the files it offers."""
+    result = partitions[0]
+    found = result.found
+    places = {"components": found.points}
+    if len(found.drawn) > 2:
+        places["neighbours"] = neighbour_layout(found.completed / found.unit, found.points)
+    table = row_tree(found, result.profile)
     return {
+        "file": file,
         "palette": {"colours": COLOURS, "symbols": SYMBOLS, "outlier": OUTLIER},
-        "sizes": found.sizes.tolist(),
-        "map": _map(found),
-        "rows": _rows(found, profile),
+        "maps": _maps(found, places),
+        "rows": _rows(found),
+        "features": found.features,
+        "partitions": [_partition(partition, places, file) for partition in partitions],
         "trail": _trail(found),
         "tree": None if branches is None else _tree(branches),
-        "profile": _profile(found, profile),
-        "missing": _missing(found, missing),
+        "table": _table(found, table),
         "curve": curve,
     }
 
 
-def _map(found: Findings) -> dict[str, Any]:
+def _maps(found: Findings, places: dict[str, Real]) -> list[dict[str, Any]]:
     labels = found.labels[found.drawn]
-    ends = found.plane.project(found.fused)
-    # By default all rows of a cluster share its centre; in the plain algorithm each row has its own.
-    hubs = found.plane.project(found.centers)
-    return {
-        "x": packed(found.points[:, 0], "f4"),
-        "y": packed(found.points[:, 1], "f4"),
-        "endX": packed(ends[:, 0], "f4"),
-        "endY": packed(ends[:, 1], "f4"),
-        "hubs": hubs.round(6).tolist(),
-        "labels": packed(labels, "i4"),
-        "frame": _frame(found.points, labels, hubs),
-        "shares": found.plane.shares.tolist(),
+    first, second = (f"{share:.0%} of the variance" for share in found.plane.shares)
+    words: dict[str, dict[str, Any]] = {
+        "components": {
+            "axes": [f"first principal component ({first})", f"second principal component ({second})"],
+            "lines": True,
+            "ticks": True,
+            "note": "",
+        },
+        "neighbours": {
+            "axes": ["", ""],
+            "lines": False,
+            "ticks": False,
+            "note": "Similar rows are side by side; the axes have no unit, and distances between groups mean little.",
+        },
     }
+    ends = found.plane.project(found.fused)
+    shared = np.allclose(ends, found.plane.project(found.centers)[labels]) if (labels >= 0).all() else _share(found)
+    maps = []
+    for key, points in places.items():
+        columns = {"x": packed(points[:, 0], "f4"), "y": packed(points[:, 1], "f4")}
+        if key == "components" and not shared:  # in the plain algorithm each row has its own centre
+            columns |= {"endX": packed(ends[:, 0], "f4"), "endY": packed(ends[:, 1], "f4")}
+        hubs = _hubs(found, key, points)
+        maps.append({"key": key, "frame": _frame(points, labels, hubs)} | words[key] | columns)
+    return maps
 
 
-def _frame(points: npt.NDArray[Any], labels: npt.NDArray[np.intp], hubs: npt.NDArray[Any]) -> list[list[float]]:
+def _share(found: Findings) -> bool:
+    """Whether the rows of a cluster share its centre."""
+    labels = found.labels[found.drawn]
+    inside = labels >= 0
+    return bool(np.allclose(found.fused[inside], found.centers[labels[inside]]))
+
+
+def _hubs(found: Findings, key: str, points: Real) -> Real:
+    """Where the centre of each cluster is drawn; in a layout without axes at the median of its rows."""
+    if key == "components":
+        return found.plane.project(found.centers)
+    labels = found.labels[found.drawn]
+    empty = np.full(2, np.nan)
+    medians = [
+        np.median(points[labels == k], axis=0) if (labels == k).any() else empty for k in range(found.n_clusters)
+    ]
+    return np.asarray(np.nan_to_num(np.array(medians).reshape(-1, 2)))
+
+
+def _frame(points: Real, labels: Labels, hubs: Real) -> list[list[float]]:
     """The [x, y] ranges of the first view, set by the clustered rows so that a distant outlier has no effect."""
     rows = points[labels >= 0] if (labels >= 0).any() else points
     held = np.vstack([np.quantile(rows, [LEFT_OUT, 1 - LEFT_OUT], axis=0), hubs])
@@ -93,20 +109,68 @@ def _frame(points: npt.NDArray[Any], labels: npt.NDArray[np.intp], hubs: npt.NDA
     return np.stack([low - room, high + room], axis=1).tolist()  # type: ignore[no-any-return]
 
 
-def _rows(found: Findings, profile: Profile) -> dict[str, Any]:
-    """Names and entries of the drawn rows; for wide tables only the features that separate the clusters best."""
-    n, p = len(found.drawn), found.values.shape[1]
-    most = max(1, MOST_ENTRIES // max(n, 1))
-    kept = np.arange(p) if p <= most else np.sort(np.argsort(-profile.telling, kind="stable")[:most])
-    confidence = None if found.confidence is None else packed(found.confidence[found.drawn], "f4")
+def _rows(found: Findings) -> dict[str, Any]:
+    """Names and cells of the drawn rows; of wide tables only the columns that separate the clusters best."""
+    order = [column.position for column in found.contrasts.columns]
+    most = max(1, MOST_ENTRIES // max(len(found.drawn), 1))
+    kept = sorted(order[:most])
+    columns = tuple(found.columns[j] for j in kept)
+    expected = found.shown(found.completed)
+    place = {position: j for j, position in enumerate(kept)}
     return {
         "names": [found.names[i] for i in found.drawn],
-        "features": [found.features[j] for j in kept],
-        "hidden": p - len(kept),
-        "telling": np.argsort(-profile.telling[kept], kind="stable").tolist(),
-        "values": packed_entries(found.shown(found.values[found.drawn])[:, kept]),
-        "centers": packed_entries(found.shown(found.centers)[:, kept]),
-        "confidence": confidence,
+        "columns": [packed_column(found, column, expected) for column in columns],
+        "observed": packed_bits(observed_cells(found, columns)),
+        "telling": [place[position] for position in order if position in place],
+        "hidden": len(order) - len(kept),
+        "confidence": None if found.confidence is None else packed(found.confidence[found.drawn], "f4"),
+    }
+
+
+def _partition(partition: Partition, places: dict[str, Real], file: str) -> dict[str, Any]:
+    found = partition.found
+    base = {key: _hubs(found, key, points) for key, points in places.items()}
+    return {
+        "labels": packed_whole(found.labels[found.drawn]),
+        "sizes": found.sizes.tolist(),
+        "hubs": {key: hubs.round(6).tolist() for key, hubs in base.items()},
+        "centers": packed_numbers(found.shown(found.centers).ravel()),
+        "profile": _profile(found, partition.profile),
+        "missing": _missing(partition.missing),
+        "contrasts": _contrasts(found.contrasts),
+        "rules": [{"words": str(rule), "precision": rule.precision, "recall": rule.recall} for rule in found.rules],
+        "rulesSql": sql_script(found.rules, file),
+        "rulesPython": python_module(found.rules),
+    }
+
+
+def _contrasts(contrasts: Contrasts) -> dict[str, Any]:
+    """Counts inside each cluster and in all rows; the page subtracts them."""
+    place = {column.position: j for j, column in enumerate(contrasts.columns)}
+    compared = {contrast.column for of in contrasts.clusters for contrast in of}
+    columns = [
+        {"name": column.name, "kind": column.kind} | column.bins.as_dict()
+        for column in contrasts.columns
+        if column.position in compared
+    ]
+    return {"columns": columns, "clusters": [[_contrast(c, place[c.column]) for c in of] for of in contrasts.clusters]}
+
+
+def _contrast(contrast: Contrast, column: int) -> dict[str, Any]:
+    effect = contrast.effect
+    inside, outside = contrast.inside, contrast.outside
+    return {
+        "column": column,
+        "inside": inside.counts,
+        "outside": outside.counts,
+        "n": [inside.n, outside.n],
+        "missing": [round(inside.missing, 4), round(outside.missing, 4)],
+        "median": [inside.median, outside.median],
+        "level": contrast.level,
+        "effect": None
+        if effect is None
+        else [effect.name, *(round(v, 3) for v in (effect.value, effect.low, effect.high))],
+        "differs": contrast.differs,
     }
 
 
@@ -129,16 +193,10 @@ def _step(step: Step) -> dict[str, Any]:
     }
     if step.n_clusters == 0 and step.centers is not None:
         return numbers
-    numbers["labels"] = packed(step.labels, _smallest_kind(step.labels))
+    numbers["labels"] = packed_whole(step.labels)
     if step.centers is None:
         return numbers | {"places": packed(step.places, "f4")}
     return numbers | {"centers": packed(step.centers, "f4")}
-
-
-def _smallest_kind(labels: npt.NDArray[np.intp]) -> str:
-    """The smallest integer type that holds all labels."""
-    low, high = labels.min(initial=0), labels.max(initial=0)
-    return "u1" if low >= 0 and high < 2**8 else "i2" if high < 2**15 else "i4"
 
 
 def _tree(branches: Branches) -> dict[str, Any]:
@@ -148,21 +206,41 @@ def _tree(branches: Branches) -> dict[str, Any]:
     return {"sizes": branches.sizes, "clusters": branches.clusters, "joins": joins}
 
 
+def _table(found: Findings, table: RowTree) -> dict[str, Any]:
+    """The ordered heat map: cells from 1 (-3 standard deviations) to 255 (+3), 0 if missing."""
+    scaled = 128 + 127 * np.clip(table.deviations / MOST_DEVIATION, -1, 1)
+    joins = [(*j.left, *j.right, j.groups, j.lam, j.begin, j.end) for j in table.joins]
+    return {
+        "rows": packed_whole(table.rows),
+        "lines": packed_whole(table.lines),
+        "features": [found.features[j] for j in table.features],
+        "cells": packed(np.where(np.isnan(scaled), 0, np.rint(scaled)), "u1"),
+        "joins": packed(np.array(joins).reshape(-1, 8), "f8"),
+        "named": table.is_named,
+    }
+
+
 def _profile(found: Findings, profile: Profile) -> dict[str, Any]:
     shown = profile.shown
     return {
         "features": [found.features[j] for j in shown],
         "deviations": profile.deviations[:, shown].round(4).tolist(),
-        "centers": found.shown(found.centers)[:, shown].tolist(),
+        "centers": _digits(found.shown(found.centers)[:, shown]),
         "telling": profile.telling[shown].round(4).tolist(),
     }
 
 
-def _missing(found: Findings, missing: Missingness) -> dict[str, Any]:
+def _digits(values: npt.NDArray[Any]) -> list[list[float]]:
+    """Numbers to six significant digits."""
+    return [[float(f"{value:.6g}") for value in line] for line in values]
+
+
+def _missing(missing: Missingness) -> dict[str, Any]:
     blocks = zip(missing.columns[:-1], missing.columns[1:], strict=True)
-    names = [found.features[a] if b == a + 1 else f"{found.features[a]} to {found.features[b - 1]}" for a, b in blocks]
+    known = missing.names
+    names = [known[a] if b == a + 1 else f"{known[a]} to {known[b - 1]}" for a, b in blocks]
     return {
-        "bands": packed(missing.bands, "f4"),
+        "bands": packed(np.rint(255 * missing.bands), "u1"),
         "cluster": missing.cluster.tolist(),
         "rows": missing.rows.tolist(),
         "columns": names,

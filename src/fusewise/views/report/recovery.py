@@ -47,7 +47,7 @@ def promise_for(found: Findings) -> Promised:
     except ValueError as error:
         return Promised((f"No recovery guarantee can be computed: {error}.",), None, (), len(rows))
     sizes = tuple(int(n) for n in found.sizes[np.unique(found.labels[rows])])
-    geometry = replace(geometry, sizes=sizes, observed=float(found.mask[inside].mean()))
+    geometry = replace(geometry, sizes=sizes, observed=float(found.seen[inside].mean()))
     result = promise(geometry)
     chances = np.atleast_1d(success_probability(geometry, FRACTIONS))
     sentences = result.sentences

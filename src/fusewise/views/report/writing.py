@@ -49,7 +49,7 @@ def write_report(
     OSError
         If the file cannot be written or already exists; no partial file is left behind.
     ImportError
-        If Plotly or Jinja2 is missing: ``pip install "fusewise[report]"``.
+        If Jinja2 is missing: ``pip install "fusewise[report]"``.
     """
     target = Path(path)
     refuse_to_overwrite(target, force=force)
@@ -58,7 +58,9 @@ def write_report(
     return target
 
 
-def write_page(found: Findings, path: Path, *, title: str | None = None, command: str | None = None) -> None:
-    """Write findings to a page; see ``write_report``."""
-    page = render(found, title=title or "Clustering report", file=path.name, command=command)
+def write_page(
+    found: Findings, path: Path, *, title: str | None = None, command: str | None = None, table: str | None = None
+) -> None:
+    """Write findings to a page; see ``write_report``. Files saved from it are named after `table`, or the page."""
+    page = render(found, title=title or "Clustering report", file=path.name, command=command, table=table)
     write_whole(path, page.encode(errors="replace"))  # file names need not be valid Unicode

@@ -1,200 +1,140 @@
-// The charts: criterion and merge tree along the path, profiles, missing values, recovery guarantee.
+// The charts of profiles, missing values and the recovery guarantee.
 
-const MOST_TICKS = 60;
-
-/** Draw the criterion and number of groups at each step, and the merge tree; `go` is called with a clicked step. */
-function startSteps(go) {
-  const chart = document.getElementById("path-criterion");
-  drawn(() => plot(chart, criterionTraces(), criterionLayout()));
-  chart.on("plotly_click", ({ points }) => go(points[0].x - 1));
-  const tree = document.getElementById("path-tree");
-  if (!tree) return;
-  drawn(() => plot(tree, treeTraces(found.trail.chosen), treeLayout()));
-  tree.on("plotly_click", ({ points }) => points[0].customdata !== undefined && go(points[0].customdata));
+/** A legend of a heat map: its colours from one end to the other, with words below. */
+function paintScale(surface, x, y, width, colour, words, title) {
+  const { muted, unit } = theme();
+  const parts = 48;
+  surface.text(x, y, title, { fill: muted, size: 11.5 });
+  surface.cells(x, y + 10 * unit, width, 9 * unit, 1, parts, (_, j) => colour(j / (parts - 1)));
+  words.forEach((word, i) => surface.text(x + (width * i) / (words.length - 1), y + 29 * unit, word, { fill: muted, size: 11, anchor: i === 0 ? "start" : i === words.length - 1 ? "end" : "middle" }));
 }
 
-/** Move the cursor of the criterion and the highlighted part of the tree to a step. */
-function markStep(k) {
-  Plotly.relayout("path-criterion", { "shapes[0].x0": k + 1, "shapes[0].x1": k + 1 });
-  if (found.tree) plot(document.getElementById("path-tree"), treeTraces(k), treeLayout());
-}
-
-function criterionTraces() {
-  const { ink, accent, paper } = theme();
-  const x = steps.map((_, k) => k + 1);
-  const chosen = found.trail.chosen;
-  const line = (y, axis, name, colour) => ({
-    type: "scatter", mode: "lines+markers", x, y, yaxis: axis, name, line: { color: colour, width: 1.5 }, marker: { size: 6 },
-    hovertemplate: `step %{x}: ${name} %{y:.6~g}<extra></extra>`,
-  });
-  const star = (y, axis) => ({
-    type: "scatter", mode: "markers", x: [chosen + 1], y: [y], yaxis: axis, hoverinfo: "skip",
-    marker: { symbol: "star", size: 15, color: "#E69F00", line: { color: ink, width: 1 } },
-  });
-  return [
-    line(steps.map((step) => step.groups), "y2", "groups", ink),
-    line(steps.map((step) => step.criterion), "y", "criterion", accent),
-    star(steps[chosen].groups, "y2"),
-    star(steps[chosen].criterion, "y"),
-  ];
-}
-
-function criterionLayout() {
-  const { muted } = theme();
-  const chosen = found.trail.chosen + 1;
-  return layoutOf({
-    xaxis: { title: { text: "step (star: chosen)" }, dtick: Math.max(1, Math.round(steps.length / 10)), zeroline: false, range: [0.5, steps.length + 0.5] },
-    yaxis: { title: { text: "criterion" }, domain: [0, 0.46], zeroline: false, nticks: 4 },
-    yaxis2: { title: { text: "groups" }, domain: [0.54, 1], anchor: "x", ...logTicks(1, Math.max(...steps.map((step) => step.groups))) },
-    margin: { l: 85, r: 10, t: 25, b: 45 },
-    shapes: [{ type: "line", x0: chosen, x1: chosen, y0: 0, y1: 1, yref: "paper", line: { color: muted, width: 1.5, dash: "dot" } }],
-  });
-}
-
-/** Lowest value of lam that is drawn: the height of the leaves. */
-const treeFloor = once(() => {
-  const heights = found.tree.joins.map((join) => join.lam).filter((lam) => lam > 0);
-  return Math.min(...heights) / 1.5;
-});
-
-function treeTraces(current) {
-  const { ink, muted } = theme();
-  const strokes = new Map();
-  const stroke = (cluster, joined, step, xs, ys) => {
-    const key = `${cluster} ${joined}`;
-    if (!strokes.has(key)) strokes.set(key, { cluster, joined, x: [], y: [], customdata: [] });
-    const trace = strokes.get(key);
-    trace.x.push(...xs, null);
-    trace.y.push(...ys, null);
-    trace.customdata.push(step, step, step);
-  };
-  const floor = treeFloor();
-  for (const { left, right, lam, step, clusters } of found.tree.joins) {
-    const top = Math.max(lam, floor);
-    const one = clusters[0] === clusters[1] ? clusters[0] : -1;
-    const joined = step <= current;
-    stroke(clusters[0], joined, step, [left[0], left[0]], [Math.max(left[1], floor), top]);
-    stroke(one, joined, step, [left[0], right[0]], [top, top]);
-    stroke(clusters[1], joined, step, [right[0], right[0]], [top, Math.max(right[1], floor)]);
-  }
-  const traces = [...strokes.values()].map(({ cluster, joined, ...data }) => ({
-    type: "scatter", mode: "lines", ...data, opacity: joined ? 1 : 0.45,
-    line: { color: cluster < 0 ? ink : colourOf(cluster), width: joined ? 3 : 1.2, dash: joined ? "solid" : "dot" },
-    hovertemplate: "lam %{y:.3~g}<extra></extra>",
-  }));
-  const leaves = found.tree.sizes.map((_, x) => x);
-  traces.push({
-    type: "scatter", mode: "markers", x: leaves, y: leaves.map(() => floor), cliponaxis: false,
-    marker: { size: 8, color: found.tree.clusters.map((c) => (c < 0 ? muted : colourOf(c))), symbol: found.tree.clusters.map((c) => symbolOf(Math.max(c, 0))) },
-    text: found.tree.sizes.map((size, x) => `${size.toLocaleString("en-GB")} ${size === 1 ? "row" : "rows"}, ${found.tree.clusters[x] < 0 ? "outliers" : `cluster ${found.tree.clusters[x]}`}`),
-    hovertemplate: "%{text}<extra></extra>",
-  });
-  return traces;
-}
-
-function treeLayout() {
-  const leaves = found.tree.sizes.map((_, x) => x);
-  return layoutOf({
-    xaxis: { tickvals: leaves, ticktext: found.tree.sizes.map((size) => size.toLocaleString("en-GB")), showgrid: false, zeroline: false, tickangle: leaves.length > 12 ? -60 : 0 },
-    yaxis: { title: { text: "lam" }, zeroline: false, ...logTicks(treeFloor(), Math.max(...found.tree.joins.map((join) => join.lam))) },
-    margin: { l: 85, r: 10, t: 10, b: 50 },
-    hovermode: "closest",
-  });
-}
-
-/** Show a tooltip for the cells of a heat map; `words` gives its text for a line and a column. */
-function addCellTooltips(picture, words) {
-  picture.on("plotly_hover", ({ points: [{ pointIndex, curveNumber }], event }) => {
-    if (curveNumber === 0) showTooltip(event, words(...pointIndex));
-  });
-  picture.on("plotly_unhover", hideTooltip);
+/** Names on the left, shortened where the picture is narrow. */
+function fitted(texts, width, size) {
+  const most = width < 520 ? 16 : 30;
+  return texts.map((text) => shorten(text, most)).map((text) => ({ text, wide: widthOf(text, size) }));
 }
 
 function startProfile() {
-  const picture = document.getElementById("profile-picture");
-  if (!picture) return;
-  const { features, deviations, centers: known, telling } = found.profile;
-  const rows = features.map((_, j) => j);
-  const shortened = features.map((name) => shorten(name));
-  const tall = Math.max(220, 130 + 20 * features.length);
-  picture.style.height = `${tall}px`;
-  const cell = (j, k) => (deviations[k][j] === null
-    ? `cluster ${k}, ${features[j]}: no observed value`
-    : `cluster ${k}, ${features[j]}: ${readable(known[k][j])} (${readable(deviations[k][j])} standard deviations from the mean)`);
-  const empty = rows.flatMap((j) => deviations.flatMap((line, k) => (line[j] === null ? [[k, j]] : [])));
-  drawn(() => {
-    const { low, middle, high, muted, accent } = theme();
-    const limit = Math.max(0.5, ...deviations.flat().map((value) => Math.min(3, Math.abs(value ?? 0))));
-    return plot(picture, [
-      {
-        type: "heatmap", x: deviations.map((_, k) => k), y: rows, z: rows.map((j) => deviations.map((line) => line[j])),
-        hoverinfo: "none", hoverongaps: true, xgap: 1, ygap: 1,
-        zmin: -limit, zmax: limit, colorscale: [[0, low], [0.5, middle], [1, high]],
-        colorbar: { orientation: "h", thickness: 10, len: 0.6, x: 0.3, y: 1, yanchor: "bottom", title: { text: "standard deviations from the mean", side: "top" } },
-      },
-      { type: "scatter", mode: "markers", x: empty.map(([k]) => k), y: empty.map(([, j]) => j), hoverinfo: "skip", marker: { symbol: "x-thin", size: 8, line: { width: 1.2, color: muted } } },
-      { type: "bar", orientation: "h", x: telling, y: rows, xaxis: "x2", marker: { color: accent }, hovertemplate: "%{x:.0%} of the variance is between clusters<extra></extra>" },
-    ], layoutOf({
-      height: tall,
-      xaxis: { domain: [0, 0.62], tickvals: deviations.map((_, k) => k), ticktext: deviations.map((_, k) => String(k)), title: { text: "cluster", standoff: 8 }, showgrid: false, zeroline: false },
-      xaxis2: { domain: [0.66, 1], range: [0, 1], tickformat: ".0%", title: { text: "variance between clusters", standoff: 8 }, zeroline: false },
-      yaxis: { tickvals: rows, ticktext: shortened.map(plain), autorange: "reversed", showgrid: false, zeroline: false },
-      margin: { l: 20 + roomFor(shortened), r: 15, t: 75, b: 50 },
-      bargap: 0.35,
-    }));
+  if (!document.getElementById("profile-picture")) return;
+  const line = () => 21 * theme().unit;
+  const height = () => (100 * theme().unit) + line() * state.partition.profile.features.length;
+  new Picture("profile-picture", paintProfile, { height, file: "profiles" });
+}
+
+function paintProfile(surface) {
+  const { muted, accent, unit, line } = theme();
+  const { features, deviations, centers, telling } = state.partition.profile;
+  const labels = fitted(features, surface.width, 12);
+  const left = 10 + Math.max(...labels.map(({ wide }) => wide));
+  const [top, bottom] = [62 * unit, surface.height - 38 * unit];
+  const room = surface.width - left - 10;
+  const x = bandScale(deviations.length, [left, left + Math.min(0.62 * room, deviations.length * 90 * unit)]);
+  const right = x.at(deviations.length);
+  const y = bandScale(features.length, [top, bottom]);
+  const limit = Math.max(0.5, ...deviations.flat().map((value) => Math.min(3, Math.abs(value ?? 0))));
+  paintScale(surface, left, 9 * unit, Math.min(200 * unit, surface.width - left - 8), (t) => diverging(2 * t - 1), [`−${readable(limit)}`, "0", readable(limit)], "standard deviations from the mean");
+  surface.cells(left, top, right - left, bottom - top, features.length, deviations.length, (j, k) => diverging((deviations[k][j] ?? 0) / limit), 1);
+  labels.forEach(({ text }, j) => surface.text(left - 7, y.middle(j), text, { anchor: "end", size: 12, name: "feature" }));
+  deviations.forEach((values, k) => {
+    const some = Math.ceil(widthOf("00", 12) / x.size);
+    if (k % some === 0) surface.text(x.middle(k), bottom + 11 * unit, String(k), { anchor: "middle", fill: muted, size: 12 });
+    values.forEach((value, j) => { if (value === null) surface.markers(OUTLINES.outlier, [x.middle(k)], [y.middle(j)], 4 * unit, { fill: muted }); });
   });
-  addCellTooltips(picture, cell);
+  surface.text(left, bottom + 27 * unit, "cluster", { fill: muted, size: 11.5 });
+  const from = right + 14 * unit;
+  const bars = linearScale([0, 1], [from, surface.width - 22 * unit], { count: surface.width < 600 ? 2 : 4, format: (value) => percent(value) });
+  for (const { at, text } of bars.ticks) {
+    surface.segments([at, top, at, bottom + 3], { stroke: line });
+    surface.text(at, bottom + 11 * unit, text, { anchor: "middle", fill: muted, size: 11 });
+  }
+  telling.forEach((share, j) => surface.rect(from, y.middle(j) - 5 * unit, bars.at(share) - from, 10 * unit, { fill: accent }));
+  surface.text(surface.width - 4, bottom + 27 * unit, "variance between clusters", { anchor: "end", fill: muted, size: 11.5 });
+  surface.area(left, top, surface.width - left, bottom - top, { tip: (px, py) => {
+    const [k, j] = [x.back(px), y.back(py)];
+    if (j < 0 || j >= features.length) return null;
+    if (k >= deviations.length) return `${features[j]}: ${percent(telling[j])} of the variance is between clusters`;
+    return deviations[k][j] === null ? `cluster ${k}, ${features[j]}: no observed value`
+      : `cluster ${k}, ${features[j]}: ${readable(centers[k][j])} (${readable(deviations[k][j])} standard deviations from the mean)`;
+  } });
 }
 
 function startMissing() {
-  const picture = document.getElementById("missing-picture");
-  if (!picture) return;
-  const { bands, cluster, rows, columns } = found.missing;
+  if (!document.getElementById("missing-picture")) return;
+  new Picture("missing-picture", paintMissing, { height: (width) => Math.min(620, Math.max(380, width * 0.5)) * theme().unit, file: "missing-values" });
+}
+
+function paintMissing(surface) {
+  const { observed, missing, ink, muted, unit } = theme();
+  const { bands, cluster, rows, columns: titles } = state.partition.missing;
   const [height, width] = bands.shape;
-  const flat = unpack(bands);
-  const z = Array.from({ length: height }, (_, b) => flat.subarray(b * width, (b + 1) * width));
-  const edges = [];  // first and last position of each cluster among the sorted rows
+  const shares = (bands.flat ??= unpack(bands));
+  const texts = fitted(titles, surface.width, 11.5);
+  const left = 16 + widthOf("cluster 00", 11.5);
+  const slot = (surface.width - left - 8) / width;
+  const few = slot >= 11 * unit;
+  const bottom = surface.height - (few ? 20 * unit + 0.8 * Math.max(...texts.map(({ wide }) => wide)) : 26 * unit);
+  const top = 46 * unit, right = surface.width - 8 - (few ? 0.3 * 60 * unit : 0);
+  const x = bandScale(width, [left, right]);
+  const y = linearScale([0, rows[height]], [top, bottom]);
+  paintScale(surface, left, 9 * unit, Math.min(160 * unit, right - left), (t) => mixed(missing, observed, t), ["0%", "50%", "100%"], "observed");
+  surface.cells(left, top, right - left, bottom - top, ...evenly(rows, height, width, shares, (share) => mixed(missing, observed, share / 255)));
+  let last = -Infinity;
+  for (const { label, from, to } of runsOf(cluster, rows)) {
+    surface.rect(left - 9, y.at(from), 6, y.at(to) - y.at(from), { fill: colourOf(label) });
+    surface.segments([left, y.at(to), right, y.at(to)], { stroke: ink, width: 0.8 });
+    const middle = (y.at(from) + y.at(to)) / 2;
+    if (middle - last < 14 * unit) continue;
+    last = middle;
+    surface.text(left - 14, middle, label < 0 ? "outliers" : clusterName(label), { anchor: "end", size: 11.5 });
+  }
+  if (few) texts.forEach(({ text }, j) => surface.text(x.middle(j) + 4, bottom + 8 * unit, text, { turn: -52, anchor: "end", size: 11.5, name: "column" }));
+  else surface.text(right, bottom + 13 * unit, "columns in the order of the table", { anchor: "end", fill: muted });
+  surface.area(left, top, right - left, bottom - top, { tip: (px, py) => {
+    const [at, j] = [y.back(py), x.back(px)];
+    const b = rows.findIndex((_, i) => at < rows[i + 1]);
+    if (b < 0 || j < 0 || j >= width) return null;
+    return `${titles[j]}, ${cluster[b] < 0 ? "outliers" : clusterName(cluster[b])}: ${percent(shares[b * width + j] / 255)} observed`;
+  } });
+}
+
+/** First and last position of each cluster among the sorted rows. */
+function runsOf(cluster, rows) {
+  const runs = [];
   cluster.forEach((label, b) => {
-    if (!b || label !== cluster[b - 1]) edges.push({ label, from: rows[b], to: rows[b + 1] });
-    else edges[edges.length - 1].to = rows[b + 1];
+    if (!b || label !== cluster[b - 1]) runs.push({ label, from: rows[b], to: rows[b + 1] });
+    else runs[runs.length - 1].to = rows[b + 1];
   });
-  const roomy = edges.filter(({ from, to }) => (to - from) / rows[height] > 0.03);
-  drawn(() => {
-    const { observed, missing, ink, line } = theme();
-    const few = width <= MOST_TICKS;
-    const names = few ? columns.map((name) => shorten(name)) : [];
-    const slanted = roomFor(names);  // at 50 degrees, 0.77 of the length is vertical
-    return plot(picture, [{
-      type: "heatmap", x: [...columns.keys()], y: rows, z, zmin: 0, zmax: 1, colorscale: [[0, missing], [1, observed]],
-      hoverinfo: "none", xgap: few ? 1 : 0,
-      colorbar: { thickness: 10, len: 0.5, tickformat: ".0%", title: { text: "observed", side: "right" }, outlinecolor: line },
-    }], layoutOf({
-      xaxis: { tickvals: few ? [...columns.keys()] : [], ticktext: names.map(plain), title: { text: few ? "" : "columns in the order of the table" }, showgrid: false, zeroline: false, tickangle: -50 },
-      yaxis: { autorange: "reversed", tickvals: roomy.map(({ from, to }) => (from + to) / 2), ticktext: roomy.map(({ label }) => (label < 0 ? "outliers" : `cluster ${label}`)), showgrid: false, zeroline: false, ticklen: 14, tickcolor: "rgba(0,0,0,0)" },
-      margin: { l: 110, r: 90, t: 15, b: few ? 35 + 0.77 * slanted : 50 },
-      shapes: edges.flatMap(({ label, from, to }) => [
-        { type: "rect", xref: "paper", x0: -0.012, x1: -0.004, y0: from, y1: to, line: { width: 0 }, fillcolor: colourOf(label) },
-        { type: "line", xref: "paper", x0: 0, x1: 1, y0: to, y1: to, line: { color: ink, width: 1 } },
-      ]),
-    }));
-  });
-  addCellTooltips(picture, (b, j) => {
-    const who = cluster[b] < 0 ? "outliers" : `cluster ${cluster[b]}`;
-    return `${columns[j]}, ${who}: ${(100 * z[b][j]).toFixed(0)}% observed`;
-  });
+  return runs;
+}
+
+/** Bands of unequal height as cells of equal height. */
+function evenly(rows, height, width, shares, colour) {
+  const lines = Math.min(rows[height], 500);
+  const bandOf = [];
+  for (let i = 0, b = 0; i < lines; i++) {
+    while (rows[b + 1] <= ((i + 0.5) / lines) * rows[height]) b++;
+    bandOf.push(b);
+  }
+  const known = new Map();
+  const shade = (share) => known.get(share) ?? known.set(share, colour(share)).get(share);
+  return [lines, width, (i, j) => shade(shares[bandOf[i] * width + j])];
 }
 
 function startPromise() {
-  const picture = document.getElementById("promise-picture");
-  if (!picture) return;
-  drawn(() => {
-    const { accent } = theme();
-    return plot(picture, [{
-      type: "scatter", mode: "lines+markers", x: found.curve.map(([fraction]) => fraction), y: found.curve.map(([, chance]) => chance),
-      line: { color: accent, width: 2 }, marker: { size: 6 }, hovertemplate: "%{x:.0%} observed: at least %{y:.1%}<extra></extra>",
-    }], layoutOf({
-      xaxis: { title: { text: "values observed" }, tickformat: ".0%", range: [0, 1.03], zeroline: false },
-      yaxis: { title: { text: "probability of recovery, at least" }, tickformat: ".0%", range: [-0.04, 1.04], zeroline: false },
-    }));
-  });
+  if (!document.getElementById("promise-picture")) return;
+  new Picture("promise-picture", paintPromise, { height: () => 280 * theme().unit, file: "guarantee" });
+}
+
+function paintPromise(surface) {
+  const { accent, unit } = theme();
+  const format = (value) => percent(value);
+  const y = linearScale([0, 1], [surface.height - 44 * unit, 30 * unit], { format });
+  const left = roomFor(y.ticks.map(({ text }) => text));
+  const x = linearScale([0, 1], [left, surface.width - 22 * unit], { format, count: surface.width < 420 ? 4 : 5 });
+  paintAxes(surface, { left, top: 30 * unit, right: surface.width - 22 * unit, bottom: surface.height - 44 * unit }, { x, y, xTitle: "values observed", yTitle: "probability of recovery, at least" });
+  const points = found.curve.map(([fraction, chance]) => [x.at(fraction), y.at(chance)]);
+  surface.line(points, { stroke: accent, width: 2 });
+  surface.markers(OUTLINES.circle, points.map(([px]) => px), points.map(([, py]) => py), 3 * unit, { fill: accent });
+  points.forEach(([px, py], i) => surface.area(px - 8, py - 12, 16, 24, { tip: () => `${percent(found.curve[i][0])} observed: at least ${percent(found.curve[i][1], 1)}` }));
 }

@@ -2,7 +2,7 @@
 
 const KINDS = { f4: Float32Array, f8: Float64Array, u1: Uint8Array, i2: Int16Array, i4: Int32Array };
 
-/** Decode an array written by payload.packed, in row-major order. */
+/** Decode an array written by packing.packed, in row-major order. */
 function unpack({ kind, bytes }) {
   const text = atob(bytes);
   const raw = new Uint8Array(text.length);
@@ -17,22 +17,26 @@ function once(make) {
 }
 
 const found = JSON.parse(document.getElementById("data").textContent);
-const labels = unpack(found.map.labels);
-const X = unpack(found.map.x);
-const Y = unpack(found.map.y);
-const N = labels.length;
-const K = found.sizes.length;
+const names = found.rows.names;
+const N = names.length;  // rows in the page
 
 const symbolOf = (cluster) =>
   found.palette.symbols[Math.floor(cluster / found.palette.colours.length) % found.palette.symbols.length];
 
+const clusterName = (cluster) => (cluster < 0 ? "outlier" : `cluster ${cluster}`);
+
+/** "1 row", "2,000 rows". */
+const counted = (n, one, many = `${one}s`) => `${n.toLocaleString("en-GB")} ${n === 1 ? one : many}`;
+
+const percent = (share, digits = 0) => `${(100 * share).toFixed(digits)}%`;
+
 /** Format a number with three or four significant digits. */
 function readable(value) {
-  if (value === null || !Number.isFinite(value)) return "–";
+  if (value === null || value === undefined || !Number.isFinite(value)) return "–";
   const size = Math.abs(value);
   const digits = size >= 100 && size < 1e7 ? { maximumFractionDigits: 0 } : { maximumSignificantDigits: 3 };
   return size !== 0 && (size < 1e-4 || size >= 1e7)
-    ? value.toExponential(2).replace("-", "−")
+    ? value.toExponential(2).replace(/-/g, "−")
     : value.toLocaleString("en-GB", digits).replace("-", "−");
 }
 
@@ -40,15 +44,17 @@ function shorten(text, most = 28) {
   return text.length > most ? `${text.slice(0, most - 1)}…` : text;
 }
 
-/** Escape text for Plotly, which interprets some HTML tags and entities. */
-function plain(text) {
-  return text.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
-}
-
 /** Create an element with children; strings are inserted as text, never as HTML. */
 function element(tag, attributes = {}, ...children) {
   const made = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
   made.append(...children);
+  return made;
+}
+
+/** Create a button that calls `act`. */
+function button(text, act, attributes = {}) {
+  const made = element("button", { type: "button", ...attributes }, text);
+  made.addEventListener("click", act);
   return made;
 }

@@ -4,15 +4,17 @@
 const idle = window.requestIdleCallback ?? ((work) => setTimeout(work, 0));
 const ready = (what) => { document.documentElement.dataset.ready = what; };
 
+startPartitions();
+startPictures();
+startMap();
 startRows();
-Promise.resolve(startMap()).then(() => {
-  ready("map");
-  const rest = [startExplorer, startProfile, startMissing, startPromise];
-  const next = () => {
-    const start = rest.shift();
-    if (!start) return ready("all");
-    start();
-    idle(next, { timeout: 200 });
-  };
-  setTimeout(() => idle(next, { timeout: 200 }), 800);
-});
+startExports();
+ready("map");
+const rest = [startClusterMap, startContrasts, startProfile, startExplorer, startMissing, startPromise];
+const next = () => {
+  const start = rest.shift();
+  if (!start) return ready("all");
+  start();
+  return idle(next, { timeout: 100 });
+};
+idle(next, { timeout: 100 });

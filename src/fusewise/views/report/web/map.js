@@ -1,128 +1,177 @@
-// The map: rows connected to their centres.
+// The map: rows in a plane, connected to the centres of their clusters. Rows are selected by a box or a lasso.
 
-const MOST_IN_SVG = 3000;      // more points are drawn with WebGL
-const MOST_LINES = 1000;       // maximum number of lines to centres: more would be unreadable
-const MOST_WITHOUT_WEBGL = 6000;
-const MOST_LEGEND = 30;        // more clusters share one trace and have no legend
+const MOST_LINES = 1000;   // maximum number of lines to centres: more would be unreadable
+const MOST_BADGES = 60;
+const NEAR = 14;           // pixels from a row within which the pointer points at it
+const maps = found.maps.map((map) => ({ ...map, x: unpack(map.x), y: unpack(map.y), own: map.endX && { x: unpack(map.endX), y: unpack(map.endY) } }));
 
-const hasWebGL = once(() => ({ yes: Boolean(document.createElement("canvas").getContext("webgl")) }));
+const mapView = { map: maps[0], frame: null, gesture: null, marked: -1, at: null };
 
-const rowStride = once(() => (N > MOST_IN_SVG && !hasWebGL().yes ? Math.ceil(N / MOST_WITHOUT_WEBGL) : 1));
-
-/** Rows to draw: all, or a regular subset in browsers without WebGL. */
-const mapRows = once(() => Array.from({ length: Math.ceil(N / rowStride()) }, (_, i) => i * rowStride()));
-
-function groupsOfRows() {
-  const clusters = K <= MOST_LEGEND ? [...Array(K).keys()].map((k) => [k]) : [[...Array(K).keys()]];
-  return clusters.map((members) => ({ members, rows: mapRows().filter((i) => labels[i] >= 0 && (members.length > 1 || labels[i] === members[0])) }));
+/** Where rows are on the screen: equal units along both axes, the frame in the middle of the box. */
+function mapScale({ left, top, right, bottom }) {
+  const [[x0, x1], [y0, y1]] = mapView.frame ?? mapView.map.frame;
+  const zoom = Math.min((right - left) / (x1 - x0), (bottom - top) / (y1 - y0));
+  const [cx, cy] = [(x0 + x1) / 2, (y0 + y1) / 2];
+  const [px, py] = [(left + right) / 2, (top + bottom) / 2];
+  return {
+    x: (value) => px + (value - cx) * zoom, y: (value) => py - (value - cy) * zoom,
+    backX: (pixel) => cx + (pixel - px) / zoom, backY: (pixel) => cy - (pixel - py) / zoom,
+    zoom, box: { left, top, right, bottom },
+  };
 }
 
-const lineStride = () => Math.ceil(mapRows().length / MOST_LINES);
-
-function linesTo(rows, endX, endY) {
-  const x = [], y = [], stride = lineStride();
-  for (let j = 0; j < rows.length; j += stride) {
-    const i = rows[j];
-    x.push(X[i], endX[i], null);
-    y.push(Y[i], endY[i], null);
-  }
-  return { x, y };
+function mapBox(surface) {
+  const { unit } = theme();
+  const lines = isForPaper() ? legendLines(surface.width).length : 0;
+  const top = 26 * unit + lines * 20 * unit;
+  return { left: 40 * unit, top, right: surface.width - 6, bottom: surface.height - 44 * unit };
 }
 
-function mapTraces() {
-  const { paper, line } = theme();
-  const type = N > MOST_IN_SVG && hasWebGL().yes ? "scattergl" : "scatter";
-  const crowd = Math.min(1, Math.sqrt(400 / Math.max(N, 1)));  // many rows are drawn smaller and fainter
-  const endX = unpack(found.map.endX), endY = unpack(found.map.endY);
-  const traces = [];
-  const groups = groupsOfRows();
-  for (const { members, rows } of groups) {
-    const one = members.length === 1;
-    traces.push({
-      type: "scatter", mode: "lines", ...linesTo(rows, endX, endY), hoverinfo: "skip", legendgroup: String(members[0]), showlegend: false,
-      line: { color: one ? colourOf(members[0]) : line, width: 0.7 }, opacity: 0.12 + 0.3 * crowd,
-    });
-  }
-  for (const { members, rows } of groups) {
-    const one = members.length === 1;
-    traces.push({
-      type, mode: "markers", x: Float32Array.from(rows, (i) => X[i]), y: Float32Array.from(rows, (i) => Y[i]), customdata: rows, hoverinfo: "none",
-      legendgroup: String(members[0]), showlegend: false,
-      marker: {
-        color: one ? colourOf(members[0]) : rows.map((i) => colourOf(labels[i])),
-        symbol: one ? symbolOf(members[0]) : rows.map((i) => symbolOf(labels[i])),
-        size: 3.4 + 4 * crowd, opacity: 0.35 + 0.5 * crowd, line: { width: type === "scatter" ? 0.6 : 0, color: paper },
-      },
-    });
-  }
-  for (const { members: [k, ...others] } of groups) {
-    if (others.length) continue;
-    traces.push({  // legend entry in full colour
-      type: "scatter", mode: "markers", x: [null], y: [null], hoverinfo: "skip", legendgroup: String(k),
-      name: `cluster ${k} (${found.sizes[k].toLocaleString("en-GB")})`, marker: { color: colourOf(k), symbol: symbolOf(k), size: 9 },
-    });
-  }
-  const loose = mapRows().filter((i) => labels[i] < 0);
-  traces.push({
-    type, mode: "markers", x: loose.map((i) => X[i]), y: loose.map((i) => Y[i]), customdata: loose, hoverinfo: "none",
-    name: "outliers", showlegend: loose.length > 0,
-    // WebGL has no thin crosses; the open ones look the same.
-    marker: { symbol: type === "scatter" ? "x-thin" : "x-thin-open", color: colourOf(-1), size: 8, line: { width: 1.8, color: colourOf(-1) } },
+/** Height at which the frame fills the width, within limits. */
+function mapHeight(width) {
+  const [[x0, x1], [y0, y1]] = mapView.map.frame;
+  const { unit } = theme();
+  const extra = 70 * unit;
+  const legend = isForPaper() ? legendLines(width).length * 20 * unit : 0;
+  const tallest = onPaper.matches ? 560 : Math.max(300, Math.min(innerHeight * 0.8 - extra, width * 0.95));
+  return Math.min(tallest, Math.max(width * 0.5, (width * (y1 - y0)) / (x1 - x0))) + extra + legend;
+}
+
+function paintMap(surface) {
+  const { muted, unit, line } = theme();
+  const { map } = mapView;
+  const box = mapBox(surface);
+  const at = mapScale(box);
+  if (!isForPaper()) mapView.at = at;
+  const ticks = (from, to, place) => roundTicks(from, to, 5).map((value) => ({ at: place(value), text: map.ticks ? readable(value) : "" }));
+  const x = { ticks: ticks(at.backX(box.left), at.backX(box.right), at.x) };
+  const y = { ticks: ticks(at.backY(box.bottom), at.backY(box.top), at.y) };
+  paintAxes(surface, box, { ...(map.ticks ? { x, y } : {}), xTitle: map.axes[0], yTitle: map.axes[1] });
+  if (!map.ticks) surface.rect(box.left, box.top, box.right - box.left, box.bottom - box.top, { stroke: line });
+  if (isForPaper()) paintLegend(surface, unit);
+  surface.clipped(box.left, box.top, box.right - box.left, box.bottom - box.top, () => {
+    paintLines(surface, at);
+    paintRows(surface, at);
+    paintBadges(surface, at);
+    paintGesture(surface, muted);
   });
-  return traces;
+  surface.area(box.left, box.top, box.right - box.left, box.bottom - box.top, { tip: (px, py) => {
+    const row = mapView.gesture ? -1 : nearestRow(px, py);
+    return row < 0 ? null : rowTip(row);
+  } });
 }
 
-/** Cluster numbers at the centres, as annotations because WebGL would paint over other traces. */
-function badges() {
-  const { paper, ink } = theme();
-  return found.map.hubs.map(([x, y], k) => ({
-    x, y, text: `<b>${k}</b>`, showarrow: false, font: { size: 11, color: ink },
-    bgcolor: paper, bordercolor: colourOf(k), borderwidth: 2, borderpad: 2.5, opacity: 0.93,
-  }));
+const isForPaper = () => onPaper.matches || document.documentElement.dataset.paper !== undefined;
+
+/** Rows by cluster, apart from those that are filtered out or not selected. */
+function rowsByCluster() {
+  const groups = new Map([["away", []]]);
+  for (let cluster = -1; cluster < state.partition.sizes.length; cluster++) groups.set(cluster, []);
+  for (let i = 0; i < N; i++) {
+    const away = isFiltered(i) || (state.selected && !state.selected.has(i));
+    groups.get(away ? "away" : labelOf(i)).push(i);
+  }
+  return groups;
 }
 
-/** Draw a ring around one row, of the same size at every zoom level. */
-function markRow(row) {
-  const picture = document.getElementById("map-picture");
-  const ring = { type: "circle", xsizemode: "pixel", ysizemode: "pixel", xanchor: X[row], yanchor: Y[row], x0: -10, x1: 10, y0: -10, y1: 10 };
-  if (picture.layout) Plotly.relayout(picture, { shapes: [{ ...ring, line: { width: 2.5, color: theme().ink } }] });
+/** Many rows are drawn smaller and fainter. */
+const crowd = Math.min(1, Math.sqrt(400 / Math.max(N, 1)));
+
+function paintLines(surface, at) {
+  const { map } = mapView;
+  const hubs = state.partition.hubs[map.key];
+  if (!map.lines) return;
+  const stride = Math.ceil(N / MOST_LINES);
+  const own = state.partition === partitions[0] ? map.own : null;  // in the plain algorithm each row has its own centre
+  for (const [cluster, rows] of rowsByCluster()) {
+    if (cluster === "away" || cluster < 0) continue;
+    const ends = [];
+    for (let j = 0; j < rows.length; j += stride) {
+      const i = rows[j];
+      ends.push(at.x(map.x[i]), at.y(map.y[i]), at.x(own ? own.x[i] : hubs[cluster][0]), at.y(own ? own.y[i] : hubs[cluster][1]));
+    }
+    surface.segments(ends, { stroke: colourOf(cluster), width: 0.7, opacity: 0.12 + 0.3 * crowd });
+  }
 }
 
-function outsideFrame() {
-  const [[left, right], [low, high]] = found.map.frame;
-  let n = 0;
-  for (let i = 0; i < N; i++) n += labels[i] < 0 && (X[i] < left || X[i] > right || Y[i] < low || Y[i] > high);
-  return n;
+function paintRows(surface, at) {
+  const { paper, muted, ink, unit } = theme();
+  const { map } = mapView;
+  const radius = (1.9 + 2.2 * crowd) * unit;
+  const xs = (rows) => rows.map((i) => at.x(map.x[i]));
+  const ys = (rows) => rows.map((i) => at.y(map.y[i]));
+  for (const [cluster, rows] of rowsByCluster()) {
+    const away = cluster === "away";
+    const look = away ? { fill: muted, opacity: 0.22 } : { fill: colourOf(cluster), opacity: 0.45 + 0.45 * crowd, stroke: N < 3000 ? paper : undefined };
+    if (state.selected && !away) Object.assign(look, { opacity: 1, stroke: ink, width: 0.9 });
+    surface.markers(away ? OUTLINES.circle : outlineOf(cluster), xs(rows), ys(rows), away ? radius * 0.7 : radius, look);
+  }
+  const { marked } = mapView;
+  if (marked >= 0) surface.path(`M${at.x(map.x[marked]) + 10 * unit} ${at.y(map.y[marked])}a${10 * unit} ${10 * unit} 0 1 1 ${-20 * unit} 0a${10 * unit} ${10 * unit} 0 1 1 ${20 * unit} 0`, { stroke: ink, width: 2.5 });
 }
 
-/** Notes shown below the map. */
+function paintBadges(surface, at) {
+  const { paper, unit } = theme();
+  const hubs = state.partition.hubs[mapView.map.key];
+  if (hubs.length > MOST_BADGES) return;
+  hubs.forEach(([x, y], k) => {
+    const wide = widthOf(String(k), 12, 600) + 10;
+    const high = 18 * unit;
+    surface.rect(at.x(x) - wide / 2, at.y(y) - high / 2, wide, high, { fill: paper, stroke: colourOf(k), width: 2, opacity: 0.95 });
+    surface.text(at.x(x), at.y(y), String(k), { anchor: "middle", size: 12, weight: 600 });
+  });
+}
+
+function paintGesture(surface, muted) {
+  const trail = mapView.gesture?.trail;
+  if (!trail || mapView.gesture.mode === "move") return;
+  surface.line([...outlineOfGesture(), outlineOfGesture()[0]], { stroke: muted, width: 1.5, dash: "5 3" });
+}
+
+/** The corners of the box or the points of the lasso. */
+function outlineOfGesture() {
+  const { mode, trail } = mapView.gesture;
+  if (mode === "lasso") return trail;
+  const [[x0, y0], [x1, y1]] = [trail[0], trail[trail.length - 1]];
+  return [[x0, y0], [x1, y0], [x1, y1], [x0, y1]];
+}
+
+/** Whether a point is inside a polygon, by the number of edges to its right. */
+function isInside(polygon, x, y) {
+  let inside = false;
+  for (let i = 0, j = polygon.length - 1; i < polygon.length; j = i++) {
+    const [[xi, yi], [xj, yj]] = [polygon[i], polygon[j]];
+    if (yi > y !== yj > y && x < xi + ((y - yi) / (yj - yi)) * (xj - xi)) inside = !inside;
+  }
+  return inside;
+}
+
+function rowsInside(polygon) {
+  const { map, at } = mapView;
+  return everyRow().filter((i) => !isFiltered(i) && isInside(polygon, at.x(map.x[i]), at.y(map.y[i])));
+}
+
+function nearestRow(px, py) {
+  const { map, at } = mapView;
+  let best = -1, least = NEAR ** 2;
+  for (let i = 0; i < N; i++) {
+    const square = (at.x(map.x[i]) - px) ** 2 + (at.y(map.y[i]) - py) ** 2;
+    if (square < least && !isFiltered(i)) [best, least] = [i, square];
+  }
+  return best;
+}
+
+/** Number of rows outside the view. */
+function rowsOutside() {
+  const { map } = mapView;
+  const [[left, right], [low, high]] = map.frame;
+  return everyRow().filter((i) => map.x[i] < left || map.x[i] > right || map.y[i] < low || map.y[i] > high).length;
+}
+
 function mapNotes() {
-  const outside = outsideFrame(), notes = [];
-  if (rowStride() > 1) notes.push(`This browser has no WebGL: one row in ${rowStride()} is drawn. All rows can be found by name.`);
-  if (lineStride() > 1) notes.push(`Lines to the centres are drawn for one row in ${lineStride()}.`);
-  if (outside) notes.push(`${outside.toLocaleString("en-GB")} ${outside === 1 ? "outlier is" : "outliers are"} outside this view: double-click the map to see all.`);
+  const outside = rowsOutside(), notes = [mapView.map.note];
+  const stride = Math.ceil(N / MOST_LINES);
+  if (stride > 1 && mapView.map.lines) notes.push(`Lines to the centres are drawn for one row in ${stride}.`);
+  if (outside) notes.push(`${counted(outside, "row is", "rows are")} outside the first view; press "All rows" to see ${outside === 1 ? "it" : "them"}.`);
   return notes.join(" ");
-}
-
-function startMap() {
-  const picture = document.getElementById("map-picture");
-  const [first, second] = found.map.shares.map((share) => `${(100 * share).toFixed(0)}% of the variance`);
-  const note = document.getElementById("map-note");
-  note.textContent = mapNotes();
-  note.hidden = !note.textContent;
-  const draw = () =>
-    plot(picture, mapTraces(), layoutOf({
-      xaxis: { title: { text: `first principal component (${first})` }, range: found.map.frame[0].slice(), zeroline: false },
-      yaxis: { title: { text: `second principal component (${second})` }, range: found.map.frame[1].slice(), zeroline: false, scaleanchor: "x" },
-      annotations: badges(),
-      showlegend: true,
-      legend: { orientation: "h", x: 0, y: 1.02, yanchor: "bottom", itemsizing: "constant" },
-      hovermode: "closest",
-      dragmode: "pan",
-    }), { ...CONFIG, scrollZoom: false, doubleClick: "autosize" });
-  const done = drawn(draw);
-  picture.on("plotly_hover", ({ points, event }) => points[0].customdata !== undefined && pointAtRow(points[0].customdata, event));
-  picture.on("plotly_unhover", hideTooltip);
-  picture.on("plotly_click", ({ points }) => points[0].customdata !== undefined && showRow(points[0].customdata));
-  return done;
 }

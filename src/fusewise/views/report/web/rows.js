@@ -1,91 +1,132 @@
-// Details of one row: a tooltip at the pointer, and all values in the panel beside the map.
+// Rows: tooltips, the values of one row, and the list of rows that are selected or pass the filters.
 
-const TOOLTIP_FEATURES = 8;
-const FOUND_AT_MOST = 20;
-const values = once(() => unpack(found.rows.values));
-const centers = once(() => unpack(found.rows.centers));
-const confidences = found.rows.confidence && unpack(found.rows.confidence);
-
-const entryOf = (row, feature) => values()[row * found.rows.features.length + feature];
-const centerOf = (cluster, feature) => centers()[cluster * found.rows.features.length + feature];
+const TIP_COLUMNS = 8;
+const LISTED = 100;
 
 function membershipOf(row) {
-  const where = labels[row] < 0 ? "outlier" : `cluster ${labels[row]}`;
-  return confidences ? `${where}, confidence ${confidences[row].toFixed(3)}` : where;
+  const where = clusterName(labelOf(row));
+  return hasConfidence() ? `${where}, confidence ${confidenceOf(row).toFixed(3)}` : where;
 }
 
-/** Show a tooltip beside the pointer. */
-function showTooltip(event, ...children) {
-  const box = document.getElementById("tooltip");
-  box.replaceChildren(...children);
-  box.hidden = false;
-  const { width, height } = box.getBoundingClientRect();
-  box.style.left = `${Math.max(4, Math.min(event.clientX + 14, innerWidth - width - 8))}px`;
-  box.style.top = `${Math.max(4, Math.min(event.clientY + 14, innerHeight - height - 8))}px`;
+/** A value of the table as text. */
+function shownCell(row, column) {
+  const value = tableCell(row, column);
+  return value === null ? "missing" : typeof value === "number" ? readable(value) : value;
 }
 
-/** Tooltip with the row's name, cluster and the values that separate the clusters best. */
-function pointAtRow(row, event) {
+/** Tooltip with the row's name, cluster and the columns that separate the clusters best. */
+function rowTip(row) {
   const list = element("dl");
-  for (const feature of found.rows.telling.slice(0, TOOLTIP_FEATURES)) {
-    const entry = entryOf(row, feature);
-    list.append(element("dt", {}, found.rows.features[feature]));
-    list.append(element("dd", {}, Number.isNaN(entry) ? "missing" : readable(entry)));
+  for (const j of found.rows.telling.slice(0, TIP_COLUMNS)) {
+    list.append(element("dt", {}, columns[j].name), element("dd", {}, shownCell(row, j)));
   }
-  showTooltip(event, element("b", {}, found.rows.names[row]), element("div", {}, membershipOf(row)), list);
+  return element("div", {}, element("b", {}, names[row]), element("div", {}, membershipOf(row)), list);
 }
 
-function hideTooltip() {
-  document.getElementById("tooltip").hidden = true;
-}
+const headOf = (...titles) => element("thead", {}, element("tr", {}, ...titles.map(([text, kind]) => element("th", { scope: "col", ...(kind ? { class: kind } : {}) }, text))));
 
-/** Show all values of a row, next to those of its centre. */
+/** Show all values of a row, and what the model expects where a value is missing. */
 function showRow(row) {
   const body = element("tbody");
-  found.rows.features.forEach((name, feature) => {
-    const entry = entryOf(row, feature);
-    const center = labels[row] < 0 ? NaN : centerOf(labels[row], feature);
-    body.append(
-      element("tr", {},
-        element("th", { scope: "row" }, name),
-        element("td", { class: "number" }, Number.isNaN(entry) ? "missing" : readable(entry)),
-        element("td", { class: "number muted" }, readable(center))));
+  columns.forEach(({ name }, j) => {
+    const seen = isObserved(row, j);
+    const guess = completedCell(row, j);
+    body.append(element("tr", {},
+      element("th", { scope: "row" }, name),
+      element("td", { class: seen ? "number" : "number muted" }, seen ? shownCell(row, j) : `missing (expected: ${typeof guess === "number" ? readable(guess) : guess ?? "–"})`)));
   });
-  const head = element("thead", {},
-    element("tr", {},
-      element("th", { scope: "col" }, "feature"),
-      element("th", { scope: "col", class: "number" }, "value"),
-      element("th", { scope: "col", class: "number" }, "centre")));
-  const parts = [element("h3", {}, found.rows.names[row]), element("p", {}, membershipOf(row)), element("table", {}, head, body)];
-  if (found.rows.hidden) parts.push(element("p", { class: "muted" }, `and ${found.rows.hidden} more features that separate the clusters less`));
+  const parts = [element("h3", {}, names[row]), element("p", {}, membershipOf(row)), element("table", {}, headOf(["column"], ["value", "number"]), body)];
+  if (found.rows.hidden) parts.push(element("p", { class: "muted" }, `and ${counted(found.rows.hidden, "more column")} that separate the clusters less`));
   document.getElementById("row").replaceChildren(...parts);
-  markRow(row);
+  mapView.marked = row;
+  tell("rows");
 }
 
-/** Show the row with this name, or a list of the rows whose names contain it. */
-function findRow(name) {
-  const wanted = name.trim().toLowerCase();
-  const names = found.rows.names;
-  const exact = names.findIndex((candidate) => candidate.toLowerCase() === wanted);
-  if (wanted && exact >= 0) return showRow(exact);
-  const near = [];
-  for (let i = 0; wanted && i < N && near.length < FOUND_AT_MOST; i++) {
-    if (names[i].toLowerCase().includes(wanted)) near.push(i);
+/** Select the rows whose names contain a text, and show the row with exactly this name. */
+function findRows(text) {
+  const wanted = text.trim().toLowerCase();
+  if (!wanted) return select(null);
+  const near = everyRow().filter((i) => names[i].toLowerCase().includes(wanted));
+  const exact = near.filter((i) => names[i].toLowerCase() === wanted);
+  if (exact.length) showRow(exact[0]);
+  const words = near.length ? "" : "No name contains this text.";
+  document.getElementById("find-words").textContent = words;
+  return select(exact.length ? exact : near);
+}
+
+/** The list of chosen rows, with their number. */
+function listRows() {
+  const rows = chosenRows();
+  const filters = state.filters.map(({ text }) => text).join("; ");
+  const words = [state.selected ? `${counted(rows.length, "row")} selected` : isNarrowed() ? `${counted(rows.length, "row")}` : `All ${counted(N, "row")}`];
+  if (filters) words.push(`where ${filters}`);
+  document.getElementById("rows-words").textContent = `${words.join(" ")}.`;
+  document.getElementById("rows-clear").hidden = !isNarrowed();
+  const body = element("tbody");
+  for (const row of isNarrowed() ? rows.slice(0, LISTED) : []) {
+    const name = button(names[row], () => showRow(row), { class: "plain" });
+    body.append(element("tr", {}, element("th", { scope: "row" }, name), element("td", {}, clusterName(labelOf(row))), ...(hasConfidence() ? [element("td", { class: "number" }, confidenceOf(row).toFixed(3))] : [])));
   }
-  const list = element("ul");
-  for (const row of near) {
-    const button = element("button", { type: "button" }, names[row]);
-    button.addEventListener("click", () => showRow(row));
-    list.append(element("li", {}, button));
-  }
-  const words = near.length ? "No row has this name; these names contain it:" : "No row has this name.";
-  document.getElementById("row").replaceChildren(element("p", {}, words), list);
+  const list = document.getElementById("rows-list");
+  const more = rows.length > LISTED ? [element("p", { class: "muted" }, `The first ${LISTED} are listed; the file contains all of them.`)] : [];
+  const titles = [["row"], ["cluster"], ...(hasConfidence() ? [["confidence", "number"]] : [])];
+  list.replaceChildren(...(body.children.length ? [element("table", {}, headOf(...titles), body), ...more] : []));
+}
+
+const COMPARISONS = {
+  "at least": (value, bound) => value >= bound,
+  "at most": (value, bound) => value <= bound,
+  is: (value, level) => value === level,
+  "is not": (value, level) => value !== level,
+};
+
+/** The form that filters rows by a column, by their confidence, or by whether a value is missing. */
+function startFilter() {
+  const [column, how, value] = ["filter-column", "filter-how", "filter-value"].map((id) => document.getElementById(id));
+  const levels = document.getElementById("filter-levels");
+  const options = (texts) => texts.map((text) => element("option", {}, text));
+  if (hasConfidence()) column.append(element("option", { value: "confidence" }, "(confidence)"));
+  columns.forEach(({ name }, j) => column.append(element("option", { value: j }, shorten(name, 60))));
+  const setHow = () => {
+    const chosen = columns[column.value];
+    how.replaceChildren(...options(chosen?.levels ? ["is", "is not", "is missing", "is observed"] : chosen ? ["at least", "at most", "is missing", "is observed"] : ["at most", "at least"]));
+    levels.replaceChildren(...(chosen?.levels ?? []).map((level) => element("option", { value: level })));
+    setValue();
+  };
+  const setValue = () => { value.disabled = how.value.startsWith("is missing") || how.value === "is observed"; };
+  column.addEventListener("change", setHow);
+  how.addEventListener("change", setValue);
+  document.getElementById("filter").addEventListener("submit", (event) => {
+    event.preventDefault();
+    addFilter(column.value === "confidence" ? "confidence" : Number(column.value), how.value, value.value.trim());
+  });
+  setHow();
+}
+
+function addFilter(column, how, text) {
+  const name = column === "confidence" ? "confidence" : columns[column].name;
+  const key = `${column} ${how}`;
+  if (how === "is missing" || how === "is observed") return setFilter(key, `${name} ${how}`, (row) => isObserved(row, column) === (how === "is observed"));
+  const bound = columns[column]?.levels ? text : Number(text.replace(",", "."));
+  const words = document.getElementById("find-words");
+  words.textContent = text === "" || Number.isNaN(bound) ? "Enter a number." : "";
+  if (words.textContent) return undefined;
+  const cell = column === "confidence" ? confidenceOf : (row) => tableCell(row, column);
+  return setFilter(key, `${name} ${how} ${text}`, (row) => { const seen = cell(row); return seen !== null && COMPARISONS[how](seen, bound); });
 }
 
 function startRows() {
   document.getElementById("find").addEventListener("submit", (event) => {
     event.preventDefault();
-    findRow(document.getElementById("find-row").value);
+    findRows(document.getElementById("find-row").value);
   });
-  addEventListener("scroll", hideTooltip, { passive: true });
+  document.getElementById("rows-clear").addEventListener("click", () => {
+    state.filters = [];
+    mapView.marked = -1;
+    select(null);
+  });
+  startFilter();
+  listen("rows", listRows);
+  listen("partition", listRows);
+  listRows();
 }

@@ -1,20 +1,15 @@
-"""What the fields of a class must be, in terms of each other: one declaration for each class, and one checker.
+"""What one field of a class may be: an array with named dimensions, a number, a word, several of these, ...
 
-A class lists its fields in ``_rules``. A dimension named in several rules has the same size in all of them:
-
-    _rules = {"means": Array("K", "r"), "spreads": Array("K", "r", "r"), "shares": Array("K", low=0)}
-
-Types and shapes are checked whenever an object is made, which is cheap; contents (finite, within bounds) where it comes
-from outside, as from a model file. Compiled loops check no bounds, so what they are given is declared here.
+A rule checks type and shape (``shape``), which is cheap, and the numbers themselves (``content``). A dimension named in
+several rules has the same size in all of them; its size is kept in `dims`. ``checked.py`` applies the rules of a class.
 """
 
 from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 from scipy import sparse
@@ -35,7 +30,7 @@ class Rule:
         elif isinstance(value, dict):
             self.shape([*value, *value.values()], where, dims)
         elif not (value is None or isinstance(value, bool | str | numbers.Number)):
-            raise ValueError(f"{where} is {_kind(value)}, not plain values")
+            raise ValueError(f"{where} is {kind_of(value)}, not plain values")
 
     def content(self, value: Any, where: str, dims: Dims) -> None:
         """Check the numbers themselves."""
@@ -71,7 +66,7 @@ class Array(Rule):
     def shape(self, value: Any, where: str, dims: Dims) -> None:
         """Check dtype and shape."""
         if not isinstance(value, np.ndarray) or value.dtype.kind not in self.kinds:
-            raise ValueError(f"{where} is {_kind(value)}, not an array of {_words(self.kinds)}")
+            raise ValueError(f"{where} is {kind_of(value)}, not an array of {_words(self.kinds)}")
         if value.ndim != len(self.dims):
             raise ValueError(f"{where} has shape {value.shape}: it must have {counted(len(self.dims), 'dimension')}")
         for name, size in zip(self.dims, value.shape, strict=True):
@@ -108,7 +103,7 @@ class Sparse(Rule):
     def shape(self, value: Any, where: str, dims: Dims) -> None:
         """Check type and shape."""
         if not isinstance(value, sparse.csr_matrix | sparse.csr_array) or value.dtype.kind not in "fc":
-            raise ValueError(f"{where} is {_kind(value)}, not a sparse matrix of numbers")
+            raise ValueError(f"{where} is {kind_of(value)}, not a sparse matrix of numbers")
         bind(dims, self.rows, value.shape[0], where)
         bind(dims, self.columns, value.shape[1], where)
 
@@ -216,7 +211,7 @@ class Several(Rule):
         """Check each item."""
         text = isinstance(value, np.ndarray) and value.dtype == object and value.ndim == 1
         if not (isinstance(value, tuple) or text) or len(value) < self.least:
-            raise ValueError(f"{where} is {_kind(value)}, not a tuple of at least {self.least}")
+            raise ValueError(f"{where} is {kind_of(value)}, not a tuple of at least {self.least}")
         if self.count is not None:
             bind(dims, self.count, len(value), where)
         if not isinstance(self.rule, Word):  # names of columns may be many
@@ -257,71 +252,9 @@ class Maybe(Rule):
             self.rule.content(value, where, dims)
 
 
-@dataclass(frozen=True, init=False)
-class Record(Rule):
-    """An object of one of some classes. ``Record(Mixture, K="K", r="s")``: its r is the s of the object that has it."""
-
-    kinds: tuple[type[Any], ...]
-    same: Mapping[str, str]
-
-    def __init__(self, *kinds: type[Any], **same: str) -> None:
-        object.__setattr__(self, "kinds", kinds)
-        object.__setattr__(self, "same", same)
-
-    def shape(self, value: Any, where: str, dims: Dims) -> None:
-        """Check the class, and the sizes of its dimensions."""
-        if not isinstance(value, self.kinds):
-            raise ValueError(f"{where} is {_kind(value)}, not {' or '.join(kind.__name__ for kind in self.kinds)}")
-        if self.same and isinstance(value, Checked):
-            theirs = dims_of(value)
-            for inner, name in self.same.items():
-                if inner in theirs:
-                    bind(dims, name, theirs[inner], f"{where} ({inner})")
-
-
-class Checked:
-    """A class whose fields are checked by its ``_rules``: when it is made, if it is a dataclass."""
-
-    _rules: ClassVar[Mapping[str, Rule]] = {}
-
-    def __post_init__(self) -> None:
-        dims_of(self)
-
-    def _agree(self, dims: Dims) -> None:
-        """Check what the rules cannot say of shapes, and add dimensions that follow from others."""
-
-    def _verify(self) -> None:
-        """Check what the rules cannot say of contents."""
-
-
-def dims_of(held: Checked) -> Dims:
-    """Check types and shapes of all fields; return the size of each dimension."""
-    dims: Dims = {}
-    fields = vars(held)
-    for name, rule in held._rules.items():
-        rule.shape(fields.get(name), f"{type(held).__name__}.{name}", dims)
-    held._agree(dims)
-    return dims
-
-
-def verify(held: Checked) -> None:
-    """Check the contents too, for objects that come from outside."""
-    dims, fields = dims_of(held), vars(held)
-    for name, rule in held._rules.items():
-        rule.content(fields.get(name), f"{type(held).__name__}.{name}", dims)
-    held._verify()
-
-
-def check_values(values: Mapping[str, Any], rules: Mapping[str, Rule]) -> None:
-    """Raise ValueError for the first value that is not what its rule asks for."""
-    for name, rule in rules.items():
-        rule.shape(values[name], name, {})
-        rule.content(values[name], name, {})
-
-
 def refuse(where: str, what: object, value: Any) -> NoReturn:
     """Raise ValueError for a value that is not what it must be."""
-    raise ValueError(f"{where} must be {what}, got {_kind(value)}")
+    raise ValueError(f"{where} must be {what}, got {kind_of(value)}")
 
 
 def bind(dims: Dims, name: str, size: int, where: str) -> None:
@@ -331,27 +264,8 @@ def bind(dims: Dims, name: str, size: int, where: str) -> None:
         raise ValueError(f"{where} has {size} along {name}, where {known} are expected")
 
 
-def check_shapes(name: str, shapes: Iterable[str], arrays: Iterable[Any]) -> None:
-    """Raise ValueError unless arrays have shapes that agree: ``("r r U", "U", "")``; an empty one is not checked."""
-    dims: Dims = {}
-    for k, (shape, array) in enumerate(zip(shapes, arrays, strict=True)):
-        if not shape:
-            continue
-        names = shape.split()
-        if len(names) != array.ndim:
-            needed = counted(len(names), "dimension")
-            raise ValueError(f"{name}: argument {k} has shape {array.shape}: it must have {needed}")
-        for dimension, size in zip(names, array.shape, strict=True):
-            bind(dims, dimension, size, f"{name}: argument {k}")
-
-
-def check_finite(what: str, *arrays: Any) -> None:
-    """Raise FloatingPointError if a computation was given, or has made, a number that is not finite."""
-    if not all(np.isfinite(array).all() for array in arrays):
-        raise FloatingPointError(f"{what} got numbers that are not finite: rescale very large or small columns")
-
-
-def _kind(value: Any) -> str:
+def kind_of(value: Any) -> str:
+    """A value in a message: itself if it is short, or its type."""
     if isinstance(value, np.ndarray):
         return f"an array of {value.dtype}"
     return repr(value)[:40] if value is None or isinstance(value, bool | str | numbers.Number) else type(value).__name__

@@ -1,0 +1,221 @@
+"""A decision rule of a few conditions for each cluster, as text, SQL and Python."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+from fusewise.kernels.types import Mask
+from fusewise.kernels.words import counted, readable
+from fusewise.views.findings.table_columns import TableColumn
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A condition on one column; a row whose value is missing does not meet it.
+
+    Attributes
+    ----------
+    column : name of the column.
+    sign : "<=", ">", ">=", or "in" for a set of levels.
+    limit : the limit of a number; None for levels.
+    levels : the levels of a category.
+    kind : kind of the column.
+    markers : numbers that stand for a missing value and would meet the condition.
+    """
+
+    column: str
+    sign: str
+    limit: float | None = None
+    levels: tuple[Any, ...] = ()
+    kind: str = "number"
+    markers: tuple[float, ...] = ()
+
+    def met(self, column: TableColumn) -> Mask:
+        """Whether each row of a column meets it."""
+        values = column.values
+        if self.limit is None:
+            return np.isin(values, [column.levels.index(level) for level in self.levels])
+        if self.sign == "<=":
+            return values <= self.limit
+        return values > self.limit if self.sign == ">" else values >= self.limit
+
+    def __str__(self) -> str:
+        if self.limit is not None:
+            sign = {"<=": "≤", ">=": "≥"}.get(self.sign, self.sign)
+            return f"{self.column} {sign} {_number(self.limit)}"
+        words = list(map(str, self.levels))
+        return f"{self.column} = {words[0]}" if len(words) == 1 else f"{self.column} is {' or '.join(words)}"
+
+    def as_sql(self) -> str:
+        """The condition in standard SQL, in which a comparison with NULL is not true."""
+        name = sql_name(self.column)
+        if self.limit is None:
+            words = [sql_value(level) for level in self.levels]
+            return f"{name} = {words[0]}" if len(words) == 1 else f"{name} IN ({', '.join(words)})"
+        without = "".join(f" AND {name} <> {_code(marker)}" for marker in self.markers)
+        return f"{name} {self.sign} {_code(self.limit)}{without}"
+
+    def as_python(self) -> str:
+        """The condition as an expression of `row`, with the functions of ``PYTHON_HEAD``."""
+        if self.limit is None:
+            keys = ", ".join(repr(_key(level, self.kind)) for level in self.levels)
+            lower = ".lower()" if self.kind == "flag" else ""
+            return f"_word(row, {self.column!r}){lower} in ({keys},)"
+        value = f"_number(row, {self.column!r})"
+        without = "".join(f" and {value} != {_code(marker)}" for marker in self.markers)
+        return f"{value} {self.sign} {_code(self.limit)}{without}"
+
+    def as_dict(self) -> dict[str, Any]:
+        """As plain values, for JSON."""
+        levels = [str(level) for level in self.levels]
+        return {"column": self.column, "sign": self.sign, "limit": self.limit, "levels": levels, "text": str(self)}
+
+
+@dataclass(frozen=True)
+class ClusterRule:
+    """Conditions that a row of the cluster meets and few other rows do.
+
+    Attributes
+    ----------
+    cluster : the cluster.
+    conditions : all of them must be met; empty if no condition tells the cluster from other rows.
+    precision : share of the cluster among the rows that meet them.
+    recall : share of the rows of the cluster that meet them.
+    n_rows : number of rows that meet them.
+    """
+
+    cluster: int
+    conditions: tuple[Condition, ...]
+    precision: float
+    recall: float
+    n_rows: int
+
+    def __str__(self) -> str:
+        return " and ".join(map(str, self.conditions)) or "no rule"
+
+    @property
+    def sentence(self) -> str:
+        """The rule with its precision and recall in words."""
+        found = f"finds {self.recall:.0%} of the cluster" if self.conditions else "finds nothing"
+        return f"{self} ({found}; {self.precision:.0%} of the {counted(self.n_rows, 'row')} it selects are in it)"
+
+    def met(self, columns: Sequence[TableColumn]) -> Mask:
+        """Whether each row of a table meets the rule."""
+        named = {column.name: column for column in columns}
+        return reduce(np.logical_and, (condition.met(named[condition.column]) for condition in self.conditions))
+
+    def as_sql(self, table_name: str) -> str:
+        """A query for the rows that meet the rule."""
+        where = "\n  AND ".join(condition.as_sql() for condition in self.conditions) or "0 = 1"
+        return f"SELECT * FROM {sql_name(table_name)}\nWHERE {where};"
+
+    def as_python(self) -> str:
+        """A module with the function ``is_cluster_K(row)``, where row is a dict or a row of a data frame."""
+        return f"{PYTHON_HEAD}\n\n{self.python_function()}"
+
+    def python_function(self) -> str:
+        """The function alone, which needs ``PYTHON_HEAD`` before it."""
+        tests = [f"({condition.as_python()})" for condition in self.conditions]
+        told = f"{self} (precision {self.precision:.0%}, recall {self.recall:.0%})"
+        return (
+            f"def is_cluster_{self.cluster}(row):\n"
+            f"    # {_one_line(told)}\n"
+            f"    return {' and '.join(tests) or 'False'}\n"
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """As plain values, for JSON."""
+        return {
+            "cluster": self.cluster,
+            "conditions": [condition.as_dict() for condition in self.conditions],
+            "text": str(self),
+            "sentence": self.sentence,
+            "precision": self.precision,
+            "recall": self.recall,
+            "n_rows": self.n_rows,
+        }
+
+
+#: Functions that the conditions need in Python: a missing value meets no condition.
+PYTHON_HEAD = '''def _number(row, column):
+    """The value as a number; NaN, which meets no condition, if it is missing or not a number."""
+    try:
+        return float(row[column])
+    except (KeyError, TypeError, ValueError):
+        return float("nan")
+
+
+def _word(row, column):
+    """The value as text, 1 for 1.0; empty if it is missing."""
+    try:
+        value = row[column]
+        if value is None or value != value:
+            return ""
+    except (KeyError, TypeError):
+        return ""
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return str(value).strip()
+'''
+
+
+def sql_script(rules: Sequence[ClusterRule], table_name: str) -> str:
+    """All rules as queries, each after a comment with its precision and recall; missing values must be NULL."""
+    head = "-- One query per cluster. Missing values must be NULL: they meet no condition.\n"
+    parts = []
+    for rule in rules:
+        share = f"precision {rule.precision:.0%}, recall {rule.recall:.0%}"
+        parts.append(f"-- Cluster {rule.cluster}: {share}\n{rule.as_sql(table_name)}\n")
+    return "\n".join([head, *parts])
+
+
+def python_module(rules: Sequence[ClusterRule]) -> str:
+    """All rules as a Python module: ``is_cluster_K(row)`` for each, and ``clusters(row)``, a list of those met."""
+    names = ", ".join(f"is_cluster_{rule.cluster}" for rule in rules)
+    head = '"""Rules that find the clusters. A missing value (None, NaN or no value) meets no condition."""\n'
+    last = (
+        'def clusters(row):\n    """Numbers of the clusters whose rule a row meets."""\n'
+        f"    tests = [{names}]\n    return [number for number, test in enumerate(tests) if test(row)]\n"
+    )
+    return "\n\n".join([head + "\n\n" + PYTHON_HEAD, *(rule.python_function() for rule in rules), last])
+
+
+def sql_name(name: str) -> str:
+    """A quoted identifier; null characters, which SQL does not allow in any name, are left out."""
+    return '"' + name.replace("\0", "").replace('"', '""') + '"'
+
+
+def sql_value(level: Any) -> str:
+    """A level as a literal: numbers as they are, truth values as TRUE and FALSE, anything else as a quoted string."""
+    if isinstance(level, bool | np.bool_):
+        return "TRUE" if level else "FALSE"
+    if isinstance(level, int | float | np.number):
+        return _code(float(level))
+    return "'" + str(level).replace("\0", "").replace("'", "''") + "'"
+
+
+def _one_line(text: str) -> str:
+    """Text that cannot end a comment."""
+    return "".join(sign if sign.isprintable() else " " for sign in text)
+
+
+def _code(value: float) -> str:
+    """A number in SQL and Python: 3 for 3.0, else the shortest decimal that gives the same float."""
+    return str(int(value)) if float(value).is_integer() and abs(value) < 1e15 else repr(float(value))
+
+
+def _number(limit: float) -> str:
+    """A limit as text, with all of its digits where it has few."""
+    code = _code(limit)
+    return code.replace("-", "−") if len(code) <= 8 else readable(limit)
+
+
+def _key(level: Any, kind: str) -> str:
+    """A level as ``_word`` writes it."""
+    text = str(int(level)) if isinstance(level, float) and level.is_integer() else str(level)
+    return text.strip().lower() if kind == "flag" else text.strip()

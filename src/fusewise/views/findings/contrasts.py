@@ -1,0 +1,249 @@
+"""What makes a group: every cluster compared with the other rows, column by column of the user's table."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fusewise.kernels.types import Index, Labels, Real
+from fusewise.views.findings.column_bins import ColumnBins, bins_of
+from fusewise.views.findings.counted_values import CountedValues, Side
+from fusewise.views.findings.effects import (
+    LEVEL,
+    Effect,
+    chi_square_p_value,
+    cliffs_delta,
+    cramers_v_squared,
+    eta_squared,
+    gap_p_value,
+    holm,
+    kruskal_p_value,
+    largest_gap,
+    share_difference,
+    total_variation,
+)
+from fusewise.views.findings.table_columns import TableColumn
+
+if TYPE_CHECKING:
+    from fusewise.views.findings.findings import Findings
+
+#: Maximum number of columns compared cluster by cluster (those that matter most), and of rows compared.
+MOST_COLUMNS, MOST_ROWS = 60, 100_000
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnImportance:
+    """How much a column differs between the clusters.
+
+    Attributes
+    ----------
+    position, name, kind : of the column among those used.
+    importance : share of its variance that is between the clusters, eta² (positions for ordered levels); for
+        categories Cramér's V², which is the same for two levels. From 0 to 1.
+    p_value : of Kruskal and Wallis's test, or Pearson's chi-square test for categories, with Holm's correction for the
+        number of columns; NaN if not tested.
+    missing : share of missing values.
+    bins : the bins or levels that its distributions are counted in.
+    """
+
+    position: int
+    name: str
+    kind: str
+    importance: float
+    p_value: float
+    missing: float
+    bins: ColumnBins
+
+    @property
+    def says_nothing(self) -> bool:
+        """Whether no difference between the clusters can be shown, at a level of 1%."""
+        return not self.p_value < LEVEL
+
+    def as_dict(self) -> dict[str, Any]:
+        """As plain values, for JSON."""
+        measure = "eta squared" if self.kind in ("number", "ordered") else "Cramér's V squared"
+        numbers = {"importance": self.importance, "p_value": self.p_value, "missing": self.missing}
+        where = {"position": self.position, "name": self.name, "kind": self.kind, "measure": measure}
+        return where | numbers | {"says_nothing": self.says_nothing, "bins": self.bins.as_dict()}
+
+
+@dataclass(frozen=True, eq=False)
+class Contrast:
+    """One column of one cluster against the same column of all other rows.
+
+    Attributes
+    ----------
+    cluster, column : the cluster, and the position of the column.
+    name, kind : of the column.
+    effect : Cliff's delta of numbers and ordered levels; of categories the largest difference in the share of a level.
+        None if no value was observed on one side.
+    level : that level; None for numbers and ordered levels.
+    separation : the largest difference of the shares that the column can show, from 0 to 1, by which columns are
+        sorted: of values above any limit (Kolmogorov and Smirnov's distance), or of any set of levels (total
+        variation).
+    limit : that limit; NaN for categories.
+    p_value : of Kolmogorov and Smirnov's or Pearson's chi-square test, with Holm's correction over all contrasts.
+    missing : difference in the share of missing values.
+    inside, outside : the two distributions.
+    center : the model's centre: a number, or the share of each level.
+    """
+
+    cluster: int
+    column: int
+    name: str
+    kind: str
+    effect: Effect | None
+    level: str | None
+    separation: float
+    limit: float
+    p_value: float
+    missing: Effect | None
+    inside: Side
+    outside: Side
+    center: tuple[float, ...]
+
+    @property
+    def differs(self) -> bool:
+        """Whether the difference is beyond chance, at a level of 1%."""
+        return self.p_value < LEVEL
+
+    def as_dict(self) -> dict[str, Any]:
+        """As plain values, for JSON."""
+        return asdict(self) | {"differs": self.differs}
+
+    def as_line(self) -> dict[str, Any]:
+        """The numbers without the distributions, as a line of a table."""
+        effect = {name: getattr(self.effect, name, None) for name in ("name", "value", "error", "low", "high")}
+        return {
+            "cluster": self.cluster,
+            "column": self.name,
+            "kind": self.kind,
+            "separation": self.separation,
+            "effect": effect.pop("name"),
+            **effect,
+            "level": self.level,
+            "p_value": self.p_value,
+            **{f"{name}_inside": getattr(self.inside, name) for name in ("n", "median", "mean", "missing")},
+            **{f"{name}_outside": getattr(self.outside, name) for name in ("n", "median", "mean", "missing")},
+            "center": self.center[0] if len(self.center) == 1 else None,
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Contrasts:
+    """All clusters compared.
+
+    Attributes
+    ----------
+    columns : every column, the most important first.
+    clusters : for each cluster its contrasts, the column that tells it apart best first.
+    n_rows : number of rows compared: all, or a random sample.
+    """
+
+    columns: tuple[ColumnImportance, ...]
+    clusters: tuple[tuple[Contrast, ...], ...]
+    n_rows: int
+
+    def as_dict(self) -> dict[str, Any]:
+        """As plain values, for JSON."""
+        return {
+            "columns": [column.as_dict() for column in self.columns],
+            "clusters": [[contrast.as_dict() for contrast in of] for of in self.clusters],
+            "n_rows": self.n_rows,
+        }
+
+
+def contrasts_of(found: Findings, most_columns: int = MOST_COLUMNS, most_rows: int = MOST_ROWS) -> Contrasts:
+    """Compare every cluster with all other rows (other clusters and outliers), in each column of the table."""
+    n = len(found.labels)
+    rows: Any = slice(None) if n <= most_rows else np.sort(np.random.default_rng(0).choice(n, most_rows, replace=False))
+    columns, labels = [column.taken(rows) for column in found.columns], found.labels[rows]
+    weights = [importance_of(column, labels) for column in columns]
+    corrected = holm(np.array([p_value for _, p_value in weights]))
+    shares = np.array([share for share, _ in weights])
+    order = np.argsort(-shares, kind="stable")
+    listed = tuple(_listed(int(j), columns[j], float(shares[j]), float(corrected[j])) for j in order)
+    centers = found.shown(found.centers)
+    raw = []
+    for about in listed[:most_columns]:
+        counts = CountedValues.of(columns[about.position], about.bins)
+        raw += [_contrast(about, counts, labels, (k, centers[k])) for k in range(found.n_clusters)]
+    return Contrasts(listed, _in_order(raw, found.n_clusters), len(labels))
+
+
+def importance_of(column: TableColumn, labels: Labels) -> tuple[float, float]:
+    """eta² or V² of a column over the rows in clusters, and the p-value of the test, not corrected."""
+    kept = column.seen & (labels >= 0)
+    values, groups = column.values[kept], labels[kept]
+    if not len(values):
+        return 0.0, np.nan
+    if column.scaled:
+        return eta_squared(values, groups), kruskal_p_value(values, groups)
+    counts = np.zeros((int(groups.max()) + 1, len(column.levels)), np.intp)
+    np.add.at(counts, (groups, values.astype(np.intp)), 1)
+    return cramers_v_squared(counts), chi_square_p_value(counts)
+
+
+def _listed(position: int, column: TableColumn, importance: float, p_value: float) -> ColumnImportance:
+    missing = 1 - float(column.seen.mean()) if len(column.values) else 0.0
+    return ColumnImportance(position, column.name, column.kind, importance, p_value, missing, bins_of(column))
+
+
+def _in_order(raw: list[Contrast], n_clusters: int) -> tuple[tuple[Contrast, ...], ...]:
+    """For each cluster its contrasts with corrected p-values, the largest separation first."""
+    p_values = holm(np.array([contrast.p_value for contrast in raw]))
+    found: list[list[Contrast]] = [[] for _ in range(n_clusters)]
+    for contrast, p_value in zip(raw, p_values, strict=True):
+        found[contrast.cluster].append(replace(contrast, p_value=float(p_value)))
+    return tuple(tuple(sorted(of, key=lambda contrast: -contrast.separation)) for of in found)
+
+
+def _contrast(about: ColumnImportance, values: CountedValues, labels: Labels, of: tuple[int, Real]) -> Contrast:
+    """Compare a cluster, given as its number and its centre, with all other rows."""
+    member = labels == of[0]
+    n = int(np.count_nonzero(member))
+    counts = values.split(member)
+    here, there = values.side(counts[0], n), values.side(counts[1], len(member) - n)
+    missing = None
+    if n and n < len(member):
+        missing = share_difference(n - here.n, n, len(member) - n - there.n, len(member) - n)
+    effect, level, separation, limit, p_value = _compared(values.column, values.distinct, counts)
+    return Contrast(
+        of[0], about.position, about.name, about.kind, effect, level, separation, limit, p_value, missing,
+        values.within(here, counts[0], here), values.within(there, counts[1], here),
+        model_center(values.column, of[1]),
+    )  # fmt: skip
+
+
+def _compared(
+    column: TableColumn, distinct: Real, counts: Index
+) -> tuple[Effect | None, str | None, float, float, float]:
+    """Effect, level, separation, limit and p-value of a column; nothing if one side has no value."""
+    n, m = counts.sum(axis=1).tolist()
+    if not n or not m:
+        return None, None, 0.0, np.nan, np.nan
+    if column.scaled:
+        gap, at = largest_gap(*counts)
+        limit = float(distinct[at] + distinct[min(at + 1, len(distinct) - 1)]) / 2
+        return cliffs_delta(*counts), None, gap, limit, gap_p_value(gap, n, m)
+    away = counts[0] / n - counts[1] / m
+    # Of two levels one is as much more frequent as the other is less: the more frequent one is named.
+    at = int(away.argmax() if away.max() >= -away.min() - 1e-12 else away.argmin())
+    effect = share_difference(int(counts[0, at]), n, int(counts[1, at]), m)
+    level = str(column.levels[int(distinct[at])])
+    return effect, level, total_variation(*counts), np.nan, chi_square_p_value(counts)
+
+
+def model_center(column: TableColumn, center: Real) -> tuple[float, ...]:
+    """The model's centre of a column: a number (of ordered levels as numbers, a position), or the share of each level.
+
+    Shrinkage can leave a share slightly outside [0, 1].
+    """
+    part = center[slice(*column.features)]
+    if column.kind == "number" or (column.kind == "ordered" and len(part) == 1):
+        return (float(part[0]),)
+    shares = np.clip(part, 0, 1)
+    both = [1 - shares[0], shares[0]] if len(shares) == 1 and len(column.levels) == 2 else shares
+    return tuple(float(share) for share in both)

@@ -1,0 +1,74 @@
+// Files for the reader: tables as CSV, rules as SQL and Python. Made in the browser; nothing is sent anywhere.
+
+/** Offer a file for download. */
+function save(name, content, type = "text/plain;charset=utf-8") {
+  const link = element("a", { href: URL.createObjectURL(content instanceof Blob ? content : new Blob([content], { type })), download: `${found.file}-${name}` });
+  document.body.append(link);
+  link.click();
+  link.remove();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+}
+
+/** A cell of a CSV file (RFC 4180). */
+function csvCell(value) {
+  const text = value === null || value === undefined || Number.isNaN(value) ? "" : String(value);
+  return /[",\r\n]/.test(text) ? `"${text.replace(/"/g, '""')}"` : text;
+}
+
+const csv = (lines) => lines.map((line) => `${line.map(csvCell).join(",")}\r\n`).join("");
+const saveCsv = (name, lines) => save(name, csv(lines), "text/csv;charset=utf-8");
+
+/** The table as the reader wrote it: columns with the values of the rows, and which of them were observed. */
+const columns = found.rows.columns.map((column) => ({ ...column, cells: once(() => unpack(column.values)) }));
+const observedBits = once(() => unpack(found.rows.observed));
+
+function isObserved(row, column) {
+  const at = row * columns.length + column;
+  return Boolean(observedBits()[at >> 3] & (128 >> (at & 7)));
+}
+
+/** The value of a cell, as a number (to seven digits: all that is stored) or a level. */
+function completedCell(row, column) {
+  const { cells, levels } = columns[column];
+  const value = cells()[row];
+  if (levels) return levels[value] ?? null;
+  return cells() instanceof Float32Array ? Number(value.toPrecision(7)) : value;
+}
+
+const tableCell = (row, column) => (isObserved(row, column) ? completedCell(row, column) : null);
+const confidences = once(() => (found.rows.confidence ? unpack(found.rows.confidence) : null));
+const hasConfidence = () => Boolean(found.rows.confidence) && state.partition === partitions[0];
+const confidenceOf = (row) => Number(confidences()[row].toFixed(4));
+
+/** Lines of a CSV file for some rows: name, label, confidence, and their cells. */
+function rowLines(rows, cell) {
+  const sure = hasConfidence() ? ["confidence"] : [];
+  const head = ["row", "label", ...sure, ...(cell ? columns.map(({ name }) => name) : [])];
+  return [head, ...rows.map((row) => [
+    names[row], labelOf(row), ...sure.map(() => confidenceOf(row)), ...(cell ? columns.map((_, j) => cell(row, j)) : []),
+  ])];
+}
+
+/** The centres of the clusters by feature, in the units of the table. */
+function centersOf({ centers, sizes }) {
+  const flat = Array.from(unpack(centers), (value) => Number(value.toPrecision(7)));
+  const wide = found.features.length;
+  return sizes.map((_, k) => flat.slice(k * wide, (k + 1) * wide));
+}
+
+const everyRow = () => Array.from({ length: N }, (_, i) => i);
+
+const EXPORTS = {
+  selection: () => saveCsv("selection.csv", rowLines(chosenRows(), tableCell)),
+  labels: () => saveCsv("labels.csv", rowLines(everyRow())),
+  completed: () => saveCsv("completed.csv", [["row", ...columns.map(({ name }) => name)], ...everyRow().map((row) => [names[row], ...columns.map((_, j) => completedCell(row, j))])]),
+  centers: () => saveCsv("centers.csv", [["cluster", "size", ...found.features], ...centersOf(state.partition).map((center, k) => [k, state.partition.sizes[k], ...center])]),
+  rules: () => saveCsv("rules.csv", [["cluster", "rule", "precision", "recall"], ...state.partition.rules.map(({ words, precision, recall }, k) => [k, words, precision, recall])]),
+  sql: () => save("rules.sql", state.partition.rulesSql),
+  python: () => save("rules.py", state.partition.rulesPython),
+  print: () => print(),
+};
+
+function startExports() {
+  for (const made of document.querySelectorAll("button[data-export]")) made.addEventListener("click", EXPORTS[made.dataset.export]);
+}

@@ -1,0 +1,39 @@
+// Scales: from values to pixels, with ticks.
+
+/** Round numbers that divide a range into about `count` parts. */
+function roundTicks(low, high, count) {
+  const raw = (high - low) / Math.max(1, count);
+  if (!(raw > 0)) return [low];
+  const power = 10 ** Math.floor(Math.log10(raw));
+  const step = power * [1, 2, 2.5, 5, 10].find((factor) => factor * power >= raw * 0.999);
+  const ticks = [];
+  for (let i = Math.ceil(low / step - 1e-9); i * step <= high + 1e-9 * step; i++) ticks.push(i * step);
+  return ticks;
+}
+
+/** A linear scale from [low, high] to [from, to]; `format` writes its ticks. */
+function linearScale([low, high], [from, to], { count = 5, format = readable } = {}) {
+  const room = high > low ? high - low : 1;
+  const at = (value) => from + ((value - low) / room) * (to - from);
+  const back = (pixel) => low + ((pixel - from) / (to - from)) * room;
+  return { at, back, ticks: roundTicks(low, high, count).map((value) => ({ at: at(value), text: format(value) })) };
+}
+
+/** A logarithmic scale, with ticks at 1, 2 and 5 times each power of ten (only at 1, if these are too many). */
+function logScale([low, high], [from, to], { count = 6 } = {}) {
+  const room = Math.log(high / low) || 1;
+  const at = (value) => from + (Math.log(Math.max(value, low) / low) / room) * (to - from);
+  const decades = [];
+  for (let e = Math.floor(Math.log10(low)); e <= Math.ceil(Math.log10(high)); e++) decades.push(10 ** e);
+  const inside = (values) => values.filter((value) => value >= low * 0.999 && value <= high * 1.001);
+  const fine = inside(decades.flatMap((unit) => [unit, 2 * unit, 5 * unit]));
+  const some = fine.length <= count ? fine : inside(decades);
+  const kept = some.length <= count ? some : some.filter((_, i) => i % Math.ceil(some.length / count) === 0);
+  return { at, ticks: kept.map((value) => ({ at: at(value), text: readable(value) })) };
+}
+
+/** A scale of `n` equal bands; `at(i)` is where band i begins, `middle(i)` its middle. */
+function bandScale(n, [from, to]) {
+  const size = (to - from) / Math.max(n, 1);
+  return { size, at: (i) => from + i * size, middle: (i) => from + (i + 0.5) * size, back: (pixel) => Math.floor((pixel - from) / size) };
+}

@@ -1,0 +1,154 @@
+"""Terminal, files, report, path and plots tell the same: counts, members, lam, and what sets a cluster apart."""
+
+from __future__ import annotations
+
+import base64
+import csv
+import json
+import re
+import sqlite3
+from contextlib import redirect_stdout
+from io import StringIO
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from cli_helpers import read
+from sklearn.metrics import adjusted_rand_score
+from typer.testing import CliRunner
+
+from fusewise.cli.app import app
+from fusewise.cli.running.fitting import Outputs, run_fit
+from fusewise.cli.running.model_options import Model
+from fusewise.cli.showing import summary
+from fusewise.progress import silent
+from fusewise.tables import read_table
+from fusewise.tables.read_options import ReadOptions
+from fusewise.views.findings.cluster_rules import sql_name
+
+pytest.importorskip("jinja2")
+pytest.importorskip("plotly")
+
+
+def page_of(path: Path) -> tuple[str, dict]:
+    html = path.read_text("utf-8")
+    return html, json.loads(re.search(r'<script[^>]*type="application/json"[^>]*>(.*?)</script>', html, re.DOTALL)[1])
+
+
+def unpacked(entry: dict) -> np.ndarray:
+    kinds = {"f4": "<f4", "f8": "<f8", "u1": "u1", "i2": "<i2", "i4": "<i4"}
+    return np.frombuffer(base64.b64decode(entry["bytes"]), kinds[entry["kind"]]).reshape(entry["shape"])
+
+
+@pytest.fixture(scope="module")
+def mixed(tmp_path_factory) -> Path:
+    """Three overlapping clusters with categories, missing values, row names, classes and a column of dates."""
+    rng = np.random.default_rng(0)
+    lines = ["name,length,depth,mass,island,sex,species,day"]
+    for i, k in enumerate(np.repeat([0, 1, 2], [60, 50, 40])):
+        length, depth = np.array([[38, 18], [48, 15], [48, 19]])[k] + rng.normal(0, [2.2, 0.9])
+        cells = [f"{length:.1f}", f"{depth:.1f}", f"{[3700, 5000, 3750][k] + 350 * rng.normal():.0f}"]
+        cells += [rng.choice(["Biscoe", "Dream"], p=[[0.5, 0.5], [0.95, 0.05], [0.1, 0.9]][k]), rng.choice(["f", "m"])]
+        shown = ["" if rng.random() < 0.08 else cell for cell in cells]
+        lines.append(",".join([f"row {i}", *shown, "ABC"[k], f"2020-01-{i % 28 + 1:02d}"]))
+    path = tmp_path_factory.mktemp("story") / "mixed.csv"
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+@pytest.fixture(scope="module")
+def story(mixed):
+    """What ``fit --report`` prints, with and without ``--json``, what ``path --json`` says, and the page."""
+    folder = mixed.parent / "out"
+    fit = run_fit(mixed, Model(), Outputs(folder, report=True), asked=ReadOptions(), standardize=True, tell=silent)
+    with redirect_stdout(StringIO()) as printed:
+        summary.print_fit(fit)
+    path = CliRunner().invoke(app, ["path", str(mixed), "--out", str(mixed.parent / "path.csv"), "--json"])
+    page = page_of(folder / "report.html")
+    return Story(summary.fit_data(fit), printed.getvalue(), json.loads(path.stdout), *page, folder)
+
+
+class Story(NamedTuple):
+    fit: dict
+    printed: str
+    path: dict
+    html: str
+    data: dict
+    folder: Path
+
+    def text(self, name: str) -> str:
+        return (self.folder / name).read_text("utf-8")
+
+    @property
+    def labels(self) -> list[int]:
+        return [int(label) for label in read(self.folder / "labels.csv")["label"]]
+
+
+def test_counts_are_those_of_the_table(story, mixed):
+    fit, html = story.fit, story.html
+    used = [column for column in read_table(mixed).columns if column.used]
+    seen = np.mean([~np.isnan(column.values) for column in used])
+    assert fit["features"] == len(used) < fit["encoded_features"]
+    assert fit["observed_fraction"] == pytest.approx(seen)
+    said = (
+        f"{fit['clusters']} clusters in {fit['rows']} rows and {len(used)} columns; {seen:.1%} of the values observed."
+    )
+    assert said in html
+    assert story.text("description.txt").startswith(said)
+
+
+def test_members_and_lam_agree(story):
+    fit, path, data = story.fit, story.path, story.data
+    chosen = path["steps"][path["chosen"]]
+    assert chosen["sizes"] == fit["sizes"]
+    assert chosen["alone"] == fit["outliers"]
+    assert chosen["lam"] == pytest.approx(fit["lam"])
+    labels = story.labels
+    assert fit["sizes"] == np.bincount([label for label in labels if label >= 0]).tolist()
+    step = data["trail"]["steps"][data["trail"]["chosen"]]
+    assert unpacked(step["labels"]).tolist() == unpacked(data["partitions"][0]["labels"]).tolist() == labels
+    assert step["lam"] == pytest.approx(fit["lam"])
+
+
+def test_what_sets_a_cluster_apart_is_said_once(story):
+    fit, html = story.fit, story.html
+    text = " ".join(story.text("description.txt").split())
+    words = " ".join(story.printed.split())
+    for k, said in enumerate(fit["descriptions"]):
+        assert f"Cluster {k}: {said}" in text
+        column = re.match(r"(?:higher|lower|more often|less often) (\w+)", said.split(". ", 1)[1].lower())[1]
+        row = re.search(rf'<tr><th scope="row">(?:(?!</tr>).)* {k}</th>.*?</tr>', html, re.DOTALL)[0]
+        assert column in row.lower()
+        assert column in words.lower()
+
+
+def test_the_rules_in_the_files_select_what_they_say(story, mixed):
+    """The SQL runs on the table itself, read by SQLite with missing values as NULL."""
+    cells = read_table(mixed).cells
+    numbers = {column.name for column in read_table(mixed).columns if column.kind == "number"}
+    with sqlite3.connect(":memory:") as base:
+        base.execute(f"CREATE TABLE mixed ({', '.join(map(sql_name, cells))})")
+        rows = zip(*([_stored(cell, name in numbers) for cell in of] for name, of in cells.items()), strict=True)
+        base.executemany(f"INSERT INTO mixed VALUES ({', '.join('?' * len(cells))})", rows)
+        script = story.text("rules.sql")
+        counts = [len(base.execute(query).fetchall()) for query in script.split(";")[:-1]]
+    assert counts == [rule["n_rows"] for rule in story.fit["rules"]]
+    space: dict = {}
+    exec(story.text("rules.py"), space)
+    with mixed.open(newline="") as file:
+        met = [space["clusters"](row) for row in csv.DictReader(file)]
+    assert [sum(k in of for of in met) for k in range(len(counts))] == counts
+
+
+def _stored(cell, number):
+    return None if cell is None else float(cell) if number else str(cell)
+
+
+def test_known_classes_are_cross_tabulated(story):
+    known, labels = story.fit["known"], np.array(story.labels)
+    classes = np.array(read(story.folder / "completed.csv")["species"])
+    for word, counts in zip(known["classes"], known["counts"], strict=True):
+        mine = labels[classes == word]
+        assert counts == [*(int((mine == k).sum()) for k in range(story.fit["clusters"])), int((mine < 0).sum())]
+    assert story.fit["ari"] == pytest.approx(adjusted_rand_score(classes, labels))

@@ -1,0 +1,95 @@
+"""A soak: random fits in one process, whose memory must not grow; and ``predict`` from several threads at once."""
+
+from __future__ import annotations
+
+import gc
+import os
+import tempfile
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+from fuzzed import CASES
+from invariants import quietly
+from odd_inputs import plain_table
+
+import fusewise
+from fusewise import FusionClustering
+
+#: Share of the time in which caches and pools fill; the memory after it is compared.
+WARM_UP = 0.3
+#: Growth of the memory, in MB an hour, that is not told from none.
+FLAT = 20.0
+THREADS = 8
+
+
+def memory():
+    """Resident memory of this process, in MB."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGESIZE") / 1e6
+
+
+def trend(hours, megabytes, blocks=10):
+    """Slope of the memory, in MB an hour, and its standard error.
+
+    Memory is measured after each fit, and its noise lasts over many of them, so the line is through means of blocks.
+    """
+    parts = np.array_split(np.arange(len(hours)), blocks)
+    x = np.array([np.mean(np.asarray(hours)[part]) for part in parts])
+    y = np.array([np.mean(np.asarray(megabytes)[part]) for part in parts])
+    away = x - x.mean()
+    slope = away @ y / (away @ away)
+    rest = y - y.mean() - slope * away
+    return slope, np.sqrt(rest @ rest / (blocks - 2) / (away @ away))
+
+
+def soak(minutes, seed, predicts):
+    """Run cases for so many minutes and print the trend of the memory; then predict; whether all is well."""
+    rng = np.random.default_rng(seed)
+    cases = [case for case in CASES if case.__name__ not in ("scans", "models")]
+    start, hours, megabytes = time.monotonic(), [], []
+    while (spent := time.monotonic() - start) < 60 * minutes:
+        quietly(cases[rng.integers(len(cases))], int(rng.integers(2**32)))
+        gc.collect()
+        hours.append(spent / 3600)
+        megabytes.append(memory())
+    first = int(np.searchsorted(hours, WARM_UP * minutes / 60))
+    slope, error = trend(hours[first:], megabytes[first:])
+    flat = slope < FLAT + 2 * error
+    print(
+        f"{len(hours)} cases in {minutes:g} minutes; memory after {WARM_UP:.0%} of them {megabytes[first]:.0f} MB, "
+        f"at the end {megabytes[-1]:.0f} MB, at most {max(megabytes):.0f} MB; "
+        f"slope {slope:+.1f} ± {error:.1f} MB an hour: {'flat' if flat else 'it grows'}",
+        flush=True,
+    )
+    wrong = predict_at_once(predicts)
+    print(f"{predicts} calls of predict from {THREADS} threads at once: {wrong} with other answers")
+    return flat and not wrong
+
+
+def predict_at_once(calls, threads=THREADS):
+    """Call ``predict`` and ``predict_proba`` of one loaded model from several threads; how many answers differ."""
+    X, _ = plain_table(1)
+    with tempfile.TemporaryDirectory() as folder:
+        FusionClustering().fit(X).save(Path(folder, "m"))
+        model = fusewise.load(Path(folder, "m"))
+    rng = np.random.default_rng(0)
+    parts = [X[np.sort(rng.choice(len(X), size=int(rng.integers(1, len(X))), replace=False))] for _ in range(20)]
+    expected = [(model.predict(part), model.predict_proba(part)) for part in parts]
+    ready = threading.Barrier(threads)
+
+    def some(thread):
+        ready.wait()
+        wrong = 0
+        for call in range(thread, calls, threads):
+            which = call % len(parts)
+            labels, shares = expected[which]
+            if call % 2:
+                wrong += not np.array_equal(model.predict(parts[which]), labels)
+            else:
+                wrong += not np.array_equal(model.predict_proba(parts[which]), shares)
+        return wrong
+
+    with ThreadPoolExecutor(threads) as pool:
+        return sum(pool.map(some, range(threads)))

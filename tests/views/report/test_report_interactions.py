@@ -1,0 +1,285 @@
+"""What a reader does with the page, in two browsers and at three widths: select, filter, find, switch, save, print."""
+
+import csv
+import io
+import json
+import re
+import struct
+import zlib
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from fusewise.views.findings import read_findings
+from fusewise.views.findings.row_tree import row_tree
+
+CHOSEN = "[...document.querySelectorAll('#rows-list tbody th')].map((e) => e.textContent)"
+
+
+@pytest.fixture(scope="module")
+def found(plant_model):
+    return read_findings(plant_model, names=[f"plant {i}" for i in range(90)])
+
+
+@pytest.fixture(autouse=True)
+def fresh(tab):
+    """Each test begins with the result, without a selection."""
+    tab.js("document.querySelector('#rows-clear').click()")
+    tab.js("document.querySelector('input[name=partition][value=\"0\"]').click()")
+    tab.js("document.getElementById('map-first').click()")
+
+
+def read_csv(content):
+    return list(csv.reader(io.StringIO(content.decode(), newline="")))
+
+
+def listed(tab):
+    """Names of the rows in the list; waits for the page to have counted them."""
+    return tab.js(CHOSEN)
+
+
+def box_of(tab, selector):
+    tab.middle(selector)
+    return tab.js(
+        f"(() => {{ const b = document.querySelector({json.dumps(selector)}).getBoundingClientRect(); "
+        "return { x: b.left, y: b.top, width: b.width, height: b.height }; })()"
+    )
+
+
+def drag_mode(tab, mode):
+    tab.js(f"document.querySelector('input[name=map-mode][value={mode}]').click()")
+    tab.settle()
+
+
+def test_nothing_is_cut_off_and_nobody_complains(tab):
+    """No sideways scrolling, every picture inside its figure, and every text of a picture inside the picture."""
+    assert tab.js("document.documentElement.scrollWidth <= innerWidth")
+    outside = tab.js(
+        """[...document.querySelectorAll('.picture svg text')].filter((t) => {
+            const a = t.getBoundingClientRect(), b = t.closest('svg').getBoundingClientRect();
+            return a.left < b.left - 1 || a.right > b.right + 1 || a.top < b.top - 1 || a.bottom > b.bottom + 1;
+        }).map((t) => [t.textContent, t.closest('.picture').id])"""
+    )
+    assert outside == []
+    assert tab.complaints == []
+
+
+def test_box_selects_the_rows_inside(tab, found):
+    """A box over the left half of the map selects the rows that are there in the plane."""
+    drag_mode(tab, "box")
+    box = box_of(tab, "#map-picture")
+    half = box["x"] + 0.5 * box["width"]
+    top, bottom = box["y"] + 3, box["y"] + box["height"] - 3
+    tab.drag([(half, bottom), (half - 20, bottom - 60), (box["x"] + 3, top)])
+    tab.wait("document.querySelector('#rows-words').textContent.includes('selected')")
+    chosen = {int(name.split()[1]) for name in listed(tab)}
+    assert 0 < len(chosen) < 90
+    left = found.points[:, 0]
+    others = sorted(set(range(90)) - chosen)
+    assert left[sorted(chosen)].max() <= left[others].min() + 1e-6  # all rows are inside the first view, top to bottom
+    assert len(chosen) == int(re.search(r"^(\d+) rows? selected", tab.text("#rows-words"))[1])
+
+
+def test_lasso_selects_the_rows_inside(tab, found):
+    """A triangle over the lower right corner of the map, beyond which there is no row."""
+    drag_mode(tab, "lasso")
+    box = box_of(tab, "#map-picture")
+    left, right, bottom = box["x"] + 1, box["x"] + box["width"] - 1, box["y"] + box["height"] - 1
+    tab.drag([(right, box["y"] + 0.15 * box["height"]), (right, bottom), (left, bottom)])
+    tab.wait("document.querySelector('#rows-words').textContent.includes('selected')")
+    chosen = {int(name.split()[1]) for name in listed(tab)}
+    assert 0 < len(chosen) < 90
+    # The long side of the triangle is a line in the plane, which separates the chosen rows from the others.
+    side = np.isin(np.arange(90), sorted(chosen))
+    flat = np.column_stack([found.points, np.ones(90)])
+    assert separable(flat, side)
+    tab.press("Escape")
+
+
+def separable(rows, side):
+    """Whether a line separates the rows of the two sides: by linear programming."""
+    from scipy.optimize import linprog
+
+    signs = np.where(side, 1.0, -1.0)[:, None]
+    return linprog(np.zeros(3), A_ub=-signs * rows, b_ub=-np.ones(len(rows)) * 1e-9, bounds=[(None, None)] * 3).success
+
+
+def test_search_selects_by_name(tab):
+    tab.fill("#find-row", "plant 1")
+    tab.click("#find button")
+    assert listed(tab) == ["plant 1"]
+    assert tab.text("#row h3") == "plant 1"
+    tab.fill("#find-row", "LANT 8")
+    tab.click("#find button")
+    assert listed(tab) == ["plant 8", *(f"plant 8{i}" for i in range(10))]
+    tab.fill("#find-row", "no such plant")
+    tab.click("#find button")
+    assert tab.text("#find-words") == "No name contains this text."
+
+
+def test_filters_show_the_rows_that_pass(tab, plants):
+    """By a number, then also by a level, then also by cluster."""
+    tab.fill("#filter-column", str(list(plants.columns).index("height, m")))
+    tab.fill("#filter-how", "at least")
+    tab.fill("#filter-value", "5")
+    tab.click("#filter button")
+    high = plants["height, m"] >= 5
+    assert listed(tab) == [f"plant {i}" for i in np.flatnonzero(high)]
+    tab.fill("#filter-column", str(list(plants.columns).index("soil")))
+    tab.fill("#filter-how", "is")
+    tab.fill("#filter-value", "clay")
+    tab.click("#filter button")
+    both = high & (plants["soil"] == "clay")
+    assert listed(tab) == [f"plant {i}" for i in np.flatnonzero(both)]
+    assert tab.text("#rows-words").endswith("where height, m at least 5; soil is clay.")
+    tab.fill("#filter-how", "is missing")
+    tab.click("#filter button")
+    assert listed(tab) == []
+
+
+def test_legend_shows_one_cluster(tab, plant_model):
+    tab.click("#map-legend button")
+    assert listed(tab) == [f"plant {i}" for i in np.flatnonzero(plant_model.labels_ == 0)]
+    assert tab.js("document.querySelector('#map-legend button').ariaPressed") == "true"
+
+
+def test_a_branch_of_the_tree_selects_its_rows(tab, found):
+    """The last join of two large branches: the rows under it are those of the tree."""
+    table = row_tree(found)
+    largest = max(table.joins, key=lambda join: join.end - join.begin)
+    assert (largest.begin, largest.end) == (0, 90)
+    place = tab.js(
+        """(() => {
+            const join = [...document.querySelectorAll('#table-picture .join')].at(-1);
+            join.scrollIntoView({ block: 'center', behavior: 'instant' });
+            const part = document.querySelector('.tall').getBoundingClientRect(), line = join.getBoundingClientRect();
+            return [line.left + 1, (Math.max(part.top, line.top) + Math.min(part.bottom, line.bottom)) / 2];
+        })()"""
+    )
+    tab.drag([place])
+    tab.wait("document.querySelector('#rows-words').textContent.startsWith('90 rows selected')")
+
+
+def test_leaves_have_the_names_of_the_rows(tab):
+    assert sorted(tab.texts("#table-picture .leaf")) == sorted(f"plant {i}" for i in range(90))
+
+
+def test_another_number_of_clusters(tab, plant_model, plants):
+    """Labels, legend, tables, sheets and files follow the switch."""
+    tab.click("input[name=partition][value='1']")
+    other = plant_model._others[0].labels
+    assert len(tab.js("[...document.querySelectorAll('#map-legend button')].map((e) => e.textContent)")) == 2
+    tab.click("#map-legend button:nth-child(2)")
+    assert listed(tab) == [f"plant {i}" for i in np.flatnonzero(other == 1)]
+    shown = tab.js(
+        "[...document.querySelectorAll('.sheet h3')].filter((e) => e.checkVisibility()).map((e) => e.innerText)"
+    )
+    assert [text.strip() for text in shown] == ["Cluster 0", "Cluster 1"]
+    assert "instead of the 3 of the result" in tab.text("#clusters [data-partition='1']")
+    name, content = tab.saved("button[data-export=labels]")
+    assert name == "plants-labels.csv"
+    assert [line[1] for line in read_csv(content)[1:]] == [str(label) for label in other]
+    _, content = tab.saved("button[data-export=centers]")
+    centers = {line[0]: dict(zip(read_csv(content)[0], line, strict=True)) for line in read_csv(content)[1:]}
+    for k in (0, 1):
+        assert float(centers[str(k)]["height, m"]) == pytest.approx(plants["height, m"][other == k].mean(), rel=1e-6)
+
+
+def test_files_of_the_result(tab, plants, plant_model):
+    """Labels, the completed table, the selection: what pandas reads from them is the table and the model."""
+    _, content = tab.saved("button[data-export=labels]")
+    head, *lines = read_csv(content)
+    assert head == ["row", "label", "confidence"]
+    assert [int(line[1]) for line in lines] == plant_model.labels_.tolist()
+    np.testing.assert_allclose([float(line[2]) for line in lines], plant_model.confidence_, atol=5.1e-5)
+
+    _, content = tab.saved("button[data-export=completed]")
+    head, *lines = read_csv(content)
+    assert head == ["row", *plants.columns]
+    for j, name in enumerate(plants.columns):
+        for line, value in zip(lines, plants[name], strict=True):
+            cell = line[j + 1]
+            assert cell != ""
+            if isinstance(value, str):
+                assert cell == value
+            elif value == value:
+                assert float(cell) == value
+            elif name in ("leaves", "soil"):
+                assert cell in set(plants[name].dropna())
+
+    tab.fill("#find-row", "plant 7")
+    tab.click("#find button")
+    name, content = tab.saved("button[data-export=selection]")
+    head, line = read_csv(content)
+    assert (name, line[0]) == ("plants-selection.csv", "plant 7")
+    assert [cell == "" for cell in line[3:]] == plants.isna().loc[7].tolist()
+
+
+def test_rules_as_files(tab, plants, plant_model, found):
+    """The Python file runs and finds the rows that its rule is said to find."""
+    _, content = tab.saved("button[data-export=python]")
+    space = {}
+    exec(content.decode(), space)
+    rows = [dict(row) for _, row in plants.iterrows()]
+    for k, rule in enumerate(found.rules):
+        met = np.array([space[f"is_cluster_{k}"](row) for row in rows])
+        assert (plant_model.labels_[met] == k).mean() == pytest.approx(rule.precision)
+    _, content = tab.saved("button[data-export=sql]")
+    assert content.decode().count("SELECT * FROM") == 3
+    _, content = tab.saved("button[data-export=rules]")
+    assert len(read_csv(content)) == 4
+
+
+def test_pictures_as_files(tab):
+    """A map as SVG with one marker for each row, and as PNG three times as large as on the screen, within limits."""
+    _, content = tab.saved("#map-picture + .tools button:nth-child(1)")
+    root = ElementTree.fromstring(content)
+    assert root.tag.endswith("svg")
+    moved = [e for e in root.iter() if e.get("transform", "").startswith("translate")]
+    assert len(moved) == 90 + 3  # and the legend
+    _, content = tab.saved("#map-picture + .tools button:nth-child(2)")
+    assert content.startswith(b"\x89PNG")
+    wide, _ = struct.unpack(">II", content[16:24])
+    assert wide == min(3000, 3 * tab.js("document.getElementById('map-picture').clientWidth"))
+
+
+def test_second_map(tab):
+    """Choosing it redraws the map and says what it shows."""
+    tab.settle()
+    before = tab.js("document.querySelector('#map-picture canvas').toDataURL()")
+    tab.click("input[name=map-kind][value=neighbours]")
+    tab.wait(f"document.querySelector('#map-picture canvas').toDataURL().length !== {len(before)}")
+    assert "Similar rows are side by side" in tab.text("#map-note")
+    tab.click("input[name=map-kind][value=components]")
+
+
+def test_map_by_keyboard(tab):
+    """Plus zooms, 0 returns to the first view."""
+    image = "document.querySelector('#map-picture canvas').toDataURL()"
+    tab.js("document.getElementById('map-picture').focus()")
+    tab.settle()
+    first = tab.js(image)
+    tab.press("+")
+    tab.wait(f"{image} !== {json.dumps(first)}")
+    tab.press("0")
+    tab.wait(f"{image} === {json.dumps(first)}")
+
+
+def pages_of(pdf):
+    """Number of pages of a PDF file; its objects may be compressed."""
+    texts = [pdf]
+    for stream in re.findall(rb"stream\r?\n(.*?)endstream", pdf, re.DOTALL):
+        try:
+            texts.append(zlib.decompressobj().decompress(stream))
+        except zlib.error:
+            continue
+    return sum(len(re.findall(rb"/Type\s*/Page\b", text)) for text in texts)
+
+
+def test_printing(tab):
+    """A page for each cluster at least, and one before them; the same when the browser is dark."""
+    if tab.js("innerWidth") != 1280:
+        pytest.skip("paper has one width")
+    assert pages_of(tab.printed()) >= 5
+    tab.wait("document.querySelector('#map-picture canvas') !== null")  # back on the screen
