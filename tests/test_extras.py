@@ -14,7 +14,7 @@ import sys
 
 class Without:
     names = set("typer rich pandas polars pyarrow openpyxl highspy finufft sigpy ismrmrd nibabel PIL torch faiss "
-                "matplotlib jinja2".split())
+                "matplotlib jinja2 dask distributed".split())
 
     def find_spec(self, name, path=None, target=None):
         if name.partition(".")[0] in self.names:
@@ -61,6 +61,7 @@ NEEDS = {
     "report": ("report", "model.report('r.html')"),
     "exact.solve_l0": ("exact", "exact.solve_l0(holes, 0.3)"),
     "device": ("gpu", "fuse(X, lam=1.0, device='cuda')"),
+    "Dask": ("dask", "from fusewise.observations import dask_blocks; dask_blocks.compute([])"),
     "Parquet": ("frames", "ParquetBlocks('t.parquet').shape"),
     "mri off the grid": ("mri", "mri.reconstruct(scan, trajectory=mri.radial_trajectory(20, 32))"),
     "mri maps": ("mri", "coils.maps_from_images(images)"),

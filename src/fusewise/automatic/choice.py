@@ -10,12 +10,13 @@ import numpy as np
 from fusewise.automatic import limits, sampled
 from fusewise.automatic.axes import units
 from fusewise.automatic.beside import Beside
+from fusewise.automatic.classifying import Classifier
 from fusewise.automatic.clusters import AlongAxes, Clusters, Joined, ambient, check_coordinates
 from fusewise.automatic.columnwise import ColumnMixture, Levels
 from fusewise.automatic.evidence import Evidence
 from fusewise.automatic.hints import NO_HINTS, Hints
 from fusewise.automatic.join_heights import join_heights
-from fusewise.automatic.labelling import MOST_PROBABILITIES, Classified, classified
+from fusewise.automatic.labelling import Classified
 from fusewise.automatic.many_clusters import for_many
 from fusewise.automatic.merge_tree import MergeTree
 from fusewise.automatic.mixture import Mixture
@@ -109,20 +110,18 @@ class Choice(Checked):
         """K x P, in the units of the table."""
         return self._in_units(self.clusters.centers)
 
+    @property
+    def classifier(self) -> Classifier:
+        """What is needed to classify rows."""
+        return Classifier(self.columns, self.scale, self.middle, self.clusters)
+
     def classify(self, table: Table, hints: Hints = NO_HINTS, *, posterior: bool | None = None) -> Classified:
         """Find the most likely cluster of each row, its probability, and whether it is an outlier.
 
         Rows with hints are placed together or apart as these say, and are no outliers. With `posterior` also the
         probabilities of all clusters; by default where these are not too many.
         """
-        n, k = table.shape[0], self.n_clusters
-        keep = n * k <= MOST_PROBABILITIES if posterior is None else posterior
-        found = Classified.blank(n, k, posterior=keep)
-
-        def one(rows: InMemory, where: slice) -> None:
-            found.put(where, classified(self.clusters, self.standardised(rows), posterior=keep))
-
-        each_block(one, table)
+        found = self.classifier.classify(table, posterior=posterior)
         if hints:
             rows = np.sort(hints.rows)
             densities = self.clusters.log_densities(self.standardised(table.take(rows)))[0]
@@ -157,15 +156,7 @@ class Choice(Checked):
 
     def completed(self, table: Table, posterior: Real | None = None) -> Values:
         """E[row | its entries], in the units of the table: the clusters' predictions, weighted by their probability."""
-        filled = np.empty(table.shape, self.middle.dtype)
-
-        def one(rows: InMemory, where: slice) -> None:
-            own = self.standardised(rows)
-            shares = classified(self.clusters, own, posterior=True).posterior if posterior is None else posterior[where]
-            filled[where] = self._in_units(self.clusters.completed(own, np.asarray(shares)))
-
-        each_block(one, table, width=table.shape[1])
-        return filled
+        return self.classifier.completed(table, posterior)
 
     def drawn(self, table: Table, scale: Real, seed: int) -> Values:
         """Rows drawn given their entries, in the units of the table: first the parameters, then the rows.
@@ -202,13 +193,11 @@ class Choice(Checked):
 
     def standardised(self, rows: InMemory) -> InMemory:
         """Standardise the rows of a table to the scale of the clusters."""
-        return rows.standardised(self.columns, self.scale, self.middle)
+        return self.classifier.standardised(rows)
 
     def _in_units(self, rows: Values) -> Values:
         """Convert standardised rows of the varying columns to rows of the table."""
-        whole = np.repeat(self.middle[None], len(rows), axis=0)
-        whole[:, self.columns] += rows * self.scale[self.columns]
-        return whole
+        return self.classifier.in_units(rows)
 
 
 @small_products()

@@ -23,6 +23,7 @@ from fusewise.kernels.devices import torch_device
 from fusewise.kernels.field_rules import Dims
 from fusewise.kernels.types import Index
 from fusewise.observations import ParquetBlocks, Table, as_table
+from fusewise.observations.dask_blocks import is_dask
 from fusewise.saving import save
 from fusewise.tables.encoder import FrameEncoder, needs_encoding
 from fusewise.tables.frames import names_of
@@ -73,6 +74,7 @@ class FusionEstimator(Checked, BaseEstimator):  # type: ignore[misc]
         verbose: int = 0,
         categorical_features: Any = "from_dtype",
         semi_supervised: bool = False,
+        summary_size: int = 20_000,
     ):
         self.penalty = penalty
         self.fidelity = fidelity
@@ -89,6 +91,7 @@ class FusionEstimator(Checked, BaseEstimator):  # type: ignore[misc]
         self.verbose = verbose
         self.categorical_features = categorical_features
         self.semi_supervised = semi_supervised
+        self.summary_size = summary_size
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters; nested ones such as ``penalty__sigma`` work even if the penalty was given by name."""
@@ -129,19 +132,35 @@ class FusionEstimator(Checked, BaseEstimator):  # type: ignore[misc]
         tags.input_tags.sparse = True
         return tags
 
-    def _read(self, X: Any, y: Any, *, reset: bool, counts: Index | None = None) -> Table:
+    def _read(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        reset: bool,
+        counts: Index | None = None,
+        min_rows: int | None = None,
+        extend: bool = False,
+    ) -> Table:
         """Validate X (real or complex, or a frame with categories) and record or check its columns; y is not read.
 
-        Levels of categories are those of rows that count.
+        Levels of categories are those of rows that count; with `extend`, new ones are added to those known.
         """
+        fewest = min_rows or (2 if reset else 1)
+        if is_dask(X):
+            raise TypeError(f"{type(self).__name__} does not take a Dask table here: compute it first")
         if not self.semi_supervised and isinstance(y, np.ndarray) and y.dtype.kind == "c":
             raise ValueError("Complex data not supported in y (which is ignored here; leave it out)")
         if reset:
             self.encoder_ = self._encoder_of(X, counts)
         if self._encoder is None:
-            table = as_table(X.numbers if isinstance(X, Reading) else X, min_rows=2 if reset else 1)
+            table = as_table(X.numbers if isinstance(X, Reading) else X, min_rows=fewest)
         self._record_columns(X, reset=reset)
-        return table if self._encoder is None else as_table(self._encoder.encode(X), min_rows=2 if reset else 1)
+        if self._encoder is None:
+            return table
+        if extend:
+            self.encoder_ = self._encoder.extended(X, self.categorical_features)
+        return as_table(self._encoder.encode(X), min_rows=fewest)
 
     def _encoder_of(self, X: Any, counts: Index | None) -> FrameEncoder | None:
         """What encodes the columns of X; None if all are numbers. The plain algorithm knows only distances."""

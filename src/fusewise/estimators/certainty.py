@@ -44,7 +44,16 @@ class CertaintyMixin:
         _hints: Hints
         _others: tuple[Alternative, ...] | None
 
-        def _read(self, X: Any, y: Any, *, reset: bool, counts: Index | None = None) -> Table: ...
+        def _read(
+            self,
+            X: Any,
+            y: Any,
+            *,
+            reset: bool,
+            counts: Index | None = None,
+            min_rows: int | None = None,
+            extend: bool = False,
+        ) -> Table: ...
 
         def _levels(self) -> Levels: ...
 
@@ -146,6 +155,8 @@ class CertaintyMixin:
 
     def _fitted_table(self, X: Any) -> Table:
         """The table that the model was fitted to."""
+        if "_stream" in vars(self):
+            raise ValueError("the model has learnt from blocks of rows, of which it holds only a sample: fit a table")
         if X is None:
             table = self.observations_
             if isinstance(table, StreamedEntries) and table.source is None:

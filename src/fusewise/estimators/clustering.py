@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar, Self
@@ -15,11 +16,13 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from fusewise.automatic import NO_HINTS, Choice, Classified, Hints, LevelBlock, choose
-from fusewise.automatic.outlying import outlier_confidence
 from fusewise.estimators.base import FusionEstimator
 from fusewise.estimators.certainty import CertaintyMixin
 from fusewise.estimators.fitted import CLUSTERING
 from fusewise.estimators.hinting import read_hints
+from fusewise.estimators.learning import COMPUTED, LearningMixin
+from fusewise.estimators.placement import Placement, squared_distances
+from fusewise.estimators.remote import LAZY, RemoteMixin
 from fusewise.estimators.showing import ShowingMixin
 from fusewise.fusion import Solution, fuse
 from fusewise.fusion.fidelity import Quadratic, as_fidelity
@@ -31,10 +34,11 @@ from fusewise.fusion.setup import check_pairs_fit, noise_level, pose
 from fusewise.kernels.compiling import announcing
 from fusewise.kernels.types import Index, Real
 from fusewise.kernels.words import counted
-from fusewise.observations import Entries, InMemory, RepeatedRows, Table, as_counts, each_block, warn_of_blanks
+from fusewise.observations import Entries, RepeatedRows, Table, as_counts, warn_of_blanks
 from fusewise.observations.checks import check_fits
+from fusewise.observations.dask_blocks import is_dask
+from fusewise.observations.dask_table import DaskTable
 from fusewise.observations.groups import group_means
-from fusewise.pairs import partial_squared_distances_to
 from fusewise.progress import shown
 from fusewise.saving.registry import saveable
 
@@ -42,6 +46,8 @@ from fusewise.saving.registry import saveable
 @saveable
 class FusionClustering(
     CertaintyMixin,
+    LearningMixin,
+    RemoteMixin,
     ShowingMixin,
     ClusterMixin,  # type: ignore[misc]
     ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
@@ -88,6 +94,7 @@ class FusionClustering(
         pandas or polars frame; or a mask, indices or names. A category has the probabilities of its levels.
     semi_supervised : whether y holds known labels: rows with the same label are in one cluster, rows with different
         labels in different ones, and rows without a label (missing, or -1) in any of these or in further clusters.
+    summary_size : number of rows that ``partial_fit`` keeps of all that it was given.
 
     Attributes
     ----------
@@ -134,7 +141,9 @@ class FusionClustering(
     def _verify(self) -> None:
         if isinstance(self.path_, Choice) and len(np.unique(getattr(self, "_order", ()))) != self.n_clusters_:
             raise ValueError("FusionClustering._order is not an order of the clusters")
-        if self._given.rows.max(initial=-1) >= len(self.labels_):
+        if vars(self).get("labels_") is None and not isinstance(self.observations_, DaskTable):
+            raise ValueError("FusionClustering.labels_ is missing")
+        if self._given.rows.max(initial=-1) >= self.observations_.shape[0]:
             raise ValueError("FusionClustering._hints are on rows that do not exist")
 
     def fit(
@@ -147,7 +156,7 @@ class FusionClustering(
 
         Parameters
         ----------
-        X : the table.
+        X : the table; or an iterator over blocks of rows, which come once: each is given to ``partial_fit``.
         y : ignored, unless ``semi_supervised``: then the label of each row, of any type; None, NaN or -1 if unknown.
         sample_weight : a number of rows for each row: a row of weight 3 counts as three equal rows, and one of weight 0
             does not count, but is labelled as by ``predict``. Weights that are not whole are rounded so that every
@@ -156,6 +165,12 @@ class FusionClustering(
         cannot_link : pairs of rows that must be in different clusters.
         """
         self._check_parameters()
+        if isinstance(X, Iterator):
+            if any(given is not None for given in (sample_weight, must_link, cannot_link)):
+                raise ValueError("a stream of blocks takes no sample_weight, must_link or cannot_link")
+            return self._fit_stream(X)
+        if is_dask(X):
+            return self._fit_dask(X, sample_weight, must_link, cannot_link)
         counts = as_counts(sample_weight, X)
         if counts is not None and self.is_plain():
             raise ValueError(
@@ -163,6 +178,7 @@ class FusionClustering(
                 "init, rank and n_neighbors at their defaults"
             )
         table = self._read(X, y, reset=True, counts=counts)
+        self.__dict__.pop("_stream", None)
         return self._fit_table(table, self._read_hints(table.shape[0], y, must_link, cannot_link), counts)
 
     def _fit_table(self, table: Table, hints: Hints, counts: Index | None = None, worth: float = 1.0) -> Self:
@@ -176,10 +192,10 @@ class FusionClustering(
         worth : rows of a larger table that a row is worth.
         """
         repeated = table if counts is None else RepeatedRows(table, counts)
-        n_seen = np.count_nonzero(repeated.row_counts)
+        n_seen = repeated.n_seen
         if self.n_clusters is not None and self.n_clusters > n_seen:
             raise ValueError(f"n_clusters={self.n_clusters} exceeds the {n_seen} rows with an observed entry")
-        for name in ("fused_", "stability_"):  # of an earlier fit
+        for name in ("fused_", "stability_", "labels_"):  # of an earlier fit
             self.__dict__.pop(name, None)
         self.observations_, self._hints = table, hints
         self._others = None
@@ -196,9 +212,9 @@ class FusionClustering(
             self._fit_automatic(table, repeated, worth)
         return self
 
-    def fit_predict(self, X: Any, y: Any = None, **hints: Any) -> npt.NDArray[np.intp]:
+    def fit_predict(self, X: Any, y: Any = None, **hints: Any) -> Any:
         """Cluster the rows of X and return ``labels_``; y and hints are those of ``fit``."""
-        return np.asarray(self.fit(X, y, **hints).labels_)
+        return self.fit(X, y, **hints).labels_
 
     def _read_hints(self, n_rows: int, y: Any, must_link: Any, cannot_link: Any) -> Hints:
         if self.semi_supervised and y is None:
@@ -213,11 +229,19 @@ class FusionClustering(
         return read_hints(n_rows, must_link, cannot_link, y if self.semi_supervised else None, self.n_clusters)
 
     def __getattr__(self, name: str) -> Any:
-        # Not a property: dir() of a scikit-learn estimator evaluates every property, and this array may be huge.
+        # Not properties: dir() of a scikit-learn estimator evaluates every property, and computing these may be long.
+        if name in COMPUTED and self._is_stale:
+            self._settle()
+            return getattr(self, name)
         choice = vars(self).get("path_")
-        if name not in ("fused_", "probabilities_") or not isinstance(choice, Choice):
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        return self._fused(choice) if name == "fused_" else self._probabilities(self.observations_, self._given)
+        if name in ("fused_", *LAZY) and isinstance(choice, Choice):
+            if isinstance(vars(self).get("observations_"), DaskTable):
+                return self._lazy_attribute(name)
+            if name == "fused_":
+                return self._fused(choice)
+            if name == "probabilities_":
+                return self._probabilities(self.observations_, self._given)
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def _fused(self, choice: Choice) -> npt.NDArray[Any]:
         """Centre of each row: its cluster's; for an outlier its own; for an empty row the weighted mean of all."""
@@ -233,8 +257,14 @@ class FusionClustering(
             fused[blank] = np.average(np.asarray(self.probabilities_), axis=0, weights=counts) @ centers
         return fused
 
-    def predict(self, X: Any) -> npt.NDArray[np.intp]:
-        """Predict the cluster of each row of X; -1 for outliers and for rows with nothing observed."""
+    def predict(self, X: Any) -> Any:
+        """Predict the cluster of each row of X; -1 for outliers and for rows with nothing observed.
+
+        Of a Dask table the result of this and of the following methods is lazy, with the same chunks (or divisions and
+        index).
+        """
+        if is_dask(X):
+            return self._lazily("labels", self._source(X))
         check_is_fitted(self)
         table = self._read(X, None, reset=False)
         warn_of_blanks(table, columns=False)
@@ -243,16 +273,19 @@ class FusionClustering(
     def _assigned(self, table: Table) -> npt.NDArray[np.intp]:
         """The cluster of each row of a table that was read."""
         if isinstance(self.path_, Choice):
-            labels = self._in_order(self.path_.classify(table, posterior=False))
-        elif self.n_clusters_:
+            place = self._placement
+            return place.labels(self.path_.classify(table, posterior=False), table.row_counts > 0)
+        if self.n_clusters_:
             distances = self._squared_distances(table)
             labels = np.argmin(np.where(np.isnan(distances), np.inf, distances), axis=1)
         else:
             labels = np.full(table.shape[0], -1, dtype=np.intp)
         return np.where(table.row_counts > 0, labels, -1)
 
-    def predict_proba(self, X: Any) -> Real:
+    def predict_proba(self, X: Any) -> Any:
         """Probability of each cluster for each row of X, N x K; the shares of the clusters if nothing is observed."""
+        if is_dask(X):
+            return self._lazily("probabilities", self._source(X))
         check_is_fitted(self)
         table = self._read(X, None, reset=False)
         if not isinstance(self.path_, Choice):
@@ -266,16 +299,20 @@ class FusionClustering(
         posterior = np.asarray(self.path_.classify(table, hints, posterior=True).posterior)
         return posterior[:, np.argsort(self._order)]
 
-    def predict_confidence(self, X: Any) -> Real:
+    def predict_confidence(self, X: Any) -> Any:
         """Confidence in the label that ``predict`` gives to each row of X, as ``confidence_`` for those of the fit."""
+        if is_dask(X):
+            return self._lazily("confidence", self._source(X))
         check_is_fitted(self)
         table = self._read(X, None, reset=False)
         if not isinstance(self.path_, Choice):
             raise AttributeError("the plain algorithm has no probabilities: use the default, or predict")
-        return self._confidence(self.path_.classify(table, posterior=False), table.row_counts > 0)
+        return self._placement.confidence(self.path_.classify(table, posterior=False), table.row_counts > 0)
 
-    def transform(self, X: Any) -> npt.NDArray[Any]:
+    def transform(self, X: Any) -> Any:
         """Distances of the rows of X to the centres, scaled from the observed entries to all; NaN without any."""
+        if is_dask(X):
+            return self._lazily("distances", self._source(X))
         check_is_fitted(self)
         return np.sqrt(self._squared_distances(self._read(X, None, reset=False)))
 
@@ -295,13 +332,7 @@ class FusionClustering(
 
     def _squared_distances(self, table: Table) -> Real:
         """Squared distances to the cluster centres, N x K."""
-        squares = np.empty((table.shape[0], self.n_clusters_), np.finfo(table.dtype).dtype)
-
-        def one(rows: InMemory, where: slice) -> None:
-            squares[where] = partial_squared_distances_to(rows, self.cluster_centers_)
-
-        each_block(one, table)
-        return squares
+        return squared_distances(table, self.cluster_centers_)
 
     @property
     def _n_features_out(self) -> int:
@@ -316,11 +347,9 @@ class FusionClustering(
         """Fit to the rows as often as they count, and label them all."""
         hints = self._hints
         warn_of_blanks(table, placed=hints.rows)
-        seen, there = table.row_counts > 0, repeated.row_counts > 0
-        if there.sum() < 2:
-            raise ValueError(
-                f"clustering needs at least 2 rows with an observed entry, got {there.sum()} of {len(there)}"
-            )
+        n, n_seen = repeated.shape[0], repeated.n_seen
+        if n_seen < 2:
+            raise ValueError(f"clustering needs at least 2 rows with an observed entry, got {n_seen} of {n}")
         seed = 0 if self.random_state is None else int(check_random_state(self.random_state).randint(2**31))
         with shown(self.verbose) as progress, announcing(progress):
             search = partial(
@@ -337,30 +366,18 @@ class FusionClustering(
             )
             choice = search()
             if hints and not choice.obeys(table, hints):
-                own = hints if self._counts is None else hints.among(np.repeat(np.arange(len(seen)), self._counts))
+                own = hints if self._counts is None else hints.among(np.repeat(np.arange(table.shape[0]), self._counts))
                 choice = search(hints=own, before=choice.clusters)
             if isinstance(repeated, RepeatedRows):
-                rows = repeated.source(np.flatnonzero(there)[choice.rows])
-                choice = replace(choice, rows=np.cumsum(seen)[rows] - 1)
-            progress(f"labelling {counted(len(seen), 'row')}", 0, clusters=choice.n_clusters)
-            seen[hints.rows] = True
-            choice, found = choice.occupied(table, seen if self._counts is None else seen & (self._counts > 0), hints)
-        self.path_ = choice
-        inside = seen & ~found.outlying
-        often = None if self._counts is None else self._counts[inside]
-        sizes = np.bincount(found.labels[inside], often, choice.n_clusters)
-        if self.n_clusters is not None and choice.n_clusters < self.n_clusters:
-            have = f"only {choice.n_clusters} {'has' if choice.n_clusters == 1 else 'have'} rows that are not outliers"
-            message = f"{counted(self.n_clusters, 'cluster was', 'clusters were')} requested, but {have}"
-            warnings.warn(message, ConvergenceWarning, stacklevel=3)
-        self._order = np.argsort(np.argsort(-sizes, kind="stable"))
-        self.labels_ = np.where(seen, self._in_order(found), -1)
-        if found.posterior is None:
-            del self.probabilities_  # computed on access
-        else:
-            self.probabilities_ = found.posterior[:, np.argsort(self._order)]
-        self._tails = np.sort(found.tails[found.outlying & seen])
-        self.confidence_ = self._confidence(found, seen)
+                rows = repeated.source(np.flatnonzero(repeated.row_counts > 0)[choice.rows])
+                choice = replace(choice, rows=np.cumsum(table.row_counts > 0)[rows] - 1)
+            progress(f"labelling {counted(table.shape[0], 'row')}", 0, clusters=choice.n_clusters)
+            self._n_fitted = table.n_seen
+            choice = (
+                self._labelled_remotely(table, choice)
+                if isinstance(table, DaskTable)
+                else self._labelled(table, choice)
+            )
         self.n_clusters_ = choice.n_clusters
         self.cluster_centers_ = choice.centers.astype(table.dtype)[np.argsort(self._order)]
         self.lam_, self.penalty_, self.fidelity_ = choice.lam, L0(), Quadratic()
@@ -369,22 +386,59 @@ class FusionClustering(
         self.converged_ = not choice.interrupted
         self.limits_ = choice.limits
 
-    def _confidence(self, found: Classified, seen: npt.NDArray[np.bool_]) -> Real:
-        """Probability of the most likely cluster of each row; of an outlier that it is one; 0 if nothing is seen."""
-        n = int(np.count_nonzero(self.observations_.row_counts))
-        known: Real = getattr(self, "_tails", np.zeros(0))  # models of earlier versions have none
-        sure = np.where(found.outlying, outlier_confidence(found.tails, known, n), found.sure)
-        return np.where(seen, sure, 0.0)
+    def _labelled(self, table: Table, choice: Choice) -> Choice:
+        """Label all rows, with clusters in the order of their sizes; those without rows are left out."""
+        hints, seen = self._hints, table.row_counts > 0
+        seen[hints.rows] = True
+        choice, found = choice.occupied(table, seen if self._counts is None else seen & (self._counts > 0), hints)
+        inside = seen & ~found.outlying
+        often = None if self._counts is None else self._counts[inside]
+        self._tails = np.sort(found.tails[found.outlying & seen])
+        self._tail_counts = np.arange(1, len(self._tails) + 1)
+        self._put_in_order(choice, np.bincount(found.labels[inside], often, choice.n_clusters))
+        self._take_labels(found, seen)
+        return choice
+
+    def _put_in_order(self, choice: Choice, sizes: npt.NDArray[Any]) -> None:
+        """Keep a choice, its clusters ordered by their sizes."""
+        self.path_ = choice
+        if self.n_clusters is not None and choice.n_clusters < self.n_clusters:
+            have = f"only {choice.n_clusters} {'has' if choice.n_clusters == 1 else 'have'} rows that are not outliers"
+            message = f"{counted(self.n_clusters, 'cluster was', 'clusters were')} requested, but {have}"
+            warnings.warn(message, ConvergenceWarning, stacklevel=5)
+        self._order = np.argsort(np.argsort(-sizes, kind="stable"))
+
+    def _describe(self, table: Table) -> None:
+        """Label the rows of a table, and keep it as the one that was observed."""
+        assert isinstance(self.path_, Choice)
+        self.observations_ = table
+        self._take_labels(self.path_.classify(table), table.row_counts > 0)
+
+    def _take_labels(self, found: Classified, seen: npt.NDArray[np.bool_]) -> None:
+        place = self._placement
+        self.labels_, self.confidence_ = place.labels(found, seen), place.confidence(found, seen)
+        self.__dict__.pop("probabilities_", None)  # computed on access, if they are many
+        if found.posterior is not None:
+            self.probabilities_ = place.probabilities(found)
+
+    @property
+    def _placement(self) -> Placement:
+        """What labels rows."""
+        held, choice = vars(self), self.path_
+        if not isinstance(choice, Choice):
+            raise AttributeError("the plain algorithm has no probabilities: use the default, or predict")
+        # Models of earlier versions have no tails.
+        tails: Real = held.get("_tails", np.zeros(0))
+        counts = held.get("_tail_counts")
+        counts = np.arange(1, len(tails) + 1) if counts is None else counts
+        n = held.get("_n_fitted") or self.observations_.n_seen
+        return Placement(choice.classifier, self._order, tails, counts, n)
 
     def _levels(self) -> tuple[LevelBlock, ...]:
         """The blocks of features that hold the levels of a category."""
         encoder = self._encoder
         pairs = [] if encoder is None else zip(encoder.levels, encoder.ordered, strict=True)
         return tuple(LevelBlock(start, stop, ordered) for (start, stop), ordered in pairs)
-
-    def _in_order(self, found: Classified) -> npt.NDArray[np.intp]:
-        """Labels (-1 for outliers), with clusters ordered by size."""
-        return np.where(found.outlying, -1, self._order[found.labels])
 
     def _fit_plain(self, entries: Entries) -> None:
         penalty = as_penalty(self.penalty)

@@ -10,7 +10,8 @@ from fusewise.fusion.path import FusionPath
 from fusewise.fusion.penalties import Penalty
 from fusewise.kernels.checked import Record
 from fusewise.kernels.field_rules import Array, Either, Flag, Index, Maybe, Number, Rule, Several, Word
-from fusewise.observations import Entries, SparseEntries, StreamedEntries
+from fusewise.observations import Entries, SparseEntries, StreamedEntries, StreamSummary
+from fusewise.observations.dask_table import DaskTable
 from fusewise.tables.encoder import FrameEncoder
 
 _COUNT, _AUTO = Number(low=1, whole=True), Word("auto")
@@ -27,6 +28,7 @@ PARAMETERS: dict[str, Rule] = {
     "device": Word(),
     "verbose": Either(Number(low=0, whole=True), Flag()),
     "semi_supervised": Flag(),
+    "summary_size": _COUNT,
 }
 
 #: Attributes of both estimators; the output configuration is scikit-learn's own.
@@ -41,7 +43,7 @@ COMMON: dict[str, Rule] = {
 #: N rows, P features, K clusters.
 CLUSTERING: dict[str, Rule] = COMMON | {
     "n_clusters_": Number(low=0, size="K"),
-    "labels_": Index("N", below="K", low=-1),
+    "labels_": Maybe(Index("N", below="K", low=-1)),
     "cluster_centers_": Array("K", "P", kinds="fc"),
     "fused_": Maybe(Array("N", "P", kinds="fc")),
     "probabilities_": Maybe(Array("N", "K", low=0, high=1 + 1e-6)),
@@ -54,12 +56,15 @@ CLUSTERING: dict[str, Rule] = COMMON | {
     "noise_": Number(finite=False),
     "objective_": Number(finite=False),
     "converged_": Flag(),
-    "observations_": Record(Entries, SparseEntries, StreamedEntries, N="N", P="P"),
+    "observations_": Record(Entries, SparseEntries, StreamedEntries, DaskTable, N="N", P="P"),
     "path_": Maybe(Record(Choice, FusionPath, K="K", P="P")),
     "_order": Maybe(Index("K", below="K")),
     "_counts": Maybe(Array("N", kinds="iu", low=0)),
     "_hints": Maybe(Record(Hints)),
     "_tails": Maybe(Array("outliers", low=0, high=1)),
+    "_tail_counts": Maybe(Array("outliers", kinds="iu", low=1)),
+    "_n_fitted": Maybe(_COUNT),
+    "_stream": Maybe(Record(StreamSummary, P="P")),
     "_others": Maybe(Several(Record(Alternative, N="N"))),
     "stability_": Maybe(Record(Stability, K="K", N="N")),
 }

@@ -15,15 +15,14 @@ from sklearn.utils.validation import check_is_fitted
 from fusewise.automatic import Choice, Smooth
 from fusewise.estimators.base import FusionEstimator
 from fusewise.estimators.clustering import FusionClustering
+from fusewise.estimators.filling import Filler, fill_block
 from fusewise.estimators.fitted import COMMON
 from fusewise.kernels.checked import Record
 from fusewise.kernels.field_rules import Array, Maybe, Rule, Word
 from fusewise.kernels.types import Mask, Real
 from fusewise.observations import Entries, RepeatedRows, ValueRanges, as_counts, as_entries
+from fusewise.observations.dask_blocks import is_dask
 from fusewise.saving.registry import saveable
-from fusewise.tables.encoder import FrameEncoder
-from fusewise.tables.frames import is_frame
-from fusewise.tables.read_result import Reading
 
 #: Fraction of the observed entries held out to estimate the imputation error.
 HELD_OUT = 0.1
@@ -50,8 +49,8 @@ class FusionImputer(OneToOneFeatureMixin, TransformerMixin, FusionEstimator):  #
     ----------
     penalty, fidelity, lam, init, rank, n_neighbors, n_clusters, min_cluster_size : as in ``FusionClustering``, which is
         fitted twice: once with the held-out entries hidden.
-    max_iter, tol, device, random_state, verbose, categorical_features, semi_supervised : as in ``FusionClustering``. A
-        frame with categories is filled from the clusters.
+    max_iter, tol, device, random_state, verbose, categorical_features, semi_supervised, summary_size : as in
+        ``FusionClustering``. A frame with categories is filled from the clusters.
 
     Attributes
     ----------
@@ -92,6 +91,8 @@ class FusionImputer(OneToOneFeatureMixin, TransformerMixin, FusionEstimator):  #
 
         A `sample_weight` is a number of rows, as in ``FusionClustering.fit``.
         """
+        if is_dask(X):
+            return self._fit_dask(X, sample_weight)
         counts = as_counts(sample_weight, X)
         read = self._read(X, y, reset=True, counts=counts)
         table = read if counts is None else RepeatedRows(read, counts)
@@ -110,17 +111,19 @@ class FusionImputer(OneToOneFeatureMixin, TransformerMixin, FusionEstimator):  #
     def transform(self, X: Any) -> Any:
         """Return X with its missing values filled in; a row with nothing observed gets the mean.
 
-        A pandas or polars frame is returned as a frame with the same dtypes, anything else as an array.
+        A pandas or polars frame is returned as a frame with the same dtypes, anything else as an array; of a Dask table
+        the result is lazy.
         """
-        return self._filled(X, self.completed_features(X))
+        if is_dask(X):
+            return self._fill_dask(X)
+        return self._filler.filled(X, self.completed_features(X))
 
     def completed_features(self, X: Any) -> npt.NDArray[Any]:
         """The numbers with which ``transform`` fills X: its features, as ``encoder_`` names them, without gaps."""
         check_is_fitted(self)
         entries = self._read(X, None, reset=False).dense()
         whole = _by_clusters(self.clustering_, entries) if self.smooth_ is None else self.smooth_.completed(entries)
-        ranges: ValueRanges | None = getattr(self, "ranges_", None)  # models saved by older versions have none
-        return np.asarray(entries.fill(whole if ranges is None else ranges.confined(whole)))
+        return self._filler.matrix(entries, whole)
 
     def sample(self, X: Any, n_draws: int = 20, random_state: int | np.random.RandomState | None = None) -> list[Any]:
         """Draw completed tables from the distribution of the missing values given the observed ones.
@@ -150,19 +153,43 @@ class FusionImputer(OneToOneFeatureMixin, TransformerMixin, FusionEstimator):  #
             )
         random = check_random_state(random_state)
         scale: Real = getattr(self, "draw_scale_", np.ones(entries.shape[1]))
-        ranges: ValueRanges | None = getattr(self, "ranges_", None)
         tables = []
         for _ in range(n_draws):
             whole = source.drawn(entries, scale, int(random.randint(2**31)))
-            tables.append(self._filled(X, entries.fill(whole if ranges is None else ranges.possible(whole))))
+            tables.append(self._filler.filled(X, self._filler.matrix(entries, whole, drawn=True)))
         return tables
 
-    def _filled(self, X: Any, matrix: npt.NDArray[Any]) -> Any:
-        """X with its missing entries taken from a matrix, in the container of X."""
-        encoder = self._encoder
-        if encoder is None and (is_frame(X) or isinstance(X, Reading)):
-            encoder = FrameEncoder.of(X, [])
-        return matrix if encoder is None else encoder.filled(X, matrix)
+    @property
+    def _filler(self) -> Filler:
+        """What fills in the entries of rows; models saved by older versions have no ranges."""
+        return Filler(self._encoder, vars(self).get("ranges_"))
+
+    def _fit_dask(self, X: Any, sample_weight: Any) -> Self:
+        """Fit to a table of Dask: it is filled from its clusters."""
+        if sample_weight is not None:
+            raise ValueError("a Dask table takes no sample_weight: compute it first, if it fits in memory")
+        clustering = self.clustering_ = self._clustering().fit(X)
+        for name in ("n_features_in_", "feature_names_in_", "encoder_"):
+            self.__dict__.pop(name, None)
+            if name in vars(clustering):
+                setattr(self, name, getattr(clustering, name))
+        table = clustering.observations_
+        self.held_out_error_, self.draw_scale_, self.fill_ = {}, np.ones(table.shape[1]), "clusters"
+        self.smooth_ = None
+        self.ranges_ = ValueRanges.of(table).without_grid(*(() if self._encoder is None else self._encoder.levels))
+        self.n_iter_ = clustering.n_iter_
+        return self
+
+    def _fill_dask(self, X: Any) -> Any:
+        """A lazy table with missing values filled in."""
+        check_is_fitted(self)
+        if self.smooth_ is not None or not isinstance(self.clustering_.path_, Choice):
+            raise ValueError("this model fills in tables in memory only: fit it to a Dask table, or transform blocks")
+        source, given = self.clustering_._source(X), (self._filler, self.clustering_._placement)
+        if source.is_frame:
+            return source.rows(fill_block, *given, meta=source.header)
+        kind = X.dtype if X.dtype.kind in "fc" else np.dtype(float)
+        return source.rows(fill_block, *given, meta=np.empty((0, X.shape[1]), kind), width=X.shape[1])
 
     def _clustering(self) -> FusionClustering:
         return FusionClustering(**self.get_params(deep=False))

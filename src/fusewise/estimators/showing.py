@@ -79,7 +79,7 @@ class ShowingMixin:
 
     def _card(self) -> str:
         """HTML of the result for notebooks, below scikit-learn's diagram; empty before the fit, or if X is streamed."""
-        held = isinstance(getattr(self, "observations_", None), Entries)
+        held = isinstance(vars(self).get("observations_"), Entries) and "_stream" not in vars(self)
         if not held:
             return ""
         from fusewise.views.report.card import card

@@ -9,7 +9,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
 from itertools import pairwise
-from typing import TypeVar
+from threading import Lock
+from typing import Any, TypeVar
 
 from threadpoolctl import ThreadpoolController
 
@@ -21,6 +22,11 @@ WORTH_THREADS = 2**22
 
 #: Threads that ``in_threads`` may use within ``small_products``; other threads than the one that entered it see none.
 _threads: ContextVar[int] = ContextVar("threads", default=0)
+
+
+#: Tasks within ``one_thread``, and the limit that the first of them has set.
+_limiting, _limited = Lock(), 0
+_limit: Any = None
 
 
 def in_threads(work: Callable[[T], R], items: Sequence[T], most: int | None = None) -> Iterator[R]:
@@ -78,6 +84,28 @@ def single_products() -> Iterator[None]:
     """One thread for each matrix product, and in other threads than this one for ``in_threads`` as well."""
     with _blas().limit(limits=1):
         yield
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """One thread for everything, where many tasks are run side by side, in this process or in others.
+
+    Limits of matrix products hold for the whole process: the first task sets them, the last to end lifts them.
+    """
+    global _limited, _limit
+    token = _threads.set(1)
+    with _limiting:
+        if _limited == 0:
+            _limit = _blas().limit(limits=1)
+        _limited += 1
+    try:
+        yield
+    finally:
+        with _limiting:
+            _limited -= 1
+            if _limited == 0:
+                _limit.restore_original_limits()
+        _threads.reset(token)
 
 
 def n_threads() -> int:

@@ -9,6 +9,7 @@ from fusewise.observations.kinds import InMemory, Table, each_block, reduce_bloc
 from fusewise.observations.quadratics import Quadratics
 from fusewise.observations.repeated import RepeatedRows, as_counts
 from fusewise.observations.sparse import SparseEntries
+from fusewise.observations.stream_summary import StreamSummary
 from fusewise.observations.streamed import StreamedEntries
 from fusewise.observations.value_ranges import ValueRanges
 
@@ -23,6 +24,7 @@ __all__ = [
     "RepeatedRows",
     "RowBlocks",
     "SparseEntries",
+    "StreamSummary",
     "StreamedEntries",
     "Table",
     "ValueRanges",

@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from fusewise.kernels.types import Index
-from fusewise.kernels.words import some_of
-from fusewise.observations.kinds import Table
+from fusewise.kernels.words import counted, some_of
+from fusewise.observations.kinds import Remote, Table
 
 
 class DataWarning(UserWarning):
@@ -25,17 +25,28 @@ def warn_of_blanks(table: Table, *, columns: bool = True, placed: Index | None =
     columns : whether to look at columns as well.
     placed : rows that have a cluster without observed entries, by hints.
     """
-    n_rows, n_columns, names = table.row_counts, table.column_counts, table.feature_names
-    alone = n_rows == 0
+    _warn_of_rows(table, placed)
+    if columns:
+        n_columns, names = table.column_counts, table.feature_names
+        _warn("column", n_columns == 0, names, "no observed entry: ignored, with cluster centres set to 0")
+        constant = (n_columns > 0) & table.is_constant
+        _warn("column", constant, names, "the same value in every observed entry: no help in separating clusters")
+
+
+def _warn_of_rows(table: Table, placed: Index | None) -> None:
+    no_cluster = "no observed entry: labelled -1, as no cluster can be assigned"
+    if isinstance(table, Remote):  # which rows they are is known where the rows are
+        empty = table.shape[0] - table.n_seen
+        if empty:
+            has = "has" if empty == 1 else "have"
+            warnings.warn(f"{counted(empty, 'row')} {has} {no_cluster}", DataWarning, stacklevel=4)
+        return
+    alone = table.row_counts == 0
     if placed is not None:
         hinted = alone & np.isin(np.arange(len(alone)), placed)
         _warn("row", hinted, None, "no observed entry: placed by hints alone")
         alone &= ~hinted
-    _warn("row", alone, None, "no observed entry: labelled -1, as no cluster can be assigned")
-    if columns:
-        _warn("column", n_columns == 0, names, "no observed entry: ignored, with cluster centres set to 0")
-        constant = (n_columns > 0) & table.is_constant
-        _warn("column", constant, names, "the same value in every observed entry: no help in separating clusters")
+    _warn("row", alone, None, no_cluster)
 
 
 def _warn(kind: str, concerned: npt.NDArray[np.bool_], names: tuple[str, ...] | None, what: str) -> None:

@@ -15,7 +15,8 @@ from fusewise.kernels.field_rules import Array, Maybe, Several, Word
 from fusewise.kernels.types import Index, Real, Values
 from fusewise.observations.blocks import RowBlocks
 from fusewise.observations.checks import check_fits, refuse_infinite
-from fusewise.observations.entries import Entries, wide
+from fusewise.observations.entries import Entries
+from fusewise.observations.moments import ColumnMoments
 from fusewise.observations.seen_rows import SeenRows
 
 
@@ -52,31 +53,22 @@ class StreamedEntries(SeenRows, Checked):
     @classmethod
     def of(cls, source: RowBlocks) -> StreamedEntries:
         """Compute the statistics in one pass, adding up those of each block (Chan, Golub and LeVeque, 1979)."""
-        p = source.shape[1]
         row_counts: list[Index] = []
-        names, dtype = None, np.dtype(np.float32)
-        counts, means, squares = np.zeros(p, np.intp), np.zeros(p), np.zeros(p)
-        low, high = np.full((p, 1), np.inf), np.full((p, 1), -np.inf)  # real and imaginary parts side by side
+        names, moments = None, None
         for block in source.blocks():
             refuse_infinite(block.values, block.mask, block.feature_names, sum(map(len, row_counts)))
-            names, dtype = block.feature_names, np.result_type(dtype, block.dtype)
+            own = ColumnMoments.of(block)
+            moments = own if moments is None else moments.merged(own)
+            names = block.feature_names
             row_counts.append(block.row_counts)
-            both = counts + block.column_counts
-            part = block.column_counts / np.maximum(both, 1)
-            gap = block.column_means.astype(wide(dtype)) - means
-            means = means + gap * part
-            squares += block.column_counts * block.column_variances + counts * part * np.square(np.abs(gap))
-            counts = both
-            least, largest = (side.reshape(p, -1) for side in block._range)
-            some = block.column_counts[:, None] > 0
-            low, high = np.where(some, np.minimum(low, least), low), np.where(some, np.maximum(high, largest), high)
+        assert moments is not None, "a table on disk has at least one block of rows"
         return cls(
             source,
-            np.concatenate([np.zeros(0, np.intp), *row_counts]),
-            counts,
-            means.astype(dtype),
-            squares / np.maximum(counts, 1),
-            np.asarray((low >= high).all(axis=1)),
+            np.concatenate(row_counts),
+            moments.counts,
+            moments.table_means,
+            moments.variances,
+            moments.is_constant,
             names,
         )
 

@@ -11,7 +11,7 @@ import numpy as np
 from fusewise.kernels.checked import Checked
 from fusewise.kernels.field_rules import Array
 from fusewise.kernels.types import Mask, Real, Values
-from fusewise.observations.kinds import Table
+from fusewise.observations.kinds import InMemory, Table, reduce_blocks
 
 #: Two values make a grid only if they are repeated: with at least this many entries.
 ENTRIES_OF_TWO = 4
@@ -55,10 +55,7 @@ class ValueRanges(Checked):
         A column has a grid if all of its values differ by multiples of a step: a step so large that this is no
         accident of rounding, and seen in at least three different values, or in two that are repeated.
         """
-        columns = [_Column() for _ in range(table.shape[1] * (2 if table.dtype.kind == "c" else 1))]
-        for part in table.parts():
-            for known, entries in zip(columns, part.real().columns(), strict=True):
-                known.add(entries)
+        columns = reduce_blocks(_columns_of, _merged, table)
         return cls(
             *(np.array([getattr(known, name) for known in columns]) for name in ("low", "high", "step", "closed"))
         )
@@ -113,6 +110,21 @@ def _by_parts(values: Values, change: Callable[[Real], Real]) -> Values:
     return np.asarray(both[:, :p] + 1j * both[:, p:], values.dtype)
 
 
+def _columns_of(rows: InMemory, begin: int) -> list[_Column]:
+    """What is seen of each real column in a block of rows."""
+    found = []
+    for entries in rows.real().columns():
+        found.append(_Column())
+        found[-1].add(entries)
+    return found
+
+
+def _merged(columns: list[_Column], later: list[_Column]) -> list[_Column]:
+    for one, other in zip(columns, later, strict=True):
+        one.merge(other)
+    return columns
+
+
 class _Column:
     """What has been seen of a column: its extremes, and its different values while they may lie on a grid."""
 
@@ -131,9 +143,26 @@ class _Column:
         self.precision = ROUNDING * float(np.finfo(entries.dtype).eps)
         for some in (entries[:FIRST], entries[FIRST:]):
             if self.levels is not None:
-                self.levels = np.union1d(self.levels, some.astype(float))
-                if len(self.levels) > 1 and not self._common_step():
-                    self.levels = None
+                self._add_levels(some.astype(float))
+
+    def merge(self, later: _Column) -> None:
+        """Look at what was seen of the column in other rows."""
+        if not later.n_entries:
+            return
+        ends = (self.low, later.low), (self.high, later.high)
+        self.low, self.high = (min(ends[0]), max(ends[1])) if self.n_entries else (later.low, later.high)
+        self.n_entries += later.n_entries
+        self.precision = max(self.precision, later.precision)
+        if self.levels is None or later.levels is None:
+            self.levels = None
+        else:
+            self._add_levels(later.levels)
+
+    def _add_levels(self, values: Real) -> None:
+        assert self.levels is not None
+        self.levels = np.union1d(self.levels, values)
+        if len(self.levels) > 3 and not self._common_step():  # of three or fewer, further ones decide
+            self.levels = None
 
     @property
     def step(self) -> float:

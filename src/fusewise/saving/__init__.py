@@ -47,6 +47,8 @@ def save(model: BaseEstimator, path: str | os.PathLike[str], *,
     path : file to write; conventionally ends in ``.fusewise``.
     extra : plain JSON values to save with the model.
     """
+    if hasattr(model, "_settle"):
+        model._settle()  # what is computed when it is asked for
     encoder = Encoder()
     tree = {"model": encoder.encode(model, type(model).__name__), "extra": extra or {}}
     write_archive(Path(path), type(model).__name__, tree, encoder.arrays)

@@ -19,6 +19,7 @@ from sklearn.base import BaseEstimator
 from fusewise.kernels.checked import verify
 from fusewise.kernels.types import Values
 from fusewise.observations import RowBlocks
+from fusewise.observations.dask_blocks import DaskBlocks
 from fusewise.saving.registry import ESTIMATORS, FORMER_PARTS, PARAMETERISED, RECORDS
 
 #: Kinds of dtypes that can be saved: booleans, integers, real and complex numbers.
@@ -36,8 +37,8 @@ class Encoder:
         """Return the tree of a value; `where` is its name in error messages."""
         if value is None or isinstance(value, bool | int | str):
             return value
-        if isinstance(value, RowBlocks):
-            return None  # a streamed table is not copied into the file
+        if isinstance(value, RowBlocks | DaskBlocks):
+            return None  # a table on disk, or of Dask, is not copied into the file
         if isinstance(value, np.generic):
             return self.encode(value.item(), where)
         if isinstance(value, float):

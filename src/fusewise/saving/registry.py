@@ -20,7 +20,10 @@ from fusewise.fusion.fidelity import FIDELITIES
 from fusewise.fusion.parameters import Parameterised
 from fusewise.fusion.path import FusionPath
 from fusewise.fusion.penalties import PENALTIES
-from fusewise.observations import Entries, SparseEntries, StreamedEntries, ValueRanges
+from fusewise.observations import Entries, SparseEntries, StreamedEntries, StreamSummary, ValueRanges
+from fusewise.observations.dask_table import DaskTable
+from fusewise.observations.moments import ColumnMoments
+from fusewise.observations.row_sample import RowSample
 from fusewise.subspace import Subspace
 from fusewise.tables.column_codes import ColumnCode
 from fusewise.tables.encoder import FrameEncoder
@@ -34,9 +37,9 @@ def _by_name(*classes: type[Any]) -> dict[str, type[Any]]:
 
 #: Result dataclasses, saved field by field.
 RECORDS = _by_name(
-    AlongAxes, Alternative, Beside, Choice, ColumnCode, ColumnMixture, Entries, Evidence, FrameEncoder, FusionPath,
-    Hints, Joined, MergeTree, Mixture, Smooth, Solution, SparseEntries, Stability, StreamedEntries, Subspace,
-    ValueRanges,
+    AlongAxes, Alternative, Beside, Choice, ColumnCode, ColumnMixture, ColumnMoments, DaskTable, Entries, Evidence,
+    FrameEncoder, FusionPath, Hints, Joined, MergeTree, Mixture, RowSample, Smooth, Solution, SparseEntries, Stability,
+    StreamSummary, StreamedEntries, Subspace, ValueRanges,
 )  # fmt: skip
 
 #: Parts that records had in files of earlier versions, and that nothing needs any more.

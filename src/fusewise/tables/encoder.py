@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
@@ -16,7 +17,7 @@ from fusewise.kernels.field_rules import Several
 from fusewise.kernels.types import Floats
 from fusewise.kernels.words import counted, some_of
 from fusewise.observations import DataWarning
-from fusewise.tables.coding import asked_positions, code_of
+from fusewise.tables.coding import ColumnContent, asked_positions, code_of
 from fusewise.tables.column_codes import ColumnCode
 from fusewise.tables.frames import columns_of, entries_of, is_frame, is_text_or_flag, names_of, rebuilt
 from fusewise.tables.read_result import Reading
@@ -67,13 +68,26 @@ class FrameEncoder(Checked):
             return categorical_features
         names = names_of(X)
         asked = asked_positions(categorical_features, names)
-        codes = []
-        for j, (name, column) in enumerate(zip(names, columns_of(X), strict=True)):
-            code = code_of(name, column, None if asked is None else j in asked)
-            if code.kind != "number" and len(code.levels) < 2:
-                _warn_useless(name, code)
-            codes.append(code)
-        return cls(tuple(codes))
+        columns = enumerate(zip(names, columns_of(X), strict=True))
+        return cls(_said(code_of(name, column, None if asked is None else j in asked) for j, (name, column) in columns))
+
+    @classmethod
+    def from_contents(cls, contents: Iterable[ColumnContent]) -> FrameEncoder:
+        """Decide what each column is from what it holds."""
+        return cls(_said(content.code for content in contents))
+
+    def extended(self, X: Any, categorical_features: Any) -> FrameEncoder:
+        """An encoder that also knows the levels of further rows; this one, if it knows them."""
+        if isinstance(categorical_features, FrameEncoder) or isinstance(X, Reading):
+            return self
+        found = zip(contents_of(X, categorical_features), self.columns, strict=True)
+        codes = tuple(content.extending(code) for content, code in found)
+        return self if codes == self.columns else FrameEncoder(codes)
+
+    def places_in(self, other: FrameEncoder) -> tuple[int, ...]:
+        """For each feature, the first feature of its column in another encoder of the same columns."""
+        bounds = zip(self._bounds, other._bounds, strict=True)
+        return tuple(there for (start, stop), (there, _) in bounds for _ in range(start, stop))
 
     def by_distance(self, X: Any, *, standardize: bool) -> FrameEncoder:
         """The same for an algorithm that knows only distances; see ``ColumnCode.by_distance``.
@@ -157,6 +171,25 @@ def needs_encoding(X: Any, categorical_features: Any) -> bool:
     return (is_frame(X) or isinstance(X, Reading)) and any(is_text_or_flag(column) for column in columns_of(X))
 
 
+def contents_of(X: Any, categorical_features: Any) -> tuple[ColumnContent, ...]:
+    """What each column of a frame or an array holds."""
+    names = names_of(X)
+    asked = asked_positions(categorical_features, names)
+    return tuple(
+        ColumnContent.of(name, column, None if asked is None else j in asked)
+        for j, (name, column) in enumerate(zip(names, columns_of(X), strict=True))
+    )
+
+
+def _said(codes: Iterable[ColumnCode]) -> tuple[ColumnCode, ...]:
+    """The codes; categories with fewer than two levels are said."""
+    codes = tuple(codes)
+    for code in codes:
+        if code.kind != "number" and len(code.levels) < 2:
+            _warn_useless(code.name, code)
+    return codes
+
+
 def _warn_useless(name: str, code: ColumnCode) -> None:
     what = "has no observed entry" if not code.levels else f"is always {code.levels[0]!r} where observed"
-    warnings.warn(f"column {name!r} {what}: it does not separate clusters", DataWarning, stacklevel=5)
+    warnings.warn(f"column {name!r} {what}: it does not separate clusters", DataWarning, stacklevel=6)

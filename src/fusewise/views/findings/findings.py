@@ -202,6 +202,11 @@ def read_findings(
     most_drawn : maximum number of rows drawn.
     """
     check_is_fitted(model)
+    if "_stream" in vars(model):
+        raise ValueError(
+            "reports and plots need all rows, and a model that learnt by partial_fit holds only a sample of them: "
+            "fit a new model to the rows to be shown"
+        )
     entries: Entries = model.observations_.dense()
     n, p = entries.shape
     rows = _words("names", names, n) or tuple(map(str, range(n)))

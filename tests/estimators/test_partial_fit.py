@@ -1,0 +1,231 @@
+"""Blocks of rows one after another: the same clusters in any order and in blocks of any size."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.metrics import adjusted_rand_score
+
+import fusewise
+from fusewise import DataWarning, FusionClustering
+from fusewise.datasets import hide_entries, make_clusters
+from fusewise.estimators import clustering
+from fusewise.observations import as_entries
+from fusewise.observations.row_sample import RowSample
+
+
+def blobs(n, missing, p=10, k=4, seed=0):
+    X, y, _ = make_clusters(k, n // k, p, noise=0.1, random_state=seed)
+    order = np.random.default_rng(seed).permutation(len(X))
+    return hide_entries(X, missing, random_state=seed)[order], y[order]
+
+
+def in_blocks(X, rng):
+    """The rows in a random order, in blocks of random sizes; and that order."""
+    order = rng.permutation(len(X))
+    cuts = np.sort(rng.integers(1, len(X), size=rng.integers(3, 9)))
+    return [part for part in np.split(X[order], cuts) if len(part)], order
+
+
+class TestAgainstOneFit:
+    @pytest.mark.parametrize(("n", "missing"), [(1000, 0.0), (1000, 0.3), (30_000, 0.3)])
+    def test_any_order_and_sizes_of_blocks(self, n, missing):
+        X, y = blobs(n, missing)
+        whole = FusionClustering(random_state=0).fit(X)
+        models = []
+        for seed in range(2):
+            parts, order = in_blocks(X, np.random.default_rng(seed))
+            model = FusionClustering(random_state=0, summary_size=3000)
+            for part in parts:
+                assert model.partial_fit(part) is model
+            models.append(model)
+        one, other = (model._stream.sample for model in models)
+        for name in ("values", "mask", "priorities"):  # hence the same clusters
+            np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
+        given = model.predict(X)
+        np.testing.assert_array_equal(model.labels_, given[order[-len(parts[-1]) :]])
+        assert model.observations_.shape == parts[-1].shape
+        assert adjusted_rand_score(given, whole.labels_) >= 0.98
+        assert adjusted_rand_score(given, y) >= adjusted_rand_score(whole.labels_, y) - 0.02
+
+    def test_a_stream_is_fitted_as_its_blocks(self):
+        X, _ = blobs(360, 0.2)
+        stream = FusionClustering().fit(X[begin : begin + 150] for begin in range(0, 360, 150))
+        model = FusionClustering()
+        for begin in range(0, 360, 150):
+            model.partial_fit(X[begin : begin + 150])
+        np.testing.assert_array_equal(stream.labels_, model.labels_)
+        assert len(stream.labels_) == 60
+        assert stream.fit(X).labels_.shape == (360,)  # a table again, and nothing left of the stream
+        assert "_stream" not in vars(stream)
+
+    def test_blocks_after_a_fit_add_to_its_table(self):
+        X, _ = blobs(300, 0.2)
+        later = FusionClustering().fit(X[:100]).partial_fit(X[100:])
+        parts = FusionClustering().partial_fit(X[:100]).partial_fit(X[100:])
+        np.testing.assert_array_equal(later.predict(X), parts.predict(X))
+
+    def test_a_cluster_that_comes_later_is_found(self):
+        X, y = blobs(400, 0.2)
+        model = FusionClustering().partial_fit(X[y < 3])
+        assert model.n_clusters_ == 3
+        assert model.partial_fit(X[y == 3]).n_clusters_ == 4
+        assert adjusted_rand_score(model.predict(X), y) > 0.95
+
+
+class TestWhenClustersAreComputed:
+    def test_only_when_a_result_is_asked_for(self, monkeypatch):
+        calls = []
+        monkeypatch.setattr(clustering, "choose", lambda *args, _choose=clustering.choose, **kwargs: (
+            calls.append(1), _choose(*args, **kwargs))[1])  # fmt: skip
+        X, _ = blobs(300, 0.0)
+        model = FusionClustering()
+        for begin in range(0, 300, 50):
+            model.partial_fit(X[begin : begin + 50])
+        assert not calls
+        assert len(model.predict(X)) == 300
+        assert model.probabilities_.shape == (50, model.n_clusters_)
+        assert model.confidence_.shape == (50,)
+        assert model.fused_.shape == (50, 10)
+        assert len(calls) == 1
+        model.partial_fit(X[:50]).predict_proba(X)
+        assert len(calls) == 2
+
+    def test_a_single_row_is_not_yet_a_table(self):
+        model = FusionClustering().partial_fit(np.ones((1, 3)))
+        with pytest.raises(ValueError, match="at least 2 rows with an observed entry"):
+            model.predict(np.ones((2, 3)))
+        X, _ = blobs(200, 0.0)
+        assert FusionClustering().partial_fit(X[:1]).partial_fit(X[1:]).n_clusters_ == 4
+
+
+class TestBlocksThatAreRefused:
+    def test_they_change_nothing(self):
+        X, _ = blobs(400, 0.1)
+        model = FusionClustering().partial_fit(X)
+        before = model.predict(X)
+        with pytest.raises(ValueError, match="X has 3 features, but FusionClustering is expecting 10"):
+            model.partial_fit(X[:, :3])
+        with pytest.raises(ValueError, match="infinity"):
+            model.partial_fit(np.full((2, 10), np.inf))
+        np.testing.assert_array_equal(model.predict(X), before)
+
+    def test_what_needs_all_rows_says_so(self, tmp_path):
+        X, _ = blobs(200, 0.0)
+        with pytest.raises(ValueError, match="does not work with the plain algorithm"):
+            FusionClustering(lam=1.0).partial_fit(X)
+        model = FusionClustering().partial_fit(X)
+        with pytest.raises(ValueError, match="holds only a sample"):
+            model.stability()
+        with pytest.raises(ValueError, match="holds only a sample"):
+            model.report(tmp_path / "r.html")
+        with pytest.raises(ValueError, match="takes no sample_weight"):
+            FusionClustering().fit(iter([X]), sample_weight=np.ones(200))
+        with pytest.raises(ValueError, match="no blocks"):
+            FusionClustering().fit(iter([]))
+        with pytest.raises(ValueError, match="cannot go on from a fit with sample_weight"):
+            FusionClustering().fit(X, sample_weight=np.arange(200) % 2 * 2).partial_fit(X)
+
+
+class TestDrift:
+    def test_columns_that_move_far_are_named(self):
+        X = pd.DataFrame(np.random.default_rng(0).normal(size=(300, 3)), columns=["a", "b", "c"])
+        model = FusionClustering().partial_fit(X[:200])
+        with pytest.warns(DataWarning, match=r"the mean of column 'b' \(\d+.*drifting"):
+            model.partial_fit(X[200:].assign(b=X["b"][200:] + 9))
+
+    def test_blocks_of_one_table_do_not_drift(self, recwarn):
+        X, _ = blobs(600, 0.2)
+        model = FusionClustering()
+        for begin in range(0, 600, 60):
+            model.partial_fit(X[begin : begin + 60])
+        assert not [w for w in recwarn if "drifting" in str(w.message)]
+
+
+class TestCategories:
+    def frame(self, n=300):
+        rng = np.random.default_rng(0)
+        y = rng.integers(3, size=n)
+        colour = np.array(["red", "green", "blue"])[np.where(rng.random(n) < 0.95, y, rng.integers(3, size=n))]
+        sizes = pd.Categorical.from_codes(np.clip(y + rng.integers(2, size=n), 0, 2), ["S", "M", "L"], ordered=True)
+        frame = pd.DataFrame({"x": 3 * y + 0.3 * rng.normal(size=n), "colour": colour, "size": sizes})
+        frame.loc[rng.random(n) < 0.2, "colour"] = None
+        return frame, y
+
+    def test_levels_of_later_blocks_are_added(self):
+        frame, y = self.frame()
+        blocks = [frame[y == 0], frame[y == 1], frame[y == 2]]
+        model = FusionClustering()
+        for block in blocks:
+            model.partial_fit(block)
+        whole = FusionClustering().fit(frame)
+        assert model.encoder_.features == whole.encoder_.features
+        assert adjusted_rand_score(model.predict(frame), whole.labels_) >= 0.98
+        table = model._stream.table(None)
+        truth = as_entries(whole.encoder_.encode(frame))
+        np.testing.assert_array_equal(np.sort(table.column_counts), np.sort(truth.column_counts))
+        np.testing.assert_allclose(table.column_means, truth.column_means)
+        np.testing.assert_allclose(model._stream.moments.means, truth.column_means)
+        np.testing.assert_allclose(model._stream.moments.variances, truth.column_variances)
+
+    def test_a_column_keeps_its_kind(self):
+        frame, _ = self.frame(60)
+        model = FusionClustering().partial_fit(frame)
+        before = model._stream
+        with pytest.raises(ValueError, match="column 'x' held numbers before, and now holds levels"):
+            model.partial_fit(frame.assign(x="a", colour="white"))
+        assert model._stream is before
+        assert "colour=white" not in model.encoder_.features
+
+
+class TestSaving:
+    def test_a_loaded_model_goes_on_learning(self, tmp_path):
+        X, _ = blobs(600, 0.2)
+        model = FusionClustering(summary_size=300, random_state=3).partial_fit(X[:400])
+        model.save(tmp_path / "m.fusewise")
+        again = fusewise.load(tmp_path / "m.fusewise")
+        np.testing.assert_array_equal(again.labels_, model.labels_)
+        for one in (model, again):
+            one.partial_fit(X[400:])
+        np.testing.assert_array_equal(again.predict(X), model.predict(X))
+        np.testing.assert_array_equal(again._stream.sample.priorities, model._stream.sample.priorities)
+
+
+class TestRowSample:
+    def sample(self, rows, size, seed=0, block=100):
+        kept = RowSample.empty(size, seed, rows.shape[1])
+        for begin in range(0, len(rows), block):
+            kept = kept.with_rows(as_entries(rows[begin : begin + block], min_rows=0), ["a", "b"][: rows.shape[1]],
+                                  np.zeros(rows.shape[1], bool))  # fmt: skip
+        return kept
+
+    def test_every_row_has_the_same_chance(self):
+        rows = np.arange(400.0)[:, None]
+        counts = np.zeros(400)
+        for seed in range(200):
+            counts[self.sample(rows, 100, seed).values[:, 0].astype(int)] += 1
+        # 200 draws with probability 1/4: mean 50, standard deviation 6.1 (5.3 in a sample without replacement)
+        assert counts.sum() == 200 * 100
+        assert abs(counts - 50).max() < 5 * 6.2
+        assert 4.5 < counts.std() < 7.5
+
+    def test_copies_have_their_share(self):
+        rng = np.random.default_rng(0)
+        rows = np.where(rng.random((20_000, 1)) < 0.3, 7.0, rng.normal(size=(20_000, 1)))
+        kept = self.sample(rows, 2000).values[:, 0]
+        assert abs((kept == 7.0).mean() - 0.3) < 4 * np.sqrt(0.3 * 0.7 / 2000)
+
+    def test_order_and_blocks_do_not_matter_if_rows_differ(self):
+        rng = np.random.default_rng(0)
+        rows = hide_entries(rng.normal(size=(5000, 2)), 0.2, random_state=0)
+        rows = rows[~np.isnan(rows).all(axis=1)]
+        one, other = self.sample(rows, 500), self.sample(rng.permutation(rows), 500, block=37)
+        np.testing.assert_array_equal(one.values, other.values)
+        np.testing.assert_array_equal(one.mask, other.mask)
+        assert (np.diff(one.priorities.astype(float)) >= 0).all()
+
+    def test_negative_zero_is_zero_and_missing_is_not(self):
+        rows = np.array([[0.0, 1.0], [-0.0, 1.0], [np.nan, 1.0], [1.0, 0.0]])
+        kept = self.sample(rows, 4)
+        assert len(np.unique(kept.priorities)) == 4  # the copy has a priority of its own
+        one = self.sample(np.array([[-0.0, 1.0]]), 1).priorities
+        np.testing.assert_array_equal(self.sample(np.array([[0.0, 1.0]]), 1).priorities, one)

@@ -1,0 +1,259 @@
+"""Tables of Dask: the results of the same table in memory, and nothing of its length on the client."""
+
+import pickle
+import warnings
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import ExitStack
+from multiprocessing import get_context
+
+import cloudpickle
+import dask
+import dask.array as da
+import dask.dataframe as dd
+import numpy as np
+import pandas as pd
+import pytest
+from distributed import Client
+
+import fusewise
+from fusewise import DataWarning, FusionClustering, FusionImputer
+from fusewise.observations import dask_blocks
+from fusewise.observations.dask_table import DaskTable
+
+pytestmark = pytest.mark.filterwarnings("ignore::fusewise.DataWarning")
+
+
+@pytest.fixture
+def in_turn():
+    with dask.config.set(scheduler="synchronous"):
+        yield
+
+
+@pytest.fixture(scope="module")
+def in_memory(table):
+    """The model of the table in memory, fitted to a sample of 150 rows."""
+    with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        patch.setattr("fusewise.automatic.sampled.SAMPLE", 150)
+        return FusionClustering(random_state=1).fit(table)
+
+
+def agrees(model, whole, X):
+    np.testing.assert_array_equal(np.asarray(model.labels_.compute()), whole.labels_)
+    np.testing.assert_allclose(np.asarray(model.probabilities_.compute()), whole.probabilities_, atol=1e-8)
+    np.testing.assert_allclose(model.cluster_centers_, whole.cluster_centers_, atol=1e-8)
+    assert model.n_clusters_ == whole.n_clusters_ == 3
+    np.testing.assert_allclose(np.asarray(model.transform(X).compute()), whole.transform(X.compute()), atol=1e-8)
+
+
+class TestAsInMemory:
+    @pytest.mark.parametrize("scheduler", ["synchronous", "threads", "processes", "distributed"])
+    def test_on_every_scheduler(self, scheduler, table, in_memory):
+        X = da.from_array(table, chunks=(100, 8))
+        with ExitStack() as stack:
+            if scheduler == "distributed":
+                stack.enter_context(Client(processes=False, dashboard_address=None, n_workers=2, threads_per_worker=1))
+            elif scheduler == "processes":  # started once, not for each pass
+                pool = stack.enter_context(ProcessPoolExecutor(1, get_context("spawn")))
+                stack.enter_context(dask.config.set(scheduler=scheduler, pool=pool))
+            else:
+                stack.enter_context(dask.config.set(scheduler=scheduler, num_workers=2))
+            agrees(FusionClustering(random_state=1).fit(X), in_memory, X)
+
+    @pytest.mark.usefixtures("in_turn")
+    @pytest.mark.parametrize("chunks", [(360, 8), (7, 8), ((0, 5, 1, 0, 354), (1, 3, 4)), ((359, 1), 1)])
+    def test_for_any_chunks(self, chunks, table, in_memory):
+        X = da.from_array(table, chunks=chunks)
+        model = FusionClustering(random_state=1).fit(X)
+        agrees(model, in_memory, X)
+        assert model.labels_.chunks == X.chunks[:1]
+        assert model.predict_proba(X).chunks == (X.chunks[0], (3,))
+
+    @pytest.mark.usefixtures("in_turn")
+    def test_of_unknown_length(self, table, in_memory):
+        padded = da.from_array(np.vstack([np.full((50, 8), 1e6), table]), chunks=(45, 8))
+        X = padded[~(padded[:, 0] == 1e6)]
+        assert np.isnan(X.chunks[0]).all()
+        model = FusionClustering(random_state=1).fit(X)  # the first block is empty
+        agrees(model, in_memory, X)
+        assert model.observations_.shape == (360, 8)
+
+    @pytest.mark.usefixtures("in_turn")
+    def test_with_blocks_of_several_kinds(self):
+        rng = np.random.default_rng(0)
+        whole = np.repeat(10 * np.arange(3), 40)[:, None] + rng.integers(3, size=(120, 4))
+        parts = [whole[:40].astype(np.int32), whole[40:80].astype(np.float32), whole[80:].astype(bool) * whole[80:]]
+        X = da.concatenate([da.from_array(part, chunks=20) for part in parts])
+        X = da.map_blocks(
+            lambda block, block_id: block.astype([np.int16, np.float32][block_id[0] % 2]), X, dtype=X.dtype
+        )
+        empty = da.from_array(np.full((30, 4), np.nan), chunks=30)
+        X = da.concatenate([empty, X.rechunk({1: -1})])
+        model = FusionClustering().fit(X)
+        assert model.labels_.compute()[:30].tolist() == [-1] * 30
+        np.testing.assert_array_equal(model.labels_.compute(), FusionClustering().fit(X.compute()).labels_)
+
+    @pytest.mark.usefixtures("in_turn")
+    def test_confidence_up_to_the_grid_of_tails(self, table, in_memory):
+        rng = np.random.default_rng(0)
+        far = np.where(rng.random((12, 8)) < 0.3, np.nan, rng.normal(0.5, 2, size=(12, 8)))
+        both = np.vstack([table, far])
+        X = da.from_array(both, chunks=(90, 8))
+        whole, model = (FusionClustering(random_state=1).fit(each) for each in (both, X))
+        assert (whole.labels_ < 0).sum() > 10
+        np.testing.assert_allclose(model.confidence_.compute(), whole.confidence_, atol=0.013)
+        np.testing.assert_allclose(model.predict_confidence(X).compute(), whole.confidence_, atol=0.013)
+
+
+@pytest.mark.usefixtures("in_turn")
+class TestFrames:
+    def test_numbers(self, table, in_memory):
+        names = list("abcdefgh")
+        X = dd.from_pandas(pd.DataFrame(table, columns=names), npartitions=4)
+        model = FusionClustering(random_state=1).fit(X)
+        agrees(model, in_memory, X)
+        assert model.labels_.divisions == X.divisions
+        assert model.labels_.name == "label"
+        assert model.feature_names_in_.tolist() == names
+        with pytest.raises(ValueError, match="feature names should match"):
+            model.predict(X.rename(columns={"a": "z"}))
+
+    def test_levels_of_all_partitions(self, frame):
+        frame = frame.sort_values("colour").set_axis(frame.index)  # a partition has only some of the levels
+        own = [frame[begin : begin + 75] for begin in range(0, 300, 75)]
+        assert own[0]["colour"].nunique() < 3
+        X = dd.from_map(lambda part: part, own, meta=frame.iloc[:0])
+        whole, model = (FusionClustering(random_state=1).fit(each) for each in (frame, X))
+        assert model.encoder_.features == whole.encoder_.features
+        assert whole.n_clusters_ >= 2
+        found = model.labels_.compute()
+        np.testing.assert_array_equal(found, whole.labels_)
+        assert found.index.equals(frame.index)
+        np.testing.assert_allclose(model.predict_proba(X).compute(), whole.probabilities_, atol=1e-8)
+
+    def test_categories_that_partitions_do_not_share(self):
+        rng = np.random.default_rng(0)
+        parts = [
+            pd.DataFrame({"x": rng.normal(size=60) + 9 * k, "kind": pd.Categorical(rng.choice(levels, 60))})
+            for k, levels in enumerate([["a", "b"], ["c"], ["b", "d"]])
+        ]
+        X = dd.from_map(lambda part: part, parts, meta=parts[0].iloc[:0].astype({"kind": "object"}))
+        model = FusionClustering(random_state=1).fit(X)
+        assert model.encoder_.features == ("x", "kind=a", "kind=b", "kind=c", "kind=d")
+        whole = FusionClustering(random_state=1).fit(pd.concat(parts).astype({"kind": "object"}))
+        np.testing.assert_array_equal(model.labels_.compute(), whole.labels_)
+
+    def test_filled_with_the_dtypes_and_the_index_that_came_in(self, frame):
+        X = dd.from_pandas(frame, npartitions=3)
+        whole, model = (FusionImputer(random_state=1).fit(each) for each in (frame, X))
+        filled = model.transform(X)
+        assert filled.divisions == X.divisions
+        pd.testing.assert_frame_equal(filled.compute(), whole.transform(frame))
+        assert (filled.dtypes == X.dtypes).all()
+        assert not filled.compute().isna().any().any()
+
+
+@pytest.mark.usefixtures("in_turn")
+class TestImputer:
+    @pytest.mark.parametrize("dtype", [np.float64, np.float32])
+    def test_arrays(self, table, dtype):
+        given = np.where(np.arange(8) < 6, table, np.round(table)).astype(dtype)  # two columns have a grid
+        X = da.from_array(given, chunks=(100, 5))
+        model = FusionImputer(random_state=1).fit(X)
+        filled = model.transform(X)
+        assert filled.dtype == filled.compute().dtype == dtype
+        assert filled.chunks == ((100, 100, 100, 60), (8,))
+        np.testing.assert_allclose(filled.compute(), model.transform(given), rtol=1e-5)
+        seen = ~np.isnan(given)
+        np.testing.assert_array_equal(filled.compute()[seen], given[seen])
+        assert set(np.unique(filled.compute()[:, 6:])) <= set(np.unique(given[:, 6:][seen[:, 6:]]))
+
+
+@pytest.mark.usefixtures("in_turn")
+class TestWhatTravels:
+    def test_nothing_of_the_length_of_the_table_comes_back(self, monkeypatch):
+        came = []
+
+        def compute(tasks, _compute=dask_blocks.compute):
+            found = _compute(tasks)
+            came.append(len(pickle.dumps(found)))
+            return found
+
+        for module in (dask_blocks, "fusewise.observations.dask_table"):
+            monkeypatch.setattr(*((module, "compute") if module is dask_blocks else (f"{module}.compute",)), compute)
+        largest = []
+        for n in (40_000, 120_000):
+            rng = np.random.default_rng(0)
+            X = da.from_array(rng.normal(size=(n, 2)) + 20 * rng.integers(2, size=(n, 1)), chunks=(n // 10, 2))
+            came.clear()
+            assert FusionClustering(random_state=1).fit(X).n_clusters_ == 2
+            assert 3 <= len(came) <= 6  # passes: statistics, samples, rows that no cluster explains, numbers of rows
+            largest.append(max(came))
+        assert largest[1] < 1.1 * largest[0]
+
+    def test_the_model_is_part_of_the_graph_once(self, table, in_memory):
+        model = FusionClustering(random_state=1).fit(da.from_array(table, chunks=(100, 8)))
+        own = len(cloudpickle.dumps(model._placement))
+        sizes = []
+        for chunk in (90, 4):
+            X = da.zeros((360, 8), chunks=(chunk, 8))
+            sizes.append(len(cloudpickle.dumps(dict(model.predict(X).__dask_graph__()))))
+        assert sizes[1] - sizes[0] < 86 * own / 4
+        assert len(cloudpickle.dumps(model)) > 5 * own  # the model itself, with the sample of its fit, is not sent
+
+    def test_one_thread_for_each_task(self, table):
+        from fusewise.kernels.threads import n_threads
+
+        before = n_threads()
+        source = dask_blocks.DaskBlocks.of(da.from_array(table, chunks=(100, 8)))
+        with dask.config.set(scheduler="threads", num_workers=4):
+            assert dask_blocks.compute(source.each(lambda block, number: n_threads())) == (1,) * 4
+        assert n_threads() == before
+
+
+@pytest.mark.usefixtures("in_turn")
+class TestSavingAndRefusals:
+    def test_a_saved_model_leaves_the_table_out(self, tmp_path, table, in_memory):
+        X = da.from_array(table, chunks=(100, 8))
+        model = FusionClustering(random_state=1).fit(X)
+        model.save(tmp_path / "m.fusewise")
+        for again in (fusewise.load(tmp_path / "m.fusewise"), pickle.loads(pickle.dumps(model))):
+            assert isinstance(again.observations_, DaskTable)
+            np.testing.assert_array_equal(again.predict(table), in_memory.labels_)
+            np.testing.assert_array_equal(again.predict(X).compute(), in_memory.labels_)
+            with pytest.raises(AttributeError, match=r"has no labels_ of its Dask table: use predict\(X\)"):
+                _ = again.labels_
+        imputer = FusionImputer(random_state=1).fit(X)
+        imputer.save(tmp_path / "i.fusewise")
+        np.testing.assert_allclose(fusewise.load(tmp_path / "i.fusewise").transform(table), imputer.transform(table))
+
+    def test_an_error_names_the_block(self, table):
+        X = table.copy()
+        X[205, 3] = np.inf
+        with pytest.raises(ValueError, match=r"block 2 of 4, from 0: Input X contains infinity: at row 5, column 3"):
+            FusionClustering().fit(da.from_array(X, chunks=(100, 8)))
+
+    def test_what_needs_all_rows_says_so(self, table):
+        X = da.from_array(table, chunks=(100, 8))
+        model = FusionClustering(random_state=1).fit(X)
+        with pytest.raises(AttributeError, match="fused_ has the size of the table"):
+            _ = model.fused_
+        with pytest.raises(TypeError, match="Dask table"):
+            model.stability()
+        for given in ({"sample_weight": np.ones(360)}, {"must_link": [(0, 1)]}):
+            with pytest.raises(ValueError, match="a Dask table takes no"):
+                FusionClustering().fit(X, **given)
+        with pytest.raises(ValueError, match="a Dask table takes no"):
+            FusionClustering(lam=1.0).fit(X)
+        with pytest.raises(ValueError, match="Expected 2D"):
+            FusionClustering().fit(X[:, 0])
+        with pytest.raises(ValueError, match="a minimum of 2 is required"):
+            FusionClustering().fit(X[:1])
+        with pytest.raises(ValueError, match="needs at least 2 rows with an observed entry, got 0 of 2"):
+            FusionClustering().fit(X[100:102])
+        with pytest.raises(ValueError, match="3 features, but FusionClustering is expecting 8"):
+            model.predict(X[:, :3])
+
+    def test_empty_rows_are_counted(self, table):
+        with pytest.warns(DataWarning, match="^4 rows have no observed entry"):
+            FusionClustering(random_state=1).fit(da.from_array(table, chunks=(100, 8)))
