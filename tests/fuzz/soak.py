@@ -64,7 +64,8 @@ def soak(minutes, seed, predicts):
     flat = slope < FLAT + 2 * error
     print(
         f"{len(hours)} cases, {failed} failed, in {minutes:g} minutes; memory "
-        f"{megabytes[first]:.0f} MB after {WARM_UP:.0%} of them, {megabytes[-1]:.0f} MB at the end, at most {max(megabytes):.0f} MB; "
+        f"{megabytes[first]:.0f} MB after {WARM_UP:.0%} of them, {megabytes[-1]:.0f} MB at the end, "
+        f"at most {max(megabytes):.0f} MB; "
         f"slope {slope:+.1f} ± {error:.1f} MB an hour: {'flat' if flat else 'it grows'}",
         flush=True,
     )
