@@ -29,7 +29,7 @@ from fusewise.automatic.crowded import FEWEST
 from fusewise.automatic.evidence import Evidence
 from fusewise.automatic.local_cuts import Scores, TreeBranches, branches
 from fusewise.automatic.mixture import log_tails
-from fusewise.automatic.searching import LARGEST_RANK, NEIGHBORS
+from fusewise.automatic.searching import LARGEST_RANK, NEIGHBORS, WIDE_TOL
 from fusewise.automatic.surprising import Surprises
 from fusewise.kernels.types import Floats, Index, Mask, Real
 from fusewise.observations import Entries
@@ -87,7 +87,8 @@ class RareSearch:
         centers = np.asarray(parts.centers)
         own = centers[self.known.label]
         away = Entries(np.where(self.rows.mask, self.rows.values - own, 0), self.rows.mask)
-        subspace = fit_axes(away, min(LARGEST_RANK, away.shape[1], away.shape[0] - 1))
+        # Directions of rows far out: a coarse fit tells these.
+        subspace = fit_axes(away, min(LARGEST_RANK, away.shape[1], away.shape[0] - 1), tol=WIDE_TOL)
         about = Evidence.of(subspace, away)
         evidence = shifted(about, (own @ subspace.basis).T)
         places, covariances = about.posterior(subspace.variances)
