@@ -87,7 +87,8 @@ def may_touch(separations: tuple[Real, Real], peaks: Real, k: int) -> Mask:
     """
     means, largest = separations
     squares = np.square(means[:k] - means[k]).sum(axis=1) / np.maximum(largest[:k], largest[k])
-    return np.asarray(squares / 8 <= np.log(2 / CONTIGUOUS) + np.abs(peaks[:k] - peaks[k]))
+    lowest = max(min(CONTIGUOUS, NO_VALLEY), 1e-300)
+    return np.asarray(squares / 8 <= np.log(2 / lowest) + np.abs(peaks[:k] - peaks[k]))
 
 
 def saddles(mixture: Mixture, k: int, others: Index) -> Floats:
