@@ -154,10 +154,10 @@ def test_a_full_disk_leaves_nothing(run, tmp_path, monkeypatch, existing):
         assert run("fit", "t.csv", "--out", "out/deep").code == 0
     write = fit_module.write_csv
 
-    def fail_at_the_second(path, columns, dialect):
+    def fail_at_the_second(path, columns, dialect, **options):
         if path.name == "completed.csv":
             raise OSError(28, "No space left on device")
-        write(path, columns, dialect)
+        write(path, columns, dialect, **options)
 
     before = left_over(tmp_path)
     monkeypatch.setattr(fit_module, "write_csv", fail_at_the_second)
