@@ -28,10 +28,10 @@ def test_the_best_criterion_is_taken(choice):
 
 
 def test_lam_lies_between_the_joins(choice):
-    # Cut there, the tree has fallen into the clusters, but for what was shed.
-    heights = choice.tree.linkage[:, 2]
-    assert np.sum(heights > choice.lam) <= choice.mixture.n_components - 1
-    assert choice.lam >= 0
+    # At lam the clusters have been joined, and with each other they are joined later.
+    heights = np.sort(choice.tree.linkage[:, 2])
+    assert choice.lam in heights
+    assert choice.lam < heights[-(choice.mixture.n_components - 1) :].min()
 
 
 def test_the_posterior_is_one(table, choice):
