@@ -10,11 +10,16 @@ from enum import StrEnum
 from fusewise.fusion.problem import Problem
 from fusewise.fusion.steps import average, solve_quadratic
 from fusewise.kernels.arrays import Array
-from fusewise.pairs import Weighted
+from fusewise.kernels.compiling import SMALL
+from fusewise.pairs import SparseWeights, Weighted
 from fusewise.progress import Progress, silent
 
 #: Averaging steps between two updates of the weights: a step costs one matrix product, an update two and the penalty.
 AVERAGING_STEPS = 8
+
+#: Steps by which the majoriser of a convex objective is lowered on a graph: its weights soon change, and any descent
+#: leads to the same minimum. A non-convex one is lowered nearly to its minimum, as that decides which one is reached.
+CONVEX_STEPS = 4
 
 #: Successive iterations without progress after which only rounding errors are left.
 STALLED_ITERATIONS = 10
@@ -73,11 +78,19 @@ class Descent:
 
 
 def descend(
-    problem: Problem, centers: Array, *, solver: str, max_iter: int, tol: float, progress: Progress = silent
+    problem: Problem,
+    centers: Array,
+    *,
+    solver: str,
+    max_iter: int,
+    tol: float,
+    progress: Progress = silent,
+    until: Callable[[Weighted], bool] | None = None,
 ) -> Descent:
     """Run the loop until the relative gradient is below `tol`, or only rounding errors are left.
 
-    Ctrl-C ends it with the best centres so far (the last ones, as the objective never rises).
+    Ctrl-C ends it with the best centres so far (the last ones, as the objective never rises). So does `until`, called
+    with the weights after every iteration, when it returns True.
     """
     weighted = problem.weigh(centers)
     history = [problem.objective(centers, weighted)]
@@ -90,7 +103,7 @@ def descend(
                 break
             # An extrapolation is judged by the objective, so it is not tried where rounding hides its gain.
             slack = problem.rounding(centers, weighted, history[-1])
-            reach = stride if stationarity < EXTRAPOLATE_BELOW and gain > 10 * slack else 0.0
+            reach = stride if stationarity < EXTRAPOLATE_BELOW and math.inf > gain > 10 * slack else 0.0
             limits = _Limits(extrapolated=history[-1] - gain / 4, safe=history[-1] + slack)
             centers, weighted, objective, stride = _iterate(problem, centers, weighted, limits, solver, reach)
             history.append(history[-1] if objective is None else objective)
@@ -100,6 +113,8 @@ def descend(
             moving = gain > slack or stationarity < 0.9 * best
             best = min(best, stationarity) if moving else best
             stalled = 0 if moving else stalled + 1
+            if until is not None and until(weighted):
+                break
             progress(
                 f"fusing, lam {problem.lam:.4g}", iteration, max_iter, objective=history[-1], gradient=stationarity
             )
@@ -163,7 +178,12 @@ def _extrapolate(problem: Problem, weighted: Weighted, centers: Array, lowered: 
 def lower_majoriser(problem: Problem, weighted: Weighted, centers: Array, solver: str, effort: float = 1) -> Array:
     """Lower the majoriser: nearly to its minimum for `effort` well above 1."""
     if solver == "exact":
-        lowered = solve_quadratic(problem, weighted, centers, shrink=10 ** (-1 - effort), max_steps=int(50 * effort))
+        # Weighing the edges anew costs about as much as these steps, unless there are so few that all take no time.
+        few = isinstance(weighted, SparseWeights) and problem.penalty.convex and len(centers) > SMALL
+        steps = CONVEX_STEPS if few else 50
+        lowered = solve_quadratic(
+            problem, weighted, centers, shrink=10 ** (-1 - effort), max_steps=int(steps * effort)
+        )  # fmt: skip
     else:
         lowered = average(problem, weighted, centers, int(AVERAGING_STEPS * effort))
     return problem.observations.confine(lowered)

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from fusewise.fusion.fidelity import Fidelity
 from fusewise.fusion.fuse import Settings, descend_from, first_centers
 from fusewise.fusion.loop import Status, choose_solver
-from fusewise.fusion.merging import Merged, agreed
+from fusewise.fusion.merging import Merged, agreed, descend_merging, joined
 from fusewise.fusion.penalties import Penalty, as_penalty
 from fusewise.fusion.problem import Problem
 from fusewise.fusion.setup import Posed, check_lam, pose
@@ -131,7 +131,14 @@ def _follow(
     for k, (lam, scaled) in enumerate(schedule):
         merged = merged.at(lam, scaled)
         ahead = _ahead(merged.working, start, trail)
-        descent = descend_from(merged.working, ahead, interrupted, solver, how, progress)
+        if k and how.merge and not interrupted and _pulls_harder(schedule[k - 1 : k + 1], merged.problem):
+            nodes = merged.n_nodes
+            merged, descent = descend_merging(
+                merged, ahead, solver=solver, max_iter=how.max_iter, tol=how.tol, progress=progress
+            )
+            trail = trail if merged.n_nodes == nodes else []
+        else:
+            descent = descend_from(merged.working, ahead, interrupted, solver, how, progress)
         groups, start = merged.groups(descent), descent.centers
         yield conclude(posed, merged, descent, groups, how.min_cluster_size)
         warn_if_unfinished(descent, how.tol)
@@ -144,7 +151,7 @@ def _follow(
             continue
         smaller = merged
         if how.merge and before is not None:
-            smaller, start = merged.merge(agreed(groups, before), start)
+            smaller, start = merged.merge(agreed(groups, joined(before, merged.node_of)), start)
         trail = [*trail, (lam, start)] if smaller is merged else [(lam, start)]
         merged, before = smaller, groups
 

@@ -8,6 +8,7 @@ from functools import cached_property
 
 from fusewise.fusion.fidelity import Fidelity
 from fusewise.fusion.penalties import Penalty
+from fusewise.fusion.pooled import PooledEntries
 from fusewise.kernels.arrays import Array, library, norm, rounding_unit
 from fusewise.observations import Observations
 from fusewise.pairs import Pairs, Weighted
@@ -67,6 +68,11 @@ class Problem:
         KKT residual ||T (U - prox(U - grad/T))|| with T = 8 lam d, over ||4 lam d S(X - mean)||, the pull towards the
         mean under the current weights.
         """
+        if not self.fidelity.constrained and isinstance(self.observations, PooledEntries):
+            pull = weighted.laplacian(centers)
+            size = self.observations.gradient_norm(centers, pull, 2 * self.lam, self.members)
+            if size is not None:
+                return _ratio(size, self.unit)
         gradient = self.pair_gradient(centers, weighted)
         if not self.fidelity.constrained:
             gradient += 2 * (self.observations.normal(centers) - self.observations.target)

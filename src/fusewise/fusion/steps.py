@@ -9,11 +9,13 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
+from fusewise.fusion.pooled import PooledEntries
 from fusewise.fusion.problem import Problem
 from fusewise.kernels.arrays import Array
+from fusewise.kernels.graph_systems import ColumnSystems
 from fusewise.kernels.krylov import conjugate_gradients, shrunk_by
 from fusewise.kernels.types import Values
-from fusewise.pairs import DenseWeights, Weighted
+from fusewise.pairs import DenseWeights, SparseWeights, Weighted
 
 
 def average(problem: Problem, weighted: Weighted, centers: Array, n_steps: int = 1) -> Array:
@@ -49,6 +51,14 @@ def solve_quadratic(
         solved = _solve_directly(problem, weighted)
         if solved is not None:
             return solved
+    observations = problem.observations
+    if isinstance(weighted, SparseWeights) and isinstance(observations, PooledEntries) and observations.is_real:
+        rows = weighted.adjacency
+        systems = ColumnSystems(
+            observations.counts, observations.means, rows.indptr, rows.indices, weighted.data, weighted.degree,
+            2 * problem.lam, rows.spare,
+        )  # fmt: skip
+        return systems.solve(centers, weighted.laplacian(centers), shrink=shrink, max_steps=max_steps)
     return _solve_by_steps(problem, weighted, centers, shrink, max_steps)
 
 
