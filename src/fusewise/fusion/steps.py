@@ -67,12 +67,14 @@ def _solve_directly(problem: Problem, weighted: DenseWeights) -> Values | None:
 
     None if rounding spoils it.
     """
-    system = -2 * problem.lam * weighted.matrix
+    system = weighted.give_up()  # the factor takes their place: no other array of all pairs is needed
+    system *= -2 * problem.lam
     diagonal = np.arange(len(system))
     members = 1 if problem.members is None else problem.members
     system[diagonal, diagonal] = members + 2 * problem.lam * weighted.degree
     try:
-        solved: Values = cho_solve(cho_factor(system, overwrite_a=True), problem.observations.target)
+        factor = cho_factor(system.T, overwrite_a=True, check_finite=False)  # in place, as LAPACK stores by columns
+        solved: Values = cho_solve(factor, problem.observations.target, check_finite=False)
     except LinAlgError:  # a strong pull and rounding: the system is not positive definite
         return None
     return solved
