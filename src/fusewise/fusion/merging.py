@@ -85,6 +85,12 @@ class Merged:
         groups[held] = self.n_nodes + np.flatnonzero(held)
         return groups[self.node_of]
 
+    def has_fused(self, groups: Index) -> bool:
+        """Whether any of these groups of points is more than one node."""
+        group_of = np.empty(self.n_nodes, np.intp)
+        group_of[self.node_of] = groups
+        return len(np.unique(group_of)) < self.n_nodes
+
     def many_fused(self, weighted: Weighted) -> bool:
         """Whether so many centres are within the penalty's resolution of each other that merging them is worth it."""
         return int(np.count_nonzero(self._fused_edges(weighted))) > WORTH_MERGING * self.n_nodes

@@ -108,7 +108,8 @@ def fusion_path(
     The start matters: from scratch at a large lam, nearly everything merges. So the first lam is itself approached
     from far below, unless ``continuation=False``. Where lam increases, a solution is started from the previous one, or
     from an extrapolation of the last two if the objective is lower there; and rows that have fused in two successive
-    solutions are represented by one node from then on (``merge=False`` solves for every centre). The objective and the
+    solutions are represented by one node from then on, on a graph as soon as they fuse if the penalty has a kink at zero
+    (``merge=False`` solves for every centre). The objective and the
     relative gradient are then those of the problem with these centres equal: for a penalty that is smooth at zero, such
     as H1, the centres of a group would otherwise differ by a share of about 1/(1 + 2 lam d) of their data.
     """
@@ -150,7 +151,7 @@ def _follow(
             merged, start, before, trail = apart, start[merged.node_of], None, []
             continue
         smaller = merged
-        if how.merge and before is not None:
+        if how.merge and before is not None and merged.has_fused(groups):
             smaller, start = merged.merge(agreed(groups, joined(before, merged.node_of)), start)
         trail = [*trail, (lam, start)] if smaller is merged else [(lam, start)]
         merged, before = smaller, groups

@@ -111,9 +111,11 @@ class PooledEntries:
         return anchors + self.counts / (weight + (weight <= 0)) * (self.means - anchors)
 
     def confine(self, centers: Array) -> Array:
-        """Clip the centres to the range of the entries of each column: see ``Entries.confine``."""
+        """Clip the centres to the range of the entries of each column, in place if they are real; see ``Entries``."""
         if not isinstance(centers, np.ndarray):
             return library(centers).clip(centers, self.low, self.high)
+        if self.is_real:
+            return np.clip(centers, self.low, self.high, out=centers)
         return np.clip(real_view(centers), self.low, self.high).view(centers.dtype)
 
     def preconditioner(self, pull: Array) -> Callable[[Array], Array]:

@@ -90,8 +90,9 @@ class Problem:
         A squared distance is accurate to about eps (|u_i|² + |u_j|²), and enters the objective with weight lam w_ij.
         Weights of a penalty with a cusp have no bound: no rise above sqrt(eps) of the objective is accepted.
         """
-        norms = (abs(centers - centers.mean(0)) ** 2).sum(1)
-        felt = 4 * self.lam * float((weighted.degree * norms).sum())
+        squares = centers - centers.mean(0)
+        squares *= squares.conj()
+        felt = 4 * self.lam * float((weighted.degree * squares.real.sum(1)).sum())
         eps = rounding_unit(centers)
         return min(10 * eps * (abs(objective) + felt), math.sqrt(eps) * abs(objective))
 

@@ -11,7 +11,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from fusewise.fusion.pooled import PooledEntries
 from fusewise.fusion.problem import Problem
-from fusewise.kernels.arrays import Array
+from fusewise.kernels.arrays import Array, copied
 from fusewise.kernels.graph_systems import ColumnSystems
 from fusewise.kernels.krylov import conjugate_gradients, shrunk_by
 from fusewise.kernels.types import Values
@@ -83,6 +83,7 @@ def _solve_directly(problem: Problem, weighted: DenseWeights) -> Values | None:
 def _solve_by_steps(problem: Problem, weighted: Weighted, centers: Array, shrink: float, max_steps: int) -> Array:
     """All features at once; each has its own step length where the observations do not couple them."""
     observations, coupling = problem.observations, 2 * problem.lam
+    centers = copied(centers)
 
     def system(u: Array) -> Array:
         return observations.normal(u) + coupling * weighted.laplacian(u)
@@ -100,5 +101,5 @@ def _solve_by_steps(problem: Problem, weighted: Weighted, centers: Array, shrink
         enough=shrunk_by(shrink),
     )
     for length, direction, _ in steps:
-        centers = centers + length * direction
+        centers += length * direction
     return centers
