@@ -108,10 +108,10 @@ def fusion_path(
     The start matters: from scratch at a large lam, nearly everything merges. So the first lam is itself approached
     from far below, unless ``continuation=False``. Where lam increases, a solution is started from the previous one, or
     from an extrapolation of the last two if the objective is lower there; and rows that have fused in two successive
-    solutions are represented by one node from then on, on a graph as soon as they fuse if the penalty has a kink at zero
-    (``merge=False`` solves for every centre). The objective and the
-    relative gradient are then those of the problem with these centres equal: for a penalty that is smooth at zero, such
-    as H1, the centres of a group would otherwise differ by a share of about 1/(1 + 2 lam d) of their data.
+    solutions are represented by one node from then on; on a graph, as soon as they fuse, if the penalty has a kink at
+    zero (``merge=False`` solves for every centre). The objective and the relative gradient are then those of the
+    problem with these centres equal: for a penalty that is smooth at zero, such as H1, the centres of a group would
+    otherwise differ by a share of about 1/(1 + 2 lam d) of their data.
     """
     how = Settings(**settings)
     schedule = _schedule(lams, sigmas, as_penalty(penalty))
