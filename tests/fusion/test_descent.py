@@ -71,7 +71,7 @@ def test_the_plain_step_never_raises_it_without_any_check(penalty):
 
 def test_a_bad_move_is_refused(monkeypatch):
     """Whatever the fast solver proposes, the loop falls back on the plain averaging step."""
-    monkeypatch.setattr(loop, "lower_majoriser", lambda problem, weighted, centers, solver: 3 * centers + 1)
+    monkeypatch.setattr(loop, "lower_majoriser", lambda problem, weighted, centers, solver, **_: 3 * centers + 1)
     X = draw("real", 0.3)
     problem = (whole := posed(X, 0.3, H1(1.0), Quadratic())).problem
     descent = descend(problem, start(whole, "mean"), solver="exact", max_iter=30, tol=0)

@@ -9,11 +9,12 @@ from fusion_naive import EXAMPLES, draw, objective
 from fusewise.datasets import hide_entries, make_clusters
 from fusewise.fusion.fidelity import Box, Quadratic
 from fusewise.fusion.loop import descend
-from fusewise.fusion.merging import Merged, agreed
+from fusewise.fusion.merging import Merged, agreed, descend_merging, joined
 from fusewise.fusion.path import fusion_path
 from fusewise.fusion.penalties import H1, L1, MCP
 from fusewise.fusion.setup import pose
 from fusewise.fusion.steps import solve_quadratic
+from fusewise.progress import silent
 
 KINDS = ("real", "complex")
 MISSING = (0.0, 0.4)
@@ -106,6 +107,37 @@ def test_agreed():
     for i, j in itertools.combinations(range(6), 2):
         assert (both[i] == both[j]) == (one[i] == one[j] and other[i] == other[j])
     assert sorted(set(both)) == list(range(4))
+
+
+def test_joined():
+    one, other = np.array([0, 0, 1, 1, 2, 3]), np.array([4, 4, 0, 5, 5, 0])
+    both = joined(one, other)
+    assert [both[i] == both[j] for i, j in ((0, 1), (2, 3), (3, 4), (2, 5), (0, 2))] == [True, True, True, True, False]
+
+
+@pytest.mark.parametrize("missing", MISSING)
+@pytest.mark.parametrize("penalty", [L1(1e-2), MCP(2.0)], ids=repr)
+def test_centres_that_fuse_on_the_way_are_merged_and_the_objective_never_rises(penalty, missing):
+    X, _ = table(missing=missing)
+    merged = Merged.unmerged(problem_of(X, penalty, 8, lam=0.5))
+    start = np.where(np.isnan(X), np.nanmean(X, axis=0), X)
+    options = {"solver": "exact", "max_iter": 300, "tol": 1e-4}
+    smaller, descent = descend_merging(merged, start, progress=silent, **options)
+    assert smaller.n_nodes < 0.5 * merged.n_nodes
+    history = np.array(descent.history)
+    assert np.all(np.diff(history) <= 1e-12 * np.abs(history[:-1]))
+
+    def value(centers, phi):
+        """The objective of all rows, pair by pair."""
+        ends = zip(merged.problem.pairs.first, merged.problem.pairs.second, strict=True)
+        lengths = np.array([np.linalg.norm(centers[i] - centers[j]) for i, j in ends])
+        return np.nansum((X - centers) ** 2) + 2 * 0.5 * phi(lengths).sum()
+
+    centers = descent.centers[smaller.node_of]
+    assert history[-1] == pytest.approx(value(centers, penalty.value), rel=1e-9)
+    if penalty.convex:  # as low as without merging, in the distances themselves (smoothed ones gain by small distances)
+        plain = descend(merged.problem, start, **options).centers
+        assert value(centers, np.abs) <= value(plain, np.abs) * (1 + 1e-4)
 
 
 def table(n_clusters=4, size=40, missing=0.0):

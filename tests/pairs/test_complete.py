@@ -133,3 +133,15 @@ def test_memory_is_that_of_the_weights():
         tracemalloc.stop()
         # One N x N array of weights, and blocks; an N x N x P array would be 60 of them.
         assert peak < 3 * n * n * 8
+
+
+def test_weights_share_one_array_and_come_back():
+    pairs, X = CompletePairs(N), draw()
+    first = pairs.weigh(X, H1(0.8))
+    expected = naive(naive_distances(X), H1(0.8))[1]
+    np.testing.assert_allclose(first.matrix, expected, rtol=1e-9, atol=1e-12)
+    second = pairs.weigh(2 * X, H1(0.8))
+    assert np.shares_memory(first.matrix, second.matrix)
+    np.testing.assert_allclose(first.matrix, expected, rtol=1e-9, atol=1e-12)
+    first.give_up()[:] = np.nan
+    np.testing.assert_allclose(first.matrix, expected, rtol=1e-9, atol=1e-12)

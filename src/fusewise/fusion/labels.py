@@ -26,10 +26,15 @@ CLEAR_GAP = 4.0
 UNSATURATED_REACH = 100.0
 
 
+def fusion_reach(penalty: Penalty) -> float:
+    """The distance beyond which no two centres count as fused, whatever the heights."""
+    return penalty.reach or UNSATURATED_REACH * penalty.resolution
+
+
 def fusion_scale(heights: Real, penalty: Penalty) -> float:
     """The distance within which centres count as fused (see the rule above), from the heights of their merges."""
     low = penalty.resolution
-    high = penalty.reach or UNSATURATED_REACH * low
+    high = fusion_reach(penalty)
     steps = np.maximum(np.sort(heights), low)
     below, above = steps, np.append(steps[1:], max(high, steps[-1]))
     # Clear gaps are found from the heights alone: a height beyond the reach does not narrow a gap that begins below it.

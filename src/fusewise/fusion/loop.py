@@ -10,11 +10,21 @@ from enum import StrEnum
 from fusewise.fusion.problem import Problem
 from fusewise.fusion.steps import average, solve_quadratic
 from fusewise.kernels.arrays import Array
-from fusewise.pairs import Weighted
+from fusewise.kernels.compiling import SMALL
+from fusewise.pairs import SparseWeights, Weighted
 from fusewise.progress import Progress, silent
 
 #: Averaging steps between two updates of the weights: a step costs one matrix product, an update two and the penalty.
 AVERAGING_STEPS = 8
+
+#: Most steps of conjugate gradients between two updates of the weights.
+LINEAR_STEPS = 50
+
+#: The same at the start of a descent on a graph if the objective is convex, and after how many iterations it is one
+#: more: at first the weights soon change. (A non-convex majoriser is lowered nearly to its minimum, as that decides
+#: which minimum of the objective is reached.)
+CONVEX_STEPS = 3
+STEP_GROWTH = 4
 
 #: Successive iterations without progress after which only rounding errors are left.
 STALLED_ITERATIONS = 10
@@ -73,11 +83,19 @@ class Descent:
 
 
 def descend(
-    problem: Problem, centers: Array, *, solver: str, max_iter: int, tol: float, progress: Progress = silent
+    problem: Problem,
+    centers: Array,
+    *,
+    solver: str,
+    max_iter: int,
+    tol: float,
+    progress: Progress = silent,
+    until: Callable[[Weighted], bool] | None = None,
 ) -> Descent:
     """Run the loop until the relative gradient is below `tol`, or only rounding errors are left.
 
-    Ctrl-C ends it with the best centres so far (the last ones, as the objective never rises).
+    Ctrl-C ends it with the best centres so far (the last ones, as the objective never rises). So does `until`, called
+    with the weights after every iteration, when it returns True.
     """
     weighted = problem.weigh(centers)
     history = [problem.objective(centers, weighted)]
@@ -90,9 +108,10 @@ def descend(
                 break
             # An extrapolation is judged by the objective, so it is not tried where rounding hides its gain.
             slack = problem.rounding(centers, weighted, history[-1])
-            reach = stride if stationarity < EXTRAPOLATE_BELOW and gain > 10 * slack else 0.0
+            reach = stride if stationarity < EXTRAPOLATE_BELOW and math.inf > gain > 10 * slack else 0.0
+            steps = _steps(problem, weighted, iteration)
             limits = _Limits(extrapolated=history[-1] - gain / 4, safe=history[-1] + slack)
-            centers, weighted, objective, stride = _iterate(problem, centers, weighted, limits, solver, reach)
+            centers, weighted, objective, stride = _iterate(problem, centers, weighted, limits, solver, reach, steps)
             history.append(history[-1] if objective is None else objective)
             stationarity = problem.stationarity(centers, weighted)
             gain = history[-2] - history[-1]
@@ -100,6 +119,8 @@ def descend(
             moving = gain > slack or stationarity < 0.9 * best
             best = min(best, stationarity) if moving else best
             stalled = 0 if moving else stalled + 1
+            if until is not None and until(weighted):
+                break
             progress(
                 f"fusing, lam {problem.lam:.4g}", iteration, max_iter, objective=history[-1], gradient=stationarity
             )
@@ -117,7 +138,7 @@ class _Limits:
 
 
 def _iterate(
-    problem: Problem, centers: Array, weighted: Weighted, limits: _Limits, solver: str, stride: float
+    problem: Problem, centers: Array, weighted: Weighted, limits: _Limits, solver: str, stride: float, steps: int
 ) -> tuple[Array, Weighted, float | None, float]:
     """One iteration: the longest of three steps that does not raise the objective, and the next extrapolation factor.
 
@@ -128,7 +149,7 @@ def _iterate(
     -------
     The centres, their weights, the objective there (None if nothing moved), and the extrapolation factor (stride).
     """
-    lowered = lower_majoriser(problem, weighted, centers, solver)
+    lowered = lower_majoriser(problem, weighted, centers, solver, steps=steps)
     moves: list[tuple[Callable[[], Array], float, float]] = [
         (lambda: _extrapolate(problem, weighted, centers, lowered, stride), limits.extrapolated, 2 * stride),
         (lambda: lowered, limits.safe, 1.0),
@@ -160,10 +181,24 @@ def _extrapolate(problem: Problem, weighted: Weighted, centers: Array, lowered: 
     return problem.observations.confine(ahead)
 
 
-def lower_majoriser(problem: Problem, weighted: Weighted, centers: Array, solver: str, effort: float = 1) -> Array:
-    """Lower the majoriser: nearly to its minimum for `effort` well above 1."""
+def _steps(problem: Problem, weighted: Weighted, iteration: int) -> int:
+    """Steps by which to lower the majoriser, see ``CONVEX_STEPS``.
+
+    Weighing the edges anew costs about as much as a few steps, unless there are so few that all take no time.
+    """
+    if isinstance(weighted, SparseWeights) and problem.penalty.convex and problem.pairs.n_points > SMALL:
+        return min(CONVEX_STEPS + iteration // STEP_GROWTH, LINEAR_STEPS)
+    return LINEAR_STEPS
+
+
+def lower_majoriser(
+    problem: Problem, weighted: Weighted, centers: Array, solver: str, effort: float = 1, steps: int = LINEAR_STEPS
+) -> Array:
+    """Lower the majoriser by this many `steps`, or nearly to its minimum for `effort` well above 1."""
     if solver == "exact":
-        lowered = solve_quadratic(problem, weighted, centers, shrink=10 ** (-1 - effort), max_steps=int(50 * effort))
+        lowered = solve_quadratic(
+            problem, weighted, centers, shrink=10 ** (-1 - effort), max_steps=int(steps * effort)
+        )  # fmt: skip
     else:
         lowered = average(problem, weighted, centers, int(AVERAGING_STEPS * effort))
     return problem.observations.confine(lowered)

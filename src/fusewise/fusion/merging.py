@@ -13,15 +13,20 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
-from fusewise.fusion.labels import fusion_scale
-from fusewise.fusion.loop import Descent
+from fusewise.fusion.labels import fusion_reach, fusion_scale
+from fusewise.fusion.loop import Descent, descend
 from fusewise.fusion.penalties import Penalty
 from fusewise.fusion.placing import place
 from fusewise.fusion.pooled import PooledEntries, sum_by
 from fusewise.fusion.problem import Problem
 from fusewise.kernels.arrays import Array, beside, to_host
-from fusewise.kernels.types import Index, Real
+from fusewise.kernels.types import Index, Mask, Real
 from fusewise.observations import Entries, Observations, Quadratics
+from fusewise.pairs import NeighborPairs, SparseWeights, Weighted
+from fusewise.progress import Progress
+
+#: Share of the nodes that must have fused before they are merged within a descent: merging costs a few iterations.
+WORTH_MERGING = 0.03
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +52,8 @@ class Merged:
     @classmethod
     def unmerged(cls, problem: Problem, device: str = "cpu") -> Merged:
         """Return the problem with every point as a node of its own."""
+        if isinstance(problem.observations, Entries) and not problem.fidelity.constrained:
+            problem = replace(problem, observations=PooledEntries.of(problem.observations))
         return cls(problem, place(problem, device), np.arange(problem.pairs.n_points), device, np.zeros(0))
 
     @property
@@ -67,7 +74,7 @@ class Merged:
         held = np.zeros(self.n_nodes, bool)
         if not problem.fidelity.constrained:
             held = problem.pull(to_host(descent.weighted.degree)) < 1
-        if held.all():
+        if held.all() or self._all_apart(descent):
             return self.node_of
         first, second, lengths = self._spans(descent.centers)
         # Parts of a graph that no edge joins are infinitely far apart.
@@ -77,6 +84,32 @@ class Merged:
         groups = _components(self.n_nodes, first[linked], second[linked])
         groups[held] = self.n_nodes + np.flatnonzero(held)
         return groups[self.node_of]
+
+    def has_fused(self, groups: Index) -> bool:
+        """Whether any of these groups of points is more than one node."""
+        group_of = np.empty(self.n_nodes, np.intp)
+        group_of[self.node_of] = groups
+        return len(np.unique(group_of)) < self.n_nodes
+
+    def many_fused(self, weighted: Weighted) -> bool:
+        """Whether so many centres are within the penalty's resolution of each other that merging them is worth it."""
+        return int(np.count_nonzero(self._fused_edges(weighted))) > WORTH_MERGING * self.n_nodes
+
+    def fused_groups(self, weighted: Weighted) -> Index:
+        """The groups of points whose centres are linked by edges shorter than the penalty's resolution."""
+        pairs, fused = self.problem.pairs, self._fused_edges(weighted)
+        assert isinstance(pairs, NeighborPairs)
+        return _components(self.n_nodes, pairs.first[fused], pairs.second[fused])[self.node_of]
+
+    def _fused_edges(self, weighted: Weighted) -> Mask:
+        pairs, problem = self.problem.pairs, self.problem
+        if not (isinstance(weighted, SparseWeights) and isinstance(pairs, NeighborPairs)):
+            return np.zeros(0, bool)
+        short = weighted.squares <= problem.penalty.resolution**2
+        if short.any():
+            pulled = problem.pull(weighted.degree) >= 1
+            short &= pulled[pairs.first] & pulled[pairs.second]
+        return short
 
     def merge(self, groups: Index, centers: Array) -> tuple[Merged, Array]:
         """Return the problem with the points of each group held equal, and its centres: the means over their points.
@@ -106,6 +139,11 @@ class Merged:
         means = sum_by(of_node, n_groups, members[:, None] * to_host(centers)) / counts[:, None]
         return merged, beside(means, merged.working.observations.target)
 
+    def _all_apart(self, descent: Descent) -> bool:
+        """Whether every edge of a graph is so long that no cut joins its ends."""
+        weighted, reach = descent.weighted, fusion_reach(self.problem.penalty)
+        return isinstance(weighted, SparseWeights) and bool((weighted.squares >= reach**2).all())
+
     def _spans(self, centers: Array) -> tuple[Index, Index, Real]:
         """Minimum spanning tree of the centres; ``fusion_scale`` looks at the gaps between its lengths."""
         return self.problem.pairs.spans(to_host(centers))
@@ -115,10 +153,45 @@ class Merged:
         return np.ones(self.n_nodes, dtype) if self.problem.members is None else np.asarray(self.problem.members)
 
 
+def descend_merging(
+    merged: Merged, centers: Array, *, solver: str, max_iter: int, tol: float, progress: Progress
+) -> tuple[Merged, Descent]:
+    """Descend on a graph, holding centres equal as soon as they fuse: a penalty with a kink brings them together.
+
+    Centres have fused that are within the penalty's resolution of each other and pulled more strongly by their pairs
+    than held by their data. They are merged where that does not raise the objective, a share ``WORTH_MERGING`` of the
+    nodes at a time.
+    """
+    history: tuple[float, ...] = ()
+    willing = merged.problem.penalty.kinked
+    while True:
+        fused = merged.many_fused if willing else None
+        descent = descend(
+            merged.working, centers, solver=solver, max_iter=max_iter, tol=tol, progress=progress, until=fused
+        )
+        history = history + descent.history[1:] if history else descent.history
+        max_iter -= descent.n_iter
+        if fused is None or max_iter <= 0 or not fused(descent.weighted):
+            return merged, replace(descent, history=history)
+        smaller, centers = merged.merge(merged.fused_groups(descent.weighted), descent.centers)
+        willing = smaller.working.objective(centers, smaller.working.weigh(centers)) <= history[-1]
+        if willing:
+            merged = smaller
+        else:
+            centers = descent.centers
+
+
 def agreed(groups: Index, others: Index) -> Index:
     """Intersection of two partitions, numbered from 0."""
     both = groups * (int(others.max(initial=0)) + 1) + others
     return np.asarray(np.unique(both, return_inverse=True)[1], dtype=np.intp)
+
+
+def joined(groups: Index, others: Index) -> Index:
+    """The finest partition of which both are refinements: groups that share a point are joined."""
+    links = groups, int(groups.max(initial=0)) + 1 + others
+    n = int(links[1].max(initial=0)) + 1
+    return _components(n, *links)[groups]
 
 
 def _pool(observations: Observations) -> PooledEntries | Quadratics:

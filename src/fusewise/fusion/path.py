@@ -13,7 +13,7 @@ import numpy.typing as npt
 from fusewise.fusion.fidelity import Fidelity
 from fusewise.fusion.fuse import Settings, descend_from, first_centers
 from fusewise.fusion.loop import Status, choose_solver
-from fusewise.fusion.merging import Merged, agreed
+from fusewise.fusion.merging import Merged, agreed, descend_merging, joined
 from fusewise.fusion.penalties import Penalty, as_penalty
 from fusewise.fusion.problem import Problem
 from fusewise.fusion.setup import Posed, check_lam, pose
@@ -108,9 +108,10 @@ def fusion_path(
     The start matters: from scratch at a large lam, nearly everything merges. So the first lam is itself approached
     from far below, unless ``continuation=False``. Where lam increases, a solution is started from the previous one, or
     from an extrapolation of the last two if the objective is lower there; and rows that have fused in two successive
-    solutions are represented by one node from then on (``merge=False`` solves for every centre). The objective and the
-    relative gradient are then those of the problem with these centres equal: for a penalty that is smooth at zero, such
-    as H1, the centres of a group would otherwise differ by a share of about 1/(1 + 2 lam d) of their data.
+    solutions are represented by one node from then on; on a graph, as soon as they fuse, if the penalty has a kink at
+    zero (``merge=False`` solves for every centre). The objective and the relative gradient are then those of the
+    problem with these centres equal: for a penalty that is smooth at zero, such as H1, the centres of a group would
+    otherwise differ by a share of about 1/(1 + 2 lam d) of their data.
     """
     how = Settings(**settings)
     schedule = _schedule(lams, sigmas, as_penalty(penalty))
@@ -131,7 +132,14 @@ def _follow(
     for k, (lam, scaled) in enumerate(schedule):
         merged = merged.at(lam, scaled)
         ahead = _ahead(merged.working, start, trail)
-        descent = descend_from(merged.working, ahead, interrupted, solver, how, progress)
+        if k and how.merge and not interrupted and _pulls_harder(schedule[k - 1 : k + 1], merged.problem):
+            nodes = merged.n_nodes
+            merged, descent = descend_merging(
+                merged, ahead, solver=solver, max_iter=how.max_iter, tol=how.tol, progress=progress
+            )
+            trail = trail if merged.n_nodes == nodes else []
+        else:
+            descent = descend_from(merged.working, ahead, interrupted, solver, how, progress)
         groups, start = merged.groups(descent), descent.centers
         yield conclude(posed, merged, descent, groups, how.min_cluster_size)
         warn_if_unfinished(descent, how.tol)
@@ -143,8 +151,8 @@ def _follow(
             merged, start, before, trail = apart, start[merged.node_of], None, []
             continue
         smaller = merged
-        if how.merge and before is not None:
-            smaller, start = merged.merge(agreed(groups, before), start)
+        if how.merge and before is not None and merged.has_fused(groups):
+            smaller, start = merged.merge(agreed(groups, joined(before, merged.node_of)), start)
         trail = [*trail, (lam, start)] if smaller is merged else [(lam, start)]
         merged, before = smaller, groups
 

@@ -34,6 +34,10 @@ class Penalty(Parameterised):
 
     #: Whether phi is bounded, so that distant pairs no longer attract each other.
     saturates: ClassVar[bool] = True
+    #: Whether phi is convex in t, so that every minimum is global.
+    convex: ClassVar[bool] = False
+    #: Whether phi has a kink at zero, smoothed within its resolution: centres closer than that are fused.
+    kinked: ClassVar[bool] = False
     #: Whether ``weight`` exists, so that the penalty can be minimised by reweighting.
     has_weight: ClassVar[bool] = True
 
@@ -67,8 +71,9 @@ def _distances(t: npt.ArrayLike) -> RealArray:
 
 def _soft_modulus(s: RealArray, smoothing: float) -> tuple[RealArray, RealArray]:
     """s / sqrt(s + smoothing²) and its derivative in s: t = sqrt(s) with a rounded tip, concave in s."""
-    root = library(s).sqrt(s + smoothing**2)
-    return s / root, (0.5 * s + smoothing**2) / root**3
+    shifted = s + smoothing**2
+    root = library(s).sqrt(shifted)
+    return s / root, (0.5 * s + smoothing**2) / (shifted * root)
 
 
 class L0(Penalty):
@@ -101,6 +106,7 @@ class Lp(Penalty):
     """
 
     saturates = False
+    kinked = True
 
     def __init__(self, p: float = 0.5, smoothing: float = 1e-4):
         self.p = p
@@ -127,6 +133,8 @@ class L1(Penalty):
     """phi(t) = t: the convex (sum-of-norms) penalty, smoothed as t² / sqrt(t² + smoothing²)."""
 
     saturates = False
+    convex = True
+    kinked = True
 
     def __init__(self, smoothing: float = 1e-4):
         self.smoothing = smoothing
@@ -138,7 +146,7 @@ class L1(Penalty):
 
     def value_and_weight(self, s: RealArray) -> tuple[RealArray, RealArray]:
         """Phi and d phi / d s, as defined in the class docstring."""
-        return _smooth_power(s, 1.0, self.smoothing)
+        return _soft_modulus(s, self.smoothing)
 
     @property
     def resolution(self) -> float:
@@ -219,6 +227,8 @@ class MCP(_Saturating):
     t is smoothed as t² / sqrt(t² + smoothing²), with smoothing relative to sigma.
     """
 
+    kinked = True
+
     def __init__(self, sigma: float | None = None, smoothing: float = 1e-3):
         self.smoothing = smoothing
         super().__init__(sigma)
@@ -241,6 +251,8 @@ class SCAD(_Saturating):
     With t in units of sigma/a: phi rises as t up to 1, then along the parabola (2at - t² - 1) / (2(a - 1)) up to
     t = a, where it levels at (a + 1)/2; all divided by (a + 1)/2. `smoothing` as in MCP.
     """
+
+    kinked = True
 
     def __init__(self, sigma: float | None = None, a: float = 3.7, smoothing: float = 1e-3):
         self.a = a

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,7 +11,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from fusewise.kernels import graph_systems
 from fusewise.kernels.arrays import Array, library, total
+from fusewise.kernels.compiling import SMALL
 from fusewise.kernels.types import Index, Values
 from fusewise.observations import Entries
 from fusewise.pairs.distances import real_view
@@ -54,6 +57,11 @@ class PooledEntries:
         """Whether every feature of every point is observed, so that A'A of a group is a multiple of the identity."""
         return bool((self.counts == self.counts[:, :1]).all())
 
+    @property
+    def is_real(self) -> bool:
+        """Whether the entries are real, in NumPy arrays."""
+        return isinstance(self.means, np.ndarray) and self.means.dtype.kind == "f"
+
     @cached_property
     def target(self) -> Array:
         """sum_i S_i x_i."""
@@ -74,7 +82,23 @@ class PooledEntries:
 
     def misfit(self, centers: Array) -> float:
         """sum_i ||S_i (u_i - x_i)||²."""
+        if self._in_loops:
+            return graph_systems.misfit(self.counts, self.means, centers) + self.within
         return total(self.counts * abs(centers - self.means) ** 2) + self.within
+
+    def gradient_norm(self, centers: Array, laplacian: Array, coupling: float, members: Array | None) -> float | None:
+        """Norm of the gradient 2 (n_p (u_p - m_p) + t (L u)_p), that of each group over the root of its members.
+
+        None where compiled loops are not worth it.
+        """
+        if not self._in_loops:
+            return None
+        squares = graph_systems.squared_gradients(self.counts, self.means, centers, laplacian, coupling)
+        return 2 * math.sqrt((squares if members is None else squares / members).sum())
+
+    @property
+    def _in_loops(self) -> bool:
+        return self.is_real and len(self.means) > SMALL
 
     def normal(self, centers: Array) -> Array:
         """n_p u_p."""
@@ -87,9 +111,11 @@ class PooledEntries:
         return anchors + self.counts / (weight + (weight <= 0)) * (self.means - anchors)
 
     def confine(self, centers: Array) -> Array:
-        """Clip the centres to the range of the entries of each column: see ``Entries.confine``."""
+        """Clip the centres to the range of the entries of each column, in place if they are real; see ``Entries``."""
         if not isinstance(centers, np.ndarray):
             return library(centers).clip(centers, self.low, self.high)
+        if self.is_real:
+            return np.clip(centers, self.low, self.high, out=centers)
         return np.clip(real_view(centers), self.low, self.high).view(centers.dtype)
 
     def preconditioner(self, pull: Array) -> Callable[[Array], Array]:

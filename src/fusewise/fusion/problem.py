@@ -8,6 +8,7 @@ from functools import cached_property
 
 from fusewise.fusion.fidelity import Fidelity
 from fusewise.fusion.penalties import Penalty
+from fusewise.fusion.pooled import PooledEntries
 from fusewise.kernels.arrays import Array, library, norm, rounding_unit
 from fusewise.observations import Observations
 from fusewise.pairs import Pairs, Weighted
@@ -67,6 +68,11 @@ class Problem:
         KKT residual ||T (U - prox(U - grad/T))|| with T = 8 lam d, over ||4 lam d S(X - mean)||, the pull towards the
         mean under the current weights.
         """
+        if not self.fidelity.constrained and isinstance(self.observations, PooledEntries):
+            pull = weighted.laplacian(centers)
+            size = self.observations.gradient_norm(centers, pull, 2 * self.lam, self.members)
+            if size is not None:
+                return _ratio(size, self.unit)
         gradient = self.pair_gradient(centers, weighted)
         if not self.fidelity.constrained:
             gradient += 2 * (self.observations.normal(centers) - self.observations.target)
@@ -84,8 +90,9 @@ class Problem:
         A squared distance is accurate to about eps (|u_i|² + |u_j|²), and enters the objective with weight lam w_ij.
         Weights of a penalty with a cusp have no bound: no rise above sqrt(eps) of the objective is accepted.
         """
-        norms = (abs(centers - centers.mean(0)) ** 2).sum(1)
-        felt = 4 * self.lam * float((weighted.degree * norms).sum())
+        squares = centers - centers.mean(0)
+        squares *= squares.conj()
+        felt = 4 * self.lam * float((weighted.degree * squares.real.sum(1)).sum())
         eps = rounding_unit(centers)
         return min(10 * eps * (abs(objective) + felt), math.sqrt(eps) * abs(objective))
 

@@ -141,8 +141,8 @@ def lacking_memory(entries: Entries, device: str = "cpu") -> str:
 
 
 def memory_of_pairs(entries: Entries) -> int:
-    """Bytes of the two arrays of weights held at a time (before and after a step); for complete rows also a factor."""
-    return (3 if entries.is_complete else 2) * entries.shape[0] ** 2 * np.dtype(float).itemsize
+    """Bytes of the one array of weights, which also has room for a factor."""
+    return entries.shape[0] ** 2 * np.dtype(float).itemsize
 
 
 def _fit(entries: Entries, rank: int) -> Subspace:

@@ -9,11 +9,13 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
+from fusewise.fusion.pooled import PooledEntries
 from fusewise.fusion.problem import Problem
-from fusewise.kernels.arrays import Array
+from fusewise.kernels.arrays import Array, copied
+from fusewise.kernels.graph_systems import ColumnSystems
 from fusewise.kernels.krylov import conjugate_gradients, shrunk_by
 from fusewise.kernels.types import Values
-from fusewise.pairs import DenseWeights, Weighted
+from fusewise.pairs import DenseWeights, SparseWeights, Weighted
 
 
 def average(problem: Problem, weighted: Weighted, centers: Array, n_steps: int = 1) -> Array:
@@ -49,6 +51,14 @@ def solve_quadratic(
         solved = _solve_directly(problem, weighted)
         if solved is not None:
             return solved
+    observations = problem.observations
+    if isinstance(weighted, SparseWeights) and isinstance(observations, PooledEntries) and observations.is_real:
+        rows = weighted.adjacency
+        systems = ColumnSystems(
+            observations.counts, observations.means, rows.indptr, rows.indices, weighted.data, weighted.degree,
+            2 * problem.lam, rows.spare,
+        )  # fmt: skip
+        return systems.solve(centers, weighted.laplacian(centers), shrink=shrink, max_steps=max_steps)
     return _solve_by_steps(problem, weighted, centers, shrink, max_steps)
 
 
@@ -57,12 +67,14 @@ def _solve_directly(problem: Problem, weighted: DenseWeights) -> Values | None:
 
     None if rounding spoils it.
     """
-    system = -2 * problem.lam * weighted.matrix
+    system = weighted.give_up()  # the factor takes their place: no other array of all pairs is needed
+    system *= -2 * problem.lam
     diagonal = np.arange(len(system))
     members = 1 if problem.members is None else problem.members
     system[diagonal, diagonal] = members + 2 * problem.lam * weighted.degree
     try:
-        solved: Values = cho_solve(cho_factor(system, overwrite_a=True), problem.observations.target)
+        factor = cho_factor(system.T, overwrite_a=True, check_finite=False)  # in place, as LAPACK stores by columns
+        solved: Values = cho_solve(factor, problem.observations.target, check_finite=False)
     except LinAlgError:  # a strong pull and rounding: the system is not positive definite
         return None
     return solved
@@ -71,6 +83,7 @@ def _solve_directly(problem: Problem, weighted: DenseWeights) -> Values | None:
 def _solve_by_steps(problem: Problem, weighted: Weighted, centers: Array, shrink: float, max_steps: int) -> Array:
     """All features at once; each has its own step length where the observations do not couple them."""
     observations, coupling = problem.observations, 2 * problem.lam
+    centers = copied(centers)
 
     def system(u: Array) -> Array:
         return observations.normal(u) + coupling * weighted.laplacian(u)
@@ -88,5 +101,5 @@ def _solve_by_steps(problem: Problem, weighted: Weighted, centers: Array, shrink
         enough=shrunk_by(shrink),
     )
     for length, direction, _ in steps:
-        centers = centers + length * direction
+        centers += length * direction
     return centers

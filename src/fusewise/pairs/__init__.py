@@ -7,7 +7,7 @@ from fusewise.pairs.distances import (
     squared_distances,
 )
 from fusewise.pairs.expected import nearest_expected
-from fusewise.pairs.neighbors import NeighborPairs
+from fusewise.pairs.neighbors import NeighborPairs, SparseWeights
 from fusewise.pairs.weights import DenseWeights, Pairs, Weighted
 
 __all__ = [
@@ -15,6 +15,7 @@ __all__ = [
     "DenseWeights",
     "NeighborPairs",
     "Pairs",
+    "SparseWeights",
     "Weighted",
     "nearest_expected",
     "partial_squared_distances",

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from fusewise.kernels.threads import in_threads
 from fusewise.kernels.types import Index, Real, Values
 from fusewise.observations import Entries
 from fusewise.pairs.distances import partial_squared_distances, real_view
-from fusewise.pairs.weights import DenseWeights, PairPenalty, Weighted
+from fusewise.pairs.weights import DenseWeights, PairPenalty, WeightArray, Weighted
 
 #: Side of a square block of pairs: a few such blocks fit a processor's cache.
 BLOCK_SIDE = 192
@@ -27,10 +28,12 @@ class CompletePairs:
     ----------
     n_points : N.
     sizes : number of points each one represents, if some have been merged: then c_ij = n_i n_j.
+    array : where the weights are, those that were used last.
     """
 
     n_points: int
     sizes: Real | None = None
+    array: WeightArray = field(default_factory=WeightArray, repr=False, compare=False)
 
     @property
     def largest_degree(self) -> float:
@@ -70,16 +73,24 @@ class CompletePairs:
     def merge(self, groups: Index, n_groups: int) -> CompletePairs:
         """Replace each group by one point; the affinity of two groups counts the pairs between their members."""
         sizes = np.ones(self.n_points) if self.sizes is None else self.sizes
-        return CompletePairs(n_groups, np.bincount(groups, sizes, minlength=n_groups).astype(sizes.dtype))
+        counts = np.bincount(groups, sizes, minlength=n_groups).astype(sizes.dtype)
+        return CompletePairs(n_groups, counts, self.array)
 
     def spans(self, centers: Values) -> tuple[Index, Index, Real]:
         """Minimum spanning tree of the centres: ends and lengths of its edges."""
         return spanning_tree(real_view(centers))
 
     def _weigh(self, block: Callable[[slice, slice], tuple[Real, Real]], dtype: np.dtype[Any]) -> Weighted:
-        """Fill the weights in blocks of the upper triangle, and mirror them to the lower one."""
-        weights = np.empty((self.n_points, self.n_points), dtype=dtype)
-        degree = np.zeros(self.n_points, dtype=dtype)
+        """The weights of these blocks; filled now, as the energy and the degrees are their sums."""
+        weights = self.array.room(self.n_points, dtype)
+        energy, degree = self._fill(block, weights)
+        weighted = DenseWeights(energy, degree, partial(self._fill, block), self.array)
+        self.array.owner = weighted.mark
+        return weighted
+
+    def _fill(self, block: Callable[[slice, slice], tuple[Real, Real]], weights: Real) -> tuple[float, Real]:
+        """Fill the weights in blocks of the upper triangle, and mirror them to the lower one; return their sums."""
+        degree = np.zeros(self.n_points, dtype=weights.dtype)
 
         def fill(place: tuple[slice, slice]) -> tuple[float, Real, Real]:
             value, weight = block(*place)
@@ -101,7 +112,7 @@ class CompletePairs:
             energy += 2 * part
             degree[rows] += along
             degree[columns] += down
-        return DenseWeights(energy, weights, degree)
+        return energy, degree
 
 
 def _upper_blocks(n: int) -> Iterator[tuple[slice, slice]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Self
 
@@ -28,11 +28,13 @@ class Adjacency:
     ----------
     indptr, indices : the neighbours of row i are indices[indptr[i]:indptr[i + 1]].
     edges : the edge of each of these entries.
+    spare : arrays for intermediate results on this graph (see ``ColumnSystems``).
     """
 
     indptr: Index
     indices: Index
     edges: Index
+    spare: list[Any] = field(default_factory=list, repr=False)
 
     @classmethod
     def of(cls, n_points: int, first: Index, second: Index) -> Self:
@@ -52,12 +54,16 @@ class SparseWeights:
     energy, degree : see ``Weighted``.
     adjacency : positions of the weights.
     data : w_ij in the order of its rows.
+    squares : ||u_i - u_j||² of each edge, by which it was weighed.
+    centers : the u_i, if the edges were weighed by their distances.
     """
 
     energy: float
     degree: Real
     adjacency: Adjacency
     data: Real
+    squares: Real
+    centers: Values | None = None
 
     @property
     def matrix(self) -> Any:
@@ -70,7 +76,17 @@ class SparseWeights:
         return self.degree[:, None] * centers - self.laplacian(centers)
 
     def laplacian(self, centers: Values) -> Values:
-        """L u = d_i u_i - sum_j w_ij u_j."""
+        """L u = d_i u_i - sum_j w_ij u_j; kept for the centres at which the edges were weighed."""
+        return self._at_centers if centers is self.centers else self._product(centers)
+
+    @cached_property
+    def _at_centers(self) -> Values:
+        assert self.centers is not None
+        product = self._product(self.centers)
+        product.flags.writeable = False
+        return product
+
+    def _product(self, centers: Values) -> Values:
         rows = self.adjacency
         product = kernels.laplacian(rows.indptr, rows.indices, self.data, self.degree, real_view(centers))
         return product.view(centers.dtype)
@@ -138,12 +154,17 @@ class NeighborPairs:
     @property
     def affinities(self) -> Any:
         """The c_ij as a symmetric sparse matrix."""
-        return self._weighted(self.affinity, np.ones_like(self.affinity)).matrix
+        return self._unweighted.matrix
 
     @property
     def largest_degree(self) -> float:
         """max_i sum_j c_ij."""
-        return float(self._weighted(self.affinity, np.ones_like(self.affinity)).degree.max(initial=0))
+        return float(self._unweighted.degree.max(initial=0))
+
+    @property
+    def _unweighted(self) -> SparseWeights:
+        """Weight 1 for every edge: the affinities themselves."""
+        return self._weighted(self.affinity, np.ones_like(self.affinity), np.zeros_like(self.affinity))
 
     @cached_property
     def adjacency(self) -> Adjacency:
@@ -152,14 +173,15 @@ class NeighborPairs:
 
     def weigh(self, centers: Values, penalty: PairPenalty) -> Weighted:
         """Weigh every edge by the distance of its centres."""
-        return self._weighted(*penalty.value_and_weight(self.squared_lengths(centers)))
+        s = self.squared_lengths(centers)
+        return self._weighted(*penalty.value_and_weight(s), s, centers)
 
     def weigh_partial(self, entries: Entries, penalty: PairPenalty, min_overlap: int) -> Weighted:
         """Weigh every edge by its partial distance; an edge with too few common entries gets no weight."""
         s = partial_squared_distances_between(entries, self.first, self.second, min_overlap=min_overlap)
         unknown = np.isinf(s)
         value, weight = penalty.value_and_weight(np.where(unknown, 0, s))
-        return self._weighted(value, np.where(unknown, 0, weight))
+        return self._weighted(value, np.where(unknown, 0, weight), s)
 
     def squared_lengths(self, centers: Values) -> Real:
         """||u_i - u_j||² of every edge."""
@@ -182,11 +204,11 @@ class NeighborPairs:
         forest = minimum_spanning_tree(sparse.csr_matrix((data, ends), shape=(self.n_points, self.n_points))).tocoo()
         return forest.row.astype(np.intp), forest.col.astype(np.intp), forest.data
 
-    def _weighted(self, value: Real, weight: Real) -> SparseWeights:
+    def _weighted(self, value: Real, weight: Real, s: Real, centers: Values | None = None) -> SparseWeights:
         energy = 2 * float(np.dot(self.affinity.astype(float, copy=False), value.astype(float, copy=False)))
         weights = self.affinity.astype(weight.dtype, copy=False) * weight
         data, degree = kernels.gather(weights, self.adjacency.indptr, self.adjacency.edges)
-        return SparseWeights(energy, degree, self.adjacency, data)
+        return SparseWeights(energy, degree, self.adjacency, data, s, centers)
 
 
 def _nearest(entries: Entries, k: int, min_overlap: int) -> tuple[Index, Mask]:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
 
 from fusewise.kernels.arrays import Array
 from fusewise.kernels.types import Index, Real, Values
@@ -44,19 +48,60 @@ class Weighted(Protocol):
         ...
 
 
+class WeightArray:
+    """The one array that all weights of the same pairs share: it holds those that were used last."""
+
+    def __init__(self) -> None:
+        self.owner: object = None
+        self._flat: Real = np.empty(0)
+
+    def room(self, n: int, dtype: npt.DTypeLike) -> Real:
+        """An n x n array to fill; whatever the array holds is lost."""
+        self.owner = None
+        if self._flat.size < n * n or self._flat.dtype != dtype:
+            self._flat = np.empty(0)  # lets go of the old one first
+            self._flat = np.empty(n * n, dtype)
+        return self.held(n)
+
+    def held(self, n: int) -> Real:
+        """The first n x n numbers of the array."""
+        return self._flat[: n * n].reshape(n, n)
+
+
 @dataclass(frozen=True, eq=False)
 class DenseWeights:
-    """Weights of all pairs, in one N x N array.
+    """Weights of all pairs, in one N x N array that is computed anew if other weights have taken its place.
 
     Attributes
     ----------
     energy, degree : see ``Weighted``.
-    matrix : w_ij, symmetric with a zero diagonal.
+    fill : compute the w_ij into an N x N array.
+    array : the array, shared with other weights of the same pairs.
+    mark : tells the array that it holds these weights (they themselves would form a cycle, and stay in memory).
     """
 
     energy: float
-    matrix: Real
     degree: Real
+    fill: Callable[[Real], object]
+    array: WeightArray
+    mark: object = field(default_factory=object, repr=False)
+
+    @property
+    def matrix(self) -> Real:
+        """w_ij, symmetric with a zero diagonal; valid until other weights of the same pairs are used."""
+        n = len(self.degree)
+        if self.array.owner is self.mark:
+            return self.array.held(n)
+        matrix = self.array.room(n, self.degree.dtype)
+        self.fill(matrix)
+        self.array.owner = self.mark
+        return matrix
+
+    def give_up(self) -> Real:
+        """The w_ij in an array to overwrite; they are computed anew if they are needed again."""
+        matrix = self.matrix
+        self.array.owner = None
+        return matrix
 
     def sums(self, centers: Values) -> Values:
         """sum_j w_ij u_j."""

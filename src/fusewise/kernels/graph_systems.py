@@ -1,0 +1,188 @@
+"""Compiled steps of fusion along a graph, where a centre is held by n_ip entries with mean m_ip in each column p.
+
+The quadratic that majorises the objective,  sum_ip n_ip (u_ip - m_ip)² + lam sum_ij w_ij ||u_i - u_j||²,  has the
+minimum  n_ip u_ip + t sum_j w_ij (u_ip - u_jp) = n_ip m_ip  with t = 2 lam: a system for each column, all with the same
+graph. Arrays of N x P numbers are written once and read in one loop, without temporary ones: allocating those would
+take longer than the arithmetic.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from fusewise.kernels import threads
+from fusewise.kernels.compiling import compiled
+from fusewise.kernels.graph import Integers
+from fusewise.kernels.types import Real
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnSystems:
+    """n_ip u_ip + t sum_j w_ij (u_ip - u_jp) = n_ip m_ip, for every column p.
+
+    Attributes
+    ----------
+    counts, means : N x P, the n and m.
+    indptr, indices, data : the w_ij in compressed sparse rows, symmetric.
+    degree : sum_j w_ij.
+    coupling : t.
+    spare : arrays for intermediate results, kept from one call to the next.
+    """
+
+    counts: Real
+    means: Real
+    indptr: Integers
+    indices: Integers
+    data: Real
+    degree: Real
+    coupling: float
+    spare: list[Any] = field(default_factory=list)
+
+    def solve(self, centers: Real, laplacian: Real, *, shrink: float, max_steps: int) -> Real:
+        """Approach the solution from `centers`, given sum_j w_ij (u_i - u_j) there.
+
+        Conjugate gradients, preconditioned by the diagonal, until the residual of every column has shrunk by `shrink`.
+        """
+        solved = centers.copy()
+        p = solved.shape[1]
+        # Columns are independent, so that threads share nothing but the graph.
+        parts = min(threads.n_threads(), p) if len(self.data) * p * max_steps > threads.WORTH_THREADS else 1
+        cuts = [p * k // parts for k in range(parts + 1)]
+
+        def work(ends: tuple[int, int]) -> None:
+            room = self._take_room(ends[1] - ends[0], solved.dtype)
+            _solve_columns(
+                self.counts, self.means, self.indptr, self.indices, self.data, self.degree, self.coupling,
+                laplacian, solved, room, shrink, max_steps, *ends,
+            )  # fmt: skip
+            self.spare.append(room)
+
+        for _ in threads.in_threads(work, list(pairwise(cuts))):
+            pass
+        return solved
+
+    def _take_room(self, width: int, dtype: Any) -> Real:
+        """Three arrays of N x width numbers; of those that are kept, where they have this size."""
+        shape = (3, len(self.degree), width)
+        while self.spare:
+            room: Real = self.spare.pop()
+            if room.shape == shape and room.dtype == dtype:
+                return room
+        return np.empty(shape, dtype)
+
+
+def misfit(counts: Real, means: Real, centers: Real) -> float:
+    """sum_ip n_ip (u_ip - m_ip)²."""
+    sums = np.empty(len(centers))
+    threads.in_ranges(
+        len(centers), centers.shape[1], lambda begin, end: _misfits(counts, means, centers, sums, begin, end)
+    )  # fmt: skip
+    return float(sums.sum())
+
+
+def squared_gradients(counts: Real, means: Real, centers: Real, laplacian: Real, coupling: float) -> Real:
+    """sum_p (n_ip (u_ip - m_ip) + t (L u)_ip)² for each i: a quarter of the squared gradient."""
+    sums = np.empty(len(centers))
+    threads.in_ranges(
+        len(centers),
+        centers.shape[1],
+        lambda begin, end: _squared_gradients(counts, means, centers, laplacian, coupling, sums, begin, end),
+    )
+    return sums
+
+
+@compiled(shapes=("N P", "N P", "N P", "N", "", ""))
+def _misfits(counts: Any, means: Any, centers: Any, sums: Any, begin: int, end: int) -> None:
+    for i in range(begin, end):
+        held, mean, center, square = counts[i], means[i], centers[i], 0.0
+        for q in range(len(center)):
+            difference = center[q] - mean[q]
+            square += held[q] * difference * difference
+        sums[i] = square
+
+
+@compiled(shapes=("N P", "N P", "N P", "N P", "", "N", "", ""))
+def _squared_gradients(
+    counts: Any, means: Any, centers: Any, laplacian: Any, coupling: float, sums: Any, begin: int, end: int
+) -> None:
+    for i in range(begin, end):
+        held, mean, center, pull, square = counts[i], means[i], centers[i], laplacian[i], 0.0
+        for q in range(len(center)):
+            slope = held[q] * (center[q] - mean[q]) + coupling * pull[q]
+            square += slope * slope
+        sums[i] = square
+
+
+@compiled(shapes=("N P", "N P", "ends", "halves", "halves", "N", "", "N P", "N P", "three N width", "", "", "", ""))
+def _solve_columns(
+    counts: Any,
+    means: Any,
+    indptr: Any,
+    indices: Any,
+    data: Any,
+    degree: Any,
+    coupling: float,
+    laplacian: Any,
+    centers: Any,
+    room: Any,
+    shrink: float,
+    max_steps: int,
+    begin: int,
+    end: int,
+) -> None:
+    residual, direction, pushed = room[0], room[1], room[2]
+    n, p = direction.shape
+    energy, before, length = np.zeros(p), np.zeros(p), np.zeros(p)
+    for i in range(n):
+        held, mean, center, pull = (
+            counts[i, begin:end],
+            means[i, begin:end],
+            centers[i, begin:end],
+            laplacian[i, begin:end],
+        )
+        row, rest, own = direction[i], residual[i], coupling * degree[i]
+        for q in range(p):
+            rest[q] = held[q] * (mean[q] - center[q]) - coupling * pull[q]
+            weight = held[q] + own
+            energy[q] += rest[q] * rest[q] / (weight if weight > 0 else 1)
+            row[q] = 0
+    goal = shrink * shrink * energy
+    for step in range(max_steps):
+        if np.all(energy <= goal):
+            break
+        for q in range(p):
+            length[q] = energy[q] / before[q] if step > 0 and before[q] > 0 else 0
+            before[q] = energy[q]
+        for i in range(n):
+            row, rest, held, own = direction[i], residual[i], counts[i, begin:end], coupling * degree[i]
+            for q in range(p):
+                weight = held[q] + own
+                row[q] = rest[q] / (weight if weight > 0 else 1) + length[q] * row[q]
+        length[:] = 0
+        for i in range(n):
+            row, push, held, own = direction[i], pushed[i], counts[i, begin:end], degree[i]
+            for q in range(p):
+                push[q] = own * row[q]
+            for e in range(indptr[i], indptr[i + 1]):
+                w = data[e]
+                other = direction[indices[e]]
+                for q in range(p):
+                    push[q] -= w * other[q]
+            for q in range(p):
+                push[q] = held[q] * row[q] + coupling * push[q]
+                length[q] += row[q] * push[q]
+        for q in range(p):
+            length[q] = energy[q] / length[q] if length[q] > 0 else 0
+            energy[q] = 0
+        for i in range(n):
+            row, push, rest, center = direction[i], pushed[i], residual[i], centers[i, begin:end]
+            held, own = counts[i, begin:end], coupling * degree[i]
+            for q in range(p):
+                center[q] += length[q] * row[q]
+                rest[q] -= length[q] * push[q]
+                weight = held[q] + own
+                energy[q] += rest[q] * rest[q] / (weight if weight > 0 else 1)
