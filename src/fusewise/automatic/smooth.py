@@ -61,13 +61,19 @@ class Smooth(Checked):
         return self._in_units(reconstruct(self.subspace, coordinates(self.subspace, table)[0]), entries)
 
     def drawn(self, entries: Entries, scale: Real, seed: int) -> Values:
-        """Rows drawn given their entries: the coordinates, and noise about the subspace, times `scale` (P)."""
+        """Rows drawn given their entries: the coordinates, and noise about the subspace, times `scale` (P).
+
+        But not to vary more than if nothing of a row were known.
+        """
         random = np.random.default_rng(seed)
         v, covariances = coordinates(self.subspace, _scaled(entries, self.columns, self.scale))
         values, axes = np.linalg.eigh(covariances)
         away = np.einsum("ijk,ik->ij", axes, np.sqrt(np.maximum(values, 0)) * random.standard_normal(v.shape))
         noise = with_noise(away @ self.subspace.basis.T, self.subspace.noises, random)
-        each = np.resize(scale[self.columns], noise.shape[1])
+        basis, noises = self.subspace.basis, self.subspace.noises
+        known = np.einsum("jk,ikl,jl->ij", basis, covariances, basis) + noises
+        most = np.sqrt((np.square(basis) @ self.subspace.variances + noises) / known)
+        each = np.minimum(np.resize(scale[self.columns], noise.shape[1]), most)
         return self._in_units(reconstruct(self.subspace, v) + each * noise, entries)
 
     def _in_units(self, found: Real, entries: Entries) -> Values:

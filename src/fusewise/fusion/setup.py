@@ -26,6 +26,8 @@ from fusewise.subspace import Subspace, choose_rank, coordinates, fit_subspace, 
 
 #: Neighbours of each point if all pairs do not fit in memory.
 NEIGHBORS = 15
+#: Bytes beside the weights of all pairs: blocks of distances, factors and centres.
+WORK_SPACE = 3_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,8 +143,8 @@ def lacking_memory(entries: Entries, device: str = "cpu") -> str:
 
 
 def memory_of_pairs(entries: Entries) -> int:
-    """Bytes of the one array of weights, which also has room for a factor."""
-    return entries.shape[0] ** 2 * np.dtype(float).itemsize
+    """Bytes of the one array of weights, which also has room for a factor, and of work space."""
+    return entries.shape[0] ** 2 * np.dtype(float).itemsize + WORK_SPACE
 
 
 def _fit(entries: Entries, rank: int) -> Subspace:

@@ -117,6 +117,32 @@ def _squared_gradients(
         sums[i] = square
 
 
+@compiled
+def _begin_columns(
+    counts: Any,
+    means: Any,
+    degree: Any,
+    coupling: float,
+    laplacian: Any,
+    centers: Any,
+    residual: Any,
+    direction: Any,
+    energy: Any,
+    begin: int,
+) -> None:
+    """Residuals and their energies at the centres, and no direction yet."""
+    n, p = direction.shape
+    end = begin + p
+    for i in range(n):
+        held, mean, center = counts[i, begin:end], means[i, begin:end], centers[i, begin:end]
+        pull, row, rest, own = laplacian[i, begin:end], direction[i], residual[i], coupling * degree[i]
+        for q in range(p):
+            rest[q] = held[q] * (mean[q] - center[q]) - coupling * pull[q]
+            weight = held[q] + own
+            energy[q] += rest[q] * rest[q] / (weight if weight > 0 else 1)
+            row[q] = 0
+
+
 @compiled(shapes=("N P", "N P", "ends", "halves", "halves", "N", "", "N P", "N P", "three N width", "", "", "", ""))
 def _solve_columns(
     counts: Any,
@@ -137,19 +163,7 @@ def _solve_columns(
     residual, direction, pushed = room[0], room[1], room[2]
     n, p = direction.shape
     energy, before, length = np.zeros(p), np.zeros(p), np.zeros(p)
-    for i in range(n):
-        held, mean, center, pull = (
-            counts[i, begin:end],
-            means[i, begin:end],
-            centers[i, begin:end],
-            laplacian[i, begin:end],
-        )
-        row, rest, own = direction[i], residual[i], coupling * degree[i]
-        for q in range(p):
-            rest[q] = held[q] * (mean[q] - center[q]) - coupling * pull[q]
-            weight = held[q] + own
-            energy[q] += rest[q] * rest[q] / (weight if weight > 0 else 1)
-            row[q] = 0
+    _begin_columns(counts, means, degree, coupling, laplacian, centers, residual, direction, energy, begin)
     goal = shrink * shrink * energy
     for step in range(max_steps):
         if np.all(energy <= goal):

@@ -201,13 +201,7 @@ def read_findings(
     origin : the columns and how they were read, if the table came from a file; by default those of the model.
     most_drawn : maximum number of rows drawn.
     """
-    check_is_fitted(model)
-    if "_stream" in vars(model):
-        raise ValueError(
-            "reports and plots need all rows, and a model that learnt by partial_fit holds only a sample of them: "
-            "fit a new model to the rows to be shown"
-        )
-    entries: Entries = model.observations_.dense()
+    entries = _all_rows(model)
     n, p = entries.shape
     rows = _words("names", names, n) or tuple(map(str, range(n)))
     encoder = getattr(model, "encoder_", None)
@@ -244,6 +238,18 @@ def read_findings(
         path=model.path_,
         model=model,
     )
+
+
+def _all_rows(model: Any) -> Entries:
+    """The table that a model was fitted to."""
+    check_is_fitted(model)
+    if "_stream" in vars(model):
+        raise ValueError(
+            "reports and plots need all rows, and a model that learnt by partial_fit holds only a sample of them: "
+            "fit a new model to the rows to be shown"
+        )
+    entries: Entries = model.observations_.dense()
+    return entries
 
 
 def _in_memory(columns: tuple[TableColumn, ...]) -> TableOrigin:
