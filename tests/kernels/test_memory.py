@@ -72,22 +72,22 @@ class TestAllPairs:
 
     @pytest.fixture
     def tight(self, monkeypatch):
-        """Not quite room for a 60 x 60 array of numbers."""
-        monkeypatch.setattr(setup, "available_memory", lambda: 60 * 60 * 8 - 1)
+        """Not quite room for a 60 x 60 array of numbers, and work space."""
+        monkeypatch.setattr(setup, "available_memory", lambda: 60 * 60 * 8 + setup.WORK_SPACE - 1)
 
     def test_by_default_a_graph_stands_in(self, X, tight):
-        with pytest.warns(UserWarning, match=r"all pairs of 60 rows need 28.1 KiB.*28.1 KiB are available.*15 nearest"):
+        with pytest.warns(UserWarning, match=r"all pairs of 60 rows need 2.89 MiB.*2.89 MiB are available.*15 nearest"):
             solution = fuse(X, lam=1.0)
         expected = fuse(X, lam=1.0, n_neighbors=15)
         np.testing.assert_array_equal(solution.centers, expected.centers)
 
     @pytest.mark.parametrize("way", [fuse, fusion_path])
     def test_who_insists_is_told(self, X, tight, way):
-        with pytest.raises(MemoryError, match=r"all pairs of 60 rows need 28.1 KiB.*n_neighbors=15"):
+        with pytest.raises(MemoryError, match=r"all pairs of 60 rows need 2.89 MiB.*n_neighbors=15"):
             way(X, n_neighbors=None)
 
     def test_what_fits_is_taken(self, X, monkeypatch):
-        monkeypatch.setattr(setup, "available_memory", lambda: 60 * 60 * 8)
+        monkeypatch.setattr(setup, "available_memory", lambda: 60 * 60 * 8 + setup.WORK_SPACE)
         np.testing.assert_array_equal(fuse(X, lam=1.0).centers, fuse(X, lam=1.0, n_neighbors=None).centers)
 
     def test_single_precision_takes_as_much(self, X, tight):
