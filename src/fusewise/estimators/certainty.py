@@ -26,34 +26,21 @@ from fusewise.observations import StreamedEntries, Table
 from fusewise.progress import Progress, listening, shown
 
 if TYPE_CHECKING:
+    from fusewise.estimators.base import FusionEstimator as Estimator
     from fusewise.estimators.clustering import FusionClustering
-    from fusewise.tables.encoder import FrameEncoder
+else:
+    Estimator = object
 
 
-class CertaintyMixin:
+class CertaintyMixin(Estimator):
     """The methods ``stability`` and ``alternatives`` of ``FusionClustering``."""
 
     if TYPE_CHECKING:
-        n_clusters: int | None
-        random_state: Any
-        verbose: int
         labels_: Labels
         observations_: Table
         path_: Any
-        _encoder: FrameEncoder | None
         _hints: Hints
         _others: tuple[Alternative, ...] | None
-
-        def _read(
-            self,
-            X: Any,
-            y: Any,
-            *,
-            reset: bool,
-            counts: Index | None = None,
-            min_rows: int | None = None,
-            extend: bool = False,
-        ) -> Table: ...
 
         def _levels(self) -> Levels: ...
 

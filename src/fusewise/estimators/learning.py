@@ -14,7 +14,10 @@ from fusewise.kernels.types import Index, Mask
 from fusewise.observations import Entries, StreamSummary, Table, warn_of_blanks
 
 if TYPE_CHECKING:
+    from fusewise.estimators.base import FusionEstimator as Estimator
     from fusewise.tables.encoder import FrameEncoder
+else:
+    Estimator = object
 
 #: Attributes that a block of rows leaves as they are, or sets; the others are computed when one of them is asked for.
 KEPT = {"n_features_in_", "feature_names_in_", "encoder_", "observations_", "_stream", "_sklearn_output_config"}
@@ -23,34 +26,14 @@ COMPUTED = frozenset(set(CLUSTERING) - KEPT)
 ROWS_AT_A_TIME = 8192
 
 
-class LearningMixin:
+class LearningMixin(Estimator):
     """The method ``partial_fit`` of ``FusionClustering``."""
 
     if TYPE_CHECKING:
-        summary_size: int
-        random_state: Any
-        semi_supervised: bool
         encoder_: FrameEncoder | None
         observations_: Table
         labels_: Any
-        _encoder: FrameEncoder | None
         _stream: StreamSummary
-
-        def _check_parameters(self) -> None: ...
-
-        def is_plain(self) -> bool:
-            """Whether any parameter selects the paper's plain algorithm."""
-
-        def _read(
-            self,
-            X: Any,
-            y: Any,
-            *,
-            reset: bool,
-            counts: Index | None = None,
-            min_rows: int | None = None,
-            extend: bool = False,
-        ) -> Table: ...
 
         def _fit_table(self, table: Table, hints: Hints, counts: Index | None = None, worth: float = 1.0) -> Self: ...
 

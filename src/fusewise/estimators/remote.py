@@ -17,30 +17,26 @@ from fusewise.observations.dask_table import DaskTable, as_rows
 from fusewise.tables.encoder import FrameEncoder, contents_of
 
 if TYPE_CHECKING:
+    from fusewise.estimators.base import FusionEstimator as Estimator
     from fusewise.kernels.types import Index, Values
+else:
+    Estimator = object
 
 #: Attributes with an entry for each row, and what they are of a row.
 LAZY = {"labels_": "labels", "probabilities_": "probabilities", "confidence_": "confidence"}
 
 
-class RemoteMixin:
+class RemoteMixin(Estimator):
     """What ``FusionClustering`` does with a table of Dask."""
 
     if TYPE_CHECKING:
-        categorical_features: Any
         encoder_: FrameEncoder | None
         n_clusters_: int
         cluster_centers_: Values
         observations_: Any
         path_: Any
-        _encoder: FrameEncoder | None
         _tails: Any
         _tail_counts: Any
-
-        semi_supervised: bool
-
-        def is_plain(self) -> bool:
-            """Whether any parameter selects the paper's plain algorithm."""
 
         def _fit_table(self, table: Table, hints: Hints, counts: Index | None = None, worth: float = 1.0) -> Self: ...
 
@@ -57,7 +53,7 @@ class RemoteMixin:
                 "parameters: compute it first, if it fits in memory"
             )
         table = read_dask(self, X)
-        vars(self).pop("_stream", None)
+        self.__dict__.pop("_stream", None)
         return self._fit_table(table, NO_HINTS)
 
     def _labelled_remotely(self, table: DaskTable, choice: Choice) -> Choice:
