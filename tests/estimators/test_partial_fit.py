@@ -8,7 +8,7 @@ from sklearn.metrics import adjusted_rand_score
 import fusewise
 from fusewise import DataWarning, FusionClustering
 from fusewise.datasets import hide_entries, make_clusters
-from fusewise.estimators import clustering
+from fusewise.estimators import automatic_fit
 from fusewise.observations import as_entries
 from fusewise.observations.row_sample import RowSample
 
@@ -75,7 +75,7 @@ class TestAgainstOneFit:
 class TestWhenClustersAreComputed:
     def test_only_when_a_result_is_asked_for(self, monkeypatch):
         calls = []
-        monkeypatch.setattr(clustering, "choose", lambda *args, _choose=clustering.choose, **kwargs: (
+        monkeypatch.setattr(automatic_fit, "choose", lambda *args, _choose=automatic_fit.choose, **kwargs: (
             calls.append(1), _choose(*args, **kwargs))[1])  # fmt: skip
         X, _ = blobs(300, 0.0)
         model = FusionClustering()

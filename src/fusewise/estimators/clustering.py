@@ -2,49 +2,36 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
-from dataclasses import replace
-from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
-from fusewise.automatic import NO_HINTS, Choice, Classified, Hints, LevelBlock, choose
+from fusewise.automatic import NO_HINTS, Choice, Hints
+from fusewise.estimators.automatic_fit import AutomaticFitMixin
 from fusewise.estimators.base import FusionEstimator
 from fusewise.estimators.certainty import CertaintyMixin
 from fusewise.estimators.fitted import CLUSTERING
 from fusewise.estimators.hinting import read_hints
 from fusewise.estimators.learning import COMPUTED, LearningMixin
-from fusewise.estimators.placement import Placement, squared_distances
+from fusewise.estimators.new_rows import NewRowsMixin
+from fusewise.estimators.plain_fit import PlainFitMixin
 from fusewise.estimators.remote import LAZY, RemoteMixin
 from fusewise.estimators.showing import ShowingMixin
-from fusewise.fusion import Solution, fuse
-from fusewise.fusion.fidelity import Quadratic, as_fidelity
-from fusewise.fusion.fuse import lam_without_effect
-from fusewise.fusion.path import FusionPath, fusion_path
-from fusewise.fusion.penalties import L0, Penalty, as_penalty
-from fusewise.fusion.rules import choose_sigma, cut_to, lam_schedule, longest_plateau
-from fusewise.fusion.setup import check_pairs_fit, noise_level, pose
-from fusewise.kernels.compiling import announcing
+from fusewise.fusion.path import FusionPath
 from fusewise.kernels.types import Index, Real
-from fusewise.kernels.words import counted
-from fusewise.observations import Entries, RepeatedRows, Table, as_counts, warn_of_blanks
-from fusewise.observations.checks import check_fits
+from fusewise.observations import RepeatedRows, Table, as_counts
 from fusewise.observations.dask_blocks import is_dask
 from fusewise.observations.dask_table import DaskTable
-from fusewise.observations.groups import group_means
-from fusewise.progress import shown
 from fusewise.saving.registry import saveable
 
 
 @saveable
 class FusionClustering(
+    AutomaticFitMixin,
+    PlainFitMixin,
+    NewRowsMixin,
     CertaintyMixin,
     LearningMixin,
     RemoteMixin,
@@ -243,254 +230,6 @@ class FusionClustering(
                 return self._probabilities(self.observations_, self._given)
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
-    def _fused(self, choice: Choice) -> npt.NDArray[Any]:
-        """Centre of each row: its cluster's; for an outlier its own; for an empty row the weighted mean of all."""
-        table, centers = self.observations_, self.cluster_centers_
-        check_fits("fused_ (cluster_centers_[labels_], for clustered rows)", table.shape, centers.itemsize)
-        fused: npt.NDArray[Any] = centers[self.labels_]
-        alone = np.flatnonzero((self.labels_ < 0) & (table.row_counts > 0))
-        if len(alone):
-            fused[alone] = choice.ambient(choice.places(table.take(alone)))
-        blank = table.row_counts == 0
-        if blank.any():
-            counts = vars(self).get("_counts")
-            fused[blank] = np.average(np.asarray(self.probabilities_), axis=0, weights=counts) @ centers
-        return fused
-
-    def predict(self, X: Any) -> Any:
-        """Predict the cluster of each row of X; -1 for outliers and for rows with nothing observed.
-
-        Of a Dask table the result of this and of the following methods is lazy, with the same chunks (or divisions and
-        index).
-        """
-        if is_dask(X):
-            return self._lazily("labels", self._source(X))
-        check_is_fitted(self)
-        table = self._read(X, None, reset=False)
-        warn_of_blanks(table, columns=False)
-        return self._assigned(table)
-
-    def _assigned(self, table: Table) -> npt.NDArray[np.intp]:
-        """The cluster of each row of a table that was read."""
-        if isinstance(self.path_, Choice):
-            place = self._placement
-            return place.labels(self.path_.classify(table, posterior=False), table.row_counts > 0)
-        if self.n_clusters_:
-            distances = self._squared_distances(table)
-            labels = np.argmin(np.where(np.isnan(distances), np.inf, distances), axis=1)
-        else:
-            labels = np.full(table.shape[0], -1, dtype=np.intp)
-        return np.where(table.row_counts > 0, labels, -1)
-
-    def predict_proba(self, X: Any) -> Any:
-        """Probability of each cluster for each row of X, N x K; the shares of the clusters if nothing is observed."""
-        if is_dask(X):
-            return self._lazily("probabilities", self._source(X))
-        check_is_fitted(self)
-        table = self._read(X, None, reset=False)
-        if not isinstance(self.path_, Choice):
-            raise AttributeError("the plain algorithm has no probabilities: use the default, or predict")
-        return self._probabilities(table)
-
-    def _probabilities(self, table: Table, hints: Hints = NO_HINTS) -> Real:
-        """Probability of each cluster for each row, N x K, with clusters ordered by size."""
-        assert isinstance(self.path_, Choice)
-        check_fits("the probabilities of the clusters", (table.shape[0], self.n_clusters_), 16)
-        posterior = np.asarray(self.path_.classify(table, hints, posterior=True).posterior)
-        return posterior[:, np.argsort(self._order)]
-
-    def predict_confidence(self, X: Any) -> Any:
-        """Confidence in the label that ``predict`` gives to each row of X, as ``confidence_`` for those of the fit."""
-        if is_dask(X):
-            return self._lazily("confidence", self._source(X))
-        check_is_fitted(self)
-        table = self._read(X, None, reset=False)
-        if not isinstance(self.path_, Choice):
-            raise AttributeError("the plain algorithm has no probabilities: use the default, or predict")
-        return self._placement.confidence(self.path_.classify(table, posterior=False), table.row_counts > 0)
-
-    def transform(self, X: Any) -> Any:
-        """Distances of the rows of X to the centres, scaled from the observed entries to all; NaN without any."""
-        if is_dask(X):
-            return self._lazily("distances", self._source(X))
-        check_is_fitted(self)
-        return np.sqrt(self._squared_distances(self._read(X, None, reset=False)))
-
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """Negative mean squared distance of the observed entries of X from the nearest centre (y is ignored).
-
-        With `sample_weight`, each row counts as often as its weight says.
-        """
-        check_is_fitted(self)
-        table = self._read(X, y, reset=False)
-        if not self.n_clusters_:
-            return -np.inf
-        squares = self._squared_distances(table).min(axis=1) / table.shape[1]
-        seen = table.row_counts > 0
-        weights = table.row_counts * (1.0 if sample_weight is None else np.asarray(sample_weight, dtype=float))
-        return -float(np.average(squares[seen], weights=weights[seen]))
-
-    def _squared_distances(self, table: Table) -> Real:
-        """Squared distances to the cluster centres, N x K."""
-        return squared_distances(table, self.cluster_centers_)
-
     @property
     def _n_features_out(self) -> int:
         return int(self.n_clusters_)
-
-    def _number(self, name: str) -> int | None:
-        """The value of a numeric parameter, or None for "auto"."""
-        value = getattr(self, name)
-        return None if isinstance(value, str) else value
-
-    def _fit_automatic(self, table: Table, repeated: Table, worth: float) -> None:
-        """Fit to the rows as often as they count, and label them all."""
-        hints = self._hints
-        warn_of_blanks(table, placed=hints.rows)
-        n, n_seen = repeated.shape[0], repeated.n_seen
-        if n_seen < 2:
-            raise ValueError(f"clustering needs at least 2 rows with an observed entry, got {n_seen} of {n}")
-        seed = 0 if self.random_state is None else int(check_random_state(self.random_state).randint(2**31))
-        with shown(self.verbose) as progress, announcing(progress):
-            search = partial(
-                choose,
-                repeated,
-                levels=self._levels(),
-                n_clusters=self.n_clusters,
-                rank=self._number("rank"),
-                n_neighbors=self._number("n_neighbors"),
-                min_size=self._number("min_cluster_size"),
-                seed=seed,
-                worth=worth,
-                progress=progress,
-            )
-            choice = search()
-            if hints and not choice.obeys(table, hints):
-                own = hints if self._counts is None else hints.among(np.repeat(np.arange(table.shape[0]), self._counts))
-                choice = search(hints=own, before=choice.clusters)
-            if isinstance(repeated, RepeatedRows):
-                rows = repeated.source(np.flatnonzero(repeated.row_counts > 0)[choice.rows])
-                choice = replace(choice, rows=np.cumsum(table.row_counts > 0)[rows] - 1)
-            progress(f"labelling {counted(table.shape[0], 'row')}", 0, clusters=choice.n_clusters)
-            self._n_fitted = table.n_seen
-            choice = (
-                self._labelled_remotely(table, choice)
-                if isinstance(table, DaskTable)
-                else self._labelled(table, choice)
-            )
-        self.n_clusters_ = choice.n_clusters
-        self.cluster_centers_ = choice.centers.astype(table.dtype)[np.argsort(self._order)]
-        self.lam_, self.penalty_, self.fidelity_ = choice.lam, L0(), Quadratic()
-        self.rank_, self.noise_ = choice.subspace.rank, float(np.sqrt(choice.subspace.noise))
-        self.objective_, self.n_iter_ = -choice.criteria[choice.chosen], len(choice.criteria)
-        self.converged_ = not choice.interrupted
-        self.limits_ = choice.limits
-
-    def _labelled(self, table: Table, choice: Choice) -> Choice:
-        """Label all rows, with clusters in the order of their sizes; those without rows are left out."""
-        hints, seen = self._hints, table.row_counts > 0
-        seen[hints.rows] = True
-        choice, found = choice.occupied(table, seen if self._counts is None else seen & (self._counts > 0), hints)
-        inside = seen & ~found.outlying
-        often = None if self._counts is None else self._counts[inside]
-        self._tails = np.sort(found.tails[found.outlying & seen])
-        self._tail_counts = np.arange(1, len(self._tails) + 1)
-        self._put_in_order(choice, np.bincount(found.labels[inside], often, choice.n_clusters))
-        self._take_labels(found, seen)
-        return choice
-
-    def _put_in_order(self, choice: Choice, sizes: npt.NDArray[Any]) -> None:
-        """Keep a choice, its clusters ordered by their sizes."""
-        self.path_ = choice
-        if self.n_clusters is not None and choice.n_clusters < self.n_clusters:
-            have = f"only {choice.n_clusters} {'has' if choice.n_clusters == 1 else 'have'} rows that are not outliers"
-            message = f"{counted(self.n_clusters, 'cluster was', 'clusters were')} requested, but {have}"
-            warnings.warn(message, ConvergenceWarning, stacklevel=5)
-        self._order = np.argsort(np.argsort(-sizes, kind="stable"))
-
-    def _describe(self, table: Table) -> None:
-        """Label the rows of a table, and keep it as the one that was observed."""
-        assert isinstance(self.path_, Choice)
-        self.observations_ = table
-        self._take_labels(self.path_.classify(table), table.row_counts > 0)
-
-    def _take_labels(self, found: Classified, seen: npt.NDArray[np.bool_]) -> None:
-        place = self._placement
-        self.labels_, self.confidence_ = place.labels(found, seen), place.confidence(found, seen)
-        self.__dict__.pop("probabilities_", None)  # computed on access, if they are many
-        if found.posterior is not None:
-            self.probabilities_ = place.probabilities(found)
-
-    @property
-    def _placement(self) -> Placement:
-        """What labels rows."""
-        held, choice = vars(self), self.path_
-        if not isinstance(choice, Choice):
-            raise AttributeError("the plain algorithm has no probabilities: use the default, or predict")
-        # Models of earlier versions have no tails.
-        tails: Real = held.get("_tails", np.zeros(0))
-        counts = held.get("_tail_counts")
-        counts = np.arange(1, len(tails) + 1) if counts is None else counts
-        n = held.get("_n_fitted") or self.observations_.n_seen
-        return Placement(choice.classifier, self._order, tails, counts, n)
-
-    def _levels(self) -> tuple[LevelBlock, ...]:
-        """The blocks of features that hold the levels of a category."""
-        encoder = self._encoder
-        pairs = [] if encoder is None else zip(encoder.levels, encoder.ordered, strict=True)
-        return tuple(LevelBlock(start, stop, ordered) for (start, stop), ordered in pairs)
-
-    def _fit_plain(self, entries: Entries) -> None:
-        penalty = as_penalty(self.penalty)
-        check_pairs_fit(entries, self._settings()["n_neighbors"], self.device)  # before any work
-        some = entries.row_counts > 0
-        seen = entries if some.all() else entries.take(np.flatnonzero(some))
-        if getattr(penalty, "sigma", 1.0) is None:
-            penalty = penalty.replace(sigma=choose_sigma(seen))
-        if isinstance(self.lam, str):
-            self._fit_path(entries, penalty)
-        else:
-            solution = fuse(entries, lam=self.lam, penalty=penalty, **self._settings())
-            self._take(solution, self._joined(FusionPath((solution,)))[1])
-        self.noise_ = noise_level(seen)
-
-    def _settings(self) -> dict[str, Any]:
-        """Settings of the plain algorithm, with "auto" resolved."""
-        automatic = {"init": "partial", "rank": None, "n_neighbors": "auto", "min_cluster_size": 2}
-        chosen = {k: v if isinstance(p := getattr(self, k), str) and p == "auto" else p for k, v in automatic.items()}
-        return {**chosen, **{k: getattr(self, k) for k in ("fidelity", "max_iter", "tol", "device", "verbose")}}
-
-    def _fit_path(self, entries: Entries, penalty: Penalty) -> None:
-        """Compute a path of increasing lam and choose one of its points."""
-        settings = self._settings()
-        if as_fidelity(self.fidelity).constrained:
-            path = fusion_path(entries, lams=1.0, penalty=penalty, **settings)
-        else:
-            graph = settings["rank"], settings["n_neighbors"], self.device
-            posed = pose(entries, None, 1.0, penalty, self.fidelity, *graph)
-            lams = lam_schedule(lam_without_effect(posed.problem))
-            path = fusion_path(entries, lams=lams, penalty=penalty, **settings)
-        k, labels = self._joined(path)
-        self._take(path[k], labels)
-        self.path_ = path
-
-    def _joined(self, path: FusionPath) -> tuple[int, npt.NDArray[np.intp] | None]:
-        """The chosen point of a path, and its labels after merging groups down to ``n_clusters`` (if given)."""
-        if self.n_clusters is None:
-            return longest_plateau(path), None
-        k, labels = cut_to(path, self.n_clusters)
-        found = int(labels.max(initial=-1)) + 1
-        if found < self.n_clusters:
-            message = f"{self.n_clusters} clusters were requested, but only {found} remain: decrease lam or sigma"
-            warnings.warn(message, ConvergenceWarning, stacklevel=4)
-        return k, labels
-
-    def _take(self, solution: Solution, labels: npt.NDArray[np.intp] | None = None) -> None:
-        """Store a solution as the result, with its own labels or the given ones."""
-        self.labels_ = solution.labels if labels is None else labels
-        self.fused_ = solution.centers
-        self.n_clusters_ = int(self.labels_.max(initial=-1)) + 1
-        self.cluster_centers_ = group_means(self.fused_, self.labels_)
-        self.lam_, self.penalty_, self.fidelity_ = solution.lam, solution.penalty, solution.fidelity
-        self.objective_, self.converged_ = solution.objective, solution.converged
-        self.n_iter_ = max(1, solution.n_iter)
