@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from fusewise.automatic.columnwise import fit_columns
-from fusewise.automatic.criterion import class_criterion, criterion
+from fusewise.automatic.criterion import class_criterion, criterion, foreseen
 from fusewise.automatic.evidence import Evidence
 from fusewise.automatic.mixture import TAIL, Mixture, fit_groups
 from fusewise.observations import as_entries
@@ -134,3 +134,15 @@ def test_rows_that_stand_for_two_count_as_if_they_were_repeated():
     assert class_criterion(as_entries(X), mixture, worth=2) == pytest.approx(
         twice - mixture.complexity / 2 / (1 + 80 / 2000)
     )
+
+
+@pytest.mark.parametrize("worth", [0.5, 1.0, 3.0])
+def test_what_more_rows_would_have_is_foreseen(worth):
+    """As many times the likelihood, but for half a nat for each parameter, and the logarithm of as many rows."""
+    evidence, labels = two_groups(4.0, 0.0)
+    mixture = fitted(evidence, labels)
+    judged = criterion(evidence, mixture, complete=True, worth=worth)
+    later = criterion(evidence, mixture, complete=True, worth=4 * worth)
+    by_chance = max(4 * worth - 1, 0) * mixture.complexity / 2
+    by_hand = 4 * worth * mixture.fit - by_chance - (mixture.complexity / 2 + 1) * np.log(800 * worth)
+    assert foreseen(judged, mixture, 200, worth, times=4) == pytest.approx(later) == pytest.approx(by_hand)

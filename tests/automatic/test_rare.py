@@ -6,7 +6,7 @@ from scipy.optimize import minimize
 
 from fusewise import FusionClustering
 from fusewise.automatic import sampled, surprising
-from fusewise.automatic.rare import valley_gain
+from fusewise.automatic.rare import kept_share, valley_gain
 from fusewise.automatic.surprising import Surprises, uniform
 from fusewise.datasets import hide_entries
 from fusewise.saving import load, save
@@ -118,9 +118,10 @@ def test_uniform_numbers_depend_on_the_row_and_the_seed():
     assert abs(np.corrcoef(one, uniform(np.arange(100_000), 2))[0, 1]) < 0.02
 
 
+@pytest.mark.parametrize("kept", [[1, 1, 1, 1, 1, 1], [1, 1, 0.9, 0.5, 0.3, 0.2]])
 @pytest.mark.parametrize("counts", [[9, 4, 0, 1, 7, 30], [1, 2, 0, 3, 10, 20], [5, 0, 0, 0, 0, 6]])
-def test_the_gain_of_a_valley_is_that_of_numerical_optimisation(counts):
-    counts = np.array(counts, float)
+def test_the_gain_of_a_valley_is_that_of_numerical_optimisation(counts, kept):
+    counts, kept = np.array(counts, float), np.array(kept, float)
 
     def best(signs):
         """Poisson likelihood of rates whose differences have given signs."""
@@ -130,14 +131,28 @@ def test_the_gain_of_a_valley_is_that_of_numerical_optimisation(counts):
             if sign
         ]
         found = minimize(
-            lambda rate: np.sum(rate - counts * np.log(rate)), np.full(6, counts.mean()), bounds=[(1e-6, None)] * 6,
-            constraints=constraints, options={"maxiter": 500, "ftol": 1e-10},
+            lambda rate: np.sum(kept * rate - counts * np.log(rate)), np.full(6, counts.mean()),
+            bounds=[(1e-6, None)] * 6, constraints=constraints, options={"maxiter": 500, "ftol": 1e-10},
         )  # fmt: skip
         return -found.fun
 
     falls_then_rises = max(best([-1] * (k - 1) + [0] + [1] * (5 - k)) for k in range(1, 6))
-    assert valley_gain(counts) == pytest.approx(falls_then_rises - best([1] * 5), abs=0.02)
+    assert valley_gain(counts, kept) == pytest.approx(falls_then_rises - best([1] * 5), abs=0.02)
 
 
 def test_rising_counts_have_no_valley():
-    assert valley_gain(np.array([0.0, 1, 1, 4, 9, 30])) == pytest.approx(0, abs=1e-9)
+    assert valley_gain(np.array([0.0, 1, 1, 4, 9, 30]), np.ones(6)) == pytest.approx(0, abs=1e-9)
+
+
+def test_a_sample_that_thins_out_is_no_valley():
+    kept = np.array([1, 0.8, 0.6, 0.4, 0.2, 0.1])
+    np.testing.assert_allclose(kept_share(np.array([9.0, 0, 3, 4, 2, 1]), np.array([9.0, 0, 5, 10, 10, 10])), kept)
+    assert valley_gain(100 * kept, kept) == pytest.approx(0, abs=1e-9)
+    assert valley_gain(100 * kept, np.ones(6)) > 50
+
+
+@pytest.mark.parametrize("seed", [2, 3])
+def test_a_uniform_cube_is_one_cluster(monkeypatch, seed):
+    # Its corners are denser than the model expects; of their rows all are in the sample, of those in the middle few.
+    monkeypatch.setattr(surprising, "MOST", 4000)
+    assert FusionClustering(random_state=seed).fit(np.random.default_rng(seed).random((8000, 5))).n_clusters_ == 1

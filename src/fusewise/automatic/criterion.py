@@ -64,6 +64,12 @@ def _penalised(fit: float, mixture: Mixture | ColumnMixture, n: int, worth: floa
     return worth * fit - max(worth - 1, 0.0) * by_chance - (by_chance + cuts) * float(np.log(worth * n))
 
 
+def foreseen(judged: float, mixture: Mixture, n: int, worth: float, times: float) -> float:
+    """The criterion that so many times the rows would have, if the same components explained each of them as well."""
+    fit = judged - _penalised(0.0, mixture, n, worth)
+    return _penalised(fit / worth, mixture, n, times * worth)
+
+
 def explained(evidence: Evidence, mixture: Mixture) -> Real:
     """What each row adds to the criterion if entries are missing: log p(x_i) - E[H(label | v_i)]."""
     rng = np.random.default_rng(0)  # the same draws for every partition, so that chance does not decide

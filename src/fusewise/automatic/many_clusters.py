@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
 
 import numpy as np
 
 from fusewise.automatic.candidates import MOST_CLUSTERS, Compared, candidate_nodes, labels_of
+from fusewise.automatic.criterion import foreseen
 from fusewise.automatic.mixture import Mixture
 from fusewise.automatic.search_result import Placed, Searched, interrupted
 from fusewise.automatic.searching import LARGEST_RANK, TreeSearch
@@ -28,8 +28,10 @@ def for_many(search: TreeSearch, found: Searched) -> Searched:
         room = min(LARGEST_RANK, search.most)
         placed = found.placed if found.rank >= room else search.place(room)
         ladder = Ladder(search, placed)
-        better = ladder.climb() > max(ladder.gain_of(found), 0.0)
-        return ladder.searched() if better else found._replace(unsettled=found.chosen == 0 and ladder.rises)
+        best, few = ladder.climb(), ladder.judged(found)
+        if best[1] > max(few[1], ladder.known[1][1]):
+            return ladder.searched()
+        return found._replace(unsettled=ladder.may_win(few))
     except KeyboardInterrupt:
         return interrupted(found)
 
@@ -71,8 +73,8 @@ class Ladder:
                 self.known[k] = mixture, criterion
         return max((k for k in self.known if k > 1 and k not in self.barred), key=lambda k: self.known[k][1], default=1)
 
-    def climb(self) -> float:
-        """Compare until no neighbouring number is better; returns the gain of the best over one cluster."""
+    def climb(self) -> tuple[Mixture, float]:
+        """Compare until no neighbouring number is better; returns the best and its criterion."""
         last = max(self.nodes)
         rungs = sorted({int(MOST_CLUSTERS * LADDER**k) for k in range(1, 25)})
         self.rungs = [*(k for k in rungs if k < last), last]
@@ -82,32 +84,28 @@ class Ladder:
             better = self.judge([best - step, best + step])
             step = step if better != best else step // 2
             best = better
-        return self.known[best][1] - self.known[1][1]
+        return self.known[best]
 
-    def gain_of(self, found: Searched) -> float:
-        """The gain over one cluster of another search's partition, in these dimensions: gains in others differ."""
-        if found.placed is self.placed:
-            return found.gain
-        compared = self.search.compare(self.placed.rows, [found.partitions[found.chosen]], compare_all=True)
-        return compared.criteria[0] - self.known[1][1]
+    def judged(self, found: Searched) -> tuple[Mixture, float]:
+        """Another search's partition in these dimensions (criteria in others differ), and its criterion."""
+        compared, chosen = found.compared, found.chosen
+        if found.placed is not self.placed:
+            compared = self.search.compare(self.placed.rows, [found.partitions[chosen]], compare_all=True)
+            chosen = 0
+        mixture = compared.mixtures[chosen]
+        assert isinstance(mixture, Mixture)
+        return mixture, compared.criteria[chosen]
 
-    @property
-    def rises(self) -> bool:
-        """Whether the criterion rises again from one rung to the next, to where it would win with four times the rows.
+    def may_win(self, few: tuple[Mixture, float]) -> bool:
+        """Whether with four times the rows a rung would win over a single cluster and the `few` that were found."""
+        n, worth = self.search.sample.shape[0], self.search.worth
 
-        Likelihoods would be four times as large, but for what parameters gain by chance, and log N a little larger.
-        """
-        n = self.search.worth * self.search.sample.shape[0]
+        def later(known: tuple[Mixture, float]) -> float:
+            mixture, judged = known
+            return foreseen(judged, mixture, n, worth, times=4)
 
-        def foreseen(number: int) -> float:
-            mixture, criterion = self.known[number]
-            by_chance = 0.5 * mixture.complexity
-            cost = by_chance + mixture.n_components - 1
-            return 4 * (criterion + cost * float(np.log(n))) - 3 * by_chance - cost * float(np.log(4 * n))
-
-        steps = pairwise(k for k in self.rungs if k in self.known)
-        further = [later for earlier, later in steps if self.known[later][1] > self.known[earlier][1]]
-        return any(foreseen(number) > foreseen(1) for number in further)
+        least = max(later(few), later(self.known[1]))
+        return any(later(self.known[number]) > least for number in self.rungs if number in self.known)
 
     def searched(self) -> Searched:
         """What was compared, in order of the number of groups; unsettled if the best is near the largest number."""

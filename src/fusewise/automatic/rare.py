@@ -207,24 +207,37 @@ class Ways:
             return -np.inf
         inside: Mask = sure & (beside <= np.quantile(beside[own], TUBE)) & (at >= 0) & (at <= 1)
         n_steps = int(np.clip(STEPS * np.sqrt(information.max()), 4, MOST_STEPS))
-        weights = self.known.weights
-        counts = np.bincount((at[inside] * n_steps).astype(int).clip(0, n_steps - 1), weights[inside], n_steps)
-        return valley_gain(counts / weights[own].mean())
+        step = (at[inside] * n_steps).astype(int).clip(0, n_steps - 1)
+        counts = np.bincount(step, minlength=n_steps).astype(float)
+        stood_for = np.asarray(np.bincount(step, self.known.weights[inside], n_steps), dtype=float)
+        return valley_gain(counts, kept_share(counts, stood_for))
 
 
-def valley_gain(counts: Real) -> float:
-    """Log-likelihood of counts that first fall and then rise, less that of counts that only rise; both at their best.
+def kept_share(counts: Real, stood_for: Real) -> Real:
+    """The share of the rows of each step that is in the sample; in empty steps interpolated from the others."""
+    steps, some = np.arange(len(counts)), counts > 0
+    if not some.any():
+        return np.ones(len(counts))
+    return np.interp(steps, steps[some], counts[some] / stood_for[some])
 
-    Counts are Poisson; with their sums equal, it is sum_b n_b log(a_b / r_b).
+
+def valley_gain(counts: Real, kept: Real) -> float:
+    """Log-likelihood of densities that first fall and then rise, less that of some that only rise; both at their best.
+
+    Counts are Poisson with means a_b s_b, where s_b is the share that is `kept` of the rows of step b. As both have the
+    sum of the counts, it is sum_b n_b log(a_b / r_b).
     """
-    rising = isotonic_regression(counts)
+    densities = counts / kept
 
     def fit(expected: Floats) -> float:
         some = counts > 0
         return float(counts[some] @ np.log(expected[some]))
 
+    def monotone(part: slice, *, rising: bool) -> Floats:
+        return np.asarray(isotonic_regression(densities[part], sample_weight=kept[part], increasing=rising))
+
     valleys = (
-        np.concatenate([isotonic_regression(counts[:k], increasing=False), isotonic_regression(counts[k:])])
+        np.concatenate([monotone(slice(k), rising=False), monotone(slice(k, None), rising=True)])
         for k in range(1, len(counts))
     )
-    return max(fit(valley) for valley in valleys) - fit(rising)
+    return max(fit(valley) for valley in valleys) - fit(monotone(slice(None), rising=True))
