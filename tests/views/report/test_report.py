@@ -245,7 +245,7 @@ def test_promise_by_a_sample_is_of_all_rows(monkeypatch):
     found = read_findings(FusionClustering().fit(X))
     promised = promise_for(found)
     assert promised.measured == 15
-    assert "2 clusters of 20 points each" in promised.sentences[0]
+    assert promised.result.sentences[0].startswith("2 clusters of 20 points each")
     assert "15 of the 40 clustered rows" in promised.sentences[-1]
 
 

@@ -24,6 +24,7 @@ function tableHeight() {
 function startClusterMap() {
   if (!document.getElementById("table-picture")) return;
   const picture = new Picture("table-picture", paintTable, { height: tableHeight, file: "heat-map" });
+  startTreeKeys(picture);
   let waiting = 0;
   listen("rows", () => { cancelAnimationFrame(waiting); waiting = requestAnimationFrame(() => picture.draw()); });
 }
@@ -53,7 +54,7 @@ function paintTable(surface) {
   surface.rect(0, 50 * unit, 12 * unit, 9 * unit, { fill: blank });
   surface.text(17 * unit, 55 * unit, "missing", { fill: muted, size: 11.5 });
   if (x.size >= 9 * unit) {
-    table.features.forEach((name, j) => surface.text(x.middle(j), at.top - 6, shorten(name, 22), { turn: -60, size: 11, name: "feature" }));
+    table.features.forEach((name, j) => surface.text(x.middle(j), at.top - 6, shortenFeature(name, 22), { turn: -60, size: 11, name: "feature" }));
   } else surface.text(at.cells, at.top - 10, `${table.features.length} features, similar ones side by side`, { fill: muted, size: 11 });
   paintStrip(surface, at, y);
   at.labels.forEach((text, i) => {
@@ -92,12 +93,13 @@ function paintJoins(surface, at, y) {
   surface.text(0, at.top - 24 * unit, "number of groups", { fill: muted, size: 11.5 });
   const rows = tableRows();
   const place = (position) => at.top + position * y.size;
-  for (const { left, right, groups, lam, begin, end } of at.joins) {
+  for (const join of at.joins) {
+    const { left, right, groups, lam, begin, end } = join;
     const label = onlyLabel(rows, begin, end);
     const stroke = label === null ? muted : colourOf(label);
     const across = x.at(groups);
     const [top, bottom] = [place(left[0]), place(right[0])];
-    surface.line([[x.at(left[1]), top], [across, top], [across, bottom], [x.at(right[1]), bottom]], { stroke, width: 1.2, name: "join" });
+    surface.line([[x.at(left[1]), top], [across, top], [across, bottom], [x.at(right[1]), bottom]], isReached(join) ? { stroke: theme().ink, width: 4, name: "join reached" } : { stroke, width: 1.2, name: "join" });
     surface.area(across - 4, top - 2, Math.max(8, Math.min(14, at.left - across)), bottom - top + 4, {
       tip: () => `${counted(end - begin, "row")}, joined at lam ${readable(lam)}: click to select them`,
       click: () => select(rows.subarray(begin, end)),
