@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from fusewise.kernels.types import Labels, Real
 
@@ -19,8 +20,8 @@ class ObservedCenters:
     medians : median of the observed values.
     """
 
-    means: Real
-    medians: Real
+    means: npt.NDArray[np.float64]
+    medians: npt.NDArray[np.float64]
 
     @classmethod
     def of(cls, values: Real, labels: Labels, n_clusters: int) -> ObservedCenters:
