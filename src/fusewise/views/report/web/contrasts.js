@@ -1,6 +1,6 @@
 // What makes a cluster: for each column, the distribution inside the cluster against that of the other rows.
 
-const FIRST_PANELS = 6;
+const FIRST_PANELS = 6, PAPER_PANELS = 8;  // on the screen at first, and on the page of a cluster
 const drawnSheets = new Set();
 
 /** Draw the sheets of the partition that is shown; those of others are drawn when they are. */
@@ -23,8 +23,9 @@ function addSheet(partition, id, k) {
   const more = document.getElementById(`${id}-more`);
   let shown = FIRST_PANELS;
   const grid = (width) => [1, 2, 3].findLast((across) => across === 1 || width / across >= 290 * theme().unit);
-  const height = (width) => Math.ceil(Math.min(shown, all.length) / grid(width)) * 178 * theme().unit;
-  const paint = (surface) => all.slice(0, shown).forEach((contrast, i) => {
+  const panels = () => all.slice(0, isOnPaper() ? PAPER_PANELS : shown);
+  const height = (width) => Math.ceil(panels().length / grid(width)) * 178 * theme().unit;
+  const paint = (surface) => panels().forEach((contrast, i) => {
     const across = grid(surface.width), wide = surface.width / across;
     paintPanel(surface, partition, k, contrast, { x: (i % across) * wide, y: Math.floor(i / across) * 178 * theme().unit, width: wide - 22 * theme().unit });
   });

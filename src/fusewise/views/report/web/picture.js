@@ -25,16 +25,16 @@ class Picture {
     this.host.addEventListener("pointerleave", hideTooltip);
     this.host.addEventListener("click", (event) => this.click(event));
     this.host.after(this.tools());
-    new ResizeObserver(() => !onPaper.matches && Math.abs(this.host.clientWidth - this.width) > 1 && this.draw()).observe(this.host);
+    new ResizeObserver(() => !isOnPaper() && Math.abs(this.host.clientWidth - this.width) > 1 && this.draw()).observe(this.host);
     this.draw();
   }
 
   draw() {
-    this.width = onPaper.matches ? PAPER_WIDTH : this.host.clientWidth;
+    this.width = isOnPaper() ? PAPER_WIDTH : this.host.clientWidth;
     if (!this.width) return;  // hidden: drawn when it is shown
-    const vector = onPaper.matches ? N <= MOST_VECTOR : !this.canvas;
+    const vector = isOnPaper() ? N <= MOST_VECTOR : !this.canvas;
     const used = this.surface instanceof CanvasSurface ? this.surface.node : undefined;
-    this.surface = this.painted((w, h) => (vector ? new SvgSurface(w, h) : new CanvasSurface(w, h, { ratio: onPaper.matches ? 2 : undefined, node: used })));
+    this.surface = this.painted((w, h) => (vector ? new SvgSurface(w, h) : new CanvasSurface(w, h, { ratio: isOnPaper() ? 2 : undefined, node: used })));
     if (this.host.firstChild !== this.surface.node) this.host.replaceChildren(this.surface.node);
   }
 
@@ -152,5 +152,12 @@ const roomFor = (texts, size = 11.5) => 12 + Math.max(0, ...texts.map((text) => 
 function startPictures() {
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redrawAll);
   onPaper.addEventListener("change", redrawAll);
+  const turnTo = (paper) => {
+    isPrinting = paper;
+    document.documentElement.toggleAttribute("data-paper", paper);
+    redrawAll();
+  };
+  addEventListener("beforeprint", () => turnTo(true));
+  addEventListener("afterprint", () => turnTo(false));
   addEventListener("scroll", hideTooltip, { passive: true });
 }
