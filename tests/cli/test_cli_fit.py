@@ -6,6 +6,7 @@ import base64
 import csv
 import json
 import re
+import statistics
 import time
 from pathlib import Path
 
@@ -114,6 +115,20 @@ def test_categories_are_completed_by_the_likeliest_and_unused_columns_pass_throu
     assert {"colour=red", "colour=green", "colour=blue", "wet=Yes"} <= set(read(Path("out/centers.csv")))
 
 
+def test_centers_are_beside_what_was_observed(run, mixed):
+    """Means, medians and shares of the rows that the labels name, by the standard library."""
+    run("fit", mixed, "--out", "out", *STEADY)
+    rows, centers, labels = read(mixed), read(Path("out/centers.csv")), read(Path("out/labels.csv"))["label"]
+    for k in centers["cluster"]:
+        mine = [i for i, label in enumerate(labels) if label == k]
+        numbers = [float(rows["a"][i]) for i in mine if rows["a"][i]]
+        assert float(centers["a (observed mean)"][int(k)]) == pytest.approx(statistics.mean(numbers), rel=1e-3)
+        assert float(centers["a (observed median)"][int(k)]) == pytest.approx(statistics.median(numbers), rel=1e-3)
+        words = [rows["colour"][i] for i in mine if rows["colour"][i]]
+        share = words.count("red") / len(words)
+        assert float(centers["colour=red (observed share)"][int(k)]) == pytest.approx(share, abs=1e-4)
+
+
 def test_the_label_column_never_influences_the_fit(run, mixed):
     run("fit", mixed, "--out", "with", *STEADY)
     header, *rows = mixed.read_text().splitlines()
@@ -176,7 +191,8 @@ def test_no_column_is_lost_to_another_of_its_name(run, tmp_path, numbers):
     path = write(tmp_path / "t.csv", ["confidence", "a", "k=x", "k"], rows)
     assert run("fit", path, "--out", "out").code == 0
     assert read(Path("out/labels.csv"))["confidence_"] == names
-    assert list(read(Path("out/centers.csv"))) == ["cluster", "size", "a", "k=x", "k=x_", "k=y", "k=z"]
+    names = [name for name in read(Path("out/centers.csv")) if "(observed" not in name]
+    assert names == ["cluster", "size", "a", "k=x", "k=x_", "k=y", "k=z"]
 
 
 @pytest.mark.parametrize(("options", "names"), [([], "respondent"), (["--names", "none"], None)])
@@ -202,7 +218,7 @@ def test_what_was_asked_for_and_not_got_is_noted(run, table):
 def test_stability_is_printed_and_written(run, table):
     ran = run("fit", table, "--out", "out", "--stability", "--draws", "2", "--n-clusters", "3", "--save", "m.fusewise")
     assert ran.code == 0, ran.err
-    assert "fitted to 2 draws of half of the rows" in " ".join(ran.out.split())
+    assert "fitted again 2 times, each time to a random half of the rows" in " ".join(ran.out.split())
     rows, clusters = read(Path("out/labels.csv")), read(Path("out/stability.csv"))
     assert all(0 <= float(share) <= 1 for share in rows["stability"])
     assert clusters["cluster"] == ["0", "1", "2"]

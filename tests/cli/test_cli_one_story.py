@@ -28,7 +28,6 @@ from fusewise.tables.read_options import ReadOptions
 from fusewise.views.findings.cluster_rules import sql_name
 
 pytest.importorskip("jinja2")
-pytest.importorskip("plotly")
 
 
 def page_of(path: Path) -> tuple[str, dict]:

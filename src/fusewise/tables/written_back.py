@@ -67,18 +67,36 @@ def _decimals(values: Floats) -> int:
     return min(max(3 - math.floor(math.log10(spread)), 0), 300) if spread else 3
 
 
-def center_table(table: Reading, encoder: FrameEncoder, centers: Floats, sizes: list[int]) -> dict[str, Cells]:
-    """Cluster centres by feature, in the user's units; for categories the share of each level."""
+def center_table(
+    table: Reading, encoder: FrameEncoder, sizes: list[int], centers: Floats, means: Floats, medians: Floats
+) -> dict[str, Cells]:
+    """Cluster centres by feature, in the user's units, each beside the mean and the median of the observed values.
+
+    For categories the share of each level, at the centre and among the observed values.
+
+    Parameters
+    ----------
+    centers, means, medians : K x P, in the units of the model; NaN if nothing was observed.
+    """
     features: dict[str, list[Any]] = {}
-    for column, (code, part) in zip(table.used, encoder.by_column(centers), strict=True):
+    parts = (encoder.by_column(values) for values in (centers, means, medians))
+    for column, *of in zip(table.used, *parts, strict=True):
+        code = of[0][0]
         digits = 4 if code.kind != "number" else _decimals(column.values)
-        for name, values in zip(code.features, code.decode(part).T, strict=True):
-            name = free_name(name, features)  # a column may be named like a level of another: "colour=red"
-            # Shrinkage can leave a share slightly outside [0, 1].
-            shown = np.clip(values, 0, 1) if code.has_shares else values
-            features[name] = [in_dialect(round(float(value), digits), table.dialect) for value in shown]
+        kinds = ("", " (observed share)") if code.has_shares else ("", " (observed mean)", " (observed median)")
+        decoded = [code.decode(part) for _, part in of]
+        for j, feature in enumerate(code.features):
+            for kind, values in zip(kinds, decoded, strict=False):
+                name = free_name(feature + kind, features)  # a column may be named like a level of another
+                # Shrinkage can leave a share slightly outside [0, 1].
+                shown = np.clip(values[:, j], 0, 1) if code.has_shares else values[:, j]
+                features[name] = [_shown(float(value), digits, table.dialect) for value in shown]
     leading = {free_name("cluster", features): list(range(len(sizes))), free_name("size", features): sizes}
     return {name: np.array(cells, dtype=object) for name, cells in (leading | features).items()}
+
+
+def _shown(value: float, digits: int, dialect: Dialect) -> Any:
+    return None if np.isnan(value) else in_dialect(round(value, digits), dialect)
 
 
 def in_dialect(word: Any, dialect: Dialect) -> Any:

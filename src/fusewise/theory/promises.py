@@ -124,8 +124,9 @@ def why_no_guarantee(geometry: ClusterGeometry, *, uniform: bool = False) -> str
     so = "clusters are as wide as they are far apart, and some points of different clusters"
     if geometry.measured_separating is None:
         so = "points of different clusters may"
-    why = f"no guarantee: kappa = {geometry.kappa:.3g} >= 1, so {so} differ by no more than epsilon in every feature"
-    return why if uniform else why + "; there may still be one for uniform clusters (uniform=True)"
+    width = "the width epsilon of a cluster in every feature"
+    why = f"no guarantee: kappa = {geometry.kappa:.3g} is not below 1: {so} differ by no more than {width}"
+    return why if uniform else why + "; for uniform clusters there may still be a guarantee (uniform=True)"
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,8 @@ import numpy as np
 
 from fusewise.automatic import Choice
 from fusewise.automatic.alternatives import Alternative, Cut, best_cut
+from fusewise.automatic.classes import ENOUGH_GAINED
+from fusewise.automatic.mixture import Mixture
 from fusewise.automatic.stability import MOST_ROWS, Stability
 from fusewise.kernels.types import Index
 from fusewise.kernels.words import counted, in_series, readable
@@ -162,9 +164,10 @@ def advice(found: Findings) -> list[str]:
     """What to try if there is only one cluster, if many rows are uncertain, or if columns say nothing."""
     if found.n_clusters == 1:
         return [
-            "Leave out columns that have nothing to do with the groups you expect: they hide a split.",
-            "Check how the columns were read: codes read as numbers, and markers of missing values such as -99.",
-            "A split of fewer rows needs a clearer difference: more rows may show it.",
+            "Leave out columns that have nothing to do with the groups you expect: they can hide a split.",
+            "Check how the columns were read: codes may have been read as numbers, or markers of missing values, such "
+            "as -99, as values.",
+            "The fewer the rows, the clearer a difference must be for a split to be supported: more rows may show it.",
         ]
     uncertain = len(doubtful_rows(found))
     said = []
@@ -203,19 +206,35 @@ def number_sentence(found: Findings, option: str = "n_clusters=") -> str:
         return f"{number}." if told else f"{number}: there was no other partition to compare."
     if not others:
         return f"{number}; no {'smaller' if told else 'other'} number is nearly as good."
-    return f"{number}; {'; '.join(map(_rival, others))}."
+    higher, near = ([o for o in others if (o.gain > 0) == above] for above in (True, False))
+    few = bool(higher) and not told and not isinstance(found.path.mixtures[found.path.chosen], Mixture)
+    if few:  # of mixed tables the smallest number is taken that gains enough (see ``automatic.classes``)
+        share = f"{ENOUGH_GAINED:.0%} of the largest gain in penalised log-likelihood over a single cluster"
+        number += f", the smallest number that reaches {share}"
+    better = ("gains more", "gain more") if few else ("is better", "are better")
+    said = [_rivals(*better, higher), _rivals("is nearly as good", "are nearly as good", near)]
+    return "; ".join([number, *filter(None, said)]) + "."
 
 
-def _rival(other: Alternative) -> str:
+def _rivals(is_how: str, are_how: str, others: list[Alternative]) -> str:
     """As in "2 is nearly as good (its penalised log-likelihood falls 1.6 short, 0.009 per row, standard error 7.2)"."""
-    how = "is nearly as good" if other.gain <= 0 else "is better"
-    size = f"{'falls' if other.gain <= 0 else 'is'} {readable(abs(other.gain))}"
-    size += " short" if other.gain <= 0 else " higher"
-    return f"{other.n_clusters} {how} ({CRITERION} {size}, {_per_row(other)}, standard error {readable(other.error)})"
+    if not others:
+        return ""
+    gains, errors = sorted(abs(other.gain) for other in others), sorted(other.error for other in others)
+    higher = others[0].gain > 0
+    if len(others) == 1:
+        (other,) = others
+        size = f"is {readable(gains[0])} higher" if higher else f"falls {readable(gains[0])} short"
+        details = f"{CRITERION} {size}, {abs(other.per_row):.2g} per row, standard error {readable(other.error)}"
+        return f"{other.n_clusters} {is_how} ({details})"
+    numbers = in_series([str(n) for n in sorted(other.n_clusters for other in others)])
+    size = f"are {_range(gains)} higher" if higher else f"fall {_range(gains)} short"
+    return f"{numbers} {are_how} (their penalised log-likelihoods {size}, standard errors {_range(errors)})"
 
 
-def _per_row(other: Alternative) -> str:
-    return f"{abs(other.per_row):.2g} per row"
+def _range(ordered: list[float]) -> str:
+    low, high = readable(ordered[0]), readable(ordered[-1])
+    return low if low == high else f"{low} to {high}"
 
 
 def _why_one(cut: Cut, others: list[Alternative], option: str, *, hinted: bool = False) -> str:
@@ -257,9 +276,13 @@ def _alternative(other: Alternative) -> dict[str, Any]:
 def stability_sentence(judged: Stability) -> str:
     """What was drawn, and how often each number of clusters was found."""
     hidden = f", with {judged.hidden:.0%} of the observed values hidden" if judged.hidden else ""
-    numbers = in_series([f"{counted(k, 'cluster')} in {often}" for k, often in judged.n_clusters.items()])
-    draws = counted(judged.n_draws, "draw")
-    return f"The model was fitted to {draws} of half of the rows (at most {MOST_ROWS:,}){hidden}: it found {numbers}."
+    total = judged.n_draws
+    numbers = [
+        f"{counted(k, 'cluster')} in {'all of them' if often == total > 1 else counted(often, 'fit')}"
+        for k, often in judged.n_clusters.items()
+    ]
+    fits = f"{counted(total, 'time')}, {'each time ' if total > 1 else ''}to a random half of the rows"
+    return f"The model was fitted again {fits} (at most {MOST_ROWS:,}){hidden}: it found {in_series(numbers)}."
 
 
 def stable_clusters(found: Findings) -> list[dict[str, Any]]:

@@ -7,9 +7,12 @@ from typing import Any
 import numpy as np
 
 from fusewise.automatic import Choice
+from fusewise.automatic.classes import ENOUGH_GAINED
+from fusewise.kernels.types import Real
 from fusewise.kernels.words import counted, in_series, readable, some_of
 from fusewise.views.findings import Findings, Missingness, Profile
 from fusewise.views.findings.effects import LEVEL
+from fusewise.views.findings.observed_centers import ObservedCenters
 from fusewise.views.palette import SYMBOLS, colour, shape
 from fusewise.views.sureness import UNCERTAIN
 
@@ -41,7 +44,12 @@ def notes(found: Findings) -> list[str]:
             f"The map and the path show a random sample of {drawn:,} of the {len(found.labels) - blank:,} rows, with "
             "rows of every cluster; the tables refer to all rows."
         )
-    return [*said, *getattr(found.model, "limits_", ())]
+    return [_as_sentence(note) for note in (*said, *getattr(found.model, "limits_", ()))]
+
+
+def _as_sentence(note: str) -> str:
+    """A note of the command line with a capital letter and a full stop."""
+    return note[:1].upper() + note[1:] + ("" if note.endswith((".", "!", "?")) else ".")
 
 
 def clusters(found: Findings) -> list[dict[str, Any]]:
@@ -70,10 +78,14 @@ def clusters(found: Findings) -> list[dict[str, Any]]:
 
 def center_values(found: Findings, k: int) -> list[str]:
     """The centre of a cluster as text: numbers in the user's units, shares of levels in percent."""
-    values = found.shown(found.centers[k])
+    return _values(found, found.centers[k])
+
+
+def _values(found: Findings, center: Real) -> list[str]:
+    values = found.shown(center)
     return [
         # Shrinkage can leave a share slightly outside [0, 1].
-        f"{np.clip(value, 0, 1):.0%}" if share else readable(value)
+        f"{np.clip(value, 0, 1):.0%}" if share and np.isfinite(value) else readable(value)
         for value, share in zip(values, found.shares, strict=True)
     ]
 
@@ -93,14 +105,14 @@ def path_sentence(found: Findings) -> str:
     if trail.chosen is None:
         return "The model was fitted at a given lam, the strength of the fusion penalty: there is no path to show."
     compared = int(trail.steps[trail.chosen].partition.max(initial=-1)) + 1
-    name = trail.criterion_name
     said = (
-        f"As lam, the strength of the fusion penalty, grows, rows fuse into fewer and fewer groups, here in "
-        f"{counted(len(trail.steps), 'step')}. The partition into {counted(compared, 'group')} has the largest {name}."
+        "As lam, the strength of the fusion penalty, grows, rows fuse into fewer and fewer groups, here in "
+        f"{counted(len(trail.steps), 'step')}. {_why_chosen(found, compared)}"
     )
     if isinstance(found.path, Choice):
         said += (
-            " From it the clusters were fitted and each row was assigned once more: the marked step shows the result."
+            " The clusters were fitted starting from it, and each row was assigned to the most likely one: the marked "
+            "step shows the result."
         )
         if found.n_clusters < compared:
             left = counted(found.n_clusters, "cluster")
@@ -109,10 +121,27 @@ def path_sentence(found: Findings) -> str:
     return said + (f" The {len(trail.rows):,} rows on which the clusters were computed are shown." if few else "")
 
 
-def telling(found: Findings, profile: Profile) -> list[dict[str, Any]]:
-    """Features ordered by how well they separate the clusters."""
+def _why_chosen(found: Findings, compared: int) -> str:
+    """Why the partition into `compared` groups is the chosen one."""
+    partition = f"The partition into {counted(compared, 'group')}"
+    if found.model.n_clusters is not None:
+        return f"{partition} was chosen because this number of clusters was requested."
+    if not isinstance(found.path, Choice):
+        return f"{partition} was chosen: it stays the same over the most steps."
+    measure = "the criterion, which measures how well a partition explains the observed values"
+    if found.path.criteria[found.path.chosen] >= max(found.path.criteria):
+        return f"{partition} has the largest value of {measure}."
+    gain = f"{ENOUGH_GAINED:.0%} of the largest gain over a single group"
+    return f"{partition} is the one with the fewest groups that reaches {gain} in {measure}."
+
+
+def telling(found: Findings, profile: Profile, observed: ObservedCenters | None = None) -> list[dict[str, Any]]:
+    """Features ordered by how well they separate the clusters; the means of `observed` values are in brackets."""
     order = np.argsort(-profile.telling, kind="stable")[: _lines(found)]
     centers = [center_values(found, k) for k in range(found.n_clusters)]
+    if observed is not None:
+        means = [_values(found, center) for center in observed.means]
+        centers = [[f"{a} ({b})" for a, b in zip(*of, strict=True)] for of in zip(centers, means, strict=True)]
     return [
         {
             "feature": found.features[j],
@@ -128,7 +157,11 @@ def telling(found: Findings, profile: Profile) -> list[dict[str, Any]]:
 def profile_sentences(found: Findings, profile: Profile | None = None) -> list[str]:
     """Sentences on the columns that separate the clusters and, with a profile, on what is not drawn of it."""
     if found.n_clusters < 2:
-        return ["There is only one cluster: nothing to compare."] if found.n_clusters else ["There is no cluster."]
+        return (
+            ["There is only one cluster, so there is nothing to compare."]
+            if found.n_clusters
+            else ["There is no cluster."]
+        )
     named = in_series([f"{about.name} ({about.importance:.0%})" for about in found.contrasts.columns[:NAMED]])
     said = [
         f"The clusters differ most in {named}. Percentages: part of a column's variance that is between clusters "

@@ -20,7 +20,10 @@ CHROMIUMS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-
 FIREFOXES = ("firefox-esr", "firefox")
 FLAGS = ["--no-sandbox"]
 READY = "document.documentElement.dataset.ready === 'all'"
-KEYS = {"Enter": "\ue007", "Escape": "\ue00c", "ArrowRight": "\ue014", "Tab": "\ue004"}
+KEYS = {
+    "Enter": "\ue007", "Escape": "\ue00c", "ArrowLeft": "\ue012", "ArrowUp": "\ue013", "ArrowRight": "\ue014",
+    "ArrowDown": "\ue015", "Tab": "\ue004",
+}  # fmt: skip
 
 
 def find_browser(variable, known):
@@ -74,6 +77,7 @@ class ChromiumTab(Tab):
         self.context = browser.new_context(
             viewport={"width": width, "height": 2160 if width > 2000 else 900}, **options
         )
+        self.context.grant_permissions(["clipboard-read", "clipboard-write"])
         self.context.set_default_timeout(1000 * PATIENCE)
         self.context.set_offline(True)
         self.page = self.context.new_page()
@@ -121,6 +125,7 @@ class Firefox:
             "marionette.port": 0, "ui.prefersReducedMotion": 1, "browser.download.folderList": 2,
             "browser.download.dir": str(self.downloads), "browser.download.useDownloadDir": True,
             "browser.download.alwaysOpenPanel": False, "browser.helperApps.neverAsk.saveToDisk": "text/csv",
+            "dom.events.testing.asyncClipboard": True,  # the tests may read what was copied
             "datareporting.policy.dataSubmissionEnabled": False, "app.update.enabled": False,
             "browser.shell.checkDefaultBrowser": False, "browser.startup.page": 0, "network.proxy.type": 1,
             "network.proxy.http": "127.0.0.1", "network.proxy.http_port": 9, "network.proxy.ssl": "127.0.0.1",

@@ -2,6 +2,7 @@
 
 import base64
 import errno
+import html
 import json
 import os
 import re
@@ -25,6 +26,7 @@ from fusewise.views.report import write_report
 from fusewise.views.report.packing import KINDS, packed, packed_numbers, to_json
 from fusewise.views.report.page import render
 from fusewise.views.report.recovery import promise_for
+from fusewise.views.sureness import number_sentence
 
 
 def data_of(path):
@@ -245,7 +247,7 @@ def test_promise_by_a_sample_is_of_all_rows(monkeypatch):
     found = read_findings(FusionClustering().fit(X))
     promised = promise_for(found)
     assert promised.measured == 15
-    assert "2 clusters of 20 points each" in promised.sentences[0]
+    assert promised.result.sentences[0].startswith("2 clusters of 20 points each")
     assert "15 of the 40 clustered rows" in promised.sentences[-1]
 
 
@@ -279,7 +281,9 @@ def test_twenty_thousand_rows_by_fifty_fit_in_15_megabytes(model):
 def test_notebooks_show_the_result(table, model):
     assert "svg" not in FusionClustering()._repr_mimebundle_()["text/html"].split("</style>")[-1]
     for shown in (model._repr_mimebundle_()["text/html"], model._repr_html_()):
-        assert words.headline(read_findings(model)) in shown
+        found = read_findings(model)
+        for sentence in (words.headline(found), number_sentence(found), *(of.apart for of in found.described)):
+            assert html.escape(sentence, quote=False) in shown
         assert shown.count("<circle") == 74  # a dot for each row with an entry
 
 

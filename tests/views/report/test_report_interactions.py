@@ -1,11 +1,13 @@
-"""What a reader does with the page, in two browsers and at three widths: select, filter, find, switch, save, print."""
+"""What a reader does with the page, in two browsers and at three widths: select, filter, find, switch, save.
+
+Copies, paper and the tree by keyboard are in ``test_report_taken_along.py``.
+"""
 
 import csv
 import io
 import json
 import re
 import struct
-import zlib
 from xml.etree import ElementTree
 
 import numpy as np
@@ -264,22 +266,3 @@ def test_map_by_keyboard(tab):
     tab.wait(f"{image} !== {json.dumps(first)}")
     tab.press("0")
     tab.wait(f"{image} === {json.dumps(first)}")
-
-
-def pages_of(pdf):
-    """Number of pages of a PDF file; its objects may be compressed."""
-    texts = [pdf]
-    for stream in re.findall(rb"stream\r?\n(.*?)endstream", pdf, re.DOTALL):
-        try:
-            texts.append(zlib.decompressobj().decompress(stream))
-        except zlib.error:
-            continue
-    return sum(len(re.findall(rb"/Type\s*/Page\b", text)) for text in texts)
-
-
-def test_printing(tab):
-    """A page for each cluster at least, and one before them; the same when the browser is dark."""
-    if tab.js("innerWidth") != 1280:
-        pytest.skip("paper has one width")
-    assert pages_of(tab.printed()) >= 5
-    tab.wait("document.querySelector('#map-picture canvas') !== null")  # back on the screen

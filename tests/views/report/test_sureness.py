@@ -13,6 +13,7 @@ from fusewise.penalties import H1
 from fusewise.views import sureness
 from fusewise.views.findings import read_findings
 from fusewise.views.report.page import render
+from fusewise.views.wording import path_sentence
 
 
 @pytest.fixture(scope="module")
@@ -37,11 +38,38 @@ def test_rivals_in_words(model, monkeypatch):
     others = [Alternative(2, -1.6, 7.2, -0.02, labels), Alternative(5, 3.0, 4.0, 0.04, labels)]
     monkeypatch.setattr(model, "_others", tuple(others))
     assert sureness.number_sentence(found) == (
-        "3 clusters; 2 is nearly as good (its penalised log-likelihood falls 1.6 short, 0.02 per row, standard "
-        "error 7.2); 5 is better (its penalised log-likelihood is 3 higher, 0.04 per row, standard error 4)."
+        "3 clusters; 5 is better (its penalised log-likelihood is 3 higher, 0.04 per row, standard error 4); 2 is "
+        "nearly as good (its penalised log-likelihood falls 1.6 short, 0.02 per row, standard error 7.2)."
+    )
+    others = [Alternative(k, gain, error, -0.1, labels) for k, gain, error in [(5, -9, 7), (2, -1.6, 7.2), (4, -3, 5)]]
+    monkeypatch.setattr(model, "_others", tuple(others))
+    assert sureness.number_sentence(found) == (
+        "3 clusters; 2, 4 and 5 are nearly as good (their penalised log-likelihoods fall 1.6 to 9 short, standard "
+        "errors 5 to 7.2)."
     )
     monkeypatch.setattr(model, "_others", ())
     assert sureness.number_sentence(found) == "3 clusters; no other number is nearly as good."
+
+
+def test_of_mixed_tables_the_smallest_number_that_gains_enough_is_explained():
+    """Neither the sentence nor the path says that a number is best whose criterion is not the largest."""
+    pandas = pytest.importorskip("pandas")
+    rng = np.random.default_rng(2)
+    kind = np.repeat([0, 1, 2], [100, 70, 30])
+    centers = np.array([[0.0] * 5, [12.0] * 5, [12.0] * 4 + [21.0]])
+    frame = pandas.DataFrame(centers[kind] + rng.normal(size=(200, 5)), columns=list("abcde"))
+    frame["f"] = np.array(["x", "y", "y"])[kind]
+    model = FusionClustering().fit(frame)
+    found, criteria = read_findings(model), np.array(model.path_.criteria)
+    said = sureness.number_sentence(found)
+    assert criteria[model.path_.chosen] < criteria.max()
+    gains = criteria - criteria[0]
+    assert model.n_clusters_ == 1 + int(np.argmax(gains >= 0.9 * gains.max()))
+    number = f"{model.n_clusters_} clusters, the smallest number that reaches 90% of the largest gain in penalised "
+    assert said.startswith(number)
+    assert "better" not in said
+    assert "has the largest value" not in path_sentence(found)
+    assert "with the fewest groups that reaches 90% of the largest gain" in path_sentence(found)
 
 
 def test_a_number_that_was_requested():
@@ -73,8 +101,9 @@ def test_the_page_shows_alternatives_and_stability(model, monkeypatch):
     monkeypatch.setattr(model, "stability_", judged, raising=False)
     page = render(read_findings(model), title="t", file="t.html")
     assert "2 is nearly as good" in page
-    assert '<td>50, 25</td><td class="number">−1.6</td><td class="number">7.2</td>' in page
-    assert "20 draws of half of the rows (at most 5,000), with 10% of the observed values hidden: it found 3 " in page
+    assert '<td class="list">50, 25</td><td class="number">−1.6</td><td class="number">7.2</td>' in page
+    assert "fitted again 20 times, each time to a random half of the rows (at most 5,000), with 10% of the" in page
+    assert "observed values hidden: it found 3 clusters in 18 fits and 2 clusters in 2 fits." in page
     assert [word for word in ("highly stable", "doubtful", "not stable") if f"<td>{word}</td>" in page] == [
         "highly stable", "doubtful", "not stable",
     ]  # fmt: skip

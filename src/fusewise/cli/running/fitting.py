@@ -25,6 +25,7 @@ from fusewise.tables.sources import files_of, stem_of
 from fusewise.tables.written_back import center_table, complete, free_name, in_dialect
 from fusewise.views.describing import description_text
 from fusewise.views.findings.cluster_rules import python_module, sql_script
+from fusewise.views.findings.observed_centers import ObservedCenters
 
 TABLES = ("labels.csv", "completed.csv", "centers.csv")
 WORDS = ("description.txt", "rules.sql", "rules.py")
@@ -143,7 +144,8 @@ def _write_tables(found: Clustered, labels: Path, completed: Path, centers: Path
     )
     write_csv(labels, rows, table.dialect, safe=safe)
     write_csv(completed, complete(table, found.encoder, found.completed), table.dialect, safe=safe)
-    clusters = center_table(table, found.encoder, model.cluster_centers_, found.sizes)
+    seen = ObservedCenters.of(found.findings.values, found.findings.labels, found.findings.n_clusters)
+    clusters = center_table(table, found.encoder, found.sizes, model.cluster_centers_, seen.means, seen.medians)
     write_csv(centers, clusters, table.dialect, safe=safe)
 
 

@@ -101,7 +101,9 @@ def _trait(contrast: Contrast, column: TableColumn) -> tuple[str, str]:
         )
     low, high = value_word(column, inside.low), value_word(column, inside.high)
     shares = f"{inside.within:.0%} against {outside.within:.0%} elsewhere"
-    return f"{name} from {low} to {high} ({shares})", f"{name} {low} to {high}"
+    if low == high:
+        return f"more often {name} = {low} ({shares})", f"{name} = {low}"
+    return f"more often {name} from {low} to {high} ({shares})", f"{name} {low} to {high}"
 
 
 def _often_missing(contrast: Contrast) -> bool:
@@ -112,7 +114,7 @@ def _often_missing(contrast: Contrast) -> bool:
 def _missing(contrast: Contrast) -> tuple[str, str]:
     p, q = contrast.inside.missing, contrast.outside.missing
     often = "more" if p > q else "less"
-    long = f"{contrast.name} {often} often missing ({p:.0%} against {q:.0%} elsewhere)"
+    long = f"{often} often missing {contrast.name} ({p:.0%} against {q:.0%} elsewhere)"
     return long, f"{contrast.name} missing {'▲' if p > q else '▼'} {p:.0%}"
 
 

@@ -51,7 +51,17 @@ def compare_labels(column: str, cells: Cells, labels: Labels, n_clusters: int) -
     if not known.any():
         return None
     words = np.array([str(cell) for cell in cells], dtype=object)[known]
-    classes, place = np.unique(words.astype(str), return_inverse=True)
+    classes, place = _in_order(words)
     counts = np.zeros((len(classes), n_clusters + 1), np.intp)
     np.add.at(counts, (place, labels[known]), 1)  # -1, no cluster, is the last column
-    return KnownLabels(column, tuple(classes.tolist()), counts, float(adjusted_rand_score(place, labels[known])))
+    return KnownLabels(column, classes, counts, float(adjusted_rand_score(place, labels[known])))
+
+
+def _in_order(words: Cells) -> tuple[tuple[str, ...], Index]:
+    """The classes, sorted as numbers if they all are (2 before 10), and the class of each word."""
+    classes, place = np.unique(words.astype(str), return_inverse=True)
+    try:
+        order = np.argsort(classes.astype(float), kind="stable")
+    except ValueError:
+        order = np.arange(len(classes))
+    return tuple(classes[order].tolist()), np.argsort(order)[place]

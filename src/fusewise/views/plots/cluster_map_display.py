@@ -7,10 +7,12 @@ from typing import Any, Self
 
 import numpy as np
 
+from fusewise.kernels.words import readable
 from fusewise.views.findings import read_findings
 from fusewise.views.findings.cluster_map import MOST_FEATURES, MOST_ROWS, ClusterMap, cluster_map_of
 from fusewise.views.palette import colour
 from fusewise.views.plots.canvas import axes_for
+from fusewise.views.plots.plotly_canvas import MISSING, as_text, cluster_word, figure_of, heat_map
 
 #: Names are written for at most so many rows and features.
 MOST_NAMED = 60
@@ -72,7 +74,7 @@ class ClusterMapDisplay:
         n, p = self.cells.cells.shape
         ax = axes_for(ax, min(3.0 + 0.25 * p, 14.0), 2.2 + (0.14 * n if n <= MOST_NAMED else min(0.06 * n, 8.0)))
         cells = np.ma.masked_invalid(self.cells.cells)
-        limit = max(0.5, min(COLOUR_LIMIT, float(np.nanmax(np.abs(self.cells.cells), initial=0.0))))
+        limit = self._limit
         # Missing cells are transparent: the hatched background shows through.
         ax.set_facecolor("#e4e4e4")
         ax.patch.set(hatch="/////", edgecolor="#a0a0a0", linewidth=0)
@@ -96,6 +98,38 @@ class ClusterMapDisplay:
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
+    @property
+    def _limit(self) -> float:
+        """Limit of the colour scale, in standard deviations."""
+        return max(0.5, min(COLOUR_LIMIT, float(np.nanmax(np.abs(self.cells.cells), initial=0.0))))
+
+    def to_plotly(self) -> Any:
+        """The same as an interactive figure of plotly: pointing at a cell shows its row, cluster and value."""
+        shown, title = self.cells, "standard deviations from the mean"
+        features = [as_text(name) for name in shown.features]
+        rows = [f"<b>{as_text(name)}</b><br>{cluster_word(int(label))}<br>"
+                for name, label in zip(shown.names, shown.labels, strict=True)]  # fmt: skip
+        told = [
+            [f"{row}{feature}: " + (f"{readable(value)} {title}" if np.isfinite(value) else "missing")
+             for feature, value in zip(features, values.tolist(), strict=True)]
+            for row, values in zip(rows, shown.cells, strict=True)
+        ]  # fmt: skip
+        figure = figure_of([heat_map(shown.cells, told, self._limit, title)], "", "", plot_bgcolor=MISSING)
+        few = len(rows) <= MOST_NAMED
+        figure.update_xaxes(tickvals=list(range(len(features))), ticktext=features, showgrid=False)
+        places, words = self._ticks()
+        ticks = [as_text(name) for name in shown.names] if few else words
+        figure.update_yaxes(tickvals=list(range(len(rows))) if few else places, ticktext=ticks, showgrid=False)
+        return figure.update_yaxes(autorange="reversed")
+
+    def _ticks(self) -> tuple[list[float], list[str]]:
+        """The middle of the rows of each cluster that is large enough, and its name."""
+        labels, n = self.cells.labels, len(self.cells.labels)
+        places = {label: np.flatnonzero(labels == label) for label in dict.fromkeys(labels.tolist())}
+        large = {label: rows for label, rows in places.items() if len(rows) >= MIN_LABELLED_HEIGHT * n}
+        words = ["outliers" if label < 0 else f"cluster {label}" for label in large]
+        return [float(rows[0] + rows[-1]) / 2 for rows in large.values()], words
+
     def _bars(self, ax: Any) -> None:
         """Draw a bar in the colour of each cluster beside its rows, and write names of rows or clusters."""
         from matplotlib.transforms import ScaledTranslation, blended_transform_factory
@@ -103,7 +137,7 @@ class ClusterMapDisplay:
         labels, n = self.cells.labels, len(self.cells.labels)
         inches = ScaledTranslation(-BAR_PLACE / 72, 0, ax.figure.dpi_scale_trans)
         beside = blended_transform_factory(ax.transAxes, ax.transData) + inches
-        self.cluster_bars_, ticks = {}, []
+        self.cluster_bars_ = {}
         for label in dict.fromkeys(labels.tolist()):
             rows = np.flatnonzero(labels == label)
             begin, end = rows[0] - 0.5, rows[-1] + 0.5
@@ -113,9 +147,8 @@ class ClusterMapDisplay:
             )  # fmt: skip
             if end < n - 0.5:
                 ax.axhline(end, color="black", linewidth=0.6)
-            if len(rows) >= MIN_LABELLED_HEIGHT * n:
-                ticks.append(((begin + end) / 2, "outliers" if label < 0 else f"cluster {label}"))
+        places, words = self._ticks()
         if n <= MOST_NAMED:
-            ticks = [(float(row), name) for row, name in enumerate(self.cells.names)]
-        ax.set_yticks([place for place, _ in ticks], [name for _, name in ticks], fontsize=8, parse_math=False)
+            places, words = list(map(float, range(n))), list(self.cells.names)
+        ax.set_yticks(places, words, fontsize=8, parse_math=False)
         ax.tick_params("y", pad=BAR_PLACE + 5)

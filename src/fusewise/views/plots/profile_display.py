@@ -8,8 +8,10 @@ from typing import Any, Self
 import numpy as np
 
 from fusewise.kernels.types import Real
+from fusewise.kernels.words import readable
 from fusewise.views.findings import profile_of, read_findings
 from fusewise.views.plots.canvas import MUTED, axes_for
+from fusewise.views.plots.plotly_canvas import as_text, figure_of, heat_map
 
 #: Maximum number of features drawn.
 MOST_FEATURES = 40
@@ -30,6 +32,7 @@ class ProfileDisplay:
     Attributes
     ----------
     ax_, figure_ : matplotlib axes and figure of the plot.
+    image_, colorbar_ : the heat map and its colour bar.
     """
 
     def __init__(self, *, deviations: Real, telling: Real, features: Sequence[str], sizes: Sequence[int]) -> None:
@@ -62,7 +65,7 @@ class ProfileDisplay:
         """Plot on `ax`, or on new axes."""
         ax = axes_for(ax, 3.2 + 0.42 * len(self.sizes), 1.3 + 0.21 * len(self.features))
         table = self.deviations.T
-        limit = max(0.5, min(COLOUR_LIMIT, float(np.nanmax(np.abs(table), initial=0.0))))
+        limit = self._limit
         image = ax.imshow(table, aspect="auto", cmap="PuOr_r", vmin=-limit, vmax=limit, interpolation="nearest")
         empty = np.argwhere(np.isnan(table))
         ax.plot(empty[:, 1], empty[:, 0], "x", color=MUTED, markersize=5, markeredgewidth=0.8)
@@ -80,5 +83,25 @@ class ProfileDisplay:
         bar = ax.figure.colorbar(image, ax=ax, shrink=0.6, aspect=25)
         bar.set_label("standard deviations from the mean", fontsize=8)
         bar.outline.set_visible(False)
-        self.ax_, self.figure_ = ax, ax.figure
+        self.ax_, self.figure_, self.image_, self.colorbar_ = ax, ax.figure, image, bar
         return self
+
+    @property
+    def _limit(self) -> float:
+        """Limit of the colour scale, in standard deviations."""
+        return max(0.5, min(COLOUR_LIMIT, float(np.nanmax(np.abs(self.deviations), initial=0.0))))
+
+    def to_plotly(self) -> Any:
+        """The same as an interactive figure of plotly: pointing at a cell shows its feature, cluster and value."""
+        title, names = "standard deviations from the mean", [as_text(name) for name in self.features]
+        told = [
+            [f"{name}<br>cluster {k}: " + (f"{readable(v)} {title}" if np.isfinite(v) else "no observed value")
+             for k, v in enumerate(values.tolist())]
+            for name, values in zip(names, self.deviations.T, strict=True)
+        ]  # fmt: skip
+        shares = [f"{name}  {share:.0%}" for name, share in zip(names, self.telling, strict=True)]
+        cells = heat_map(self.deviations.T, told, self._limit, title, xgap=1, ygap=1)
+        figure = figure_of([cells], "cluster and number of rows", "feature and share of its variance between clusters")
+        sizes = [f"{k}<br>{size:,}" for k, size in enumerate(self.sizes)]
+        figure.update_xaxes(tickvals=list(range(len(sizes))), ticktext=sizes)
+        return figure.update_yaxes(tickvals=list(range(len(shares))), ticktext=shares, autorange="reversed")

@@ -1,4 +1,4 @@
-"""Notebook display of a fitted model: a small map and the clusters, as plain HTML and SVG."""
+"""Notebook display of a fitted model: a small map, the clusters and how sure they are, as plain HTML and SVG."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 from fusewise.kernels.words import counted
 from fusewise.views.findings import Findings, read_findings
 from fusewise.views.palette import colour
+from fusewise.views.sureness import number_sentence, stability, stability_sentence
 from fusewise.views.wording import clusters, headline
 
 #: Maximum number of rows on the map and of clusters in the table; size of the map in pixels.
@@ -32,7 +33,17 @@ def card_of(whole: Findings) -> str:
         row.append(_map(found))
     beside = Tree.SubElement(row, "div", style="flex: 1 1 20em; min-width: 0; overflow-x: auto")
     beside.append(_table(found))
+    for sentence in _sentences(found):
+        Tree.SubElement(box, "p", style="margin: .3em 0").text = sentence
     return Tree.tostring(box, encoding="unicode", method="html")
+
+
+def _sentences(found: Findings) -> list[str]:
+    """What the summary of the command says below its map: known classes, number of clusters, stability, notes."""
+    judged = stability(found)
+    said = [] if found.known is None else [f"Known classes: {found.known.sentence}."]
+    said += [number_sentence(found), *([] if judged is None else [stability_sentence(judged)])]
+    return said + list(getattr(found.model, "limits_", ()))
 
 
 def _map(found: Findings) -> Tree.Element:

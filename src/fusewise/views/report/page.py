@@ -20,7 +20,8 @@ from fusewise.views.report.recovery import promise_for
 #: The scripts of the page, in order of their dependencies.
 SCRIPTS = (
     "data.js", "theme.js", "scales.js", "surface.js", "state.js", "export.js", "picture.js", "rows.js", "map.js",
-    "map_controls.js", "cluster_map.js", "contrasts.js", "charts.js", "path_charts.js", "explorer.js", "main.js",
+    "map_controls.js", "tree_keys.js", "cluster_map.js", "contrasts.js", "charts.js", "path_charts.js",
+    "explorer.js", "main.js",
 )  # fmt: skip
 STYLES = ("style.css", "paper.css")
 WEB = files("fusewise.views.report") / "web"
@@ -70,7 +71,7 @@ def render(found: Findings, *, title: str, file: str, command: str | None = None
             n_drawn=len(found.drawn),
             table_named=data["table"]["named"],
             has_joins=bool(data["table"]["joins"]["shape"][0]),
-            sure=sureness.how_sure(found),
+            sure=sureness.how_sure(found, "--n-clusters " if command else "n_clusters="),
             uncertain=sureness.UNCERTAIN,
             rivals=sureness.rivals(found),
             stable_clusters=sureness.stable_clusters(found),
@@ -105,7 +106,7 @@ def _words(partition: Partition) -> dict[str, Any]:
         "has_confidence": found.confidence is not None,
         "outliers": int((found.labels < 0).sum()) - len(found.blank),
         "profile_sentences": words.profile_sentences(found, partition.profile),
-        "telling": words.telling(found, partition.profile),
+        "telling": words.telling(found, partition.profile, partition.observed if partition.is_result else None),
         "important": important_columns(found),
         "n_compared": found.contrasts.n_rows,
         "missing_sentences": words.missing_sentences(found, partition.missing),

@@ -8,8 +8,8 @@ from functools import cached_property
 import numpy as np
 
 from fusewise.automatic.alternatives import Alternative
-from fusewise.kernels.types import Labels, Real
 from fusewise.views.findings import Findings, Missingness, Profile, compare_missingness, profile_of
+from fusewise.views.findings.observed_centers import ObservedCenters
 from fusewise.views.sureness import alternatives
 
 
@@ -32,6 +32,11 @@ class Partition:
         return profile_of(self.found)
 
     @cached_property
+    def observed(self) -> ObservedCenters:
+        """Means and medians of its observed values."""
+        return ObservedCenters.of(self.found.values, self.found.labels, self.found.n_clusters)
+
+    @cached_property
     def missing(self) -> Missingness:
         """Its missing values."""
         return compare_missingness(self.found)
@@ -44,18 +49,10 @@ def partitions_of(found: Findings) -> list[Partition]:
 
 
 def _with(found: Findings, other: Alternative) -> Findings:
-    """The same rows in other clusters; their centres are the means of the observed values."""
-    centers = observed_means(found.values, other.labels, other.n_clusters)
+    """The same rows in other clusters; their centres are the means of the observed values, of all rows if none is."""
+    means = ObservedCenters.of(found.values, other.labels, other.n_clusters).means
+    whole = np.nan_to_num(ObservedCenters.of(found.values, np.zeros(len(found.values), np.intp), 1).means)
+    centers = np.where(np.isnan(means), whole, means)
     labels = other.labels[found.drawn]
     fused = np.where(labels[:, None] >= 0, centers[labels], found.completed)
     return replace(found, labels=other.labels, centers=centers, fused=fused, confidence=None)
-
-
-def observed_means(values: Real, labels: Labels, n_clusters: int) -> Real:
-    """K x P means of the observed entries of each cluster; of all rows where a cluster has none."""
-    seen = ~np.isnan(values)
-    member = (labels == np.arange(n_clusters)[:, None]).astype(float)
-    filled = np.where(seen, values, 0.0)
-    whole = filled.sum(axis=0) / np.maximum(seen.sum(axis=0), 1)
-    counts = member @ seen
-    return np.asarray(np.where(counts > 0, (member @ filled) / np.maximum(counts, 1), whole))

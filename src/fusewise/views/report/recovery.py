@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from fusewise.kernels.words import counted
 from fusewise.theory import ClusterGeometry, Promise, promise, success_probability
 from fusewise.views.findings import Findings
 
@@ -35,6 +36,17 @@ class Promised:
     measured: int
 
 
+def _measured_in(found: Findings, observed: float) -> list[str]:
+    """What was measured: the features of the model, which are more than the columns of a table with categories."""
+    if found.n_clusters < 2:
+        return []
+    n, p = len(found.features), len(found.columns)
+    of = "" if n == p else f" of the model (of {counted(p, 'column')}: a category has a feature for each level)"
+    return [
+        f"Measured in {counted(n, 'feature')}{of}, with {observed:.1%} of the values of the clustered rows observed."
+    ]
+
+
 def promise_for(found: Findings) -> Promised:
     """Measure the clusters in the model's units, on a sample of the rows if there are many."""
     inside = np.flatnonzero(found.labels >= 0)
@@ -50,7 +62,7 @@ def promise_for(found: Findings) -> Promised:
     geometry = replace(geometry, sizes=sizes, observed=float(found.seen[inside].mean()))
     result = promise(geometry)
     chances = np.atleast_1d(success_probability(geometry, FRACTIONS))
-    sentences = result.sentences
+    sentences = (*_measured_in(found, geometry.observed), *result.sentences[1:])
     if len(rows) < len(inside):
         sentences += (
             f"Distances were measured on a random sample of {len(rows):,} of the {len(inside):,} clustered rows. Other "

@@ -12,7 +12,7 @@ function paintScale(surface, x, y, width, colour, words, title) {
 /** Names on the left, shortened where the picture is narrow. */
 function fitted(texts, width, size) {
   const most = width < 520 ? 16 : 30;
-  return texts.map((text) => shorten(text, most)).map((text) => ({ text, wide: widthOf(text, size) }));
+  return texts.map((text) => shortenFeature(text, most)).map((text) => ({ text, wide: widthOf(text, size) }));
 }
 
 function startProfile() {
@@ -43,7 +43,7 @@ function paintProfile(surface) {
   });
   surface.text(left, bottom + 27 * unit, "cluster", { fill: muted, size: 11.5 });
   const from = right + 14 * unit;
-  const bars = linearScale([0, 1], [from, surface.width - 22 * unit], { count: surface.width < 600 ? 2 : 4, format: (value) => percent(value) });
+  const bars = linearScale([0, 1], [from, surface.width - 22 * unit], { count: Math.max(1, Math.min(4, (surface.width - 22 * unit - from) / (44 * unit))), format: (value) => percent(value) });
   for (const { at, text } of bars.ticks) {
     surface.segments([at, top, at, bottom + 3], { stroke: line });
     surface.text(at, bottom + 11 * unit, text, { anchor: "middle", fill: muted, size: 11 });

@@ -4,6 +4,7 @@ const table = found.table;
 const tableRows = once(() => unpack(table.rows));
 const tableLines = once(() => unpack(table.lines));
 const tableCells = once(() => unpack(table.cells));
+const MOST_ON_PAPER = 560;  // height of the table on a page of paper, in pixels
 const LIMIT = 3;  // standard deviations at the ends of the colour scale
 
 const joinsOf = once(() => {
@@ -18,12 +19,13 @@ const joinsOf = once(() => {
 function tableHeight() {
   const { unit } = theme();
   const tall = table.named ? Math.max(120, tableRows().length * 12) : 520;
-  return (tall + 150 + 20) * unit;
+  return ((isOnPaper() ? Math.min(tall, MOST_ON_PAPER) : tall) + 150 + 20) * unit;
 }
 
 function startClusterMap() {
   if (!document.getElementById("table-picture")) return;
   const picture = new Picture("table-picture", paintTable, { height: tableHeight, file: "heat-map" });
+  startTreeKeys(picture);
   let waiting = 0;
   listen("rows", () => { cancelAnimationFrame(waiting); waiting = requestAnimationFrame(() => picture.draw()); });
 }
@@ -32,8 +34,9 @@ function tableLayout(surface) {
   const { unit } = theme();
   const joins = joinsOf();
   const narrow = surface.width < 560;
-  const labels = table.named ? Array.from(tableRows(), (row) => shorten(names[row], narrow ? 12 : 24)) : [];
-  const wide = table.named ? Math.max(...labels.map((text) => widthOf(text, 10.5))) + 10 : 8;
+  const named = table.named && surface.height - 170 * unit >= 8 * unit * tableRows().length;  // on paper many rows have no room
+  const labels = named ? Array.from(tableRows(), (row) => shorten(names[row], narrow ? 12 : 24)) : [];
+  const wide = named ? Math.max(...labels.map((text) => widthOf(text, 10.5))) + 10 : 8;
   const left = joins.length ? Math.round(surface.width * (narrow ? 0.24 : 0.28)) : 8;
   const top = 150 * unit, bottom = surface.height - 20 * unit;
   return { joins, labels, left, strip: left + 6, cells: left + 20 * unit, right: surface.width - wide, top, bottom };
@@ -53,7 +56,7 @@ function paintTable(surface) {
   surface.rect(0, 50 * unit, 12 * unit, 9 * unit, { fill: blank });
   surface.text(17 * unit, 55 * unit, "missing", { fill: muted, size: 11.5 });
   if (x.size >= 9 * unit) {
-    table.features.forEach((name, j) => surface.text(x.middle(j), at.top - 6, shorten(name, 22), { turn: -60, size: 11, name: "feature" }));
+    table.features.forEach((name, j) => surface.text(x.middle(j), at.top - 6, shortenFeature(name, 22), { turn: -60, size: 11, name: "feature" }));
   } else surface.text(at.cells, at.top - 10, `${table.features.length} features, similar ones side by side`, { fill: muted, size: 11 });
   paintStrip(surface, at, y);
   at.labels.forEach((text, i) => {
@@ -92,12 +95,13 @@ function paintJoins(surface, at, y) {
   surface.text(0, at.top - 24 * unit, "number of groups", { fill: muted, size: 11.5 });
   const rows = tableRows();
   const place = (position) => at.top + position * y.size;
-  for (const { left, right, groups, lam, begin, end } of at.joins) {
+  for (const join of at.joins) {
+    const { left, right, groups, lam, begin, end } = join;
     const label = onlyLabel(rows, begin, end);
     const stroke = label === null ? muted : colourOf(label);
     const across = x.at(groups);
     const [top, bottom] = [place(left[0]), place(right[0])];
-    surface.line([[x.at(left[1]), top], [across, top], [across, bottom], [x.at(right[1]), bottom]], { stroke, width: 1.2, name: "join" });
+    surface.line([[x.at(left[1]), top], [across, top], [across, bottom], [x.at(right[1]), bottom]], isReached(join) ? { stroke: theme().ink, width: 4, name: "join reached" } : { stroke, width: Math.min(1.2, Math.max(0.4, 0.4 * y.size)), name: "join" });
     surface.area(across - 4, top - 2, Math.max(8, Math.min(14, at.left - across)), bottom - top + 4, {
       tip: () => `${counted(end - begin, "row")}, joined at lam ${readable(lam)}: click to select them`,
       click: () => select(rows.subarray(begin, end)),

@@ -1,6 +1,6 @@
 // What makes a cluster: for each column, the distribution inside the cluster against that of the other rows.
 
-const FIRST_PANELS = 6;
+const FIRST_PANELS = 6, PAPER_PANELS = 8;  // on the screen at first, and on the page of a cluster
 const drawnSheets = new Set();
 
 /** Draw the sheets of the partition that is shown; those of others are drawn when they are. */
@@ -22,9 +22,10 @@ function addSheet(partition, id, k) {
   const all = partition.contrasts.clusters[k];
   const more = document.getElementById(`${id}-more`);
   let shown = FIRST_PANELS;
-  const grid = (width) => [1, 2, 3, 6].findLast((across) => across === 1 || width / across >= 225 * theme().unit);
-  const height = (width) => Math.ceil(Math.min(shown, all.length) / grid(width)) * 178 * theme().unit;
-  const paint = (surface) => all.slice(0, shown).forEach((contrast, i) => {
+  const grid = (width) => [1, 2, 3].findLast((across) => across === 1 || width / across >= 290 * theme().unit);
+  const panels = () => all.slice(0, isOnPaper() ? PAPER_PANELS : shown);
+  const height = (width) => Math.ceil(panels().length / grid(width)) * 178 * theme().unit;
+  const paint = (surface) => panels().forEach((contrast, i) => {
     const across = grid(surface.width), wide = surface.width / across;
     paintPanel(surface, partition, k, contrast, { x: (i % across) * wide, y: Math.floor(i / across) * 178 * theme().unit, width: wide - 22 * theme().unit });
   });
@@ -41,12 +42,11 @@ function addSheet(partition, id, k) {
 function paintPanel(surface, partition, k, contrast, { x, y, width }) {
   const { muted, unit } = theme();
   const column = partition.contrasts.columns[contrast.column];
-  const most = Math.floor(width / (7.2 * unit));
-  surface.text(x, y + 10 * unit, shorten(column.name, most), { weight: 600, size: 12.5, name: "panel" });
+  surface.text(x, y + 10 * unit, cutTo(column.name, 0.92 * width, 12.5), { weight: 600, size: 12.5, name: "panel" });
   if (contrast.effect) {
     const [name, value, low, high] = contrast.effect;
     const about = contrast.level === null ? name : `${shorten(contrast.level, 14)}: ${name}`;
-    surface.text(x, y + 25 * unit, shorten(`${about} ${signed(value)} (${signed(low)} to ${signed(high)})`, Math.floor(width / (5.4 * unit))), { size: 10.5, fill: muted });
+    surface.text(x, y + 25 * unit, cutTo(`${about} ${signed(value)} (${signed(low)} to ${signed(high)})`, width, 10.5), { size: 10.5, fill: muted });
   }
   const box = { left: x, top: y + 36 * unit, right: x + width, bottom: y + 122 * unit };
   const shares = [contrast.inside, contrast.outside].map((counts, side) => counts.map((count) => count / Math.max(contrast.n[side], 1)));
@@ -89,13 +89,13 @@ function paintLevels(surface, { left, top, right, bottom }, levels, [inside, out
   const from = left + Math.min(0.5 * (right - left), Math.max(...texts.map((text) => widthOf(text, 10.5)))) + 6;
   const y = bandScale(kept.length, [top, Math.min(bottom + 14 * unit, top + kept.length * 22 * unit)]);
   const highest = Math.max(...kept.map((i) => Math.max(inside[i], outside[i]))) || 1;
-  const to = (share) => from + (share / highest) * (right - from - 34 * unit);
+  const to = (share) => from + (share / highest) * (right - from - widthOf("100% | 100%", 10.5) - 6);
   kept.forEach((i, place) => {
     const middle = y.middle(place), half = Math.min(6 * unit, y.size * 0.36);
     surface.text(from - 5, middle, texts[place], { anchor: "end", size: 10.5 });
     surface.rect(from, middle - half, to(inside[i]) - from, 2 * half, { fill: colourOf(k), opacity: 0.75 });
     surface.segments([to(outside[i]), middle - half - 1, to(outside[i]), middle + half + 1], { stroke: ink, width: 2 });
-    surface.text(Math.max(to(inside[i]), to(outside[i])) + 5, middle, percent(inside[i]), { size: 10.5, fill: muted });
+    surface.text(Math.max(to(inside[i]), to(outside[i])) + 5, middle, `${percent(inside[i])} | ${percent(outside[i])}`, { size: 10.5, fill: muted });
     surface.area(left, y.at(place), right - left, y.size, { tip: () => `${levels[i]}: ${percent(inside[i])} of cluster ${k}, ${percent(outside[i])} elsewhere` });
   });
 }

@@ -44,6 +44,14 @@ function shorten(text, most = 28) {
   return text.length > most ? `${text.slice(0, most - 1)}…` : text;
 }
 
+/** The name of a feature, shortened; of "column=level" the column first, so that levels can be told apart. */
+function shortenFeature(text, most) {
+  const at = text.lastIndexOf("=");
+  if (text.length <= most || at < 0) return shorten(text, most);
+  const level = shorten(text.slice(at), Math.ceil(0.6 * most));
+  return `${shorten(text.slice(0, at), most - level.length)}${level}`;
+}
+
 /** Create an element with children; strings are inserted as text, never as HTML. */
 function element(tag, attributes = {}, ...children) {
   const made = document.createElement(tag);

@@ -49,11 +49,13 @@ function rowLines(rows, cell) {
   ])];
 }
 
-/** The centres of the clusters by feature, in the units of the table. */
-function centersOf({ centers, sizes }) {
-  const flat = Array.from(unpack(centers), (value) => Number(value.toPrecision(7)));
-  const wide = found.features.length;
-  return sizes.map((_, k) => flat.slice(k * wide, (k + 1) * wide));
+/** The centres by feature, in the units of the table, each beside the mean and the median of the observed values. */
+function centerLines({ centers, means, medians, sizes }) {
+  const kinds = [["", unpack(centers)], [" (observed mean)", unpack(means)], [" (observed median)", unpack(medians)]];
+  const shares = [kinds[0], [" (observed share)", kinds[1][1]]];  // of a level of a category
+  const listed = found.features.flatMap((name, j) => (found.shares[j] ? shares : kinds).map(([kind, values]) => ({ name: name + kind, j, values })));
+  const head = ["cluster", "size", ...listed.map(({ name }) => name)];
+  return [head, ...sizes.map((size, k) => [k, size, ...listed.map(({ j, values }) => Number(values[k * found.features.length + j].toPrecision(7)))])];
 }
 
 const everyRow = () => Array.from({ length: N }, (_, i) => i);
@@ -62,7 +64,7 @@ const EXPORTS = {
   selection: () => saveCsv("selection.csv", rowLines(chosenRows(), tableCell)),
   labels: () => saveCsv("labels.csv", rowLines(everyRow())),
   completed: () => saveCsv("completed.csv", [["row", ...columns.map(({ name }) => name)], ...everyRow().map((row) => [names[row], ...columns.map((_, j) => completedCell(row, j))])]),
-  centers: () => saveCsv("centers.csv", [["cluster", "size", ...found.features], ...centersOf(state.partition).map((center, k) => [k, state.partition.sizes[k], ...center])]),
+  centers: () => saveCsv("centers.csv", centerLines(state.partition)),
   rules: () => saveCsv("rules.csv", [["cluster", "rule", "precision", "recall"], ...state.partition.rules.map(({ words, precision, recall }, k) => [k, words, precision, recall])]),
   sql: () => save("rules.sql", state.partition.rulesSql),
   python: () => save("rules.py", state.partition.rulesPython),

@@ -33,7 +33,7 @@ function mapHeight(width) {
   const { unit } = theme();
   const extra = 70 * unit;
   const legend = isForPaper() ? legendLines(width).length * 20 * unit : 0;
-  const tallest = onPaper.matches ? 560 : Math.max(300, Math.min(innerHeight * 0.8 - extra, width * 0.95));
+  const tallest = isOnPaper() ? 560 : Math.max(300, Math.min(innerHeight * 0.8 - extra, width * 0.95));
   return Math.min(tallest, Math.max(width * 0.5, (width * (y1 - y0)) / (x1 - x0))) + extra + legend;
 }
 
@@ -61,7 +61,7 @@ function paintMap(surface) {
   } });
 }
 
-const isForPaper = () => onPaper.matches || document.documentElement.dataset.paper !== undefined;
+const isForPaper = () => isOnPaper() || document.documentElement.dataset.paper !== undefined;
 
 /** Rows by cluster, apart from those that are filtered out or not selected. */
 function rowsByCluster() {
@@ -169,9 +169,10 @@ function rowsOutside() {
 }
 
 function mapNotes() {
-  const outside = rowsOutside(), notes = [mapView.map.note];
+  const outside = rowsOutside(), notes = mapView.map.note ? [mapView.map.note] : [];
   const stride = Math.ceil(N / MOST_LINES);
   if (stride > 1 && mapView.map.lines) notes.push(`Lines to the centres are drawn for one row in ${stride}.`);
-  if (outside) notes.push(`${counted(outside, "row is", "rows are")} outside the first view; press "All rows" to see ${outside === 1 ? "it" : "them"}.`);
-  return notes.join(" ");
+  if (outside) notes.push(`${counted(outside, "row is", "rows are")} outside the first view.`);
+  const how = outside ? [element("span", { class: "screen" }, ` Press "All rows" to see ${outside === 1 ? "it" : "them"}.`)] : [];
+  return [notes.join(" "), ...how];
 }

@@ -81,11 +81,11 @@ function startMap() {
     const wanted = document.querySelector("input[name=map-kind]:checked").value;
     mapView.map = maps.find(({ key }) => key === wanted);
     mapView.frame = null;
-    note.textContent = mapNotes();
+    note.replaceChildren(...mapNotes());
     redraw();
   };
   for (const choice of document.querySelectorAll("input[name=map-kind]")) choice.addEventListener("change", showMap);
-  note.textContent = mapNotes();
+  note.replaceChildren(...mapNotes());
   setMode();
   listen("partition", fillLegend);
   listen("rows", redraw);

@@ -3,7 +3,7 @@
 /** Draw the charts; `go` is called with a clicked step. Returns a function that marks a step. */
 function startSteps(go) {
   let at = found.trail.chosen;
-  const charts = [new Picture("path-criterion", (surface) => paintCriterion(surface, at, go), { height: () => 290 * theme().unit, file: "criterion" })];
+  const charts = [new Picture("path-criterion", (surface) => paintCriterion(surface, at, go), { height: () => 306 * theme().unit, file: "criterion" })];
   if (found.tree) charts.push(new Picture("path-tree", (surface) => paintGroups(surface, at, go), { height: () => 270 * theme().unit, file: "groups" }));
   return (k) => {
     at = k;
@@ -16,16 +16,16 @@ function paintCriterion(surface, current, go) {
   const known = steps.map((step) => step.criterion).filter((value) => value !== null);
   const most = Math.max(...steps.map((step) => step.groups));
   const half = surface.height / 2;
-  const levels = logScale([1, Math.max(most, 2)], [half - 18 * unit, 24 * unit], { count: 5 });
+  const levels = logScale([1, Math.max(most, 2)], [half - 18 * unit, 32 * unit], { count: 5 });
   const [least, best] = [Math.min(...known, Infinity), Math.max(...known, -Infinity)];
   const room = 0.06 * (best - least || 1);
-  const values = known.length ? linearScale([least - room, best + room], [surface.height - 44 * unit, half + 24 * unit], { count: 4 }) : null;
+  const values = known.length ? linearScale([least - room, best + room], [surface.height - 44 * unit, half + 32 * unit], { count: 4 }) : null;
   const left = roomFor([...levels.ticks, ...(values?.ticks ?? [])].map(({ text }) => text));
   const x = bandScale(steps.length, [left, surface.width - 6]);
   const ticks = roundTicks(1, steps.length, Math.min(10, surface.width / 60)).filter((k) => Number.isInteger(k) && k >= 1).map((k) => ({ at: x.middle(k - 1), text: String(k) }));
   const box = (top, bottom) => ({ left, top, right: surface.width - 6, bottom });
-  paintAxes(surface, box(24 * unit, half - 18 * unit), { y: levels, yTitle: "groups" });
-  if (values) paintAxes(surface, box(half + 24 * unit, surface.height - 44 * unit), { x: { ticks }, y: values, yTitle: "criterion", xTitle: "step (star: chosen)" });
+  paintAxes(surface, box(32 * unit, half - 18 * unit), { y: levels, yTitle: "groups" });
+  if (values) paintAxes(surface, box(half + 32 * unit, surface.height - 44 * unit), { x: { ticks }, y: values, yTitle: "criterion", xTitle: "step (star: chosen)" });
   surface.segments([x.middle(current), 20 * unit, x.middle(current), surface.height - 44 * unit], { stroke: muted, width: 1.5, dash: "3 3", name: "cursor" });
   const curve = (heights, colour) => {
     const points = heights.map((height, k) => [x.middle(k), height]).filter(([, height]) => height !== null);

@@ -25,16 +25,16 @@ class Picture {
     this.host.addEventListener("pointerleave", hideTooltip);
     this.host.addEventListener("click", (event) => this.click(event));
     this.host.after(this.tools());
-    new ResizeObserver(() => !onPaper.matches && Math.abs(this.host.clientWidth - this.width) > 1 && this.draw()).observe(this.host);
+    new ResizeObserver(() => !isOnPaper() && Math.abs(this.host.clientWidth - this.width) > 1 && this.draw()).observe(this.host);
     this.draw();
   }
 
   draw() {
-    this.width = onPaper.matches ? PAPER_WIDTH : this.host.clientWidth;
+    this.width = isOnPaper() ? PAPER_WIDTH : this.host.clientWidth;
     if (!this.width) return;  // hidden: drawn when it is shown
-    const vector = onPaper.matches ? N <= MOST_VECTOR : !this.canvas;
+    const vector = isOnPaper() ? N <= MOST_VECTOR : !this.canvas;
     const used = this.surface instanceof CanvasSurface ? this.surface.node : undefined;
-    this.surface = this.painted((w, h) => (vector ? new SvgSurface(w, h) : new CanvasSurface(w, h, { ratio: onPaper.matches ? 2 : undefined, node: used })));
+    this.surface = this.painted((w, h) => (vector ? new SvgSurface(w, h) : new CanvasSurface(w, h, { ratio: isOnPaper() ? 2 : undefined, node: used })));
     if (this.host.firstChild !== this.surface.node) this.host.replaceChildren(this.surface.node);
   }
 
@@ -60,10 +60,14 @@ class Picture {
     return surface;
   }
 
-  toSvg() {
+  svgText() {
     const { node } = this.forFile((width, height) => new SvgSurface(width, height));
     node.removeAttribute("aria-hidden");
-    return new Blob([new XMLSerializer().serializeToString(node)], { type: "image/svg+xml" });
+    return new XMLSerializer().serializeToString(node);
+  }
+
+  toSvg() {
+    return new Blob([this.svgText()], { type: "image/svg+xml" });
   }
 
   toPng() {
@@ -79,12 +83,9 @@ class Picture {
       button("SVG", () => save(`${this.file}.svg`, this.toSvg()), named("Save as SVG")),
       button("PNG", () => save(`${this.file}.png`, this.toPng()), named("Save as PNG")));
     if (navigator.clipboard?.write && window.ClipboardItem) {
-      const copy = button("Copy", async () => {
-        await navigator.clipboard.write([new ClipboardItem({ "image/png": this.toPng() })]).then(
-          () => { copy.textContent = "Copied"; }, () => { copy.textContent = "Copying is not allowed here"; });
-        setTimeout(() => { copy.textContent = "Copy"; }, 2000);
-      }, named("Copy as PNG"));
-      bar.append(copy);
+      bar.append(
+        copier("Copy SVG", () => navigator.clipboard.writeText(this.svgText()), named("Copy as SVG")),
+        copier("Copy PNG", () => navigator.clipboard.write([new ClipboardItem({ "image/png": this.toPng() })]), named("Copy as PNG")));
     }
     return bar;
   }
@@ -107,6 +108,13 @@ class Picture {
     const { area, x, y } = this.under(event);
     area?.click?.(x, y, event);
   }
+}
+
+/** A button that copies something to the clipboard, and says whether it could. */
+function copier(text, copy, attributes) {
+  const say = (words) => { made.textContent = words; setTimeout(() => { made.textContent = text; }, 2000); };
+  const made = button(text, () => copy().then(() => say("Copied"), () => say("Copying is not allowed here")), attributes);
+  return made;
 }
 
 /** Show a tooltip beside the pointer. */
@@ -135,7 +143,7 @@ function paintAxes(surface, { left, top, right, bottom }, { x, y, xTitle, yTitle
     surface.text(left - 7, at, text, { anchor: "end", fill: muted, size: 11.5, name: "y-tick" });
   }
   if (xTitle) surface.text(right, bottom + 31 * unit, xTitle, { anchor: "end", fill: muted });
-  if (yTitle) surface.text(0, Math.max(9 * unit, top - 13 * unit), yTitle, { fill: muted });
+  if (yTitle) surface.text(0, Math.max(9 * unit, top - 18 * unit), yTitle, { fill: muted });
 }
 
 /** Room for the ticks on the left. */
@@ -144,5 +152,12 @@ const roomFor = (texts, size = 11.5) => 12 + Math.max(0, ...texts.map((text) => 
 function startPictures() {
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redrawAll);
   onPaper.addEventListener("change", redrawAll);
+  const turnTo = (paper) => {
+    isPrinting = paper;
+    document.documentElement.toggleAttribute("data-paper", paper);
+    redrawAll();
+  };
+  addEventListener("beforeprint", () => turnTo(true));
+  addEventListener("afterprint", () => turnTo(false));
   addEventListener("scroll", hideTooltip, { passive: true });
 }

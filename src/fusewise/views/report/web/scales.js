@@ -19,7 +19,7 @@ function linearScale([low, high], [from, to], { count = 5, format = readable } =
   return { at, back, ticks: roundTicks(low, high, count).map((value) => ({ at: at(value), text: format(value) })) };
 }
 
-/** A logarithmic scale, with ticks at 1, 2 and 5 times each power of ten (only at 1, if these are too many). */
+/** A logarithmic scale, with ticks at 1, 2 and 5 times each power of ten (only at 1, if these are too many; at round numbers, if too few). */
 function logScale([low, high], [from, to], { count = 6 } = {}) {
   const room = Math.log(high / low) || 1;
   const at = (value) => from + (Math.log(Math.max(value, low) / low) / room) * (to - from);
@@ -28,6 +28,7 @@ function logScale([low, high], [from, to], { count = 6 } = {}) {
   const inside = (values) => values.filter((value) => value >= low * 0.999 && value <= high * 1.001);
   const fine = inside(decades.flatMap((unit) => [unit, 2 * unit, 5 * unit]));
   const some = fine.length <= count ? fine : inside(decades);
+  if (some.length < 2) return { at, ticks: inside(roundTicks(low, high, 3)).map((value) => ({ at: at(value), text: readable(value) })) };
   const kept = some.length <= count ? some : some.filter((_, i) => i % Math.ceil(some.length / count) === 0);
   return { at, ticks: kept.map((value) => ({ at: at(value), text: readable(value) })) };
 }

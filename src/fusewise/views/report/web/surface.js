@@ -27,6 +27,14 @@ function widthOf(text, size = 12.5, weight = 400) {
   return measuring().measureText(text).width;
 }
 
+/** A text cut to a width in pixels. */
+function cutTo(text, width, size) {
+  if (widthOf(text, size) <= width) return text;
+  let most = text.length;
+  while (most > 1 && widthOf(shorten(text, most), size) > width) most--;
+  return shorten(text, most);
+}
+
 /** What both surfaces share: their size, and the areas that answer to the pointer. */
 class Surface {
   constructor(width, height) {

@@ -1,6 +1,9 @@
 // Colours follow the system's light or dark mode, and paper is white; all pictures are redrawn on a change.
 
+const PAPER_UNIT = 11 / 12;  // text of 11 points instead of 16 pixels
 const onPaper = matchMedia("print");
+let isPrinting = false;  // the browser is about to print: pages are counted before the media change
+const isOnPaper = () => isPrinting || onPaper.matches;
 let current = null;  // the colours last read from the style sheet
 
 function theme() {
@@ -13,7 +16,7 @@ function theme() {
   current.clusters = found.palette.colours.map((colour) => mixed(colour, "#ffffff", tint));
   current.outlier = mixed(found.palette.outlier, "#ffffff", tint);
   current.font = getComputedStyle(document.body).fontFamily;
-  current.unit = Math.min(2, parseFloat(style.fontSize) / 16);  // text in pictures grows with that of the page
+  current.unit = isOnPaper() ? PAPER_UNIT : Math.min(2, parseFloat(style.fontSize) / 16);  // text in pictures grows with that of the page
   return current;
 }
 
