@@ -7,7 +7,7 @@ import sqlite3
 
 import numpy as np
 import pandas as pd
-from invariants import PENALTIES, PLAIN, any_clustering, refusing
+from invariants import PENALTIES, PLAIN, Refused, any_clustering, refusing
 from odd_inputs import odd_frame, odd_table, plain_table
 
 from fusewise import FusionClustering, FusionImputer, fuse, fusion_path, theory
@@ -36,7 +36,7 @@ CALLS = [
         "lams": [0.1, 1.0], "sigmas": None, "penalty": "h1", "fidelity": "quadratic", "init": "partial", "rank": None,
         "n_neighbors": 3, "max_iter": 20, "tol": 1e-3}),
     (hide_entries, {"X": SMALL_TABLE, "fraction": 0.2, "random_state": 0}),
-    (make_clusters, {"n_clusters": 2, "n_per_cluster": 5, "n_features": 3, "noise": 0.1, "random_state": 0}),
+    (make_clusters, {"n_clusters": 2, "size": 5, "n_features": 3, "noise": 0.1, "random_state": 0}),
     (theory.beta0, {"p0": 0.5, "P": 20, "kappa": 0.3, "mu0": 1.5}),
     (theory.beta1, {"P": 20, "kappa_prime": 0.3}),
     (theory.eta0, {"beta0": 0.01, "M": 10, "K": 3}),
@@ -54,8 +54,16 @@ def calls(seed):
     given = {name: value for name, value in right.items() if value is not ITS_DEFAULT}
     for name in rng.choice(list(right), size=int(rng.integers(1, min(4, len(right) + 1)))):
         given[str(name)] = VALUES[rng.integers(len(VALUES))]
-    with refusing((*PLAIN, RuntimeError if "cuda:9" in map(str, given.values()) else ValueError)):  # no such device
+    try:
         function(**given)
+    except MemoryError as error:  # what does not fit in memory is refused so
+        raise Refused from error
+    except (*PLAIN, RuntimeError) as error:
+        shapes = function.__module__.startswith("fusewise.theory") and "broadcast" in str(error)
+        if not shapes and "cuda:9" not in map(str, given.values()):  # arrays that do not go together; no such device
+            with refusing():
+                raise
+        raise Refused from error
 
 
 def described(seed):
