@@ -34,8 +34,10 @@ def fuzz(minutes, seed, only):
     rng = np.random.default_rng(seed)
     signal.signal(signal.SIGALRM, late)
     signal.signal(signal.SIGPROF, late)
+    stopped = []
+    signal.signal(signal.SIGTERM, lambda number, frame: stopped.append(number))  # ends with the counts so far
     done, refused, failed, end = Counter(), Counter(), [], time.monotonic() + 60 * minutes
-    while time.monotonic() < end:
+    while time.monotonic() < end and not stopped:
         case, own = list(cases)[rng.choice(len(cases), p=shares)], int(rng.integers(2**32))
         done[case.__name__] += 1
         signal.alarm(PATIENCE)

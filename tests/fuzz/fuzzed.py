@@ -23,11 +23,11 @@ from invariants import (
 #: Of cases that take milliseconds (texts, scans, forged models, parameters) a long run has many; of those with several
 #: fits in them, which take up to a second, few.
 CASES = {
-    fits: (15, 16), numbers: (10, 10), weights: (6, 4), hints: (6, 4), frames: (6, 4), classes: (5, 4),
-    judged: (3, 2), fills: (4, 3), draws: (4, 3), filled_frames: (4, 3), fuses: (20, 20), same_partition: (1, 0.5),
-    streams: (3, 3), reordered_streams: (2, 1), dask_arrays: (2, 2), dask_frames: (2, 2), forms: (4, 3),
-    rare: (3, 1), many: (1, 0.5), wide: (3, 1), described: (6, 5), commands: (5, 8),
-    calls: (60, 250), reads: (60, 400), scans: (30, 100), models: (10, 150),
+    fits: (15, 8), numbers: (10, 5), weights: (6, 2), hints: (6, 2), frames: (6, 2), classes: (5, 2),
+    judged: (3, 1), fills: (4, 1.5), draws: (4, 1.5), filled_frames: (4, 1.5), fuses: (20, 10),
+    same_partition: (1, 0.3), streams: (3, 1.5), reordered_streams: (2, 0.5), dask_arrays: (2, 1), dask_frames: (2, 1),
+    forms: (4, 2), rare: (3, 0.5), many: (1, 0.2), wide: (3, 0.5), described: (6, 2.5), commands: (5, 4),
+    calls: (60, 260), reads: (60, 430), scans: (30, 100), models: (10, 160),
 }  # fmt: skip
 BUDGET = {case: few for case, (few, _) in CASES.items()}
 SHARES = {case: of_a_thousand for case, (_, of_a_thousand) in CASES.items()}
