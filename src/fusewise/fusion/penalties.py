@@ -282,9 +282,9 @@ class SCAD(_Saturating):
 
 def _check_positive(name: str, value: Any) -> None:
     """Raise ValueError unless a scale is one that data can have, whose square is neither zero nor infinite."""
-    if isinstance(value, bool | np.bool_) or not (isinstance(value, Real) and 0 < value < np.inf):
+    if isinstance(value, bool | np.bool_) or not (isinstance(value, Real) and 0 < float(value) < np.inf):
         raise ValueError(f"{name} must be a positive number, got {value!r}")
-    if not SMALLEST <= value <= LARGEST:
+    if not SMALLEST <= float(value) <= LARGEST:
         raise ValueError(f"{name} must be from {SMALLEST:g} to {LARGEST:g}, got {value!r}")
 
 
