@@ -155,3 +155,25 @@ def test_one_seed_for_clusters_and_holes(distribution):
         hidden = np.isnan(hide_entries(X, 0.5, random_state=0))
         correlation = np.corrcoef(hidden.ravel(), (X - means[y]).ravel())[0, 1]
         assert abs(correlation) < 4 / np.sqrt(X.size)  # four standard errors of no correlation
+
+
+@pytest.mark.parametrize(("given", "message"), [
+    ({"n_clusters": 0}, "n_clusters must be at least 1"), ({"n_features": 2.5}, "n_features must be a whole number"),
+    ({"size": -1}, "size must be at least 1"), ({"size": [1, None]}, "size must be a whole number"),
+    ({"size": [1, 2, 3]}, "one for each of 2 clusters"), ({"noise": "x"}, "noise must be a number"),
+    ({"shrink": np.inf}, "shrink must be finite"), ({"centers": [1.0, 2.0]}, "centers must be a table"),
+])  # fmt: skip
+def test_parameters_of_clusters(given, message):
+    with pytest.raises(ValueError, match=message):
+        make_clusters(**{"n_clusters": 2, "size": 5, "n_features": 3} | given)
+
+
+def test_clusters_that_do_not_fit_in_memory_are_refused():
+    with pytest.raises(MemoryError, match="the simulated table"):
+        make_clusters(2, 10**12, 3)
+
+
+@pytest.mark.parametrize("fraction", [None, [0.5], {}, "x", np.nan, 1.0, -0.1])
+def test_a_fraction_that_is_none(fraction):
+    with pytest.raises(ValueError, match="fraction must be"):
+        hide_entries(np.ones((3, 3)), fraction)

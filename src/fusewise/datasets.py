@@ -8,8 +8,11 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils import check_random_state
 
+from fusewise.kernels.checked import check_values
+from fusewise.kernels.field_rules import Number
 from fusewise.kernels.types import Floats, Labels
 from fusewise.observations import as_entries
+from fusewise.observations.checks import check_fits
 
 Seed = int | np.random.RandomState | None
 
@@ -53,9 +56,14 @@ def make_clusters(
     y : cluster of each row.
     centers : K x P.
     """
+    _check_sizes(n_clusters, size, n_features, noise, shrink)
     rng = check_random_state(random_state)
     means = rng.uniform(size=(n_clusters, n_features)) if centers is None else np.asarray(centers, dtype=float)
+    if means.ndim != 2 or not means.size:
+        raise ValueError(f"centers must be a table with one row for each cluster, got an array of shape {means.shape}")
     means = means.mean(axis=0) + shrink * (means - means.mean(axis=0))
+    if np.ndim(size) and len(np.atleast_1d(size)) != len(means):
+        raise ValueError(f"size must be one number, or one for each of {len(means)} clusters; got {size!r}")
     y = np.repeat(np.arange(len(means)), size)
     shape = (len(y), means.shape[1])
     if centers is not None or distribution == "uniform":
@@ -69,6 +77,18 @@ def make_clusters(
     else:
         raise ValueError(f"unknown distribution {distribution!r}: use 'normal' or 'uniform'")
     return means[y] + deviations, y, means
+
+
+def _check_sizes(n_clusters: Any, size: Any, n_features: Any, noise: Any, shrink: Any) -> None:
+    """Raise ValueError for numbers out of range, MemoryError for a table that does not fit."""
+    count = Number(low=1, whole=True)
+    rules = {"n_clusters": count, "n_features": count, "noise": Number(low=0), "shrink": Number()}
+    check_values({"n_clusters": n_clusters, "n_features": n_features, "noise": noise, "shrink": shrink}, rules)
+    sizes = list(size) if isinstance(size, list | tuple | np.ndarray) and np.ndim(size) else [size]
+    for one in sizes:
+        check_values({"size": one}, {"size": count})
+    rows = int(n_clusters) * int(sizes[0]) if len(sizes) == 1 else sum(map(int, sizes))
+    check_fits("the simulated table", (rows, int(n_features)), np.dtype(float).itemsize)
 
 
 def load_wine_subset() -> tuple[Floats, Labels]:
@@ -121,7 +141,8 @@ def hide_entries(
     -------
     ndarray of float or complex
     """
-    if not 0 <= fraction < 1:
+    check_values({"fraction": fraction}, {"fraction": Number(low=0)})
+    if fraction >= 1:
         raise ValueError(f"fraction must be in [0, 1), got {fraction!r}")
     if mechanism not in _MECHANISMS:
         raise ValueError(f"unknown mechanism {mechanism!r}: use one of {', '.join(map(repr, _MECHANISMS))}")

@@ -93,3 +93,24 @@ def test_labels_are_in_order_of_size():
         model = FusionClustering(n_clusters=2, random_state=seed).fit(table)
         sizes = np.bincount(model.labels_[model.labels_ >= 0], minlength=model.n_clusters_)
         assert (np.diff(sizes) <= 0).all()
+
+
+@pytest.mark.parametrize("name", ["rank", "n_clusters", "min_cluster_size", "n_neighbors"])
+def test_small_integers_of_numpy_are_numbers_like_others(name):
+    found, same = (FusionClustering(**{name: value}).fit(X).labels_ for value in (np.int8(2), 2))
+    np.testing.assert_array_equal(found, same)
+
+
+def test_small_integers_of_numpy_in_fuse():
+    found, same = (fuse(X, rank=kind(2), n_neighbors=kind(3)).centers for kind in (np.int8, int))
+    np.testing.assert_array_equal(found, same)
+
+
+@pytest.mark.parametrize(
+    "given", [3, 1.5, [0.5], [[0, 1]], [[0], [1, 2]], (1, None), {"x": 1}, object(), [b"x"], np.zeros((2, 2), int)]
+)
+def test_categories_that_are_neither_mask_nor_indices_nor_names(given):
+    with pytest.raises(
+        ValueError, match=r"(?s)categorical_features(=.*: use 'from_dtype', a mask| names .* not a column)"
+    ):
+        FusionClustering(categorical_features=given).fit(X)

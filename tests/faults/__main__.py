@@ -1,7 +1,7 @@
-"""Faults by hand: ``python -m tests.faults [--kills 100] [--only kills,renames,disk,sizes,home,locale,clock]``.
+"""Faults by hand: ``python -m tests.faults [--kills 100] [--only kills,renames,disk,...]``.
 
-Runs ``fusewise fit --out --save --report`` on a small table, disturbs it, and prints how often the results were new
-(all of the files), as before (none of them), or something else, which is a failure.
+Runs ``fusewise fit --out --save --report`` on a small table, or a fit on a Dask cluster, disturbs it, and prints how
+often the results were new (all of the files), as before (none of them), or something else, which is a failure.
 """
 
 from __future__ import annotations
@@ -10,15 +10,19 @@ import argparse
 import contextlib
 import resource
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 from collections import Counter
+from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent))
+from dask_kills import dask_clients, dask_workers
+from dying import IMPORTED, die_at
 from faulty_runs import COMMAND, SOURCE, Runs, environment, killed_after, left_over
 
 GOOD = {"new", "as before"}
@@ -37,14 +41,17 @@ def kills(runs, count):
 
 def renames(runs, count):
     """kill -9 between each change of a folder and the next, which moments taken by chance would seldom meet."""
-    found, script = Counter(), str(Path(__file__).parent / "dying.py")
+    found, context = Counter(), get_context("forkserver")
+    context.set_forkserver_preload(list(IMPORTED))
     for old in (False, True):
         number, alive = 0, True
         while alive:
             number += 1
             folder = runs.folder("killed", old=old)
-            command = [sys.executable, script, str(number), *COMMAND[3:], *["--force"] * old]
-            alive = killed_after(command, folder, np.inf)
+            process = context.Process(target=die_at, args=(number, [*COMMAND[3:], *["--force"] * old], folder))
+            process.start()
+            process.join()
+            alive = process.exitcode == -signal.SIGKILL
             found[runs.after_a_kill(folder, old=old) + ("" if alive else " (done before the kill)")] += 1
     return found
 
@@ -160,7 +167,7 @@ def _outcome(runs, folder, ran, *, old, said=""):
     return state
 
 
-FAULTS = (kills, renames, disk, sizes, home, locale, clock)
+FAULTS = (kills, renames, disk, sizes, home, locale, clock, dask_clients, dask_workers)
 
 
 def main():
@@ -187,4 +194,5 @@ def main():
     return 1 if failed else 0
 
 
-sys.exit(main())
+if __name__ == "__main__":  # processes of a Dask cluster import this module
+    sys.exit(main())

@@ -1,4 +1,4 @@
-"""Run ``fusewise`` and kill it (-9) before the n-th change of a folder: ``python dying.py N fit ...``.
+"""Run ``fusewise`` and kill it (-9) before the n-th change of a folder.
 
 Between two of these changes a kill leaves the same files; the moments are too short to be met by chance.
 """
@@ -11,21 +11,28 @@ import sys
 
 from fusewise.cli import main
 
-left = int(sys.argv[1])
+CHANGES = ("mkdir", "rmdir", "link", "unlink", "replace", "rename", "fsync")
+#: What the command imports while it runs: a process forked from one that has it starts at once.
+IMPORTED = ("dying", "fusewise.estimators", "fusewise.views.report", "fusewise.cli.running.fitting", "pandas", "numba")
 
 
-def counted(change):
-    def run(*args, **options):
-        global left
-        left -= 1
-        if not left:
-            os.kill(os.getpid(), signal.SIGKILL)
-        return change(*args, **options)
+def die_at(number, arguments, folder):
+    """Run a command in a folder; die before change `number`."""
+    left = number
 
-    return run
+    def counted(change):
+        def run(*args, **options):
+            nonlocal left
+            left -= 1
+            if not left:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return change(*args, **options)
 
+        return run
 
-for name in ("mkdir", "rmdir", "link", "unlink", "replace", "rename", "fsync"):
-    setattr(os, name, counted(getattr(os, name)))
-sys.argv = ["fusewise", *sys.argv[2:]]
-main()
+    os.chdir(folder)
+    for name in CHANGES:
+        setattr(os, name, counted(getattr(os, name)))
+    sys.argv = ["fusewise", *arguments]
+    sys.stdout = sys.stderr = open(os.devnull, "w")  # noqa: SIM115
+    main()

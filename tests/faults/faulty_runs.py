@@ -109,10 +109,13 @@ class Runs:
         """What was left, and what the next run makes of it before it starts."""
         if not self.files_are_whole(folder, old=old):
             return "halves"
-        for place in (folder, folder / "out"):
-            finish_killed_runs(place)
+        finish_killed_runs(folder / "out")  # the next run need not save a model
+        state = self.state(folder, old=old)
+        finish_killed_runs(folder)
         unknown = [name for name in left_over(folder) if (Path(name) / "before").exists()]
-        return "temporary files left" if unknown else self.state(folder, old=old)
+        if unknown:
+            return "temporary files left"
+        return state if state == self.state(folder, old=old) else "changed by the run after the next"
 
 
 def killed_after(command, folder, seconds):

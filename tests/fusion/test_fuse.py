@@ -12,8 +12,9 @@ from sklearn.exceptions import ConvergenceWarning
 from fusewise.datasets import hide_entries, make_clusters
 from fusewise.fusion import fuse, loop
 from fusewise.fusion.fidelity import Ball, Box, Quadratic
+from fusewise.fusion.fuse import lam_without_effect
 from fusewise.fusion.penalties import H1, L0
-from fusewise.fusion.setup import noise_level
+from fusewise.fusion.setup import noise_level, pose
 from fusewise.observations import DataWarning, as_entries
 
 OPTIONS = {"lam": 1.0, "penalty": H1(0.7)}
@@ -266,3 +267,16 @@ def test_points_too_far_apart_to_be_coupled():
         assert np.isfinite(solution.objective)
         assert np.isfinite(solution.centers).all()
         assert (np.diff(solution.history) <= 1e-9 * abs(solution.history[0])).all()
+
+
+def test_a_penalty_that_is_infinitely_strong_at_zero_ends():
+    """lam is doubled from where it has no effect, which is zero here."""
+
+    class Wall(H1):
+        def value_and_weight(self, s):
+            value, weight = super().value_and_weight(s)
+            return value, np.where(s < 1e-3, np.inf, weight)
+
+    X = np.random.default_rng(0).normal(size=(6, 2))
+    problem = pose(X, None, 1.0, Wall(1e-6), "quadratic", None, None).problem
+    assert 0 < lam_without_effect(problem) < 1e-300

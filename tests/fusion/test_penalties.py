@@ -260,3 +260,17 @@ def test_parameters_travel(penalty):
 def test_equality_needs_the_same_class():
     assert H1(1.0) != GemanMcClure(1.0)
     assert H1(1.0) != "h1"
+
+
+@pytest.mark.parametrize("sigma", [1e-108, 1e-60, 1e60, 1e108])
+def test_scales_as_small_and_as_large_as_those_of_tables(sigma):
+    """At t = sigma, Geman-McClure is 1/2 and its weight 1 / (4 sigma²), as sigma⁴ under- or overflows."""
+    value, weight = GemanMcClure(sigma).value_and_weight(np.array([sigma**2]))
+    np.testing.assert_allclose([value[0], weight[0] * sigma**2], [0.5, 0.25])
+
+
+@pytest.mark.parametrize("kind", [H1, L1, GemanMcClure])
+@pytest.mark.parametrize("scale", [1e-300, 1e300, np.nan, np.inf, True, 0, "1"])
+def test_scales_that_no_table_has_are_refused(kind, scale):
+    with pytest.raises(ValueError, match=r"must be (from 1e-110 to 1e.110|a positive number), got"):
+        kind(scale)

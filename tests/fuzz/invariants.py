@@ -22,8 +22,8 @@ from fusewise.penalties import H1, L1, MCP, SCAD, Lp
 #: Errors in plain words, unless they are words of a library about its own affairs.
 PLAIN = (ValueError, TypeError)
 JARGON = re.compile(
-    "broadcast|out of bounds|operand|infs or NaNs|zero-size|reshape|inhomogeneous|not supported between|NoneType|"
-    "unhashable|positional argument|ufunc|LinAlg|singular|not positive definite|subscriptable|has no attribute"
+    "broadcast|out of bounds|operand|infs or NaNs|zero-size|cannot reshape|inhomogeneous|not supported between|"
+    "NoneType|unhashable|positional argument|ufunc|LinAlg|singular|not positive definite|subscriptable|has no attribute"
 )
 
 seeds = st.integers(0, 2**32 - 1)

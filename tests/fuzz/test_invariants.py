@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import pytest
-from fuzzed import CASES
+from fuzzed import BUDGET
 from hypothesis import given, settings
 from invariants import quietly, seeds
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.__name__)
+@pytest.mark.parametrize("case", BUDGET, ids=lambda case: case.__name__)
 def test_a_result_or_an_error_in_plain_words(case):
-    @settings(max_examples=CASES[case], deadline=None, derandomize=True, database=None)
+    @settings(max_examples=BUDGET[case], deadline=None, derandomize=True, database=None)
     @given(seeds)
     def run(seed):
         quietly(case, seed)

@@ -1,4 +1,5 @@
 import json
+import os
 import subprocess
 import sys
 
@@ -26,6 +27,10 @@ with written_together([Path(name) for name in "abc"], replace=True) as places:
     for place in places.values():
         place.write_text("new")
 """
+
+
+#: The same, for two folders.
+KILLED_IN_TWO = KILLED.replace('"abc"', '("tables/a", "tables/b", "models/m")')
 
 
 def contents(folder):
@@ -76,6 +81,48 @@ def test_a_killed_run_leaves_old_or_new_files_and_the_next_run_the_rest(tmp_path
     old = {"a": "old", "b": "old", "other": "x"}
     assert contents(tmp_path) == (old if moment <= 3 else {"a": "new", "b": "new", "c": "new", "other": "x"})
     assert len(list(tmp_path.iterdir())) == len(contents(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("moment", "next_run"),
+    [(4, "models"), (5, "tables"), *((k, ("models", "tables")[(k + 1) % 2]) for k in range(1, 13))],
+)
+def test_a_killed_run_leaves_files_of_one_run_in_all_of_its_folders(tmp_path, moment, next_run):
+    folders = tmp_path / "tables", tmp_path / "models"
+    for folder, names in zip(folders, ("ab", "m"), strict=True):
+        folder.mkdir()
+        for name in names:
+            (folder / name).write_text("old")
+    assert subprocess.run([sys.executable, "-c", KILLED_IN_TWO, str(moment)], cwd=tmp_path, check=False).returncode == 9
+    assert all(len(set(contents(folder).values())) <= 1 for folder in folders)
+    tmp_path = tmp_path.rename(tmp_path.with_name(f"{tmp_path.name}-moved"))
+    finish_killed_runs(tmp_path / next_run)
+    found = contents(tmp_path / "tables") | contents(tmp_path / "models")
+    assert found == dict.fromkeys("abm", "old" if moment <= 4 else "new")
+    for folder in ("tables", "models"):
+        finish_killed_runs(tmp_path / folder)
+    assert len(list(tmp_path.rglob("*"))) == 5
+
+
+def test_if_a_file_cannot_be_moved_all_folders_are_as_before(tmp_path, monkeypatch):
+    targets = [tmp_path / "tables/a", tmp_path / "models/m", tmp_path / "models/n"]
+    for folder in ("tables", "models"):
+        (tmp_path / folder).mkdir()
+    for target in targets[:2]:
+        target.write_text("old")
+
+    def replace(source, target, _replace=os.replace):
+        if target == targets[2]:
+            raise PermissionError(1, "not permitted")
+        _replace(source, target)
+
+    monkeypatch.setattr(os, "replace", replace)
+    with pytest.raises(PermissionError), written_together(targets, replace=True) as places:  # noqa: PT012
+        for place in places.values():
+            place.write_text("new")
+    assert contents(tmp_path / "tables") == {"a": "old"}
+    assert contents(tmp_path / "models") == {"m": "old"}
+    assert not list(tmp_path.rglob(".fusewise-*"))
 
 
 def test_a_file_written_by_another_run_meanwhile_is_not_replaced(tmp_path):

@@ -173,3 +173,8 @@ def test_bounds_for_a_billion_points_are_refused():
         theory.log_sharp_failure(0.5, 20, (10**9, 10**9))
     with pytest.raises(ValueError, match="too many"):
         theory.log_eta0(-30.0, 10**9, 2)
+
+
+def test_no_clusters_have_no_failure():
+    with pytest.raises(ValueError, match="sizes must be a list of numbers, one for each cluster"):
+        theory.sharp_failure(0.5, 10, [])

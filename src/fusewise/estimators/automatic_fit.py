@@ -66,7 +66,7 @@ class AutomaticFitMixin(Estimator):
                 choose,
                 repeated,
                 levels=self._levels(),
-                n_clusters=self.n_clusters,
+                n_clusters=self._number("n_clusters"),
                 rank=self._number("rank"),
                 n_neighbors=self._number("n_neighbors"),
                 min_size=self._number("min_cluster_size"),
@@ -174,4 +174,4 @@ class AutomaticFitMixin(Estimator):
     def _number(self, name: str) -> int | None:
         """The value of a numeric parameter, or None for "auto"."""
         value = getattr(self, name)
-        return None if isinstance(value, str) else value
+        return None if value is None or isinstance(value, str) else int(value)  # NumPy's small ones overflow

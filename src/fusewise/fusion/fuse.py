@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 
 from fusewise.fusion.fidelity import Fidelity
@@ -155,7 +156,9 @@ def first_centers(posed: Posed, problem: Problem, solver: str, how: Settings) ->
 def lam_without_effect(problem: Problem) -> float:
     """A lam at which the pull of coinciding neighbours on a point is a twentieth of that of its data."""
     strongest = float(problem.penalty.weight(problem.penalty.resolution)) * problem.pairs.largest_degree
-    return 0.05 / strongest if strongest > 0 else 0.05  # without pairs no lam has an effect
+    if not strongest > 0:
+        return 0.05  # without pairs no lam has an effect
+    return max(0.05 / strongest, float(np.finfo(float).tiny))  # above zero, so that doubling it reaches any lam
 
 
 def descend_from(

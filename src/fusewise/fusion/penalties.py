@@ -28,6 +28,9 @@ from fusewise.fusion.parameters import Parameterised, by_name
 from fusewise.kernels.arrays import library
 from fusewise.kernels.types import Real as RealArray
 
+#: Scales of penalties: distances are from 1e-100 to 1e100, and a scale may be a small share of one.
+SMALLEST, LARGEST = 1e-110, 1e110
+
 
 class Penalty(Parameterised):
     """phi(t), a function of the distance between two centres."""
@@ -209,7 +212,7 @@ class GemanMcClure(_Saturating):
     def value_and_weight(self, s: RealArray) -> tuple[RealArray, RealArray]:
         """Phi and d phi / d s, as defined in the class docstring."""
         total = s + self.scale**2
-        return s / total, self.scale**2 / total**2
+        return s / total, (self.scale / total) ** 2
 
 
 class TruncatedL2(_Saturating):
@@ -278,8 +281,11 @@ class SCAD(_Saturating):
 
 
 def _check_positive(name: str, value: Any) -> None:
-    if not (isinstance(value, Real) and 0 < float(value) < np.inf):
+    """Raise ValueError unless a scale is one that data can have, whose square is neither zero nor infinite."""
+    if isinstance(value, bool | np.bool_) or not (isinstance(value, Real) and 0 < float(value) < np.inf):
         raise ValueError(f"{name} must be a positive number, got {value!r}")
+    if not SMALLEST <= float(value) <= LARGEST:
+        raise ValueError(f"{name} must be from {SMALLEST:g} to {LARGEST:g}, got {value!r}")
 
 
 PENALTIES: dict[str, type[Penalty]] = {

@@ -83,6 +83,9 @@ def pose(
     check_values(
         {"rank": rank, "n_neighbors": n_neighbors}, {"rank": count, "n_neighbors": Either(count, Word("auto"))}
     )
+    # A small integer type of NumPy would overflow in sums.
+    rank = None if rank is None else int(rank)
+    n_neighbors = n_neighbors if n_neighbors is None or isinstance(n_neighbors, str) else int(n_neighbors)
     table = as_entries(X, mask)
     penalty, fidelity = as_penalty(penalty), as_fidelity(fidelity)
     if not penalty.has_weight:

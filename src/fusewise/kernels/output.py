@@ -18,9 +18,11 @@ import numpy as np
 if sys.platform != "win32":
     import fcntl
 
-#: A temporary folder, and what is in it: the lock of the run that made it, files being written, the same files once all
-#: of them are complete, and the files they replace.
-STAGE, LOCK, DRAFTS, WHOLE, BEFORE = ".fusewise-", "lock", "drafts", "whole", "before"
+#: A temporary folder, and what is in it: the lock of the run that made it, files being written, the files they replace;
+#: in the first one of a run a list of its others, which is renamed when the files of all of them are complete; and in
+#: the others the place of the first.
+STAGE, LOCK, DRAFTS, BEFORE = ".fusewise-", "lock", "drafts", "before"
+PLANNED, COMPLETE, FIRST = "planned", "complete", "first"
 
 
 def refuse_unwritable(path: Path) -> None:
@@ -52,7 +54,8 @@ def written_together(targets: Sequence[Path], *, replace: bool) -> Iterator[dict
     """Yield a temporary path for each target; all files move to their targets if the block ends without an error.
 
     If the process is killed, old and new files are never mixed in a folder: it holds all or some of the old or of the
-    new ones, and the next run that writes to it restores the old or completes the new (``finish_killed_runs``).
+    new ones, and the next run that writes to one of the folders restores the old or completes the new, in all of them
+    (``finish_killed_runs``). One rename decides which.
 
     Parameters
     ----------
@@ -68,32 +71,46 @@ def written_together(targets: Sequence[Path], *, replace: bool) -> Iterator[dict
 
 def _move(stages: dict[Path, Path], replace: bool) -> None:
     """Move the file of every target from its stage to the target; if one move fails, restore what was there."""
+    first = next(iter(stages.values()))
     moved: list[Path] = []
     try:
         for target, stage in stages.items():
             with (stage / DRAFTS / target.name).open("rb+") as file:
                 os.fsync(file.fileno())
+        _plan(first, [stage for stage in dict.fromkeys(stages.values()) if stage != first])
         if replace and len(stages) > 1:  # a single file is replaced in one step
             for target, stage in stages.items():
                 if target.exists():
                     os.replace(target, stage / BEFORE / target.name)
-        for stage in dict.fromkeys(stages.values()):
-            os.replace(stage / DRAFTS, stage / WHOLE)
+        os.replace(first / PLANNED, first / COMPLETE)  # a run that is killed from now on is completed
         for target, stage in stages.items():
-            (os.replace if replace else _rename)(stage / WHOLE / target.name, target)
+            (os.replace if replace else _rename)(stage / DRAFTS / target.name, target)
             moved.append(target)
     except BaseException:
         for target in moved:
-            target.unlink(missing_ok=True)
+            with suppress(OSError):
+                os.replace(target, stages[target] / DRAFTS / target.name)
+        (first / COMPLETE).unlink(missing_ok=True)  # and from now on undone
         for target, stage in stages.items():
             with suppress(FileNotFoundError):
                 os.replace(stage / BEFORE / target.name, target)
-        for stage in stages.values():
-            with suppress(FileNotFoundError):  # a run that is killed now is not to be completed
-                os.replace(stage / WHOLE, stage / DRAFTS)
         raise
     for target, stage in stages.items():
         (stage / BEFORE / target.name).unlink(missing_ok=True)
+
+
+def _plan(first: Path, others: Sequence[Path]) -> None:
+    """Write to the stages of a run where its others are, by paths that hold if all of them are moved."""
+    for stage in others:
+        (stage / FIRST).write_text(_way(first, stage), encoding="utf-8")
+    (first / PLANNED).write_text(json.dumps([_way(stage, first) for stage in others]), encoding="utf-8")
+
+
+def _way(to: Path, start: Path) -> str:
+    try:
+        return os.path.relpath(to.resolve(), start.resolve())
+    except ValueError:  # another drive
+        return str(to.resolve())
 
 
 def _rename(source: Path, target: Path) -> None:
@@ -125,10 +142,10 @@ def _stage(folder: Path) -> Iterator[Path]:
             try:
                 yield stage
             finally:
-                for name in (DRAFTS, WHOLE):
-                    shutil.rmtree(stage / name, ignore_errors=True)
+                shutil.rmtree(stage / DRAFTS, ignore_errors=True)
     finally:
-        (stage / LOCK).unlink(missing_ok=True)
+        for name in (PLANNED, COMPLETE, FIRST, LOCK):
+            (stage / name).unlink(missing_ok=True)
         with suppress(OSError):  # old files could not be restored: the next run will try
             (stage / BEFORE).rmdir()
         with suppress(OSError):
@@ -136,21 +153,53 @@ def _stage(folder: Path) -> Iterator[Path]:
 
 
 def finish_killed_runs(folder: Path) -> None:
-    """Complete or undo what runs were moving to a folder when they were killed, and delete what else they left."""
+    """Complete or undo what runs were moving to a folder when they were killed, and delete what else they left.
+
+    If such a run was moving files to other folders as well, it is completed or undone there too.
+    """
     for before in folder.glob(f"{STAGE}*/{BEFORE}"):
         stage = before.parent
         with ExitStack() as stack:
             stack.enter_context(suppress(OSError))  # the run that made it is alive
-            if sys.platform == "win32":  # where a file that is open cannot be deleted
-                (stage / LOCK).unlink(missing_ok=True)
-            elif (stage / LOCK).exists():
-                lock = stack.enter_context((stage / LOCK).open("rb"))
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            kept = stage / WHOLE if (stage / WHOLE).exists() else before
-            for file in kept.iterdir():
-                with suppress(FileExistsError):
-                    _rename(file, folder / file.name)
-            shutil.rmtree(stage)
+            _take_lock(stage, stack)
+            stages, complete = _of_one_run(stage.resolve())
+            for other in stages:
+                if other != stage.resolve():
+                    _take_lock(other, stack)
+            for one in reversed(stages):  # the first one last, as it says whether the run was complete
+                _settle(one, complete)
+
+
+def _of_one_run(stage: Path) -> tuple[list[Path], bool]:
+    """The stages of the run that made a stage, the first one first; and whether the files of all were complete."""
+    first = (stage / (stage / FIRST).read_text(encoding="utf-8")).resolve() if (stage / FIRST).exists() else stage
+    if not (first / BEFORE).exists():  # the run was killed before it wrote the place, or the folder was moved away
+        first = stage
+    complete = (first / COMPLETE).exists()
+    others = []
+    with suppress(OSError, ValueError):  # the run was killed before it had written them
+        listed = (first / (COMPLETE if complete else PLANNED)).read_text(encoding="utf-8")
+        others = [(first / way).resolve() for way in json.loads(listed)]
+    known = dict.fromkeys([first, *(other for other in others if (other / BEFORE).exists()), stage])
+    return list(known), complete
+
+
+def _take_lock(stage: Path, stack: ExitStack) -> None:
+    """Lock a stage; raises OSError if the run that made it is alive."""
+    if sys.platform == "win32":  # where a file that is open cannot be deleted
+        (stage / LOCK).unlink(missing_ok=True)
+    elif (stage / LOCK).exists():
+        lock = stack.enter_context((stage / LOCK).open("rb"))
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def _settle(stage: Path, complete: bool) -> None:
+    """Move the new files of a stage to their places if the run was complete, else the old ones; delete the stage."""
+    kept = stage / (DRAFTS if complete else BEFORE)
+    for file in kept.iterdir() if kept.exists() else ():
+        with suppress(FileExistsError):
+            _rename(file, stage.parent / file.name)
+    shutil.rmtree(stage)
 
 
 @contextmanager

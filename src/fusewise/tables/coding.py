@@ -35,12 +35,18 @@ def asked_positions(features: Any, names: Sequence[str]) -> set[int] | None:
         if features != "from_dtype":
             raise ValueError(f"categorical_features={features!r}: use 'from_dtype', a mask, indices or names")
         return None
-    given = np.asarray([] if features is None else features)
+    try:
+        given = np.asarray([] if features is None else list(features))
+    except (TypeError, ValueError):  # one number or object, or lists of several lengths
+        given = np.zeros(())
+    integers = given.dtype.kind in "iu" or not given.size
+    if given.ndim != 1 or not (integers or given.dtype.kind in "bUO"):
+        raise ValueError(f"categorical_features={features!r}: use 'from_dtype', a mask, indices or names")
     if given.dtype == bool:
         if len(given) != len(names):
             raise ValueError(f"categorical_features is a mask of {len(given)} for {counted(len(names), 'column')}")
         return set(np.flatnonzero(given).tolist())
-    if given.dtype.kind in "US" or given.dtype == object:
+    if given.dtype.kind in "UO":
         unknown = [name for name in given.tolist() if name not in names]
         if unknown:
             raise ValueError(f"categorical_features names {unknown[0]!r}, which is not a column: {some_of(names)}")
@@ -48,7 +54,7 @@ def asked_positions(features: Any, names: Sequence[str]) -> set[int] | None:
     outside = [j for j in given.tolist() if not -len(names) <= j < len(names)]
     if outside:
         raise ValueError(f"categorical_features has index {outside[0]}, and there are {counted(len(names), 'column')}")
-    return {int(j) % len(names) for j in given.tolist()}
+    return {j % len(names) for j in given.tolist()}
 
 
 def code_of(name: str, column: Any, asked: bool | None) -> ColumnCode:

@@ -31,8 +31,8 @@ INTERVALS, T_GRID, R_GRID = 24, 12, 32
 
 def _sizes(sizes: ArrayLike) -> Floats:
     array = np.atleast_1d(check.whole("sizes", sizes, 1))
-    if array.ndim != 1:
-        raise ValueError(f"sizes must be one-dimensional, one entry per cluster; it has shape {array.shape}")
+    if array.ndim != 1 or not len(array):
+        raise ValueError(f"sizes must be a list of numbers, one for each cluster; its shape is {array.shape}")
     return array
 
 

@@ -1,0 +1,144 @@
+"""kill -9 of the client or of a worker at many moments of a fit on a Dask cluster: the model is whole, or as before.
+
+The cluster is made once; clients are forked from a process that has imported everything.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections import Counter
+from contextlib import contextmanager
+from multiprocessing import get_context
+
+import numpy as np
+from faulty_runs import _used
+
+import fusewise
+from fusewise.datasets import hide_entries, make_clusters
+from fusewise.kernels.output import finish_killed_runs
+
+#: Seconds after which a cluster or a client that does not come to rest is a failure.
+PATIENCE = 120
+
+
+def table(seed):
+    """Three clusters with missing entries."""
+    return hide_entries(make_clusters(3, 100, 6, noise=0.1, random_state=seed)[0], 0.2, random_state=seed)
+
+
+def fit_and_save(address, path, seed):
+    """What a client does: fit a table in blocks on the cluster, and save the model."""
+    import dask.array as da
+    from distributed import Client
+
+    with Client(address):
+        blocks = da.from_array(table(seed), chunks=(30, 6)).map_blocks(_slowly, dtype=float, meta=np.empty((0, 0)))
+        fusewise.FusionClustering().fit(blocks).save(path)
+
+
+def _slowly(block):
+    """A block that takes a moment to read, so that workers are killed while they work."""
+    time.sleep(0.01)
+    return block
+
+
+class Cluster:
+    """Two workers, and clients that fit a table there and save the model to a file."""
+
+    def __init__(self, cluster, folder):
+        self.cluster, self.folder = cluster, folder
+        self.context = get_context("forkserver")
+        self.context.set_forkserver_preload(["fusewise.estimators", "fusewise.saving", "dask.array", "distributed"])
+        self.new, self.seconds = self._undisturbed(0)
+        self.old, _ = self._undisturbed(1)
+
+    def _undisturbed(self, seed):
+        path = self.folder / f"undisturbed-{seed}"
+        client = self.client(path, seed)
+        used = 0.0
+        while client.is_alive():
+            used = max(used, _used(client.pid))
+            time.sleep(0.002)
+        assert client.exitcode == 0, "an undisturbed fit failed"
+        return path.read_bytes(), used
+
+    def client(self, path, seed=0):
+        """Start a client."""
+        process = self.context.Process(target=fit_and_save, args=(self.cluster.scheduler_address, path, seed))
+        process.start()
+        return process
+
+    def place(self, *, old):
+        """A file to save to, with an old model if asked for."""
+        path = self.folder / "model"
+        path.unlink(missing_ok=True)
+        if old:
+            path.write_bytes(self.old)
+        return path
+
+    def state(self, path, *, old):
+        """What is at the place of the model, and whether the cluster came to rest."""
+        finish_killed_runs(path.parent)
+        end = time.monotonic() + PATIENCE
+        while self.cluster.scheduler.tasks or self.cluster.scheduler.clients.keys() - {"fire-and-forget"}:
+            if time.monotonic() > end:
+                return "tasks left on the cluster"
+            time.sleep(0.05)
+        content = path.read_bytes() if path.exists() else None
+        if content == self.new and np.array_equal(fusewise.load(path).predict(table(0)), self.labels):
+            return "new"
+        return "as before" if content == (self.old if old else None) else "halves"
+
+    @property
+    def labels(self):
+        """The clusters of the table in memory, which is fitted the same."""
+        if "_labels" not in vars(self):
+            self._labels = fusewise.FusionClustering().fit(table(0)).labels_
+        return self._labels
+
+
+@contextmanager
+def cluster_in(folder):
+    """A cluster of two processes."""
+    from distributed import LocalCluster
+
+    folder.mkdir(exist_ok=True)
+    with LocalCluster(2, threads_per_worker=1, dashboard_address=None) as cluster:
+        yield Cluster(cluster, folder)
+
+
+def dask_clients(runs, count):
+    """kill -9 of the client, at moments spread evenly over its work."""
+    found = Counter()
+    with cluster_in(runs.base / "dask") as own:
+        for k, moment in enumerate(np.linspace(0, own.seconds, count)):
+            path = own.place(old=bool(k % 2))
+            client = own.client(path)
+            while client.is_alive() and _used(client.pid) < moment:
+                time.sleep(0.002)
+            client.kill()
+            client.join()
+            done = "" if client.exitcode == -signal.SIGKILL else " (done before the kill)"
+            found[own.state(path, old=bool(k % 2)) + done] += 1
+    return found
+
+
+def dask_workers(runs, count):
+    """kill -9 of a worker; the other one, and the one that is started in its place, do its work: all are new."""
+    found = Counter()
+    with cluster_in(runs.base / "dask") as own:
+        for k, moment in enumerate(np.linspace(0, own.seconds, count)):
+            path = own.place(old=bool(k % 2))
+            client = own.client(path)
+            while client.is_alive() and _used(client.pid) < moment:
+                time.sleep(0.002)
+            nannies = list(own.cluster.workers.values())
+            pid = nannies[k % len(nannies)].pid
+            if pid is not None:
+                os.kill(pid, signal.SIGKILL)
+            client.join(PATIENCE)
+            state = own.state(path, old=bool(k % 2))
+            found[state if client.exitcode == 0 else f"{state}, exit code {client.exitcode}"] += 1
+    return found

@@ -1,0 +1,194 @@
+"""What must hold of rows that come in blocks (streams, Dask, files on disk), and of one table in several forms."""
+
+from __future__ import annotations
+
+import tempfile
+from itertools import pairwise
+from pathlib import Path
+
+import dask
+import dask.array as da
+import dask.dataframe as dd
+import numpy as np
+import pandas as pd
+from invariants import Refused, check_filled, check_fit, check_probabilities, refusing
+from odd_inputs import odd_frame, odd_table, plain_table
+from scipy.sparse import csr_matrix
+
+import fusewise
+from fusewise import FusionClustering, FusionImputer
+from fusewise.automatic import sampled
+
+
+def in_blocks(rng, n):
+    """Slices of n rows, one after another, some of them of one row."""
+    cuts = np.unique(np.concatenate([[0, n], rng.integers(0, n + 1, size=int(rng.integers(0, 6)))]))
+    return [slice(begin, end) for begin, end in pairwise(cuts.tolist())]
+
+
+def streams(seed):
+    """Blocks one after another: any order and sizes of blocks, and a stream of them, give the same clusters."""
+    rng = np.random.default_rng(seed)
+    X = odd_frame(seed) if rng.random() < 0.3 else odd_table(seed)
+    take = X.iloc.__getitem__ if isinstance(X, pd.DataFrame) else X.__getitem__
+    settings = {"summary_size": [10, 100][rng.integers(2)], "random_state": 0}
+    parts = [take(rows) for rows in in_blocks(rng, len(X))]
+    model = FusionClustering(**settings)
+    with refusing():
+        for part in parts:
+            model.partial_fit(part)
+        labels = model.labels_
+    np.testing.assert_array_equal(labels, model.predict(parts[-1]))
+    check_labels(model.predict(X), model)
+    check_probabilities(model.predict_proba(X), (len(X), model.n_clusters_))
+    stream = FusionClustering(**settings).fit(iter(parts))
+    np.testing.assert_array_equal(stream.predict(X), model.predict(X))
+    with tempfile.TemporaryDirectory() as folder:
+        model.save(Path(folder, "m"))
+        loaded = fusewise.load(Path(folder, "m"))
+    np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
+    loaded.partial_fit(parts[0])  # a loaded model goes on
+    check_labels(loaded.predict(X), loaded)
+
+
+def reordered_streams(seed):
+    """Clusters far apart: the same partition in any order and in blocks of any size."""
+    X, _ = plain_table(seed)
+    rng = np.random.default_rng(seed)
+    found = []
+    for order in (np.arange(len(X)), rng.permutation(len(X))):
+        model = FusionClustering(random_state=0, summary_size=30 if seed % 2 else 1000)
+        for rows in in_blocks(rng, len(X)):
+            model.partial_fit(X[order][rows])
+        found.append(model.predict(X))
+    np.testing.assert_array_equal(*found)
+
+
+def check_labels(labels, model):
+    assert labels.min(initial=0) >= -1
+    assert labels.max(initial=-1) < model.n_clusters_
+    assert np.isfinite(model.cluster_centers_).all()
+
+
+def dask_arrays(seed):
+    """Chunks of any sizes: labels in range, clusters with rows, filled entries; plain tables as in memory."""
+    rng = np.random.default_rng(seed)
+    plain = bool(rng.random() < 0.3)
+    X = plain_table(seed)[0] if plain else odd_table(seed)
+    chunks = tuple(block.stop - block.start for block in in_blocks(rng, len(X)))
+    table = da.from_array(X, chunks=(chunks, X.shape[1] if rng.random() < 0.5 else 1))
+    with dask.config.set(scheduler="synchronous"):
+        with refusing():
+            model = FusionClustering().fit(table)
+        check_remote(model, table, X)
+        imputer = FusionImputer().fit(table)
+        check_filled(imputer.transform(table).compute(), X)
+        if plain:
+            np.testing.assert_array_equal(model.labels_.compute(), FusionClustering().fit(X).labels_)
+
+
+def dask_frames(seed):
+    """Partitions of a frame with columns of every kind: labels with the index of the rows, levels that were there."""
+    frame, rng = odd_frame(seed), np.random.default_rng(seed)
+    frame.index = 3 * np.arange(len(frame))
+    with dask.config.set({"scheduler": "synchronous", "dataframe.convert-string": bool(rng.random() < 0.5)}):
+        try:
+            table = dd.from_pandas(frame, npartitions=int(rng.integers(1, 5)))
+            frame = table.compute()  # Dask may read numbers among text as text
+        except (TypeError, ValueError, NotImplementedError) as error:  # a column that Dask does not take
+            raise Refused from error
+        with refusing():
+            model = FusionClustering().fit(table)
+        check_remote(model, table, frame)
+        assert list(model.labels_.compute().index) == list(frame.index)
+        filled = FusionImputer().fit(table).transform(table).compute()
+    for name in frame.columns:
+        seen = frame[name].notna()
+        assert not filled[name].isna().any() or not seen.any()
+        assert (filled[name][seen] == frame[name][seen]).all()
+
+
+def check_remote(model, table, X):
+    """What ``check_fit`` checks, of lazy results."""
+    labels, shares = np.asarray(model.labels_.compute()), np.asarray(model.probabilities_.compute())
+    check_labels(labels, model)
+    check_probabilities(shares, (len(X), model.n_clusters_))
+    sizes = np.bincount(labels[labels >= 0], minlength=model.n_clusters_)
+    assert (np.diff(sizes) <= 0).all(), sizes
+    assert (sizes > 0).all() or not sizes.any(), sizes
+    np.testing.assert_array_equal(np.asarray(model.predict(table).compute()), labels)
+    np.testing.assert_array_equal(model.predict(X), labels)  # the same rows in memory
+
+
+def forms(seed):
+    """One table as a sparse matrix, a masked array, a frame, a file on disk, in columns first: the same labels."""
+    X, rng = odd_table(seed), np.random.default_rng(seed)
+    if X.dtype.kind == "c":
+        raise Refused
+    kind = int(rng.integers(6))
+    with refusing():
+        labels = FusionClustering().fit(X).labels_
+    with tempfile.TemporaryDirectory() as folder:
+        model = FusionClustering().fit(in_form(X, kind, Path(folder)))
+        np.testing.assert_array_equal(model.labels_, labels)
+        if kind != 0:  # sparse: what is not stored is missing
+            np.testing.assert_array_equal(model.predict(X), labels)
+
+
+def in_form(X, kind, folder):
+    seen = ~np.isnan(X)
+    if kind == 0:
+        return csr_matrix((X[seen], np.nonzero(seen)), X.shape)
+    if kind == 1:
+        return np.ma.array(np.where(seen, X, -999), mask=~seen)
+    if kind == 2:
+        return pd.DataFrame(X)
+    if kind == 3:
+        return np.asfortranarray(X)
+    if kind == 4:
+        return X.astype(object)
+    np.save(folder / "x.npy", X)
+    return np.load(folder / "x.npy", mmap_mode="r")
+
+
+def rare(seed):
+    """A table from which a sample is taken, with groups of a few rows far from all others."""
+    rng = np.random.default_rng(seed)
+    n, p, before = int(rng.integers(150, 400)), int(rng.integers(2, 6)), sampled.SAMPLE
+    X = 9 * rng.integers(rng.integers(1, 4), size=n)[:, None] + rng.normal(size=(n, p)) * rng.choice([0.1, 1, 3])
+    for _ in range(int(rng.integers(0, 4))):
+        X[rng.integers(n, size=int(rng.integers(1, 9)))] = 60 * rng.normal(size=p) + 0.1 * rng.normal(size=p)
+    X[rng.random(X.shape) < rng.choice([0, 0.1, 0.5])] = np.nan
+    sampled.SAMPLE = int(rng.integers(40, 120))
+    try:
+        with refusing():
+            model = FusionClustering(random_state=int(rng.integers(9))).fit(X)
+        check_fit(model, X)
+    finally:
+        sampled.SAMPLE = before
+
+
+def many(seed):
+    """More than 25 clusters of a few rows each."""
+    rng = np.random.default_rng(seed)
+    k, p = int(rng.integers(26, 45)), int(rng.integers(2, 8))
+    labels = rng.permutation(np.repeat(np.arange(k), rng.integers(6, 10, size=k)))
+    X = (30 * rng.normal(size=(k, p)))[labels] + rng.normal(size=(len(labels), p))
+    X[rng.random(X.shape) < rng.choice([0, 0.1, 0.3])] = np.nan
+    with refusing():
+        model = FusionClustering(n_clusters=k if rng.random() < 0.2 else None).fit(X)
+    check_fit(model, X)
+
+
+def wide(seed):
+    """Few informative columns among many, some of them empty or constant."""
+    rng = np.random.default_rng(seed)
+    n, p = int(rng.integers(20, 90)), int(rng.integers(12, 60))
+    X = rng.normal(size=(n, p)) * 10.0 ** rng.integers(-3, 4, size=p)
+    some = rng.permutation(p)[: int(rng.integers(1, 5))]
+    X[:, some] += 6 * X[:, some].std(axis=0) * rng.integers(rng.integers(1, 4), size=n)[:, None]
+    X[rng.random(X.shape) < rng.choice([0, 0.1, 0.5])] = np.nan
+    X[:, rng.integers(p, size=int(rng.integers(0, 4)))] = rng.choice([0.0, np.nan])
+    with refusing():
+        model = FusionClustering().fit(X)
+    check_fit(model, X)
