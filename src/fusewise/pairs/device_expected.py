@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from fusewise.kernels.arrays import Array, beside, to_host
 from fusewise.kernels.devices import torch_device
+from fusewise.kernels.lanes_torch import factorised, squares_of
 from fusewise.kernels.nearest_torch import nearest
 from fusewise.kernels.types import Index, Real
 
@@ -44,27 +47,7 @@ def likeliest(places: Real, covariances: Real, k: int, n_candidates: int, every:
 def _log_expected_weights(away: tuple[Array, ...], both: tuple[Array, ...], variance: float) -> Array:
     """Log of the expected weights (see ``expected``), from a tensor for each entry of v_i - v_j and of S_i + S_j.
 
-    S_i + S_j is given by its lower triangle. The factor L of S_i + S_j + variance I is computed row by row, and with it
-    L^-1 (v_i - v_j).
+    S_i + S_j is given by its lower triangle, row by row.
     """
-    factor: list[list[Array]] = []
-    pivots: list[Array] = []
-    whitened: list[Array] = []
-    entries = iter(both)
-    total = 0.0
-    for a in range(len(away)):
-        row: list[Array] = []
-        for b in range(a):
-            row.append(_less(next(entries), row, factor[b]) * pivots[b])
-        pivots.append(_less(next(entries) + variance, row, row).rsqrt())
-        factor.append(row)
-        whitened.append(_less(away[a], row, whitened) * pivots[a])
-        total = total - 0.5 * whitened[a].square() + (pivots[a] * variance**0.5).log()
-    return total
-
-
-def _less(start: Array, left: list[Array], right: list[Array]) -> Array:
-    """start - sum_k left_k right_k, up to the length of the shorter list."""
-    for x, y in zip(left, right, strict=False):
-        start = start.addcmul(x, y, value=-1)
-    return start
+    factor = factorised(both, variance)
+    return -0.5 * (squares_of(factor.whitened(away)) + factor.log_det - len(away) * math.log(variance))
