@@ -152,8 +152,8 @@ class AutomaticFitMixin(Estimator):
         """Probability of each cluster for each row, N x K, with clusters ordered by size."""
         assert isinstance(self.path_, Choice)
         check_fits("the probabilities of the clusters", (table.shape[0], self.n_clusters_), 16)
-        posterior = np.asarray(self.path_.classify(table, hints, posterior=True, device=self.device).posterior)
-        return posterior[:, np.argsort(self._order)]
+        found = self.path_.classify(table, hints, posterior=True, device=self.device)
+        return self._placement.probabilities(found)
 
     def _fused(self, choice: Choice) -> npt.NDArray[Any]:
         """Centre of each row: its cluster's; for an outlier its own; for an empty row the weighted mean of all."""
