@@ -2,15 +2,20 @@
 
 ``python benchmarks/gpu.py`` prints one table. Parts can be chosen (``--parts copy nearest graph dense table huge``) and
 sizes set (``--n``, ``--huge``); ``--device cpu`` runs the parts ``nearest graph`` on the CPU for comparison
-(``taskset -c 0,1`` restricts it to two cores). ``table`` takes a whole table from host memory to labels, by ``fuse`` on
-the GPU and by ``FusionClustering()``, which runs on the CPU. Tables have 50 columns, 30% of the entries hidden.
+(``taskset -c 0,1`` restricts it to two cores). ``table`` takes a whole table (``--n`` rows, ``--p`` columns, 30% of the
+entries hidden) from host memory to labels: by ``fuse``, by ``FusionClustering`` on the device and by it on the CPU
+(``--methods``), once as a whole and once with the time of each phase.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from functools import wraps
+from unittest.mock import patch
 
 import numpy as np
 
@@ -25,7 +30,7 @@ from fusewise.kernels.nearest_torch import nearest
 from fusewise.observations import Quadratics, as_entries
 from fusewise.pairs import CompletePairs, NeighborPairs
 
-CLUSTERS, FEATURES, HIDDEN, NEIGHBORS = 20, 50, 0.3, 15
+CLUSTERS, FEATURES, HIDDEN, NOISE, NEIGHBORS = 20, 50, 0.3, 0.15, 15
 
 
 def synchronise(device: str) -> None:
@@ -176,28 +181,115 @@ def dense(n: int, p: int, device: str) -> None:
     show("   weights alone", seconds(lambda: problem.weigh(centers), device) * 1e3, "ms")
 
 
-def whole(n: int, r: int, device: str) -> None:
+def table_of(n: int, p: int) -> tuple[np.ndarray, np.ndarray]:
+    """Clusters with independent noise, some of the entries hidden; and the cluster of each row."""
+    rng = np.random.default_rng(0)
+    centres = rng.uniform(size=(CLUSTERS, p)).astype(np.float32)
+    truth = rng.integers(CLUSTERS, size=n)
+    table = centres[truth] + NOISE * rng.standard_normal((n, p), dtype=np.float32)
+    table[rng.random((n, p), dtype=np.float32) < HIDDEN] = np.nan
+    return table, truth
+
+
+@contextmanager
+def phases(functions: Sequence[str], device: str) -> Iterator[None]:
+    """Print the time spent in each of some functions, named by module, and in the others."""
+    taken = dict.fromkeys(functions, 0.0)
+    with ExitStack() as stack:
+        for name in functions:
+            where, attribute = resolve(name)
+            stack.enter_context(patch.object(where, attribute, timed(getattr(where, attribute), name, taken, device)))
+        begin = time.perf_counter()
+        yield
+        whole = time.perf_counter() - begin
+    for name, seconds_in in sorted(taken.items(), key=lambda item: -item[1]):
+        show(f"      {name.removeprefix('fusewise.')}", seconds_in, "s")
+    show("      the rest", whole - sum(taken.values()), "s")
+
+
+def resolve(name: str) -> tuple[object, str]:
+    """The module or class that has a function, and its name there."""
+    path, _, attribute = name.rpartition(".")
+    module, _, kind = path.partition(":")
+    where = importlib.import_module(module)
+    return (getattr(where, kind) if kind else where), attribute
+
+
+def timed(function: Callable[..., Array], name: str, taken: dict[str, float], device: str) -> Callable[..., Array]:
+    """The function, which adds up the time that it takes."""
+
+    @wraps(function)
+    def measured(*args: Array, **kwargs: Array) -> Array:
+        result, seconds_in = once(lambda: function(*args, **kwargs), device)
+        taken[name] += seconds_in
+        return result
+
+    return measured
+
+
+#: Functions that do not call each other.
+PHASES_OF_FUSE = (
+    "fusewise.fusion.setup.as_entries",
+    "fusewise.fusion.setup.refuse_tiny",
+    "fusewise.fusion.setup._fit",
+    "fusewise.subspace.device_rows:RowsOnDevice.information",
+    "fusewise.subspace.device_rows.coordinates_of",
+    "fusewise.fusion.setup.nearest_expected",
+    "fusewise.fusion.merging.place",
+    "fusewise.fusion.fuse.start",
+    "fusewise.fusion.fuse.descend",
+    "fusewise.fusion.merging:Merged.groups",
+    "fusewise.fusion.fuse.conclude",
+)
+PHASES_OF_THE_DEFAULT = (
+    "fusewise.estimators.base.as_table",
+    "fusewise.automatic.choice.units",
+    "fusewise.automatic.sampled:SampledSearch.of",
+    "fusewise.automatic.searching:TreeSearch.place",
+    "fusewise.automatic.searching.compare",
+    "fusewise.automatic.searching.from_best_known",
+    "fusewise.automatic.searching:TreeSearch.clusters",
+    "fusewise.automatic.sampled:SampledSearch._surprises",
+    "fusewise.automatic.sampled:RareSearch.__call__",
+    "fusewise.automatic.choice:Choice.classify",
+    "fusewise.estimators.automatic_fit:AutomaticFitMixin._take_labels",
+)
+
+
+def whole(n: int, p: int, r: int, device: str, methods: Sequence[str]) -> None:
     """From a table in memory to labels: ``fuse`` (subspace, neighbours, fusion, groups), then the default."""
     from sklearn.metrics import adjusted_rand_score
 
     from fusewise import FusionClustering, fuse
 
-    rng = np.random.default_rng(0)
-    centres = rng.uniform(size=(CLUSTERS, FEATURES)).astype(np.float32)
-    truth = rng.integers(CLUSTERS, size=n)
-    table = centres[truth] + 0.15 * rng.standard_normal((n, FEATURES), dtype=np.float32)
-    table[rng.random((n, FEATURES), dtype=np.float32) < HIDDEN] = np.nan
+    table, truth = table_of(n, p)
 
-    def fused(rows: np.ndarray) -> np.ndarray:
-        how = {"rank": r, "n_neighbors": NEIGHBORS, "device": device, "tol": 1e-3}
+    def fused(rows: np.ndarray, where: str) -> np.ndarray:
+        how = {"rank": r, "n_neighbors": NEIGHBORS, "device": where, "tol": 1e-3}
         return fuse(rows, lam=10.0, penalty=H1(1.0), **how).labels
 
-    for name, work in ((f"fuse on {device}", fused), ("FusionClustering() on the CPU", FusionClustering().fit_predict)):
-        work(table[:5000])  # compiles
-        labels, taken = once(lambda work=work: work(table), device)
+    def default(rows: np.ndarray, where: str) -> np.ndarray:
+        return FusionClustering(device=where).fit_predict(rows)
+
+    cases = {
+        "fuse": (f"fuse on {device}", fused, device, PHASES_OF_FUSE),
+        "default": (f"FusionClustering(device={device!r})", default, device, PHASES_OF_THE_DEFAULT),
+        "default-cpu": ("FusionClustering() on the CPU", default, "cpu", PHASES_OF_THE_DEFAULT),
+    }
+    known: dict[str, np.ndarray] = {}
+    for method in methods:
+        name, work, where, functions = cases[method]
+        work(table[:20_000], where)  # compiles
+        labels, taken = once(lambda work=work, where=where: work(table, where), where)
+        known[method] = labels
         score = adjusted_rand_score(truth, labels)
         large = np.count_nonzero(np.bincount(labels[labels >= 0]) > n / (10 * CLUSTERS))
-        show(f"table of {n:,} x {FEATURES} to labels, {name}", taken, "s", f"ARI {score:.3f}, {large} large clusters")
+        show(f"table of {n:,} x {p} to labels, {name}", taken, "s", f"ARI {score:.3f}, {large} large clusters")
+        with phases(functions, where):
+            work(table, where)
+    if {"default", "default-cpu"} <= set(known):
+        differ = int(np.count_nonzero(known["default"] != known["default-cpu"]))
+        show("   labels that differ between the device and the CPU", differ, "rows")
 
 
 def main() -> None:
@@ -206,6 +298,8 @@ def main() -> None:
     parser.add_argument("--search", help="device that finds the neighbours, if different from --device")
     parser.add_argument("--parts", nargs="+", default=["copy", "nearest", "graph", "dense", "table", "huge"])
     parser.add_argument("--n", type=int, default=1_000_000, help="number of points in the graph")
+    parser.add_argument("--p", type=int, default=FEATURES, help="columns of the table")
+    parser.add_argument("--methods", nargs="+", default=["fuse", "default", "default-cpu"], help="of the part table")
     parser.add_argument("--r", type=int, default=10, help="dimensions of the points")
     parser.add_argument("--iterations", type=int, default=10, help="iterations of the loop along the graph")
     parser.add_argument("--huge", type=int, default=10_000_000, help="number of points in the largest graph")
@@ -219,7 +313,7 @@ def main() -> None:
     if "dense" in args.parts:
         dense(args.dense, FEATURES, args.device)
     if "table" in args.parts:
-        whole(args.n, args.r, args.device)
+        whole(args.n, args.p, args.r, args.device, args.methods)
     if "huge" in args.parts:
         indices = neighbours(args.huge, args.r, search)
         graph(args.huge, args.r, args.device, args.iterations, indices, rate)

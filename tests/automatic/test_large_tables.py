@@ -1,6 +1,8 @@
 """Tables too large to be made dense or read whole: the same results, held in less."""
 
+import gc
 import pickle
+import weakref
 
 import numpy as np
 import pandas as pd
@@ -11,6 +13,7 @@ from sklearn.metrics import adjusted_rand_score
 import fusewise
 from fusewise import DataWarning, FusionClustering, FusionImputer
 from fusewise.automatic import sampled
+from fusewise.automatic.axes import fit_axes
 from fusewise.automatic.columnwise import ColumnMixture, fit_columns
 from fusewise.automatic.evidence import Evidence
 from fusewise.datasets import hide_entries, make_clusters
@@ -250,3 +253,18 @@ def test_independent_columns_of_a_sparse_table():
         means = X[rows].toarray().sum(axis=0) / mask[rows].sum(axis=0)
         # 3000 x 12 / 60 / 3 = 200 entries of variance 1 each, and one at the column's mean
         np.testing.assert_allclose(found.centers[k], means, atol=0.3)
+
+
+def test_what_is_known_of_a_block_of_rows_is_let_go_of_with_it():
+    """A cycle would hold on to the blocks of a large table until the garbage collector comes by."""
+    table = as_entries(hide_entries(np.random.default_rng(0).standard_normal((300, 4)), 0.3, random_state=0))
+    evidence = Evidence.of(fit_axes(table, 2), table)
+    gc.disable()
+    try:
+        evidence.seen_from(np.zeros(2), np.eye(2))
+        assert len(evidence.together.order) == 300
+        held = weakref.ref(evidence)
+        del evidence
+        assert held() is None
+    finally:
+        gc.enable()

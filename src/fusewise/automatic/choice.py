@@ -115,13 +115,15 @@ class Choice(Checked):
         """What is needed to classify rows."""
         return Classifier(self.columns, self.scale, self.middle, self.clusters)
 
-    def classify(self, table: Table, hints: Hints = NO_HINTS, *, posterior: bool | None = None) -> Classified:
+    def classify(
+        self, table: Table, hints: Hints = NO_HINTS, *, posterior: bool | None = None, device: str = "cpu"
+    ) -> Classified:
         """Find the most likely cluster of each row, its probability, and whether it is an outlier.
 
         Rows with hints are placed together or apart as these say, and are no outliers. With `posterior` also the
-        probabilities of all clusters; by default where these are not too many.
+        probabilities of all clusters; by default where these are not too many. `device` is that of ``Classifier``.
         """
-        found = self.classifier.classify(table, posterior=posterior)
+        found = self.classifier.classify(table, posterior=posterior, device=device)
         if hints:
             rows = np.sort(hints.rows)
             densities = self.clusters.log_densities(self.standardised(table.take(rows)))[0]
@@ -129,7 +131,9 @@ class Choice(Checked):
             found.put(hints.rows, Classified(labels, shares.max(axis=1), np.ones(len(labels)), shares))
         return found
 
-    def occupied(self, table: Table, counted: Mask, hints: Hints = NO_HINTS) -> tuple[Choice, Classified]:
+    def occupied(
+        self, table: Table, counted: Mask, hints: Hints = NO_HINTS, *, device: str = "cpu"
+    ) -> tuple[Choice, Classified]:
         """Leave out clusters that have no rows, and classify: each is that of a row that counts and is no outlier.
 
         Clusters of rows with hints are kept. Where two are equal to within rounding, leaving out a third may turn the
@@ -137,7 +141,7 @@ class Choice(Checked):
         """
         choice = self
         while True:
-            found = choice.classify(table, hints)
+            found = choice.classify(table, hints, device=device)
             kept = np.unique(np.append(found.labels[counted & ~found.outlying], found.labels[hints.rows]))
             if not len(kept):  # nothing but outliers: of the largest cluster
                 kept = np.array([choice.clusters.shares.argmax()])
@@ -214,6 +218,7 @@ def choose(
     progress: Progress = silent,
     hints: Hints = NO_HINTS,
     before: Clusters | None = None,
+    device: str = "cpu",
 ) -> Choice:
     """Cluster a table, choosing every parameter that is not given.
 
@@ -241,11 +246,13 @@ def choose(
     seed, progress : seed of the sample; called at each step.
     worth : rows that a row is worth when partitions are compared, if the table is part of a larger one.
     hints, before : rows that must be together, or apart; and the clusters found without these hints.
+    device : where all rows of a large table are looked at; the clusters are chosen on the CPU.
     """
     columns, scale, middle, blocks = units(table, levels)
     task = sampled.SampledSearch(
         table=table, units=(columns, scale, middle), levels=blocks, hints=hints, min_size=min_size, seed=seed,
         n_clusters=n_clusters, n_neighbors=n_neighbors, worth=worth, progress=progress,
+        device=device,
     )  # fmt: skip
     rows, search, found = _searched(task, rank)
     found = search.or_as_before(found, before)

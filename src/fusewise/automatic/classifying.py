@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from fusewise.automatic.clusters import Clusters
 from fusewise.automatic.labelling import MOST_PROBABILITIES, Classified, classified
+from fusewise.automatic.nearby import MANY, n_parts
+from fusewise.kernels.devices import torch_device
 from fusewise.kernels.types import Index, Real, Values
-from fusewise.observations import InMemory, Table, each_block
+from fusewise.observations import InMemory, SparseEntries, Table, each_block
+from fusewise.observations.kinds import Remote
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,14 +30,21 @@ class Classifier:
     middle: Values
     clusters: Clusters
 
-    def classify(self, table: Table, *, posterior: bool | None = None) -> Classified:
+    def classify(self, table: Table, *, posterior: bool | None = None, device: str = "cpu") -> Classified:
         """Find the most likely cluster of each row, its probability, and whether it is an outlier.
 
-        With `posterior` also the probabilities of all clusters; by default where these are not too many.
+        With `posterior` also the probabilities of all clusters; by default where these are not too many. `device` is
+        that of ``torch_device``; a device takes real tables that are not sparse, and fewer clusters than ``MANY``.
         """
         n, k = table.shape[0], self.clusters.n_components
         keep = n * k <= MOST_PROBABILITIES if posterior is None else posterior
         found = Classified.blank(n, k, posterior=keep)
+        there = device_for(device, self.clusters, table)
+        if there is not None:
+            from fusewise.automatic.device_passes import DeviceScale, label_rows
+
+            label_rows(self.clusters, DeviceScale(self.columns, self.scale, self.middle, there), table, found)
+            return found
 
         def one(rows: InMemory, where: slice) -> None:
             found.put(where, classified(self.clusters, self.standardised(rows), posterior=keep))
@@ -62,3 +73,10 @@ class Classifier:
         whole = np.repeat(self.middle[None], len(rows), axis=0)
         whole[:, self.columns] += rows * self.scale[self.columns]
         return whole
+
+
+def device_for(name: str, clusters: Clusters, table: Table) -> Any:
+    """The torch device on which the rows of a table are labelled; None for the CPU, and for what only it can do."""
+    there = torch_device(name)
+    possible = table.dtype.kind == "f" and not isinstance(table, SparseEntries | Remote) and n_parts(clusters) < MANY
+    return there if possible else None

@@ -108,10 +108,10 @@ class ColumnMixture(Checked):
         normaliser = -0.5 * (rows.seen @ np.log(2 * np.pi * variances).T)
         densities = normaliser + log_tails(distances, rows.n_numbers[:, None]) + np.log(self.shares)
         if self.levels:
-            densities = densities + rows.levels @ self._log_levels()[:, ~rows.numeric].T
+            densities = densities + rows.levels @ self.log_levels()[:, ~rows.numeric].T
         return densities, distances, rows.n_numbers
 
-    def _log_levels(self) -> Real:
+    def log_levels(self) -> Real:
         """What a level adds to the log-density, by the value it has in the table; zero in the columns of numbers."""
         weights = np.zeros_like(self.means)
         for start, stop, *_ in self.levels:

@@ -139,9 +139,9 @@ class Evidence(Checked):
             gathered, order, labels[order], labels[order].searchsorted(bounds), group, group.searchsorted(bounds)
         )
 
-    @cached_property
+    @property
     def together(self) -> Groups:
-        """All rows as one group, in their own order."""
+        """All rows as one group, in their own order; not kept, as a cycle of the two would outlive its last use."""
         n, u = len(self.pattern), self.precision.shape[2]
         none, all_rows, all_patterns = np.zeros(n, np.intp), np.array([0, n]), np.array([0, u])
         return Groups(self, np.arange(n), none, all_rows, np.zeros(u, np.intp), all_patterns)
@@ -152,7 +152,11 @@ class Evidence(Checked):
         r = len(self.places)
         t = UNKNOWN * (float(np.square(self.places).mean()) or 1.0)
         inverse, log_det, _ = shifted_inverses(
-            self.precision, np.sqrt(t) * np.eye(r)[:, :, None], self.together.pattern_begin, False, self.small
+            self.precision,
+            np.sqrt(t) * np.eye(r)[:, :, None],
+            np.array([0, self.precision.shape[2]]),
+            False,
+            self.small,
         )
         return t * inverse, r * np.log(t) - log_det
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from fusewise.automatic import limits
 from fusewise.automatic.candidates import MOST_CLUSTERS
+from fusewise.automatic.classifying import device_for
 from fusewise.automatic.clusters import Clusters
 from fusewise.automatic.columnwise import Levels
 from fusewise.automatic.copies import shares_of_copies, worth_of_rows
@@ -52,6 +53,7 @@ class SampledSearch:
     min_size : smallest cluster considered, in rows of the table; None: a share of them.
     seed : seed of the samples.
     worth : rows of a larger table that a row is worth.
+    device : where all rows are looked at.
     n_clusters, n_neighbors, progress : those of ``TreeSearch``.
     """
 
@@ -65,6 +67,7 @@ class SampledSearch:
     n_neighbors: int | None
     worth: float
     progress: Progress
+    device: str = "cpu"
 
     @cached_property
     def known(self) -> Hints:
@@ -103,13 +106,22 @@ class SampledSearch:
             return clusters, [limits.of_kind(smallest, n, "has categories" if self.levels else "is complex")]
         self.progress(f"looking for rare clusters in {counted(n, 'row')}", 0)
         surprised = Surprised(clusters, columns, scale, middle, self.seed)
-        known = reduce_blocks(surprised, Surprises.merged, self.table).in_order
+        known = self._surprises(surprised).in_order
         rows = self.table.take(known.row).standardised(columns, scale, middle)
         if not isinstance(rows, Entries):
             return clusters, [limits.of_kind(smallest, n, "is sparse")]
         met = [limits.of_outliers(len(known.row), known.n_outlying)] if known.n_outlying > len(known.row) else []
         found, refused = RareSearch(clusters, rows, known, n, self.min_size or 0.0)()
         return found, [*met, limits.of_size(refused, self.min_size or 0.0)] if refused else met
+
+    def _surprises(self, surprised: Surprised) -> Surprises:
+        """The rows that no cluster explains, among all."""
+        there = device_for(self.device, surprised.clusters, self.table)
+        if there is None:
+            return reduce_blocks(surprised, Surprises.merged, self.table)
+        from fusewise.automatic.device_passes import surprising_rows
+
+        return surprising_rows(surprised, self.table, there)
 
 
 def smallest_clusters(n_sampled: int, n: int, min_size: float | None) -> tuple[float, float]:

@@ -9,6 +9,7 @@ own sample, and two samples are merged by keeping the smallest of both.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -19,7 +20,7 @@ from fusewise.automatic.evidence import Evidence
 from fusewise.automatic.labelling import OUTLIER_LEVEL, tail
 from fusewise.automatic.mixture import probabilities
 from fusewise.automatic.nearby import MANY, near_components, nearby
-from fusewise.kernels.types import Index, Labels, Real, Values
+from fusewise.kernels.types import Index, Labels, Mask, Real, Values
 from fusewise.observations import InMemory
 
 #: Rows that are kept.
@@ -51,9 +52,14 @@ class Surprises(NamedTuple):
 
     def merged(self, other: Surprises) -> Surprises:
         """The sample of both."""
-        columns: Any = {name: np.concatenate([getattr(self, name), getattr(other, name)]) for name in COLUMNS}
-        both = self._replace(n_outlying=self.n_outlying + other.n_outlying, **columns)
-        return both.taken(np.argsort(both.priority, kind="stable")[: MOST + 1])
+        return Surprises.of_all([self, other])
+
+    @classmethod
+    def of_all(cls, samples: Sequence[Surprises]) -> Surprises:
+        """The sample of several groups of rows."""
+        columns: Any = {name: np.concatenate([getattr(each, name) for each in samples]) for name in COLUMNS}
+        whole = cls(**columns, n_outlying=sum(each.n_outlying for each in samples))
+        return whole.taken(_smallest(whole.priority, whole.row))
 
     def taken(self, which: Index) -> Surprises:
         """Some of the rows."""
@@ -92,12 +98,21 @@ class Surprised:
 
     def __call__(self, rows: InMemory, first: int) -> Surprises:
         """The sample of a block that begins at a position of the table."""
-        density, tails, label = explained(self.clusters, rows.standardised(self.columns, self.scale, self.middle))
+        known = explained(self.clusters, rows.standardised(self.columns, self.scale, self.middle))
+        return self.summary(*known, rows.row_counts > 0, first)
+
+    def summary(self, density: Real, tails: Real, label: Labels, seen: Mask, first: int) -> Surprises:
+        """The sample of a block, from what ``explained`` says of its rows and whether any entry of them was seen."""
         where = first + np.arange(len(tails))
-        priority = np.where(rows.row_counts > 0, uniform(where, self.seed) * tails, np.inf)
+        priority = np.where(seen, uniform(where, self.seed) * tails, np.inf)
         n_outlying = int(np.count_nonzero(tails < OUTLIER_LEVEL))
-        whole = Surprises(priority, where, tails, density, label, n_outlying)
-        return whole.taken(np.argsort(priority, kind="stable")[: MOST + 1])
+        return Surprises(priority, where, tails, density, label, n_outlying).taken(_smallest(priority, where))
+
+
+def _smallest(priority: Real, row: Index) -> Index:
+    """The first `MOST` + 1 places by priority, and by row where it is equal."""
+    some = np.argpartition(priority, MOST)[: MOST + 1] if len(priority) > MOST + 1 else np.arange(len(priority))
+    return some[np.lexsort((row[some], priority[some]))]
 
 
 def explained(clusters: Clusters, rows: InMemory) -> tuple[Real, Real, Labels]:
@@ -127,8 +142,12 @@ def explained(clusters: Clusters, rows: InMemory) -> tuple[Real, Real, Labels]:
     known = evidence.constant + 0.5 * np.einsum("ki,ki->i", evidence.vector, evidence.places)
     about = np.maximum(-2 * known - rows.seen @ np.log(2 * np.pi * parts.subspace.noises), 0.0)
     left = np.maximum(rows.row_counts - evidence.dimensions, 0)
-    beside = np.where(left > 0, tail(about, left), 1.0)
-    return total, np.minimum(tail(distance, evidence.dimensions), beside), label
+    return total, np.minimum(tail(distance, evidence.dimensions), tail_about(about, left)), label
+
+
+def tail_about(distance: Real, left: Index) -> Real:
+    """The tail of rows about the axes, at a squared distance from these in so many entries; 1 if none are left."""
+    return np.where(left > 0, tail(distance, left), 1.0)
 
 
 def uniform(index: Index, seed: int) -> Real:

@@ -50,6 +50,8 @@ class AutomaticFitMixin(Estimator):
         probabilities_: Real | None
         _counts: Index | None
         _hints: Hints
+        _tails: Any
+        _tail_counts: Any
 
         def _labelled_remotely(self, table: DaskTable, choice: Choice) -> Choice: ...
 
@@ -73,6 +75,7 @@ class AutomaticFitMixin(Estimator):
                 seed=seed,
                 worth=worth,
                 progress=progress,
+                device=self.device,
             )
             choice = search()
             if hints and not choice.obeys(table, hints):
@@ -100,7 +103,8 @@ class AutomaticFitMixin(Estimator):
         """Label all rows, with clusters in the order of their sizes; those without rows are left out."""
         hints, seen = self._hints, table.row_counts > 0
         seen[hints.rows] = True
-        choice, found = choice.occupied(table, seen if self._counts is None else seen & (self._counts > 0), hints)
+        counted_rows = seen if self._counts is None else seen & (self._counts > 0)
+        choice, found = choice.occupied(table, counted_rows, hints, device=self.device)
         inside = seen & ~found.outlying
         often = None if self._counts is None else self._counts[inside]
         self._tails = np.sort(found.tails[found.outlying & seen])
@@ -122,7 +126,7 @@ class AutomaticFitMixin(Estimator):
         """Label the rows of a table, and keep it as the one that was observed."""
         assert isinstance(self.path_, Choice)
         self.observations_ = table
-        self._take_labels(self.path_.classify(table), table.row_counts > 0)
+        self._take_labels(self.path_.classify(table, device=self.device), table.row_counts > 0)
 
     def _take_labels(self, found: Classified, seen: npt.NDArray[np.bool_]) -> None:
         place = self._placement
@@ -148,8 +152,8 @@ class AutomaticFitMixin(Estimator):
         """Probability of each cluster for each row, N x K, with clusters ordered by size."""
         assert isinstance(self.path_, Choice)
         check_fits("the probabilities of the clusters", (table.shape[0], self.n_clusters_), 16)
-        posterior = np.asarray(self.path_.classify(table, hints, posterior=True).posterior)
-        return posterior[:, np.argsort(self._order)]
+        found = self.path_.classify(table, hints, posterior=True, device=self.device)
+        return self._placement.probabilities(found)
 
     def _fused(self, choice: Choice) -> npt.NDArray[Any]:
         """Centre of each row: its cluster's; for an outlier its own; for an empty row the weighted mean of all."""

@@ -54,7 +54,8 @@ class NewRowsMixin(Estimator):
         """The cluster of each row of a table that was read."""
         if isinstance(self.path_, Choice):
             place = self._placement
-            return place.labels(self.path_.classify(table, posterior=False), table.row_counts > 0)
+            found = self.path_.classify(table, posterior=False, device=self.device)
+            return place.labels(found, table.row_counts > 0)
         if self.n_clusters_:
             distances = self._squared_distances(table)
             labels = np.argmin(np.where(np.isnan(distances), np.inf, distances), axis=1)
@@ -80,7 +81,8 @@ class NewRowsMixin(Estimator):
         table = self._read(X, None, reset=False)
         if not isinstance(self.path_, Choice):
             raise AttributeError("the plain algorithm has no probabilities: use the default, or predict")
-        return self._placement.confidence(self.path_.classify(table, posterior=False), table.row_counts > 0)
+        found = self.path_.classify(table, posterior=False, device=self.device)
+        return self._placement.confidence(found, table.row_counts > 0)
 
     def transform(self, X: Any) -> Any:
         """Distances of the rows of X to the centres, scaled from the observed entries to all; NaN without any."""

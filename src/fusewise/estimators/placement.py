@@ -14,6 +14,8 @@ from fusewise.kernels.types import Index, Labels, Mask, Real, Values
 from fusewise.observations import Entries, InMemory, Table, each_block
 from fusewise.pairs import partial_squared_distances_to
 
+#: Rows whose probabilities are put in order at a time: a copy of all might not fit into memory.
+ROWS_AT_ONCE = 2**16
 #: Tails of outliers are counted between so many values, a ratio of 1.2% apart, from 1e-12 to ``OUTLIER_LEVEL``.
 TAIL_GRID = np.append(np.geomspace(1e-12, OUTLIER_LEVEL, 2000, endpoint=False)[1:], OUTLIER_LEVEL)
 
@@ -41,9 +43,13 @@ class Placement:
         return np.where(seen & ~found.outlying, self.order[found.labels], -1)
 
     def probabilities(self, found: Classified) -> Real:
-        """The probability of each cluster for each row."""
+        """The probability of each cluster for each row: those that were found, put in order where they are."""
         assert found.posterior is not None
-        return found.posterior[:, np.argsort(self.order)]
+        places = np.argsort(self.order)
+        for begin in range(0, len(found.posterior), ROWS_AT_ONCE):
+            some = found.posterior[begin : begin + ROWS_AT_ONCE]
+            some[:] = some[:, places]
+        return found.posterior
 
     def confidence(self, found: Classified, seen: Mask) -> Real:
         """Probability of the most likely cluster of each row; of an outlier that it is one; 0 if nothing is seen."""

@@ -13,6 +13,7 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
+from fusewise.fusion.device_quadratics import DeviceQuadratics
 from fusewise.fusion.labels import fusion_reach, fusion_scale
 from fusewise.fusion.loop import Descent, descend
 from fusewise.fusion.penalties import Penalty
@@ -146,10 +147,10 @@ class Merged:
 
     def _spans(self, centers: Array) -> tuple[Index, Index, Real]:
         """Minimum spanning tree of the centres; ``fusion_scale`` looks at the gaps between its lengths."""
-        return self.problem.pairs.spans(to_host(centers))
+        return self.working.pairs.spans(centers)
 
     def _members(self) -> Real:
-        dtype = self.problem.observations.target.real.dtype
+        dtype = to_host(self.problem.observations.target[:0]).real.dtype
         return np.ones(self.n_nodes, dtype) if self.problem.members is None else np.asarray(self.problem.members)
 
 
@@ -196,6 +197,8 @@ def joined(groups: Index, others: Index) -> Index:
 
 def _pool(observations: Observations) -> PooledEntries | Quadratics:
     """Convert to observations that can be added up."""
+    if isinstance(observations, DeviceQuadratics):
+        return observations.host
     pooled = PooledEntries.of(observations) if isinstance(observations, Entries) else observations
     assert isinstance(pooled, PooledEntries | Quadratics)
     return pooled

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from numbers import Real as RealNumber
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from fusewise.fusion.device_quadratics import DeviceQuadratics
 from fusewise.fusion.fidelity import Fidelity, as_fidelity
 from fusewise.fusion.penalties import Penalty, as_penalty
 from fusewise.fusion.problem import Problem
+from fusewise.kernels.arrays import Array
 from fusewise.kernels.checked import check_values
 from fusewise.kernels.devices import torch_device
 from fusewise.kernels.field_rules import Either, Maybe, Number, Word
@@ -106,14 +110,38 @@ def pose(
     fidelity = fidelity.resolve(entries, lambda: noise_level(entries))
     if rank is not None and fidelity.constrained:
         raise ValueError(f"{type(fidelity).__name__} constrains the observed entries: use it with rank=None")
-    subspace = None if rank is None else _fit(entries, rank)
-    observations: Observations = entries if subspace is None else through(subspace, entries)
-    pairs = choose_pairs(entries, subspace, n_neighbors, device)
+    subspace = None if rank is None else _fit(entries, rank, device)
+    observations, pairs = _through(subspace, entries, n_neighbors, device)
     return Posed(table, blank, entries, subspace, Problem(observations, pairs, penalty, fidelity, float(lam)))
 
 
-def choose_pairs(entries: Entries, subspace: Subspace | None, n_neighbors: int | str | None, device: str) -> Pairs:
-    """Choose all pairs, or a graph of nearest neighbours; raise MemoryError before allocating what does not fit."""
+def _through(
+    subspace: Subspace | None, entries: Entries, n_neighbors: int | str | None, device: str
+) -> tuple[Observations, Pairs]:
+    """The observations in the coordinates of a subspace, if there is one, and the pairs; on the device if asked to."""
+    there = torch_device(device)
+    if subspace is None:
+        return entries, choose_pairs(entries, n_neighbors, device)
+    if there is None or np.iscomplexobj(entries.values):
+        places = partial(coordinates, subspace, entries)
+        return through(subspace, entries), choose_pairs(entries, n_neighbors, device, places)
+    from fusewise.subspace.device_rows import RowsOnDevice, coordinates_of
+
+    precision, vector, energy = RowsOnDevice.of(entries, there).information(subspace)
+    pairs = choose_pairs(entries, n_neighbors, device, partial(coordinates_of, subspace, precision, vector))
+    return DeviceQuadratics(precision.mul_(subspace.noise), vector.mul_(subspace.noise), energy), pairs
+
+
+def choose_pairs(
+    entries: Entries,
+    n_neighbors: int | str | None,
+    device: str,
+    places: Callable[[], tuple[Array, Array]] | None = None,
+) -> Pairs:
+    """Choose all pairs, or a graph of nearest neighbours; raise MemoryError before allocating what does not fit.
+
+    `places` gives the uncertain positions of the points in a subspace.
+    """
     n = entries.shape[0]
     check_pairs_fit(entries, n_neighbors, device)
     if isinstance(n_neighbors, str):
@@ -123,9 +151,9 @@ def choose_pairs(entries: Entries, subspace: Subspace | None, n_neighbors: int |
         n_neighbors = NEIGHBORS if shortage else None
     if n_neighbors is None:
         return CompletePairs(n)
-    if subspace is None or np.iscomplexobj(entries.values) or n_neighbors < 1:
+    if places is None or np.iscomplexobj(entries.values) or n_neighbors < 1:
         return NeighborPairs.nearest(entries, n_neighbors)
-    return nearest_expected(*coordinates(subspace, entries), n_neighbors, device)
+    return nearest_expected(*places(), n_neighbors, device)
 
 
 def check_pairs_fit(entries: Entries, n_neighbors: int | str | None, device: str) -> None:
@@ -150,12 +178,12 @@ def memory_of_pairs(entries: Entries) -> int:
     return entries.shape[0] ** 2 * np.dtype(float).itemsize + WORK_SPACE
 
 
-def _fit(entries: Entries, rank: int) -> Subspace:
+def _fit(entries: Entries, rank: int, device: str) -> Subspace:
     if not 1 <= rank <= min(entries.shape):
         raise ValueError(
             f"rank must be from 1 to {min(entries.shape)} for a table of shape {entries.shape}, got {rank!r}"
         )
-    return fit_subspace(entries, rank)
+    return fit_subspace(entries, rank, device=device)
 
 
 def through(subspace: Subspace, entries: Entries) -> Quadratics:

@@ -61,15 +61,21 @@ def nearest(
     n = len(points)
     if not 1 <= k < n:
         raise ValueError(f"k must be from 1 to {n - 1} for {n} points, got {k!r}")
-    where = torch_device(device) or torch.device("cpu")
-    placed = torch.from_numpy(np.ascontiguousarray(points - points.mean(axis=0), dtype=np.float32)).to(where)
-    collect = _kernel(where)
-    seeds = SEED_TILES * TILE
-    searched = None if collect is None or n <= 4 * seeds or 4 * k > seeds else collect
-    squares, indices = (
-        _by_force(placed, placed, k, torch.arange(n)) if searched is None else _by_tiles(placed, k, searched)
-    )
+    squares, indices = nearest_in(torch.from_numpy(points).to(torch_device(device) or "cpu"), k)
     return np.sqrt(squares.cpu().numpy()).astype(points.dtype), indices.cpu().numpy().astype(np.intp)
+
+
+def nearest_in(points: Array, k: int) -> tuple[Array, Array]:
+    """Squared distances to the k nearest other points and their indices, both on the device of the points."""
+    import torch
+
+    n = len(points)
+    placed = (points - points.mean(0)).float()
+    collect = _kernel(points.device)
+    seeds = SEED_TILES * TILE
+    if collect is None or n <= 4 * seeds or 4 * k > seeds:
+        return _by_force(placed, placed, k, torch.arange(n, device=points.device))
+    return _by_tiles(placed.contiguous(), k, collect)
 
 
 def _kernel(device: Any) -> Any:

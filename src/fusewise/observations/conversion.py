@@ -10,10 +10,11 @@ from scipy import sparse
 from sklearn.utils import check_array
 from sklearn.utils.validation import _get_feature_names
 
+from fusewise.kernels.threads import in_threads
 from fusewise.kernels.types import Mask, Values
 from fusewise.observations.blocks import COMPLEX, FLOATS, ArrayBlocks, RowBlocks
 from fusewise.observations.checks import check_size, refuse, refuse_infinite, too_large
-from fusewise.observations.entries import Entries
+from fusewise.observations.entries import Entries, row_ranges
 from fusewise.observations.kinds import Table
 from fusewise.observations.plain import as_plain, first_non_number
 from fusewise.observations.sparse import SparseEntries
@@ -70,12 +71,19 @@ def as_entries(X: Any, mask: npt.ArrayLike | None = None, *, min_rows: int = 2) 
         if mask is not None:
             raise ValueError("a sparse table takes no mask: its stored entries are the observed ones")
         return as_sparse_entries(X, min_rows=min_rows).dense()
-    values = _as_numbers(X, min_rows)
-    observed = ~np.isnan(values)
-    if mask is not None:
-        observed &= _as_mask(mask, values.shape)
-    refuse_infinite(values, observed, names)
-    values = np.where(observed, values, 0)
+    given = _as_numbers(X, min_rows)
+    known = None if mask is None else _as_mask(mask, given.shape)
+    values, observed = np.empty(given.shape, given.dtype), np.empty(given.shape, bool)
+
+    def read(rows: slice) -> bool:
+        seen = ~np.isnan(given[rows])
+        if known is not None:
+            seen &= known[rows]
+        values[rows], observed[rows] = np.where(seen, given[rows], 0), seen
+        return bool(too_large(values[rows]).any())
+
+    if any(list(in_threads(read, row_ranges(given.shape)))):
+        refuse_infinite(given, observed, names)  # names the first of all
     return Entries(values, observed, None if names is None else tuple(map(str, names)))
 
 

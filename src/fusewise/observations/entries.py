@@ -5,18 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from fusewise.kernels.checked import Checked
 from fusewise.kernels.field_rules import Array, Maybe, Several, Word
+from fusewise.kernels.threads import in_threads
 from fusewise.kernels.types import Mask, Real, Values
 from fusewise.observations.seen_rows import SeenRows
 
-#: Entries processed at a time: a table may be so large that a copy of it matters.
-BLOCK_ENTRIES = 4_000_000
+R = TypeVar("R")
+
+#: Entries processed at a time, on each thread: a table may be so large that a copy of it matters.
+BLOCK_ENTRIES = 1_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,17 +77,21 @@ class Entries(SeenRows, Checked):
     @cached_property
     def row_counts(self) -> npt.NDArray[np.intp]:
         """Observed entries in each row."""
-        return np.asarray(self.mask.sum(axis=1))
+        return np.concatenate(self._in_blocks(lambda rows: self.mask[rows].sum(axis=1)))
 
     @cached_property
     def column_counts(self) -> npt.NDArray[np.intp]:
         """Observed entries in each column."""
-        return np.asarray(self.mask.sum(axis=0))
+        return np.asarray(sum(self._in_blocks(lambda rows: self.mask[rows].sum(axis=0))))
 
     @property
     def is_complete(self) -> bool:
         """Whether no entry is missing."""
         return bool(self.mask.all())
+
+    def _in_blocks(self, work: Callable[[slice], R]) -> list[R]:
+        """What a function returns for each block of rows, in order."""
+        return list(in_threads(work, row_ranges(self.shape)))
 
     @property
     def observed_fraction(self) -> float:
@@ -94,18 +101,19 @@ class Entries(SeenRows, Checked):
     @cached_property
     def column_means(self) -> Values:
         """Mean of the observed entries of each column (0 where there is none)."""
-        means = self.values.sum(axis=0, dtype=wide(self.dtype)) / np.maximum(self.column_counts, 1)
-        return np.asarray(means, dtype=self.dtype)
+        sums = sum(self._in_blocks(lambda rows: self.values[rows].sum(axis=0, dtype=wide(self.dtype))))
+        return np.asarray(sums / np.maximum(self.column_counts, 1), dtype=self.dtype)
 
     @cached_property
     def column_variances(self) -> Real:
         """Mean square of the deviations of each column from its mean."""
-        squares = np.zeros(self.shape[1])
-        step = max(1, BLOCK_ENTRIES // self.shape[1])
-        for rows in (slice(begin, begin + step) for begin in range(0, self.shape[0], step)):
-            deviations = np.where(self.mask[rows], self.values[rows] - self.column_means, 0)
-            squares += np.square(np.abs(deviations), dtype=float).sum(axis=0)
-        return squares / np.maximum(self.column_counts, 1)
+        means = self.column_means
+
+        def squares(rows: slice) -> Real:
+            deviations = np.where(self.mask[rows], self.values[rows] - means, 0)
+            return np.asarray(np.square(np.abs(deviations), dtype=float).sum(axis=0))
+
+        return np.asarray(sum(self._in_blocks(squares)) / np.maximum(self.column_counts, 1))
 
     @cached_property
     def centred(self) -> Values:
@@ -179,17 +187,19 @@ class Entries(SeenRows, Checked):
     @cached_property
     def _range(self) -> tuple[Values, Values]:
         """Smallest and largest observed entry of each column (real and imaginary parts apart), 0 if there is none."""
-        n, p = self.shape
-        parts = 2 if np.iscomplexobj(self.values) else 1
-        low, high = np.full(parts * p, np.inf), np.full(parts * p, -np.inf)
-        step = max(1, BLOCK_ENTRIES // p)
-        for rows in (slice(begin, begin + step) for begin in range(0, n, step)):
-            view = np.ascontiguousarray(self.values[rows]).view(self.values.real.dtype)
-            seen = np.repeat(self.mask[rows], parts, axis=1)
-            low = np.minimum(low, view.min(axis=0, initial=np.inf, where=seen))
-            high = np.maximum(high, view.max(axis=0, initial=-np.inf, where=seen))
+        parts, dtype = 2 if np.iscomplexobj(self.values) else 1, self.values.real.dtype
+
+        def ends(rows: slice) -> tuple[Real, Real]:
+            view = np.ascontiguousarray(self.values[rows]).view(dtype)
+            hidden = ~np.repeat(self.mask[rows], parts, axis=1)
+            if not hidden.any():
+                return view.min(axis=0, initial=np.inf), view.max(axis=0, initial=-np.inf)
+            above, below = (np.where(hidden, dtype.type(end), view) for end in (np.inf, -np.inf))
+            return above.min(axis=0, initial=np.inf), below.max(axis=0, initial=-np.inf)
+
+        lows, highs = zip(*self._in_blocks(ends), strict=True)
+        low, high = np.min(lows, axis=0), np.max(highs, axis=0)
         empty = low > high
-        dtype = self.values.real.dtype
         return np.where(empty, 0, low).astype(dtype), np.where(empty, 0, high).astype(dtype)
 
     @property
@@ -213,6 +223,12 @@ class Entries(SeenRows, Checked):
         system = self.seen + pull[:, None]
         system[system <= 0] = 1
         return lambda right: right / system
+
+
+def row_ranges(shape: tuple[int, ...]) -> list[slice]:
+    """Blocks of rows of about `BLOCK_ENTRIES` entries; one block, if there are no rows."""
+    n, step = shape[0], max(1, BLOCK_ENTRIES // max(shape[1], 1))
+    return [slice(begin, min(begin + step, n)) for begin in range(0, max(n, 1), step)]
 
 
 def wide(dtype: np.dtype[Any]) -> type[np.floating[Any]] | type[np.complexfloating[Any, Any]]:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from fusewise.kernels.threads import in_threads
 from fusewise.kernels.types import Index, Real, Values
-from fusewise.observations.entries import BLOCK_ENTRIES, Entries
+from fusewise.observations.entries import Entries
 from fusewise.observations.sparse import SparseEntries
 
 R = TypeVar("R")
@@ -20,8 +20,8 @@ S = TypeVar("S")
 #: Tables held in memory.
 InMemory = Entries | SparseEntries
 
-#: Largest number of rows in a block.
-BLOCK_ROWS = 8192
+#: Largest number of rows in a block, and numbers of work space for it.
+BLOCK_ROWS, BLOCK_ENTRIES = 8192, 4_000_000
 
 
 class Table(Protocol):

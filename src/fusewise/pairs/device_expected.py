@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
-from fusewise.kernels.arrays import Array, beside, to_host
+from fusewise.kernels.arrays import Array, to_host
 from fusewise.kernels.devices import torch_device
-from fusewise.kernels.nearest_torch import nearest
-from fusewise.kernels.types import Index, Real
+from fusewise.kernels.lanes_torch import factorised, squares_of
+from fusewise.kernels.nearest_torch import nearest_in
 
 #: Numbers in the covariances of the pairs that are processed at a time.
 BLOCK = 2**28
 
 
-def likeliest(places: Real, covariances: Real, k: int, n_candidates: int, every: int, device: str) -> Index:
+def likeliest(places: Array, covariances: Array, k: int, n_candidates: int, every: int, device: str) -> Array:
     """The k neighbours with the largest expected weight among the `n_candidates` nearest of each point; N x k.
 
     Parameters
     ----------
-    places, covariances : N x r and N x r x r, real.
+    places, covariances : N x r and N x r x r, real; NumPy arrays or tensors.
     k, n_candidates : number of neighbours and of candidates; at most N - 1.
     every : the scale is the median distance to the k-th nearest, taken over every `every`-th point.
     device : see ``torch_device``.
@@ -26,45 +28,27 @@ def likeliest(places: Real, covariances: Real, k: int, n_candidates: int, every:
     import torch
 
     n, r = places.shape
-    distances, candidates = nearest(places, n_candidates, device)
-    variance = float(np.median(distances[::every, k - 1])) ** 2 or float(np.var(places)) or 1.0
-    v = torch.from_numpy(places).to(torch_device(device))
-    S = beside(covariances[:, *np.tril_indices(r)], v)
+    v = torch.as_tensor(places, device=torch_device(device))
+    squares, candidates = nearest_in(v, n_candidates)
+    spacing = float(np.median(np.sqrt(to_host(squares[::every, k - 1]))))
+    variance = spacing**2 or float(v.var(correction=0)) or 1.0
+    rows, columns = torch.tril_indices(r, r, device=v.device)
+    S = torch.as_tensor(covariances, device=v.device)[:, rows, columns]
     chosen = []
     step = max(1, BLOCK // (n_candidates * S.shape[1]))
     for begin in range(0, n, step):
-        some = beside(candidates[begin : begin + step], v)
+        some = candidates[begin : begin + step]
         own = slice(begin, begin + len(some))
         away = (v[own, None] - v[some]).unbind(2)
         weights = _log_expected_weights(away, (S[own, None] + S[some]).unbind(2), variance)
         chosen.append(some.gather(1, weights.topk(k, dim=1).indices))
-    return to_host(torch.cat(chosen))
+    return torch.cat(chosen)
 
 
 def _log_expected_weights(away: tuple[Array, ...], both: tuple[Array, ...], variance: float) -> Array:
     """Log of the expected weights (see ``expected``), from a tensor for each entry of v_i - v_j and of S_i + S_j.
 
-    S_i + S_j is given by its lower triangle. The factor L of S_i + S_j + variance I is computed row by row, and with it
-    L^-1 (v_i - v_j).
+    S_i + S_j is given by its lower triangle, row by row.
     """
-    factor: list[list[Array]] = []
-    pivots: list[Array] = []
-    whitened: list[Array] = []
-    entries = iter(both)
-    total = 0.0
-    for a in range(len(away)):
-        row: list[Array] = []
-        for b in range(a):
-            row.append(_less(next(entries), row, factor[b]) * pivots[b])
-        pivots.append(_less(next(entries) + variance, row, row).rsqrt())
-        factor.append(row)
-        whitened.append(_less(away[a], row, whitened) * pivots[a])
-        total = total - 0.5 * whitened[a].square() + (pivots[a] * variance**0.5).log()
-    return total
-
-
-def _less(start: Array, left: list[Array], right: list[Array]) -> Array:
-    """start - sum_k left_k right_k, up to the length of the shorter list."""
-    for x, y in zip(left, right, strict=False):
-        start = start.addcmul(x, y, value=-1)
-    return start
+    factor = factorised(both, variance)
+    return -0.5 * (squares_of(factor.whitened(away)) + factor.log_det - len(away) * math.log(variance))

@@ -9,7 +9,9 @@ from typing import Any, Self
 import numpy as np
 
 from fusewise.kernels import graph_torch as kernels
-from fusewise.kernels.arrays import Array, total
+from fusewise.kernels.arrays import Array, to_host, total
+from fusewise.kernels.spanning_torch import spanning_forest
+from fusewise.kernels.types import Index, Real
 from fusewise.observations import Entries
 from fusewise.pairs.neighbors import NeighborPairs
 from fusewise.pairs.weights import OnDevice, PairPenalty, Weighted
@@ -86,13 +88,32 @@ class DeviceNeighborPairs(OnDevice):
 
     def weigh(self, centers: Array, penalty: PairPenalty) -> Weighted:
         """Weigh every edge by the distance of its centres."""
+        return self._weighted(*penalty.value_and_weight(self._squared_lengths(centers)))
+
+    @property
+    def largest_degree(self) -> float:
+        """max_i sum_j c_ij."""
+        import torch
+
+        both = torch.cat([self.first, self.second])
+        return float(torch.bincount(both, self.affinity.double().repeat(2), self.n_points).max()) if len(both) else 0.0
+
+    def spans(self, centers: Array) -> tuple[Index, Index, Real]:
+        """Minimum spanning forest of the centres along the edges: ends and lengths of its edges, in NumPy arrays."""
+        lengths = self._squared_lengths(centers).sqrt_()
+        kept = spanning_forest(self.n_points, self.first, self.second, lengths)
+        first, second, length = (to_host(each[kept]) for each in (self.first, self.second, lengths))
+        return first.astype(np.intp), second.astype(np.intp), length
+
+    def _squared_lengths(self, centers: Array) -> Array:
+        """||u_i - u_j||² of every edge."""
         import torch
 
         s: Array = torch.empty_like(self.affinity, dtype=centers.dtype)
         for some in self._blocks(centers.shape[1]):
             difference = centers.index_select(0, self.first[some]) - centers.index_select(0, self.second[some])
             s[some] = difference.square_().sum(1)
-        return self._weighted(*penalty.value_and_weight(s))
+        return s
 
     def weigh_partial(self, entries: Entries, penalty: PairPenalty, min_overlap: int) -> Weighted:
         """Weigh every edge by its partial distance; an edge with too few common entries gets no weight."""

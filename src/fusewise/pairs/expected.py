@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from scipy.spatial import cKDTree
 
+from fusewise.kernels.arrays import Array, to_host
 from fusewise.kernels.compiling import SMALL, compiled
 from fusewise.kernels.devices import torch_device
 from fusewise.kernels.lanes import LANES, factorise, inverse_roots
@@ -36,12 +37,12 @@ SAMPLE = 5000
 BLOCK = 1024
 
 
-def nearest_expected(places: Real, covariances: Real, n_neighbors: int, device: str = "cpu") -> NeighborPairs:
+def nearest_expected(places: Array, covariances: Array, n_neighbors: int, device: str = "cpu") -> NeighborPairs:
     """Join each point to the `n_neighbors` with the largest expected weight, at the scale of the nearest neighbours.
 
     Parameters
     ----------
-    places : N x r, the v_i, real.
+    places : N x r, the v_i, real; NumPy arrays, or tensors on the device.
     covariances : N x r x r, the S_i.
     n_neighbors : number of neighbours; the graph is made symmetric, so some points have more.
     device : where to search if there are many points.
@@ -53,6 +54,7 @@ def nearest_expected(places: Real, covariances: Real, n_neighbors: int, device: 
 
         found = likeliest(places, covariances, k, min(n - 1, CANDIDATES * k), 1 + n // SAMPLE, device)
         return NeighborPairs.from_neighbors(found, device=device)
+    places, covariances = to_host(places), to_host(covariances)
     tree = cKDTree(places)
     variance = _spacing(tree, k + 1) ** 2
     nearest = nearest_places(places, tree)

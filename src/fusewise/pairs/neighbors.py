@@ -13,6 +13,7 @@ from scipy.sparse.csgraph import minimum_spanning_tree
 from sklearn.neighbors import NearestNeighbors
 
 from fusewise.kernels import graph as kernels
+from fusewise.kernels.arrays import Array, to_host
 from fusewise.kernels.devices import torch_device
 from fusewise.kernels.types import Index, Mask, Real, Values
 from fusewise.observations import Entries
@@ -126,30 +127,32 @@ class NeighborPairs:
         return cls.from_neighbors(np.where(known, neighbors, np.arange(n)[:, None]), entries.seen.dtype)
 
     @classmethod
-    def from_neighbors(cls, neighbors: Index, dtype: npt.DTypeLike = np.float64, device: str = "cpu") -> Self:
+    def from_neighbors(cls, neighbors: Array, dtype: npt.DTypeLike = np.float64, device: str = "cpu") -> Self:
         """Join each point i to the points neighbors[i] (i itself stands for none), with affinity 1.
 
         Parameters
         ----------
-        neighbors : N x k.
+        neighbors : N x k; a NumPy array, or a tensor on the device.
         dtype : data type of the affinities.
         device : where to sort the edges.
         """
         n = len(neighbors)
-        own = np.arange(n)[:, None]
-        pairs = np.minimum(own, neighbors) * n + np.maximum(own, neighbors)
         where = torch_device(device)
         if where is None:
+            own = np.arange(n)[:, None]
             # np.unique would hash them, which is ten times slower.
-            keys = np.sort(pairs, axis=None)
+            keys: Array = np.sort(np.minimum(own, neighbors) * n + np.maximum(own, neighbors), axis=None)
             keys = keys[np.append(True, keys[1:] != keys[:-1])]
         else:
             import torch
 
-            keys = torch.unique(torch.from_numpy(pairs).to(where)).cpu().numpy()
-        first, second = np.divmod(keys, n)
+            others = torch.as_tensor(neighbors, device=where)
+            points = torch.arange(n, device=where)[:, None]
+            keys = torch.unique(torch.minimum(points, others) * n + torch.maximum(points, others))
+        first = keys // n
+        second = keys - first * n
         apart = first != second
-        return cls(n, first[apart], second[apart], np.ones(int(apart.sum()), dtype))
+        return cls(n, to_host(first[apart]), to_host(second[apart]), np.ones(int(apart.sum()), dtype))
 
     @property
     def affinities(self) -> Any:

@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from fusewise.kernels.arrays import Array
+from fusewise.kernels.arrays import Array, to_host
 from fusewise.kernels.types import Index, Real, Values
 from fusewise.observations import Entries
 from fusewise.pairs.distances import real_view
@@ -138,8 +138,8 @@ class Pairs(Protocol):
         """Replace each group by one point: affinities between two groups add up, those within one are removed."""
         ...
 
-    def spans(self, centers: Values) -> tuple[Index, Index, Real]:
-        """Minimum spanning forest of the centres along the pairs: ends and lengths of its edges."""
+    def spans(self, centers: Array) -> tuple[Index, Index, Real]:
+        """Minimum spanning forest of the centres along the pairs: ends and lengths of its edges, in NumPy arrays."""
         ...
 
 
@@ -162,6 +162,6 @@ class OnDevice:
         """Replace each group by one point, in NumPy arrays."""
         return self.host.merge(groups, n_groups)
 
-    def spans(self, centers: Values) -> tuple[Index, Index, Real]:
+    def spans(self, centers: Array) -> tuple[Index, Index, Real]:
         """Minimum spanning forest, in NumPy arrays."""
-        return self.host.spans(centers)
+        return self.host.spans(to_host(centers))

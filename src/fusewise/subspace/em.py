@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import reduce
+from functools import partial, reduce
 from typing import Any, NamedTuple, cast
 
 import numpy as np
 from scipy import linalg
 from scipy.special import gammaln
 
+from fusewise.kernels.devices import torch_device
 from fusewise.kernels.threads import in_threads
 from fusewise.kernels.types import Values
 from fusewise.kernels.words import counted
@@ -35,6 +37,7 @@ def fit_subspace(
     tol: float = 1e-6,
     start: Subspace | None = None,
     progress: Progress = silent,
+    device: str = "cpu",
 ) -> Subspace:
     """Maximise ``sum_i log N(x_i; mean, Q diag(variances) Q^H + noise I)`` over the observed entries.
 
@@ -56,6 +59,8 @@ def fit_subspace(
         that, if a sample was fitted first).
     start : Subspace, optional
         A fit of the same or a lower rank to start from.
+    device : str
+        Where to pass over the rows of a real table in memory, see ``torch_device``.
     """
     rank = min(rank, *table.shape)
     if isinstance(table, Entries) and table.is_complete and dof is None:
@@ -67,35 +72,37 @@ def fit_subspace(
         p = len(mean)
         start = Subspace(mean, np.zeros((p, 0), dtype), np.zeros(0), variance or FLOOR)
         if sample.shape[0] < table.shape[0]:
-            start = fit_subspace(sample, rank=rank, dof=dof, max_iter=max_iter, tol=tol, progress=progress)
+            how: dict[str, Any] = {"dof": dof, "max_iter": max_iter, "progress": progress, "device": device}
+            start = fit_subspace(sample, rank=rank, tol=tol, **how)
             tol *= SOONER
     point = _Point(start.mean, grown(sample, start, rank), start.noise)
     enough, floor = tol * max(float(counts.sum()), 1.0), FLOOR * (variance or 1.0)
-    point, history = _climb(table, point, counts, floor, dof, max_iter, enough, progress)
+    sums = partial(_pass_of(table, device), dof=dof)
+    stage = f"subspace of {counted(table.shape[0], 'row')}"
+    point, history = _climb(sums, point, counts, floor, max_iter, enough, partial(progress, stage))
     return normalized(*point, history)
 
 
 def _climb(
-    table: Table,
+    sums_at: Callable[..., _Sums],
     point: _Point,
     counts: Values,
     floor: float,
-    dof: float | None,
     max_iter: int,
     enough: float,
-    progress: Progress,
+    report: Callable[..., None],
 ) -> tuple[_Point, tuple[float, ...]]:
     """EM with leaps, until a step of EM gains less than `enough`; and the log-likelihood after each step."""
     history: list[float] = []
     trail: list[_Point] = []  # successive steps of EM
     instead: _Point | None = None  # where EM led, if there was a leap beyond it
     for iteration in range(max_iter):
-        sums = _pass(table, *point, dof)
+        sums = sums_at(*point)
         if instead is not None and not sums.log_likelihood >= history[-1]:  # too long a leap, or NaN
             point, instead = instead, None
             continue
         history.append(sums.log_likelihood)
-        progress(f"subspace of {counted(table.shape[0], 'row')}", iteration + 1, max_iter, objective=-history[-1])
+        report(iteration + 1, max_iter, objective=-history[-1])
         if instead is None and len(history) > 1 and history[-1] - history[-2] < enough:
             break
         instead = None
@@ -167,6 +174,29 @@ def _log_density(distance: Values, log_det: Values, counts: Values, dof: float |
     kernel = gammaln((dof + n) / 2) - gammaln(dof / 2) - n / 2 * np.log(dof / 2)
     scaled = np.log1p(2 * half * distance / dof)
     return np.asarray(kernel - half * (counts * constant + log_det) - (dof + n) / 2 * scaled)
+
+
+def _pass_of(table: Table, device: str) -> Callable[..., _Sums]:
+    """What accumulates the sums in one pass over the rows of a table: on a device, if the table can be there."""
+    there = torch_device(device)
+    if there is None or not isinstance(table, Entries) or np.iscomplexobj(table.values):
+        return partial(_pass, table)
+    from fusewise.subspace.device_rows import RowsOnDevice
+
+    rows = RowsOnDevice.of(table, there)
+
+    def sums(mean: Values, loadings: Values, noise: float, dof: float | None) -> _Sums:
+        found, r = rows.expected(mean, loadings, noise, dof), loadings.shape[1]
+        return _Sums(found.cross, _whole(found.moments, r).T, _whole(found.latent, r), *found[3:])
+
+    return sums
+
+
+def _whole(lower: Values, r: int) -> Values:
+    """From the entries of lower triangles, in rows of r + 1, to those of the symmetric matrices."""
+    a, b = np.divmod(np.arange((r + 1) ** 2), r + 1)
+    first, second = np.maximum(a, b), np.minimum(a, b)
+    return np.asarray(lower[first * (first + 1) // 2 + second])
 
 
 def _pass(table: Table, mean: Values, loadings: Values, noise: float, dof: float | None) -> _Sums:

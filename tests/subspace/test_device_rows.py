@@ -1,0 +1,52 @@
+"""EM and coordinates by torch, against NumPy."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from fusewise.datasets import hide_entries
+from fusewise.observations import as_entries
+from fusewise.subspace import coordinates, device_rows, em, fit_subspace, information
+
+torch = pytest.importorskip("torch")
+CPU = torch.device("cpu")
+
+
+@pytest.fixture
+def table(monkeypatch):
+    monkeypatch.setattr(device_rows, "BLOCK", 20_000)  # several blocks
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((300, 3)) @ rng.standard_normal((3, 8)) + 0.3 * rng.standard_normal((300, 8))
+    X = hide_entries(X, 0.4, random_state=0)
+    X[7] = np.nan
+    return as_entries(X)
+
+
+@pytest.mark.parametrize("dof", [None, 4.0])
+@pytest.mark.parametrize("rank", [1, 3])
+@pytest.mark.parametrize("fits", [True, False])
+def test_a_pass_has_the_sums_of_the_cpu(table, dof, rank, fits, monkeypatch):
+    monkeypatch.setattr(device_rows, "device_memory", lambda _: 10**9 if fits else 0)
+    rng = np.random.default_rng(1)
+    point = rng.standard_normal(8), rng.standard_normal((8, rank)), 0.7
+    here, there = em._pass(table, *point, dof), em._pass_of(table, "torch:cpu")(*point, dof)
+    for name in here.__dataclass_fields__:
+        assert_allclose(getattr(there, name), getattr(here, name), rtol=1e-9, atol=1e-9, err_msg=name)
+
+
+def test_a_fit_is_that_of_the_cpu(table):
+    here, there = (fit_subspace(table, 2, device=device) for device in ("cpu", "torch:cpu"))
+    assert there.noise == pytest.approx(here.noise, rel=1e-8)
+    assert_allclose(there.history, here.history, rtol=1e-9)
+    assert_allclose(there.basis @ there.basis.T, here.basis @ here.basis.T, atol=1e-7)
+
+
+def test_information_and_coordinates_are_those_of_the_cpu(table):
+    subspace = fit_subspace(table, 3)
+    precision, vector, squares = device_rows.RowsOnDevice.of(table, CPU).information(subspace)
+    for there, here in zip((precision, vector), information(subspace, table), strict=True):
+        assert_allclose(there.numpy(), here, atol=1e-9)
+    assert_allclose(squares.numpy(), np.square(np.where(table.mask, table.values - subspace.mean, 0)).sum(axis=1))
+    found = device_rows.coordinates_of(subspace, precision, vector)
+    for there, here in zip(found, coordinates(subspace, table), strict=True):
+        assert_allclose(there.numpy(), here, atol=1e-9)
