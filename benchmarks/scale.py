@@ -2,8 +2,9 @@
 
     python benchmarks/scale.py                        # everything
     python benchmarks/scale.py ccmm million           # some of it: ccmm, mnist, million, wide, sparse, imputers, first,
-                                                      # many, rare
+                                                      # many, rare, dask
     python benchmarks/scale.py imputers --sizes 1000 10000
+    python benchmarks/scale.py dask --sizes 10000000  # 100,000,000 rows by default
     python benchmarks/scale.py mnist --mnist folder   # with the folder that holds the four idx files of MNIST
 
 Each measurement runs in its own process on ``--threads`` threads. Before the clock starts the data are generated, and a
@@ -205,8 +206,12 @@ METHODS: dict[str, Work] = {
 }
 
 
-def measure(method: str, make: str, arguments: dict[str, Any], k: int) -> dict[str, float]:
+def measure(method: str, make: str, arguments: dict[str, Any], k: int) -> dict[str, Any]:
     """Run one measurement in this process: seconds, peak GiB and, if there are labels, their adjusted Rand index."""
+    if make == "on_cluster":
+        import dask_scale
+
+        return dask_scale.on_cluster(**arguments)
     made = {"clusters": clusters, "mnist": mnist, "ratings": ratings, "blobs": blobs, "with_rare": with_rare}
     X, y = made[make](**arguments)
     work = METHODS[method]
@@ -257,11 +262,16 @@ class Run:
             print(f"| {table} | {method} | {reason.splitlines()[-1]} | | | | | |", flush=True)
             return float("nan")
         found = self.found[method] = json.loads(done.stdout.splitlines()[-1])
-        score = f"{found['ari']:.3f} | {found['found']}" if "ari" in found else "|"
+        score = (f"{found['ari']:.3f}" if "ari" in found else "") + f" | {found.get('found', '')}"
         numbers = f"{found['seconds']:.1f} | {found['cpu']:.1f} | {found['peak']:.2f}"
         share = f"{found['choosing']:.0%}" if "choosing" in found else ""
         print(f"| {table} | {method} | {numbers} | {score} | {share} |", flush=True)
         return float(found["seconds"])
+
+    @staticmethod
+    def say(what: str, number: str) -> None:
+        """Print a row with a number that is not a measurement of its own."""
+        print(f"| | {what} | {number} | | | | | |", flush=True)
 
 
 def against_ccmm(run: Run) -> None:
@@ -360,6 +370,31 @@ def rare(run: Run) -> None:
         run.cell("Fusewise", f"{n:,} x 10, none apart", "with_rare", 2, n=n, size=0)
 
 
+def on_dask(run: Run) -> None:
+    """Rows generated block by block on a ``LocalCluster`` of two workers, between two fits of a million in memory."""
+
+    def in_memory() -> dict[str, Any]:
+        run.cell("Fusewise", "1,000,000 x 10, 30% hidden", "clusters", 20, n=10**6, p=10, k=20, noise=0.05, hidden=0.3)
+        return run.found["Fusewise"]
+
+    def lazily(n: int, workers: int, scored: bool = True) -> dict[str, Any]:
+        method = f"Fusewise, {workers} worker{'s' * (workers > 1)}"
+        run.cell(method, f"{n:,} x 10, 30% hidden", "on_cluster", 20, n=n, workers=workers, scored=scored)
+        return run.found[method]
+
+    for n in run.options.sizes or [100_000_000]:
+        before, found, after = in_memory(), lazily(n, 2), in_memory()
+        ratios = [found[of] / n / (before[of] + after[of]) * 2e6 for of in ("seconds", "cpu")]
+        run.say("time per row, over that of the million", "{:.2f} (CPU {:.2f})".format(*ratios))
+        memory = ", ".join(f"{peak:.2f}" for peak in found["workers"])
+        run.say("peak GiB of each worker, and of the client", f"{memory}, {found['client']:.2f}")
+        run.say("seconds of each pass", ", ".join(f"{one:.1f}" for one in found["passes"]))
+        run.say(f"seconds to generate {found['blocks']} blocks, in each pass", f"{found['generating']:.1f}")
+        few = min(n, 5_000_000)
+        rates = [few / lazily(few, workers, scored=False)["seconds"] for workers in (1, 2)]
+        run.say("rows per second with one and two workers", "{:,.0f}, {:,.0f}".format(*rates))
+
+
 PARTS: dict[str, Callable[[Run], None]] = {
     "ccmm": against_ccmm,
     "mnist": against_ccmm_on_digits,
@@ -370,6 +405,7 @@ PARTS: dict[str, Callable[[Run], None]] = {
     "first": first_fit,
     "many": many,
     "rare": rare,
+    "dask": on_dask,
 }
 
 

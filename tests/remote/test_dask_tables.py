@@ -227,6 +227,12 @@ class TestSavingAndRefusals:
         imputer.save(tmp_path / "i.fusewise")
         np.testing.assert_allclose(fusewise.load(tmp_path / "i.fusewise").transform(table), imputer.transform(table))
 
+    def test_a_saved_model_of_a_frame_with_categories(self, tmp_path, frame):
+        model = FusionClustering(random_state=1).fit(dd.from_pandas(frame, npartitions=3))
+        model.save(tmp_path / "m.fusewise")
+        again = fusewise.load(tmp_path / "m.fusewise")
+        np.testing.assert_array_equal(again.predict(frame), model.labels_.compute())
+
     def test_an_error_names_the_block(self, table):
         X = table.copy()
         X[205, 3] = np.inf

@@ -21,7 +21,7 @@ TableFile = Annotated[
     typer.Argument(
         metavar="TABLE",
         help="Table to read: CSV, TSV, Excel, Parquet, Feather/Arrow, JSON lines or SQLite (FILE::TABLE), also "
-        "compressed; - for standard input.",
+        "compressed; - for standard input; a pattern such as 'part-*.parquet', or a folder, of Parquet or CSV parts.",
     ),
 ]
 
@@ -119,6 +119,14 @@ Stability = Annotated[
     _model("--stability", help="Also refit random halves of the rows, and report how stable the clusters are."),
 ]
 Draws = Annotated[int, _model(metavar="N", min=1, help="Number of refits for --stability; Ctrl-C ends them early.")]
+Scheduler = Annotated[
+    str | None,
+    _model(
+        metavar="ADDRESS|local|threads|processes|synchronous",
+        help="Compute the parts of a table with Dask (default: local if they exceed memory).",
+        show_default=False,
+    ),
+]
 RandomSeed = Annotated[int | None, _model(min=0, help="Random seed.")]
 
 Overwrite = Annotated[bool, _output("--force", help="Overwrite existing results.")]

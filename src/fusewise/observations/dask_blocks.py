@@ -11,10 +11,14 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from fusewise.kernels.threads import one_thread
 
 T = TypeVar("T")
+
+#: A block as numbers.
+Encode = Callable[[Any], npt.NDArray[Any]]
 
 #: Summaries that are merged by one task.
 BRANCHES = 8
@@ -36,9 +40,11 @@ class DaskBlocks:
     Attributes
     ----------
     collection : the array, with all columns in one chunk, or the frame.
+    encode : what makes numbers of a block; None for blocks of numbers.
     """
 
     collection: Any
+    encode: Encode | None = None
 
     @classmethod
     def of(cls, X: Any) -> DaskBlocks:
@@ -105,13 +111,13 @@ class DaskBlocks:
 
 def compute(tasks: Sequence[Any]) -> tuple[Any, ...]:
     """Compute tasks on the scheduler that is set up (a ``distributed.Client``, or ``dask.config``), or on threads."""
-    found: tuple[Any, ...] = _dask().compute(*tasks)
+    found: tuple[Any, ...] = dask_library().compute(*tasks)
     return found
 
 
 def merged(tasks: Sequence[Any], merge: Callable[[T, T], T]) -> T:
     """Merge summaries that are not yet computed, in a tree, in their order; None is the summary of nothing."""
-    join = _dask().delayed(_Joining(merge), pure=False, traverse=False)
+    join = dask_library().delayed(_Joining(merge), pure=False, traverse=False)
     level = list(tasks)
     while len(level) > 1:
         level = [join(level[k : k + BRANCHES]) for k in range(0, len(level), BRANCHES)]
@@ -121,10 +127,11 @@ def merged(tasks: Sequence[Any], merge: Callable[[T, T], T]) -> T:
 
 def _sent(value: Any) -> Any:
     """A value that is part of the graph once, and from there sent to each worker that needs it, again if it is lost."""
-    return _dask().delayed(value, pure=False, traverse=False)
+    return dask_library().delayed(value, pure=False, traverse=False)
 
 
-def _dask() -> Any:
+def dask_library() -> Any:
+    """The module ``dask``; without it, an ImportError that says how to install it."""
     try:
         import dask
     except ImportError as error:

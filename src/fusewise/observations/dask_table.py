@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, ClassVar, NoReturn, TypeVar
 
@@ -15,15 +15,12 @@ from fusewise.kernels.field_rules import Array, Maybe, Several, Word
 from fusewise.kernels.types import Index, Real, Values
 from fusewise.observations.checks import check_fits, check_size
 from fusewise.observations.conversion import as_entries
-from fusewise.observations.dask_blocks import DaskBlocks, compute, merged
+from fusewise.observations.dask_blocks import DaskBlocks, Encode, compute, merged
 from fusewise.observations.entries import Entries
 from fusewise.observations.kinds import InMemory, reduce_blocks
 from fusewise.observations.moments import ColumnMoments
 
 S = TypeVar("S")
-
-#: A block as numbers: what encodes the columns of a frame; None for numbers.
-Encode = Callable[[Any], npt.NDArray[Any]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,14 +30,12 @@ class DaskTable(Checked):
     Attributes
     ----------
     source : the blocks; None in a copy or a saved model.
-    encode : what makes numbers of a block, None for blocks of numbers.
     moments : statistics of the columns.
     lengths, seen : for each block its number of rows, and of rows with observed entries.
     feature_names : names of the columns, if the table had any.
     """
 
     source: DaskBlocks | None
-    encode: Encode | None
     moments: ColumnMoments
     lengths: Index
     seen: Index
@@ -59,7 +54,7 @@ class DaskTable(Checked):
         moments, lengths, seen = merged(source.each(_statistics, encode), _together)
         check_size((moments.n_rows, len(moments.counts)), min_rows)
         names = tuple(map(str, source.header.columns)) if source.is_frame and encode is None else None
-        return cls(source, encode, moments, np.array(lengths), np.array(seen), names)
+        return cls(replace(source, encode=encode), moments, np.array(lengths), np.array(seen), names)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -122,7 +117,7 @@ class DaskTable(Checked):
     def reduce(self, summarise: Callable[[InMemory, int], S], merge: Callable[[S, S], S]) -> S:
         """Summarise the blocks where they are, and merge the summaries in a tree (see ``reduce_blocks``)."""
         begins = np.cumsum(self.lengths) - self.lengths
-        return merged(self._there.each(_summary, self.encode, summarise, merge, begins), merge)
+        return merged(self._there.each(_summary, self._there.encode, summarise, merge, begins), merge)
 
     def parts(self) -> Iterator[InMemory]:
         """Raise TypeError: blocks stay where they are."""
@@ -133,7 +128,7 @@ class DaskTable(Checked):
         return _refuse("the rows")
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "source": None, "encode": None}
+        return {**self.__dict__, "source": None}
 
     @property
     def _there(self) -> DaskBlocks:
@@ -148,7 +143,7 @@ class DaskTable(Checked):
         wanted = {
             k: rows[cuts[k] : cuts[k + 1]] - (ends[k] - lengths[k]) for k in np.flatnonzero(np.diff(cuts)).tolist()
         }
-        tasks = self._there.each(partial(_some_rows, among_seen=among_seen), self.encode, wanted)
+        tasks = self._there.each(partial(_some_rows, among_seen=among_seen), self._there.encode, wanted)
         pieces = compute([tasks[k] for k in wanted])
         none = Entries(np.zeros((0, self.shape[1]), self.dtype), np.zeros((0, self.shape[1]), bool))
         values, mask = (np.concatenate([getattr(one, name) for one in (none, *pieces)]) for name in ("values", "mask"))

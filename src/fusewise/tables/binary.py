@@ -8,12 +8,13 @@ import re
 import sqlite3
 import zipfile
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from fusewise.kernels.words import counted, some_of
 from fusewise.tables.errors import InputError
 from fusewise.tables.grids import Cells, Grid, as_cells, by_column, refuse_duplicates
-from fusewise.tables.sources import Source
+from fusewise.tables.sources import Source, open_source
 from fusewise.tables.text import JSON_SUFFIXES, decode
 
 #: Cells of a sheet, empty ones included, up to which it is read; more only if one in a hundred is filled. Bytes of the
@@ -42,8 +43,16 @@ def read_binary(source: Source, kind: str, read: Reader, sheet: str | int | None
         raise InputError(f"{source.name!r}: a {kind} file has no parts that can be named after '::'")
     if sheet is not None and kind != "Excel":
         raise InputError(f"sheet (--sheet) {sheet!r}: {source.name!r} is a {kind} file, which has no sheets")
+    grid: Grid = _read_reporting(source, kind, read, sheet)
+    if not grid.written:
+        raise InputError(f"{source.name!r} has no columns")
+    return grid
+
+
+def _read_reporting(source: Source, kind: str, read: Callable[..., Any], sheet: str | int | None) -> Any:
+    """Call a reader; errors of its library are reported as ``InputError``."""
     try:
-        grid = read(source, sheet)
+        return read(source, sheet)
     except InputError:
         raise
     except ImportError as error:
@@ -51,30 +60,46 @@ def read_binary(source: Source, kind: str, read: Reader, sheet: str | int | None
         raise InputError(f'reading {kind} files needs {needed}: pip install "fusewise[cli]"') from error
     except Exception as error:  # each library raises its own errors for a damaged file
         raise InputError(f"{source.name!r} is not a readable {kind} file (truncated or damaged?): {error}") from error
-    if not grid.written:
-        raise InputError(f"{source.name!r} has no columns")
-    return grid
 
 
 def _parquet(source: Source, sheet: str | int | None) -> Grid:
     import pandas as pd
 
-    return _from_frame(source, pd.read_parquet(io.BytesIO(source.data)))
+    return grid_of_frame(source.name, pd.read_parquet(io.BytesIO(source.data)))
 
 
 def _feather(source: Source, sheet: str | int | None) -> Grid:
     import pandas as pd
 
-    return _from_frame(source, pd.read_feather(io.BytesIO(source.data)))
+    return grid_of_frame(source.name, pd.read_feather(io.BytesIO(source.data)))
 
 
-def _from_frame(source: Source, frame: Any) -> Grid:
-    """The cells of a data frame; an index other than a plain range becomes a column of row names."""
+def frame_of_parquet(path: Path) -> Any:
+    """The data frame of a Parquet file, its columns named as in ``grid_of_frame``."""
+    import pandas as pd
+
+    def read(source: Source, sheet: str | int | None) -> Any:
+        return _with_index_as_column(source.name, pd.read_parquet(io.BytesIO(source.data)))
+
+    return _read_reporting(open_source(path), "Parquet", read, None)
+
+
+def _with_index_as_column(name: str, frame: Any) -> Any:
+    """An index other than a plain range becomes a column of row names."""
     import pandas as pd
 
     frame = frame if isinstance(frame.index, pd.RangeIndex) else frame.reset_index()
-    names = [str(name).strip() for name in frame.columns]
-    refuse_duplicates(source.name, names)
+    frame.columns = [str(column).strip() for column in frame.columns]
+    refuse_duplicates(name, list(frame.columns))
+    return frame
+
+
+def grid_of_frame(source: str, frame: Any) -> Grid:
+    """The cells of a data frame; an index other than a plain range becomes a column of row names."""
+    import pandas as pd
+
+    frame = _with_index_as_column(source, frame)
+    names = list(frame.columns)
     types = [frame.iloc[:, k].dtype for k in range(len(names))]
     ordered = {
         name: type_.categories.tolist()

@@ -15,10 +15,11 @@ from fusewise.tables.decimals import decide_decimal
 from fusewise.tables.errors import InputError
 from fusewise.tables.grids import Cells, Dialect, Grid
 from fusewise.tables.markers import Unmarked, own_levels, unmark
+from fusewise.tables.parts import joined, parts_of
 from fusewise.tables.read_options import ReadOptions, as_spec, left_out_of, specs_of
 from fusewise.tables.read_result import Reading
 from fusewise.tables.roles import labels_column, names_column
-from fusewise.tables.sources import open_source
+from fusewise.tables.sources import STANDARD_INPUT, open_source
 from fusewise.tables.text import read_text
 
 
@@ -37,7 +38,8 @@ def read_table(
     Parameters
     ----------
     path : CSV, TSV or text separated by semicolons or pipes, Parquet, Feather/Arrow, Excel, JSON lines or SQLite
-        (``file.db::table``), also compressed (gz, xz, bz2, zip, zst); ``-`` is standard input.
+        (``file.db::table``), also compressed (gz, xz, bz2, zip, zst); ``-`` is standard input. A pattern
+        (``part-*.csv``) or a folder of CSV or Parquet files with the same columns is one table.
     sheet : sheet of an Excel file: its name, or its number from 1. Required if several sheets are not empty.
     sep : field separator of a text file. Detected by default.
     decimal : decimal separator, "." or ",". Detected by default from all columns of the file together; if ``1.234`` may
@@ -74,20 +76,36 @@ def read_table(
 
 
 def read_grid(path: str | Path, sheet: str | int | None = None, sep: str | None = None) -> Grid:
-    """Read the cells of a file of any supported format; raise ``InputError`` if it has no rows."""
+    """Read the cells of a file of any supported format, or of parts; raise ``InputError`` if there are no rows."""
+    parts = parts_of(path)
+    grid = read_parts(parts, sheet, sep) if parts else read_file(path, sheet, sep)
+    if grid.n_rows == 0:
+        header = some_of([repr(name) for name in grid.written])
+        raise InputError(f"{_shown(path)!r} has a header ({header}) but no rows")
+    return grid
+
+
+def read_parts(files: Sequence[Path], sheet: str | int | None = None, sep: str | None = None) -> Grid:
+    """Read the cells of all parts of a table; all have the separator of the first."""
+    grids = [read_file(files[0], sheet, sep)]
+    grids += [read_file(file, sheet, sep or grids[0].separator) for file in files[1:]]
+    return joined(zip(map(str, files), grids, strict=True))
+
+
+def read_file(path: str | Path, sheet: str | int | None = None, sep: str | None = None) -> Grid:
+    """Read the cells of one file, which may have no rows."""
     source = open_source(path)
     reader = reader_of(source)
     if reader is not None:
-        grid = read_binary(source, *reader, sheet)
-    elif sheet is not None or source.part is not None:
+        return read_binary(source, *reader, sheet)
+    if sheet is not None or source.part is not None:
         what = f"sheet (--sheet) {sheet!r}" if sheet is not None else f"'::{source.part}'"
         raise InputError(f"{what}: {source.name!r} is a text file, which has neither sheets nor tables")
-    else:
-        grid = read_text(source, sep)
-    if grid.n_rows == 0:
-        header = some_of([repr(name) for name in grid.written])
-        raise InputError(f"{source.name!r} has a header ({header}) but no rows")
-    return grid
+    return read_text(source, sep)
+
+
+def _shown(path: str | Path) -> str:
+    return "standard input" if str(path) == STANDARD_INPUT else str(path)
 
 
 def read(path: str | Path, asked: ReadOptions, grid: Grid | None = None, *, codes: bool = True) -> Reading:

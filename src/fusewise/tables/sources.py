@@ -16,6 +16,7 @@ from pathlib import Path, PurePath
 from fusewise.kernels.words import counted, some_of
 from fusewise.tables.errors import InputError
 from fusewise.tables.grids import READABLE
+from fusewise.tables.parts import COMPRESSED_SUFFIXES, parts_of, parts_stem
 
 STANDARD_INPUT = "-"
 
@@ -48,14 +49,19 @@ def file_and_part(path: str | Path) -> tuple[Path, str | None]:
 
 
 def files_of(path: str | Path) -> list[Path]:
-    """The file from which a table is read, as a list; empty for standard input."""
-    return [] if str(path) == STANDARD_INPUT else [file_and_part(path)[0]]
+    """The files from which a table is read: one, or its parts; none for standard input."""
+    return [] if str(path) == STANDARD_INPUT else parts_of(path) or [file_and_part(path)[0]]
 
 
 def stem_of(path: str | Path) -> str:
-    """The stem of the names of results: ``data`` for data.csv.gz, the table for a database, ``stdin`` for ``-``."""
+    """The stem of the names of results: ``data`` for data.csv.gz, the table for a database, ``stdin`` for ``-``.
+
+    For a table in parts it is ``part`` of part-*.csv, or the name of the folder.
+    """
     if str(path) == STANDARD_INPUT:
         return "stdin"
+    if parts_of(path):
+        return parts_stem(path)
     file, part = file_and_part(path)
     name = PurePath(part or file.name)
     while name.suffix.lower() in COMPRESSED_SUFFIXES and PurePath(name.stem).suffix:
@@ -143,4 +149,3 @@ COMPRESSIONS: tuple[tuple[bytes, str, Callable[[bytes], bytes]], ...] = (
     (b"BZh", "bzip2", bz2.decompress),
     (b"\x28\xb5\x2f\xfd", "zstd", _zstd),
 )
-COMPRESSED_SUFFIXES = (".gz", ".xz", ".bz2", ".zst", ".zip")

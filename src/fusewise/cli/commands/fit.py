@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import shlex
 import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +32,7 @@ def fit(
     stability: options.Stability = False,
     draws: options.Draws = 20,
     seed: options.RandomSeed = None,
+    scheduler: options.Scheduler = None,
     force: options.Overwrite = False,
     safe_csv: options.SafeCsv = False,
     json: options.Json = False,
@@ -41,10 +44,13 @@ def fit(
     Writes labels.csv (the cluster of each row), completed.csv (your table with the missing values filled in) and
     centers.csv (the cluster centres, in your units); with --stability also stability.csv. --sigma and --epsilon are in
     units of the standardised columns, unless --no-standardize is given.
+
+    With --scheduler, or if the parts of a table exceed memory, writes centers.csv and, for each part, its labels as
+    labels/PART.parquet.
     """
-    from fusewise.cli.running.fitting import REPORT, Outputs, run_fit
+    from fusewise.cli.running.fitting import REPORT, Outputs
     from fusewise.cli.running.model_options import Model
-    from fusewise.cli.showing import console, summary
+    from fusewise.cli.showing import console
     from fusewise.tables.sources import stem_of
 
     model = Model(n_clusters, penalty, sigma, lam, fidelity, epsilon, rank, neighbors, max_iter, seed)
@@ -52,20 +58,34 @@ def fit(
     command = shlex.join(["fusewise", *sys.argv[1:]])
     written: dict[str, Any] = {"stability": stability, "force": force, "safe_csv": safe_csv, "command": command}
     outputs = Outputs(folder, report or open_report, save, **written)
+    in_memory = {"standardize": standardize, "n_draws": draws if stability else 0}
+    given = {"asked": asked, "verbose": 1 if verbose else 0}
     with console.working(shown=verbose is None and not json) as tell:
-        result = run_fit(
-            table,
-            model,
-            outputs,
-            asked=asked,
-            standardize=standardize,
-            n_draws=draws if stability else 0,
-            verbose=1 if verbose else 0,
-            tell=tell,
-        )
+        data, show = _run(table, model, outputs, scheduler, in_memory, **given, tell=tell)
     if json:
-        console.print_json(summary.fit_data(result))
+        console.print_json(data())
     elif verbose is not False:
-        summary.print_fit(result)
+        show()
     if open_report:
         console.open_page(folder / REPORT)
+
+
+def _run(
+    table: Path, model: Any, outputs: Any, scheduler: str | None, in_memory: dict[str, Any], **given: Any
+) -> tuple[Callable[[], dict[str, Any]], Callable[[], None]]:
+    """Fit in memory or on a scheduler, and return functions that give the result as data and print it."""
+    from fusewise.cli.running.fitting import run_fit
+    from fusewise.cli.running.parts_fit import run_parts_fit
+    from fusewise.cli.running.schedulers import exceeding, needed_scheduler
+    from fusewise.cli.showing.parts_summary import parts_data, print_parts
+    from fusewise.cli.showing.summary import fit_data, print_fit
+    from fusewise.tables.parts import parts_of
+
+    parts = parts_of(table)
+    where = needed_scheduler(scheduler, parts)
+    if where is None:
+        fit = run_fit(table, model, outputs, **in_memory, **given)
+        return partial(fit_data, fit), partial(print_fit, fit)
+    notes = [exceeding(parts)] if scheduler is None else []
+    found = run_parts_fit(table, model, outputs, scheduler=where, notes=notes, **given)
+    return partial(parts_data, found), partial(print_parts, found)

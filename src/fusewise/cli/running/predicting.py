@@ -81,7 +81,7 @@ def open_model(path: Path) -> SavedModel:
 def _clustering(saved: SavedModel, path: Path) -> FusionClustering:
     model = saved.model
     clustering = getattr(model, "clustering_", None) if isinstance(model, FusionImputer) else model
-    if not isinstance(clustering, FusionClustering) or not hasattr(clustering, "labels_"):
+    if not isinstance(clustering, FusionClustering) or not hasattr(clustering, "n_clusters_"):
         raise InputError(f"the model in {str(path)!r} was not fitted before it was saved")
     return clustering
 

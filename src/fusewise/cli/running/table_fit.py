@@ -109,7 +109,9 @@ def cluster(prepared: Prepared, estimator: FusionClustering, *, impute: bool = F
     ours = (ConvergenceWarning, DataWarning)
     notes = table.notes + _blank_notes(table)
     notes += [] if found.converged_ else ["not converged: increase --max-iter, or treat the result with caution"]
-    notes += sorted({str(w.message) for w in caught if not issubclass(w.category, ours)}) + _unmet(estimator, found)
+    notes += sorted({str(w.message) for w in caught if not issubclass(w.category, ours)}) + unmet_notes(
+        estimator, found
+    )
     return Clustered(table, prepared.encoder, found, findings, imputer, completed, seconds, compiling, notes)
 
 
@@ -141,7 +143,7 @@ def _blank_notes(table: Reading) -> list[str]:
     return [f"{rows} no observed value: assigned to no cluster, label -1 ({some_of(list(table.names[blank]), 5)})"]
 
 
-def _unmet(asked: FusionClustering, found: FusionClustering) -> list[str]:
+def unmet_notes(asked: FusionClustering, found: FusionClustering) -> list[str]:
     """Notes on requested settings that could not be met."""
     notes = []
     if asked.n_clusters not in (None, found.n_clusters_):

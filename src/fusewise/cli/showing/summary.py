@@ -24,6 +24,8 @@ from fusewise.views.findings import KnownLabels
 
 #: Header of the column that characterises the clusters.
 DISTINCTIVE = "what sets it apart"
+#: What rows in no cluster are.
+NO_CLUSTER = "no cluster: outliers, and rows without observed values"
 #: What the stability of a cluster means.
 SCALE = "From 0.85 a cluster is highly stable; below 0.6 it should not be trusted."
 #: How the number of clusters is set on the command line.
@@ -86,8 +88,6 @@ def _sureness_data(found: Clustered) -> dict[str, Any]:
 
 def _table_data(found: Clustered) -> dict[str, Any]:
     table = found.table
-    encoded = [column for column in table.used if column.categories]
-    roles = (table.names_column, table.labels_column)
     return {
         "version": fusewise.__version__,
         "table": str(table.path),
@@ -95,14 +95,21 @@ def _table_data(found: Clustered) -> dict[str, Any]:
         "features": len(found.findings.columns),
         "encoded_features": len(found.findings.features),
         "observed_fraction": found.findings.observed_fraction,
-        "columns": {
-            "all": [{"name": c.name, "kind": c.kind, "used": c.used, "why": c.why} for c in table.columns],
-            "numbers": [column.name for column in table.used if not column.categories],
-            "encoded": [{"name": c.name, "kind": c.kind, "categories": list(c.categories)} for c in encoded],
-            "unused": [{"name": c.name, "reason": c.why} for c in table.columns if not c.used and c.name not in roles],
-            "names": table.names_column,
-            "labels": table.labels_column,
-        },
+        "columns": kind_data(table),
+    }
+
+
+def kind_data(table: Reading) -> dict[str, Any]:
+    """The columns of a file and how they were read, as a JSON-serialisable dictionary."""
+    encoded = [column for column in table.used if column.categories]
+    roles = (table.names_column, table.labels_column)
+    return {
+        "all": [{"name": c.name, "kind": c.kind, "used": c.used, "why": c.why} for c in table.columns],
+        "numbers": [column.name for column in table.used if not column.categories],
+        "encoded": [{"name": c.name, "kind": c.kind, "categories": list(c.categories)} for c in encoded],
+        "unused": [{"name": c.name, "reason": c.why} for c in table.columns if not c.used and c.name not in roles],
+        "names": table.names_column,
+        "labels": table.labels_column,
     }
 
 
@@ -111,7 +118,7 @@ def print_fit(fit: Fit) -> None:
     found, console = fit.clustered, Console(highlight=False, soft_wrap=False)
     console.print(_headline(found.table))
     map_ = Group(*picture(found.findings, console))
-    print_below(console, _columns(found), _clusters(found), map_, _facts(fit))
+    print_below(console, column_list(found.table), _clusters(found), map_, _facts(fit))
 
 
 def _headline(table: Reading) -> Text:
@@ -120,10 +127,10 @@ def _headline(table: Reading) -> Text:
     return Text.assemble((table.path.name, "bold"), "  ", what)
 
 
-def _columns(found: Clustered) -> Grid:
+def column_list(read: Reading) -> Grid:
     """Each column of the file: its kind, and how it was read or why it is not used."""
-    columns, table = found.table.columns, headed("column", "read as", "", left=("column", "read as"))
-    roles = (found.table.names_column, found.table.labels_column)
+    columns, table = read.columns, headed("column", "read as", "", left=("column", "read as"))
+    roles = (read.names_column, read.labels_column)
     for column in columns[:MOST_COLUMNS]:
         why = Text(("" if column.used or column.name in roles else "not used: ") + column.why)
         table.add_row(_name(column.name), Text(column.kind, "" if column.used else "dim"), why)
@@ -132,7 +139,7 @@ def _columns(found: Clustered) -> Grid:
     return table
 
 
-def _folded(notes: list[str]) -> list[str]:
+def folded(notes: list[str]) -> list[str]:
     """The first notes, and the number of the others."""
     more = len(notes) - MOST_NOTES
     return notes if more <= 0 else [*notes[:MOST_NOTES], f"... and {counted(more, 'more note')} (--json lists all)"]
@@ -155,7 +162,7 @@ def _clusters(found: Clustered) -> Grid:
             f"{found.outliers:,}",
             "",
             *none,
-            Text("no cluster: outliers, and rows without observed values", "dim"),
+            Text(NO_CLUSTER, "dim"),
         )
     return table
 
@@ -175,7 +182,7 @@ def _facts(fit: Fit) -> Grid:
         table.add_row("compiling", f"{found.compiling:.1f} s more, on the first run only")
     listed(table, "limits", list(model.limits_))
     listed(table, "written", list(fit.outputs.files))
-    listed(table, Text("note", "yellow"), _folded(found.notes))
+    listed(table, Text("note", "yellow"), folded(found.notes))
     return table
 
 
@@ -216,12 +223,12 @@ def print_prediction(found: Prediction) -> None:
         clusters.add_row(str(k), f"{size:,}", bar(size / max(found.sizes)) if size else "")
     outliers = int(np.count_nonzero(found.labels < 0))
     if outliers:
-        clusters.add_row("-1", f"{outliers:,}", Text("no cluster: outliers, and rows without observed values", "dim"))
+        clusters.add_row("-1", f"{outliers:,}", Text(NO_CLUSTER, "dim"))
     facts = grid("dim", "")
     if found.known is not None:
         facts.add_row("agreement", _agreement(found.known))
     listed(facts, "written", [found.file])
-    listed(facts, Text("note", "yellow"), _folded(found.notes))
+    listed(facts, Text("note", "yellow"), folded(found.notes))
     print_below(console, clusters, facts)
 
 
@@ -254,5 +261,5 @@ def print_imputation(found: Imputation) -> None:
     if found.left:
         facts.add_row("not filled", f"{counted(found.left, 'missing value')}, in columns that are not used")
     listed(facts, "written", [found.file])
-    listed(facts, Text("note", "yellow"), _folded(done.notes))
-    print_below(console, _columns(done), facts)
+    listed(facts, Text("note", "yellow"), folded(done.notes))
+    print_below(console, column_list(done.table), facts)

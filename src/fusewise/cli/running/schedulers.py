@@ -1,0 +1,89 @@
+"""Where the parts of a table are computed: in memory, or on a scheduler of Dask."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from fusewise.kernels.memory import available_memory, in_words
+from fusewise.observations.dask_blocks import dask_library
+from fusewise.tables.errors import InputError
+
+#: Bytes that a table takes in memory for each byte of its files. Measured: 13 for CSV files of numbers with 17 digits,
+#: 24 with 4 digits, 16 for Parquet files of random numbers.
+IN_MEMORY = 25
+
+#: Schedulers of Dask in this process or beside it, and a cluster of workers on this machine.
+SIMPLE, LOCAL = ("threads", "processes", "synchronous"), "local"
+
+#: Seconds in which a scheduler must answer.
+PATIENCE = 10
+
+#: Freed bytes that a worker keeps for its next arrays, and the largest array that is taken from them. Dask has workers
+#: return freed memory at once, and then each temporary array costs as many page faults as it has pages.
+ALLOCATOR = {"MALLOC_TRIM_THRESHOLD_": 2**27, "MALLOC_MMAP_THRESHOLD_": 2**25}
+
+
+def needed_scheduler(asked: str | None, parts: Sequence[Path]) -> str | None:
+    """The scheduler asked for, or a local cluster if the parts exceed memory; None: they are read into memory."""
+    if asked is not None:
+        return asked
+    return LOCAL if sum(file.stat().st_size for file in parts) * IN_MEMORY > available_memory() else None
+
+
+@contextmanager
+def scheduling(asked: str) -> Iterator[None]:
+    """Compute with ``dask`` on a scheduler: "threads", "processes", "synchronous", "local" or an address.
+
+    Workers of a local cluster end with the block. Without Dask, or if no scheduler answers, it is an ``InputError``.
+    """
+    try:
+        dask, distributed = dask_library(), import_module("distributed")
+    except ImportError as error:
+        raise InputError('--scheduler needs Dask: pip install "fusewise[dask]"') from error
+    if asked in SIMPLE:
+        with dask.config.set(scheduler=asked):
+            yield
+    elif asked == LOCAL:
+        with local_cluster():
+            yield
+    else:
+        try:
+            client = distributed.Client(asked, timeout=PATIENCE, set_as_default=False)
+        except (OSError, ValueError) as error:  # a timeout is an OSError, an address that is none a ValueError
+            others = ", ".join((*SIMPLE, LOCAL))
+            raise InputError(
+                f"--scheduler {asked!r}: no scheduler answers there; give an address such as tcp://host:8786, or one "
+                f"of {others}"
+            ) from error
+        with client, client.as_current():
+            yield
+
+
+@contextmanager
+def local_cluster(n_workers: int | None = None, memory_limit: str = "auto") -> Iterator[Any]:
+    """A ``distributed.Client`` of workers on this machine, each with one thread; they end with the block.
+
+    Parameters
+    ----------
+    n_workers : number of processes; None: one for each core.
+    memory_limit : of each worker; "auto": its share of the machine's.
+    """
+    config, distributed = dask_library().config, import_module("distributed")
+    setting, n_workers = "distributed.nanny.pre-spawn-environ", n_workers or import_module("dask.system").CPU_COUNT
+    own = {"threads_per_worker": 1, "memory_limit": memory_limit, "dashboard_address": ":0"}
+    with (
+        config.set({setting: {**config.get(setting, {}), **ALLOCATOR}}),
+        distributed.LocalCluster(n_workers, **own) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        yield client
+
+
+def exceeding(parts: Sequence[Path]) -> str:
+    """A sentence on parts that exceed memory."""
+    size = in_words(sum(file.stat().st_size for file in parts))
+    return f"the parts ({size}) would take more than the available memory: a local cluster is used"
