@@ -7,7 +7,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from fusewise.automatic.candidates import MOST_CLUSTERS, Compared, candidate_nodes, labels_of
+from fusewise.automatic.candidates import MOST_CLUSTERS, candidate_nodes, labels_of
+from fusewise.automatic.comparing import Compared
 from fusewise.automatic.mixture import Mixture
 from fusewise.automatic.search_result import Placed, Searched, interrupted
 from fusewise.automatic.searching import LARGEST_RANK, TreeSearch

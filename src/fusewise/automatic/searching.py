@@ -12,11 +12,6 @@ from fusewise.automatic.axes import fit_axes, prior_variances
 from fusewise.automatic.candidates import (
     AROUND,
     MOST_CLUSTERS,
-    Compared,
-    Rows,
-    assign,
-    compare,
-    describe,
     from_best_known,
     grow,
     partitions,
@@ -24,11 +19,14 @@ from fusewise.automatic.candidates import (
 from fusewise.automatic.classes import ENOUGH_GAINED, Judged, classes_of, fewest, known_so_far
 from fusewise.automatic.clusters import Clusters, Joined, better_explained
 from fusewise.automatic.columnwise import Levels, is_number
+from fusewise.automatic.comparing import Compared, Comparison, assign
 from fusewise.automatic.evidence import Evidence
 from fusewise.automatic.hints import NO_HINTS, Hints
 from fusewise.automatic.informative_columns import axes_in, cost_of_choice, informative_columns
 from fusewise.automatic.merge_tree import MergeTree
 from fusewise.automatic.mixture import Mixture
+from fusewise.automatic.partition_fit import describe
+from fusewise.automatic.placed_rows import Rows
 from fusewise.automatic.search_result import Placed, Searched, interrupted
 from fusewise.automatic.settling import coloured, held, joined, log_odds
 from fusewise.automatic.valleys import linked, without_valley
@@ -163,18 +161,9 @@ class TreeSearch:
         return Searched(one.placed, list(labels), compared, self._best(compared))
 
     def compare(self, rows: Rows, candidates: list[Labels], *, compare_all: bool, until: int | None = None) -> Compared:
-        """Compare partitions of the sample (see ``candidates.compare``)."""
-        return compare(
-            rows,
-            self.sample,
-            candidates,
-            compare_all=compare_all,
-            until=until,
-            worth=self.worth,
-            progress=self.progress,
-            hints=self.hints,
-            n_clusters=self.n_clusters,
-        )
+        """Compare partitions of the sample (see ``Comparison``)."""
+        comparison = Comparison(rows, self.sample, self.worth, self.hints, self.n_clusters, self.progress)
+        return comparison(candidates, compare_all=compare_all, until=until)
 
     def _classes(self, placed: Placed) -> Searched:
         """Compare the latent classes that the partitions along the tree lead to."""
