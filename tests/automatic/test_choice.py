@@ -270,8 +270,8 @@ def test_a_search_may_end_once_enough_groups_are_best(monkeypatch):
     counts = []
 
     class Counted(Comparison):
-        def __call__(self, partitions, *, compare_all, until=None):
-            found = super().__call__(partitions, compare_all=compare_all, until=until)
+        def __call__(self, partitions, *, compare_all, until=None, rival=-np.inf):
+            found = super().__call__(partitions, compare_all=compare_all, until=until, rival=rival)
             counts.append((len(found.criteria), until))
             return found
 

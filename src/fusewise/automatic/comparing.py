@@ -92,10 +92,13 @@ class Comparison:
     n_clusters: int | None = None
     progress: Progress = silent
 
-    def __call__(self, partitions: list[Labels], *, compare_all: bool, until: int | None = None) -> Compared:
+    def __call__(
+        self, partitions: list[Labels], *, compare_all: bool, until: int | None = None, rival: float = -np.inf
+    ) -> Compared:
         """Compare partitions in order of their number of groups: all, or until the criterion stops improving.
 
-        With `until`, also stop once a partition with that many groups is the best so far.
+        With `until`, also stop once a partition with that many groups is the best so far. `rival` is the criterion of
+        another partition, to beat.
         """
         candidates: list[Candidate] = []
         stopped = False
@@ -108,7 +111,7 @@ class Comparison:
                 enough = until and so_far.mixtures[so_far.best].n_components >= until
                 if not compare_all and (tired or enough):
                     break
-            self._settle(candidates)
+            self._settle(candidates, rival)
         except KeyboardInterrupt:
             if compare_all or len(_compared(candidates).barred) == len(candidates):
                 raise
@@ -117,18 +120,22 @@ class Comparison:
             warnings.warn(f"interrupted: this is the best of {some} compared", ConvergenceWarning, stacklevel=5)
         return replace(_compared(candidates), interrupted=stopped)
 
-    def _settle(self, candidates: list[Candidate]) -> None:
-        """Fit in full the first, with which others are compared, the best, and all that may still be better."""
-        wanted = {0, _compared(candidates).best} | ({len(candidates) - 1} if self.n_clusters else set())
-        while wanted:
-            open_ones = [k for k in sorted(wanted) if not candidates[k].fit.done]
-            finished = self._in_threads(self._finished, [candidates[k].fit for k in open_ones])
-            for k, candidate in zip(open_ones, finished, strict=True):
-                candidates[k] = candidate
+    def _settle(self, candidates: list[Candidate], rival: float) -> None:
+        """Fit in full one group, with which others are compared, the best, and all that may still be better."""
+        wanted = {k for k, each in enumerate(candidates) if each.mixture.n_components in (1, self.n_clusters)}
+        while True:
             now = _compared(candidates)
-            best = now.criteria[now.best]
-            lefts = [candidate.fit.left for candidate in candidates]
-            wanted = {k for k, left in enumerate(lefts) if left > 0 and now.criteria[k] + left >= best}
+            lefts = [each.fit.left for each in candidates]
+            best = max(rival, now.criteria[now.best])
+            reaching = {k for k, left in enumerate(lefts) if now.criteria[k] + left >= best}
+            # First the best alone: others may then be out of reach.
+            wanted |= reaching if candidates[now.best].fit.done else reaching & {now.best}
+            waiting = [k for k in sorted(wanted) if not candidates[k].fit.done]
+            if not waiting:
+                return
+            finished = self._in_threads(self._finished, [candidates[k].fit for k in waiting])
+            for k, candidate in zip(waiting, finished, strict=True):
+                candidates[k] = candidate
 
     def _judged(self, labels: Labels) -> Candidate:
         return self._advanced(PartitionFit(self.rows, labels, self.worth), FIRST_ROUNDS)
