@@ -6,9 +6,12 @@ from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 
 from fusewise.automatic import candidates
-from fusewise.automatic.candidates import Rows, assign, describe, from_best_known
+from fusewise.automatic.candidates import from_best_known
 from fusewise.automatic.choice import choose
+from fusewise.automatic.comparing import assign
 from fusewise.automatic.evidence import Evidence
+from fusewise.automatic.partition_fit import describe
+from fusewise.automatic.placed_rows import Rows
 from fusewise.observations import as_entries
 from fusewise.subspace import Subspace
 
@@ -93,7 +96,7 @@ def test_no_group_is_left_empty(monkeypatch):
     assert [labels.max() + 1 for labels in from_best_known(rows, 3, 3, 5, range(1, 4))] == [1, 2, 3]
 
     class LastFitsNone:
-        def __init__(self, _, labels):
+        def __init__(self, _, labels, rounds):
             self.n_groups = labels.max() + 1
 
         def log_densities(self, evidence):

@@ -10,9 +10,11 @@ from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 
 from fusewise.automatic.axes import fit_axes, prior_variances
-from fusewise.automatic.candidates import Rows, describe, grow, labels_of
+from fusewise.automatic.candidates import grow, labels_of
 from fusewise.automatic.evidence import Evidence
 from fusewise.automatic.local_cuts import Scores, best_cuts, branches, cut
+from fusewise.automatic.partition_fit import describe
+from fusewise.automatic.placed_rows import Rows
 from fusewise.automatic.spreads import TAIL
 from fusewise.datasets import hide_entries
 from fusewise.observations import as_entries

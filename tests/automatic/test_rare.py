@@ -95,8 +95,8 @@ def test_merging_samples_keeps_the_smallest_in_any_grouping(monkeypatch, rng):
     for found in (left, right):
         assert set(found.row) == set(np.argsort(priorities)[:6])
         assert found.n_outlying == 30
-        assert set(found.in_order.row) == set(np.argsort(priorities)[:5])
-        assert found.in_order.left_out == np.sort(priorities)[5]
+        assert set(found.in_order(30).row) == set(np.argsort(priorities)[:5])
+        assert found.in_order(30).left_out == np.sort(priorities)[5]
 
 
 def test_weights_estimate_the_number_of_all_rows(monkeypatch):
@@ -104,7 +104,7 @@ def test_weights_estimate_the_number_of_all_rows(monkeypatch):
     rows = np.arange(100_000)
     tails = np.random.default_rng(0).random(100_000)
     all_rows = Surprises(uniform(rows, 7) * tails, rows, tails, tails, np.zeros(100_000, int), 0)
-    found = all_rows.taken(np.argsort(all_rows.priority)[:2001]).in_order
+    found = all_rows.taken(np.argsort(all_rows.priority)[:2001]).in_order(len(all_rows.priority))
     for low, high in ((0, 0.01), (0.01, 0.1), (0.1, 1)):
         inside = (found.tail >= low) & (found.tail < high)
         # as many as there are, within four standard errors

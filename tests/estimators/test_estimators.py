@@ -64,7 +64,7 @@ def test_interrupted_is_not_converged(clusters, monkeypatch):
             raise KeyboardInterrupt
         return 0.0
 
-    monkeypatch.setattr("fusewise.automatic.candidates.criterion", interrupt)
+    monkeypatch.setattr("fusewise.automatic.comparing.criterion", interrupt)
     with pytest.warns(ConvergenceWarning, match="interrupted"):
         assert not FusionClustering().fit(clusters[0]).converged_
 

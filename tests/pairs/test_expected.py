@@ -4,6 +4,7 @@ import sys
 
 import numpy as np
 import pytest
+from scipy.spatial import cKDTree
 from sklearn.neighbors import NearestNeighbors
 
 from fusewise.pairs import expected, near_places, nearest_expected
@@ -31,13 +32,36 @@ def covariances(rng, n, r, scale=1.0):
     return factors @ factors.transpose(0, 2, 1)
 
 
+def all_log_weights(places, spreads, variance):
+    n = len(places)
+    first, second = np.divmod(np.arange(n * n), n)
+    return expected._log_expected_weights(places, spreads, first, second, variance).reshape(n, n)
+
+
+@pytest.mark.parametrize("n", [12, 150, 450])
+@pytest.mark.parametrize("scale", [0.05, 1.0])
+def test_no_other_pair_has_a_larger_weight(n, scale):
+    # Against the formula for every pair; some points are known well, some hardly.
+    rng = np.random.default_rng(n)
+    places = rng.normal(size=(n, R))
+    spreads = covariances(rng, n, R, scale) * rng.random((n, 1, 1)) ** 4
+    tree = cKDTree(places)
+    variance = float(np.median(tree.query(places, [6])[0])) ** 2
+    both = variance * np.eye(R) + spreads[:, None] + spreads
+    away = places[:, None] - places
+    square = np.einsum("ijr,ijr->ij", away, np.linalg.solve(both, away[..., None])[..., 0])
+    weights = -0.5 * (square + np.linalg.slogdet(both)[1]) - 1e300 * np.eye(n)
+    best = np.argsort(-weights, axis=1)[:, :5]
+    wanted = {(min(i, j), max(i, j)) for i, row in enumerate(best.tolist()) for j in row}
+    assert edges(nearest_expected(places, spreads, 5)) == wanted
+
+
 @pytest.mark.parametrize("r", [1, 2, 4])
 def test_the_weight_is_an_expectation(r):
     # Against the mean over 200 000 draws, within five of its standard errors.
     rng = np.random.default_rng(r)
     places, spreads, variance = rng.normal(size=(4, r)), covariances(rng, 4, r, 0.7), 1.7
-    everyone = np.broadcast_to(np.arange(4), (4, 4))
-    weights = np.exp(expected._log_expected_weights(places, spreads, np.arange(len(places)), everyone, variance))
+    weights = np.exp(all_log_weights(places, spreads, variance))
     draws = [rng.multivariate_normal(places[i], spreads[i], size=200_000) for i in range(4)]
     for i in range(4):
         for j in range(i):
@@ -52,8 +76,7 @@ def test_a_known_place_has_the_plain_weight():
     # H1's weight is exp(-s / 2 sigma²), up to a constant factor.
     rng = np.random.default_rng(0)
     places = rng.normal(size=(6, R))
-    everyone = np.broadcast_to(np.arange(6), (6, 6))
-    weights = expected._log_expected_weights(places, np.zeros((6, R, R)), np.arange(6), everyone, 0.8)
+    weights = all_log_weights(places, np.zeros((6, R, R)), 0.8)
     squares = np.square(places[:, None] - places).sum(axis=2)
     off = ~np.eye(6, dtype=bool)
     np.testing.assert_allclose(weights[off], -squares[off] / 1.6, rtol=1e-12)
@@ -90,8 +113,7 @@ def test_uncertain_in_one_direction_only():
     places = np.array([[9.0, 0.0], [0.0, 0.0], [0.0, 9.0]] + [[50.0 + k, 50.0] for k in range(4)])
     spreads = np.zeros((7, 2, 2))
     spreads[0, 0, 0] = 100.0
-    everyone = np.broadcast_to(np.arange(7), (7, 7))
-    weights = expected._log_expected_weights(places, spreads, np.arange(len(places)), everyone, 1.0)
+    weights = all_log_weights(places, spreads, 1.0)
     assert weights[1, 0] > weights[1, 2]
 
 

@@ -13,8 +13,9 @@ import numpy as np
 
 from fusewise.automatic.columnwise import ColumnMixture, Levels, fit_columns, is_number
 from fusewise.automatic.criterion import class_criterion
+from fusewise.automatic.group_fit import enough_gain
 from fusewise.automatic.hints import NO_HINTS, Hints
-from fusewise.automatic.mixture import enough_gain, probabilities
+from fusewise.automatic.mixture import probabilities
 from fusewise.automatic.settling import held
 from fusewise.kernels.types import Labels, Real
 from fusewise.observations import InMemory

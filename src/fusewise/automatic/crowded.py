@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from fusewise.automatic.candidates import Compared, Rows, allowed_nodes, describe, labels_of
+from fusewise.automatic.candidates import allowed_nodes, labels_of
 from fusewise.automatic.clusters import SOFT_ROUNDS, AlongAxes, Clusters, Joined, axes_complexity
 from fusewise.automatic.columnwise import columns_of_groups
+from fusewise.automatic.comparing import Compared
 from fusewise.automatic.criterion import criterion
 from fusewise.automatic.evidence import Evidence
+from fusewise.automatic.group_fit import fit_groups
 from fusewise.automatic.local_cuts import best_cuts
-from fusewise.automatic.mixture import Mixture, fit_groups
+from fusewise.automatic.mixture import Mixture
 from fusewise.automatic.nearby import near_components
+from fusewise.automatic.partition_fit import describe
+from fusewise.automatic.placed_rows import Rows
 from fusewise.automatic.search_result import Searched
 from fusewise.automatic.searching import LARGEST_RANK, TreeSearch
 from fusewise.automatic.valleys import linked, without_valley

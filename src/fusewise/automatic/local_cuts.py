@@ -23,10 +23,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fusewise.automatic.candidates import Rows, labels_of
+from fusewise.automatic.candidates import labels_of
 from fusewise.automatic.evidence import regular
 from fusewise.automatic.merge_tree import MergeTree
 from fusewise.automatic.mixture import Mixture
+from fusewise.automatic.placed_rows import Rows
 from fusewise.automatic.spreads import TAIL
 from fusewise.kernels.compiling import compiled
 from fusewise.kernels.threads import in_ranges

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 
-from fusewise.automatic.candidates import MOST_CLUSTERS, Compared, candidate_nodes, labels_of
+from fusewise.automatic.candidates import MOST_CLUSTERS, candidate_nodes, labels_of
+from fusewise.automatic.comparing import PATIENCE, Compared
 from fusewise.automatic.criterion import foreseen
 from fusewise.automatic.mixture import Mixture
 from fusewise.automatic.search_result import Placed, Searched, interrupted
@@ -26,8 +28,11 @@ def for_many(search: TreeSearch, found: Searched) -> Searched:
         return found
     try:
         room = min(LARGEST_RANK, search.most)
-        placed = found.placed if found.rank >= room else search.place(room)
-        ladder = Ladder(search, placed)
+        ladder = Ladder(search, found.placed)
+        if not ladder.promising(found):
+            return found
+        if found.rank < room:
+            ladder = Ladder(search, search.place(room))
         best, few = ladder.climb(), ladder.judged(found)
         if best[1] > max(few[1], ladder.known[1][1]):
             return ladder.searched()
@@ -51,7 +56,9 @@ class Ladder:
         self.nodes = {len(each): each for each in nodes}
         self.known: dict[int, tuple[Mixture, float]] = {}
         self.barred: set[int] = set()
-        self.rungs: list[int] = []
+        last = max(self.nodes)
+        self.rungs = [k for k in sorted({int(MOST_CLUSTERS * LADDER**k) for k in range(1, 25)}) if k < last]
+        self.rungs += [last] if last > MOST_CLUSTERS else []
 
     def labels(self, number: int) -> Labels:
         """The partition into so many groups; one at a time, as thousands of long ones would fill the memory."""
@@ -66,18 +73,34 @@ class Ladder:
         new = [k for k in dict.fromkeys(possible) if k not in self.known]
         if new:
             some = [self.labels(k) for k in new]
-            compared = self.search.compare(self.placed.rows, some, compare_all=True)
+            rival = max((criterion for _, criterion in self.known.values()), default=-np.inf)
+            compared = self.search.comparison(self.placed.rows)(some, compare_all=True, rival=rival)
             self.barred |= {new[k] for k in compared.barred}
             for k, mixture, criterion in zip(new, compared.mixtures, compared.criteria, strict=True):
                 assert isinstance(mixture, Mixture)
                 self.known[k] = mixture, criterion
         return max((k for k in self.known if k > 1 and k not in self.barred), key=lambda k: self.known[k][1], default=1)
 
+    def promising(self, found: Searched) -> bool:
+        """Whether a search along the same tree leaves room for many clusters.
+
+        It does if it ended before the criterion had stopped improving; else if along the ladder the criterion exceeds
+        its best, rises from one rung to the next, or would win with more rows.
+        """
+        if not self.rungs or found.placed is not self.placed:
+            return bool(self.rungs)
+        if len(found.compared.criteria) <= found.chosen + PATIENCE:
+            return True
+        criteria = found.compared.criteria
+        assert isinstance(found.compared.mixtures[0], Mixture)
+        self.known[1] = found.compared.mixtures[0], criteria[0]
+        self.judge(self.rungs)
+        along = [self.known[k][1] for k in self.rungs]
+        rises = any(later > earlier for earlier, later in pairwise(along))
+        return max(along) > criteria[found.chosen] or rises or self.may_win(self.judged(found))
+
     def climb(self) -> tuple[Mixture, float]:
         """Compare until no neighbouring number is better; returns the best and its criterion."""
-        last = max(self.nodes)
-        rungs = sorted({int(MOST_CLUSTERS * LADDER**k) for k in range(1, 25)})
-        self.rungs = [*(k for k in rungs if k < last), last]
         best = self.judge([1, *self.rungs])
         step = max(2, best // 6)
         while best > 1 and step:
@@ -90,7 +113,7 @@ class Ladder:
         """Another search's partition in these dimensions (criteria in others differ), and its criterion."""
         compared, chosen = found.compared, found.chosen
         if found.placed is not self.placed:
-            compared = self.search.compare(self.placed.rows, [found.partitions[chosen]], compare_all=True)
+            compared = self.search.comparison(self.placed.rows)([found.partitions[chosen]], compare_all=True)
             chosen = 0
         mixture = compared.mixtures[chosen]
         assert isinstance(mixture, Mixture)

@@ -15,16 +15,11 @@ import numpy as np
 from scipy.special import gammaln
 
 from fusewise.automatic.evidence import Evidence, Groups, Marginal
-from fusewise.automatic.spreads import TAIL, Seen, Spreads, em_step, fisher_step
+from fusewise.automatic.spreads import TAIL, Seen, Spreads, em_step
 from fusewise.kernels.checked import Checked
 from fusewise.kernels.field_rules import Array, Number, Word
 from fusewise.kernels.types import Index, Real
 
-#: Largest number of rounds of EM for centres, spreads and row weights with fixed labels; they end when the fit gains
-#: less than `GAIN` nats (for n > 1000 rows, (n / 1000)² times as many: 5 for 5000, where a parameter costs 4).
-#: Partitions can only be compared by fits that have converged.
-ROUNDS = 15
-GAIN = 0.2
 #: Rows less likely than this to belong to a component are left out of its fit, if they are most of all rows.
 NEGLIGIBLE = 1e-12
 
@@ -94,50 +89,6 @@ class Mixture(Checked):
         return np.asarray(self.means[groups.group] + groups.turned(marginal.factor, away).T)
 
 
-def fit_groups(evidence: Evidence, labels: Index, spread: Real, prior: Real, family: str) -> Mixture:
-    """Fit centres and spreads of the groups given by labels 0 .. K-1, none empty (see ``fit_grouped``)."""
-    return fit_grouped(evidence.grouped(labels, int(labels.max()) + 1), spread, prior, family)
-
-
-def fit_grouped(groups: Groups, spread: Real, prior: Real, family: str) -> Mixture:
-    """Fit centres and spreads of given groups, by EM on the observed entries with fixed labels.
-
-    Parameters
-    ----------
-    groups : the rows, in K groups, none empty.
-    spread : initial spread within groups.
-    prior : spread of r + 2 pseudo-rows that are added to each group, so that small groups have a spread too.
-    family : "scale" or "full".
-    """
-    n, r = groups.evidence.shape
-    sizes = np.diff(groups.begin).astype(float)
-    ones: Real = np.ones(n)
-    weights = ones
-    spreads = Spreads(np.repeat(spread[None], len(sizes), axis=0), spread)
-    before, safe, scoring = -np.inf, spreads, True
-    for _ in range(ROUNDS):
-        explained = _fit_means(groups, spreads.each, weights)
-        fit = float(explained.density.sum() + sizes @ np.log(sizes / n))
-        if fit < before and scoring:  # the scoring step was too long: take the EM step instead, and continue with EM
-            spreads, scoring = safe, False
-            continue
-        if fit > before:  # the prior may lower the fit slightly in the last steps
-            settled = Mixture(explained.means, spreads.each, sizes / n, family, fit, _complexity(sizes, r, family))
-        if fit - before < enough_gain(n):
-            break
-        before = fit
-        weights = _weights(groups.evidence, explained.distance)
-        seen = _seen(groups, explained, ones, weights)
-        safe = em_step(spreads, seen, prior, family)
-        spreads = fisher_step(spreads, seen, prior, family) if scoring else safe
-    return settled
-
-
-def enough_gain(n_rows: int) -> float:
-    """The gain in log-likelihood below which a round of EM was the last."""
-    return GAIN * max(1.0, n_rows / 1000) ** 2
-
-
 def soften(evidence: Evidence, mixture: Mixture, prior: Real, rounds: int, away: Real | float = 0.0) -> Mixture:
     """Run a few rounds of soft EM on the observed entries: rows may be shared between components.
 
@@ -160,10 +111,10 @@ def soften(evidence: Evidence, mixture: Mixture, prior: Real, rounds: int, away:
             if 2 * len(near) < len(posterior):
                 some = evidence.grouped(np.zeros(len(near), np.intp), 1, near)
                 which = near[some.order]
-            weights = _weights(some.evidence, distances[which, k])
-            explained = _fit_means(some, mixture.spreads[k : k + 1], posterior[which, k] * weights)
+            weights = row_weights(some.evidence, distances[which, k])
+            explained = fit_means(some, mixture.spreads[k : k + 1], posterior[which, k] * weights)
             means[k] = explained.means[0]
-            known.append(_seen(some, explained, posterior[which, k], weights))
+            known.append(seen_of(some, explained, posterior[which, k], weights))
         seen = Seen(*(np.concatenate(each) for each in zip(*known, strict=True)))
         common = seen.scatter.sum(axis=0) / sizes.sum()
         spreads = em_step(Spreads(mixture.spreads, common), seen, prior, mixture.family).each
@@ -200,7 +151,7 @@ def tail_weights(distance: Real, dimensions: Index, random: np.random.Generator)
     return np.asarray(2 * random.gamma((TAIL + dimensions) / 2) / (TAIL + distance))
 
 
-class _Explained(NamedTuple):
+class Explained(NamedTuple):
     """Rows under t_nu(mu_k, Sigma_k), where the component k of a row is its group.
 
     Attributes
@@ -218,7 +169,7 @@ class _Explained(NamedTuple):
     pull: Real
 
 
-def _explain(groups: Groups, marginal: Marginal, means: Real) -> _Explained:
+def _explain(groups: Groups, marginal: Marginal, means: Real) -> Explained:
     """Evaluate components with given means (K x r); |x - mu|² is E[s | x]' L^-1 (v - mu) at the least-squares v."""
     evidence = groups.evidence
     m = np.einsum("jkg,gk->jg", marginal.undone, means)
@@ -231,10 +182,10 @@ def _explain(groups: Groups, marginal: Marginal, means: Real) -> _Explained:
     gaussian = marginal.constant + np.einsum("ki,ki->i", marginal.target, rows)
     gaussian -= 0.5 * np.einsum("ku,ku->u", moved, own)[evidence.pattern]
     density = gaussian + 0.5 * distance + log_tails(distance, evidence.dimensions)
-    return _Explained(marginal, means, density, distance, pull)
+    return Explained(marginal, means, density, distance, pull)
 
 
-def _fit_means(groups: Groups, spreads: Real, weights: Real) -> _Explained:
+def fit_means(groups: Groups, spreads: Real, weights: Real) -> Explained:
     """Find the means that maximise sum_i w_i log p(x_i | mu_k) with fixed weights."""
     marginal = groups.marginal(spreads)
     sizes = np.add.reduceat(weights, groups.begin[:-1])
@@ -245,7 +196,7 @@ def _fit_means(groups: Groups, spreads: Real, weights: Real) -> _Explained:
     return _explain(groups, marginal, np.einsum("jkg,gk->gj", marginal.factor, m))
 
 
-def _seen(groups: Groups, explained: _Explained, shares: Real, weights: Real) -> Seen:
+def seen_of(groups: Groups, explained: Explained, shares: Real, weights: Real) -> Seen:
     """Statistics of the rows on the spreads: expected scatter around the means, weighted by the shares p_i."""
     pull, weighed = explained.pull, explained.pull * (shares * weights)
     sizes, unsure = np.add.reduceat(shares, groups.begin[:-1]), _summed(groups, explained.marginal, shares)
@@ -265,13 +216,6 @@ def _summed(groups: Groups, marginal: Marginal, weights: Real) -> Real:
     return np.array([flat[:, span] @ per_pattern[span] for span in spans]).reshape(-1, r, r)
 
 
-def _weights(evidence: Evidence, distance: Real) -> Real:
+def row_weights(evidence: Evidence, distance: Real) -> Real:
     """Expected precision of each row under the Student-t distribution, given its distance."""
     return np.asarray((TAIL + evidence.dimensions) / (TAIL + distance))
-
-
-def _complexity(sizes: Real, r: int, family: str) -> float:
-    """Number of free parameters; a spread shrunk towards the common one counts in proportion to its own data."""
-    n_groups, shape = len(sizes), r * (r + 1) / 2
-    own = 1.0 if family == "scale" else float(np.mean(sizes / (sizes + r + 2.0))) * shape
-    return n_groups - 1 + n_groups * r + shape + (n_groups - 1) * own

@@ -22,13 +22,14 @@ from sklearn.isotonic import isotonic_regression
 
 from fusewise.automatic.axes import fit_axes
 from fusewise.automatic.beside import Beside
-from fusewise.automatic.candidates import Rows, grow
+from fusewise.automatic.candidates import grow
 from fusewise.automatic.clusters import AlongAxes, Clusters, Joined
 from fusewise.automatic.columnwise import ColumnMixture, columns_of_groups
 from fusewise.automatic.crowded import FEWEST
 from fusewise.automatic.evidence import Evidence
 from fusewise.automatic.local_cuts import Scores, TreeBranches, branches
 from fusewise.automatic.mixture import log_tails
+from fusewise.automatic.placed_rows import Rows
 from fusewise.automatic.searching import LARGEST_RANK, NEIGHBORS, WIDE_TOL
 from fusewise.automatic.surprising import Surprises
 from fusewise.kernels.types import Floats, Index, Mask, Real

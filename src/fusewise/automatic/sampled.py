@@ -106,7 +106,7 @@ class SampledSearch:
             return clusters, [limits.of_kind(smallest, n, "has categories" if self.levels else "is complex")]
         self.progress(f"looking for rare clusters in {counted(n, 'row')}", 0)
         surprised = Surprised(clusters, columns, scale, middle, self.seed)
-        known = self._surprises(surprised).in_order
+        known = self._surprises(surprised).in_order(n)
         rows = self.table.take(known.row).standardised(columns, scale, middle)
         if not isinstance(rows, Entries):
             return clusters, [limits.of_kind(smallest, n, "is sparse")]

@@ -9,8 +9,9 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from fusewise.automatic.candidates import Compared, Rows
+from fusewise.automatic.comparing import Compared
 from fusewise.automatic.merge_tree import MergeTree
+from fusewise.automatic.placed_rows import Rows
 from fusewise.kernels.types import Labels
 from fusewise.kernels.words import counted
 from fusewise.subspace import Subspace

@@ -12,11 +12,6 @@ from fusewise.automatic.axes import fit_axes, prior_variances
 from fusewise.automatic.candidates import (
     AROUND,
     MOST_CLUSTERS,
-    Compared,
-    Rows,
-    assign,
-    compare,
-    describe,
     from_best_known,
     grow,
     partitions,
@@ -24,11 +19,14 @@ from fusewise.automatic.candidates import (
 from fusewise.automatic.classes import ENOUGH_GAINED, Judged, classes_of, fewest, known_so_far
 from fusewise.automatic.clusters import Clusters, Joined, better_explained
 from fusewise.automatic.columnwise import Levels, is_number
+from fusewise.automatic.comparing import Compared, Comparison, assign
 from fusewise.automatic.evidence import Evidence
 from fusewise.automatic.hints import NO_HINTS, Hints
 from fusewise.automatic.informative_columns import axes_in, cost_of_choice, informative_columns
 from fusewise.automatic.merge_tree import MergeTree
 from fusewise.automatic.mixture import Mixture
+from fusewise.automatic.partition_fit import describe
+from fusewise.automatic.placed_rows import Rows
 from fusewise.automatic.search_result import Placed, Searched, interrupted
 from fusewise.automatic.settling import coloured, held, joined, log_odds
 from fusewise.automatic.valleys import linked, without_valley
@@ -109,21 +107,27 @@ class TreeSearch:
         The subspace is one of all columns, or of some.
 
         With conflicts, those along the tree that would be without them are compared as well: hints may part groups at
-        odd places. If entries are missing, so are those along the tree of the rows that are known best.
+        odd places.
         """
         placed = self.place(rank, columns)
         found = self._along(placed, until)
-        neighbors = self.n_neighbors or NEIGHBORS
-        crowded = until is not None and found.n_groups >= until  # to be searched again, in more dimensions
+        if not len(self.hints.conflicts) or found.compared.interrupted:
+            return found
         try:
-            if len(self.hints.conflicts) and not found.compared.interrupted:
-                free = placed._replace(tree=grow(placed.rows, neighbors))
-                found = self._better_of(found, self._along(free, until))
-            if self.levels or self.sample.is_complete or found.compared.interrupted or crowded:
-                return found
-            numbers = range(max(1, found.n_groups - AROUND), found.n_groups + AROUND + 1)
-            others = from_best_known(placed.rows, self.smallest, self.n_clusters, neighbors, numbers, self.copies)
-            return self._better_of(found, self._compared(placed, others, until)) if others else found
+            free = placed._replace(tree=grow(placed.rows, self.n_neighbors or NEIGHBORS))
+            return self._better_of(found, self._along(free, until))
+        except KeyboardInterrupt:
+            return interrupted(found)
+
+    def by_best_known(self, found: Searched) -> Searched:
+        """The search, if entries are missing with partitions along the tree of the rows that are known best as well."""
+        if self.levels or self.sample.is_complete or found.compared.interrupted:
+            return found
+        rows, neighbors = found.placed.rows, self.n_neighbors or NEIGHBORS
+        numbers = range(max(1, found.n_groups - AROUND), found.n_groups + AROUND + 1)
+        try:
+            others = from_best_known(rows, self.smallest, self.n_clusters, neighbors, numbers, self.copies)
+            return self._better_of(found, self._compared(found.placed, others, None)) if others else found
         except KeyboardInterrupt:
             return interrupted(found)
 
@@ -138,7 +142,7 @@ class TreeSearch:
 
     def _compared(self, placed: Placed, candidates: list[Labels], until: int | None) -> Searched:
         told = self.n_clusters is not None
-        compared = self.compare(placed.rows, candidates, compare_all=told, until=until)
+        compared = self.comparison(placed.rows)(candidates, compare_all=told, until=until)
         return Searched(placed, candidates[: len(compared.criteria)], compared, self._best(compared))
 
     def _best(self, compared: Compared) -> int:
@@ -162,19 +166,9 @@ class TreeSearch:
         compared = Compared(mixtures, criteria, other.compared.interrupted)
         return Searched(one.placed, list(labels), compared, self._best(compared))
 
-    def compare(self, rows: Rows, candidates: list[Labels], *, compare_all: bool, until: int | None = None) -> Compared:
-        """Compare partitions of the sample (see ``candidates.compare``)."""
-        return compare(
-            rows,
-            self.sample,
-            candidates,
-            compare_all=compare_all,
-            until=until,
-            worth=self.worth,
-            progress=self.progress,
-            hints=self.hints,
-            n_clusters=self.n_clusters,
-        )
+    def comparison(self, rows: Rows) -> Comparison:
+        """Compares partitions of the sample."""
+        return Comparison(rows, self.sample, self.worth, self.hints, self.n_clusters, self.progress)
 
     def _classes(self, placed: Placed) -> Searched:
         """Compare the latent classes that the partitions along the tree lead to."""
@@ -217,22 +211,23 @@ class TreeSearch:
     def in_all_dimensions(self, rank: int | None) -> Searched:
         """The search in as many dimensions as asked for; else in as many as the clusters that are found need."""
         if rank is not None:
-            return self(min(rank, self.most))
+            return self.by_best_known(self(min(rank, self.most)))
         room = min(max(RANK, (self.n_clusters or 1) - 1), LARGEST_RANK, self.most)
         found = self(room, until=LARGEST_RANK + 1 if room < min(LARGEST_RANK, self.most) else None)
         columns = self.wide.shape[1]
         whole = columns <= min(MOST_COLUMNS if found.featureless else LARGEST_RANK, self.most)
         wanted = columns if whole else min(found.n_groups - 1, LARGEST_RANK, self.most)
         if found.compared.interrupted or wanted <= found.rank:
-            return found
+            return self.by_best_known(found)
         try:
             other = self(wanted)
         except KeyboardInterrupt:
             return interrupted(found)
         crowded = found.n_groups > LARGEST_RANK  # where the first search ended
         best = other if not whole or crowded or other.gain > found.gain else found
-        stopped = other.compared.interrupted
-        return best._replace(compared=replace(best.compared, interrupted=True)) if stopped else best
+        if other.compared.interrupted:
+            return best._replace(compared=replace(best.compared, interrupted=True))
+        return self.by_best_known(best)
 
     def in_some_columns(self, found: Searched) -> Searched:
         """The search in the columns that may say something about clusters, if these are few and show more clusters.
@@ -245,7 +240,7 @@ class TreeSearch:
             return found
         try:
             room = min(len(columns), LARGEST_RANK if len(columns) <= LARGEST_RANK else RANK, self.most)
-            other = self(room, columns=columns)
+            other = self.by_best_known(self(room, columns=columns))
         except KeyboardInterrupt:
             return interrupted(found)
         cost = cost_of_choice(len(columns), self.wide.shape[1])
@@ -260,7 +255,7 @@ class TreeSearch:
             return found
         parts = before.parts if isinstance(before, Joined) else before
         labels = np.unique(parts.log_densities(self.sample)[0].argmax(axis=1), return_inverse=True)[1]
-        one = self.compare(found.placed.rows, [labels], compare_all=True)
+        one = self.comparison(found.placed.rows)([labels], compare_all=True)
         if one.barred or one.criteria[0] <= found.criterion:
             return found
         few, known = found.allowed if np.isfinite(found.criterion) else found, one.mixtures[0].n_components

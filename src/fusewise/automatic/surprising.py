@@ -23,8 +23,8 @@ from fusewise.automatic.nearby import MANY, near_components, nearby
 from fusewise.kernels.types import Index, Labels, Mask, Real, Values
 from fusewise.observations import InMemory
 
-#: Rows that are kept.
-MOST = 10_000
+#: Rows that are kept, and those of them that are searched in a table of few rows: this share, but at least so many.
+MOST, SHARE, FEW = 10_000, 0.25, 2500
 #: What is kept of each row.
 COLUMNS = ("priority", "row", "tail", "density", "label")
 
@@ -66,11 +66,11 @@ class Surprises(NamedTuple):
         columns: Any = {name: getattr(self, name)[which] for name in COLUMNS}
         return self._replace(**columns)
 
-    @property
-    def in_order(self) -> Surprises:
-        """The rows in the order of the table, without those that were not seen and the first that is left out."""
-        kept = np.flatnonzero(np.isfinite(self.priority[:MOST]))
-        left_out = float(self.priority[MOST]) if len(self.priority) > MOST else np.inf
+    def in_order(self, n_rows: int) -> Surprises:
+        """The rows to search, of N in the table and in its order, without those that were not seen."""
+        most = min(MOST, max(FEW, int(SHARE * n_rows)))
+        kept = np.flatnonzero(np.isfinite(self.priority[:most]))
+        left_out = float(self.priority[most]) if len(self.priority) > most else np.inf
         return self.taken(kept[np.argsort(self.row[kept])])._replace(left_out=left_out)
 
     @property

@@ -10,7 +10,7 @@ the counterpart of partial distances in a subspace. A point with an unknown posi
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.spatial import cKDTree
@@ -24,11 +24,11 @@ from fusewise.kernels.types import Index, Real
 from fusewise.pairs.near_places import nearest_places
 from fusewise.pairs.neighbors import NeighborPairs
 
-#: Up to this many points the weight of every pair is computed; beyond, only of the nearest by position.
+#: Up to this many points the neighbours have the largest weights of all; beyond, of the nearest by position.
 EXHAUSTIVE = 1500
 
-#: Number of candidates by position, in units of the number of neighbours.
-CANDIDATES = 3
+#: Number of candidates by position, in units of the number of neighbours; and where they serve as a first guess.
+CANDIDATES, GUESSED = 3, 2
 
 #: Largest number of points at which distances to the nearest neighbours are measured.
 SAMPLE = 5000
@@ -60,15 +60,23 @@ def nearest_expected(places: Array, covariances: Array, n_neighbors: int, device
     nearest = nearest_places(places, tree)
     neighbors = np.empty((n, k), np.intp)
 
+    bounds = Bounds.of(places, covariances, variance) if n <= EXHAUSTIVE else None
+
     def choose(rows: Index) -> None:
-        if n <= EXHAUSTIVE:
-            candidates = np.broadcast_to(np.arange(n), (len(rows), n))
-        else:
-            candidates = nearest(places[rows], min(n, CANDIDATES * k + 1))
-            candidates = np.where(candidates < 0, rows[:, None], candidates)
-        weights = _log_expected_weights(places, covariances, rows, candidates, variance)
+        candidates = nearest(places[rows], min(n, (GUESSED if bounds else CANDIDATES) * k + 1))
+        candidates = np.where(candidates < 0, rows[:, None], candidates)
+        ends = np.repeat(rows, candidates.shape[1]), candidates.ravel()
+        weights = _log_expected_weights(places, covariances, *ends, variance).reshape(candidates.shape)
         chosen = np.argpartition(-weights, k - 1, axis=1)[:, :k]
-        neighbors[rows] = np.take_along_axis(candidates, chosen, axis=1)
+        if bounds is None:
+            neighbors[rows] = np.take_along_axis(candidates, chosen, axis=1)
+            return
+        least = np.take_along_axis(weights, chosen, axis=1).min(axis=1)
+        at, candidate = bounds.reached(rows, least)
+        weights = _log_expected_weights(places, covariances, rows[at], candidate, variance)
+        order = np.lexsort((-weights, at))
+        first = np.searchsorted(at[order], np.arange(len(rows)))
+        neighbors[rows] = candidate[order][first[:, None] + np.arange(k)]
 
     for _ in in_threads(choose, _blocks(tree)):
         pass
@@ -86,52 +94,108 @@ def _spacing(tree: Any, k: int) -> float:
     return float(np.median(tree.query(sample, [k])[0])) or float(np.std(tree.data)) or 1.0
 
 
-def _log_expected_weights(places: Real, covariances: Real, rows: Index, candidates: Index, variance: float) -> Real:
-    """log of the expected weight of each of some points with each of its candidates; -inf with itself."""
+class Bounds(NamedTuple):
+    """Upper bounds of the log-weights: with d_ij the distance in units of sigma, and A_i = I + 2 S_i/sigma²,
+
+        -2 log w_ij >= d_ij² / (1 + |S_i|/sigma² + |S_j|/sigma²) + (log det A_i + log det A_j) / 2,
+
+    as no eigenvalue of a matrix exceeds its Frobenius norm, and the logarithm of the determinant is concave.
+
+    Attributes
+    ----------
+    places : r x N, in units of sigma.
+    widths : N, the |S_i|/sigma².
+    halves : N, the (log det A_i) / 2.
+    """
+
+    places: Real
+    widths: Real
+    halves: Real
+
+    @classmethod
+    def of(cls, places: Real, covariances: Real, variance: float) -> Bounds:
+        """Compute what the bounds of all pairs need."""
+        scaled = covariances / variance
+        halves = 0.5 * np.linalg.slogdet(np.eye(places.shape[1]) + 2 * scaled)[1]
+        widths = np.sqrt(np.square(scaled).sum(axis=(1, 2)))
+        return cls(np.ascontiguousarray(places.T / np.sqrt(variance)), widths, halves)
+
+    def reached(self, rows: Index, least: Real) -> tuple[Index, Index]:
+        """The pairs of some points with all whose weight may be at least a number of each: its place in `rows`, j."""
+        most = -2 * least * (1 + np.sign(-least) * 1e-9) + 1e-9  # rounding
+        if self.places.shape[1] > SMALL:
+            near = np.zeros((len(rows), self.places.shape[1]), np.bool_)
+            _within_reach(self.places, self.widths, self.halves, rows, most, near)
+        else:
+            apart = np.square(self.places[:, rows, None] - self.places[:, None]).sum(axis=0)
+            left = (most - self.halves[rows])[:, None] - self.halves
+            near = apart <= left * (1 + self.widths[rows, None] + self.widths)
+        at, candidates = np.nonzero(near)
+        return at, candidates
+
+
+@compiled(shapes=("r N", "N", "N", "M", "M", "M N"))
+def _within_reach(places: Any, widths: Any, halves: Any, rows: Any, most: Any, near: Any) -> None:
+    """Which bounds are large enough (see ``Bounds.reached``)."""
+    r, n = places.shape
+    apart = np.empty(n)
+    for m in range(len(rows)):
+        i = rows[m]
+        for j in range(n):
+            apart[j] = 0.0
+        for a in range(r):
+            line, here = places[a], places[a, i]
+            for j in range(n):
+                apart[j] += (line[j] - here) * (line[j] - here)
+        left, width, row = most[m] - halves[i], 1 + widths[i], near[m]
+        for j in range(n):
+            row[j] = apart[j] <= (left - halves[j]) * (width + widths[j])
+
+
+def _log_expected_weights(places: Real, covariances: Real, first: Index, second: Index, variance: float) -> Real:
+    """log of the expected weight of some pairs; -inf of a point with itself."""
     if len(places) > SMALL:
-        return np.asarray(_log_weights_in_lanes(places, covariances, rows, candidates, variance))
-    n, r = places.shape
+        return np.asarray(_log_weights_in_lanes(places, covariances, first, second, variance))
+    r = places.shape[1]
     half, scaled = np.eye(r)[:, :, None] / 2 + covariances.transpose(1, 2, 0) / variance, places.T / np.sqrt(variance)
-    weights = np.full((n, n), -np.inf)
-    for i, j in np.array_split(np.stack(np.triu_indices(n, 1)), 1 + n * n // (4 * BLOCK), axis=1):
+    weights = []
+    for i, j in np.array_split(np.stack([first, second]), 1 + len(first) // (2 * BLOCK), axis=1):
         roots, log_det = inverse_roots(half.take(i, axis=2) + half.take(j, axis=2))
         away = np.einsum("jkn,kn->jn", roots, scaled[:, i] - scaled[:, j])
-        weights[i, j] = weights[j, i] = -0.5 * (np.square(away).sum(axis=0) + log_det)
-    return np.asarray(weights[rows[:, None], candidates])
+        weights.append(np.where(i == j, -np.inf, -0.5 * (np.square(away).sum(axis=0) + log_det)))
+    return np.concatenate(weights)
 
 
-@compiled(shapes=("N r", "N r r", "M", "M C", ""), fastmath=False)
-def _log_weights_in_lanes(places: Any, covariances: Any, rows: Any, candidates: Any, variance: float) -> Any:
+@compiled(shapes=("N r", "N r r", "M", "M", ""), fastmath=False)
+def _log_weights_in_lanes(places: Any, covariances: Any, first: Any, second: Any, variance: float) -> Any:
     """The same, compiled.
 
-    The innermost loops run over many candidates at a time, so that they are vectorised.
+    The innermost loops run over many pairs at a time, so that they are vectorised.
     """
     r = places.shape[1]
-    weights = np.empty(candidates.shape)
+    weights = np.empty(len(first))
     lower, away = np.empty((r, r, LANES)), np.empty((r, LANES))  # S_i + S_j + variance, then its factor; v_i - v_j
     pivot, total = np.empty((r, LANES)), np.empty(LANES)
-    for row in range(len(rows)):
-        i = rows[row]
-        for start in range(0, candidates.shape[1], LANES):
-            n = min(LANES, candidates.shape[1] - start)
-            for c in range(n):
-                j = candidates[row, start + c]
-                total[c] = np.inf if i == j else 0.0
-                for a in range(r):
-                    away[a, c] = places[i, a] - places[j, a]
-                    for b in range(a + 1):
-                        lower[a, b, c] = covariances[i, a, b] + covariances[j, a, b]
-            factorise(lower, pivot, variance, n)
+    for start in range(0, len(first), LANES):
+        n = min(LANES, len(first) - start)
+        for c in range(n):
+            i, j = first[start + c], second[start + c]
+            total[c] = np.inf if i == j else 0.0
             for a in range(r):
-                for k in range(a):
-                    for c in range(n):
-                        away[a, c] -= lower[a, k, c] * away[k, c]
+                away[a, c] = places[i, a] - places[j, a]
+                for b in range(a + 1):
+                    lower[a, b, c] = covariances[i, a, b] + covariances[j, a, b]
+        factorise(lower, pivot, variance, n)
+        for a in range(r):
+            for k in range(a):
                 for c in range(n):
-                    away[a, c] *= pivot[a, c]
-                    total[c] += away[a, c] * away[a, c]
+                    away[a, c] -= lower[a, k, c] * away[k, c]
             for c in range(n):
-                product = 1.0
-                for a in range(r):
-                    product *= variance * pivot[a, c] * pivot[a, c]
-                weights[row, start + c] = -0.5 * (total[c] - np.log(product))
+                away[a, c] *= pivot[a, c]
+                total[c] += away[a, c] * away[a, c]
+        for c in range(n):
+            product = 1.0
+            for a in range(r):
+                product *= variance * pivot[a, c] * pivot[a, c]
+            weights[start + c] = -0.5 * (total[c] - np.log(product))
     return weights
