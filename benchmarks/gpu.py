@@ -246,7 +246,7 @@ PHASES_OF_THE_DEFAULT = (
     "fusewise.automatic.choice.units",
     "fusewise.automatic.sampled:SampledSearch.of",
     "fusewise.automatic.searching:TreeSearch.place",
-    "fusewise.automatic.searching.compare",
+    "fusewise.automatic.comparing:Comparison.__call__",
     "fusewise.automatic.searching.from_best_known",
     "fusewise.automatic.searching:TreeSearch.clusters",
     "fusewise.automatic.sampled:SampledSearch._surprises",

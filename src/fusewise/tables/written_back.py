@@ -68,18 +68,19 @@ def _decimals(values: Floats) -> int:
 
 
 def center_table(
-    table: Reading, encoder: FrameEncoder, sizes: list[int], centers: Floats, means: Floats, medians: Floats
+    table: Reading, encoder: FrameEncoder, sizes: list[int], centers: Floats, *observed: Floats
 ) -> dict[str, Cells]:
-    """Cluster centres by feature, in the user's units, each beside the mean and the median of the observed values.
+    """Cluster centres by feature, in the user's units, beside means and medians of the observed values, if known.
 
     For categories the share of each level, at the centre and among the observed values.
 
     Parameters
     ----------
-    centers, means, medians : K x P, in the units of the model; NaN if nothing was observed.
+    centers : K x P, in the units of the model.
+    observed : the means and medians of the observed values, likewise; NaN if there are none.
     """
     features: dict[str, list[Any]] = {}
-    parts = (encoder.by_column(values) for values in (centers, means, medians))
+    parts = (encoder.by_column(values) for values in (centers, *observed))
     for column, *of in zip(table.used, *parts, strict=True):
         code = of[0][0]
         digits = 4 if code.kind != "number" else _decimals(column.values)

@@ -106,7 +106,7 @@ def run_parts_fit(path: Path, model: Model, outputs: Outputs, *, asked: ReadOpti
         tell("writing")
         sizes = [counts[k] for k in range(estimator.n_clusters_)]
         encoder = _in_words_of(sample, estimator.encoder_)
-        centers = center_table(sample, encoder, estimator.cluster_centers_, sizes)
+        centers = center_table(sample, encoder, sizes, estimator.cluster_centers_)
         write_csv(places[outputs.folder / CENTERS], centers, sample.dialect, safe=outputs.safe_csv)
         if outputs.save is not None:
             estimator.encoder_ = None if estimator.encoder_ is None else encoder
