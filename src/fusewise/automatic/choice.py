@@ -230,7 +230,6 @@ def choose(
     separate clusters, and if all directions vary alike a subspace is arbitrary; of the two searches, the one that gains
     more over a single cluster is kept. Finally every row is assigned to its most likely cluster and the mixture is
     fitted again; if clusters with independent columns explain the entries better than the axes, they replace it.
-
     If a table has categories, mixtures with independent columns (``columnwise``) are compared instead.
 
     With more than ``sampled.SAMPLE`` rows a sample is used. It grows if nearly as many clusters are found as it can
@@ -243,16 +242,14 @@ def choose(
     levels : the blocks of columns that hold the levels of a category, 1 or 0.
     n_clusters, rank, n_neighbors : numbers to use instead of choosing them.
     min_size : smallest cluster considered; None: 1.5% of the rows, at least 3.
-    seed, progress : seed of the sample; called at each step.
+    seed, progress, device : seed of the sample; called at each step; where all rows of a large table are looked at.
     worth : rows that a row is worth when partitions are compared, if the table is part of a larger one.
     hints, before : rows that must be together, or apart; and the clusters found without these hints.
-    device : where all rows of a large table are looked at; the clusters are chosen on the CPU.
     """
     columns, scale, middle, blocks = units(table, levels)
     task = sampled.SampledSearch(
         table=table, units=(columns, scale, middle), levels=blocks, hints=hints, min_size=min_size, seed=seed,
-        n_clusters=n_clusters, n_neighbors=n_neighbors, worth=worth, progress=progress,
-        device=device,
+        n_clusters=n_clusters, n_neighbors=n_neighbors, worth=worth, progress=progress, device=device,
     )  # fmt: skip
     rows, search, found = _searched(task, rank)
     found = search.or_as_before(found, before)

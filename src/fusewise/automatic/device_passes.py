@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fusewise.automatic.clusters import Clusters, Joined
-from fusewise.automatic.device_clusters import DeviceAxes, DeviceClusters, DeviceRows, on_device
+from fusewise.automatic.device_axes import DeviceAxes, DeviceRows
+from fusewise.automatic.device_clusters import DeviceClusters, on_device
 from fusewise.automatic.labelling import Classified, tail
 from fusewise.automatic.surprising import Surprised, Surprises, tail_about
 from fusewise.kernels.arrays import Array, to_host
