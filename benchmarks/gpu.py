@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -29,6 +30,7 @@ from fusewise.kernels.arrays import Array, beside
 from fusewise.kernels.nearest_torch import nearest
 from fusewise.observations import Quadratics, as_entries
 from fusewise.pairs import CompletePairs, NeighborPairs
+from fusewise.progress import listening
 
 CLUSTERS, FEATURES, HIDDEN, NOISE, NEIGHBORS = 20, 50, 0.3, 0.15, 15
 
@@ -207,6 +209,24 @@ def phases(functions: Sequence[str], device: str) -> Iterator[None]:
     show("      the rest", whole - sum(taken.values()), "s")
 
 
+@contextmanager
+def stages() -> Iterator[None]:
+    """Print the time between the reports of progress, by what they report."""
+    taken: dict[str, float] = {}
+    now = ["before", time.perf_counter()]
+
+    def note(stage: str, *_: object, **__: object) -> None:
+        name, begun = now
+        taken[name] = taken.get(name, 0.0) + time.perf_counter() - begun
+        now[:] = [re.sub(r"[\d,.e+-]*\d", "N", stage), time.perf_counter()]
+
+    with listening(note):
+        yield
+    note("after")
+    for name, seconds_in in sorted(taken.items(), key=lambda item: -item[1]):
+        show(f"      stage: {name}", seconds_in, "s")
+
+
 def resolve(name: str) -> tuple[object, str]:
     """The module or class that has a function, and its name there."""
     path, _, attribute = name.rpartition(".")
@@ -244,10 +264,7 @@ PHASES_OF_FUSE = (
 PHASES_OF_THE_DEFAULT = (
     "fusewise.estimators.base.as_table",
     "fusewise.automatic.choice.units",
-    "fusewise.automatic.sampled:SampledSearch.of",
-    "fusewise.automatic.searching:TreeSearch.place",
-    "fusewise.automatic.comparing:Comparison.__call__",
-    "fusewise.automatic.searching.from_best_known",
+    "fusewise.automatic.choice._searched",
     "fusewise.automatic.searching:TreeSearch.clusters",
     "fusewise.automatic.sampled:SampledSearch._surprises",
     "fusewise.automatic.sampled:RareSearch.__call__",
@@ -285,7 +302,7 @@ def whole(n: int, p: int, r: int, device: str, methods: Sequence[str]) -> None:
         score = adjusted_rand_score(truth, labels)
         large = np.count_nonzero(np.bincount(labels[labels >= 0]) > n / (10 * CLUSTERS))
         show(f"table of {n:,} x {p} to labels, {name}", taken, "s", f"ARI {score:.3f}, {large} large clusters")
-        with phases(functions, where):
+        with phases(functions, where), stages():
             work(table, where)
     if {"default", "default-cpu"} <= set(known):
         differ = int(np.count_nonzero(known["default"] != known["default-cpu"]))
