@@ -73,8 +73,8 @@ def test_surprising_rows_are_those_of_the_cpu(table, kind, monkeypatch):
     monkeypatch.setattr("fusewise.automatic.surprising.MOST", 50)
     its = classifier_of(table, kind)
     surprised = Surprised(its.clusters, its.columns, its.scale, its.middle, 7)
-    here = reduce_blocks(surprised, Surprises.merged, table).in_order
-    there = device_passes.surprising_rows(surprised, table, torch.device("cpu")).in_order
+    here = reduce_blocks(surprised, Surprises.merged, table).in_order(10**6)
+    there = device_passes.surprising_rows(surprised, table, torch.device("cpu")).in_order(10**6)
     np.testing.assert_array_equal(there.row, here.row)
     np.testing.assert_array_equal(there.label, here.label)
     np.testing.assert_allclose(there.tail, here.tail, rtol=1e-5, atol=1e-12)
