@@ -3,6 +3,8 @@
 import multiprocessing
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -10,6 +12,7 @@ from pathlib import Path
 import dask
 import dask.array as da
 import numpy as np
+import pandas as pd
 import pytest
 from distributed import Client, LocalCluster
 
@@ -146,3 +149,31 @@ def test_nothing_runs_after_ctrl_c(client):
         thread.join()
         signal.signal(signal.SIGINT, before)
     assert idle(client, 5)  # the 100 blocks would have taken ten seconds
+
+
+def members(group):
+    """The processes of a group, without those that have ended."""
+    listed = subprocess.run(["ps", "-eo", "pgid,stat"], capture_output=True, text=True, check=True).stdout.splitlines()
+    return [line for line in listed[1:] if line.split()[0] == str(group) and not line.split()[1].startswith("Z")]
+
+
+def test_nothing_is_left_of_a_command_after_ctrl_c(tmp_path, table):
+    """On a terminal every process of the group receives it."""
+    (tmp_path / "parts").mkdir()
+    for k in range(4):
+        pd.DataFrame(np.tile(table, (200, 1)), columns=list("abcdefgh")).to_parquet(tmp_path / f"parts/{k}.parquet")
+    command = [sys.executable, "-m", "fusewise.cli", "fit", "parts", "--scheduler", "local"]
+    with subprocess.Popen(
+        command, cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, start_new_session=True, text=True
+    ) as process:
+        end = time.monotonic() + 60
+        while len(members(process.pid)) < 3 and process.poll() is None and time.monotonic() < end:
+            time.sleep(0.1)
+        os.killpg(process.pid, signal.SIGINT)
+        assert process.stderr.read().endswith("fusewise: interrupted; nothing was written\n")
+    assert process.returncode == 130
+    end = time.monotonic() + 10
+    while members(process.pid) and time.monotonic() < end:
+        time.sleep(0.1)
+    assert not members(process.pid)
+    assert [path.name for path in tmp_path.iterdir()] == ["parts"]
