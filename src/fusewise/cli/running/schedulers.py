@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
@@ -80,7 +81,13 @@ def local_cluster(n_workers: int | None = None, memory_limit: str = "auto") -> I
         distributed.LocalCluster(n_workers, **own) as cluster,
         distributed.Client(cluster) as client,
     ):
+        client.run(_ignore_ctrl_c)
         yield client
+
+
+def _ignore_ctrl_c() -> None:
+    """Leave Ctrl-C on a terminal, which every process receives, to the one that ends the workers."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def exceeding(parts: Sequence[Path]) -> str:
