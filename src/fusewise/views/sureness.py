@@ -259,7 +259,7 @@ def rivals(found: Findings) -> list[dict[str, Any]]:
     """One line of the table of alternatives per number of clusters."""
     return [
         {"number": other.n_clusters} | _alternative(other) | {"sizes": ", ".join(f"{n:,}" for n in other.sizes)}
-        for other in alternatives(found)
+        for other in sorted(alternatives(found), key=lambda other: other.n_clusters)
     ]
 
 

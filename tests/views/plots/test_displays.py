@@ -130,15 +130,15 @@ def test_cluster_map_of_many_rows_shows_every_cluster(model):
 
 
 def test_clusters_look_different():
-    """Colour and shape together name 56 clusters."""
+    """Colour and shape together name 56 clusters: two of one colour never have one shape."""
     looks = {(colour(k), shape(k)) for k in range(len(COLOURS) * len(MARKERS))}
     assert len(looks) == len(COLOURS) * len(MARKERS)
     assert len(MARKERS) == len(SYMBOLS)
 
 
-def seen_by(colour_, matrix):
-    """A colour (linear RGB) as seen without one kind of cone, by a 3 x 3 matrix."""
-    rgb = np.array([int(colour_[i : i + 2], 16) for i in (1, 3, 5)]) / 255
+def seen_by(colour_, matrix, tint=0.0):
+    """A colour (linear RGB), mixed with white, as seen without one kind of cone, by a 3 x 3 matrix."""
+    rgb = (1 - tint) * np.array([int(colour_[i : i + 2], 16) for i in (1, 3, 5)]) / 255 + tint
     linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
     return np.cbrt(np.clip(matrix @ linear, 0, 1))
 
@@ -147,13 +147,15 @@ def seen_by(colour_, matrix):
     "matrix",
     [
         np.eye(3),
-        # Machado, Oliveira and Fernandes (2009), severity 1: protanopia, deuteranopia.
+        # Machado, Oliveira and Fernandes (2009), severity 1: protanopia, tritanopia, deuteranopia.
         np.array([[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]]),
+        np.array([[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.303900]]),
         np.array([[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]]),
     ],
-    ids=["all cones", "protanopia", "deuteranopia"],
+    ids=["all cones", "protanopia", "tritanopia", "deuteranopia"],
 )
-def test_colours_can_be_told_apart(matrix):
-    seen = np.array([seen_by(c, matrix) for c in COLOURS])
+@pytest.mark.parametrize("tint", [0.0, 0.28], ids=["light", "dark"])  # on dark pages colours are lighter
+def test_colours_can_be_told_apart(matrix, tint):
+    seen = np.array([seen_by(c, matrix, tint) for c in COLOURS])
     gaps = np.linalg.norm(seen[:, None] - seen[None], axis=2)[np.triu_indices(len(COLOURS), 1)]
-    assert gaps.min() > 0.08
+    assert gaps.min() > (0.06 if tint else 0.08)

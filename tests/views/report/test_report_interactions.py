@@ -218,6 +218,28 @@ def test_files_of_the_result(tab, plants, plant_model):
     assert [cell == "" for cell in line[3:]] == plants.isna().loc[7].tolist()
 
 
+def test_centres_beside_what_was_observed(tab, plants, plant_model):
+    """The model's centres, and the means, medians and shares that pandas finds in the rows of each cluster."""
+    _, content = tab.saved("button[data-export=centers]")
+    head, *lines = read_csv(content)
+    names = ["height, m", "seeds"]
+    numbers = [f"{name}{kind}" for name in names for kind in ("", " (observed mean)", " (observed median)")]
+    assert [name for name in head if name.startswith(tuple(names))] == numbers
+    for k, line in enumerate(lines):
+        mine, cells = plants[plant_model.labels_ == k], dict(zip(head, line, strict=True))
+        assert (cells["cluster"], cells["size"]) == (str(k), str(len(mine)))
+        center = dict(zip(plant_model.encoder_.features, plant_model.cluster_centers_[k], strict=True))
+        shift, scale = (
+            dict(zip(plant_model.encoder_.features, part, strict=True)) for part in plant_model.encoder_.units
+        )
+        for name in names:
+            assert float(cells[name]) == pytest.approx(center[name] * scale[name] + shift[name], rel=1e-5)
+            assert float(cells[f"{name} (observed mean)"]) == pytest.approx(mine[name].mean(), rel=1e-6)
+            assert float(cells[f"{name} (observed median)"]) == pytest.approx(mine[name].median(), rel=1e-6)
+        share = (mine["soil"] == "clay").sum() / mine["soil"].notna().sum()
+        assert float(cells["soil=clay (observed share)"]) == pytest.approx(share, abs=1e-6)
+
+
 def test_rules_as_files(tab, plants, plant_model, found):
     """The Python file runs and finds the rows that its rule is said to find."""
     _, content = tab.saved("button[data-export=python]")

@@ -61,8 +61,8 @@ class RowTree:
 
     @property
     def is_named(self) -> bool:
-        """Whether each line is one row."""
-        return len(self.lines) == len(self.rows) + 1
+        """Whether each line is one row, and has room for its name."""
+        return len(self.rows) <= MOST_NAMED
 
 
 def row_tree(found: Findings, profile: Profile | None = None) -> RowTree:

@@ -87,7 +87,7 @@ function paintStrip(surface, at, y) {
 function paintJoins(surface, at, y) {
   const { muted, unit, line } = theme();
   const most = Math.max(...at.joins.flatMap(({ left, right }) => [left[1], right[1]]));
-  const x = logScale([1, most], [6 * unit, at.left], { count: at.left < 160 ? 4 : 8 });
+  const x = logScale([1, most], [6 * unit, at.left], { count: Math.max(2, Math.min(8, Math.floor(at.left / (34 * unit)))) });
   for (const tick of x.ticks) {
     surface.segments([tick.at, at.top, tick.at, at.bottom + 3], { stroke: line });
     for (const place of [at.top - 8 * unit, at.bottom + 11 * unit]) surface.text(tick.at, place, tick.text, { anchor: "middle", size: 10.5, fill: muted });
@@ -101,7 +101,7 @@ function paintJoins(surface, at, y) {
     const stroke = label === null ? muted : colourOf(label);
     const across = x.at(groups);
     const [top, bottom] = [place(left[0]), place(right[0])];
-    surface.line([[x.at(left[1]), top], [across, top], [across, bottom], [x.at(right[1]), bottom]], isReached(join) ? { stroke: theme().ink, width: 4, name: "join reached" } : { stroke, width: Math.min(1.2, Math.max(0.4, 0.4 * y.size)), name: "join" });
+    surface.line([[x.at(left[1]), top], [across, top], [across, bottom], [x.at(right[1]), bottom]], isReached(join) ? { stroke: theme().ink, width: 4, name: "join reached" } : { stroke, width: table.named ? Math.min(1.2, Math.max(0.5, 0.4 * y.size)) : 1.2, name: "join" });
     surface.area(across - 4, top - 2, Math.max(8, Math.min(14, at.left - across)), bottom - top + 4, {
       tip: () => `${counted(end - begin, "row")}, joined at lam ${readable(lam)}: click to select them`,
       click: () => select(rows.subarray(begin, end)),
