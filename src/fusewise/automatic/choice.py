@@ -233,7 +233,7 @@ def choose(
     If a table has categories, mixtures with independent columns (``columnwise``) are compared instead.
 
     With more than ``sampled.SAMPLE`` rows a sample is used. It grows if nearly as many clusters are found as it can
-    show, or if the criterion rises again towards a large number: the cost of a cluster grows with log N, what it
+    show, or if a large number would win with four times the rows: the cost of a cluster grows with log N, what it
     explains with N. Axes, and the means of independent columns, may need more rows if most of the table is missing.
 
     Parameters
