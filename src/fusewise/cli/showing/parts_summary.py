@@ -13,9 +13,6 @@ from fusewise.cli.showing.console import bar, grid, headed, listed, print_below
 from fusewise.cli.showing.summary import MOST_LISTED, NO_CLUSTER, column_list, folded, kind_data
 from fusewise.kernels.words import counted
 
-#: Maximum number of files listed one by one.
-MOST_FILES = 4
-
 
 def parts_data(found: PartsFit) -> dict[str, Any]:
     """The result as a JSON-serialisable dictionary."""
@@ -59,9 +56,7 @@ def print_parts(found: PartsFit) -> None:
     facts.add_row("columns", Text(f"as in a sample of {counted(found.sample.n_rows, 'row')}"))
     facts.add_row("time", f"{found.seconds:.1f} s")
     listed(facts, "limits", list(found.model.limits_))
-    more = len(found.files) - MOST_FILES
-    listed(
-        facts, "written", found.files[-MOST_FILES:] + ([f"... and {counted(more, 'more file')}"] if more > 0 else [])
-    )
+    labels, others = found.files[: found.n_parts], found.files[found.n_parts :]
+    listed(facts, "written", [f"{labels[0].parent}: {counted(len(labels), 'file')}, one for each part", *others])
     listed(facts, Text("note", "yellow"), folded(found.notes))
     print_below(console, column_list(found.sample), clusters, facts)
