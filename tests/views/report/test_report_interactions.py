@@ -123,7 +123,11 @@ def test_filters_show_the_rows_that_pass(tab, plants):
     tab.click("#filter button")
     both = high & (plants["soil"] == "clay")
     assert listed(tab) == [f"plant {i}" for i in np.flatnonzero(both)]
-    assert tab.text("#rows-words").endswith("where height, m at least 5; soil is clay.")
+    assert tab.text("#rows-words").endswith("where height, m is at least 5 and soil is clay.")
+    tab.fill("#filter-value", "Lehm")
+    tab.click("#filter button")
+    assert tab.text("#find-words") == "No row has this value. The values are clay, sand."
+    assert listed(tab) == [f"plant {i}" for i in np.flatnonzero(both)]
     tab.fill("#filter-how", "is missing")
     tab.click("#filter button")
     assert listed(tab) == []
@@ -133,6 +137,7 @@ def test_legend_shows_one_cluster(tab, plant_model):
     tab.click("#map-legend button")
     assert listed(tab) == [f"plant {i}" for i in np.flatnonzero(plant_model.labels_ == 0)]
     assert tab.js("document.querySelector('#map-legend button').ariaPressed") == "true"
+    assert tab.text("#rows-words") == f"{(plant_model.labels_ == 0).sum()} rows where the cluster is 0."
 
 
 def test_a_branch_of_the_tree_selects_its_rows(tab, found):
