@@ -191,10 +191,10 @@ def missing_sentences(found: Findings, missing: Missingness) -> list[str]:
     how = f"Pearson's chi-square test for each column with Holm's correction, level {LEVEL:.0%}"
     if not tested:
         return ["No column has enough missing and observed values in every cluster to test for a difference."]
-    untested, columns = found.seen.shape[1] - tested, f"{counted(tested, 'column')} tested ({how})."
+    untested, columns = found.seen.shape[1] - tested, f"the {counted(tested, 'column')} tested ({how})."
     columns += f" {counted(untested, 'column')} had too few missing or observed values to test." if untested else ""
     if not len(differing):
-        return [f"Missingness does not depend on the cluster in any of {columns}"]
+        return [f"No dependence of missingness on the cluster was found in {columns}"]
     depends = f"Missingness depends on the cluster in {len(differing)} of {columns}"
     named = in_series([_extremes(found, missing, j) for j in differing[:NAMED]])
     care = (

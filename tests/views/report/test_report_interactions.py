@@ -67,44 +67,33 @@ def test_nothing_is_cut_off_and_nobody_complains(tab):
     assert tab.complaints == []
 
 
-def test_box_selects_the_rows_inside(tab, found):
-    """A box over the left half of the map selects the rows that are there in the plane."""
-    drag_mode(tab, "box")
+def places_on_screen(tab, found):
+    """Where each row is on the screen: its marker in the map as SVG, which has them by cluster, below a legend."""
+    _, content = tab.saved("#map-picture + .tools button:nth-child(1)")
+    root = ElementTree.fromstring(content)
+    clip = next(group for group in root.iter() if group.get("clip-path"))
+    moved = [e.get("transform") for e in clip.iter() if e.get("transform", "").startswith("translate")]
     box = box_of(tab, "#map-picture")
-    half = box["x"] + 0.5 * box["width"]
-    top, bottom = box["y"] + 3, box["y"] + box["height"] - 3
-    tab.drag([(half, bottom), (half - 20, bottom - 60), (box["x"] + 3, top)])
+    places = np.array([re.match(r"translate\(([\d.-]+) ([\d.-]+)\)", move).groups() for move in moved], dtype=float)
+    corner = [box["x"], box["y"] - (float(root.get("height")) - box["height"])]
+    return places[np.argsort(np.argsort(found.labels, kind="stable"))] + corner
+
+
+@pytest.mark.parametrize("mode", ["box", "lasso"])
+def test_only_the_rows_inside_are_selected(tab, found, mode):
+    """A shape in the midst of the rows: those to the left and right of it, above and below, are not selected."""
+    places = places_on_screen(tab, found)
+    low, high = np.quantile(places, [0.3, 0.75], axis=0).round() + 0.5
+    inside = ((places > low) & (places < high)).all(axis=1)
+    assert 0 < inside.sum() < 90
+    assert ((places[:, 1] > low[1]) & (places[:, 1] < high[1]) & ~inside).any()
+    corners = [(low[0], low[1]), (high[0], low[1]), (high[0], high[1]), (low[0], high[1])]
+    drag_mode(tab, mode)
+    tab.drag([corners[0], corners[2]] if mode == "box" else corners)
     tab.wait("document.querySelector('#rows-words').textContent.includes('selected')")
-    chosen = {int(name.split()[1]) for name in listed(tab)}
-    assert 0 < len(chosen) < 90
-    left = found.points[:, 0]
-    others = sorted(set(range(90)) - chosen)
-    assert left[sorted(chosen)].max() <= left[others].min() + 1e-6  # all rows are inside the first view, top to bottom
-    assert len(chosen) == int(re.search(r"^(\d+) rows? selected", tab.text("#rows-words"))[1])
-
-
-def test_lasso_selects_the_rows_inside(tab, found):
-    """A triangle over the lower right corner of the map, beyond which there is no row."""
-    drag_mode(tab, "lasso")
-    box = box_of(tab, "#map-picture")
-    left, right, bottom = box["x"] + 1, box["x"] + box["width"] - 1, box["y"] + box["height"] - 1
-    tab.drag([(right, box["y"] + 0.15 * box["height"]), (right, bottom), (left, bottom)])
-    tab.wait("document.querySelector('#rows-words').textContent.includes('selected')")
-    chosen = {int(name.split()[1]) for name in listed(tab)}
-    assert 0 < len(chosen) < 90
-    # The long side of the triangle is a line in the plane, which separates the chosen rows from the others.
-    side = np.isin(np.arange(90), sorted(chosen))
-    flat = np.column_stack([found.points, np.ones(90)])
-    assert separable(flat, side)
-    tab.press("Escape")
-
-
-def separable(rows, side):
-    """Whether a line separates the rows of the two sides: by linear programming."""
-    from scipy.optimize import linprog
-
-    signs = np.where(side, 1.0, -1.0)[:, None]
-    return linprog(np.zeros(3), A_ub=-signs * rows, b_ub=-np.ones(len(rows)) * 1e-9, bounds=[(None, None)] * 3).success
+    edge = np.abs(places[:, None] - [low, high]).min(axis=(1, 2)) < 1.5  # whole pixels: either is right
+    chosen = np.isin(np.arange(90), [int(name.split()[1]) for name in listed(tab)])
+    np.testing.assert_array_equal(chosen[~edge], inside[~edge])
 
 
 def test_search_selects_by_name(tab):
@@ -134,7 +123,11 @@ def test_filters_show_the_rows_that_pass(tab, plants):
     tab.click("#filter button")
     both = high & (plants["soil"] == "clay")
     assert listed(tab) == [f"plant {i}" for i in np.flatnonzero(both)]
-    assert tab.text("#rows-words").endswith("where height, m at least 5; soil is clay.")
+    assert tab.text("#rows-words").endswith("where height, m is at least 5 and soil is clay.")
+    tab.fill("#filter-value", "Lehm")
+    tab.click("#filter button")
+    assert tab.text("#find-words") == "No row has this value. The values are clay, sand."
+    assert listed(tab) == [f"plant {i}" for i in np.flatnonzero(both)]
     tab.fill("#filter-how", "is missing")
     tab.click("#filter button")
     assert listed(tab) == []
@@ -144,6 +137,7 @@ def test_legend_shows_one_cluster(tab, plant_model):
     tab.click("#map-legend button")
     assert listed(tab) == [f"plant {i}" for i in np.flatnonzero(plant_model.labels_ == 0)]
     assert tab.js("document.querySelector('#map-legend button').ariaPressed") == "true"
+    assert tab.text("#rows-words") == f"{(plant_model.labels_ == 0).sum()} rows where the cluster is 0."
 
 
 def test_a_branch_of_the_tree_selects_its_rows(tab, found):

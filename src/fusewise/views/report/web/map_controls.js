@@ -117,8 +117,8 @@ const clusterFilter = { only: new Set() };
 function toggleCluster(cluster) {
   const { only } = clusterFilter;
   if (!only.delete(cluster)) only.add(cluster);
-  const named = [...only].sort((a, b) => a - b).map((k) => (k < 0 ? "outliers" : `cluster ${k}`)).join(", ");
-  setFilter("cluster", named, only.size ? (row) => only.has(labelOf(row)) : null);
+  const named = [...only].sort((a, b) => a - b).map((k) => (k < 0 ? "none" : k)).join(" or ");
+  setFilter("cluster", `the cluster is ${named}`, only.size ? (row) => only.has(labelOf(row)) : null);
 }
 
 function markLegend() {

@@ -57,7 +57,7 @@ function findRows(text) {
 /** The list of chosen rows, with their number. */
 function listRows() {
   const rows = chosenRows();
-  const filters = state.filters.map(({ text }) => text).join("; ");
+  const filters = state.filters.map(({ text }) => text).join(" and ");
   const words = [state.selected ? `${counted(rows.length, "row")} selected` : isNarrowed() ? `${counted(rows.length, "row")}` : `All ${counted(N, "row")}`];
   if (filters) words.push(`where ${filters}`);
   document.getElementById("rows-words").textContent = `${words.join(" ")}.`;
@@ -109,10 +109,17 @@ function addFilter(column, how, text) {
   if (how === "is missing" || how === "is observed") return setFilter(key, `${name} ${how}`, (row) => isObserved(row, column) === (how === "is observed"));
   const bound = columns[column]?.levels ? text : Number(text.replace(",", "."));
   const words = document.getElementById("find-words");
-  words.textContent = text === "" || Number.isNaN(bound) ? "Enter a number." : "";
+  words.textContent = complaintAbout(text, bound, columns[column]?.levels);
   if (words.textContent) return undefined;
   const cell = column === "confidence" ? confidenceOf : (row) => tableCell(row, column);
-  return setFilter(key, `${name} ${how} ${text}`, (row) => { const seen = cell(row); return seen !== null && COMPARISONS[how](seen, bound); });
+  const verb = how.startsWith("is") ? "" : "is ";
+  return setFilter(key, `${name} ${verb}${how} ${text}`, (row) => { const seen = cell(row); return seen !== null && COMPARISONS[how](seen, bound); });
+}
+
+/** What is wrong with the value of a filter; empty if nothing is. */
+function complaintAbout(text, bound, levels) {
+  if (levels) return levels.includes(text) ? "" : `No row has this value. The values are ${levels.slice(0, 20).join(", ")}${levels.length > 20 ? ", …" : ""}.`;
+  return text === "" || Number.isNaN(bound) ? "Enter a number." : "";
 }
 
 function startRows() {

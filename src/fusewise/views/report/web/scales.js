@@ -7,7 +7,7 @@ function roundTicks(low, high, count) {
   const power = 10 ** Math.floor(Math.log10(raw));
   const step = power * [1, 2, 2.5, 5, 10].find((factor) => factor * power >= raw * 0.999);
   const ticks = [];
-  for (let i = Math.ceil(low / step - 1e-9); i * step <= high + 1e-9 * step; i++) ticks.push(i * step);
+  for (let i = Math.ceil(low / step - 1e-9); i * step <= high + 1e-9 * step; i++) ticks.push(i * step + 0);  // not −0
   return ticks;
 }
 
