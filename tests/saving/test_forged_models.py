@@ -95,6 +95,7 @@ def set_to(place, value):
     (("path_", "evidence", "dimensions"), set_to(3, 10**9), "but there are"),
     (("path_", "columns"), set_to(0, 8), "but there are 8"),
     (("path_", "scale"), set_to(0, 0.0), "a column of zero"),
+    (("path_", "middle"), lambda array: array.astype(complex), "complex and the clusters are real"),
     (("path_", "mixture", "spreads"), set_to((0, 0, 0), np.nan), "not finite"),
     (("path_", "mixture", "spreads"), set_to((0, 0, 0), -1.0), "not a covariance"),
     (("labels_",), set_to(0, 99), "has an entry 99"),

@@ -94,6 +94,8 @@ class Choice(Checked):
     def _verify(self) -> None:
         if np.any(self.scale == 0):
             raise ValueError("Choice.scale has a column of zero")
+        if np.iscomplexobj(self.middle) != np.iscomplexobj(self.clusters.centers):
+            raise ValueError("Choice.middle is complex and the clusters are real, or the other way round")
 
     @property
     def n_clusters(self) -> int:

@@ -82,6 +82,17 @@ def test_any_word_is_quoted(word):
     assert rows_by_python(numbers, rule.as_python(), "is_cluster_0") == [1, 3]
 
 
+def test_an_empty_word_is_a_level_and_not_a_missing_value():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"x": ["b", "", None, ""]})
+    rule = ClusterRule(0, (Condition("x", "in", levels=("",), kind="category"),), 1.0, 1.0, 2)
+    assert rows_by_sql(frame, rule.as_sql("t"), "t") == [1, 3]
+    assert rows_by_python(frame, rule.as_python(), "is_cluster_0") == [1, 3]
+    flag = ClusterRule(0, (Condition("x", "in", levels=(True,), kind="flag"),), 1.0, 1.0, 1)
+    flags = pandas.DataFrame({"x": [False, None, True, np.nan]}, dtype=object)
+    assert rows_by_python(flags, flag.as_python(), "is_cluster_0") == [2]
+
+
 def test_numbers_that_mean_missing_do_not_match():
     pandas = pytest.importorskip("pandas")
     values = np.array([np.nan, 1, 2, 8, 9, np.nan])

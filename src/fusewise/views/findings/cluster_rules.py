@@ -64,8 +64,8 @@ class Condition:
         """The condition as an expression of `row`, with the functions of ``PYTHON_HEAD``."""
         if self.limit is None:
             keys = ", ".join(repr(_key(level, self.kind)) for level in self.levels)
-            lower = ".lower()" if self.kind == "flag" else ""
-            return f"_word(row, {self.column!r}){lower} in ({keys},)"
+            word = f"_word(row, {self.column!r})"
+            return f"str({word}).lower() in ({keys},)" if self.kind == "flag" else f"{word} in ({keys},)"
         value = f"_number(row, {self.column!r})"
         without = "".join(f" and {value} != {_code(marker)}" for marker in self.markers)
         return f"{value} {self.sign} {_code(self.limit)}{without}"
@@ -151,13 +151,13 @@ PYTHON_HEAD = '''def _number(row, column):
 
 
 def _word(row, column):
-    """The value as text, 1 for 1.0; empty if it is missing."""
+    """The value as text, 1 for 1.0; None if it is missing."""
     try:
         value = row[column]
         if value is None or value != value:
-            return ""
+            return None
     except (KeyError, TypeError):
-        return ""
+        return None
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     return str(value).strip()
