@@ -2,7 +2,7 @@
 
     python benchmarks/scale.py                        # everything
     python benchmarks/scale.py ccmm million           # some of it: ccmm, mnist, million, wide, sparse, imputers, first,
-                                                      # many, rare, dask
+                                                      # many, rare, dask, growth
     python benchmarks/scale.py imputers --sizes 1000 10000
     python benchmarks/scale.py dask --sizes 10000000  # 100,000,000 rows by default
     python benchmarks/scale.py mnist --mnist folder   # with the folder that holds the four idx files of MNIST
@@ -20,6 +20,7 @@ import gzip
 import json
 import os
 import resource
+import signal
 import subprocess
 import sys
 import tempfile
@@ -180,6 +181,14 @@ def knn_hdbscan(X: np.ndarray, k: int) -> np.ndarray:
     return HDBSCAN(copy=True).fit_predict(KNNImputer().fit_transform(X))
 
 
+def stepmix(X: np.ndarray, k: int) -> np.ndarray:
+    """A mixture with independent columns, by EM on the observed entries from five starts."""
+    from stepmix.stepmix import StepMix
+
+    model = StepMix(k, measurement="gaussian_diag_nan", n_init=5, max_iter=300, random_state=0, progress_bar=0)
+    return np.asarray(model.fit(X).predict(X))
+
+
 def mini_batches(X: np.ndarray, k: int) -> np.ndarray:
     from sklearn.cluster import MiniBatchKMeans
 
@@ -201,6 +210,7 @@ METHODS: dict[str, Work] = {
     "CCMM, path": ccmm_path,
     "IterativeImputer + KMeans (K)": iterative_kmeans,
     "KNNImputer + HDBSCAN": knn_hdbscan,
+    "StepMix (K)": stepmix,
     "MiniBatchKMeans (K)": mini_batches,
     "IsolationForest (share)": isolation,
 }
@@ -250,7 +260,7 @@ class Run:
         environment = os.environ | {"OMP_NUM_THREADS": threads, "NUMBA_NUM_THREADS": threads}
         try:
             done = subprocess.run(
-                [python, __file__, "--cell", job],
+                [python, __file__, "--cell", job, "--cpu-limit", str(self.options.cpu_limit)],
                 env=environment,
                 capture_output=True,
                 text=True,
@@ -259,8 +269,11 @@ class Run:
         except subprocess.TimeoutExpired:
             print(f"| {table} | {method} | over {self.options.limit} | | | | | |", flush=True)
             return float("nan")
+        if done.returncode == -signal.SIGXCPU:
+            print(f"| {table} | {method} | over {self.options.cpu_limit} CPU seconds | | | | | |", flush=True)
+            return float("nan")
         if done.returncode:
-            reason = "not installed" if "No module named 'ccmmpy'" in done.stderr else done.stderr.strip()[-200:]
+            reason = "not installed" if "No module named" in done.stderr else done.stderr.strip()[-200:] or "killed"
             print(f"| {table} | {method} | {reason.splitlines()[-1]} | | | | | |", flush=True)
             return float("nan")
         found = self.found[method] = json.loads(done.stdout.splitlines()[-1])
@@ -399,6 +412,13 @@ def on_dask(run: Run) -> None:
         run.say("rows per second with one and two workers", "{:,.0f}, {:,.0f}".format(*rates))
 
 
+def grown(run: Run) -> None:
+    """Time and memory against rows, columns, missing entries and clusters."""
+    from growth import growth
+
+    growth(run)
+
+
 PARTS: dict[str, Callable[[Run], None]] = {
     "ccmm": against_ccmm,
     "mnist": against_ccmm_on_digits,
@@ -410,6 +430,7 @@ PARTS: dict[str, Callable[[Run], None]] = {
     "many": many,
     "rare": rare,
     "dask": on_dask,
+    "growth": grown,
 }
 
 
@@ -421,9 +442,15 @@ def main() -> None:
     parser.add_argument("--limit", type=int, default=1800, help="seconds allowed per measurement (default 1800)")
     parser.add_argument("--mnist", help="folder with the idx files of MNIST (default: a simulated table)")
     parser.add_argument("--ccmm-python", default=sys.executable, help="an interpreter that can import ccmmpy")
+    parser.add_argument("--cpu-limit", type=int, default=0, help="CPU seconds allowed per measurement (default: any)")
+    parser.add_argument("--methods", nargs="*", help="methods of growth (default: all)")
+    parser.add_argument("--points", help="file that keeps the measurements of growth, to go on from")
+    parser.add_argument("--picture", help="file for the picture of growth")
     parser.add_argument("--cell", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.cell:
+        if options.cpu_limit:
+            resource.setrlimit(resource.RLIMIT_CPU, (options.cpu_limit, options.cpu_limit + 5))
         print(json.dumps(measure(*json.loads(options.cell))))
         return
     unknown = set(options.parts) - set(PARTS)

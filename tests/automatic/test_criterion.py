@@ -7,7 +7,8 @@ from scipy import stats
 from fusewise.automatic.columnwise import fit_columns
 from fusewise.automatic.criterion import class_criterion, criterion, foreseen
 from fusewise.automatic.evidence import Evidence
-from fusewise.automatic.mixture import TAIL, Mixture, fit_groups
+from fusewise.automatic.group_fit import fit_groups
+from fusewise.automatic.mixture import TAIL, Mixture
 from fusewise.observations import as_entries
 from fusewise.subspace import Subspace
 

@@ -261,7 +261,7 @@ def test_what_is_known_of_a_block_of_rows_is_let_go_of_with_it():
     evidence = Evidence.of(fit_axes(table, 2), table)
     gc.disable()
     try:
-        evidence.seen_from(np.zeros(2), np.eye(2))
+        evidence.seen_from(np.zeros((1, 2)), np.eye(2)[None])
         assert len(evidence.together.order) == 300
         held = weakref.ref(evidence)
         del evidence

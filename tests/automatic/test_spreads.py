@@ -5,7 +5,8 @@ import pytest
 
 from fusewise.automatic import spreads as module
 from fusewise.automatic.evidence import Evidence
-from fusewise.automatic.mixture import _explain, _fit_means, _seen, _weights, fit_groups
+from fusewise.automatic.group_fit import fit_groups
+from fusewise.automatic.mixture import _explain, fit_means, row_weights, seen_of
 from fusewise.automatic.spreads import TAIL, Seen, Spreads, _information, _solved, em_step, fisher_step
 from fusewise.observations import as_entries
 from fusewise.subspace import Subspace
@@ -48,7 +49,7 @@ def test_scatter_less_size_is_the_gradient_of_the_fit(rng):
         return _explain(groups, groups.marginal(spreads), means)
 
     here = fit(each)
-    seen = _seen(groups, here, np.ones(N), _weights(groups.evidence, here.distance))
+    seen = seen_of(groups, here, np.ones(N), row_weights(groups.evidence, here.distance))
     factors = np.linalg.cholesky(each)
     inverse = np.linalg.inv(factors)
     gradients = inverse @ seen.scatter @ inverse.transpose(0, 2, 1) - seen.sizes[:, None, None] * np.eye(R)
@@ -95,9 +96,9 @@ def test_both_steps_rest_at_the_same_place(rng, family):
     def settled(step, rounds):
         spreads, weights = Spreads(np.array([np.eye(R), np.eye(R)]), np.eye(R)), np.ones(N)
         for _ in range(rounds):
-            explained = _fit_means(groups, spreads.each, weights)
-            weights = _weights(groups.evidence, explained.distance)
-            spreads = step(spreads, _seen(groups, explained, np.ones(N), weights), prior, family)
+            explained = fit_means(groups, spreads.each, weights)
+            weights = row_weights(groups.evidence, explained.distance)
+            spreads = step(spreads, seen_of(groups, explained, np.ones(N), weights), prior, family)
         return spreads.each
 
     np.testing.assert_allclose(settled(fisher_step, 60), settled(em_step, 2000), rtol=1e-4, atol=1e-6)
@@ -110,9 +111,9 @@ def test_scoring_gets_there_sooner_where_noise_hides_the_spread(rng, family, mon
     fits = {}
     for name in ("fisher", "em"):
         with monkeypatch.context() as patch:
-            patch.setattr("fusewise.automatic.mixture.ROUNDS", 5)
+            patch.setattr("fusewise.automatic.group_fit.ROUNDS", 5)
             if name == "em":
-                patch.setattr("fusewise.automatic.mixture.fisher_step", lambda now, *rest: em_step(now, *rest[:3]))
+                patch.setattr("fusewise.automatic.group_fit.fisher_step", lambda now, *rest: em_step(now, *rest[:3]))
             fits[name] = fit_groups(*arguments).fit
     assert fits["fisher"] > fits["em"] + 1
 

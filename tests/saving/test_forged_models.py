@@ -242,7 +242,9 @@ def test_compiled_loops_refuse_arrays_that_do_not_fit():
     with pytest.raises(ValueError, match="along r"):
         each_applied(np.zeros((3, 3, 2)), np.zeros(5, int), np.zeros((2, 5)))
     with pytest.raises(ValueError, match="along r"):
-        pattern_distances(np.zeros((3, 3, 2)), np.zeros((64, 64)), np.zeros(5, int), np.zeros((3, 5)), False)
+        pattern_distances(
+            np.zeros((3, 3, 2)), np.zeros((1, 64, 64)), np.zeros(5, int), np.zeros((3, 5)), np.zeros((1, 3)), False
+        )
     with pytest.raises(TypeError, match="called by other loops only"):
         Loop(lambda x: x)(1)
 

@@ -92,13 +92,14 @@ def _entropy_if_complete(evidence: Evidence, mixture: Mixture, posterior: Real, 
 def _entropy(mixture: Mixture, places: Real) -> Real:
     """H(label | v_i) at known coordinates."""
     r = places.shape[1]
-    scores = np.empty((len(places), mixture.n_components))
-    for k in range(mixture.n_components):
-        factor = np.linalg.cholesky(regular(mixture.spreads[k]))
-        distance = np.square((places - mixture.means[k]) @ np.linalg.inv(factor).T).sum(axis=1)
-        size = np.log(np.diag(factor)).sum()
-        scores[:, k] = np.log(mixture.shares[k]) - size - (TAIL + r) / 2 * np.log1p(distance / TAIL)
-    certain, _ = probabilities(scores)
+    factors = np.linalg.cholesky(regular(mixture.spreads))
+    undone = np.linalg.inv(factors)
+    heights = np.log(mixture.shares) - np.log(np.einsum("krr->kr", factors)).sum(axis=1)
+    distances = np.empty((mixture.n_components, len(places)))
+    for k, (mean, turn) in enumerate(zip(mixture.means, undone, strict=True)):
+        away = turn @ (places - mean).T
+        np.einsum("ri,ri->i", away, away, out=distances[k])
+    certain, _ = probabilities(heights - (TAIL + r) / 2 * np.log1p(distances.T / TAIL))
     return np.asarray(-np.sum(certain * np.log(certain), axis=1))
 
 

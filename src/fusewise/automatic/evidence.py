@@ -160,16 +160,17 @@ class Evidence(Checked):
         )
         return t * inverse, r * np.log(t) - log_det
 
-    def seen_from(self, mean: Real, spread: Real) -> tuple[Real, Real]:
-        """d_i² and log p(x_i) + d_i² / 2 of rows with coordinates N(mu, Sigma).
+    def seen_from(self, means: Real, spreads: Real) -> tuple[Real, Real]:
+        """d_ki² and log p(x_i) + d_ki² / 2 of rows with coordinates N(mu_k, Sigma_k), K x N both.
 
-        d_i² = (v_i - mu)' (Sigma + C_i)^-1 (v_i - mu) with the least-squares v_i and their covariance C_i.
+        d_ki² = (v_i - mu_k)' (Sigma_k + C_i)^-1 (v_i - mu_k) with the least-squares v_i and their covariance C_i.
         """
         uncertainty, log_det = self.uncertainty
-        away = self.places - mean[:, None]
-        distance, log_det_both = pattern_distances(uncertainty, regular(spread), self.pattern, away, self.small)
+        distances, log_dets = pattern_distances(
+            uncertainty, regular(spreads), self.pattern, self.places, means, self.small
+        )
         known = self.constant + 0.5 * np.einsum("ki,ki->i", self.vector, self.places)
-        return distance, known + 0.5 * (log_det - log_det_both)[self.pattern]
+        return distances, known + 0.5 * (log_det - log_dets)[:, self.pattern]
 
     def each_applied(self, matrices: Real, vectors: Real) -> Real:
         """The product of each row's vector (r x N) with the matrix of its pattern (r x r x U)."""

@@ -64,11 +64,8 @@ class Mixture(Checked):
 
     def log_densities(self, evidence: Evidence) -> tuple[Real, Real]:
         """log pi_k + log p(x_i | k), N x K; and the squared distance of each row from each mean, in spreads."""
-        densities = np.empty((self.n_components, evidence.shape[0]))
-        distances = np.empty_like(densities)
-        for k in range(self.n_components):
-            distances[k], rest = evidence.seen_from(self.means[k], self.spreads[k])
-            densities[k] = rest + log_tails(distances[k], evidence.dimensions)
+        distances, rest = evidence.seen_from(self.means, self.spreads)
+        densities = rest + log_tails(distances, evidence.dimensions)
         return densities.T + np.log(self.shares), distances.T
 
     def only(self, kept: Index) -> Mixture:

@@ -119,18 +119,33 @@ def _undo(lower: Any, pivot: Any, undone: Any, n: int) -> None:
                 entry[c] *= scale[c]
 
 
-def pattern_distances(covariances: Real, spread: Real, kinds: Index, away: Real, small: bool) -> tuple[Real, Real]:
-    """x' (C + S)^-1 x for each x (r x N) with the C of its kind (r x r x U), and log det(C + S) of each kind."""
+def pattern_distances(
+    covariances: Real, spreads: Real, kinds: Index, places: Real, means: Real, small: bool
+) -> tuple[Real, Real]:
+    """(x - m_k)' (C + S_k)^-1 (x - m_k) of each x with the C of its kind, K x N; and log det(C + S_k), K x U.
+
+    Parameters
+    ----------
+    covariances : r x r x U, the C of each kind.
+    spreads, means : K x r x r and K x r.
+    kinds : N, the kind of each x.
+    places : r x N, the x.
+    small : whether to leave it to NumPy.
+    """
     if small:
-        roots, log_det = inverse_roots(covariances + spread[:, :, None])
-        return np.square(np.einsum("jkn,kn->jn", roots[:, :, kinds], away)).sum(axis=0), log_det
-    distance, log_det = _distances_in_lanes(covariances, spread, kinds, away)
-    return distance, log_det
+        r, n_kinds, n_means = len(places), covariances.shape[2], len(means)
+        both = covariances[:, :, None] + spreads.transpose(1, 2, 0)[:, :, :, None]
+        roots, log_dets = inverse_roots(both.reshape(r, r, -1))
+        own = roots.reshape(r, r, n_means, n_kinds)[:, :, :, kinds]
+        whitened = np.einsum("abkn,bkn->akn", own, places[:, None] - means.T[:, :, None])
+        return np.square(whitened).sum(axis=0), log_dets.reshape(n_means, n_kinds)
+    found = [_distances_in_lanes(covariances, *one, kinds, places) for one in zip(spreads, means, strict=True)]
+    return np.array([distance for distance, _ in found]), np.array([log_det for _, log_det in found])
 
 
-@compiled(shapes=("r r U", "r r", "N", "r N"))
-def _distances_in_lanes(covariances: Any, spread: Any, kinds: Any, away: Any) -> Any:
-    r, n = away.shape
+@compiled(shapes=("r r U", "r r", "r", "N", "r N"))
+def _distances_in_lanes(covariances: Any, spread: Any, mean: Any, kinds: Any, places: Any) -> Any:
+    r, n = places.shape
     n_kinds = covariances.shape[2]
     lower, pivot = np.empty((r, r, LANES)), np.empty((r, LANES))
     factors = np.empty((r, r, n_kinds))  # the reciprocal on the diagonal
@@ -150,7 +165,11 @@ def _distances_in_lanes(covariances: Any, spread: Any, kinds: Any, away: Any) ->
                     to[start + c] = source[c]
             for c in range(n_now):
                 log_det[start + c] -= 2 * np.log(pivot[i, c])
-    whitened = away.copy()
+    whitened = places.copy()
+    for i in range(r):
+        row, start_at = whitened[i], mean[i]
+        for c in range(n):
+            row[c] -= start_at
     for i in range(r):
         row, scale = whitened[i], factors[i, i]
         for k in range(i):
