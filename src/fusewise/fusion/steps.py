@@ -11,7 +11,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from fusewise.fusion.pooled import PooledEntries
 from fusewise.fusion.problem import Problem
-from fusewise.kernels.arrays import Array, copied
+from fusewise.kernels.arrays import Array, copied, inner_product
 from fusewise.kernels.graph_systems import ColumnSystems
 from fusewise.kernels.krylov import conjugate_gradients, shrunk_by
 from fusewise.kernels.types import Values
@@ -89,8 +89,7 @@ def _solve_by_steps(problem: Problem, weighted: Weighted, centers: Array, shrink
         return observations.normal(u) + coupling * weighted.laplacian(u)
 
     def inner(a: Array, b: Array) -> Array:
-        products = (a.conj() * b).real
-        return products.sum(0) if observations.separable else products.sum()
+        return (a.conj() * b).real.sum(0) if observations.separable else inner_product(a, b)
 
     steps = conjugate_gradients(
         system,

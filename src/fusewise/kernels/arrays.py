@@ -25,6 +25,13 @@ def total(x: Array) -> float:
     return float(x.sum(dtype=library(x).float64))
 
 
+def inner_product(x: Array, y: Array) -> Array:
+    """Real inner product of all entries; a number of the library of x, so that a device need not be waited for."""
+    if isinstance(x, np.ndarray):
+        return (x.conj() * y).real.sum()
+    return library(x).vdot(x.reshape(-1), y.reshape(-1)).real
+
+
 def norm(x: Array) -> float:
     """Euclidean norm of all entries."""
     return float(library(x).linalg.norm(x.reshape(-1)))

@@ -7,6 +7,9 @@ from typing import Any
 
 from fusewise.kernels.arrays import Array
 
+#: Numbers in one block of differences between the ends of edges.
+BLOCK = 2**27
+
 
 def triton_kernels(device: Any) -> Any:
     """The module ``graph_triton``; None if Triton cannot run it."""
@@ -17,6 +20,19 @@ def triton_kernels(device: Any) -> Any:
     except ImportError:
         return None
     return graph_triton if device.type == "cuda" or knobs.runtime.interpret else None
+
+
+def edge_squares(points: Array, first: Array, second: Array) -> Array:
+    """||u_i - u_j||² of every edge (i, j)."""
+    kernels = triton_kernels(points.device)
+    if kernels is not None and points.shape[1] <= kernels.LARGEST_POINT:
+        return kernels.edge_squares(points, first, second)
+    s = points.new_empty(len(first))
+    step = max(1, BLOCK // points.shape[1])
+    for start in range(0, len(s), step):
+        some = slice(start, start + step)
+        s[some] = (points.index_select(0, first[some]) - points.index_select(0, second[some])).square_().sum(1)
+    return s
 
 
 def laplacian(indptr: Array, indices: Array, data: Array, degree: Array, points: Array) -> Array:

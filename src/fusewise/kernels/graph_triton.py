@@ -1,4 +1,4 @@
-"""Triton kernels of the loop along a graph: the Laplacian, and products with and inverses of small blocks.
+"""Triton kernels of the loop along a graph: edges, the Laplacian, and products with and inverses of small blocks.
 
 Each reads its input once and writes its result once; general sparse products and batched solvers take five to ten
 times as long for these shapes.
@@ -14,6 +14,9 @@ from fusewise.kernels.arrays import Array
 #: Largest block whose inverse fits in the registers of a program.
 LARGEST_BLOCK = 32
 
+#: Most coordinates of points whose differences fit in the registers of a program, for an edge at a time or more.
+LARGEST_POINT = 2048
+
 
 def laplacian(indptr: Array, indices: Array, data: Array, degree: Array, points: Array) -> Array:
     """L u: d_i u_i - sum_j w_ij u_j, a program for each row."""
@@ -21,6 +24,19 @@ def laplacian(indptr: Array, indices: Array, data: Array, degree: Array, points:
     out = points.new_empty(points.shape)
     width = max(2, triton.next_power_of_2(r))
     _laplacian[(n,)](indptr, indices, data, degree, points.contiguous(), out, r, width=width, chunk=32, num_warps=1)
+    return out
+
+
+def edge_squares(points: Array, first: Array, second: Array) -> Array:
+    """||u_i - u_j||² of every edge; its two points stay in registers."""
+    r, n_edges = points.shape[1], len(first)
+    out = points.new_empty(n_edges)
+    width = max(2, triton.next_power_of_2(r))
+    some = max(1, 2048 // width)
+    if n_edges:
+        _edge_squares[(triton.cdiv(n_edges, some),)](
+            first, second, points.contiguous(), out, n_edges, r, width=width, some=some, num_warps=4
+        )
     return out
 
 
@@ -66,6 +82,22 @@ def _laplacian(  # type: ignore[no-untyped-def]
         row -= tl.sum(w[:, None] * other, 0)
         at += chunk
     tl.store(out + i * r + lane, row, mask=inside)
+
+
+@triton.jit  # type: ignore[untyped-decorator]
+def _edge_squares(  # type: ignore[no-untyped-def]
+    first, second, points, out, n, r, width: tl.constexpr, some: tl.constexpr
+):
+    edge = tl.program_id(0).to(tl.int64) * some + tl.arange(0, some)
+    there = edge < n
+    i = tl.load(first + edge, mask=there, other=0).to(tl.int64)
+    j = tl.load(second + edge, mask=there, other=0).to(tl.int64)
+    lane = tl.arange(0, width)
+    inside = there[:, None] & (lane[None, :] < r)
+    one = tl.load(points + i[:, None] * r + lane[None, :], mask=inside, other=0.0)
+    other = tl.load(points + j[:, None] * r + lane[None, :], mask=inside, other=0.0)
+    difference = one - other
+    tl.store(out + edge, tl.sum(difference * difference, 1), mask=there)
 
 
 @triton.jit  # type: ignore[untyped-decorator]

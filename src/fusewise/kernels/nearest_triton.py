@@ -64,17 +64,12 @@ def _collect(  # type: ignore[no-untyped-def]  # Triton interprets annotations i
             square += difference * difference
         kept = (square <= radius[None, :]) & inside[:, None]
         kept = kept & ((lane[:, None] != lane[None, :]) | (tile != other))
-        square = tl.where(kept, square, float("inf"))
-        # Few are left, in most tiles none: removing the nearest of each column repeatedly needs no arrays of addresses.
-        least = tl.min(tl.min(square, 0))
-        while least < float("inf"):
-            best, which = tl.min(square, 0, return_indices=True)
-            found = best < float("inf")
-            room = found & (count < n_places)
-            tl.store(squares + base + count, best, mask=room)
-            tl.store(places + base + count, (other * size + which).to(tl.int32), mask=room)
-            count += found.to(tl.int32)
-            square = tl.where(lane[:, None] == which[None, :], float("inf"), square)
-            least = tl.min(tl.min(square, 0))
+        found = tl.sum(kept.to(tl.int32), 0)
+        if tl.max(found) > 0:  # in most tiles none
+            place = count[None, :] + tl.cumsum(kept.to(tl.int32), 0) - 1
+            room = kept & (place < n_places)
+            tl.store(squares + base[None, :] + place, square, mask=room)
+            tl.store(places + base[None, :] + place, (other * size + lane[:, None]).to(tl.int32), mask=room)
+            count += found
         at += 1
     tl.store(counts + row * size + lane, count, mask=inside)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -15,9 +14,6 @@ from fusewise.kernels.types import Index, Real
 from fusewise.observations import Entries
 from fusewise.pairs.neighbors import NeighborPairs
 from fusewise.pairs.weights import OnDevice, PairPenalty, Weighted
-
-#: Numbers in one block of differences between the ends of edges.
-BLOCK_ENTRIES = 2**27
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,13 +103,7 @@ class DeviceNeighborPairs(OnDevice):
 
     def _squared_lengths(self, centers: Array) -> Array:
         """||u_i - u_j||² of every edge."""
-        import torch
-
-        s: Array = torch.empty_like(self.affinity, dtype=centers.dtype)
-        for some in self._blocks(centers.shape[1]):
-            difference = centers.index_select(0, self.first[some]) - centers.index_select(0, self.second[some])
-            s[some] = difference.square_().sum(1)
-        return s
+        return kernels.edge_squares(centers, self.first, self.second)
 
     def weigh_partial(self, entries: Entries, penalty: PairPenalty, min_overlap: int) -> Weighted:
         """Weigh every edge by its partial distance; an edge with too few common entries gets no weight."""
@@ -123,7 +113,9 @@ class DeviceNeighborPairs(OnDevice):
         s = torch.empty_like(self.affinity, dtype=values.dtype)
         known = torch.empty_like(self.affinity, dtype=torch.bool)
         n_features = float(np.count_nonzero(entries.column_counts))
-        for some in self._blocks(values.shape[1]):
+        step = max(1, kernels.BLOCK // values.shape[1])
+        for start in range(0, len(s), step):
+            some = slice(start, start + step)
             i, j = self.first[some], self.second[some]
             common = mask.index_select(0, i) & mask.index_select(0, j)
             counts = common.sum(1, dtype=values.dtype)
@@ -133,11 +125,6 @@ class DeviceNeighborPairs(OnDevice):
         distances: Array = torch.where(known, s, 0)
         value, weight = penalty.value_and_weight(distances)
         return self._weighted(value, weight * known)
-
-    def _blocks(self, n_columns: int) -> Iterator[slice]:
-        step = max(1, BLOCK_ENTRIES // n_columns)
-        for start in range(0, len(self.affinity), step):
-            yield slice(start, start + step)
 
     def _weighted(self, value: Array, weight: Array) -> DeviceSparseWeights:
         import torch
