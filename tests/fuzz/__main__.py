@@ -35,7 +35,7 @@ def fuzz(minutes, seed, only):
     signal.signal(signal.SIGALRM, late)
     signal.signal(signal.SIGPROF, late)
     stopped = []
-    signal.signal(signal.SIGTERM, lambda number, frame: stopped.append(number))  # ends with the counts so far
+    signal.signal(signal.SIGUSR1, lambda number, frame: stopped.append(number))  # ends with the counts so far
     done, refused, failed, end = Counter(), Counter(), [], time.monotonic() + 60 * minutes
     while time.monotonic() < end and not stopped:
         case, own = list(cases)[rng.choice(len(cases), p=shares)], int(rng.integers(2**32))

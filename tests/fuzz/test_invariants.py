@@ -3,9 +3,22 @@
 from __future__ import annotations
 
 import pytest
+from block_invariants import dask_frames
+from call_invariants import described
+from file_invariants import models
 from fuzzed import BUDGET
 from hypothesis import given, settings
 from invariants import quietly, seeds
+
+
+@pytest.mark.parametrize(("case", "seed"), [
+    (described, 118034928),  # in as many dimensions as columns, numbers that are not finite
+    (described, 2593088490),  # an empty word is a level
+    (models, 3877468285),  # complex means
+    (dask_frames, 1129974971),
+])  # fmt: skip
+def test_cases_that_failed_once(case, seed):
+    quietly(case, seed)
 
 
 @pytest.mark.parametrize("case", BUDGET, ids=lambda case: case.__name__)

@@ -177,7 +177,8 @@ def test_sparse_rows_that_point_outside_are_refused(altered):
     }
     arrays = (np.ones(2), np.array([0, 10**6]), np.array([0, 1, 2]))
     changes = {f"arrays/{k}.npy": npy(array) for k, array in enumerate(arrays)}
-    refused(altered({**changes, "model.json": json.dumps({**tree, "extra": {}}).encode()}), "cannot be read: indices")
+    # SciPy says "indices", earlier versions "column index values".
+    refused(altered({**changes, "model.json": json.dumps({**tree, "extra": {}}).encode()}), "ind", "cannot be read: ")
 
 
 def test_extra_values_and_versions_come_back(tmp_path):
@@ -208,10 +209,10 @@ def npy(array, **options):
     return stream.getvalue()
 
 
-def refused(path, message):
+def refused(path, message, *more):
     with pytest.raises(ModelFileError) as caught:
         fusewise.load(path)
-    assert message in str(caught.value)
+    assert all(part in str(caught.value) for part in (message, *more))
     assert str(path) in str(caught.value)
 
 

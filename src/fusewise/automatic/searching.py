@@ -223,6 +223,8 @@ class TreeSearch:
             other = self(wanted)
         except KeyboardInterrupt:
             return interrupted(found)
+        except FloatingPointError:  # the noise beside so many axes is too small to compute with
+            return self.by_best_known(found)
         crowded = found.n_groups > LARGEST_RANK  # where the first search ended
         best = other if not whole or crowded or other.gain > found.gain else found
         if other.compared.interrupted:
