@@ -138,6 +138,9 @@ def draw(points: Points, file: str) -> None:
             axis.margins(x=0.12)
             if sweep.grows:
                 axis.set_xscale("log")
+                axis.xaxis.set_minor_formatter(NullFormatter())
+                if len(sweep.values) < 5:
+                    axis.set_xticks(sweep.values, [f"{value:g}" for value in sweep.values])
         axes[1, column].set_xlabel(sweep.name)
     axes[0, 0].set_ylabel("CPU seconds")
     axes[1, 0].set_ylabel("peak memory, GiB")
