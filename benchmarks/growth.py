@@ -67,7 +67,7 @@ def growth(run: Any) -> None:
                         file.write_text(json.dumps(points))
             if sweep.grows:
                 sizes, cpu, peak = along(points, sweep, method)
-                if len(sizes) > 1:
+                if len(sizes) > 2:
                     powers = f"time {exponent(sizes, cpu):.2f}, memory {exponent(sizes, peak):.2f}"
                     print(f"| exponent of {sweep.name} | {method} | {powers} | | | | | |", flush=True)
     if run.options.picture:
@@ -116,6 +116,7 @@ def draw(points: Points, file: str) -> None:
 
     matplotlib.use("Agg")
     from matplotlib import pyplot as plt
+    from matplotlib.ticker import LogLocator, NullFormatter
 
     plt.rcParams.update({"font.size": 8, "axes.spines.top": False, "axes.spines.right": False})
     figure, axes = plt.subplots(2, len(SWEEPS), figsize=(11, 5), sharey="row", sharex="col", layout="constrained")
@@ -127,7 +128,7 @@ def draw(points: Points, file: str) -> None:
                 label = method + (" (complete tables)" if method.startswith("CCMM") else "")
                 axis.plot(sizes, values, color=colour, marker=marker, markersize=3.5, label=label,
                           linewidth=2 if ours else 1, zorder=3 if ours else 2)  # fmt: skip
-                if sweep.grows and len(sizes) > 1:
+                if sweep.grows and len(sizes) > 2:
                     power = exponent(sizes, values)
                     axis.annotate(f"{power:.2f}", (sizes[-1], values[-1]), (4, 0), textcoords="offset points",
                                   color=colour, va="center", fontsize=7)  # fmt: skip
@@ -137,8 +138,14 @@ def draw(points: Points, file: str) -> None:
             axis.margins(x=0.12)
             if sweep.grows:
                 axis.set_xscale("log")
+                axis.xaxis.set_minor_formatter(NullFormatter())
+                if len(sweep.values) < 5:
+                    axis.set_xticks(sweep.values, [f"{value:g}" for value in sweep.values])
         axes[1, column].set_xlabel(sweep.name)
     axes[0, 0].set_ylabel("CPU seconds")
     axes[1, 0].set_ylabel("peak memory, GiB")
+    axes[1, 0].yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axes[1, 0].yaxis.set_major_formatter("{x:g}")
+    axes[1, 0].yaxis.set_minor_formatter(NullFormatter())
     figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=5, frameon=False)
     figure.savefig(file, dpi=160)
