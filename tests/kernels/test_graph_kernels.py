@@ -66,3 +66,17 @@ def test_the_spanning_tree_is_that_of_single_linkage(n, p):
 def test_points_that_coincide():
     _, _, lengths = spanning_tree(np.zeros((5, 3)))
     assert lengths.tolist() == [0.0] * 4
+
+
+@pytest.mark.parametrize("block", [2**27, 30], ids=["one block", "blocks"])
+def test_squared_lengths_in_tensors(block, monkeypatch):
+    torch = pytest.importorskip("torch")
+    from fusewise.kernels import graph_torch
+
+    monkeypatch.setattr(graph_torch, "BLOCK", block)
+    rng = np.random.default_rng(0)
+    points, ends = rng.normal(size=(N, 7)), rng.integers(0, N, (2, 90))
+    found = graph_torch.edge_squares(*(torch.from_numpy(each) for each in (points, *ends)))
+    np.testing.assert_allclose(found, [np.sum((points[i] - points[j]) ** 2) for i, j in ends.T])
+    none = torch.zeros(0, dtype=torch.int64)
+    assert graph_torch.edge_squares(torch.from_numpy(points), none, none).shape == (0,)

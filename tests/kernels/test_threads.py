@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from fusewise.kernels.threads import _blas, in_threads, n_threads, small_products
+from fusewise.kernels.threads import WORTH_THREADS, _blas, each_of, in_threads, n_threads, small_products
 
 
 def widths():
@@ -30,6 +30,18 @@ def test_little_is_begun_ahead(three):
         if result == 4:
             break
     assert max(begun) <= 7
+
+
+@pytest.mark.parametrize("work", [0, WORTH_THREADS], ids=["little", "much"])
+def test_each_of_some_tasks(three, work):
+    used = set()
+
+    def task(k):
+        used.add(threading.current_thread() is threading.main_thread())
+        return k * k
+
+    assert each_of(5, work, task) == [0, 1, 4, 9, 16]
+    assert used == {work == 0}
 
 
 def test_errors_come_through(three):

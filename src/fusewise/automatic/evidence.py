@@ -19,12 +19,16 @@ from fusewise.kernels.checked import Checked
 from fusewise.kernels.compiling import SMALL
 from fusewise.kernels.field_rules import Array, Flag
 from fusewise.kernels.pattern_systems import by_groups, each_applied, pattern_distances, shifted_inverses
+from fusewise.kernels.threads import in_ranges
 from fusewise.kernels.types import Index, Real
 from fusewise.observations import InMemory, SparseEntries
 from fusewise.subspace import Subspace, precisions, pulls
 
 #: Variance along a direction that the entries of a row do not determine, in units of the variance of the rows.
 UNKNOWN = 1e8
+
+#: Multiplications of an eigendecomposition, in units of r³.
+DECOMPOSED = 10
 
 
 class Marginal(NamedTuple):
@@ -181,8 +185,15 @@ class Evidence(Checked):
     def posterior(self, variances: Real) -> tuple[Real, Real]:
         """Mean (N x r) and covariance (N x r x r) of each row's coordinates, given the prior N(0, diag(variances))."""
         root = np.sqrt(variances)  # on both sides: a variance of zero gives a coordinate of zero
-        system = root[:, None] * self.precision.transpose(2, 0, 1) * root + np.eye(len(root))
-        covariances = (root[:, None] * np.linalg.inv(system) * root)[self.pattern]
+        r, _, n = self.precision.shape
+        covariance = np.empty((n, r, r))
+
+        def invert(begin: int, end: int) -> None:
+            system = root[:, None] * self.precision[:, :, begin:end].transpose(2, 0, 1) * root + np.eye(r)
+            covariance[begin:end] = root[:, None] * np.linalg.inv(system) * root
+
+        in_ranges(n, r**3, invert)
+        covariances = covariance[self.pattern]
         return np.einsum("ikl,li->ik", covariances, self.vector), covariances
 
 
@@ -249,7 +260,14 @@ def _patterns(table: InMemory) -> tuple[Any, Index]:
 
 def _pseudo_inverses(precision: Real) -> tuple[Real, Index]:
     """A^+ and the rank of each of U x r x r symmetric matrices."""
-    values, vectors = np.linalg.eigh(precision)
-    known = values > 1e-6 * np.maximum(values[:, -1:], np.finfo(float).tiny)
-    inverse = np.where(known, 1 / np.where(known, values, 1), 0)
-    return (vectors * inverse[:, None]) @ vectors.transpose(0, 2, 1), known.sum(axis=1)
+    inverses, ranks = np.empty_like(precision), np.empty(len(precision), np.intp)
+
+    def invert(begin: int, end: int) -> None:
+        values, vectors = np.linalg.eigh(precision[begin:end])
+        known = values > 1e-6 * np.maximum(values[:, -1:], np.finfo(float).tiny)
+        inverse = np.where(known, 1 / np.where(known, values, 1), 0)
+        inverses[begin:end] = (vectors * inverse[:, None]) @ vectors.transpose(0, 2, 1)
+        ranks[begin:end] = known.sum(axis=1)
+
+    in_ranges(len(precision), DECOMPOSED * precision.shape[1] ** 3, invert)
+    return inverses, ranks

@@ -8,6 +8,7 @@ that does not need a second component to explain it.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import pairwise
 from typing import ClassVar, NamedTuple
 
@@ -18,6 +19,7 @@ from fusewise.automatic.evidence import Evidence, Groups, Marginal
 from fusewise.automatic.spreads import TAIL, Seen, Spreads, em_step
 from fusewise.kernels.checked import Checked
 from fusewise.kernels.field_rules import Array, Number, Word
+from fusewise.kernels.threads import each_of
 from fusewise.kernels.types import Index, Real
 
 #: Rows less likely than this to belong to a component are left out of its fit, if they are most of all rows.
@@ -95,28 +97,34 @@ def soften(evidence: Evidence, mixture: Mixture, prior: Real, rounds: int, away:
     do not follow a Student-t distribution.
     """
     rows = evidence.together
+    n, r = evidence.shape
     for _ in range(rounds):
         densities, distances = mixture.log_densities(evidence)
         posterior, _ = probabilities(densities + away)
         sizes = posterior.sum(axis=0)
         if sizes.min() < 1:
             break
-        means, known = np.empty_like(mixture.means), []
-        for k in range(mixture.n_components):
-            some, which = rows, np.arange(len(posterior))
-            near = np.flatnonzero(posterior[:, k] > NEGLIGIBLE)
-            if 2 * len(near) < len(posterior):
-                some = evidence.grouped(np.zeros(len(near), np.intp), 1, near)
-                which = near[some.order]
-            weights = row_weights(some.evidence, distances[which, k])
-            explained = fit_means(some, mixture.spreads[k : k + 1], posterior[which, k] * weights)
-            means[k] = explained.means[0]
-            known.append(seen_of(some, explained, posterior[which, k], weights))
+        refit = partial(_refit, evidence, rows, mixture.spreads, posterior, distances)
+        means, known = zip(*each_of(mixture.n_components, n * r**2, refit), strict=True)
         seen = Seen(*(np.concatenate(each) for each in zip(*known, strict=True)))
         common = seen.scatter.sum(axis=0) / sizes.sum()
         spreads = em_step(Spreads(mixture.spreads, common), seen, prior, mixture.family).each
-        mixture = replace(mixture, means=means, spreads=spreads, shares=sizes / sizes.sum())
+        mixture = replace(mixture, means=np.array(means), spreads=spreads, shares=sizes / sizes.sum())
     return mixture
+
+
+def _refit(
+    evidence: Evidence, rows: Groups, spreads: Real, posterior: Real, distances: Real, k: int
+) -> tuple[Real, Seen]:
+    """The mean of a component, and what the rows say on its spread; rows with a negligible share are left out."""
+    some, which = rows, np.arange(len(posterior))
+    near = np.flatnonzero(posterior[:, k] > NEGLIGIBLE)
+    if 2 * len(near) < len(posterior):
+        some = evidence.grouped(np.zeros(len(near), np.intp), 1, near)
+        which = near[some.order]
+    weights = row_weights(some.evidence, distances[which, k])
+    explained = fit_means(some, spreads[k : k + 1], posterior[which, k] * weights)
+    return explained.means[0], seen_of(some, explained, posterior[which, k], weights)
 
 
 def probabilities(densities: Real) -> tuple[Real, Real]:

@@ -36,7 +36,7 @@ def collect(
     width = triton.next_power_of_2(size)
     _collect[(shape[0],)](
         coordinates, radii, starts, near, squares, places, counts,
-        some.start, size, n_places, r=r, width=width, num_warps=8,
+        some.start, size, n_places, r=r, width=width, num_warps=2,
     )  # fmt: skip
     return squares, places.to(torch.int64), counts
 

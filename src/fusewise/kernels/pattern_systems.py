@@ -12,6 +12,7 @@ import numpy as np
 
 from fusewise.kernels.compiling import compiled
 from fusewise.kernels.lanes import LANES, accumulate, combine, factorise, inverse_roots
+from fusewise.kernels.threads import each_of
 from fusewise.kernels.types import Index, Real
 
 
@@ -139,7 +140,12 @@ def pattern_distances(
         own = roots.reshape(r, r, n_means, n_kinds)[:, :, :, kinds]
         whitened = np.einsum("abkn,bkn->akn", own, places[:, None] - means.T[:, :, None])
         return np.square(whitened).sum(axis=0), log_dets.reshape(n_means, n_kinds)
-    found = [_distances_in_lanes(covariances, *one, kinds, places) for one in zip(spreads, means, strict=True)]
+    r, n_kinds = len(places), covariances.shape[2]
+    found = each_of(
+        len(means),
+        r**3 * n_kinds // 6 + r**2 * len(kinds) // 2,
+        lambda k: _distances_in_lanes(covariances, spreads[k], means[k], kinds, places),
+    )
     return np.array([distance for distance, _ in found]), np.array([log_det for _, log_det in found])
 
 

@@ -65,6 +65,11 @@ def in_ranges(n: int, work: int, loop: Callable[[int, int], None]) -> None:
         pass
 
 
+def each_of(n: int, work: int, task: Callable[[int], R]) -> list[R]:
+    """``[task(0), ..., task(n - 1)]``, in threads where there is enough work (multiplications per task)."""
+    return list(in_threads(task, range(n)) if n * work > WORTH_THREADS else map(task, range(n)))
+
+
 @contextmanager
 def small_products() -> Iterator[None]:
     """One thread for each matrix product, and for ``in_threads`` as many as before.
