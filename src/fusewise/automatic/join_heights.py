@@ -14,15 +14,12 @@ def join_heights(tree: MergeTree, finest_first: tuple[Labels, ...]) -> Real:
 
     For the first partition it is the largest lam of a join in the tree below that of the second.
     """
-    order = tree.members(2 * tree.n_points - 2)
-    position = np.empty(tree.n_points, np.intp)
-    position[order] = np.arange(tree.n_points)
     heights = np.zeros(len(finest_first))
     for k in range(1, len(finest_first)):
         fine, coarse = finest_first[k - 1], finest_first[k]
         above = successors(fine, coarse)
-        pairs = [(a, b) for b in range(len(above)) for a in range(b) if above[a] == above[b]]
-        heights[k] = max((_join_height(tree, fine[order], position, a, b) for a, b in pairs), default=0.0)
+        merged = np.flatnonzero(np.bincount(above[above >= 0]) > 1)
+        heights[k] = max((_last_join(tree, fine, np.flatnonzero(above == group)) for group in merged), default=0.0)
     if len(heights) > 1:
         below = tree.linkage[:, 2][tree.linkage[:, 2] < heights[1]]
         heights[0] = below[-1] if len(below) else 0.0
@@ -37,19 +34,20 @@ def successors(fine: Labels, coarse: Labels) -> Index:
     return np.where(counts.any(axis=1), counts.argmax(axis=1) if shape[1] else -1, -1)
 
 
-def _join_height(tree: MergeTree, ordered: Labels, position: Index, a: int, b: int) -> float:
-    """The lam at which most of group a and most of group b are under one node.
+def _last_join(tree: MergeTree, labels: Labels, groups: Index) -> float:
+    """The largest lam at which two of some groups join: that of the lowest node that has most of each of them.
 
     "Most", because a partition assigns small parts split off by the tree to the nearest group, wherever they are.
     """
-    totals = np.array([np.concatenate([[0], np.cumsum(ordered == group)]) for group in (a, b)])
-    node = 2 * tree.n_points - 2
+    totals = np.bincount(labels[labels >= 0])
+    node, inside = 2 * tree.n_points - 2, totals[groups]
     while node >= tree.n_points:
-        for child in tree.children(node):
-            begin = position[tree.members(child)[0]]
-            inside = totals[:, begin + tree.sizes[child]] - totals[:, begin]
-            if (2 * inside > totals[:, -1]).all():
-                node = child
+        small, large = sorted(tree.children(node), key=tree.sizes.__getitem__)
+        some = labels[tree.members(small)]
+        part = np.bincount(some[some >= 0], minlength=len(totals))[groups]
+        for child, within in ((small, part), (large, inside - part)):
+            if (2 * within > totals[groups]).all():
+                node, inside = child, within
                 break
         else:
             break
