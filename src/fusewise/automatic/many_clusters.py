@@ -29,7 +29,9 @@ def for_many(search: TreeSearch, found: Searched) -> Searched:
     try:
         room = min(LARGEST_RANK, search.most)
         ladder = Ladder(search, found.placed)
-        if not ladder.promising(found):
+        # Few dimensions may show nothing of many clusters: where all seems to be one, or the rows are many, look again.
+        sure = found.chosen and search.sample.shape[0] < MANY_AMONG
+        if sure and not ladder.promising(found):
             return found
         if found.rank < room:
             ladder = Ladder(search, search.place(room))
