@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -76,13 +76,28 @@ def local_cluster(n_workers: int | None = None, memory_limit: str = "auto") -> I
     config, distributed = dask_library().config, import_module("distributed")
     setting, n_workers = "distributed.nanny.pre-spawn-environ", n_workers or import_module("dask.system").CPU_COUNT
     own = {"threads_per_worker": 1, "memory_limit": memory_limit, "dashboard_address": ":0"}
-    with (
-        config.set({setting: {**config.get(setting, {}), **ALLOCATOR}}),
-        distributed.LocalCluster(n_workers, **own) as cluster,
-        distributed.Client(cluster) as client,
-    ):
-        client.run(_ignore_ctrl_c)
+    with config.set({setting: {**config.get(setting, {}), **ALLOCATOR}}), ExitStack() as stack:
+        with _holding_back_ctrl_c():
+            cluster = stack.enter_context(distributed.LocalCluster(n_workers, **own))
+            client = stack.enter_context(distributed.Client(cluster))
+            client.run(_ignore_ctrl_c)
         yield client
+
+
+@contextmanager
+def _holding_back_ctrl_c() -> Iterator[None]:
+    """Block Ctrl-C until the end of the block: processes that start in it never receive it.
+
+    Every process of a terminal does otherwise, and a worker that is still being started would print a traceback.
+    """
+    if not hasattr(signal, "pthread_sigmask"):  # on Windows
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _ignore_ctrl_c() -> None:
