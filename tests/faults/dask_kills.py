@@ -10,6 +10,7 @@ import signal
 import time
 from collections import Counter
 from contextlib import contextmanager
+from functools import partial
 from multiprocessing import get_context
 
 import numpy as np
@@ -109,19 +110,26 @@ def cluster_in(folder):
         yield Cluster(cluster, folder)
 
 
+def moments(own, count):
+    """Clients at work, each at another moment, and the states of their results; every other one has old results."""
+    for k, moment in enumerate(np.linspace(0, own.seconds, count)):
+        old = bool(k % 2)
+        path = own.place(old=old)
+        client = own.client(path)
+        while client.is_alive() and _used(client.pid) < moment:
+            time.sleep(0.002)
+        yield client, partial(own.state, path, old=old)
+
+
 def dask_clients(runs, count):
     """kill -9 of the client, at moments spread evenly over its work."""
     found = Counter()
     with cluster_in(runs.base / "dask") as own:
-        for k, moment in enumerate(np.linspace(0, own.seconds, count)):
-            path = own.place(old=bool(k % 2))
-            client = own.client(path)
-            while client.is_alive() and _used(client.pid) < moment:
-                time.sleep(0.002)
+        for client, state in moments(own, count):
             client.kill()
             client.join()
             done = "" if client.exitcode == -signal.SIGKILL else " (done before the kill)"
-            found[own.state(path, old=bool(k % 2)) + done] += 1
+            found[state() + done] += 1
     return found
 
 
@@ -129,16 +137,11 @@ def dask_workers(runs, count):
     """kill -9 of a worker; the other one, and the one that is started in its place, do its work: all are new."""
     found = Counter()
     with cluster_in(runs.base / "dask") as own:
-        for k, moment in enumerate(np.linspace(0, own.seconds, count)):
-            path = own.place(old=bool(k % 2))
-            client = own.client(path)
-            while client.is_alive() and _used(client.pid) < moment:
-                time.sleep(0.002)
+        for k, (client, state) in enumerate(moments(own, count)):
             nannies = list(own.cluster.workers.values())
             pid = nannies[k % len(nannies)].pid
             if pid is not None:
                 os.kill(pid, signal.SIGKILL)
             client.join(PATIENCE)
-            state = own.state(path, old=bool(k % 2))
-            found[state if client.exitcode == 0 else f"{state}, exit code {client.exitcode}"] += 1
+            found[state() if client.exitcode == 0 else f"{state()}, exit code {client.exitcode}"] += 1
     return found

@@ -42,6 +42,8 @@ TUBE, KNOWN = 0.9, 0.5
 STEPS, MOST_STEPS = 2, 60
 #: Ways to the centres of components that have at least this share of the rows of a group are looked at.
 OFTEN = 0.1
+#: How much better a valley must explain the rows of the sample, in nats.
+CERTAIN = 3.0
 #: Rounds in which rows join the group that explains them better than the clusters do.
 ROUNDS = 3
 
@@ -192,10 +194,15 @@ class Ways:
         """Whether there is a valley between a group and each of the components nearest to its rows."""
         labels, counts = np.unique(self.known.label[members], return_counts=True)
         near = labels[counts >= OFTEN * len(members)]
-        return all(self.gain(members, mean, self.centers[label]) > self.price for label in near)
+        gains = (self.gains(members, mean, self.centers[label]) for label in near)
+        return all(of_table > self.price and of_sample > CERTAIN for of_table, of_sample in gains)
 
-    def gain(self, members: Index, mean: Real, center: Real) -> float:
-        """How much better a valley explains the rows on the way from a mean to a centre than none."""
+    def gains(self, members: Index, mean: Real, center: Real) -> tuple[float, float]:
+        """How much better a valley explains the rows on the way from a mean to a centre than none.
+
+        First the rows of the table, as estimated from the sample; then those of the sample alone, which are fewer
+        towards the centre: a gap in few rows is no gap, whatever they stand for.
+        """
         way, from_mean = center - mean, self.evidence.places.T - mean
         turned = (self.metric @ way)[self.evidence.pattern]
         information = turned @ way
@@ -205,13 +212,15 @@ class Ways:
         sure = information >= KNOWN * information.max()
         own = members[sure[members]]
         if len(own) < FEWEST:
-            return -np.inf
+            return -np.inf, -np.inf
         inside: Mask = sure & (beside <= np.quantile(beside[own], TUBE)) & (at >= 0) & (at <= 1)
         n_steps = int(np.clip(STEPS * np.sqrt(information.max()), 4, MOST_STEPS))
         step = (at[inside] * n_steps).astype(int).clip(0, n_steps - 1)
         counts = np.bincount(step, minlength=n_steps).astype(float)
-        stood_for = np.asarray(np.bincount(step, self.known.weights[inside], n_steps), dtype=float)
-        return valley_gain(counts, kept_share(counts, stood_for))
+        weights = self.known.weights
+        stood_for = np.asarray(np.bincount(step, weights[inside], n_steps), dtype=float)
+        of_table = valley_gain(stood_for / weights[own].mean(), np.ones(n_steps))
+        return of_table, valley_gain(counts, kept_share(counts, stood_for))
 
 
 def kept_share(counts: Real, stood_for: Real) -> Real:
