@@ -265,9 +265,9 @@ PHASES_OF_THE_DEFAULT = (
     "fusewise.estimators.base.as_table",
     "fusewise.automatic.choice.units",
     "fusewise.automatic.choice._searched",
-    "fusewise.automatic.searching:TreeSearch.clusters",
-    "fusewise.automatic.sampled:SampledSearch._surprises",
-    "fusewise.automatic.sampled:RareSearch.__call__",
+    "fusewise.automatic.search.searching:TreeSearch.clusters",
+    "fusewise.automatic.search.sampled:SampledSearch._surprises",
+    "fusewise.automatic.search.sampled:RareSearch.__call__",
     "fusewise.automatic.choice:Choice.classify",
     "fusewise.estimators.automatic_fit:AutomaticFitMixin._take_labels",
 )

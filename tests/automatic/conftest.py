@@ -1,6 +1,6 @@
 import pytest
 
-from fusewise.automatic import evidence
+from fusewise.automatic.coordinates import evidence
 
 
 @pytest.fixture(params=[10**9, 0], ids=["small", "compiled"])

@@ -5,13 +5,13 @@ import pytest
 from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 
-from fusewise.automatic import candidates
-from fusewise.automatic.candidates import from_best_known
 from fusewise.automatic.choice import choose
-from fusewise.automatic.comparing import assign
-from fusewise.automatic.evidence import Evidence
-from fusewise.automatic.partition_fit import describe
-from fusewise.automatic.placed_rows import Rows
+from fusewise.automatic.coordinates.evidence import Evidence
+from fusewise.automatic.coordinates.placed_rows import Rows
+from fusewise.automatic.judging.comparing import assign
+from fusewise.automatic.models.partition_fit import describe
+from fusewise.automatic.search import candidates
+from fusewise.automatic.search.candidates import from_best_known
 from fusewise.observations import as_entries
 from fusewise.subspace import Subspace
 
@@ -67,7 +67,7 @@ def test_rows_known_well_find_clusters_that_others_hide(monkeypatch):
     best = adjusted_rand_score(y, from_truth.log_densities(found.evidence)[0].argmax(axis=1))
     assert found.n_clusters == 3
     assert adjusted_rand_score(y, found.classify(table).labels) > best - 0.05
-    monkeypatch.setattr("fusewise.automatic.searching.from_best_known", lambda *_: [])
+    monkeypatch.setattr("fusewise.automatic.search.searching.from_best_known", lambda *_: [])
     assert choose(table).n_clusters < 3
 
 
@@ -82,7 +82,7 @@ def test_as_many_clusters_as_asked_for(n_clusters):
 def test_criteria_only_gain(monkeypatch):
     table = as_entries(stretched(172)[0])
     both = choose(table).criteria
-    monkeypatch.setattr("fusewise.automatic.searching.from_best_known", lambda *_: [])
+    monkeypatch.setattr("fusewise.automatic.search.searching.from_best_known", lambda *_: [])
     alone = choose(table).criteria
     shared = min(len(both), len(alone))
     assert shared > 3

@@ -5,10 +5,11 @@ import pytest
 from scipy import integrate, optimize, stats
 
 from fusewise.automatic.choice import choose
-from fusewise.automatic.classes import fewest, joining_losses
-from fusewise.automatic.columnwise import ColumnMixture, LevelBlock, fit_columns
-from fusewise.automatic.level_shares import PSEUDO_ENTRIES, level_shares
-from fusewise.automatic.spreads import TAIL
+from fusewise.automatic.coordinates.level_blocks import LevelBlock
+from fusewise.automatic.judging.classes import fewest, joining_losses
+from fusewise.automatic.models.columnwise import ColumnMixture, fit_columns
+from fusewise.automatic.models.level_shares import PSEUDO_ENTRIES, level_shares
+from fusewise.automatic.models.spreads import TAIL
 from fusewise.observations import Entries
 
 LEVELS = (LevelBlock(1, 4), LevelBlock(4, 6))

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from fusewise.automatic.columnwise import fit_columns
-from fusewise.automatic.criterion import class_criterion, criterion, foreseen
-from fusewise.automatic.evidence import Evidence
-from fusewise.automatic.group_fit import fit_groups
-from fusewise.automatic.mixture import TAIL, Mixture
+from fusewise.automatic.coordinates.evidence import Evidence
+from fusewise.automatic.judging.criterion import class_criterion, criterion, foreseen
+from fusewise.automatic.models.columnwise import fit_columns
+from fusewise.automatic.models.group_fit import fit_groups
+from fusewise.automatic.models.mixture import TAIL, Mixture
 from fusewise.observations import as_entries
 from fusewise.subspace import Subspace
 

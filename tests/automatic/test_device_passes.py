@@ -4,14 +4,16 @@ import numpy as np
 import pytest
 
 from fusewise import FusionClustering
-from fusewise.automatic import device_passes, sampled
-from fusewise.automatic.axes import fit_axes
-from fusewise.automatic.beside import Beside
-from fusewise.automatic.classifying import Classifier, device_for
-from fusewise.automatic.clusters import AlongAxes, Joined
-from fusewise.automatic.columnwise import LevelBlock, fit_columns
-from fusewise.automatic.mixture import Mixture
-from fusewise.automatic.surprising import Surprised, Surprises
+from fusewise.automatic.coordinates.axes import fit_axes
+from fusewise.automatic.coordinates.level_blocks import LevelBlock
+from fusewise.automatic.models.beside import Beside
+from fusewise.automatic.models.clusters import AlongAxes, Joined
+from fusewise.automatic.models.columnwise import fit_columns
+from fusewise.automatic.models.mixture import Mixture
+from fusewise.automatic.passes import device_passes
+from fusewise.automatic.passes.classifying import Classifier, device_for
+from fusewise.automatic.passes.surprising import Surprised, Surprises
+from fusewise.automatic.search import sampled
 from fusewise.datasets import hide_entries
 from fusewise.observations import as_entries, reduce_blocks
 
@@ -70,7 +72,7 @@ def test_labels_are_those_of_the_cpu(table, kind, monkeypatch):
 @pytest.mark.parametrize("kind", KINDS)
 def test_surprising_rows_are_those_of_the_cpu(table, kind, monkeypatch):
     monkeypatch.setattr(device_passes, "ON_CPU", 40_000)
-    monkeypatch.setattr("fusewise.automatic.surprising.MOST", 50)
+    monkeypatch.setattr("fusewise.automatic.passes.surprising.MOST", 50)
     its = classifier_of(table, kind)
     surprised = Surprised(its.clusters, its.columns, its.scale, its.middle, 7)
     here = reduce_blocks(surprised, Surprises.merged, table).in_order(10**6)

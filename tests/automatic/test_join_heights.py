@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.cluster.hierarchy import fcluster, linkage
 
-from fusewise.automatic.join_heights import join_heights, successors
-from fusewise.automatic.merge_tree import MergeTree
+from fusewise.automatic.tree.join_heights import join_heights, successors
+from fusewise.automatic.tree.merge_tree import MergeTree
 
 
 def lowest_of_both(tree, labels, a, b):

@@ -12,10 +12,10 @@ from sklearn.metrics import adjusted_rand_score
 
 import fusewise
 from fusewise import DataWarning, FusionClustering, FusionImputer
-from fusewise.automatic import sampled
-from fusewise.automatic.axes import fit_axes
-from fusewise.automatic.columnwise import ColumnMixture, fit_columns
-from fusewise.automatic.evidence import Evidence
+from fusewise.automatic.coordinates.axes import fit_axes
+from fusewise.automatic.coordinates.evidence import Evidence
+from fusewise.automatic.models.columnwise import ColumnMixture, fit_columns
+from fusewise.automatic.search import sampled
 from fusewise.datasets import hide_entries, make_clusters
 from fusewise.observations import (
     ArrayBlocks,

@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from fusewise.automatic.axes import fit_axes
-from fusewise.automatic.beside import Beside
-from fusewise.automatic.clusters import AlongAxes, Joined
-from fusewise.automatic.columnwise import fit_columns
-from fusewise.automatic.labelling import classified
-from fusewise.automatic.mixture import Mixture, probabilities
-from fusewise.automatic.nearby import MANY, NEGLIGIBLE, nearby
+from fusewise.automatic.coordinates.axes import fit_axes
+from fusewise.automatic.models.beside import Beside
+from fusewise.automatic.models.clusters import AlongAxes, Joined
+from fusewise.automatic.models.columnwise import fit_columns
+from fusewise.automatic.models.mixture import Mixture, probabilities
+from fusewise.automatic.passes.labelling import classified
+from fusewise.automatic.passes.nearby import MANY, NEGLIGIBLE, nearby
 from fusewise.datasets import hide_entries
 from fusewise.observations import as_entries
 

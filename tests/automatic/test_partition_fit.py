@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from fusewise.automatic.axes import fit_axes, prior_variances
-from fusewise.automatic.candidates import grow, partitions
-from fusewise.automatic.comparing import Comparison
-from fusewise.automatic.criterion import criterion
-from fusewise.automatic.evidence import Evidence
-from fusewise.automatic.group_fit import fit_groups
-from fusewise.automatic.partition_fit import FAMILIES, FIRST_ROUNDS, PartitionFit, describe
-from fusewise.automatic.placed_rows import Rows
+from fusewise.automatic.coordinates.axes import fit_axes, prior_variances
+from fusewise.automatic.coordinates.evidence import Evidence
+from fusewise.automatic.coordinates.placed_rows import Rows
+from fusewise.automatic.judging.comparing import Comparison
+from fusewise.automatic.judging.criterion import criterion
+from fusewise.automatic.models.group_fit import fit_groups
+from fusewise.automatic.models.partition_fit import FAMILIES, FIRST_ROUNDS, PartitionFit, describe
+from fusewise.automatic.search.candidates import grow, partitions
 from fusewise.datasets import hide_entries, make_clusters
 from fusewise.observations import as_entries
 

@@ -5,9 +5,10 @@ import pytest
 from scipy.optimize import minimize
 
 from fusewise import FusionClustering
-from fusewise.automatic import sampled, surprising
-from fusewise.automatic.rare import kept_share, valley_gain
-from fusewise.automatic.surprising import Surprises, uniform
+from fusewise.automatic.passes import surprising
+from fusewise.automatic.passes.surprising import Surprises, uniform
+from fusewise.automatic.search import sampled
+from fusewise.automatic.search.rare import kept_share, valley_gain
 from fusewise.datasets import hide_entries
 from fusewise.saving import load, save
 

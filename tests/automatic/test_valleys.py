@@ -9,12 +9,12 @@ from scipy.stats import t as student
 from sklearn.datasets import make_blobs, make_moons
 from sklearn.metrics import adjusted_rand_score
 
-from fusewise.automatic import valleys
 from fusewise.automatic.choice import choose
-from fusewise.automatic.clusters import AlongAxes, Joined
-from fusewise.automatic.evidence import Evidence
-from fusewise.automatic.mixture import Mixture, probabilities
-from fusewise.automatic.valleys import CONTIGUOUS, NO_VALLEY, filled, linked, saddles, without_valley
+from fusewise.automatic.coordinates.evidence import Evidence
+from fusewise.automatic.judging import valleys
+from fusewise.automatic.judging.valleys import CONTIGUOUS, NO_VALLEY, filled, linked, saddles, without_valley
+from fusewise.automatic.models.clusters import AlongAxes, Joined
+from fusewise.automatic.models.mixture import Mixture, probabilities
 from fusewise.datasets import hide_entries, make_clusters
 from fusewise.observations import as_entries
 from fusewise.subspace import Subspace

@@ -64,14 +64,14 @@ def test_interrupted_is_not_converged(clusters, monkeypatch):
             raise KeyboardInterrupt
         return 0.0
 
-    monkeypatch.setattr("fusewise.automatic.comparing.criterion", interrupt)
+    monkeypatch.setattr("fusewise.automatic.judging.comparing.criterion", interrupt)
     with pytest.warns(ConvergenceWarning, match="interrupted"):
         assert not FusionClustering().fit(clusters[0]).converged_
 
 
 def test_interrupted_on_the_way_to_more_dimensions(clusters, monkeypatch):
     """What the first search found is the best so far."""
-    from fusewise.automatic import searching
+    from fusewise.automatic.search import searching
 
     def axes(table, rank, progress, tol):
         if rank > searching.RANK:

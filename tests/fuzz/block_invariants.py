@@ -17,7 +17,7 @@ from scipy.sparse import csr_matrix
 
 import fusewise
 from fusewise import FusionClustering, FusionImputer
-from fusewise.automatic import sampled
+from fusewise.automatic.search import sampled
 
 
 def in_blocks(rng, n):

@@ -2,7 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fusewise.automatic import sampled
+from fusewise.automatic.search import sampled
 from fusewise.datasets import hide_entries, make_clusters
 
 pytest.importorskip("dask")

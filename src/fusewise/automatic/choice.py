@@ -7,22 +7,23 @@ from typing import ClassVar
 
 import numpy as np
 
-from fusewise.automatic import limits, sampled
-from fusewise.automatic.axes import units
-from fusewise.automatic.beside import Beside
-from fusewise.automatic.classifying import Classifier
-from fusewise.automatic.clusters import AlongAxes, Clusters, Joined, ambient, check_coordinates
-from fusewise.automatic.columnwise import ColumnMixture, Levels
-from fusewise.automatic.evidence import Evidence
+from fusewise.automatic.coordinates.axes import units
+from fusewise.automatic.coordinates.evidence import Evidence
+from fusewise.automatic.coordinates.level_blocks import Levels
 from fusewise.automatic.hints import NO_HINTS, Hints
-from fusewise.automatic.join_heights import join_heights
-from fusewise.automatic.labelling import Classified
-from fusewise.automatic.many_clusters import for_many
-from fusewise.automatic.merge_tree import MergeTree
-from fusewise.automatic.mixture import Mixture
-from fusewise.automatic.search_result import Searched
-from fusewise.automatic.searching import TreeSearch
-from fusewise.automatic.settling import obeyed
+from fusewise.automatic.judging.settling import obeyed
+from fusewise.automatic.models.beside import Beside
+from fusewise.automatic.models.clusters import AlongAxes, Clusters, Joined, ambient, check_coordinates
+from fusewise.automatic.models.columnwise import ColumnMixture
+from fusewise.automatic.models.mixture import Mixture
+from fusewise.automatic.passes.classifying import Classifier
+from fusewise.automatic.passes.labelling import Classified
+from fusewise.automatic.search import limits, sampled
+from fusewise.automatic.search.many_clusters import for_many
+from fusewise.automatic.search.search_result import Searched
+from fusewise.automatic.search.searching import TreeSearch
+from fusewise.automatic.tree.join_heights import join_heights
+from fusewise.automatic.tree.merge_tree import MergeTree
 from fusewise.kernels import field_rules
 from fusewise.kernels.checked import Checked, Record
 from fusewise.kernels.field_rules import Array, Dims, Flag, Number, Several, Word

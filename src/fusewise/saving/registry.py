@@ -8,13 +8,13 @@ from sklearn.base import BaseEstimator
 
 from fusewise.automatic import Choice, Hints, Smooth
 from fusewise.automatic.alternatives import Alternative
-from fusewise.automatic.beside import Beside
-from fusewise.automatic.clusters import AlongAxes, Joined
-from fusewise.automatic.columnwise import ColumnMixture
-from fusewise.automatic.evidence import Evidence
-from fusewise.automatic.merge_tree import MergeTree
-from fusewise.automatic.mixture import Mixture
+from fusewise.automatic.coordinates.evidence import Evidence
+from fusewise.automatic.models.beside import Beside
+from fusewise.automatic.models.clusters import AlongAxes, Joined
+from fusewise.automatic.models.columnwise import ColumnMixture
+from fusewise.automatic.models.mixture import Mixture
 from fusewise.automatic.stability import Stability
+from fusewise.automatic.tree.merge_tree import MergeTree
 from fusewise.fusion import Solution
 from fusewise.fusion.fidelity import FIDELITIES
 from fusewise.fusion.parameters import Parameterised

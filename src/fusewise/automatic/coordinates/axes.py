@@ -1,0 +1,87 @@
+"""The varying columns of a table on a common scale, and the axes along which they vary."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from fusewise.automatic.coordinates.evidence import Evidence
+from fusewise.automatic.coordinates.level_blocks import LevelBlock, Levels
+from fusewise.kernels.types import Index, Real, Values
+from fusewise.observations import InMemory, Table
+from fusewise.observations.checks import refuse_tiny
+from fusewise.observations.resolution import blur
+from fusewise.progress import Progress, silent
+from fusewise.subspace import Subspace, fit_subspace
+
+#: Smallest noise, as a share of the mean variance along an axis.
+NOISE_FLOOR = 1e-6
+
+
+def varying_columns(table: Table) -> tuple[Index, Real]:
+    """The columns that vary (all, if none does), and the standard deviation of each column, 1 for the others."""
+    deviations = np.sqrt(table.column_variances)
+    # A constant that is not an exact binary fraction varies in its last digits: that is rounding, not data.
+    rounding = 100 * float(np.finfo(table.dtype).eps) * np.abs(table.column_means)
+    columns = np.flatnonzero(deviations > rounding)
+    scale = np.ones(len(deviations))
+    scale[columns] = deviations[columns]
+    return (columns if len(columns) else np.arange(len(deviations))), scale
+
+
+def units(table: Table, levels: Levels) -> tuple[Index, Real, Values, Levels]:
+    """The columns that vary, the scale and the origin of each, and the blocks of levels among the varying columns.
+
+    Numbers have their standard deviation and mean; the levels of a category share one scale, by which the category as
+    a whole has the variance of one number, and are not centred.
+    """
+    refuse_tiny(table)
+    columns, scale = varying_columns(table)
+    middle = table.column_means.copy()
+    blocks = []
+    for start, stop, ordered in levels:
+        inside = columns[(columns >= start) & (columns < stop)]
+        if table.column_counts[inside].any():  # else it says nothing
+            scale[inside] = np.sqrt(table.column_variances[inside].sum()) or 1.0  # a single level
+            middle[inside] = 0
+            first = int(np.searchsorted(columns, inside[0]))
+            blocks.append(LevelBlock(first, first + len(inside), ordered))
+    return columns, scale, middle, tuple(blocks)
+
+
+def fit_axes(table: InMemory, rank: int, progress: Progress = silent, *, tol: float = 1e-6) -> Subspace:
+    """Fit a subspace of at most the given rank; if that is the whole space, return it along its principal axes.
+
+    Axes without variation are dropped, and the noise is kept from vanishing relative to the variances, as it would in
+    an exact fit. Columns recorded in steps are blurred by the step. `tol` is that of ``fit_subspace``.
+    """
+    p = table.shape[1]
+    if rank < p:
+        fitted = fit_subspace(table, rank=rank, tol=tol, progress=progress)
+    else:
+        inner = fit_subspace(table, rank=max(p - 1, 1), tol=tol, progress=progress)
+        covariance = (inner.basis * inner.variances) @ inner.basis.conj().T + inner.noise * np.eye(p)
+        variances, basis = np.linalg.eigh(covariance)
+        fitted = replace(inner, basis=np.ascontiguousarray(basis[:, ::-1]), variances=np.maximum(variances[::-1], 0))
+        # With all dimensions, the entries are the coordinates, except for negligible noise.
+        fitted = replace(fitted, noise=0.01 * float(fitted.variances[_varying_axes(fitted.variances)].min()))
+    varying = _varying_axes(fitted.variances)
+    variances = fitted.variances[varying]
+    noise = max(fitted.noise, NOISE_FLOOR * float(variances.mean()), 1e-12)
+    own = None if table.dtype.kind == "c" else blur(table)
+    return replace(fitted, basis=fitted.basis[:, varying], variances=variances, noise=noise, blur=own)
+
+
+def _varying_axes(variances: Real) -> npt.NDArray[np.bool_]:
+    """Axes with variation; the first, if there is none."""
+    varying = variances > 1e-8 * float(variances.max(initial=0))
+    return varying if varying.any() else np.arange(len(variances)) == 0
+
+
+def prior_variances(subspace: Subspace, evidence: Evidence) -> Real:
+    """Variance of each real coordinate."""
+    if evidence.shape[1] == subspace.rank:
+        return subspace.variances
+    return np.concatenate([subspace.variances, subspace.variances]) / 2

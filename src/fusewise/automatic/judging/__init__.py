@@ -1,0 +1,1 @@
+"""Partitions compared: a criterion, valleys between components, components joined into clusters."""

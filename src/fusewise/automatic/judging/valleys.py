@@ -1,0 +1,148 @@
+"""Which components of a mixture are one cluster: those with no valley of low density between them.
+
+A skewed or curved group takes several components to describe, though it is one hump. The modes of two Gaussian
+components, and the lowest way between them, lie on their ridgeline (Ray and Lindsay, 2005),
+
+    v(a) = ((1 - a) S_1^-1 + a S_2^-1)^-1 ((1 - a) S_1^-1 mu_1 + a S_2^-1 mu_2),   0 <= a <= 1,
+
+whatever the dimension. The components are joined if the density of the two, followed along it, nowhere falls below
+``NO_VALLEY`` of the lower of the two peaks on either side. Spreads are those of the coordinates themselves, the
+uncertainty of incomplete rows taken out by the fit, so that missing values do not fill a valley.
+
+A valley may also be the model's alone: a long flat group cut in two is described by two bells, with a valley at the
+cut that its rows do not have. So where two components touch (``CONTIGUOUS``) and are about equally dense, the rows
+between their centres decide. Along the discriminant w = W^-1 (mu_2 - mu_1), with W the mean spread, the pair has the
+density f(u) = sum_k pi_k t_nu, and f_b = max(f, b g) / c_b is the same with its valley filled up to the share b of its
+brim g. The components are joined if, with l(b) = sum_i log f_b(u_i), the filled valley explains the rows better than
+the model's, l(1) > l(0), and a shallow one hardly better, max_b l(b) - l(1) < 1. A dense and a sparse component are two
+clusters: they differ in more than their place.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.sparse.csgraph import connected_components
+
+from fusewise.automatic.coordinates.evidence import Evidence, regular
+from fusewise.automatic.models.mixture import Mixture
+from fusewise.automatic.models.spreads import TAIL
+from fusewise.kernels.types import Floats, Index, Mask, Real
+
+#: The density between two components, relative to the lower peak, from which they are one hump; and from which they
+#: touch. The halves of a uniform density, described by two bells, have 0.45 and those of a Gaussian one 0.8.
+NO_VALLEY, CONTIGUOUS = 0.95, 0.2
+#: Components are about equally dense if their peaks differ by at most this factor.
+EQUALLY_DENSE = 3.0
+#: How much better, in nats, a shallow valley may explain the rows between two centres than none.
+TOLERATED = 1.0
+#: A row is well known along a direction if its variance there is at most this share of the pair's.
+WELL_KNOWN = 0.1
+#: Points of a ridgeline or of a density that are looked at, and depths of a valley.
+POINTS, DEPTHS = 33, 11
+
+
+def linked(n: int, pairs: list[tuple[int, int]]) -> Index:
+    """Numbers 0, 1, ... that n components share if a chain of pairs links them."""
+    joined = np.eye(n, dtype=bool)
+    for pair in pairs:
+        joined[pair] = True
+    return np.asarray(connected_components(joined, directed=False)[1], np.intp)
+
+
+def without_valley(mixture: Mixture, evidence: Evidence, labels: Index | None = None) -> list[tuple[int, int]]:
+    """Pairs of components without a valley between them, the highest saddle first.
+
+    `labels` are the most likely components of the rows, if they are known.
+    """
+    if labels is None:
+        labels = mixture.log_densities(evidence)[0].argmax(axis=1)
+    peaks = np.log(mixture.shares) - 0.5 * np.linalg.slogdet(regular(mixture.spreads))[1]
+    apart = separations(mixture)
+    found = []
+    for k in range(1, mixture.n_components):
+        others = np.flatnonzero(may_touch(apart, peaks, k))
+        heights = saddles(mixture, k, others)
+        alike = np.abs(peaks[others] - peaks[k]) <= np.log(EQUALLY_DENSE)
+        near = np.flatnonzero((heights >= NO_VALLEY) | (alike & (heights >= CONTIGUOUS)))
+        found += [
+            (float(height), k, int(other))
+            for height, other in zip(heights[near], others[near], strict=True)
+            if height >= NO_VALLEY or filled(mixture, evidence, labels, (k, int(other)))
+        ]
+    return [(k, other) for _, k, other in sorted(found, reverse=True)]
+
+
+def separations(mixture: Mixture) -> tuple[Real, Real]:
+    """Means in coordinates where the mean spread is I, K x r, and the largest spread of each component there, K."""
+    spreads = regular(mixture.spreads)
+    undone = np.linalg.inv(np.linalg.cholesky(np.einsum("k,kij->ij", mixture.shares, spreads)))
+    return mixture.means @ undone.T, np.linalg.eigvalsh(undone @ spreads @ undone.T)[:, -1]
+
+
+def may_touch(separations: tuple[Real, Real], peaks: Real, k: int) -> Mask:
+    """Which of the components before k may have a saddle of at least `CONTIGUOUS` towards k.
+
+    On the way between two centres that are g apart in a metric that bounds both spreads, s, there is a point at
+    distance g / 2 from either, where the density of each is at most its peak times exp(-g² / 8 s).
+    """
+    means, largest = separations
+    squares = np.square(means[:k] - means[k]).sum(axis=1) / np.maximum(largest[:k], largest[k])
+    lowest = max(min(CONTIGUOUS, NO_VALLEY), 1e-300)
+    return np.asarray(squares / 8 <= np.log(2 / lowest) + np.abs(peaks[:k] - peaks[k]))
+
+
+def saddles(mixture: Mixture, k: int, others: Index) -> Floats:
+    """The lowest density on the ridgeline between component k and each of some others, relative to the lower peak."""
+    both = np.append(others, k)
+    means, shares, spreads = mixture.means[both], mixture.shares[both], regular(mixture.spreads[both])
+    precisions, log_dets = np.linalg.inv(spreads), np.linalg.slogdet(spreads)[1]
+    pulls = np.einsum("krs,ks->kr", precisions, means)
+    share = np.linspace(0, 1, POINTS)[:, None, None]
+    system = (1 - share[..., None]) * precisions[-1] + share[..., None] * precisions[:-1]
+    places = np.linalg.solve(system, ((1 - share) * pulls[-1] + share * pulls[:-1])[..., None])[..., 0]
+
+    def log_density(which: Index) -> Floats:
+        away = places - means[which]
+        distance = np.einsum("pkr,krs,pks->pk", away, precisions[which], away)
+        return np.asarray(np.log(shares[which]) - 0.5 * (log_dets[which] + distance))
+
+    height = np.logaddexp(log_density(np.full(len(others), len(others))), log_density(np.arange(len(others))))
+    return np.asarray(np.exp(np.min(height - _brim(height), axis=0)))
+
+
+def filled(mixture: Mixture, evidence: Evidence, labels: Index, pair: tuple[int, int]) -> bool:
+    """Whether the rows of two components, between their centres, show that there is no valley between them."""
+    both = list(pair)
+    means, spreads, shares = mixture.means[both], regular(mixture.spreads[both]), mixture.shares[both]
+    shares = shares / shares.sum()
+    within = np.einsum("k,krs->rs", shares, spreads)
+    apart = means[1] - means[0]
+    across = np.linalg.solve(within, apart)
+    whole = within + shares.prod() * np.outer(apart, apart)
+    coordinates = _known(evidence, np.flatnonzero(np.isin(labels, both)), across, shares @ means, whole)
+    begin, end = means @ across
+    inside = coordinates[(coordinates > begin) & (coordinates < end)]
+    places = begin + (end - begin) * (np.arange(6 * POINTS) + 0.5) / (6 * POINTS)
+    widths = np.sqrt(np.einsum("r,krs,s->k", across, spreads, across))
+    away = (places[:, None] - (begin, end)) / widths
+    density = ((1 + away**2 / TAIL) ** (-(TAIL + 1) / 2) / widths) @ shares
+    valleys = np.maximum(density, np.linspace(0, 1, DEPTHS)[:, None] * _brim(density))
+    valleys /= valleys.mean(axis=1, keepdims=True)
+    fits = np.array([np.interp(inside, places, np.log(valley)).sum() for valley in valleys])
+    return bool(fits[-1] > fits[0] and fits.max() - fits[-1] < TOLERATED)
+
+
+def _brim(height: Floats) -> Floats:
+    """The lower of the highest points on either side, along the first axis: the level to which water would stand."""
+    left, right = np.maximum.accumulate(height), np.maximum.accumulate(height[::-1])[::-1]
+    return np.asarray(np.minimum(left, right))
+
+
+def _known(evidence: Evidence, rows: Index, across: Real, mean: Real, spread: Real) -> Floats:
+    """w'v of those rows that are well known along w; the others' v ~ N(mean, spread) would decide for them."""
+    one = Mixture(mean[None], spread[None], np.ones(1), "full", 0.0, 0.0)
+    groups = evidence.grouped(np.zeros(len(rows), np.intp), 1, rows)
+    marginal = groups.marginal(one.spreads)
+    turned = marginal.factor[:, :, 0].T @ across
+    variance = np.einsum("r,rsu,s->u", turned, marginal.inverse, turned)[groups.evidence.pattern]
+    return np.asarray((one.conditional(groups) @ across)[variance <= WELL_KNOWN * (across @ spread @ across)])

@@ -1,0 +1,307 @@
+"""Mixtures whose columns are independent within a component: the latent class model, on the observed entries.
+
+A row of component k has numbers x_ij with centre m_kj and variance s_kj, all scaled by one Student's weight per row,
+and categories c_ij with the probabilities q_kj of their levels:
+
+    p(x_i, c_i | k) = t_nu(x_i on I_i; m_k, diag(s_k)) prod_j q_kj(c_ij).
+
+Missing values drop out of the product and cost only the information they would carry. If the columns of a cluster are
+independent, this model describes a row better than a few common axes with one noise; if they are correlated it is much
+worse. Complex columns are two real ones. A category is a block of columns, one for each level: a constant if the row
+has that level, else zero. Its mean in a component is the probability of the level, times that constant.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from fusewise.automatic.coordinates.level_blocks import Levels
+from fusewise.automatic.models.level_shares import level_shares
+from fusewise.automatic.models.mixture import log_tails, one_of_each, probabilities, tail_weights
+from fusewise.automatic.models.spreads import TAIL
+from fusewise.kernels.checked import Checked
+from fusewise.kernels.field_rules import Array, Dims, Either, Flag, Maybe, Number, Several
+from fusewise.kernels.types import Index, Mask, Real, Values
+from fusewise.observations import InMemory
+from fusewise.observations.resolution import steps
+
+#: Pseudo-entries that shrink a component's variance towards the common one, and its centre towards the column's mean.
+VARIANCE_ENTRIES, CENTER_ENTRIES = 4.0, 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnMixture(Checked):
+    """Components m_k, s_k with shares pi_k.
+
+    Attributes
+    ----------
+    centers : K x P, real or complex.
+    means, variances : the same as real columns, K x P (2P where the table is complex), and the s_kj.
+    levels : the blocks of columns that hold the levels of a category.
+    shares : K.
+    entries : K x P, observed entries of each column in each component; None in files of older versions.
+    log_likelihood : log-likelihood of the observed entries of the table it was fitted to, summed over components.
+    complexity : number of free parameters, but for the levels of categories.
+    level_cost : what not knowing the probabilities of levels costs, see ``level_shares``.
+    """
+
+    centers: Values
+    means: Real
+    variances: Real
+    shares: Real
+    log_likelihood: float
+    complexity: float
+    levels: Levels = ()
+    level_cost: float = 0.0
+    entries: Real | None = None
+
+    _rules: ClassVar = {
+        "centers": Array("K", "P", kinds="fc"),
+        "means": Array("K", "Q"),
+        "variances": Array("K", "Q", low=0),
+        "shares": Array("K", low=0, high=1 + 1e-6),
+        "log_likelihood": Number(finite=False),
+        "complexity": Number(low=0),
+        "levels": Several(Several(Either(Number(low=0, whole=True), Flag()), least=2)),
+        "level_cost": Number(finite=False),
+        "entries": Maybe(Array("K", "Q", low=0)),
+    }
+
+    def _agree(self, dims: Dims) -> None:
+        if dims["Q"] != dims["P"] * (2 if np.iscomplexobj(self.centers) else 1):
+            raise ValueError(f"ColumnMixture.means has {dims['Q']} columns for {dims['P']} of the table")
+        if any(not 0 <= start < stop <= dims["Q"] for start, stop, *_ in self.levels):
+            raise ValueError("ColumnMixture.levels are not columns")
+
+    @property
+    def n_components(self) -> int:
+        """K."""
+        return len(self.shares)
+
+    def log_densities(self, table: InMemory) -> tuple[Real, Real, Index]:
+        """log pi_k + log p(x_i | k), and the squared distance of row i from m_k in its numbers, both N x K.
+
+        Also the number of observed numbers of each row, N.
+        """
+        return self.densities_of(_Parts.of(table, self.levels))
+
+    def densities_of(self, rows: _Parts) -> tuple[Real, Real, Index]:
+        """``log_densities`` of rows whose numbers and levels have been taken apart."""
+        means, variances = self.means[:, rows.numeric], self.variances[:, rows.numeric]
+        precision = 1 / variances
+        distances = rows.squares @ precision.T - 2 * (rows.numbers @ (means * precision).T)
+        distances = np.maximum(distances + rows.seen @ (np.square(means) * precision).T, 0)
+        normaliser = -0.5 * (rows.seen @ np.log(2 * np.pi * variances).T)
+        densities = normaliser + log_tails(distances, rows.n_numbers[:, None]) + np.log(self.shares)
+        if self.levels:
+            densities = densities + rows.levels @ self.log_levels()[:, ~rows.numeric].T
+        return densities, distances, rows.n_numbers
+
+    def log_levels(self) -> Real:
+        """What a level adds to the log-density, by the value it has in the table; zero in the columns of numbers."""
+        weights = np.zeros_like(self.means)
+        for start, stop, *_ in self.levels:
+            unit = self.means[:, start:stop].sum(axis=1, keepdims=True)  # the value of a level that a row has
+            weights[:, start:stop] = np.log(self.means[:, start:stop] / unit) / unit
+        return weights
+
+    def occupied(self, table: InMemory, away: Real | float = 0.0) -> ColumnMixture:
+        """The components that are the likeliest one of some row of the table, after adding `away`."""
+        return self.only(np.unique((self.log_densities(table)[0] + away).argmax(axis=1)))
+
+    def only(self, kept: Index) -> ColumnMixture:
+        """Some of the components, their shares in the same proportions."""
+        shares = self.shares[kept] / self.shares[kept].sum()
+        entries = None if self.entries is None else self.entries[kept]
+        return replace(
+            self, centers=self.centers[kept], means=self.means[kept], variances=self.variances[kept], shares=shares,
+            entries=entries,
+        )  # fmt: skip
+
+    def completed(self, table: InMemory, posterior: Real) -> Values:
+        """E[row | its entries]: the centres, weighted by their probabilities."""
+        return posterior @ self.centers
+
+    def redrawn(self, evidence: Any, random: np.random.Generator) -> ColumnMixture:
+        """Parameters drawn given the entries of the fit: normal means, chi-squared precisions, Dirichlet levels."""
+        if self.entries is None:  # in a file of an older version
+            return self
+        numeric, n = is_number(self.means.shape[1], self.levels), self.entries + VARIANCE_ENTRIES
+        variances = np.where(numeric, self.variances * n / random.chisquare(n), self.variances)
+        noise = random.standard_normal(self.means.shape) * np.sqrt(variances / (self.entries + CENTER_ENTRIES))
+        means = np.where(numeric, self.means + noise, self.means)
+        for start, stop, *_ in self.levels:
+            shares, unit = means[:, start:stop], means[:, start:stop].sum(axis=1, keepdims=True)
+            counts = shares / unit * (self.entries[:, start : start + 1] + 1)  # about what smoothing adds
+            drawn = np.maximum(random.gamma(counts), np.finfo(float).tiny)
+            means[:, start:stop] = unit * drawn / drawn.sum(axis=1, keepdims=True)
+        return replace(self, means=means, variances=variances)
+
+    def drawn(self, table: InMemory, scale: Real, random: np.random.Generator) -> Values:
+        """Rows drawn given their entries: the component, Student's weight, then each column."""
+        densities, distances, n_numbers = self.log_densities(table)
+        labels = one_of_each(probabilities(densities)[0], random)
+        weights = tail_weights(distances[np.arange(len(labels)), labels], n_numbers, random)
+        means = self.means[labels]
+        noise = np.resize(scale, means.shape[1]) * random.standard_normal(means.shape) / np.sqrt(weights)[:, None]
+        rows = np.where(is_number(means.shape[1], self.levels), means + np.sqrt(self.variances[labels]) * noise, 0)
+        for start, stop, *_ in self.levels:
+            rows[np.arange(len(rows)), start + one_of_each(means[:, start:stop], random)] = means[:, start:stop].sum(
+                axis=1
+            )
+        return _centers(rows, table)
+
+
+class _Parts(NamedTuple):
+    """Rows of a table as real columns, the numbers and the levels of categories apart."""
+
+    numeric: Mask
+    numbers: Any
+    seen: Any
+    squares: Any
+    n_numbers: Index
+    levels: Any
+
+    @classmethod
+    def of(cls, table: InMemory, levels: Levels) -> _Parts:
+        """The parts of a table; all of it is numbers where it has no levels."""
+        real = table.real()
+        numeric = is_number(real.shape[1], levels)
+        if not levels:
+            return cls(numeric, real.values, real.seen, real.squares, real.row_counts, real.values[:, :0])
+        seen = real.seen[:, numeric]
+        counts = np.asarray(seen.sum(axis=1)).ravel().astype(np.intp)
+        return cls(numeric, real.values[:, numeric], seen, real.squares[:, numeric], counts, real.values[:, ~numeric])
+
+
+def is_number(n_columns: int, levels: Levels) -> Mask:
+    """Whether each column holds numbers, rather than a level of a category."""
+    numeric = np.ones(n_columns, bool)
+    for start, stop, *_ in levels:
+        numeric[start:stop] = False
+    return numeric
+
+
+def fit_columns(
+    table: InMemory,
+    posterior: Real,
+    rounds: int,
+    levels: Levels = (),
+    gain: float = -np.inf,
+    pseudo: float | None = None,
+    away: Real | float = 0.0,
+) -> ColumnMixture:
+    """Fit a mixture with independent columns, by EM from given probabilities of the components.
+
+    Parameters
+    ----------
+    table : entries, columns on a common scale and centred, but for levels.
+    posterior : N x K, the initial probabilities.
+    rounds : maximum number of rounds.
+    levels : the blocks of columns that hold the levels of a category.
+    gain : stop when a round raises the log-likelihood by less than this; by default all rounds are made.
+    pseudo : pseudo-entries of the shares of levels, see ``level_shares``.
+    away : added to the log-densities: N x K, or 0 (``settling.held``).
+    """
+    real, rows = table.real(), _Parts.of(table, levels)
+    numeric = rows.numeric
+    middle, whole = real.column_means, real.column_variances
+    # A value known to the nearest step d hides a variance of d²/12 (Sheppard). Without this floor, yes-or-no columns on
+    # which a cluster agrees would have a variance of zero and decide everything.
+    own = np.square(steps(real)) / 12 if numeric.any() else np.zeros(len(numeric))
+    floor = np.maximum(own, 1e-6 * whole + 1e-12)
+    means = np.repeat(middle[None], posterior.shape[1], axis=0)
+    variances = np.ones_like(means)
+    weights, before = np.ones_like(posterior), -np.inf
+    for _ in range(rounds):
+        weighted = posterior * weights
+        # products with the table on the left, which may be sparse
+        mass, sums, energy = ((part.T @ weighted).T for part in (rows.seen, rows.numbers, rows.squares))
+        means[:, numeric] = (sums + CENTER_ENTRIES * middle[numeric]) / (mass + CENTER_ENTRIES)
+        entries = (rows.seen.T @ posterior).T
+        spread = _variances(means[:, numeric], mass, sums, energy, entries, whole[numeric])
+        variances[:, numeric] = np.maximum(spread, floor[numeric])
+        cost = 0.0
+        if levels:
+            cost = _fit_levels(means, (rows.levels.T @ posterior).T, middle, levels, pseudo)
+        shares = posterior.mean(axis=0)
+        found = ColumnMixture(
+            _centers(means, table), means.copy(), variances.copy(), shares, -np.inf, _complexity(entries), levels, cost
+        )
+        densities, distances, n_numbers = found.densities_of(rows)
+        posterior, total = probabilities(densities + away)
+        weights = (TAIL + n_numbers[:, None]) / (TAIL + distances)
+        if abs(float(total.sum()) - before) < gain:
+            break
+        before = float(total.sum())
+    return replace(found, log_likelihood=float(total.sum()), entries=np.asarray((real.seen.T @ posterior).T))
+
+
+def columns_of_groups(table: InMemory, labels: Index, rounds: int) -> ColumnMixture:
+    """The same for rows that belong to one component each, and a table of numbers.
+
+    The likelihood is that of the rows with their labels.
+    """
+    real, n_groups, n = table.real(), int(labels.max()) + 1, len(labels)
+    seen, numbers, squares = real.seen, real.values, real.squares
+    middle, whole = real.column_means, real.column_variances
+    floor = np.maximum(np.square(steps(real)) / 12, 1e-6 * whole + 1e-12)
+    member = csr_array((np.ones(n), labels, np.arange(n + 1)), (n, n_groups)).T.tocsr()
+    entries, sizes, weights = _dense(member @ seen), np.bincount(labels, minlength=n_groups), np.ones(n)
+    for _ in range(rounds):
+        weighted = member * weights
+        mass, sums, energy = (_dense(weighted @ part) for part in (seen, numbers, squares))
+        means = (sums + CENTER_ENTRIES * middle) / (mass + CENTER_ENTRIES)
+        variances = np.maximum(_variances(means, mass, sums, energy, entries, whole), floor)
+        distances, densities = np.zeros(n), np.log(sizes / n)[labels]
+        for rows in (slice(begin, begin + 10_000) for begin in range(0, n, 10_000)):
+            m, s, x = means[labels[rows]], variances[labels[rows]], _dense(seen[rows])
+            distances[rows] = (np.square(_dense(numbers[rows]) - m * x) / s).sum(axis=1)
+            densities[rows] -= 0.5 * (x * np.log(2 * np.pi * s)).sum(axis=1)
+        densities += log_tails(distances, real.row_counts)
+        weights = (TAIL + real.row_counts) / (TAIL + distances)
+    fit, complexity = float(densities.sum()), _complexity(entries)
+    return ColumnMixture(
+        _centers(means, table), means, variances, sizes / n, fit, complexity, entries=entries,
+    )  # fmt: skip
+
+
+def _dense(part: Any) -> Real:
+    return np.asarray(part.toarray() if hasattr(part, "toarray") else part, np.float64)
+
+
+def _variances(means: Real, mass: Real, sums: Real, energy: Real, entries: Real, whole: Real) -> Real:
+    """Of each column in each component, drawn towards the one common to all components."""
+    scatter = np.maximum(energy - 2 * means * sums + np.square(means) * mass, 0)
+    common = scatter.sum(axis=0) + VARIANCE_ENTRIES * whole / len(means)
+    common /= entries.sum(axis=0) + VARIANCE_ENTRIES
+    return np.asarray((scatter + VARIANCE_ENTRIES * common) / (entries + VARIANCE_ENTRIES))
+
+
+def _complexity(entries: Real) -> float:
+    """Free parameters of shares, centres and variances; of a variance the part that is a component's own."""
+    n_groups, n_numbers = entries.shape
+    own = float(np.mean(entries / (entries + VARIANCE_ENTRIES))) * (n_groups - 1) if n_numbers else 0.0
+    return float(n_groups - 1 + (n_groups + 1 + own) * n_numbers)
+
+
+def _fit_levels(means: Real, held: Real, middle: Real, levels: Levels, pseudo: float | None) -> float:
+    """Set the means of levels from their sums over the rows of each component; return the cost (``level_shares``)."""
+    widths = [block.stop - block.start for block in levels]
+    ordered = np.array([block.ordered for block in levels])
+    where = ~is_number(len(middle), levels)
+    starts = np.concatenate([[0], np.cumsum(widths[:-1])]).astype(np.intp)
+    # the sum over the levels of a column is the value of a level that a row has
+    unit = np.repeat(np.add.reduceat(middle[where], starts), widths)
+    shares, cost = level_shares(held / unit, middle[where] / unit, starts, ordered, pseudo)
+    means[:, where] = shares * unit
+    return cost
+
+
+def _centers(means: Real, table: InMemory) -> Values:
+    p = table.shape[1]
+    return means[:, :p] + 1j * means[:, p:] if means.shape[1] > p else means

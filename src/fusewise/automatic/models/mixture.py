@@ -1,0 +1,226 @@
+"""Groups as the components of a mixture, fitted to the observed entries alone.
+
+A row of component k has coordinates v ~ t_nu(mu_k, Sigma_k) in the subspace, and its observed entries are those
+coordinates mapped by Q, plus noise. With Student-t tails (few degrees of freedom) a component can have a wide fringe
+that does not need a second component to explain it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import pairwise
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+from scipy.special import gammaln
+
+from fusewise.automatic.coordinates.evidence import Evidence, Groups, Marginal
+from fusewise.automatic.models.spreads import TAIL, Seen, Spreads, em_step
+from fusewise.kernels.checked import Checked
+from fusewise.kernels.field_rules import Array, Number, Word
+from fusewise.kernels.threads import each_of
+from fusewise.kernels.types import Index, Real
+
+#: Rows less likely than this to belong to a component are left out of its fit, if they are most of all rows.
+NEGLIGIBLE = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class Mixture(Checked):
+    """Components mu_k, Sigma_k with shares pi_k, and the likelihood of the rows they were fitted to.
+
+    Attributes
+    ----------
+    means, spreads, shares : K x r, K x r x r, K.
+    family : "scale" or "full".
+    fit : classification log-likelihood of the labels the components were fitted to.
+    complexity : number of free parameters.
+    """
+
+    means: Real
+    spreads: Real
+    shares: Real
+    family: str
+    fit: float
+    complexity: float
+
+    _rules: ClassVar = {
+        "means": Array("K", "r"),
+        "spreads": Array("K", "r", "r"),
+        "shares": Array("K", low=0, high=1 + 1e-6),
+        "family": Word("scale", "full"),
+        "fit": Number(),
+        "complexity": Number(low=0),
+    }
+
+    def _verify(self) -> None:
+        values = np.linalg.eigvalsh(self.spreads)
+        if not np.allclose(self.spreads, self.spreads.transpose(0, 2, 1)) or values.min() < -1e-8 * values.max():
+            raise ValueError("Mixture.spreads has a matrix that is not a covariance")
+
+    @property
+    def n_components(self) -> int:
+        """K."""
+        return len(self.shares)
+
+    def log_densities(self, evidence: Evidence) -> tuple[Real, Real]:
+        """log pi_k + log p(x_i | k), N x K; and the squared distance of each row from each mean, in spreads."""
+        distances, rest = evidence.seen_from(self.means, self.spreads)
+        densities = rest + log_tails(distances, evidence.dimensions)
+        return densities.T + np.log(self.shares), distances.T
+
+    def only(self, kept: Index) -> Mixture:
+        """Some of the components, their shares in the same proportions."""
+        shares = self.shares[kept] / self.shares[kept].sum()
+        return replace(self, means=self.means[kept], spreads=self.spreads[kept], shares=shares)
+
+    def conditional(self, groups: Groups, noise: Real | None = None) -> Real:
+        """Mean of the coordinates of each row, given its entries and that it belongs to the component of its group.
+
+        With `noise`, r x N standard normal numbers: a draw of the coordinates given the entries. N x r, rows in the
+        order of the groups.
+        """
+        marginal = groups.marginal(self.spreads, roots=noise is not None)
+        away = _explain(groups, marginal, self.means).pull
+        if noise is not None:
+            away += groups.evidence.each_applied(marginal.root.transpose(1, 0, 2), noise)
+        return np.asarray(self.means[groups.group] + groups.turned(marginal.factor, away).T)
+
+
+def soften(evidence: Evidence, mixture: Mixture, prior: Real, rounds: int, away: Real | float = 0.0) -> Mixture:
+    """Run a few rounds of soft EM on the observed entries: rows may be shared between components.
+
+    `away` is added to the log-densities (``settling.held``).
+
+    Only a few, as EM run to convergence may leave the partition it started from, and does so on tables whose clusters
+    do not follow a Student-t distribution.
+    """
+    rows = evidence.together
+    n, r = evidence.shape
+    for _ in range(rounds):
+        densities, distances = mixture.log_densities(evidence)
+        posterior, _ = probabilities(densities + away)
+        sizes = posterior.sum(axis=0)
+        if sizes.min() < 1:
+            break
+        refit = partial(_refit, evidence, rows, mixture.spreads, posterior, distances)
+        means, known = zip(*each_of(mixture.n_components, n * r**2, refit), strict=True)
+        seen = Seen(*(np.concatenate(each) for each in zip(*known, strict=True)))
+        common = seen.scatter.sum(axis=0) / sizes.sum()
+        spreads = em_step(Spreads(mixture.spreads, common), seen, prior, mixture.family).each
+        mixture = replace(mixture, means=np.array(means), spreads=spreads, shares=sizes / sizes.sum())
+    return mixture
+
+
+def _refit(
+    evidence: Evidence, rows: Groups, spreads: Real, posterior: Real, distances: Real, k: int
+) -> tuple[Real, Seen]:
+    """The mean of a component, and what the rows say on its spread; rows with a negligible share are left out."""
+    some, which = rows, np.arange(len(posterior))
+    near = np.flatnonzero(posterior[:, k] > NEGLIGIBLE)
+    if 2 * len(near) < len(posterior):
+        some = evidence.grouped(np.zeros(len(near), np.intp), 1, near)
+        which = near[some.order]
+    weights = row_weights(some.evidence, distances[which, k])
+    explained = fit_means(some, spreads[k : k + 1], posterior[which, k] * weights)
+    return explained.means[0], seen_of(some, explained, posterior[which, k], weights)
+
+
+def probabilities(densities: Real) -> tuple[Real, Real]:
+    """p(k | row) from the logarithms of p(k, row), and log p(row).
+
+    Never exactly zero: subnormal numbers would slow down every product a hundredfold.
+    """
+    top = densities.max(axis=1, keepdims=True)
+    shares = np.exp(np.maximum(densities - top, -100.0))
+    sums = shares.sum(axis=1, keepdims=True)
+    return shares / sums, (top + np.log(sums))[:, 0]
+
+
+def log_tails(distance: Real, dimensions: Index) -> Real:
+    """log t_nu - log of the Gaussian's normaliser: replaces -distance/2 for Student-t tails."""
+    d = np.arange(int(dimensions.max(initial=0)) + 1)
+    lead = gammaln((TAIL + d) / 2) - gammaln(TAIL / 2) - d / 2 * np.log(TAIL / 2)
+    return np.asarray(lead[dimensions.astype(np.intp)] - (TAIL + dimensions) / 2 * np.log1p(distance / TAIL))
+
+
+def one_of_each(probabilities: Real, random: np.random.Generator) -> Index:
+    """Draw an index with given probabilities, N x K, for each row."""
+    below = probabilities.cumsum(axis=1)
+    return np.asarray((random.random((len(below), 1)) * below[:, -1:] < below).argmax(axis=1), np.intp)
+
+
+def tail_weights(distance: Real, dimensions: Index, random: np.random.Generator) -> Real:
+    """Draw Student's weight of each row given its squared distance D²: Gamma, with the mean (nu + d) / (nu + D²)."""
+    return np.asarray(2 * random.gamma((TAIL + dimensions) / 2) / (TAIL + distance))
+
+
+class Explained(NamedTuple):
+    """Rows under t_nu(mu_k, Sigma_k), where the component k of a row is its group.
+
+    Attributes
+    ----------
+    marginal : the marginal likelihood with Sigma_k = L L' integrated out.
+    means : K x r, the mu_k.
+    density, distance : log-density of each row, and its squared distance from mu_k.
+    pull : r x N, the E[s | x_i] with coordinates mu_k + L s.
+    """
+
+    marginal: Marginal
+    means: Real
+    density: Real
+    distance: Real
+    pull: Real
+
+
+def _explain(groups: Groups, marginal: Marginal, means: Real) -> Explained:
+    """Evaluate components with given means (K x r); |x - mu|² is E[s | x]' L^-1 (v - mu) at the least-squares v."""
+    evidence = groups.evidence
+    m = np.einsum("jkg,gk->jg", marginal.undone, means)
+    own = m[:, groups.pattern_group]
+    moved = own - groups.all_applied(marginal.inverse, m)
+    rows = own[:, evidence.pattern]
+    pull = marginal.target - moved[:, evidence.pattern]
+    away = groups.turned(marginal.undone, evidence.places) - rows
+    distance = np.maximum(np.einsum("ki,ki->i", pull, away), 0)
+    gaussian = marginal.constant + np.einsum("ki,ki->i", marginal.target, rows)
+    gaussian -= 0.5 * np.einsum("ku,ku->u", moved, own)[evidence.pattern]
+    density = gaussian + 0.5 * distance + log_tails(distance, evidence.dimensions)
+    return Explained(marginal, means, density, distance, pull)
+
+
+def fit_means(groups: Groups, spreads: Real, weights: Real) -> Explained:
+    """Find the means that maximise sum_i w_i log p(x_i | mu_k) with fixed weights."""
+    marginal = groups.marginal(spreads)
+    sizes = np.add.reduceat(weights, groups.begin[:-1])
+    # A direction that no row of a group determines stays at the origin.
+    system = ((1 + 1e-9) * sizes)[:, None, None] * np.eye(spreads.shape[1]) - _summed(groups, marginal, weights)
+    right = np.add.reduceat(marginal.target * weights, groups.begin[:-1], axis=1)
+    m = np.linalg.solve(system, right.T[:, :, None])[:, :, 0]
+    return _explain(groups, marginal, np.einsum("jkg,gk->gj", marginal.factor, m))
+
+
+def seen_of(groups: Groups, explained: Explained, shares: Real, weights: Real) -> Seen:
+    """Statistics of the rows on the spreads: expected scatter around the means, weighted by the shares p_i."""
+    pull, weighed = explained.pull, explained.pull * (shares * weights)
+    sizes, unsure = np.add.reduceat(shares, groups.begin[:-1]), _summed(groups, explained.marginal, shares)
+    spans = [slice(*span) for span in pairwise(groups.begin)]
+    scatter = np.array([weighed[:, span] @ pull[:, span].T for span in spans]) + unsure
+    factors = explained.marginal.factor.transpose(2, 0, 1)
+    known = np.eye(len(pull)) - unsure / sizes[:, None, None]
+    return Seen(factors @ scatter @ factors.transpose(0, 2, 1), known, sizes)
+
+
+def _summed(groups: Groups, marginal: Marginal, weights: Real) -> Real:
+    """sum_i w_i B_i^-1 over the rows of each group, K x r x r."""
+    r, _, n = marginal.inverse.shape
+    per_pattern = np.bincount(groups.evidence.pattern, weights, minlength=n)
+    flat = marginal.inverse.reshape(r * r, n)
+    spans = (slice(*span) for span in pairwise(groups.pattern_begin))
+    return np.array([flat[:, span] @ per_pattern[span] for span in spans]).reshape(-1, r, r)
+
+
+def row_weights(evidence: Evidence, distance: Real) -> Real:
+    """Expected precision of each row under the Student-t distribution, given its distance."""
+    return np.asarray((TAIL + evidence.dimensions) / (TAIL + distance))

@@ -1,0 +1,82 @@
+"""Rows given to the clusters that were chosen: all that is needed for it, small enough to be sent to other machines."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fusewise.automatic.models.clusters import Clusters
+from fusewise.automatic.passes.labelling import MOST_PROBABILITIES, Classified, classified
+from fusewise.automatic.passes.nearby import MANY, n_parts
+from fusewise.kernels.devices import torch_device
+from fusewise.kernels.types import Index, Real, Values
+from fusewise.observations import InMemory, SparseEntries, Table, each_block
+from fusewise.observations.kinds import Remote
+
+
+@dataclass(frozen=True, eq=False)
+class Classifier:
+    """Clusters, and the scale on which they are.
+
+    Attributes
+    ----------
+    columns, scale, middle, clusters : those of ``Choice``.
+    """
+
+    columns: Index
+    scale: Real
+    middle: Values
+    clusters: Clusters
+
+    def classify(self, table: Table, *, posterior: bool | None = None, device: str = "cpu") -> Classified:
+        """Find the most likely cluster of each row, its probability, and whether it is an outlier.
+
+        With `posterior` also the probabilities of all clusters; by default where these are not too many. `device` is
+        that of ``torch_device``; a device takes real tables that are not sparse, and fewer clusters than ``MANY``.
+        """
+        n, k = table.shape[0], self.clusters.n_components
+        keep = n * k <= MOST_PROBABILITIES if posterior is None else posterior
+        found = Classified.blank(n, k, posterior=keep)
+        there = device_for(device, self.clusters, table)
+        if there is not None:
+            from fusewise.automatic.passes.device_passes import DeviceScale, label_rows
+
+            label_rows(self.clusters, DeviceScale(self.columns, self.scale, self.middle, there), table, found)
+            return found
+
+        def one(rows: InMemory, where: slice) -> None:
+            found.put(where, classified(self.clusters, self.standardised(rows), posterior=keep))
+
+        each_block(one, table)
+        return found
+
+    def completed(self, table: Table, posterior: Real | None = None) -> Values:
+        """E[row | its entries], in the units of the table: the clusters' predictions, weighted by their probability."""
+        filled = np.empty(table.shape, self.middle.dtype)
+
+        def one(rows: InMemory, where: slice) -> None:
+            own = self.standardised(rows)
+            shares = classified(self.clusters, own, posterior=True).posterior if posterior is None else posterior[where]
+            filled[where] = self.in_units(self.clusters.completed(own, np.asarray(shares)))
+
+        each_block(one, table, width=table.shape[1])
+        return filled
+
+    def standardised(self, rows: InMemory) -> InMemory:
+        """Standardise the rows of a table to the scale of the clusters."""
+        return rows.standardised(self.columns, self.scale, self.middle)
+
+    def in_units(self, rows: Values) -> Values:
+        """Convert standardised rows of the varying columns to rows of the table."""
+        whole = np.repeat(self.middle[None], len(rows), axis=0)
+        whole[:, self.columns] += rows * self.scale[self.columns]
+        return whole
+
+
+def device_for(name: str, clusters: Clusters, table: Table) -> Any:
+    """The torch device on which the rows of a table are labelled; None for the CPU, and for what only it can do."""
+    there = torch_device(name)
+    possible = table.dtype.kind == "f" and not isinstance(table, SparseEntries | Remote) and n_parts(clusters) < MANY
+    return there if possible else None

@@ -1,0 +1,1 @@
+"""The search for the best partition: few, many and rare clusters, in a sample of the rows."""

@@ -1,0 +1,151 @@
+"""Which rows of a large table are searched: a sample, which grows while more rows may show more clusters."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeVar
+
+import numpy as np
+
+from fusewise.automatic.coordinates.copies import shares_of_copies, worth_of_rows
+from fusewise.automatic.coordinates.level_blocks import Levels
+from fusewise.automatic.hints import NO_HINTS, Hints
+from fusewise.automatic.models.clusters import Clusters
+from fusewise.automatic.passes.classifying import device_for
+from fusewise.automatic.passes.surprising import Surprised, Surprises
+from fusewise.automatic.search import limits
+from fusewise.automatic.search.candidates import MOST_CLUSTERS
+from fusewise.automatic.search.crowded import CrowdedSearch
+from fusewise.automatic.search.rare import RareSearch
+from fusewise.automatic.search.search_result import Searched
+from fusewise.automatic.search.searching import TreeSearch
+from fusewise.kernels.types import Index, Real, Values
+from fusewise.kernels.words import counted
+from fusewise.observations import Entries, Table, reduce_blocks
+from fusewise.progress import Progress
+
+Search = TypeVar("Search", bound=TreeSearch)
+
+#: A cluster has at least this share of the rows, and at least three.
+SMALLEST_SHARE = 0.015
+#: The same where more clusters than ``candidates.MOST_CLUSTERS`` are compared. A few equal rows are no cluster.
+SMALLEST_OF_MANY, FEWEST_OF_MANY = 0.005, 4.0
+#: Rows of a larger table that are sampled to find the clusters: the smallest cluster has 75 rows among them.
+SAMPLE = 5_000
+#: The sample grows by this factor, up to so many rows.
+GROWTH, LARGEST_SAMPLE = 4, 80_000
+#: Axes and independent columns are fitted to more rows than that if a typical column would have fewer entries than
+#: this, but not to more than fill so many numbers.
+ENTRIES_PER_COLUMN, MOST_NUMBERS = 300, 50_000_000
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SampledSearch:
+    """Searches for clusters in samples of a table.
+
+    Attributes
+    ----------
+    table : rows without observed entries are left out.
+    units : the columns that vary, the scale and the middle of each column.
+    levels : the blocks of columns that hold the levels of a category.
+    hints : what is known of the rows of the table.
+    min_size : smallest cluster considered, in rows of the table; None: a share of them.
+    seed : seed of the samples.
+    worth : rows of a larger table that a row is worth.
+    device : where all rows are looked at.
+    n_clusters, n_neighbors, progress : those of ``TreeSearch``.
+    """
+
+    table: Table
+    units: tuple[Index, Real, Values]
+    levels: Levels
+    hints: Hints
+    min_size: float | None
+    seed: int
+    n_clusters: int | None
+    n_neighbors: int | None
+    worth: float
+    progress: Progress
+    device: str = "cpu"
+
+    @cached_property
+    def known(self) -> Hints:
+        """The hints on the rows with observed entries."""
+        return self.hints.among(np.flatnonzero(self.table.row_counts > 0)) if self.hints else NO_HINTS
+
+    def of(self, size: int, kind: type[Search]) -> tuple[Index, Search]:
+        """A sample of so many rows (or all), numbered among those seen, and the search for clusters in it."""
+        columns, scale, middle = self.units
+        n, row_length = self.table.n_seen, self.table.n_stored / self.table.shape[0]
+        rows, many = samples(n, size, self.table.column_counts[columns], row_length, self.seed, self.known)
+        wide = self.table.take_seen(many).standardised(columns, scale, middle)
+        sample = wide if len(many) == len(rows) else wide.take(np.searchsorted(many, rows))
+        copies = shares_of_copies(sample)
+        smallest = smallest_clusters(len(rows), n, self.min_size)
+        return rows, kind(
+            wide, sample, self.levels, *smallest, self.n_clusters, self.n_neighbors, self.progress,
+            self.worth * worth_of_rows(copies), self.known.among(rows), self.known.among(many), copies,
+        )  # fmt: skip
+
+    def enlarged(self, rows: Index, search: TreeSearch, found: Searched) -> tuple[Index, TreeSearch, Searched]:
+        """The sample, the search and what it found, in a larger sample if that has more clusters, and more than few."""
+        while found.unsettled and len(rows) < min(self.table.n_seen, LARGEST_SAMPLE):
+            more, wider = self.of(GROWTH * len(rows), CrowdedSearch)
+            larger = wider.among_all()
+            if larger.n_groups <= max(MOST_CLUSTERS, found.n_groups):
+                break
+            rows, search, found = more, wider, larger
+        return rows, search, found
+
+    def with_rare(self, clusters: Clusters, n_sampled: int) -> tuple[Clusters, list[str]]:
+        """The clusters, and rare ones among the rows that none explains, in the whole table; and the limits met."""
+        n, (columns, scale, middle) = self.table.n_seen, self.units
+        smallest = smallest_clusters(n_sampled, n, self.min_size)[0] * n / n_sampled
+        if self.levels or self.table.dtype.kind == "c":
+            return clusters, [limits.of_kind(smallest, n, "has categories" if self.levels else "is complex")]
+        self.progress(f"looking for rare clusters in {counted(n, 'row')}", 0)
+        surprised = Surprised(clusters, columns, scale, middle, self.seed)
+        known = self._surprises(surprised).in_order(n)
+        rows = self.table.take(known.row).standardised(columns, scale, middle)
+        if not isinstance(rows, Entries):
+            return clusters, [limits.of_kind(smallest, n, "is sparse")]
+        met = [limits.of_outliers(len(known.row), known.n_outlying)] if known.n_outlying > len(known.row) else []
+        found, refused = RareSearch(clusters, rows, known, n, self.min_size or 0.0)()
+        return found, [*met, limits.of_size(refused, self.min_size or 0.0)] if refused else met
+
+    def _surprises(self, surprised: Surprised) -> Surprises:
+        """The rows that no cluster explains, among all."""
+        there = device_for(self.device, surprised.clusters, self.table)
+        if there is None:
+            return reduce_blocks(surprised, Surprises.merged, self.table)
+        from fusewise.automatic.passes.device_passes import surprising_rows
+
+        return surprising_rows(surprised, self.table, there)
+
+
+def smallest_clusters(n_sampled: int, n: int, min_size: float | None) -> tuple[float, float]:
+    """Rows of the smallest cluster in a sample of n rows, among few clusters and among many."""
+    if min_size is not None:
+        return (max(min_size * n_sampled / n, 1.0),) * 2
+    return max(3.0, SMALLEST_SHARE * n_sampled), max(FEWEST_OF_MANY, SMALLEST_OF_MANY * min(n_sampled, SAMPLE))
+
+
+def samples(
+    n: int, size: int, column_counts: Index, row_length: float, seed: int, hints: Hints = NO_HINTS
+) -> tuple[Index, Index]:
+    """Sample the rows to search for clusters, and the rows to fit columns to: the same, or a superset of them.
+
+    Rows with hints are in both, up to half of `size` of them beside the others.
+    """
+    if n <= size:
+        return np.arange(n), np.arange(n)
+    random = np.random.default_rng(seed)
+    rows = np.sort(random.choice(n, size, replace=False))
+    if hints:
+        rows = np.union1d(rows, hints.sample(size // 2, random))
+    typical = max(float(np.median(column_counts)), 1.0)
+    wanted = int(min(n * min(ENTRIES_PER_COLUMN / typical, 1.0), MOST_NUMBERS / row_length))
+    if wanted <= size:
+        return rows, rows
+    return rows, np.union1d(rows, random.choice(n, wanted, replace=False))

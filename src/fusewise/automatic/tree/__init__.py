@@ -1,0 +1,1 @@
+"""The merge tree of l0 fusion along a graph."""

@@ -1,0 +1,184 @@
+"""The greedy path of l0 fusion along a graph."""
+
+from __future__ import annotations
+
+from math import sqrt
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from fusewise.automatic.hints import NO_HINTS, Hints
+from fusewise.automatic.tree.fusion_graph import EDGE, HALF, NODE, hand_over, in_conflict, reorder, simplify, unite
+from fusewise.automatic.tree.fusion_price import rise, settle_centre
+from fusewise.automatic.tree.merge_tree import MergeTree
+from fusewise.kernels.checked import check_finite
+from fusewise.kernels.compiling import SMALL, compiled
+from fusewise.observations import Quadratics
+from fusewise.pairs import NeighborPairs
+
+#: Ridge on the quadratics, relative to their mean size, for directions that no point of a group determines.
+RIDGE = 1e-6
+
+
+def fusion_tree(observations: Quadratics, pairs: NeighborPairs, hints: Hints = NO_HINTS) -> MergeTree:
+    """Merge tree of the greedy l0 fusion of points with quadratic fidelities along a graph.
+
+    Parameters
+    ----------
+    observations : f_i(u) = u' G_i u - 2 h_i' u + e_i, real.
+    pairs : which points may fuse. Disconnected parts of the graph fuse last, as if an edge of affinity 1 joined every
+        two of them.
+    hints : groups that hold points in conflict never fuse; those that are left in the end are joined at the top of the
+        tree (``MergeTree.forced``). A block counts as one, wherever its points are: its conflicts are theirs.
+    """
+    n, r = observations.shape
+    check_finite("the merge tree", observations.gram, observations.target)
+    ridge = RIDGE * float(np.trace(observations.gram.sum(axis=0))) / (n * r)
+    # One layout: a loop is compiled for each that it meets.
+    gram = np.ascontiguousarray(observations.gram + ridge * np.eye(r), float)
+    target = np.array(observations.target, float, order="C")
+    joins, prices, step = np.zeros((n - 1, 3), np.int64), np.zeros(n - 1), 0
+    nodes = np.zeros(n, NODE)
+    nodes["name"], nodes["count"], nodes["block"] = np.arange(n), 1, hints.block_of(n)
+    blocks = np.arange(hints.n_blocks), hints.apart.astype(np.uint8)
+    ends, affinity = np.column_stack([pairs.first, pairs.second]), pairs.affinity
+    for _ in range(2):  # first along the graph, then among its parts
+        if step == n - 1:
+            break
+        nodes["root"], nodes["head"], nodes["seen"], nodes["degree"] = np.arange(len(nodes)), -1, -1, 0
+        edges, halves = np.zeros(len(ends), EDGE), np.zeros(2 * len(ends), HALF)
+        edges["affinity"], edges["when"], halves["end"] = affinity, -1, ends.ravel()
+        heap = np.arange(len(nodes)), np.arange(len(nodes)), np.zeros(len(nodes))
+        centre, work = np.zeros(target.shape), np.empty((r + 3, r))
+        fuse = _fuse_greedily if n > SMALL or _fuse_greedily.hot else _fuse_few
+        step = fuse(gram, target, centre, nodes, edges, halves, blocks, heap, joins, prices, step, work)
+        parts = np.flatnonzero(nodes["name"] >= 0)
+        gram, target, nodes = gram[parts], target[parts], nodes[parts]
+        ends = np.column_stack(np.triu_indices(len(parts), 1))
+        affinity = np.ones(len(ends))
+    forced, name, count = n - 1 - step, nodes[0]["name"], nodes[0]["count"]
+    if forced and not len(hints.conflicts):
+        raise FloatingPointError(f"the merge tree of {n} rows is incomplete: rescale very large or small columns")
+    for other in nodes[1:]:  # all in conflict
+        count += other["count"]
+        joins[step] = name, other["name"], count
+        name, step = n + step, step + 1
+    linkage = np.column_stack([joins[:, :2], np.maximum.accumulate(prices), joins[:, 2]])
+    return MergeTree(linkage.astype(float), forced)
+
+
+def _fuse_few(gram: Any, target: Any, centre: Any, nodes: Any, edges: Any, halves: Any, *rest: Any) -> int:
+    """``_fuse_greedily`` as Python runs it: on lists of numbers and of objects, ten times as fast there as arrays."""
+    blocks, heap, joins, prices, step, work = rest
+    numbers = [each.tolist() for each in (gram, target, centre)]
+    records = [_records(each) for each in (nodes, edges, halves)]
+    lists = [each.tolist() for each in heap]
+    found: int = _fuse_greedily.interpret(*numbers, *records, blocks, lists, joins, prices, step, work.tolist())
+    gram[:], target[:] = numbers[:2]
+    for field in ("name", "count", "block"):
+        nodes[field] = [getattr(node, field) for node in records[0]]
+    return found
+
+
+def _records(array: Any) -> list[SimpleNamespace]:
+    """A structured array as objects."""
+    return [SimpleNamespace(**dict(zip(array.dtype.names, row, strict=True))) for row in array.tolist()]
+
+
+@compiled(
+    shapes=("n r r", "n r", "n r", "n", "edges", "halves", "", "", "joins 3", "joins", "", "work r"), fastmath=False
+)
+def _fuse_greedily(
+    gram: Any,
+    target: Any,
+    centre: Any,
+    nodes: Any,
+    edges: Any,
+    halves: Any,
+    blocks: Any,
+    heap: Any,
+    joins: Any,
+    prices: Any,
+    step: int,
+    work: Any,
+) -> int:
+    """Join the pair with the smallest price (rise of fidelity / affinity) until no edge is left; return the joins made.
+
+    The key of a node is a lower bound on the prices of its edges to nodes that have not changed since its last update.
+    So the smallest key of all is at most the smallest price, and the node with the smallest key is updated before it
+    joins.
+    """
+    n, r = len(target), len(target[0])
+    slots, _, keys = heap
+    for half in range(len(halves) - 1, -1, -1):
+        slot = halves[half].end
+        halves[half].following, nodes[slot].head = nodes[slot].head, half
+        nodes[slot].degree += 1
+    for slot in range(n):
+        settle_centre(gram, target, centre, nodes[slot], slot, work)
+    for _ in range(n * n):  # at most n keys are updated for each join
+        if not keys[slots[0]] < np.inf:
+            break
+        slot = slots[0]
+        other = _cheapest(gram, centre, nodes, edges, halves, blocks, keys, slot, step, work)
+        price = keys[slot]
+        reorder(heap, slot)
+        if other < 0 or keys[slots[0]] < price:
+            continue
+        kept, gone = (slot, other) if nodes[slot].degree >= nodes[other].degree else (other, slot)
+        joins[step, 0], joins[step, 1], prices[step] = nodes[kept].name, nodes[gone].name, price
+        nodes[kept].count += nodes[gone].count
+        joins[step, 2] = nodes[kept].count
+        step += 1
+        nodes[kept].name, nodes[gone].name = len(joins) + step, -1
+        nodes[gone].root, nodes[kept].changed = kept, step
+        nodes[kept].block = unite(blocks, nodes[kept].block, nodes[gone].block)
+        for i in range(r):
+            target[kept][i] += target[gone][i]
+            row, other_row = gram[kept][i], gram[gone][i]
+            for j in range(r):
+                row[j] += other_row[j]
+        settle_centre(gram, target, centre, nodes[kept], kept, work)
+        hand_over(nodes, edges, halves, gone, kept)
+        keys[gone] = np.inf
+        reorder(heap, gone)
+        keys[kept] = 0.0
+        reorder(heap, kept)
+    return step
+
+
+@compiled(fastmath=False)
+def _cheapest(
+    gram: Any, centre: Any, nodes: Any, edges: Any, halves: Any, blocks: Any, keys: Any, slot: int, step: int, work: Any
+) -> int:
+    """Set the key of a node to the smallest price of its edges; return the slot at the other end (-1: no edges).
+
+    Edges between nodes in conflict do not count; nodes once in conflict remain so.
+
+    Most prices need not be recomputed when an end has changed. The rise is |u_a - u_b|² in the metric M with
+    M^-1 = G_a^-1 + G_b^-1, which only grows as nodes join, and is bounded by either G. So if the centres have since
+    drifted by d in all, the rise is at least (sqrt(rise then) - sqrt(|G|) d)².
+    """
+    simplify(nodes, edges, halves, slot)
+    best, partner, half = np.inf, -1, nodes[slot].head
+    while half >= 0:
+        e = half // 2
+        other = nodes[halves[half ^ 1].end].root
+        half = halves[half].following
+        nodes[other].seen = -1
+        if in_conflict(blocks, nodes[slot].block, nodes[other].block):
+            continue
+        drift, root = nodes[slot].drift + nodes[other].drift, edges[e].root
+        known = edges[e].when >= nodes[slot].changed and edges[e].when >= nodes[other].changed
+        if not known:
+            root -= sqrt(min(nodes[slot].size, nodes[other].size)) * (drift - edges[e].drift)
+        if root > 0 and root * root >= best * edges[e].affinity:
+            continue
+        if not known:
+            root = sqrt(rise(gram, centre, slot, other, work))
+            edges[e].root, edges[e].drift, edges[e].when = root, drift, step
+        if root * root < best * edges[e].affinity:
+            best, partner = root * root / edges[e].affinity, other
+    keys[slot] = best
+    return partner
