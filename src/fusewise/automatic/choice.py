@@ -19,6 +19,7 @@ from fusewise.automatic.models.mixture import Mixture
 from fusewise.automatic.passes.classifying import Classifier
 from fusewise.automatic.passes.labelling import Classified
 from fusewise.automatic.search import limits, sampled
+from fusewise.automatic.search.among_centres import among_centres
 from fusewise.automatic.search.many_clusters import for_many
 from fusewise.automatic.search.search_result import Searched
 from fusewise.automatic.search.searching import TreeSearch
@@ -278,6 +279,8 @@ def _searched(task: sampled.SampledSearch, rank: int | None) -> tuple[Index, Tre
         found = search.in_some_columns(found)
         if task.n_clusters is None and not task.levels:
             found = for_many(search, found)
+            if not (found.unsettled or task.hints):
+                found = among_centres(search, found)
     if found.unsettled and not task.hints:
         return task.enlarged(rows, search, found)
     return rows, search, found

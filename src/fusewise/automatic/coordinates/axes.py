@@ -80,6 +80,28 @@ def _varying_axes(variances: Real) -> npt.NDArray[np.bool_]:
     return varying if varying.any() else np.arange(len(variances)) == 0
 
 
+def axes_through(subspace: Subspace, points: Real, least: int) -> Subspace:
+    """The directions in a subspace along which some points of it differ, at least so many; the others become noise.
+
+    With S = B' diag(variances) B along these directions B, the variance that the others lose is shared by all that is
+    left of the columns: noise' = noise + (sum(variances) - tr S) / (P - q), where q is the number of directions.
+    """
+    q = max(least, len(points) - 1)
+    directions = np.linalg.svd(points - points.mean(axis=0))[2][:q].T
+    along = (directions.T * subspace.variances) @ directions
+    columns = int(subspace.basis.any(axis=1).sum())
+    lost = float(subspace.variances.sum() - np.trace(along)) / (columns - q)
+    variances, turn = np.linalg.eigh(along)
+    basis = subspace.basis @ directions @ turn[:, ::-1]
+    floor = NOISE_FLOOR * float(variances[-1])
+    return replace(
+        subspace,
+        basis=np.ascontiguousarray(basis),
+        variances=np.maximum(variances[::-1] - lost, floor),
+        noise=subspace.noise + lost,
+    )
+
+
 def prior_variances(subspace: Subspace, evidence: Evidence) -> Real:
     """Variance of each real coordinate."""
     if evidence.shape[1] == subspace.rank:

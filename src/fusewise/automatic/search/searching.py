@@ -35,6 +35,7 @@ from fusewise.kernels.types import Index, Labels, Real
 from fusewise.kernels.words import counted
 from fusewise.observations import InMemory
 from fusewise.progress import Progress
+from fusewise.subspace import Subspace
 
 #: Initial dimension of the subspace, and the largest one, for many clusters. A table with no more columns than the
 #: latter is also searched in all its dimensions; if no direction stands out from the noise, so is one with up to
@@ -87,6 +88,10 @@ class TreeSearch:
             subspace = fit_axes(self.wide, rank, self.progress, tol=tol)
         else:
             subspace = axes_in(self.wide, columns, rank, self.progress, tol=tol)
+        return self.placed_in(subspace)
+
+    def placed_in(self, subspace: Subspace) -> Placed:
+        """Place the rows in a given subspace, and fuse them along their neighbours."""
         evidence = Evidence.of(subspace, self.sample)
         rows = Rows.of(evidence, prior_variances(subspace, evidence))
         size = f"{counted(len(rows.places), 'row')} in {counted(subspace.rank, 'dimension')}"
@@ -111,12 +116,12 @@ class TreeSearch:
         odd places.
         """
         placed = self.place(rank, columns)
-        found = self._along(placed, until)
+        found = self.along(placed, until)
         if not len(self.hints.conflicts) or found.compared.interrupted:
             return found
         try:
             free = placed._replace(tree=grow(placed.rows, self.n_neighbors or NEIGHBORS))
-            return self._better_of(found, self._along(free, until))
+            return self._better_of(found, self.along(free, until))
         except KeyboardInterrupt:
             return interrupted(found)
 
@@ -132,7 +137,7 @@ class TreeSearch:
         except KeyboardInterrupt:
             return interrupted(found)
 
-    def _along(self, placed: Placed, until: int | None) -> Searched:
+    def along(self, placed: Placed, until: int | None) -> Searched:
         """Compare the partitions along one tree, or the classes that they lead to."""
         if self.levels:
             return self._classes(placed)
