@@ -87,7 +87,10 @@ def axes_through(subspace: Subspace, points: Real, least: int) -> Subspace:
     left of the columns: noise' = noise + (sum(variances) - tr S) / (P - q), where q is the number of directions.
     """
     q = max(least, len(points) - 1)
-    directions = np.linalg.svd(points - points.mean(axis=0))[2][:q].T
+    spanned = points - points.mean(axis=0)
+    # A small share of the axes: where the points span too few directions, those follow that vary most.
+    others = 1e-6 * float(np.linalg.norm(spanned)) * np.diag(np.sqrt(subspace.variances / subspace.variances.max()))
+    directions = np.linalg.svd(np.vstack([spanned, others]))[2][:q].T
     along = (directions.T * subspace.variances) @ directions
     columns = int(subspace.basis.any(axis=1).sum())
     lost = float(subspace.variances.sum() - np.trace(along)) / (columns - q)
