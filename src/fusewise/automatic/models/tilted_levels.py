@@ -86,15 +86,16 @@ class TiltedLevels:
         """The means of the levels' columns, K x G x Q."""
         return self._chances() * self.unit
 
-    def fit(self, held: Real, *, select: bool) -> float:
-        """A round, from the sums over the rows of each class and node, K x G x Q; returns the cost of q and b."""
+    def fit(self, held: Real, *, select: bool) -> tuple[float, int]:
+        """A round, from the sums over the rows of each class and node, K x G x Q: cost of q and b, columns with slopes."""
         counts = held / self.unit
         shares, cost = level_shares(counts.sum(axis=1), self.base, self.starts, self.ordered)
         if self.logits is None:
             self.logits = np.log(shares)
         for _ in range(STEPS):
             self._newton(counts, shares)
-        return cost + self._settle(counts, shares, select=select)
+        more, n_kept = self._settle(counts, shares, select=select)
+        return cost + more, n_kept
 
     def _chances(self) -> Real:
         """p, K x G x Q."""
@@ -128,8 +129,8 @@ class TiltedLevels:
         found[:, :, each, :, each] += np.einsum("kgj,grs,kgjl->ljrs", totals, outer, p, optimize=True)
         return np.asarray(found.reshape(n_columns, r * width, r * width) + np.eye(r * width))
 
-    def _settle(self, counts: Real, shares: Real, *, select: bool) -> float:
-        """The cost of the slopes; those of a column become zero if they gain less than that and `select`."""
+    def _settle(self, counts: Real, shares: Real, *, select: bool) -> tuple[float, int]:
+        """The cost of the slopes, and the number of columns that have any; those of a column become zero if they gain less than that and `select`."""
         wide, chances = self.columns.wide(counts), self._chances()
         odds = np.log(self.columns.wide(chances, 1.0)) - np.log(self.columns.wide(shares, 1.0))[:, None]
         gained = np.einsum("kgjl,kgjl->j", wide, odds)
@@ -138,4 +139,4 @@ class TiltedLevels:
         cost = 0.5 * (np.square(slopes).sum(axis=(0, 2)) + np.linalg.slogdet(curvature)[1])
         kept = (gained > cost) | (not select)
         self.slopes = self.columns.narrow(np.where(kept[:, None], slopes, 0.0))
-        return float(cost[kept].sum())
+        return float(cost[kept].sum()), int(kept.sum())

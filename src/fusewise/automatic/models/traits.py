@@ -19,6 +19,7 @@ from itertools import product
 from typing import Any
 
 import numpy as np
+from scipy.special import gammaln
 
 from fusewise.automatic.coordinates.level_blocks import Levels
 from fusewise.automatic.models.clusters import Joined
@@ -92,16 +93,18 @@ def fit_traits(
         weighted = joint * tails
         sums = [(part.T @ weighted).T.reshape(*shape, -1) for part in (rows.seen, rows.numbers, rows.squares)]
         entries = (rows.seen.T @ joint).T.reshape(*shape, -1).sum(axis=1)
-        cost = numbers.fit(*sums, entries, select=select)
+        cost, n_kept = numbers.fit(*sums, entries, select=select)
         means[:, rows.numeric] = numbers.means.reshape(len(means), -1)
         variances[:, rows.numeric] = np.repeat(numbers.variances, len(places), axis=0)
         if levels:
-            cost += categories.fit((rows.levels.T @ joint).T.reshape(*shape, -1), select=select)
+            more, n_more = categories.fit((rows.levels.T @ joint).T.reshape(*shape, -1), select=select)
+            cost, n_kept = cost + more, n_kept + n_more
             means[:, ~rows.numeric] = categories.means.reshape(len(means), -1)
         shares = (joint.reshape(n, *shape).sum(axis=2).mean(axis=0)[:, None] * node_weights).ravel()
         found = ColumnMixture(
-            means.copy(), means.copy(), variances.copy(), shares, -np.inf, count_parameters(entries), levels, cost
-        )
+            means.copy(), means.copy(), variances.copy(), shares, -np.inf, count_parameters(entries), levels,
+            cost + _choice_cost(n_kept, rows.numeric.sum() + len(levels)),
+        )  # fmt: skip
         densities, distances, n_numbers = found.densities_of(rows)
         joint, total = probabilities(densities + apart)
         tails = (TAIL + n_numbers[:, None]) / (TAIL + distances)
@@ -111,6 +114,11 @@ def fit_traits(
     entries = np.asarray((real.seen.T @ joint).T)
     found = replace(found, log_likelihood=float(total.sum()), entries=entries)
     return Joined(found, np.repeat(np.arange(n_classes), len(places)))
+
+
+def _choice_cost(n_kept: int, n_columns: int) -> float:
+    """What the choice of the columns that depend on the traits costs: log (n + 1) + log C(n, k) (Scott and Berger, 2010)."""
+    return float(gammaln(n_columns + 2) - gammaln(n_kept + 1) - gammaln(n_columns - n_kept + 1))
 
 
 def _main_axes(real: InMemory, posterior: Real, n_axes: int) -> Real:
@@ -169,8 +177,8 @@ class _Numbers:
         variances = np.repeat(np.maximum(whole, floor)[None], n_classes, axis=0)
         return cls(middle, whole, floor, places, np.repeat(centers[:, None], len(places), 1), centers, variances, loadings)
 
-    def fit(self, mass: Real, sums: Real, energy: Real, entries: Real, *, select: bool) -> float:
-        """A round, from sums over the rows of each class and node, K x G x P; returns what the loadings cost."""
+    def fit(self, mass: Real, sums: Real, energy: Real, entries: Real, *, select: bool) -> tuple[float, int]:
+        """A round, from sums over the rows of each class and node, K x G x P: cost of the loadings, and columns that have any."""
         z = self.places
         whole = mass.sum(axis=1)
         precision = mass / self.variances[:, None]
@@ -189,4 +197,4 @@ class _Numbers:
         self.means = self.centers[:, None] + (z @ self.loadings)[None]
         scatter = scatters(self.means, mass, sums, energy).sum(axis=1)
         self.variances = np.maximum(shrunk_variances(scatter, entries, self.whole), self.floor)
-        return float(cost[kept].sum())
+        return float(cost[kept].sum()), int(kept.sum())
