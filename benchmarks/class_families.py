@@ -1,7 +1,7 @@
 """Families of simulated tables for latent classes, each with what makes their number hard to find.
 
-Every function draws a table from a seed: cells (a level's code or a number, NaN if missing), the classes, and the columns
-that hold categories. They are scored by ``latent_classes.py --families``.
+Every function draws a table: cells (a level's code, or a number), the classes, and the columns that hold categories.
+They are scored by ``latent_classes.py --families``.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def _all_categories(cells: np.ndarray, y: np.ndarray) -> Drawn:
 
 
 def digits(rng: Generator) -> Drawn:
-    """Many classes with a code of yes-or-no columns each, of which a common share is inverted, as in a faulty display."""
+    """Many classes, each with a code of yes-or-no columns, some of which are inverted, as on a faulty display."""
     n_classes, n_columns = int(rng.integers(6, 13)), int(rng.integers(7, 15))
     codes = np.unique(rng.integers(2, size=(n_classes, n_columns)), axis=0)
     y = rng.integers(len(codes), size=_log_uniform(rng, 300, 3000))

@@ -237,7 +237,14 @@ def fit_columns(
             cost = _fit_levels(means, (rows.levels.T @ posterior).T, middle, levels, pseudo)
         shares = posterior.mean(axis=0)
         found = ColumnMixture(
-            _centers(means, table), means.copy(), variances.copy(), shares, -np.inf, count_parameters(entries), levels, cost
+            _centers(means, table),
+            means.copy(),
+            variances.copy(),
+            shares,
+            -np.inf,
+            count_parameters(entries),
+            levels,
+            cost,
         )
         densities, distances, n_numbers = found.densities_of(rows)
         posterior, total = probabilities(densities + away)

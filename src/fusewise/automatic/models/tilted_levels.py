@@ -2,8 +2,8 @@
 
     p_kgl = q_kl exp(a_kl + b_l'z_g) / sum_m q_km exp(a_km + b_m'z_g),    b ~ N(0, I),
 
-where a_kl makes the mean of p_kg over the rows of class k the smoothed shares q_kl of ``level_shares``. The slopes b are
-their most likely values, and are integrated out by Laplace's method.
+where a_kl makes the mean of p_kg over the rows of class k the smoothed shares q_kl of ``level_shares``. The slopes b
+have their most likely values, and are integrated out by Laplace's method.
 """
 
 from __future__ import annotations
@@ -78,8 +78,14 @@ class TiltedLevels:
         starts = np.cumsum(widths) - widths
         ordered = np.array([block.ordered for block in levels], bool)
         unit = np.repeat(np.add.reduceat(middle, starts), widths) if len(levels) else middle
-        columns = _Padded.of(starts, len(middle)) if len(levels) else _Padded(np.empty((0, 0), np.intp), np.empty((0, 0), bool))
-        return cls(unit, middle / unit, starts, ordered, columns, places, None, np.zeros((places.shape[1], len(middle))))
+        columns = (
+            _Padded.of(starts, len(middle))
+            if len(levels)
+            else _Padded(np.empty((0, 0), np.intp), np.empty((0, 0), bool))
+        )
+        return cls(
+            unit, middle / unit, starts, ordered, columns, places, None, np.zeros((places.shape[1], len(middle)))
+        )
 
     @property
     def means(self) -> Real:
@@ -87,7 +93,10 @@ class TiltedLevels:
         return self._chances() * self.unit
 
     def fit(self, held: Real, *, select: bool) -> tuple[float, int]:
-        """A round, from the sums over the rows of each class and node, K x G x Q: cost of q and b, columns with slopes."""
+        """A round, from sums over the rows of each class and node, K x G x Q.
+
+        Returns the cost of q and b, and the number of columns with slopes.
+        """
         counts = held / self.unit
         shares, cost = level_shares(counts.sum(axis=1), self.base, self.starts, self.ordered)
         if self.logits is None:
@@ -130,7 +139,7 @@ class TiltedLevels:
         return np.asarray(found.reshape(n_columns, r * width, r * width) + np.eye(r * width))
 
     def _settle(self, counts: Real, shares: Real, *, select: bool) -> tuple[float, int]:
-        """The cost of the slopes, and the number of columns that have any; those of a column become zero if they gain less than that and `select`."""
+        """The cost of the slopes, and the number of columns with any; with `select` without those not worth their cost."""
         wide, chances = self.columns.wide(counts), self._chances()
         odds = np.log(self.columns.wide(chances, 1.0)) - np.log(self.columns.wide(shares, 1.0))[:, None]
         gained = np.einsum("kgjl,kgjl->j", wide, odds)

@@ -16,7 +16,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import product
-from typing import Any
 
 import numpy as np
 from scipy.special import gammaln
@@ -86,14 +85,16 @@ def fit_traits(
     near = probabilities(np.log(node_weights) - 0.5 * gaps / DOUBT**2)[0]
     joint = (posterior[:, :, None] * near[:, None]).reshape(n, -1)
     tails, before = np.ones_like(joint), -np.inf
-    means, variances = np.zeros((len(places) * n_classes, len(rows.numeric))), 1.0
+    means = np.zeros((len(places) * n_classes, len(rows.numeric)))
     variances = np.ones_like(means)
     for step in range(rounds):
         select = step >= SETTLED
         weighted = joint * tails
-        sums = [(part.T @ weighted).T.reshape(*shape, -1) for part in (rows.seen, rows.numbers, rows.squares)]
+        mass, sums, energy = (
+            (part.T @ weighted).T.reshape(*shape, -1) for part in (rows.seen, rows.numbers, rows.squares)
+        )
         entries = (rows.seen.T @ joint).T.reshape(*shape, -1).sum(axis=1)
-        cost, n_kept = numbers.fit(*sums, entries, select=select)
+        cost, n_kept = numbers.fit(mass, sums, energy, entries, select=select)
         means[:, rows.numeric] = numbers.means.reshape(len(means), -1)
         variances[:, rows.numeric] = np.repeat(numbers.variances, len(places), axis=0)
         if levels:
@@ -111,13 +112,13 @@ def fit_traits(
         if step > SETTLED and abs(float(total.sum()) - before) < gain:
             break
         before = float(total.sum())
-    entries = np.asarray((real.seen.T @ joint).T)
-    found = replace(found, log_likelihood=float(total.sum()), entries=entries)
+    known = np.asarray((real.seen.T @ joint).T)
+    found = replace(found, log_likelihood=float(total.sum()), entries=known)
     return Joined(found, np.repeat(np.arange(n_classes), len(places)))
 
 
 def _choice_cost(n_kept: int, n_columns: int) -> float:
-    """What the choice of the columns that depend on the traits costs: log (n + 1) + log C(n, k) (Scott and Berger, 2010)."""
+    """What it costs to choose k columns that depend on the traits: log(n + 1) + log C(n, k) (Scott and Berger, 2010)."""
     return float(gammaln(n_columns + 2) - gammaln(n_kept + 1) - gammaln(n_columns - n_kept + 1))
 
 
@@ -175,10 +176,15 @@ class _Numbers:
         floor = smallest_variances(real, rows.numeric)[rows.numeric]
         centers, loadings = np.repeat(middle[None], n_classes, axis=0), np.zeros((places.shape[1], len(middle)))
         variances = np.repeat(np.maximum(whole, floor)[None], n_classes, axis=0)
-        return cls(middle, whole, floor, places, np.repeat(centers[:, None], len(places), 1), centers, variances, loadings)
+        return cls(
+            middle, whole, floor, places, np.repeat(centers[:, None], len(places), 1), centers, variances, loadings
+        )
 
     def fit(self, mass: Real, sums: Real, energy: Real, entries: Real, *, select: bool) -> tuple[float, int]:
-        """A round, from sums over the rows of each class and node, K x G x P: cost of the loadings, and columns that have any."""
+        """A round, from sums over the rows of each class and node, K x G x P.
+
+        Returns the cost of the loadings, and the number of columns with any.
+        """
         z = self.places
         whole = mass.sum(axis=1)
         precision = mass / self.variances[:, None]
