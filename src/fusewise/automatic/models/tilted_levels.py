@@ -77,15 +77,9 @@ class TiltedLevels:
         widths = np.array([block.stop - block.start for block in levels], np.intp)
         starts = np.cumsum(widths) - widths
         ordered = np.array([block.ordered for block in levels], bool)
-        unit = np.repeat(np.add.reduceat(middle, starts), widths) if len(levels) else middle
-        columns = (
-            _Padded.of(starts, len(middle))
-            if len(levels)
-            else _Padded(np.empty((0, 0), np.intp), np.empty((0, 0), bool))
-        )
-        return cls(
-            unit, middle / unit, starts, ordered, columns, places, None, np.zeros((places.shape[1], len(middle)))
-        )
+        unit = np.repeat(np.add.reduceat(middle, starts), widths)
+        slopes = np.zeros((places.shape[1], len(middle)))
+        return cls(unit, middle / unit, starts, ordered, _Padded.of(starts, len(middle)), places, None, slopes)
 
     @property
     def means(self) -> Real:
@@ -139,7 +133,7 @@ class TiltedLevels:
         return np.asarray(found.reshape(n_columns, r * width, r * width) + np.eye(r * width))
 
     def _settle(self, counts: Real, shares: Real, *, select: bool) -> tuple[float, int]:
-        """The cost of the slopes, and the number of columns with any; with `select` without those not worth their cost."""
+        """The cost of the slopes, and the number of columns with any; with `select` only where they gain more."""
         wide, chances = self.columns.wide(counts), self._chances()
         odds = np.log(self.columns.wide(chances, 1.0)) - np.log(self.columns.wide(shares, 1.0))[:, None]
         gained = np.einsum("kgjl,kgjl->j", wide, odds)

@@ -16,6 +16,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import product
+from typing import Any
 
 import numpy as np
 from scipy.special import gammaln
@@ -74,52 +75,79 @@ def fit_traits(
     n_traits : R.
     away : added to the log-densities of the classes: N x K, or 0 (``settling.held``).
     """
-    real, rows = table.real(), Parts.of(table, levels)
-    (n, n_classes), (places, node_weights) = posterior.shape, nodes(n_traits)
-    shape = n_classes, len(places)
+    n, n_classes = posterior.shape
+    places, _ = nodes(n_traits)
+    tied = _TiedComponents.of(table, levels, n_classes, n_traits)
     apart = np.repeat(away, len(places), axis=1) if isinstance(away, np.ndarray) else away
-    numbers = _Numbers.of(real, rows, n_classes, places)
-    categories = TiltedLevels.of(real.column_means[~rows.numeric], levels, places)
-    scores = _main_axes(real, posterior, n_traits)
-    gaps = np.square(scores[:, None] - places).sum(axis=2)
-    near = probabilities(np.log(node_weights) - 0.5 * gaps / DOUBT**2)[0]
-    joint = (posterior[:, :, None] * near[:, None]).reshape(n, -1)
-    tails, before = np.ones_like(joint), -np.inf
-    means = np.zeros((len(places) * n_classes, len(rows.numeric)))
-    variances = np.ones_like(means)
+    joint: Real = (posterior[:, :, None] * _first_traits(table.real(), posterior, n_traits)[:, None]).reshape(n, -1)
+    tails: Real = np.ones_like(joint)
+    before = -np.inf
     for step in range(rounds):
-        select = step >= SETTLED
-        weighted = joint * tails
-        mass, sums, energy = (
-            (part.T @ weighted).T.reshape(*shape, -1) for part in (rows.seen, rows.numbers, rows.squares)
-        )
-        entries = (rows.seen.T @ joint).T.reshape(*shape, -1).sum(axis=1)
-        cost, n_kept = numbers.fit(mass, sums, energy, entries, select=select)
-        means[:, rows.numeric] = numbers.means.reshape(len(means), -1)
-        variances[:, rows.numeric] = np.repeat(numbers.variances, len(places), axis=0)
-        if levels:
-            more, n_more = categories.fit((rows.levels.T @ joint).T.reshape(*shape, -1), select=select)
-            cost, n_kept = cost + more, n_kept + n_more
-            means[:, ~rows.numeric] = categories.means.reshape(len(means), -1)
-        shares = (joint.reshape(n, *shape).sum(axis=2).mean(axis=0)[:, None] * node_weights).ravel()
-        found = ColumnMixture(
-            means.copy(), means.copy(), variances.copy(), shares, -np.inf, count_parameters(entries), levels,
-            cost + _choice_cost(n_kept, rows.numeric.sum() + len(levels)),
-        )  # fmt: skip
-        densities, distances, n_numbers = found.densities_of(rows)
+        found = tied.fit(joint, tails, select=step >= SETTLED)
+        densities, distances, n_numbers = found.densities_of(tied.rows)
         joint, total = probabilities(densities + apart)
         tails = (TAIL + n_numbers[:, None]) / (TAIL + distances)
         if step > SETTLED and abs(float(total.sum()) - before) < gain:
             break
         before = float(total.sum())
-    known = np.asarray((real.seen.T @ joint).T)
-    found = replace(found, log_likelihood=float(total.sum()), entries=known)
+    entries = np.asarray((table.real().seen.T @ joint).T)
+    found = replace(found, log_likelihood=float(total.sum()), entries=entries)
     return Joined(found, np.repeat(np.arange(n_classes), len(places)))
 
 
+@dataclass
+class _TiedComponents:
+    """The components of K classes at G nodes, K x G of them, and the rows they are fitted to."""
+
+    rows: Parts
+    levels: Levels
+    node_weights: Real
+    n_classes: int
+    numbers: _Numbers
+    categories: TiltedLevels
+
+    @classmethod
+    def of(cls, table: InMemory, levels: Levels, n_classes: int, n_traits: int) -> _TiedComponents:
+        """Before the first round."""
+        real, rows = table.real(), Parts.of(table, levels)
+        places, weights = nodes(n_traits)
+        categories = TiltedLevels.of(real.column_means[~rows.numeric], levels, places)
+        return cls(rows, levels, weights, n_classes, _Numbers.of(real, rows, n_classes, places), categories)
+
+    def fit(self, joint: Real, tails: Real, *, select: bool) -> ColumnMixture:
+        """A round, from the probabilities of the components and Student's weights, N x KG both."""
+        rows, n_nodes = self.rows, len(self.node_weights)
+
+        def sums(part: Any, weights: Real) -> Real:
+            return np.asarray((part.T @ weights).T.reshape(self.n_classes, n_nodes, -1))
+
+        mass, totals, energy = (sums(part, joint * tails) for part in (rows.seen, rows.numbers, rows.squares))
+        entries = sums(rows.seen, joint).sum(axis=1)
+        cost, n_kept = self.numbers.fit(mass, totals, energy, entries, select=select)
+        more, n_more = self.categories.fit(sums(rows.levels, joint), select=select)
+        means = np.empty((self.n_classes * n_nodes, len(rows.numeric)))
+        means[:, rows.numeric] = self.numbers.means.reshape(len(means), -1)
+        means[:, ~rows.numeric] = self.categories.means.reshape(len(means), -1)
+        variances = np.ones_like(means)
+        variances[:, rows.numeric] = np.repeat(self.numbers.variances, n_nodes, axis=0)
+        shares = joint.mean(axis=0).reshape(self.n_classes, -1).sum(axis=1)
+        cost += more + _choice_cost(n_kept + n_more, rows.numeric.sum() + len(self.levels))
+        return ColumnMixture(
+            means, means, variances, np.outer(shares, self.node_weights).ravel(), -np.inf, count_parameters(entries),
+            self.levels, cost,
+        )  # fmt: skip
+
+
 def _choice_cost(n_kept: int, n_columns: int) -> float:
-    """What it costs to choose k columns that depend on the traits: log(n + 1) + log C(n, k) (Scott and Berger, 2010)."""
+    """Cost of choosing the k columns that depend on the traits: log(n + 1) + log C(n, k) (Scott and Berger, 2010)."""
     return float(gammaln(n_columns + 2) - gammaln(n_kept + 1) - gammaln(n_columns - n_kept + 1))
+
+
+def _first_traits(real: InMemory, posterior: Real, n_traits: int) -> Real:
+    """Probabilities of the nodes, N x G: about the scores along the main axes of what the classes leave."""
+    places, weights = nodes(n_traits)
+    gaps = np.square(_main_axes(real, posterior, n_traits)[:, None] - places).sum(axis=2)
+    return probabilities(np.log(weights) - 0.5 * gaps / DOUBT**2)[0]
 
 
 def _main_axes(real: InMemory, posterior: Real, n_axes: int) -> Real:
