@@ -50,8 +50,8 @@ def copies(rng: Generator) -> Drawn:
 
 
 def traits(rng: Generator) -> Drawn:
-    """Few classes; within each, all columns also depend on one normal trait of the row."""
-    n_classes, n_columns, n_levels = int(rng.integers(2, 5)), int(rng.integers(15, 61)), int(rng.integers(2, 5))
+    """One to four classes; within each, all columns also depend on one normal trait of the row."""
+    n_classes, n_columns, n_levels = int(rng.integers(1, 5)), int(rng.integers(15, 61)), int(rng.integers(2, 5))
     y = rng.integers(n_classes, size=_log_uniform(rng, 500, 4000))
     trait = rng.normal(size=len(y))[:, None]
     cells = np.empty((len(y), n_columns), int)

@@ -2,6 +2,7 @@
 
     python benchmarks/latent_classes.py              # 30 tables (about 5 minutes on 2 cores)
     python benchmarks/latent_classes.py --tables 10  # fewer
+    python benchmarks/latent_classes.py --families   # families that are hard each in its own way (class_families.py)
 
 A table has 2 to 8 classes of unequal size, 100 to 2000 rows and 5 to 40 columns of 2 to 6 levels; none, a quarter or
 half of the columns are noise; in a third of the tables neighbouring columns are copied from each other in part, so that
@@ -17,6 +18,7 @@ import warnings
 from collections.abc import Sequence
 
 import numpy as np
+from class_families import FAMILIES, drawn
 from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score
 
@@ -101,11 +103,41 @@ def scores(seed: int) -> tuple[float, list[float], int, int]:
     return spread, [adjusted_rand_score(y, found) for found in labels], ours.n_clusters_ - k, number + 1 - k
 
 
+def of_family(family: str, seed: int) -> tuple[float, float, float, int]:
+    """Scores told nothing, told K, and by EM with BIC (NaN with numbers); how many classes too many were found."""
+    cells, y, categories = drawn(family, seed)
+    k, rng = len(np.unique(y)), np.random.default_rng(seed)
+    ours = FusionClustering(categorical_features=categories, random_state=0).fit(cells)
+    told = FusionClustering(categorical_features=categories, random_state=0, n_clusters=k).fit(cells)
+    bic = np.nan
+    if len(categories) == cells.shape[1]:
+        bic = adjusted_rand_score(y, min((em(cells, number, rng, 3) for number in range(1, 13)), key=lambda e: e[1])[0])
+    known = [adjusted_rand_score(y, found.labels_) for found in (ours, told)]
+    return known[0], known[1], bic, ours.n_clusters_ - k
+
+
+def families(n_tables: int) -> None:
+    """Print a line for each family."""
+    print(
+        f"| {n_tables} tables each, mean ARI | Fusewise | Fusewise (K) | EM, BIC | K found | classes too many, mean |"
+    )
+    print("|---|---|---|---|---|---|")
+    for family in FAMILIES:
+        ours, told, bic, gaps = np.array([of_family(family, seed) for seed in range(n_tables)]).T
+        means = " | ".join(f"{np.mean(each):.3f}" for each in (ours, told, bic))
+        print(f"| {family} | {means} | {np.mean(gaps == 0):.0%} | {np.mean(gaps):+.1f} |", flush=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--tables", type=int, default=30)
+    parser.add_argument("--tables", type=int, default=None, help="30, or 10 of each family")
+    parser.add_argument("--families", action="store_true")
     args = parser.parse_args()
     warnings.simplefilter("ignore")
+    if args.families:
+        families(args.tables or 10)
+        return
+    args.tables = args.tables or 30
     spreads, found, ours, bic = zip(*map(scores, range(args.tables)), strict=True)
     print(f"| {args.tables} tables, mean ARI | tables | {' | '.join(METHODS)} |\n|{'---|' * (len(METHODS) + 2)}")
     table = np.array(found)
