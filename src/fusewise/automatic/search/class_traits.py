@@ -3,7 +3,8 @@
 The columns of a class are never quite independent. If its rows differ by degrees, such as the severity of a disease or
 the size of an animal, the best mixture with independent columns cuts each class into several along that trait. So once
 the number of classes is chosen, up to as many classes are fitted with a trait as well (``models.traits``). If one of
-these fits has more evidence than the classes alone, the number is chosen among them instead.
+these fits has more evidence than the classes alone, the number is chosen among them instead, and larger numbers are no
+longer candidates.
 """
 
 from __future__ import annotations
@@ -50,12 +51,12 @@ def with_traits(search: TreeSearch, found: Searched) -> Searched:
     for fit in fits:
         criterion = class_criterion(search.sample, fit, search.worth)
         judged = judged.with_one(fit, criterion, _odds(search, fit))
-    best = fewest(judged.criteria, search.enough_gained, judged.barred)
-    begin, end = tried[0], tried[-1] + 1
-    barred = {k for k in compared.barred if k not in tried} | {begin + k for k in judged.barred}
-    mixtures = (*compared.mixtures[:begin], *judged.mixtures, *compared.mixtures[end:])
-    criteria = (*compared.criteria[:begin], *judged.criteria, *compared.criteria[end:])
-    return found._replace(compared=Compared(mixtures, criteria, False, frozenset(barred)), chosen=begin + best)
+    if told is None:
+        best = fewest(judged.criteria, search.enough_gained, judged.barred)
+        return found._replace(partitions=found.partitions[: chosen + 1], compared=judged, chosen=best)
+    mixtures, criteria = list(compared.mixtures), list(compared.criteria)
+    mixtures[chosen], criteria[chosen] = judged.mixtures[0], judged.criteria[0]
+    return found._replace(compared=replace(compared, mixtures=tuple(mixtures), criteria=tuple(criteria)))
 
 
 def _fitted(search: TreeSearch, classes: object) -> Joined:
