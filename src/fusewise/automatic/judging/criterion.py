@@ -24,7 +24,7 @@ from fusewise.observations import InMemory
 DRAWS, ENOUGH = 4, 5000
 #: Size of a sample in which a table is indistinguishable from a mixture whose columns are independent, see
 #: ``class_criterion``.
-ROWS = 2000
+ROWS = 3000
 
 
 def criterion(

@@ -17,8 +17,6 @@ from fusewise.automatic.coordinates.level_blocks import Levels
 from fusewise.automatic.models.level_shares import level_shares
 from fusewise.kernels.types import Index, Mask, Real
 
-#: Steps of Newton's method in each round of EM.
-STEPS = 2
 #: The smallest probability of a level.
 SMALLEST = 1e-12
 
@@ -95,8 +93,7 @@ class TiltedLevels:
         shares, cost = level_shares(counts.sum(axis=1), self.base, self.starts, self.ordered)
         if self.logits is None:
             self.logits = np.log(shares)
-        for _ in range(STEPS):
-            self._newton(counts, shares)
+        self._newton(counts, shares)
         more, n_kept = self._settle(counts, shares, select=select)
         return cost + more, n_kept
 

@@ -41,7 +41,7 @@ from fusewise.observations import InMemory
 #: Nodes along an axis, and the largest squared distance of a node from the origin.
 STEPS, FARTHEST = np.arange(-2.0, 2.5), 5.0
 #: Rounds of EM before columns that do not depend on the traits by enough are taken for independent of them.
-SETTLED = 10
+SETTLED = 5
 #: Standard deviation of a trait about its first estimate, and rounds of the power method for that.
 DOUBT, POWERS = 0.7, 15
 
