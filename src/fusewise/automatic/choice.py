@@ -20,6 +20,7 @@ from fusewise.automatic.passes.classifying import Classifier
 from fusewise.automatic.passes.labelling import Classified
 from fusewise.automatic.search import limits, sampled
 from fusewise.automatic.search.among_centres import among_centres
+from fusewise.automatic.search.class_traits import with_traits
 from fusewise.automatic.search.many_clusters import for_many
 from fusewise.automatic.search.search_result import Searched
 from fusewise.automatic.search.searching import TreeSearch
@@ -61,7 +62,7 @@ class Choice(Checked):
     evidence: Evidence
     tree: MergeTree
     partitions: tuple[Labels, ...]
-    mixtures: tuple[Mixture | ColumnMixture, ...]
+    mixtures: tuple[Mixture | ColumnMixture | Joined, ...]
     criteria: tuple[float, ...]
     chosen: int
     mixture: Mixture
@@ -78,7 +79,7 @@ class Choice(Checked):
         "evidence": Record(Evidence, N="N", r="r"),
         "tree": Record(MergeTree, N="N"),
         "partitions": Several(field_rules.Index("N", below="N"), "C", least=1),
-        "mixtures": Several(Record(Mixture, ColumnMixture, r="r", P="V"), "C"),
+        "mixtures": Several(Record(Mixture, ColumnMixture, Joined, r="r", P="V"), "C"),
         "criteria": Several(Number(finite=False), "C"),
         "chosen": Number(low=0, whole=True),
         "mixture": Record(Mixture, r="r"),
@@ -274,7 +275,7 @@ def choose(
 def _searched(task: sampled.SampledSearch, rank: int | None) -> tuple[Index, TreeSearch, Searched]:
     """Search a sample: in few dimensions and many, in some columns, for many clusters, and in a larger sample."""
     rows, search = task.of(sampled.SAMPLE, TreeSearch)
-    found = search.in_all_dimensions(rank)
+    found = with_traits(search, search.in_all_dimensions(rank))
     if rank is None:
         found = search.in_some_columns(found)
         if task.n_clusters is None and not task.levels:

@@ -14,7 +14,7 @@ from fusewise.automatic.coordinates.placed_rows import Rows
 from fusewise.automatic.hints import NO_HINTS, Hints
 from fusewise.automatic.judging.criterion import criterion
 from fusewise.automatic.judging.settling import held, log_odds
-from fusewise.automatic.models.clusters import SOFT_ROUNDS
+from fusewise.automatic.models.clusters import SOFT_ROUNDS, Joined
 from fusewise.automatic.models.columnwise import ColumnMixture
 from fusewise.automatic.models.group_fit import ROUNDS, fit_groups
 from fusewise.automatic.models.mixture import Mixture, soften
@@ -45,12 +45,12 @@ class Compared:
     barred : partitions that break hints, and whose criterion is that of the table alone.
     """
 
-    mixtures: tuple[Mixture | ColumnMixture, ...]
+    mixtures: tuple[Mixture | ColumnMixture | Joined, ...]
     criteria: tuple[float, ...]
     interrupted: bool
     barred: frozenset[int] = frozenset()
 
-    def with_one(self, mixture: Mixture | ColumnMixture, criterion: float, odds: float | None) -> Compared:
+    def with_one(self, mixture: Mixture | ColumnMixture | Joined, criterion: float, odds: float | None) -> Compared:
         """The same with one more: the criterion of the table alone, and ``settling.log_odds`` of the hints."""
         barred = self.barred if odds is not None else self.barred | {len(self.criteria)}
         criteria = (*self.criteria, criterion + (odds or 0.0))

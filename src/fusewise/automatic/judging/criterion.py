@@ -12,6 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from fusewise.automatic.coordinates.evidence import Evidence, regular
+from fusewise.automatic.models.clusters import Joined
 from fusewise.automatic.models.columnwise import ColumnMixture
 from fusewise.automatic.models.mixture import Mixture, probabilities
 from fusewise.automatic.models.spreads import TAIL
@@ -23,7 +24,7 @@ from fusewise.observations import InMemory
 DRAWS, ENOUGH = 4, 5000
 #: Size of a sample in which a table is indistinguishable from a mixture whose columns are independent, see
 #: ``class_criterion``.
-ROWS = 2000
+ROWS = 3000
 
 
 def criterion(
@@ -103,21 +104,32 @@ def _entropy(mixture: Mixture, places: Real) -> Real:
     return np.asarray(-np.sum(certain * np.log(certain), axis=1))
 
 
-def class_criterion(table: InMemory, mixture: ColumnMixture, worth: float = 1.0) -> float:
+def class_criterion(
+    table: InMemory, mixture: ColumnMixture | Joined, worth: float = 1.0, *, coarsened: bool = True
+) -> float:
     """The same for latent classes: w log-likelihood - level cost - (complexity / 2) log N,  w = 1 / (1 + N / ROWS).
 
     The entropy is not charged: the classes of categories overlap by nature. That the columns of a class are independent
     is an approximation, and with many rows every departure from it would be worth a class of its own; with w the
     likelihood speaks for classes that differ by more than a sample of `ROWS` rows could tell from the data (the
-    coarsened posterior of Miller and Dunson, 2019).
+    coarsened posterior of Miller and Dunson, 2019). If not `coarsened`, w = 1.
     """
+    parts = _components(mixture)
     n = worth * table.shape[0]
-    by_chance = max(worth - 1, 0.0) * 0.5 * mixture.complexity / (1 + n / ROWS)  # as in `_penalised`
-    cost = 0.5 * mixture.complexity * float(np.log(n)) + mixture.level_cost
-    return worth * float(class_explained(table, mixture, worth).sum()) - by_chance - cost
+    by_chance = max(worth - 1, 0.0) * 0.5 * parts.complexity  # as in `_penalised`
+    fit = worth * float(probabilities(parts.log_densities(table)[0])[1].sum()) - by_chance
+    cost = 0.5 * parts.complexity * float(np.log(n)) + parts.level_cost
+    return (fit / (1 + n / ROWS) if coarsened else fit) - cost
 
 
-def class_explained(table: InMemory, mixture: ColumnMixture, worth: float = 1.0) -> Real:
+def _components(mixture: ColumnMixture | Joined) -> ColumnMixture:
+    """Those of classes, each of which may have several (``traits``)."""
+    parts = mixture.parts if isinstance(mixture, Joined) else mixture
+    assert isinstance(parts, ColumnMixture)
+    return parts
+
+
+def class_explained(table: InMemory, mixture: ColumnMixture | Joined, worth: float = 1.0) -> Real:
     """What each row adds to ``class_criterion``."""
-    total = probabilities(mixture.log_densities(table)[0])[1]
+    total = probabilities(_components(mixture).log_densities(table)[0])[1]
     return np.asarray(total / (1 + worth * len(total) / ROWS))

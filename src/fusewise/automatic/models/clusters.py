@@ -240,6 +240,10 @@ class Joined(Checked):
         parts = np.flatnonzero(np.isin(self.group, kept))
         return Joined(self.parts.only(parts), np.searchsorted(np.sort(kept), self.group[parts]))
 
+    def occupied(self, table: InMemory, away: Real | float = 0.0) -> Joined:
+        """The clusters that are the likeliest one of some row of the table, after adding `away`."""
+        return self.only(np.unique((self.log_densities(table)[0] + away).argmax(axis=1)))
+
     def completed(self, table: InMemory, posterior: Real) -> Values:
         """E[row | its entries]: the posterior of a cluster is shared among its components by their own."""
         own, _ = probabilities(self.parts.log_densities(table)[0])
@@ -253,3 +257,10 @@ class Joined(Checked):
     def drawn(self, table: InMemory, scale: Real, random: np.random.Generator) -> Values:
         """Rows drawn given their entries."""
         return self.parts.drawn(table, scale, random)
+
+
+def joined_clusters(clusters: Clusters, group: Index) -> Clusters:
+    """The clusters, those joined that have the same number in `group`."""
+    if group.max() + 1 == len(group):
+        return clusters
+    return Joined(clusters.parts, group[clusters.group]) if isinstance(clusters, Joined) else Joined(clusters, group)

@@ -87,9 +87,9 @@ class ColumnMixture(Checked):
 
         Also the number of observed numbers of each row, N.
         """
-        return self.densities_of(_Parts.of(table, self.levels))
+        return self.densities_of(Parts.of(table, self.levels))
 
-    def densities_of(self, rows: _Parts) -> tuple[Real, Real, Index]:
+    def densities_of(self, rows: Parts) -> tuple[Real, Real, Index]:
         """``log_densities`` of rows whose numbers and levels have been taken apart."""
         means, variances = self.means[:, rows.numeric], self.variances[:, rows.numeric]
         precision = 1 / variances
@@ -156,7 +156,7 @@ class ColumnMixture(Checked):
         return _centers(rows, table)
 
 
-class _Parts(NamedTuple):
+class Parts(NamedTuple):
     """Rows of a table as real columns, the numbers and the levels of categories apart."""
 
     numeric: Mask
@@ -167,7 +167,7 @@ class _Parts(NamedTuple):
     levels: Any
 
     @classmethod
-    def of(cls, table: InMemory, levels: Levels) -> _Parts:
+    def of(cls, table: InMemory, levels: Levels) -> Parts:
         """The parts of a table; all of it is numbers where it has no levels."""
         real = table.real()
         numeric = is_number(real.shape[1], levels)
@@ -184,6 +184,16 @@ def is_number(n_columns: int, levels: Levels) -> Mask:
     for start, stop, *_ in levels:
         numeric[start:stop] = False
     return numeric
+
+
+def smallest_variances(real: InMemory, numeric: Mask) -> Real:
+    """The variance that each real column has at least.
+
+    A value known to the nearest step d hides a variance of d²/12 (Sheppard). Without this floor, yes-or-no columns on
+    which a cluster agrees would have a variance of zero and decide everything.
+    """
+    own = np.square(steps(real)) / 12 if numeric.any() else np.zeros(len(numeric))
+    return np.asarray(np.maximum(own, 1e-6 * real.column_variances + 1e-12))
 
 
 def fit_columns(
@@ -207,13 +217,10 @@ def fit_columns(
     pseudo : pseudo-entries of the shares of levels, see ``level_shares``.
     away : added to the log-densities: N x K, or 0 (``settling.held``).
     """
-    real, rows = table.real(), _Parts.of(table, levels)
+    real, rows = table.real(), Parts.of(table, levels)
     numeric = rows.numeric
     middle, whole = real.column_means, real.column_variances
-    # A value known to the nearest step d hides a variance of d²/12 (Sheppard). Without this floor, yes-or-no columns on
-    # which a cluster agrees would have a variance of zero and decide everything.
-    own = np.square(steps(real)) / 12 if numeric.any() else np.zeros(len(numeric))
-    floor = np.maximum(own, 1e-6 * whole + 1e-12)
+    floor = smallest_variances(real, numeric)
     means = np.repeat(middle[None], posterior.shape[1], axis=0)
     variances = np.ones_like(means)
     weights, before = np.ones_like(posterior), -np.inf
@@ -223,14 +230,21 @@ def fit_columns(
         mass, sums, energy = ((part.T @ weighted).T for part in (rows.seen, rows.numbers, rows.squares))
         means[:, numeric] = (sums + CENTER_ENTRIES * middle[numeric]) / (mass + CENTER_ENTRIES)
         entries = (rows.seen.T @ posterior).T
-        spread = _variances(means[:, numeric], mass, sums, energy, entries, whole[numeric])
+        spread = shrunk_variances(scatters(means[:, numeric], mass, sums, energy), entries, whole[numeric])
         variances[:, numeric] = np.maximum(spread, floor[numeric])
         cost = 0.0
         if levels:
             cost = _fit_levels(means, (rows.levels.T @ posterior).T, middle, levels, pseudo)
         shares = posterior.mean(axis=0)
         found = ColumnMixture(
-            _centers(means, table), means.copy(), variances.copy(), shares, -np.inf, _complexity(entries), levels, cost
+            _centers(means, table),
+            means.copy(),
+            variances.copy(),
+            shares,
+            -np.inf,
+            count_parameters(entries),
+            levels,
+            cost,
         )
         densities, distances, n_numbers = found.densities_of(rows)
         posterior, total = probabilities(densities + away)
@@ -249,14 +263,14 @@ def columns_of_groups(table: InMemory, labels: Index, rounds: int) -> ColumnMixt
     real, n_groups, n = table.real(), int(labels.max()) + 1, len(labels)
     seen, numbers, squares = real.seen, real.values, real.squares
     middle, whole = real.column_means, real.column_variances
-    floor = np.maximum(np.square(steps(real)) / 12, 1e-6 * whole + 1e-12)
+    floor = smallest_variances(real, np.ones(real.shape[1], bool))
     member = csr_array((np.ones(n), labels, np.arange(n + 1)), (n, n_groups)).T.tocsr()
     entries, sizes, weights = _dense(member @ seen), np.bincount(labels, minlength=n_groups), np.ones(n)
     for _ in range(rounds):
         weighted = member * weights
         mass, sums, energy = (_dense(weighted @ part) for part in (seen, numbers, squares))
         means = (sums + CENTER_ENTRIES * middle) / (mass + CENTER_ENTRIES)
-        variances = np.maximum(_variances(means, mass, sums, energy, entries, whole), floor)
+        variances = np.maximum(shrunk_variances(scatters(means, mass, sums, energy), entries, whole), floor)
         distances, densities = np.zeros(n), np.log(sizes / n)[labels]
         for rows in (slice(begin, begin + 10_000) for begin in range(0, n, 10_000)):
             m, s, x = means[labels[rows]], variances[labels[rows]], _dense(seen[rows])
@@ -264,7 +278,7 @@ def columns_of_groups(table: InMemory, labels: Index, rounds: int) -> ColumnMixt
             densities[rows] -= 0.5 * (x * np.log(2 * np.pi * s)).sum(axis=1)
         densities += log_tails(distances, real.row_counts)
         weights = (TAIL + real.row_counts) / (TAIL + distances)
-    fit, complexity = float(densities.sum()), _complexity(entries)
+    fit, complexity = float(densities.sum()), count_parameters(entries)
     return ColumnMixture(
         _centers(means, table), means, variances, sizes / n, fit, complexity, entries=entries,
     )  # fmt: skip
@@ -274,15 +288,19 @@ def _dense(part: Any) -> Real:
     return np.asarray(part.toarray() if hasattr(part, "toarray") else part, np.float64)
 
 
-def _variances(means: Real, mass: Real, sums: Real, energy: Real, entries: Real, whole: Real) -> Real:
+def scatters(means: Real, mass: Real, sums: Real, energy: Real) -> Real:
+    """Weighted sums of squares about the means, of each column in each component."""
+    return np.asarray(np.maximum(energy - 2 * means * sums + np.square(means) * mass, 0))
+
+
+def shrunk_variances(scatter: Real, entries: Real, whole: Real) -> Real:
     """Of each column in each component, drawn towards the one common to all components."""
-    scatter = np.maximum(energy - 2 * means * sums + np.square(means) * mass, 0)
-    common = scatter.sum(axis=0) + VARIANCE_ENTRIES * whole / len(means)
+    common = scatter.sum(axis=0) + VARIANCE_ENTRIES * whole / len(scatter)
     common /= entries.sum(axis=0) + VARIANCE_ENTRIES
     return np.asarray((scatter + VARIANCE_ENTRIES * common) / (entries + VARIANCE_ENTRIES))
 
 
-def _complexity(entries: Real) -> float:
+def count_parameters(entries: Real) -> float:
     """Free parameters of shares, centres and variances; of a variance the part that is a component's own."""
     n_groups, n_numbers = entries.shape
     own = float(np.mean(entries / (entries + VARIANCE_ENTRIES))) * (n_groups - 1) if n_numbers else 0.0

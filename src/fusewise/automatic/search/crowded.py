@@ -9,7 +9,7 @@ from fusewise.automatic.coordinates.placed_rows import Rows
 from fusewise.automatic.judging.comparing import Compared
 from fusewise.automatic.judging.criterion import criterion
 from fusewise.automatic.judging.valleys import linked, without_valley
-from fusewise.automatic.models.clusters import SOFT_ROUNDS, AlongAxes, Clusters, Joined, axes_complexity
+from fusewise.automatic.models.clusters import SOFT_ROUNDS, AlongAxes, Clusters, axes_complexity, joined_clusters
 from fusewise.automatic.models.columnwise import columns_of_groups
 from fusewise.automatic.models.group_fit import fit_groups
 from fusewise.automatic.models.mixture import Mixture
@@ -70,7 +70,7 @@ class CrowdedSearch(TreeSearch):
         kept = self._better_explained(AlongAxes(subspace, mixture), labels)
         own = labels if self.wide is self.sample else near_components(mixture, rows.evidence).labels
         group = linked(mixture.n_components, without_valley(mixture, rows.evidence, own))
-        return mixture, kept if group.max() + 1 == len(group) else Joined(kept, group)
+        return mixture, joined_clusters(kept, group)
 
     def _better_explained(self, along: AlongAxes, labels: Labels) -> Clusters:
         """``clusters.better_explained`` with rows that belong to one component each."""

@@ -18,7 +18,7 @@ from fusewise.automatic.judging.classes import ENOUGH_GAINED, Judged, classes_of
 from fusewise.automatic.judging.comparing import Compared, Comparison, assign
 from fusewise.automatic.judging.settling import coloured, held, joined, log_odds
 from fusewise.automatic.judging.valleys import linked, without_valley
-from fusewise.automatic.models.clusters import Clusters, Joined, better_explained
+from fusewise.automatic.models.clusters import Clusters, Joined, better_explained, joined_clusters
 from fusewise.automatic.models.columnwise import is_number
 from fusewise.automatic.models.mixture import Mixture
 from fusewise.automatic.models.partition_fit import describe
@@ -188,13 +188,17 @@ class TreeSearch:
         for mixture, criterion in judged:
             odds = log_odds(mixture.log_densities(self.sample)[0], hints, self.worth, told) if hints else 0.0
             compared = compared.with_one(mixture, criterion, odds)
-        numbers = is_number(self.sample.real().shape[1], self.levels).any()
         if told is None:
-            chosen = fewest(compared.criteria, ENOUGH_GAINED if numbers else 1.0, compared.barred)
+            chosen = fewest(compared.criteria, self.enough_gained, compared.barred)
         else:
             numbers_of = [mixture.n_components for mixture in compared.mixtures]
             chosen = compared.best if hints else numbers_of.index(told)
         return Searched(placed, candidates, compared, chosen)
+
+    @property
+    def enough_gained(self) -> float:
+        """The share of the largest gain that the classes chosen have."""
+        return ENOUGH_GAINED if is_number(self.sample.real().shape[1], self.levels).any() else 1.0
 
     def _judged(self, candidates: list[Labels]) -> tuple[list[Labels], list[Judged], bool]:
         """Candidates, the classes they lead to, and whether Ctrl-C ended the comparison; then those known so far."""
@@ -295,7 +299,7 @@ class TreeSearch:
             kept = better_explained(self.wide, evidence, subspace, mixture, self.worth, away)
             pairs = without_valley(mixture, rows.evidence) if self.n_clusters is None else []
         group = self._joined_by_hints(kept, pairs) if self.hints else linked(kept.n_components, pairs)
-        return mixture, kept if group.max() + 1 == len(group) else Joined(kept, group)
+        return mixture, joined_clusters(kept, group)
 
     def _joined_by_hints(self, kept: Clusters, pairs: list[tuple[int, int]]) -> Index:
         """The cluster of each component: hints join some; of `pairs`, those are joined that hints do not keep apart."""
