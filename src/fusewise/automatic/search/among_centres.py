@@ -3,9 +3,9 @@
 K centres span K - 1 dimensions. In all others the clusters have one mean, and only the shapes of the components tell
 them apart: a skewed or heavy-tailed group is cut for its shape there, and a cluster whose centre is apart in few
 dimensions is missed, as a component pays for its place in all. So the search is repeated in the K - 1 dimensions in
-which the centres of the K groups differ. If it finds another number, no larger than these dimensions can hold, that
-number is taken if it explains nearly as much in the dimensions searched before: the share of the gain over one cluster
-that is lost there is small, and smaller than the share that the first number loses here.
+which the centres of the K groups differ. If it finds another number, no larger than these dimensions can hold, the
+two searches are compared by the share of their gain over one cluster that they lose by the other's number. The second
+number is taken if the first search loses little by it, and the second much by the first.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from fusewise.automatic.search.searching import RANK, TreeSearch
 
 #: Fewest dimensions searched: the spreads of two clusters say more about them than the line through their centres.
 FEWEST = 2
-#: The largest share of the gain over one cluster that may be lost, in the dimensions searched before. True clusters
-#: that the second search misses, as they differ in their spread, have more than a quarter of the gain.
-MOST_LOST = 0.2
+#: The share of the gain over one cluster that is much to lose. True clusters that the second search misses, as they
+#: differ in their spread, have more than a quarter of the gain.
+MUCH = 0.2
 
 
 def among_centres(search: TreeSearch, found: Searched) -> Searched:
@@ -54,16 +54,13 @@ def _repeated(search: TreeSearch, found: Searched) -> Searched:
 
 
 def _confirms_another(other: Searched, found: Searched) -> bool:
-    """Whether the second search has another number of clusters, and the first loses less by it than the second gains.
-
-    Both are shares of the gain over one cluster, as gains in different dimensions are of different size.
-    """
+    """Whether the second search has another number of clusters, by which the first loses little."""
     if other.compared.interrupted or other.n_groups == 1 or other.n_groups > other.rank + 1:
         return False
     if other.n_groups == found.n_groups:
         return False
     lost, won = 1 - _share(found, other.n_groups), 1 - _share(other, found.n_groups)
-    return lost <= MOST_LOST and lost < won
+    return lost <= MUCH < won
 
 
 def _share(searched: Searched, number: int) -> float:
