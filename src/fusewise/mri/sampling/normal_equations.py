@@ -17,6 +17,9 @@ from fusewise.mri.sampling.operators import Gridded, Nufft
 from fusewise.mri.sampling.sums import FourierSums
 from fusewise.mri.tensors import Array, batches, cast, cropped_ifft, each, fft2, padded_fft, zeros
 
+#: Share of the samples up to which those with a weight are selected, rather than all used.
+WORTH_SELECTING = 0.5
+
 
 @dataclass(frozen=True, eq=False)
 class Convolution:
@@ -131,10 +134,26 @@ def off_grid_equations(operator: Nufft | FourierSums, samples: Array, weights: A
     weights : w, T x samples on the host, non-negative; 0 excludes a sample.
     """
     xp = library(samples)
+    operator, samples, weights = _used(operator, samples, weights)
     shares = cast(beside(weights, samples), samples.real)[:, None]
     normal = Convolution(point_spread_spectra(operator, weights), operator.maps)
     size = float((xp.square(abs(samples)) * shares).sum(dtype=xp.float64))
     return NormalEquations(normal, operator.adjoint(samples * shares), size)
+
+
+def _used(
+    operator: Nufft | FourierSums, samples: Array, weights: Array
+) -> tuple[Nufft | FourierSums, Array, Array]:
+    """The samples that have a weight, if these are few: of every frame as many as the most, others without weight."""
+    used = weights > 0
+    most = max(1, int(used.sum(axis=1).max()))
+    if most > WORTH_SELECTING * used.shape[1]:
+        return operator, samples, weights
+    chosen = np.argsort(~used, axis=1, kind="stable")[:, :most]
+    frames = np.arange(len(chosen))[:, None]
+    there, rows = beside(chosen, samples), beside(frames, samples)
+    selected = replace(operator, trajectory=operator.trajectory[rows, there])
+    return selected, samples[rows, :, there].swapaxes(1, 2), weights[frames, chosen]
 
 
 def point_spread_spectra(operator: Nufft | FourierSums, weights: Array) -> Array:
