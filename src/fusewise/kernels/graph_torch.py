@@ -11,15 +11,22 @@ from fusewise.kernels.arrays import Array
 BLOCK = 2**27
 
 
-def triton_kernels(device: Any) -> Any:
-    """The module ``graph_triton``; None if Triton cannot run it."""
+def can_run_triton(device: Any) -> bool:
+    """Whether Triton is installed and can run kernels on a device, or interprets them."""
     try:
         from triton import knobs
-
-        from fusewise.kernels import graph_triton
     except ImportError:
+        return False
+    return bool(device.type == "cuda" or knobs.runtime.interpret)
+
+
+def triton_kernels(device: Any) -> Any:
+    """The module ``graph_triton``; None if Triton cannot run it."""
+    if not can_run_triton(device):
         return None
-    return graph_triton if device.type == "cuda" or knobs.runtime.interpret else None
+    from fusewise.kernels import graph_triton
+
+    return graph_triton
 
 
 def edge_squares(points: Array, first: Array, second: Array) -> Array:
@@ -54,7 +61,8 @@ def row_weights(indptr: Array, indices: Array, edges: Array, weight: Array) -> t
     """
     kernels = triton_kernels(weight.device)
     if kernels is not None:
-        return kernels.row_weights(indptr, edges, weight)
+        found: tuple[Array, Array] = kernels.row_weights(indptr, edges, weight)
+        return found
     data = weight.index_select(0, edges)
     ones = weight.new_ones((len(indptr) - 1, 1))
     return data, (sparse_rows(indptr, indices, data) @ ones)[:, 0]
@@ -83,7 +91,7 @@ def block_inverses(blocks: Array, shift: Array) -> Array:
     import torch
 
     kernels = triton_kernels(blocks.device)
-    if kernels is not None and blocks.shape[1] <= kernels.LARGEST_INVERSE:
+    if kernels is not None and blocks.shape[1] <= kernels.LARGEST_BLOCK:
         return kernels.block_inverses(blocks, shift)
     system = blocks.clone()
     system.diagonal(dim1=1, dim2=2).add_(shift[:, None])

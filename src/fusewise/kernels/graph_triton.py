@@ -12,8 +12,11 @@ import triton.language as tl
 
 from fusewise.kernels.arrays import Array
 
-#: Largest block by which a program multiplies, and which it inverts in the registers of a warp.
-LARGEST_BLOCK, LARGEST_INVERSE = 32, 22
+#: Largest block that fits in the registers of a program.
+LARGEST_BLOCK = 32
+
+#: Largest block of which a thread holds at most two entries of the lower triangle, so that exchanging them is fast.
+LARGEST_TRIANGLE = 10
 
 #: Most coordinates of points whose differences fit in the registers of a program, for an edge at a time or more.
 LARGEST_POINT = 2048
@@ -67,13 +70,16 @@ def block_products(blocks: Array, points: Array) -> Array:
 def block_inverses(blocks: Array, shift: Array) -> Array:
     """(G_i + t_i I)^-1 for symmetric positive definite blocks, by Gauss-Jordan elimination in registers."""
     n, r, _ = blocks.shape
-    out = blocks.new_empty(blocks.shape)
-    size = r * (r + 1) // 2
-    width = max(32, triton.next_power_of_2(size))
-    some = 512 // width
-    _inverses[(triton.cdiv(n, some),)](
-        blocks.contiguous(), shift.contiguous(), out, n, r=r, size=size, width=width, some=some, num_warps=1
-    )
+    blocks, shift, out = blocks.contiguous(), shift.contiguous(), blocks.new_empty(blocks.shape)
+    if r <= LARGEST_TRIANGLE:
+        size = r * (r + 1) // 2
+        width = max(32, triton.next_power_of_2(size))
+        some = 1024 // (width * blocks.element_size())
+        _inverses[(triton.cdiv(n, some),)](blocks, shift, out, n, r=r, size=size, width=width, some=some, num_warps=1)
+        return out
+    width = max(2, triton.next_power_of_2(r))
+    some = max(1, 1024 // width**2)
+    _inverses_of_large[(triton.cdiv(n, some),)](blocks, shift, out, n, r=r, width=width, some=some, num_warps=4)
     return out
 
 
@@ -186,3 +192,26 @@ def _inverses(  # type: ignore[no-untyped-def]
         system = tl.where(in_row & in_column, -scale, swept)
     tl.store(out + block + (a * r + b)[None, :], -system, mask=known)
     tl.store(out + block + (b * r + a)[None, :], -system, mask=known)
+
+
+@triton.jit  # type: ignore[untyped-decorator]
+def _inverses_of_large(  # type: ignore[no-untyped-def]
+    blocks, shift, out, n, r: tl.constexpr, width: tl.constexpr, some: tl.constexpr
+):
+    i = tl.program_id(0).to(tl.int64) * some + tl.arange(0, some)
+    lane = tl.arange(0, width)
+    rows, columns = lane[None, :, None], lane[None, None, :]
+    there = (i[:, None, None] < n) & (rows < r) & (columns < r)
+    where = i[:, None, None] * r * r + rows * r + columns
+    t = tl.load(shift + i, mask=i < n, other=1.0)
+    system = tl.load(blocks + where, mask=there, other=0.0) + tl.where(rows == columns, t[:, None, None], 0.0)
+    for p in tl.static_range(r):
+        row = tl.sum(tl.where(rows == p, system, 0.0), 1)
+        column = tl.sum(tl.where(columns == p, system, 0.0), 2)
+        pivot = tl.sum(tl.where(lane[None, :] == p, row, 0.0), 1)
+        row, column = row / pivot[:, None], column / pivot[:, None]
+        eliminated = system - (column * pivot[:, None])[:, :, None] * row[:, None, :]
+        eliminated = tl.where(rows == p, row[:, None, :], eliminated)
+        eliminated = tl.where(columns == p, -column[:, :, None], eliminated)
+        system = tl.where((rows == p) & (columns == p), 1 / pivot[:, None, None], eliminated)
+    tl.store(out + where, system, mask=there)

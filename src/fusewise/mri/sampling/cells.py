@@ -40,7 +40,9 @@ class GridCells:
 
     def using(self, used: Array) -> GridCells:
         """Return the same cells with only the samples that are `used` (T x S booleans)."""
-        counts = np.bincount(self._places[used], minlength=int(np.prod(self.shape)))[self._places]
+        cells = self.shape[1] * self.shape[2]
+        pairs = zip(self.index, used, strict=True)
+        counts = np.stack([np.bincount(index[here], minlength=cells)[index] for index, here in pairs])
         return GridCells(self.shape, self.index, (used / np.sqrt(np.maximum(counts, 1))).astype(np.float32))
 
     @cached_property

@@ -13,6 +13,7 @@ import numpy as np
 from scipy import fft
 
 from fusewise.kernels.arrays import beside, library
+from fusewise.kernels.coils_torch import combine, spread
 from fusewise.mri.sampling.operators import Gridded, Nufft
 from fusewise.mri.sampling.sums import FourierSums
 from fusewise.mri.tensors import Array, batches, cast, cropped_ifft, each, fft2, padded_fft, zeros
@@ -59,19 +60,17 @@ class Convolution:
         out[some] = seen[:, 0] if self.maps is None else (seen * self.maps.conj()).sum(axis=1)
 
     def _by_planes(self, images: Array, parts: list[slice], out: Array) -> None:
-        """On a GPU along both axes at once, where one alone would be transposed in memory; padded in one array."""
-        (ny, nx), (my, mx) = images.shape[1:], self.spectra.shape[1:]
-        xp = library(images)
-        maps = xp.ones_like(images[:1]) if self.maps is None else self.maps
-        back = maps.conj().resolve_conj() / (my * mx)
+        """On a device both axes at once: along y alone, a GPU would transpose the array before and after."""
+        fft, (my, mx) = library(images).fft, self.spectra.shape[1:]
+        maps = library(images).ones_like(images[:1]) if self.maps is None else self.maps
+        back = maps / (my * mx)  # instead of the transforms
         padded = zeros((parts[0].stop, len(maps), my, mx), images)
         for some in parts:
             seen = padded[: len(images[some])]
-            xp.multiply(images[some][:, None], maps, out=seen[..., :ny, :nx])
-            waves = xp.fft.fft2(seen)
+            spread(images[some], maps, seen)
+            waves = fft.fft2(seen)
             waves *= self.spectra[some][:, None]
-            seen = xp.fft.ifft2(waves, norm="forward")[..., :ny, :nx]  # scaled by what it is multiplied with
-            xp.sum(seen * back, 1, out=out[some])
+            combine(fft.ifft2(waves, norm="forward"), back, out[some])
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,9 +140,7 @@ def off_grid_equations(operator: Nufft | FourierSums, samples: Array, weights: A
     return NormalEquations(normal, operator.adjoint(samples * shares), size)
 
 
-def _used(
-    operator: Nufft | FourierSums, samples: Array, weights: Array
-) -> tuple[Nufft | FourierSums, Array, Array]:
+def _used(operator: Nufft | FourierSums, samples: Array, weights: Array) -> tuple[Nufft | FourierSums, Array, Array]:
     """The samples that have a weight, if these are few: of every frame as many as the most, others without weight."""
     used = weights > 0
     most = max(1, int(used.sum(axis=1).max()))
