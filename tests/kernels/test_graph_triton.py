@@ -75,28 +75,6 @@ def test_blocks(dtype, r):
     close(found, np.linalg.inv(sums), dtype)
 
 
-@KERNELS
-@DTYPES
-@pytest.mark.parametrize("coils", [1, 3])
-def test_coils(dtype, coils):
-    from fusewise.kernels import coils_triton
-
-    rng = np.random.default_rng(3)
-    images, maps, planes = (
-        rng.normal(size=shape) + 1j * rng.normal(size=shape)
-        for shape in [(2, 18, 17), (coils, 18, 17), (2, coils, 36, 35)]
-    )
-    kind = np.complex64 if dtype is np.float32 else np.complex128
-    there = [tensor(array.astype(kind)) for array in (images, maps, planes)]
-    expected = planes.copy()
-    expected[..., :18, :17] = images[:, None] * maps
-    coils_triton.spread(*there)
-    np.testing.assert_allclose(there[2].cpu().numpy(), expected, atol=1e-5)
-    coils_triton.combine(there[2], there[1], there[0])
-    summed = (expected[..., :18, :17] * maps.conj()).sum(axis=1)
-    np.testing.assert_allclose(there[0].cpu().numpy(), summed, atol=1e-4 if dtype is np.float32 else 1e-12)
-
-
 @pytest.mark.skipif(ON_GPU or "TRITON_INTERPRET" in os.environ, reason="the tests above run by themselves")
 def test_the_interpreter():
     """In a process of its own, since the interpreter is chosen when Triton is imported."""

@@ -11,22 +11,15 @@ from fusewise.kernels.arrays import Array
 BLOCK = 2**27
 
 
-def can_run_triton(device: Any) -> bool:
-    """Whether Triton is installed and can run kernels on a device, or interprets them."""
-    try:
-        from triton import knobs
-    except ImportError:
-        return False
-    return bool(device.type == "cuda" or knobs.runtime.interpret)
-
-
 def triton_kernels(device: Any) -> Any:
     """The module ``graph_triton``; None if Triton cannot run it."""
-    if not can_run_triton(device):
-        return None
-    from fusewise.kernels import graph_triton
+    try:
+        from triton import knobs
 
-    return graph_triton
+        from fusewise.kernels import graph_triton
+    except ImportError:
+        return None
+    return graph_triton if device.type == "cuda" or knobs.runtime.interpret else None
 
 
 def edge_squares(points: Array, first: Array, second: Array) -> Array:

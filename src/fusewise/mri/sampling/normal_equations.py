@@ -13,7 +13,6 @@ import numpy as np
 from scipy import fft
 
 from fusewise.kernels.arrays import beside, library
-from fusewise.kernels.coils_torch import combine, spread
 from fusewise.mri.sampling.operators import Gridded, Nufft
 from fusewise.mri.sampling.sums import FourierSums
 from fusewise.mri.tensors import Array, batches, cast, cropped_ifft, each, fft2, padded_fft, zeros
@@ -61,16 +60,17 @@ class Convolution:
 
     def _by_planes(self, images: Array, parts: list[slice], out: Array) -> None:
         """On a device both axes at once: along y alone, a GPU would transpose the array before and after."""
-        fft, (my, mx) = library(images).fft, self.spectra.shape[1:]
-        maps = library(images).ones_like(images[:1]) if self.maps is None else self.maps
-        back = maps / (my * mx)  # instead of the transforms
+        (ny, nx), (my, mx) = images.shape[1:], self.spectra.shape[1:]
+        xp = library(images)
+        maps = xp.ones_like(images[:1]) if self.maps is None else self.maps
+        back = maps.conj() / (my * mx)  # scaled here, so that the transforms need not be
         padded = zeros((parts[0].stop, len(maps), my, mx), images)
         for some in parts:
             seen = padded[: len(images[some])]
-            spread(images[some], maps, seen)
-            waves = fft.fft2(seen)
+            xp.multiply(images[some][:, None], maps, out=seen[..., :ny, :nx])
+            waves = xp.fft.fft2(seen)
             waves *= self.spectra[some][:, None]
-            combine(fft.ifft2(waves, norm="forward"), back, out[some])
+            xp.sum(xp.fft.ifft2(waves, norm="forward")[..., :ny, :nx] * back, 1, out=out[some])
 
 
 @dataclass(frozen=True, eq=False)
