@@ -43,7 +43,7 @@ def graph(dtype):
 
 @KERNELS
 @DTYPES
-@pytest.mark.parametrize("r", [1, 3, 10, 70])
+@pytest.mark.parametrize("r", [1, 3, 10, 70, 300])
 def test_edges_and_rows(dtype, r):
     from fusewise.kernels import graph_triton
 

@@ -23,14 +23,15 @@ LARGEST_POINT = 2048
 
 
 def laplacian(indptr: Array, indices: Array, data: Array, degree: Array, points: Array) -> Array:
-    """L u: d_i u_i - sum_j w_ij u_j, a warp for a few rows."""
+    """L u: d_i u_i - sum_j w_ij u_j, a warp for a few rows, or several for a row of many coordinates."""
     n, r = points.shape
     out = points.new_empty(points.shape)
     width = max(2, triton.next_power_of_2(r))
-    rows = max(1, 64 // width)
+    rows, warps = max(1, 64 // width), min(max(1, width // 64), 8)
     _laplacian[(triton.cdiv(n, rows),)](
-        indptr, indices, data, degree, points.contiguous(), out, n, r=r, width=width, rows=rows, chunk=8, num_warps=1
-    )
+        indptr, indices, data, degree, points.contiguous(), out, n,
+        r=r, width=width, rows=rows, chunk=8, num_warps=warps,
+    )  # fmt: skip
     return out
 
 

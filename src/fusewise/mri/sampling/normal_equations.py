@@ -64,7 +64,7 @@ class Convolution:
         xp = library(images)
         maps = xp.ones_like(images[:1]) if self.maps is None else self.maps
         back = maps.conj() / (my * mx)  # scaled here, so that the transforms need not be
-        padded = zeros((parts[0].stop, len(maps), my, mx), images)
+        padded = zeros((len(images[parts[0]]), len(maps), my, mx), images)
         for some in parts:
             seen = padded[: len(images[some])]
             xp.multiply(images[some][:, None], maps, out=seen[..., :ny, :nx])
