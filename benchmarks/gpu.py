@@ -144,15 +144,18 @@ def graph(n: int, r: int, device: str, iterations: int, indices: np.ndarray, rat
         return
     weighted = placed.weigh(start)
     # Fewest bytes that must move: each edge, centre and block read once however often it is used, results written once.
+    # An edge reads its two centres, or the one at its other end in each direction, from wherever they are.
     edges, centres, blocks = len(pairs.first), 4 * n * r, 4 * n * r * r
-    for name, work, moved in (
-        ("weights", lambda: placed.weigh(start), edges * (8 + 4) + centres + 2 * edges * (4 + 4)),
-        ("Laplacian", lambda: weighted.laplacian(start), 2 * edges * (4 + 4) + 2 * centres),
-        ("products with blocks", lambda: placed.observations.normal(start), blocks + 2 * centres),
-        ("inverses of blocks", lambda: placed.observations.preconditioner(weighted.degree), 2 * blocks),
+    gathers = 2 * edges * 4 * r
+    for name, work, moved, fetched in (
+        ("weights", lambda: placed.weigh(start), edges * (8 + 4) + centres + 2 * edges * (4 + 4), gathers),
+        ("Laplacian", lambda: weighted.laplacian(start), 2 * edges * (4 + 4) + 2 * centres, gathers),
+        ("products with blocks", lambda: placed.observations.normal(start), blocks + 2 * centres, 0),
+        ("inverses of blocks", lambda: placed.observations.preconditioner(weighted.degree), 2 * blocks, 0),
     ):
         took = seconds(work, device, 5)
         note = f"{moved / took / 1e12:.2f} TB/s, {moved / took / rate:.0%} of copy"
+        note += f"; {(moved + fetched) / took / rate:.0%} with the centres of every edge" if fetched else ""
         show(f"   {name}: at least {moved / 1e9:.2f} GB", took * 1e3, "ms", note)
 
 

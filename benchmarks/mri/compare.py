@@ -193,7 +193,7 @@ def main() -> None:
             found, seconds, spent, peak = measured(partial(method, **settings.get(name, {})), args.device)
             scores = ser(images, found, heart), ser(images, found), ssim(images, found, heart), ssim(images, found)
             row = " | ".join([f"{s:.2f}" for s in scores[:2]] + [f"{s:.3f}" for s in scores[2:]])
-            print(f"| {seed} | {name} | {row} | {seconds:.1f} | {spent:.1f} | {peak:.1f} |", flush=True)
+            print(f"| {seed} | {name} | {row} | {seconds:.2f} | {spent:.1f} | {peak:.1f} |", flush=True)
     print(f"--settings '{json.dumps(settings)}'")
 
 

@@ -43,6 +43,21 @@ def test_gaps_are_filled_in_time():
     np.testing.assert_allclose(filled_in_time(np.where(mask, line, 0), mask), line)
 
 
+def test_gaps_are_filled_as_by_interp():
+    """Of several coils; before the first sample and after the last these are kept, and nothing is made of nothing."""
+    rng = np.random.default_rng(0)
+    mask = rng.random((20, 30)) < 0.4
+    mask[:, 3], mask[:, 4], mask[5:, 6] = False, True, False
+    values = (rng.standard_normal((20, 2, 30)) + 1j * rng.standard_normal((20, 2, 30))) * mask[:, None]
+    expected, times = values.copy(), np.arange(20)
+    for coil in (0, 1):
+        for location in np.flatnonzero(mask.any(axis=0)):
+            here = mask[:, location]
+            expected[:, coil, location] = np.interp(times, times[here], values[here, coil, location])
+    np.testing.assert_allclose(filled_in_time(values, mask), expected)
+    np.testing.assert_allclose(filled_in_time(values[:, 0], mask), expected[:, 0])
+
+
 def test_locations_that_every_frame_saw_are_not_held_out():
     mask = np.random.default_rng(0).random((50, 20, 20)) < 0.5
     spared = np.zeros((20, 20), dtype=bool)

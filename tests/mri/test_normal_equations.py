@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from fusewise.kernels.arrays import to_host
+from fusewise.mri import tensors
 from fusewise.mri.sampling.normal_equations import (
     Convolution,
     off_grid_equations,
@@ -69,6 +70,34 @@ def test_normal_and_target_are_those_of_the_dense_matrix(place):
         expected = matrix.conj().T @ (weight * (matrix @ u[t].ravel()))
         np.testing.assert_allclose(normal[t].ravel(), expected, atol=1e-8)
         np.testing.assert_allclose(target[t].ravel(), matrix.conj().T @ (weight * samples[t].ravel()), atol=1e-8)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.2, 0.6])
+def test_few_samples_with_a_weight(place, share):
+    """A frame without any, and others with different numbers of them."""
+    operator, samples, weights = scan()
+    weights = weights * (np.random.default_rng(5).random(weights.shape) < share)
+    weights[1] = 0
+    equations, u = equations_of(operator, samples, weights, place), random_complex(operator.shape, 3)
+    expected = operator.adjoint(operator.forward(u) * weights[:, None])
+    np.testing.assert_allclose(to_host(equations.normal(place(u))), expected, atol=1e-8)
+    np.testing.assert_allclose(to_host(equations.target), operator.adjoint(samples * weights[:, None]), atol=1e-8)
+    assert equations.energy == pytest.approx(np.sum(weights[:, None] * np.abs(samples) ** 2))
+
+
+@pytest.mark.parametrize("coils", [None, COILS])
+def test_frames_in_batches(place, coils, monkeypatch):
+    """In batches of two frames, the last of them smaller, the result is that of all at once."""
+    monkeypatch.setattr(tensors, "TORCH_ENTRIES", 2 * (coils or 1) * 20 * 14)
+    monkeypatch.setattr(tensors, "CPU_ENTRIES", 2 * (coils or 1) * 20 * 14)
+    spectra, u = np.random.default_rng(6).random((T, 20, 14)), random_complex((T, NY, NX), 7)
+    maps = None if coils is None else random_complex((coils, NY, NX), 8)
+    found = Convolution(place(spectra), None if maps is None else place(maps))(place(u))
+    seen = np.zeros((T, coils or 1, 20, 14), complex)
+    seen[..., :NY, :NX] = u[:, None] * (1 if maps is None else maps)
+    filtered = np.fft.ifft2(spectra[:, None] * np.fft.fft2(seen))[..., :NY, :NX]
+    expected = (filtered * (1 if maps is None else maps.conj())).sum(axis=1)
+    np.testing.assert_allclose(to_host(found), expected, atol=1e-12)
 
 
 def test_misfit_is_summed_over_the_samples(place):

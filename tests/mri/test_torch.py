@@ -28,14 +28,14 @@ def test_transforms_are_numpys(place):
     np.testing.assert_allclose(to_host(arrays.ifft2(place(a))), np.fft.ifft2(a, norm="ortho"), atol=1e-12)
 
 
-def test_padded_and_cropped_transforms(place):
+def test_padded_and_cropped_transforms():
     a = random_complex(2, 5, 6)
     padded = np.zeros((2, 5, 9), complex)
     padded[..., :6] = a
-    np.testing.assert_allclose(to_host(arrays.padded_fft(place(a), 9, -1)), np.fft.fft(padded), atol=1e-12)
+    np.testing.assert_allclose(arrays.padded_fft(a, 9, -1), np.fft.fft(padded), atol=1e-12)
     for axis in (-1, -2):
-        there_and_back = arrays.cropped_ifft(arrays.padded_fft(place(a), 11, axis), a.shape[axis], axis)
-        np.testing.assert_allclose(to_host(there_and_back), a, atol=1e-12)
+        there_and_back = arrays.cropped_ifft(arrays.padded_fft(a, 11, axis), a.shape[axis], axis)
+        np.testing.assert_allclose(there_and_back, a, atol=1e-12)
 
 
 def test_distances(place):

@@ -41,6 +41,11 @@ class DeviceQuadratics:
         mean = torch.linalg.pinv(self.gram.sum(0), hermitian=True) @ self.target.sum(0)
         return self.target - self.gram @ mean
 
+    @cached_property
+    def largest(self) -> float:
+        """The largest entry of the G_i, which is on a diagonal."""
+        return float(self.gram.diagonal(dim1=1, dim2=2).max())
+
     @property
     def host(self) -> Quadratics:
         """The same in NumPy arrays."""
@@ -66,6 +71,6 @@ class DeviceQuadratics:
         """(G_i + t_i I)^-1, as a function of the right-hand sides."""
         import torch
 
-        floor = torch.finfo(pull.dtype).eps * max(1.0, float(self.gram.abs().max()))
+        floor = torch.finfo(pull.dtype).eps * max(1.0, self.largest)
         inverse = block_inverses(self.gram, torch.clip(pull, 100 * floor, None))
         return lambda right: block_products(inverse, right)

@@ -43,6 +43,24 @@ def laplacian(indptr: Array, indices: Array, data: Array, degree: Array, points:
     return degree[:, None] * points - sparse_rows(indptr, indices, data) @ points
 
 
+def row_weights(indptr: Array, indices: Array, edges: Array, weight: Array) -> tuple[Array, Array]:
+    """The weights w_ij of edges in compressed sparse rows, and d_i = sum_j w_ij.
+
+    Parameters
+    ----------
+    indptr, indices : the rows.
+    edges : the edge at each place of the rows.
+    weight : weight of each edge.
+    """
+    kernels = triton_kernels(weight.device)
+    if kernels is not None:
+        found: tuple[Array, Array] = kernels.row_weights(indptr, edges, weight)
+        return found
+    data = weight.index_select(0, edges)
+    ones = weight.new_ones((len(indptr) - 1, 1))
+    return data, (sparse_rows(indptr, indices, data) @ ones)[:, 0]
+
+
 def sparse_rows(indptr: Array, indices: Array, data: Array) -> Array:
     """Build a square sparse tensor from compressed rows."""
     import torch
@@ -54,7 +72,7 @@ def sparse_rows(indptr: Array, indices: Array, data: Array) -> Array:
 
 
 def block_products(blocks: Array, points: Array) -> Array:
-    """G_i u_i."""
+    """G_i u_i for symmetric blocks."""
     kernels = triton_kernels(points.device)
     if kernels is not None and points.shape[1] <= kernels.LARGEST_BLOCK:
         return kernels.block_products(blocks, points)
@@ -62,7 +80,7 @@ def block_products(blocks: Array, points: Array) -> Array:
 
 
 def block_inverses(blocks: Array, shift: Array) -> Array:
-    """(G_i + t_i I)^-1."""
+    """(G_i + t_i I)^-1 for symmetric positive definite sums."""
     import torch
 
     kernels = triton_kernels(blocks.device)

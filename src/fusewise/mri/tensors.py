@@ -175,16 +175,11 @@ def _by_frames(transform: Callable[..., Array], values: Array, overwrite: bool) 
 
 
 def padded_fft(values: Array, length: int, axis: int) -> Array:
-    """FFT along one axis, padded with zeros to a length; not normalised."""
-    if library(values) is np:
-        return np.asarray(fft.fft(values, length, axis))
-    return library(values).fft.fft(values, length, axis)  # type: ignore[no-any-return]
+    """FFT along one axis, padded with zeros to a length; not normalised. On the host."""
+    return np.asarray(fft.fft(values, length, axis))
 
 
 def cropped_ifft(values: Array, length: int, axis: int) -> Array:
-    """The first `length` values of the inverse of ``padded_fft``; `values` may be overwritten."""
-    if library(values) is np:
-        full = np.asarray(fft.ifft(values, axis=axis, overwrite_x=True))
-    else:
-        full = library(values).fft.ifft(values, None, axis)
+    """The first `length` values of the inverse of ``padded_fft``; `values` may be overwritten. On the host."""
+    full = np.asarray(fft.ifft(values, axis=axis, overwrite_x=True))
     return full[..., :length] if axis == -1 else full[..., :length, :]

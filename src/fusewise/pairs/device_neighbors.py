@@ -127,9 +127,5 @@ class DeviceNeighborPairs(OnDevice):
         return self._weighted(value, weight * known)
 
     def _weighted(self, value: Array, weight: Array) -> DeviceSparseWeights:
-        import torch
-
-        data = (self.affinity * weight).index_select(0, self.edges)
-        ones = torch.ones((self.n_points, 1), dtype=data.dtype, device=data.device)
-        degree = (kernels.sparse_rows(self.indptr, self.indices, data) @ ones)[:, 0]
+        data, degree = kernels.row_weights(self.indptr, self.indices, self.edges, self.affinity * weight)
         return DeviceSparseWeights(2 * total(self.affinity * value), degree, self.indptr, self.indices, data)

@@ -17,6 +17,9 @@ from fusewise.mri.sampling.operators import Gridded, Nufft
 from fusewise.mri.sampling.sums import FourierSums
 from fusewise.mri.tensors import Array, batches, cast, cropped_ifft, each, fft2, padded_fft, zeros
 
+#: Share of the samples up to which those with a weight are selected, rather than all used.
+WORTH_SELECTING = 0.5
+
 
 @dataclass(frozen=True, eq=False)
 class Convolution:
@@ -37,24 +40,37 @@ class Convolution:
 
     def __call__(self, images: Array) -> Array:
         """Apply to images T x ny x nx, one batch of frames at a time."""
-        coils = 1 if self.maps is None else len(self.maps)
-        entries = coils * self.spectra.shape[1] * self.spectra.shape[2]
+        seen = 1 if self.maps is None else len(self.maps)
+        parts = batches(len(images), seen * int(np.prod(self.spectra.shape[1:])), images)
         out: Array = library(images).empty_like(images)
-
-        def apply(some: slice) -> None:
-            out[some] = self._filtered(images[some], self.spectra[some])
-
-        each(apply, batches(len(images), entries, images), images)
+        if library(images) is np:
+            each(lambda some: self._by_axes(images, some, out), parts, images)
+        else:
+            self._by_planes(images, parts, out)
         return out
 
-    def _filtered(self, images: Array, spectra: Array) -> Array:
-        (ny, nx), (my, mx) = images.shape[1:], spectra.shape[1:]
-        seen = images[:, None] if self.maps is None else images[:, None] * self.maps
-        # Along x first and last: rows of zeros need no transform.
+    def _by_axes(self, images: Array, some: slice, out: Array) -> None:
+        """On a CPU along x first and last: rows of zeros need no transform."""
+        (ny, nx), (my, mx) = images.shape[1:], self.spectra.shape[1:]
+        seen = images[some][:, None] if self.maps is None else images[some][:, None] * self.maps
         waves = padded_fft(padded_fft(seen, mx, -1), my, -2)
-        waves *= spectra[:, None]
+        waves *= self.spectra[some][:, None]
         seen = cropped_ifft(cropped_ifft(waves, ny, -2), nx, -1)
-        return seen[:, 0] if self.maps is None else (seen * self.maps.conj()).sum(axis=1)
+        out[some] = seen[:, 0] if self.maps is None else (seen * self.maps.conj()).sum(axis=1)
+
+    def _by_planes(self, images: Array, parts: list[slice], out: Array) -> None:
+        """On a device both axes at once: along y alone, a GPU would transpose the array before and after."""
+        (ny, nx), (my, mx) = images.shape[1:], self.spectra.shape[1:]
+        xp = library(images)
+        maps = xp.ones_like(images[:1]) if self.maps is None else self.maps
+        back = maps.conj() / (my * mx)  # scaled here, so that the transforms need not be
+        padded = zeros((len(images[parts[0]]), len(maps), my, mx), images)
+        for some in parts:
+            seen = padded[: len(images[some])]
+            xp.multiply(images[some][:, None], maps, out=seen[..., :ny, :nx])
+            waves = xp.fft.fft2(seen)
+            waves *= self.spectra[some][:, None]
+            xp.sum(xp.fft.ifft2(waves, norm="forward")[..., :ny, :nx] * back, 1, out=out[some])
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,11 +100,16 @@ class NormalEquations:
     def about(self, image: Array) -> NormalEquations:
         """Equations of the deviations of the frames from one image."""
         images = library(self.target).zeros_like(self.target) + image
-        return NormalEquations(self.normal, self.target - self.normal(images), self.misfit(images))
+        pushed = self.normal(images)
+        return NormalEquations(self.normal, self.target - pushed, self._misfit(images, pushed))
 
     def misfit(self, images: Array) -> float:
-        """||A u - b||², with terms summed in double precision since they nearly cancel."""
-        products = images.conj() * (self.normal(images) - 2 * self.target)
+        """||A u - b||²."""
+        return self._misfit(images, self.normal(images))
+
+    def _misfit(self, images: Array, pushed: Array) -> float:
+        """The misfit from A'A u, with terms summed in double precision since they nearly cancel."""
+        products = images.conj() * (pushed - 2 * self.target)
         return self.energy + float(products.real.sum(dtype=library(images).float64))
 
 
@@ -112,10 +133,24 @@ def off_grid_equations(operator: Nufft | FourierSums, samples: Array, weights: A
     weights : w, T x samples on the host, non-negative; 0 excludes a sample.
     """
     xp = library(samples)
+    operator, samples, weights = _used(operator, samples, weights)
     shares = cast(beside(weights, samples), samples.real)[:, None]
     normal = Convolution(point_spread_spectra(operator, weights), operator.maps)
     size = float((xp.square(abs(samples)) * shares).sum(dtype=xp.float64))
     return NormalEquations(normal, operator.adjoint(samples * shares), size)
+
+
+def _used(operator: Nufft | FourierSums, samples: Array, weights: Array) -> tuple[Nufft | FourierSums, Array, Array]:
+    """The samples that have a weight, if these are few: of every frame as many as the most, others without weight."""
+    used = weights > 0
+    most = max(1, int(used.sum(axis=1).max()))
+    if most > WORTH_SELECTING * used.shape[1]:
+        return operator, samples, weights
+    chosen = np.argsort(~used, axis=1, kind="stable")[:, :most]
+    frames = np.arange(len(chosen))[:, None]
+    there, rows = beside(chosen, samples), beside(frames, samples)
+    selected = replace(operator, trajectory=operator.trajectory[rows, there])
+    return selected, samples[rows, :, there].swapaxes(1, 2), weights[frames, chosen]
 
 
 def point_spread_spectra(operator: Nufft | FourierSums, weights: Array) -> Array:

@@ -8,6 +8,7 @@ to grid them, and exact except for rounding.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -61,13 +62,17 @@ class FourierSums:
         """exp(2 pi i k (x - centre)) of some frames along y and along x: frames x samples x ny, and x nx."""
         xp = library(self.maps)
         waves = []
-        for axis, length in enumerate(self.shape[1:]):
-            places = beside(np.arange(length) - length // 2.0, self.trajectory)
+        for axis, places in enumerate(self._pixels):
             turns = 2 * np.pi * self.trajectory[some][..., axis, None] * places
             wave = zeros(tuple(turns.shape), self.maps)
             wave.real[...], wave.imag[...] = xp.cos(turns), xp.sin(turns)
             waves.append(wave)
         return waves[0], waves[1]
+
+    @cached_property
+    def _pixels(self) -> list[Array]:
+        """Pixels along y and along x, from the centre."""
+        return [beside(np.arange(length) - length // 2.0, self.trajectory) for length in self.shape[1:]]
 
     def _joined(self, parts: list[Array]) -> Array:
         found: Array = library(self.maps).concatenate(parts)

@@ -20,7 +20,7 @@ from fusewise.mri.result import Reconstruction, Setting
 from fusewise.mri.sampling.fourier import invert
 from fusewise.mri.solving.column_systems import Columns, solve_columns
 from fusewise.mri.solving.covariances import effective_rank, h1_kernel, median_distance, squared_distances
-from fusewise.mri.solving.gridded import about_mean
+from fusewise.mri.solving.gridded import Centring
 from fusewise.mri.solving.held_out import choose_local, decibels, frames_per_sample, hold_out
 from fusewise.mri.tensors import (
     Array,
@@ -124,7 +124,7 @@ class Series:
 
     def fused(self, seen: Array, setting: Setting, max_iter: int) -> tuple[Array, Fused]:
         """The mean frame of the samples `seen` (T x P booleans), and what fusion adds to it in each frame."""
-        mean, values = about_mean(self.samples, seen)
+        mean, values = Centring.of(seen, self.samples)(self.samples)
         columns = Columns.of(seen, values)
         sigma, lam = self.scaled(setting)
         start = zeros(values.shape, values)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import fft
@@ -100,7 +100,9 @@ def start_from_bands(
     """
     seen, radius = mask.reshape(len(mask), -1), where.ravel()
     coils = iter(coils)
-    mean, values = about_mean(next(coils), seen)
+    kspace = next(coils)
+    about_mean = Centring.of(seen, kspace)
+    mean, values = about_mean(kspace)
     bands = bands.beside(values)
     choice = choose_bands(bands, values, seen, radius, rng)
     columns = by_location(mask, where, bands, values) if columns is None else columns
@@ -120,13 +122,31 @@ def start_from_bands(
         return images, choice
     images = images * maps[0].conj()
     for kspace, sensitivity in zip(coils, maps[1:], strict=True):
-        images += sensitivity.conj() * estimated(*about_mean(kspace, seen))
+        images += sensitivity.conj() * estimated(*about_mean(kspace))
     return images / library(maps).square(abs(maps)).sum(axis=0).clip(1e-6), choice
 
 
-def about_mean(kspace: Array, mask: Array) -> tuple[Array, Array]:
-    """Mean over the frames that sampled each location, and the samples' deviations from it (T x P, zero if missing)."""
-    seen = beside(mask, kspace)
-    values = kspace.reshape(mask.shape) * seen
-    mean = values.sum(axis=0) * beside((1 / np.maximum(mask.sum(axis=0), 1)).astype(np.float32), kspace)
-    return mean, (values - mean) * seen
+@dataclass(frozen=True, eq=False)
+class Centring:
+    """Means over the frames that sampled each location, for many coils.
+
+    Attributes
+    ----------
+    seen : T x P, True where sampled.
+    shares : P, one over the number of frames that sampled each location.
+    """
+
+    seen: Array
+    shares: Array
+
+    @classmethod
+    def of(cls, mask: Array, like: Array) -> Centring:
+        """Build from a mask T x P on the host, for the device of `like`."""
+        shares = (1 / np.maximum(mask.sum(axis=0), 1)).astype(np.float32)
+        return cls(beside(mask, like), beside(shares, like))
+
+    def __call__(self, kspace: Array) -> tuple[Array, Array]:
+        """Mean of each location (P), and the samples' deviations from it (T x P, zero if missing)."""
+        values = kspace.reshape(self.seen.shape) * self.seen
+        mean = values.sum(axis=0) * self.shares
+        return mean, (values - mean) * self.seen

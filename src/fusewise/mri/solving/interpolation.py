@@ -64,8 +64,8 @@ def by_points(
     max_steps, tol : stop after `max_steps` steps, or with a residual of `tol` times ||A'b||.
     """
     xp = library(target)
-    centers = xp.zeros_like(target) if start is None else copied(start.centers)
-    residual = target if start is None else target - normal(centers) - lam * start.dual
+    centers, dual = (xp.zeros_like(target), xp.zeros_like(target)) if start is None else _copied(start)
+    residual = target if start is None else target - normal(centers) - lam * dual
     pair, work = xp.stack([residual, residual]), xp.empty_like(target)  # changes of z and u; large arrays are reused
 
     def precondition(residual: Array) -> Array:
@@ -90,10 +90,10 @@ def by_points(
         enough=progress.enough,
     )
     for length, direction, residual in steps:
+        dual += xp.multiply(direction[0], length, out=work)
         centers += xp.multiply(direction[1], length, out=work)
         progress.note(residual)
-    # z follows from the residual: r = A'b - A'A u - lam z.
-    return Interpolated(centers, (target - normal(centers) - residual) / lam, tuple(progress.history))
+    return Interpolated(centers, dual, tuple(progress.history))
 
 
 def by_samples(
@@ -135,6 +135,10 @@ def by_samples(
         centers += moved
         progress.note(residual)
     return Interpolated(centers, dual, tuple(progress.history))
+
+
+def _copied(start: Interpolated) -> tuple[Array, Array]:
+    return copied(start.centers), copied(start.dual)
 
 
 class _Progress:

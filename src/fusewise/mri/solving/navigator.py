@@ -44,15 +44,27 @@ def common_locations(mask: Array) -> Array:
 
 
 def filled_in_time(values: Array, seen: Array) -> Array:
-    """Interpolate missing samples of the same locations in all frames (T x locations) linearly in time."""
-    if seen.all():
+    """Interpolate missing samples linearly in time, beyond the first and the last one by these.
+
+    Parameters
+    ----------
+    values : T x ... x L, samples of the same L locations in all frames.
+    seen : T x L, False where missing; a location that no frame has stays as it is.
+    """
+    gaps = np.flatnonzero(seen.any(axis=0) & ~seen.all(axis=0))
+    if not len(gaps):
         return values
-    values = values.copy()
-    times = np.arange(len(values))
-    for column, here in zip(values.T, seen.T, strict=True):
-        if here.any():
-            column[~here] = np.interp(times[~here], times[here], column[here])
-    return values
+    here, times = seen[:, gaps], np.arange(len(seen))[:, None]
+    before = np.maximum.accumulate(np.where(here, times, -1))
+    after = np.minimum.accumulate(np.where(here, times, len(seen))[::-1])[::-1]
+    when, where = np.nonzero(~here)
+    low, high = before[when, where], after[when, where]
+    low, high = np.where(low < 0, high, low), np.where(high == len(seen), low, high)
+    shares = ((when - low) / np.maximum(high - low, 1)).reshape(-1, *[1] * (values.ndim - 2))
+    at = gaps[where]
+    filled = values.copy()
+    filled[when, ..., at] = (1 - shares) * values[low, ..., at] + shares * values[high, ..., at]
+    return filled
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,8 +115,8 @@ class Bands:
         radii : radii of the L locations.
         place : moves arrays to the device.
         """
-        filled = [filled_in_time(values, seen) for values in coils]
-        return cls.of(place(np.concatenate(filled, axis=1)), np.tile(radii, len(filled)))
+        filled = filled_in_time(np.stack(list(coils), axis=1), seen)
+        return cls.of(place(filled.reshape(len(filled), -1)), np.tile(radii, filled.shape[1]))
 
     def __len__(self) -> int:
         return len(self.distances)

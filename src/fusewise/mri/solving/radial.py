@@ -61,7 +61,7 @@ def reconstruct_radial(
     tell("computed the mean frame and the point spread functions of the samples")
 
     where = fft.ifftshift(radii(shape), axes=AXES)
-    fitted = GridCells.of(trajectory, shape, ~held)
+    fitted = cells.using(~held)
     bands = compare_frames(deviations, fitted, where, navigator, place)
     moved = (turned(fitted.means(coil)) for coil in deviations.swapaxes(0, 1))
     start, choice = start_from_bands(bands, moved, fitted.mask, where, rng, operator.maps)
