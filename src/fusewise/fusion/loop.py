@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
+from fusewise.fusion.conjugate import ConjugateSteps
 from fusewise.fusion.problem import Problem
 from fusewise.fusion.steps import average, solve_quadratic
 from fusewise.kernels.arrays import Array
@@ -101,6 +102,7 @@ def descend(
     history = [problem.objective(centers, weighted)]
     stationarity = problem.stationarity(centers, weighted)
     status, stalled, stride, gain, best = Status.MAX_ITER, 0, 1.0, math.inf, math.inf
+    conjugate = ConjugateSteps(problem) if solver == "exact" and ConjugateSteps.suit(problem, weighted) else None
     try:
         for iteration in range(1, max_iter + 1):
             if stationarity <= tol or stalled >= STALLED_ITERATIONS:
@@ -108,10 +110,10 @@ def descend(
                 break
             # An extrapolation is judged by the objective, so it is not tried where rounding hides its gain.
             slack = problem.rounding(centers, weighted, history[-1])
-            reach = stride if stationarity < EXTRAPOLATE_BELOW and math.inf > gain > 10 * slack else 0.0
+            reach = stride if conjugate is None and stationarity < EXTRAPOLATE_BELOW and math.inf > gain > 10 * slack else 0.0
             steps = _steps(problem, weighted, iteration)
             limits = _Limits(extrapolated=history[-1] - gain / 4, safe=history[-1] + slack)
-            centers, weighted, objective, stride = _iterate(problem, centers, weighted, limits, solver, reach, steps)
+            centers, weighted, objective, stride = _iterate(problem, centers, weighted, limits, solver, reach, steps, conjugate)
             history.append(history[-1] if objective is None else objective)
             stationarity = problem.stationarity(centers, weighted)
             gain = history[-2] - history[-1]
@@ -138,7 +140,8 @@ class _Limits:
 
 
 def _iterate(
-    problem: Problem, centers: Array, weighted: Weighted, limits: _Limits, solver: str, stride: float, steps: int
+    problem: Problem, centers: Array, weighted: Weighted, limits: _Limits, solver: str, stride: float, steps: int,
+    conjugate: ConjugateSteps | None = None,
 ) -> tuple[Array, Weighted, float | None, float]:
     """One iteration: the longest of three steps that does not raise the objective, and the next extrapolation factor.
 
@@ -149,6 +152,13 @@ def _iterate(
     -------
     The centres, their weights, the objective there (None if nothing moved), and the extrapolation factor (stride).
     """
+    if conjugate is not None:
+        moved = problem.observations.confine(conjugate.move(centers, weighted))
+        reweighed = problem.weigh(moved)
+        objective = problem.objective(moved, reweighed)
+        if objective <= limits.safe:
+            return moved, reweighed, objective, 1.0
+        conjugate.restart()
     lowered = lower_majoriser(problem, weighted, centers, solver, steps=steps)
     moves: list[tuple[Callable[[], Array], float, float]] = [
         (lambda: _extrapolate(problem, weighted, centers, lowered, stride), limits.extrapolated, 2 * stride),

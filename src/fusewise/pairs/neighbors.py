@@ -55,6 +55,7 @@ class SparseWeights:
     energy, degree : see ``Weighted``.
     adjacency : positions of the weights.
     data : w_ij in the order of its rows.
+    weights : w_ij of each edge.
     squares : ||u_i - u_j||² of each edge, by which it was weighed.
     centers : the u_i, if the edges were weighed by their distances.
     """
@@ -63,6 +64,7 @@ class SparseWeights:
     degree: Real
     adjacency: Adjacency
     data: Real
+    weights: Real
     squares: Real
     centers: Values | None = None
 
@@ -211,7 +213,7 @@ class NeighborPairs:
         energy = 2 * float(np.dot(self.affinity.astype(float, copy=False), value.astype(float, copy=False)))
         weights = self.affinity.astype(weight.dtype, copy=False) * weight
         data, degree = kernels.gather(weights, self.adjacency.indptr, self.adjacency.edges)
-        return SparseWeights(energy, degree, self.adjacency, data, s, centers)
+        return SparseWeights(energy, degree, self.adjacency, data, weights, s, centers)
 
 
 def _nearest(entries: Entries, k: int, min_overlap: int) -> tuple[Index, Mask]:

@@ -1,0 +1,110 @@
+"""Nonlinear conjugate gradients: descent of a convex objective along a graph.
+
+The majoriser is much steeper than the objective along directions in which distances shrink or grow without turning: a
+modulus has no curvature there, its majoriser has 1/t. So minimising one majoriser after the other takes many short
+steps where clusters collapse. Conjugate gradients step along the objective itself, with the majoriser's diagonal as
+preconditioner:
+
+    u <- u + a v,   v <- -C g + b v,   b = max(0, <g - g', C g> / <g', C' g'>)   (Polak and Ribière; ' is the last step)
+
+where g is half the gradient and a nearly minimises the objective along v. There the squared length of an edge is
+s + 2 a s1 + a² s2, so that looking for a costs the same however many columns there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from fusewise.fusion.pooled import PooledEntries
+from fusewise.fusion.problem import Problem
+from fusewise.kernels import graph_conjugate
+from fusewise.kernels.graph_conjugate import Line
+from fusewise.kernels.types import Real
+from fusewise.pairs import NeighborPairs, SparseWeights
+
+#: The slope along a direction has fallen far enough at this share of the slope at its start.
+SLOPE_SHARE = 0.1
+
+#: Most lengths of a step that are tried, after the first.
+TRIALS = 2
+
+#: A step that is too short becomes at most this much longer.
+STRETCH = 6.0
+
+
+class ConjugateSteps:
+    """Steps of conjugate gradients on one problem; each uses the direction of the one before."""
+
+    def __init__(self, problem: Problem) -> None:
+        assert isinstance(problem.observations, PooledEntries) and isinstance(problem.pairs, NeighborPairs)
+        self.problem = problem
+        self._held, self._pairs = problem.observations, problem.pairs
+        self._g = np.zeros_like(self._held.means)
+        self._v = np.zeros_like(self._g)
+        self._energy = 0.0
+
+    @staticmethod
+    def suit(problem: Problem, weighted: object) -> bool:
+        """Whether the objective is convex, of entries that are real, along the edges of a graph."""
+        observations = problem.observations
+        return (
+            problem.penalty.convex
+            and not problem.fidelity.constrained
+            and isinstance(weighted, SparseWeights)
+            and isinstance(observations, PooledEntries)
+            and observations.is_real
+        )
+
+    def restart(self) -> None:
+        """Forget the last direction: the next step is along the preconditioned gradient."""
+        self._energy = 0.0
+
+    def move(self, centers: Real, weighted: SparseWeights) -> Real:
+        """Return the centres after one step from those at which the edges were weighed."""
+        held, coupling = self._held, 2 * self.problem.lam
+        around = held.counts, held.means, centers
+        energy, common = graph_conjugate.gradient(
+            *around, weighted.laplacian(centers), weighted.degree, coupling, self._g
+        )
+        share = max(0.0, (energy - common) / self._energy) if self._energy > 0 else 0.0
+        line = graph_conjugate.direction(*around, weighted.degree, coupling, self._g, self._v, share)
+        if line.slope >= 0 and share > 0:  # not downhill
+            line = graph_conjugate.direction(*around, weighted.degree, coupling, self._g, self._v, 0.0)
+        self._energy = energy
+        moved: Real = self._v * self._v.dtype.type(self._length(centers, weighted, line))
+        moved += centers
+        return moved
+
+    def _length(self, centers: Real, weighted: SparseWeights, line: Line) -> float:
+        """The length of a step along the direction, at which the objective is lower than at its start.
+
+        The first is where the majoriser is lowest. From there on the secant of the slopes is followed.
+        """
+        slope, stiffness = self._along(centers, weighted, line)
+        if not (line.slope < 0 and stiffness > 0):
+            return 0.0
+        before, at_before, length = 0.0, line.slope, -line.slope / stiffness
+        for _ in range(TRIALS):
+            here = slope(length)
+            if abs(here) <= SLOPE_SHARE * -line.slope:
+                break
+            turning = (here - at_before) / (length - before)
+            following = length - here / turning if turning > 0 else STRETCH * length
+            if here < 0:
+                before, at_before = length, here
+            length = min(following, STRETCH * length)
+        return length
+
+    def _along(self, centers: Real, weighted: SparseWeights, line: Line) -> tuple[Callable[[float], float], float]:
+        """Half the derivative along the direction, as a function of the length, and half the majoriser's second one."""
+        pairs, penalty, coupling = self._pairs, self.problem.penalty, 2 * self.problem.lam
+        cross, squares = graph_conjugate.edge_products(centers, self._v, pairs.first, pairs.second)
+
+        def slope(length: float) -> float:
+            s = np.maximum(weighted.squares + length * (2 * cross + length * squares), 0)
+            weights = pairs.affinity * penalty.value_and_weight(s)[1]
+            return line.tilt + length * line.bend + coupling * float(weights @ (cross + length * squares))
+
+        return slope, line.bend + coupling * float(weighted.weights @ squares)
