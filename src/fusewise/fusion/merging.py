@@ -10,17 +10,16 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy import sparse
-from scipy.sparse.csgraph import connected_components
 
 from fusewise.fusion.device_quadratics import DeviceQuadratics
 from fusewise.fusion.labels import fusion_reach, fusion_scale
 from fusewise.fusion.loop import Descent, descend
 from fusewise.fusion.penalties import Penalty
 from fusewise.fusion.placing import place
-from fusewise.fusion.pooled import PooledEntries, sum_by
+from fusewise.fusion.pooled import PooledEntries
 from fusewise.fusion.problem import Problem
 from fusewise.kernels.arrays import Array, beside, to_host
+from fusewise.kernels.graph_groups import components, sum_by
 from fusewise.kernels.types import Index, Mask, Real
 from fusewise.observations import Entries, Observations, Quadratics
 from fusewise.pairs import NeighborPairs, SparseWeights, Weighted
@@ -82,7 +81,7 @@ class Merged:
         apart = [np.inf] if len(lengths) < self.n_nodes - 1 else []
         heights = np.concatenate([self.heights, lengths, apart])
         linked = lengths <= fusion_scale(heights, problem.penalty) if len(heights) else np.zeros(0, bool)
-        groups = _components(self.n_nodes, first[linked], second[linked])
+        groups = components(self.n_nodes, first[linked], second[linked])
         groups[held] = self.n_nodes + np.flatnonzero(held)
         return groups[self.node_of]
 
@@ -90,7 +89,7 @@ class Merged:
         """Whether any of these groups of points is more than one node."""
         group_of = np.empty(self.n_nodes, np.intp)
         group_of[self.node_of] = groups
-        return len(np.unique(group_of)) < self.n_nodes
+        return int(np.count_nonzero(np.bincount(group_of))) < self.n_nodes
 
     def many_fused(self, weighted: Weighted) -> bool:
         """Whether so many centres are within the penalty's resolution of each other that merging them is worth it."""
@@ -100,7 +99,7 @@ class Merged:
         """The groups of points whose centres are linked by edges shorter than the penalty's resolution."""
         pairs, fused = self.problem.pairs, self._fused_edges(weighted)
         assert isinstance(pairs, NeighborPairs)
-        return _components(self.n_nodes, pairs.first[fused], pairs.second[fused])[self.node_of]
+        return components(self.n_nodes, pairs.first[fused], pairs.second[fused])[self.node_of]
 
     def _fused_edges(self, weighted: Weighted) -> Mask:
         pairs, problem = self.problem.pairs, self.problem
@@ -192,7 +191,7 @@ def joined(groups: Index, others: Index) -> Index:
     """The finest partition of which both are refinements: groups that share a point are joined."""
     links = groups, int(groups.max(initial=0)) + 1 + others
     n = int(links[1].max(initial=0)) + 1
-    return _components(n, *links)[groups]
+    return components(n, *links)[groups]
 
 
 def _pool(observations: Observations) -> PooledEntries | Quadratics:
@@ -202,8 +201,3 @@ def _pool(observations: Observations) -> PooledEntries | Quadratics:
     pooled = PooledEntries.of(observations) if isinstance(observations, Entries) else observations
     assert isinstance(pooled, PooledEntries | Quadratics)
     return pooled
-
-
-def _components(n: int, first: Index, second: Index) -> Index:
-    graph = sparse.csr_matrix((np.ones(len(first), bool), (first, second)), shape=(n, n))
-    return np.asarray(connected_components(graph, directed=False)[1], dtype=np.intp)

@@ -9,12 +9,12 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
-from scipy.sparse.csgraph import minimum_spanning_tree
 from sklearn.neighbors import NearestNeighbors
 
 from fusewise.kernels import graph as kernels
 from fusewise.kernels.arrays import Array, to_host
 from fusewise.kernels.devices import torch_device
+from fusewise.kernels.graph_groups import by_rows, merged_edges, spanning_forest
 from fusewise.kernels.types import Index, Mask, Real, Values
 from fusewise.observations import Entries
 from fusewise.pairs.distances import partial_squared_distances, partial_squared_distances_between, real_view, row_blocks
@@ -40,10 +40,7 @@ class Adjacency:
     @classmethod
     def of(cls, n_points: int, first: Index, second: Index) -> Self:
         """Build the adjacency of these edges."""
-        rows, columns = np.concatenate([first, second]), np.concatenate([second, first])
-        numbers = np.tile(np.arange(len(first), dtype=np.int32 if len(first) < 2**31 else np.intp), 2)
-        matrix: Any = sparse.csr_matrix((numbers, (rows, columns)), shape=(n_points, n_points))
-        return cls(matrix.indptr, matrix.indices, matrix.data)
+        return cls(*by_rows(n_points, first, second))
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,20 +191,13 @@ class NeighborPairs:
 
     def merge(self, groups: Index, n_groups: int) -> NeighborPairs:
         """Replace each group by one point: affinities of parallel edges add up, edges within a group are removed."""
-        a, b = groups[self.first], groups[self.second]
-        apart = a != b
-        ends = np.minimum(a, b)[apart], np.maximum(a, b)[apart]
-        merged = sparse.coo_matrix(sparse.csr_matrix((self.affinity[apart], ends), shape=(n_groups, n_groups)))
-        return NeighborPairs(n_groups, merged.row.astype(np.intp), merged.col.astype(np.intp), merged.data)
+        return NeighborPairs(n_groups, *merged_edges(groups, n_groups, self.first, self.second, self.affinity))
 
     def spans(self, centers: Values) -> tuple[Index, Index, Real]:
         """Minimum spanning forest of the centres along the edges: ends and lengths of its edges."""
-        lengths = np.sqrt(self.squared_lengths(centers))
-        # SciPy does not treat a stored zero as an edge.
-        data = np.maximum(lengths, np.finfo(lengths.dtype).tiny)
-        ends = self.first, self.second
-        forest = minimum_spanning_tree(sparse.csr_matrix((data, ends), shape=(self.n_points, self.n_points))).tocoo()
-        return forest.row.astype(np.intp), forest.col.astype(np.intp), forest.data
+        squares = self.squared_lengths(centers)
+        edges = spanning_forest(self.n_points, self.first, self.second, squares)
+        return self.first[edges], self.second[edges], np.sqrt(squares[edges])
 
     def _weighted(self, value: Real, weight: Real, s: Real, centers: Values | None = None) -> SparseWeights:
         energy = 2 * float(np.dot(self.affinity.astype(float, copy=False), value.astype(float, copy=False)))
