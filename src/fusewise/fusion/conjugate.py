@@ -38,44 +38,47 @@ class ConjugateSteps:
     """Steps of conjugate gradients on one problem; each uses the direction of the one before."""
 
     def __init__(self, problem: Problem) -> None:
-        assert isinstance(problem.observations, PooledEntries) and isinstance(problem.pairs, NeighborPairs)
+        assert isinstance(problem.observations, PooledEntries)
+        assert isinstance(problem.pairs, NeighborPairs)
         self.problem = problem
         self._held, self._pairs = problem.observations, problem.pairs
         self._g = np.zeros_like(self._held.means)
         self._v = np.zeros_like(self._g)
         self._energy = 0.0
+        self._moved: Real | None = None
 
     @staticmethod
-    def suit(problem: Problem, weighted: object) -> bool:
+    def suit(problem: Problem) -> bool:
         """Whether the objective is convex, of entries that are real, along the edges of a graph."""
         observations = problem.observations
         return (
             problem.penalty.convex
             and not problem.fidelity.constrained
-            and isinstance(weighted, SparseWeights)
+            and isinstance(problem.pairs, NeighborPairs)
             and isinstance(observations, PooledEntries)
             and observations.is_real
         )
 
-    def restart(self) -> None:
-        """Forget the last direction: the next step is along the preconditioned gradient."""
-        self._energy = 0.0
-
     def move(self, centers: Real, weighted: SparseWeights) -> Real:
-        """Return the centres after one step from those at which the edges were weighed."""
+        """Return the centres after one step from these, at which the edges were weighed.
+
+        It begins anew, along the preconditioned gradient, if these are not the centres that the last step led to.
+        """
         held, coupling = self._held, 2 * self.problem.lam
         around = held.counts, held.means, centers
         energy, common = graph_conjugate.gradient(
             *around, weighted.laplacian(centers), weighted.degree, coupling, self._g
         )
-        share = max(0.0, (energy - common) / self._energy) if self._energy > 0 else 0.0
+        known = centers is self._moved and self._energy > 0
+        share = max(0.0, (energy - common) / self._energy) if known else 0.0
         line = graph_conjugate.direction(*around, weighted.degree, coupling, self._g, self._v, share)
         if line.slope >= 0 and share > 0:  # not downhill
             line = graph_conjugate.direction(*around, weighted.degree, coupling, self._g, self._v, 0.0)
         self._energy = energy
         moved: Real = self._v * self._v.dtype.type(self._length(centers, weighted, line))
         moved += centers
-        return moved
+        self._moved = held.confine(moved)
+        return self._moved
 
     def _length(self, centers: Real, weighted: SparseWeights, line: Line) -> float:
         """The length of a step along the direction, at which the objective is lower than at its start.

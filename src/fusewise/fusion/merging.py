@@ -154,7 +154,14 @@ class Merged:
 
 
 def descend_merging(
-    merged: Merged, centers: Array, *, solver: str, max_iter: int, tol: float, progress: Progress
+    merged: Merged,
+    centers: Array,
+    *,
+    solver: str,
+    max_iter: int,
+    tol: float,
+    progress: Progress,
+    weighted: Weighted | None = None,
 ) -> tuple[Merged, Descent]:
     """Descend on a graph, holding centres equal as soon as they fuse: a penalty with a kink brings them together.
 
@@ -167,18 +174,26 @@ def descend_merging(
     while True:
         fused = merged.many_fused if willing else None
         descent = descend(
-            merged.working, centers, solver=solver, max_iter=max_iter, tol=tol, progress=progress, until=fused
+            merged.working,
+            centers,
+            solver=solver,
+            max_iter=max_iter,
+            tol=tol,
+            progress=progress,
+            until=fused,
+            weighted=weighted,
         )
         history = history + descent.history[1:] if history else descent.history
         max_iter -= descent.n_iter
         if fused is None or max_iter <= 0 or not fused(descent.weighted):
             return merged, replace(descent, history=history)
         smaller, centers = merged.merge(merged.fused_groups(descent.weighted), descent.centers)
-        willing = smaller.working.objective(centers, smaller.working.weigh(centers)) <= history[-1]
+        weighted = smaller.working.weigh(centers)
+        willing = smaller.working.objective(centers, weighted) <= history[-1]
         if willing:
             merged = smaller
         else:
-            centers = descent.centers
+            centers, weighted = descent.centers, descent.weighted
 
 
 def agreed(groups: Index, others: Index) -> Index:

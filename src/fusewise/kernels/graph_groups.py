@@ -36,7 +36,7 @@ def sum_by(groups: Index, n_groups: int, rows: Values) -> Values:
 
 
 def by_rows(n: int, first: Integers, second: Integers) -> tuple[Integers, Integers, Integers]:
-    """The neighbours of each of n points, in compressed rows: where they begin, their numbers, and those of the edges."""
+    """The neighbours of each of n points in compressed rows: where each begins, its points and their edges."""
     counts = np.bincount(first, minlength=n) + np.bincount(second, minlength=n)
     begins = np.zeros(n + 1, np.intp)
     np.cumsum(counts, out=begins[1:])

@@ -32,9 +32,9 @@ class Adjacency:
     spare : arrays for intermediate results on this graph (see ``ColumnSystems``).
     """
 
-    indptr: Index
-    indices: Index
-    edges: Index
+    indptr: kernels.Integers
+    indices: kernels.Integers
+    edges: kernels.Integers
     spare: list[Any] = field(default_factory=list, repr=False)
 
     @classmethod
