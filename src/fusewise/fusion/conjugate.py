@@ -13,8 +13,6 @@ s + 2 a s1 + a² s2, so that looking for a costs the same however many columns t
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from fusewise.fusion.pooled import PooledEntries
@@ -24,13 +22,7 @@ from fusewise.kernels.graph_conjugate import Line
 from fusewise.kernels.types import Real
 from fusewise.pairs import NeighborPairs, SparseWeights
 
-#: The slope along a direction has fallen far enough at this share of the slope at its start.
-SLOPE_SHARE = 0.1
-
-#: Most lengths of a step that are tried, after the first.
-TRIALS = 2
-
-#: A step that is too short becomes at most this much longer.
+#: A step is at most this much longer than that to the minimum of the majoriser.
 STRETCH = 6.0
 
 
@@ -81,33 +73,18 @@ class ConjugateSteps:
         return self._moved
 
     def _length(self, centers: Real, weighted: SparseWeights, line: Line) -> float:
-        """The length of a step along the direction, at which the objective is lower than at its start.
+        """The length of a step along the direction, at which the objective is nearly lowest.
 
-        The first is where the majoriser is lowest. From there on the secant of the slopes is followed.
+        The majoriser is lowest at a shorter length; the secant of the slopes there and at the start leads on.
         """
-        slope, stiffness = self._along(centers, weighted, line)
-        if not (line.slope < 0 and stiffness > 0):
-            return 0.0
-        before, at_before, length = 0.0, line.slope, -line.slope / stiffness
-        for _ in range(TRIALS):
-            here = slope(length)
-            if abs(here) <= SLOPE_SHARE * -line.slope:
-                break
-            turning = (here - at_before) / (length - before)
-            following = length - here / turning if turning > 0 else STRETCH * length
-            if here < 0:
-                before, at_before = length, here
-            length = min(following, STRETCH * length)
-        return length
-
-    def _along(self, centers: Real, weighted: SparseWeights, line: Line) -> tuple[Callable[[float], float], float]:
-        """Half the derivative along the direction, as a function of the length, and half the majoriser's second one."""
         pairs, penalty, coupling = self._pairs, self.problem.penalty, 2 * self.problem.lam
         cross, squares = graph_conjugate.edge_products(centers, self._v, pairs.first, pairs.second)
-
-        def slope(length: float) -> float:
-            s = np.maximum(weighted.squares + length * (2 * cross + length * squares), 0)
-            weights = pairs.affinity * penalty.value_and_weight(s)[1]
-            return line.tilt + length * line.bend + coupling * float(weights @ (cross + length * squares))
-
-        return slope, line.bend + coupling * float(weighted.weights @ squares)
+        stiffness = line.bend + coupling * float(weighted.weights @ squares)
+        if not (line.slope < 0 < stiffness):
+            return 0.0
+        short = -line.slope / stiffness
+        weights = penalty.value_and_weight(graph_conjugate.squares_at(short, weighted.squares, cross, squares))[1]
+        pull = graph_conjugate.slope_at(short, pairs.affinity, weights, cross, squares)
+        slope = line.tilt + short * line.bend + coupling * pull
+        turn = 1 - slope / line.slope  # the share of the slope that is gone
+        return short * min(1 / turn, STRETCH) if turn > 0 else STRETCH * short

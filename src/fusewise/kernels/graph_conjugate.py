@@ -75,6 +75,18 @@ def edge_products(points: Real, moves: Real, first: Integers, second: Integers) 
     return cross, squares
 
 
+def squares_at(length: float, s: Real, cross: Real, squares: Real) -> Real:
+    """||u_i - u_j||² for every edge at the end of a step of this `length`, from s at its start and edge products."""
+    stepped = np.empty_like(s)
+    in_ranges(len(s), 1, lambda begin, end: _squares_at(length, s, cross, squares, stepped, begin, end))
+    return stepped
+
+
+def slope_at(length: float, affinity: Real, weights: Real, cross: Real, squares: Real) -> float:
+    """sum_e c_e w_e <u_i - u_j, v_i - v_j> at the end of a step of this `length`, with the weights there."""
+    return float(_slope_at(length, affinity, weights, cross, squares))
+
+
 @compiled(shapes=("N P", "N P", "N P", "N P", "N", "", "N P", "N two", "", ""))
 def _gradient(
     counts: Any,
@@ -141,3 +153,18 @@ def _edge_products(
             both += (a[p] - b[p]) * apart
             square += apart * apart
         cross[e], squares[e] = both, square
+
+
+@compiled(shapes=("", "E", "E", "E", "E", "", ""))
+def _squares_at(length: float, s: Any, cross: Any, squares: Any, stepped: Any, begin: int, end: int) -> None:
+    for e in range(begin, end):
+        # Rounding may make it negative where the ends meet.
+        stepped[e] = max(s[e] + length * (2 * cross[e] + length * squares[e]), 0.0)
+
+
+@compiled(shapes=("", "E", "E", "E", "E"))
+def _slope_at(length: float, affinity: Any, weights: Any, cross: Any, squares: Any) -> float:
+    total = 0.0
+    for e in range(len(cross)):
+        total += affinity[e] * weights[e] * (cross[e] + length * squares[e])
+    return total
