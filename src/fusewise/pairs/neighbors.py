@@ -20,7 +20,6 @@ from fusewise.observations import Entries
 from fusewise.pairs.distances import partial_squared_distances, partial_squared_distances_between, real_view, row_blocks
 from fusewise.pairs.weights import PairPenalty, Weighted
 
-
 #: Rows for each of the 2^P cells around a point of P columns, up to which its neighbours are found by comparing it with
 #: all rows: measured with 15 neighbours (a tree is faster at 20,000 x 6, not at 60,000 x 8 or 60,000 x 10).
 ROWS_PER_CELL = 150
