@@ -27,6 +27,10 @@ LINEAR_STEPS = 50
 CONVEX_STEPS = 3
 STEP_GROWTH = 4
 
+#: Most steps of conjugate gradients at the start of a descent. What is left then are groups of close centres that move
+#: together, for which systems of majorisers are better; as they are where rounding hides the gain of a step.
+CONJUGATE_ITERATIONS = 30
+
 #: Successive iterations without progress after which only rounding errors are left.
 STALLED_ITERATIONS = 10
 
@@ -128,7 +132,7 @@ def descend(
             moving = gain > slack or stationarity < 0.9 * best
             best = min(best, stationarity) if moving else best
             stalled = 0 if moving else stalled + 1
-            if gain <= slack:  # solving the majoriser's system needs no objective that falls
+            if gain <= slack or iteration >= CONJUGATE_ITERATIONS:
                 conjugate = None
             if until is not None and until(weighted):
                 break
