@@ -140,7 +140,7 @@ def our_path(X: np.ndarray, k: int) -> None:
     from fusewise.fusion.penalties import L1
 
     X = (X - X.mean(axis=0)) / X.std(axis=0)
-    path = fusion_path(X, lams=LAMS, penalty=L1(5e-3), n_neighbors=15, tol=5e-3)
+    path = fusion_path(X, lams=LAMS, penalty=L1(5e-3), n_neighbors=15, tol=3e-3)
 
     def evaluate() -> list[float]:
         from sklearn.neighbors import kneighbors_graph

@@ -45,7 +45,7 @@ def test_each_point_is_the_solution_started_from_the_last(table):
 def test_looking_ahead_saves_iterations(table, monkeypatch):
     options = {"lams": np.geomspace(1e-3, 1, 30), "penalty": H1(0.5), "n_neighbors": 6}
     looking = fusion_path(table, **options)
-    monkeypatch.setattr(path_module, "_ahead", lambda problem, start, trail: start)
+    monkeypatch.setattr(path_module, "_ahead", lambda problem, start, known, trail: (start, known))
     plain = fusion_path(table, **options)
     assert sum(s.n_iter for s in looking) < 0.9 * sum(s.n_iter for s in plain)
     for one, other in zip(looking, plain, strict=True):

@@ -64,3 +64,17 @@ def test_misfit_and_gradients():
     squares = graph_systems.squared_gradients(counts, means, centers, laplacian, 0.3)
     expected = ((counts * (centers - means) + 0.3 * laplacian) ** 2).sum(axis=1)
     np.testing.assert_allclose(squares, expected, rtol=1e-12)
+
+
+def test_scatter():
+    _, means, weights, centers = draw()
+    expected = sum(d * np.sum((u - means[0]) ** 2) for d, u in zip(weights.sum(axis=1), centers, strict=True))
+    assert graph_systems.scatter(weights.sum(axis=1), means[0], centers) == pytest.approx(expected)
+
+
+def test_shapes_are_checked_again_when_they_change():
+    counts, means, _, centers = draw()
+    for _ in range(2):
+        graph_systems.misfit(counts, means, centers)
+        with pytest.raises(ValueError, match="_misfits"):
+            graph_systems.misfit(counts, means[:-1], centers)

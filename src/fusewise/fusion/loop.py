@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
+from fusewise.fusion.conjugate import ConjugateSteps
 from fusewise.fusion.problem import Problem
 from fusewise.fusion.steps import average, solve_quadratic
 from fusewise.kernels.arrays import Array
@@ -25,6 +26,10 @@ LINEAR_STEPS = 50
 #: which minimum of the objective is reached.)
 CONVEX_STEPS = 3
 STEP_GROWTH = 4
+
+#: Most steps of conjugate gradients at the start of a descent. What is left then are groups of close centres that move
+#: together, for which systems of majorisers are better; as they are where rounding hides the gain of a step.
+CONJUGATE_ITERATIONS = 30
 
 #: Successive iterations without progress after which only rounding errors are left.
 STALLED_ITERATIONS = 10
@@ -91,34 +96,44 @@ def descend(
     tol: float,
     progress: Progress = silent,
     until: Callable[[Weighted], bool] | None = None,
+    weighted: Weighted | None = None,
 ) -> Descent:
     """Run the loop until the relative gradient is below `tol`, or only rounding errors are left.
 
     Ctrl-C ends it with the best centres so far (the last ones, as the objective never rises). So does `until`, called
-    with the weights after every iteration, when it returns True.
+    with the weights after every iteration, when it returns True. `weighted`: the weights at the centres, if known.
     """
-    weighted = problem.weigh(centers)
+    weighted = problem.weigh(centers) if weighted is None else weighted
     history = [problem.objective(centers, weighted)]
     stationarity = problem.stationarity(centers, weighted)
     status, stalled, stride, gain, best = Status.MAX_ITER, 0, 1.0, math.inf, math.inf
+    conjugate = ConjugateSteps(problem) if solver == "exact" and ConjugateSteps.suit(problem) else None
     try:
         for iteration in range(1, max_iter + 1):
             if stationarity <= tol or stalled >= STALLED_ITERATIONS:
                 status = Status.CONVERGED if stationarity <= tol * STALLED_TOLERANCE else Status.STALLED
                 break
-            # An extrapolation is judged by the objective, so it is not tried where rounding hides its gain.
             slack = problem.rounding(centers, weighted, history[-1])
-            reach = stride if stationarity < EXTRAPOLATE_BELOW and math.inf > gain > 10 * slack else 0.0
-            steps = _steps(problem, weighted, iteration)
             limits = _Limits(extrapolated=history[-1] - gain / 4, safe=history[-1] + slack)
-            centers, weighted, objective, stride = _iterate(problem, centers, weighted, limits, solver, reach, steps)
-            history.append(history[-1] if objective is None else objective)
+            if conjugate is not None:
+                moves = _conjugate_moves(problem, centers, weighted, limits, conjugate)
+            else:
+                # An extrapolation is judged by the objective, so it is not tried where rounding hides its gain.
+                reach = stride if stationarity < EXTRAPOLATE_BELOW and math.inf > gain > 10 * slack else 0.0
+                steps = _steps(problem, weighted, iteration)
+                moves = _majoriser_moves(problem, centers, weighted, limits, solver, reach, steps)
+            accepted = _first_accepted(problem, moves)
+            if accepted is not None:
+                centers, weighted, objective, stride = accepted
+            history.append(history[-1] if accepted is None else objective)
             stationarity = problem.stationarity(centers, weighted)
             gain = history[-2] - history[-1]
             # Near a minimum the gradient still shows progress that the objective no longer shows.
             moving = gain > slack or stationarity < 0.9 * best
             best = min(best, stationarity) if moving else best
             stalled = 0 if moving else stalled + 1
+            if gain <= slack or iteration >= CONJUGATE_ITERATIONS:
+                conjugate = None
             if until is not None and until(weighted):
                 break
             progress(
@@ -137,32 +152,43 @@ class _Limits:
     safe: float
 
 
-def _iterate(
-    problem: Problem, centers: Array, weighted: Weighted, limits: _Limits, solver: str, stride: float, steps: int
-) -> tuple[Array, Weighted, float | None, float]:
-    """One iteration: the longest of three steps that does not raise the objective, and the next extrapolation factor.
+#: Centres to move to, the largest objective accepted there, and the extrapolation factor that follows (stride).
+_Move = tuple[Array, float, float]
 
-    An extrapolation past the minimum of the majoriser (if it gains at least a quarter of what the last iteration did),
-    that minimum, and the plain averaging step, which never fails except for rounding.
 
-    Returns
-    -------
-    The centres, their weights, the objective there (None if nothing moved), and the extrapolation factor (stride).
-    """
-    lowered = lower_majoriser(problem, weighted, centers, solver, steps=steps)
-    moves: list[tuple[Callable[[], Array], float, float]] = [
-        (lambda: _extrapolate(problem, weighted, centers, lowered, stride), limits.extrapolated, 2 * stride),
-        (lambda: lowered, limits.safe, 1.0),
-        (lambda: average(problem, weighted, centers), limits.safe, 1.0),
-    ]
-    for move, limit, following in moves if stride else moves[1:]:
-        moved = move()
+def _first_accepted(problem: Problem, moves: Iterator[_Move]) -> tuple[Array, Weighted, float, float] | None:
+    """The centres of the first move that does not raise the objective, their weights, the objective and the stride."""
+    for moved, limit, stride in moves:
         reweighed = problem.weigh(moved)
         objective = problem.objective(moved, reweighed)
         if objective <= limit:
-            return moved, reweighed, objective, following
+            return moved, reweighed, objective, stride
         del reweighed  # an array of all pairs
-    return centers, weighted, None, 1.0
+    return None
+
+
+def _majoriser_moves(
+    problem: Problem, centers: Array, weighted: Weighted, limits: _Limits, solver: str, stride: float, steps: int
+) -> Iterator[_Move]:
+    """Yield three steps, the longest first.
+
+    An extrapolation past the minimum of the majoriser (if it gains at least a quarter of what the last iteration did),
+    that minimum, and the plain averaging step, which never fails except for rounding.
+    """
+    lowered = lower_majoriser(problem, weighted, centers, solver, steps=steps)
+    if stride:
+        yield _extrapolate(problem, weighted, centers, lowered, stride), limits.extrapolated, 2 * stride
+    yield lowered, limits.safe, 1.0
+    yield average(problem, weighted, centers), limits.safe, 1.0
+
+
+def _conjugate_moves(
+    problem: Problem, centers: Array, weighted: Weighted, limits: _Limits, conjugate: ConjugateSteps
+) -> Iterator[_Move]:
+    """Yield a step of conjugate gradients, and the plain averaging step, which never fails except for rounding."""
+    assert isinstance(weighted, SparseWeights)
+    yield conjugate.move(centers, weighted), limits.safe, 1.0
+    yield average(problem, weighted, centers), limits.safe, 1.0
 
 
 def _extrapolate(problem: Problem, weighted: Weighted, centers: Array, lowered: Array, stride: float) -> Array:

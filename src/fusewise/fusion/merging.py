@@ -10,17 +10,16 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy import sparse
-from scipy.sparse.csgraph import connected_components
 
 from fusewise.fusion.device_quadratics import DeviceQuadratics
 from fusewise.fusion.labels import fusion_reach, fusion_scale
 from fusewise.fusion.loop import Descent, descend
 from fusewise.fusion.penalties import Penalty
 from fusewise.fusion.placing import place
-from fusewise.fusion.pooled import PooledEntries, sum_by
+from fusewise.fusion.pooled import PooledEntries
 from fusewise.fusion.problem import Problem
 from fusewise.kernels.arrays import Array, beside, to_host
+from fusewise.kernels.graph_groups import components, sum_by
 from fusewise.kernels.types import Index, Mask, Real
 from fusewise.observations import Entries, Observations, Quadratics
 from fusewise.pairs import NeighborPairs, SparseWeights, Weighted
@@ -82,7 +81,7 @@ class Merged:
         apart = [np.inf] if len(lengths) < self.n_nodes - 1 else []
         heights = np.concatenate([self.heights, lengths, apart])
         linked = lengths <= fusion_scale(heights, problem.penalty) if len(heights) else np.zeros(0, bool)
-        groups = _components(self.n_nodes, first[linked], second[linked])
+        groups = components(self.n_nodes, first[linked], second[linked])
         groups[held] = self.n_nodes + np.flatnonzero(held)
         return groups[self.node_of]
 
@@ -90,7 +89,7 @@ class Merged:
         """Whether any of these groups of points is more than one node."""
         group_of = np.empty(self.n_nodes, np.intp)
         group_of[self.node_of] = groups
-        return len(np.unique(group_of)) < self.n_nodes
+        return int(np.count_nonzero(np.bincount(group_of))) < self.n_nodes
 
     def many_fused(self, weighted: Weighted) -> bool:
         """Whether so many centres are within the penalty's resolution of each other that merging them is worth it."""
@@ -100,7 +99,7 @@ class Merged:
         """The groups of points whose centres are linked by edges shorter than the penalty's resolution."""
         pairs, fused = self.problem.pairs, self._fused_edges(weighted)
         assert isinstance(pairs, NeighborPairs)
-        return _components(self.n_nodes, pairs.first[fused], pairs.second[fused])[self.node_of]
+        return components(self.n_nodes, pairs.first[fused], pairs.second[fused])[self.node_of]
 
     def _fused_edges(self, weighted: Weighted) -> Mask:
         pairs, problem = self.problem.pairs, self.problem
@@ -155,7 +154,14 @@ class Merged:
 
 
 def descend_merging(
-    merged: Merged, centers: Array, *, solver: str, max_iter: int, tol: float, progress: Progress
+    merged: Merged,
+    centers: Array,
+    *,
+    solver: str,
+    max_iter: int,
+    tol: float,
+    progress: Progress,
+    weighted: Weighted | None = None,
 ) -> tuple[Merged, Descent]:
     """Descend on a graph, holding centres equal as soon as they fuse: a penalty with a kink brings them together.
 
@@ -168,18 +174,26 @@ def descend_merging(
     while True:
         fused = merged.many_fused if willing else None
         descent = descend(
-            merged.working, centers, solver=solver, max_iter=max_iter, tol=tol, progress=progress, until=fused
+            merged.working,
+            centers,
+            solver=solver,
+            max_iter=max_iter,
+            tol=tol,
+            progress=progress,
+            until=fused,
+            weighted=weighted,
         )
         history = history + descent.history[1:] if history else descent.history
         max_iter -= descent.n_iter
         if fused is None or max_iter <= 0 or not fused(descent.weighted):
             return merged, replace(descent, history=history)
         smaller, centers = merged.merge(merged.fused_groups(descent.weighted), descent.centers)
-        willing = smaller.working.objective(centers, smaller.working.weigh(centers)) <= history[-1]
+        weighted = smaller.working.weigh(centers)
+        willing = smaller.working.objective(centers, weighted) <= history[-1]
         if willing:
             merged = smaller
         else:
-            centers = descent.centers
+            centers, weighted = descent.centers, descent.weighted
 
 
 def agreed(groups: Index, others: Index) -> Index:
@@ -192,7 +206,7 @@ def joined(groups: Index, others: Index) -> Index:
     """The finest partition of which both are refinements: groups that share a point are joined."""
     links = groups, int(groups.max(initial=0)) + 1 + others
     n = int(links[1].max(initial=0)) + 1
-    return _components(n, *links)[groups]
+    return components(n, *links)[groups]
 
 
 def _pool(observations: Observations) -> PooledEntries | Quadratics:
@@ -202,8 +216,3 @@ def _pool(observations: Observations) -> PooledEntries | Quadratics:
     pooled = PooledEntries.of(observations) if isinstance(observations, Entries) else observations
     assert isinstance(pooled, PooledEntries | Quadratics)
     return pooled
-
-
-def _components(n: int, first: Index, second: Index) -> Index:
-    graph = sparse.csr_matrix((np.ones(len(first), bool), (first, second)), shape=(n, n))
-    return np.asarray(connected_components(graph, directed=False)[1], dtype=np.intp)

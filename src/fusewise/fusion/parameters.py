@@ -31,7 +31,7 @@ class Parameterised(BaseEstimator):  # type: ignore[misc]
         return type(self)(**{**self.get_params(deep=False), **params})
 
     def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and self.get_params() == other.get_params()
+        return self is other or (type(self) is type(other) and self.get_params() == other.get_params())
 
     def __hash__(self) -> int:
         return hash((type(self), tuple(sorted(self.get_params().items()))))

@@ -22,6 +22,7 @@ from fusewise.kernels.arrays import Array
 from fusewise.kernels.checked import Checked, Record
 from fusewise.kernels.field_rules import Several
 from fusewise.kernels.types import Index, Labels, Values
+from fusewise.pairs import SparseWeights
 from fusewise.progress import Progress
 
 
@@ -129,13 +130,14 @@ def _follow(
     start, interrupted = first_centers(posed, merged.working, solver, how)
     trail: list[tuple[float, Array]] = []  # lams and centres of the previous points, while lam increases
     before: Index | None = None  # the groups of the previous point
+    known: SparseWeights | None = None  # the weights at the centres to start from
     for k, (lam, scaled) in enumerate(schedule):
         merged = merged.at(lam, scaled)
-        ahead = _ahead(merged.working, start, trail)
+        ahead, known = _ahead(merged.working, start, known, trail)
         if k and how.merge and not interrupted and _pulls_harder(schedule[k - 1 : k + 1], merged.problem):
             nodes = merged.n_nodes
             merged, descent = descend_merging(
-                merged, ahead, solver=solver, max_iter=how.max_iter, tol=how.tol, progress=progress
+                merged, ahead, solver=solver, max_iter=how.max_iter, tol=how.tol, progress=progress, weighted=known
             )
             trail = trail if merged.n_nodes == nodes else []
         else:
@@ -144,16 +146,18 @@ def _follow(
         yield conclude(posed, merged, descent, groups, how.min_cluster_size)
         warn_if_unfinished(descent, how.tol)
         interrupted = descent.status == Status.INTERRUPTED
+        # The weights do not depend on lam; but those of all pairs take too much memory to be kept.
+        known = descent.weighted if isinstance(descent.weighted, SparseWeights) else None
         del descent  # it holds the weights of all pairs
         if interrupted:
             return
         if not _pulls_harder(schedule[k : k + 2], merged.problem):
-            merged, start, before, trail = apart, start[merged.node_of], None, []
+            merged, start, before, trail, known = apart, start[merged.node_of], None, [], None
             continue
         smaller = merged
         if how.merge and before is not None and merged.has_fused(groups):
             smaller, start = merged.merge(agreed(groups, joined(before, merged.node_of)), start)
-        trail = [*trail, (lam, start)] if smaller is merged else [(lam, start)]
+        trail, known = ([*trail[-1:], (lam, start)], known) if smaller is merged else ([(lam, start)], None)
         merged, before = smaller, groups
 
 
@@ -165,15 +169,32 @@ def _pulls_harder(points: Sequence[tuple[float, Penalty]], problem: Problem) -> 
     return following >= lam and scaled == penalty
 
 
-def _ahead(problem: Problem, start: Array, trail: Sequence[tuple[float, Array]]) -> Array:
-    """Extrapolate the last two points of the path to this lam (on a logarithmic scale), if that is a better start."""
+def _ahead(
+    problem: Problem, start: Array, known: SparseWeights | None, trail: Sequence[tuple[float, Array]]
+) -> tuple[Array, SparseWeights | None]:
+    """Extrapolate the last two points of the path to this lam (on a logarithmic scale), if that is a better start.
+
+    Parameters
+    ----------
+    problem : the next point of the path.
+    start : the last centres.
+    known : their weights, if known.
+    trail : lams and centres of the previous points.
+
+    Returns
+    -------
+    The centres to start from, and their weights, if known and on a graph (others hold an array of all pairs).
+    """
     if len(trail) < 2 or not problem.lam > trail[-1][0] > trail[-2][0] > 0:
-        return start
+        return start, known
     (earlier, first), (lam, last) = trail[-2:]
     stride = math.log(problem.lam / lam) / math.log(lam / earlier)
     ahead = problem.observations.confine(last + stride * (last - first))
-    values = [problem.objective(centers, problem.weigh(centers)) for centers in (ahead, start)]
-    return ahead if values[0] < values[1] else start
+    value = problem.objective(start, known or problem.weigh(start))
+    weighted = problem.weigh(ahead)
+    if problem.objective(ahead, weighted) < value:
+        return ahead, weighted if isinstance(weighted, SparseWeights) else None
+    return start, known
 
 
 def _schedule(lams: Any, sigmas: Any, penalty: Penalty) -> list[tuple[float, Penalty]]:

@@ -76,7 +76,11 @@ def _soft_modulus(s: RealArray, smoothing: float) -> tuple[RealArray, RealArray]
     """s / sqrt(s + smoothing²) and its derivative in s: t = sqrt(s) with a rounded tip, concave in s."""
     shifted = s + smoothing**2
     root = library(s).sqrt(shifted)
-    return s / root, (0.5 * s + smoothing**2) / (shifted * root)
+    value, weight = s / root, 0.5 * s
+    weight += smoothing**2
+    shifted *= root
+    weight /= shifted
+    return value, weight
 
 
 class L0(Penalty):

@@ -6,14 +6,13 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from fusewise.kernels import graph_systems
 from fusewise.kernels.arrays import Array, library, total
 from fusewise.kernels.compiling import SMALL
+from fusewise.kernels.graph_groups import sum_by
 from fusewise.kernels.types import Index, Values
 from fusewise.observations import Entries
 from fusewise.pairs.distances import real_view
@@ -123,10 +122,3 @@ class PooledEntries:
         weight = self.counts + pull[:, None]
         inverse = 1 / (weight + (weight <= 0))
         return lambda right: right * inverse
-
-
-def sum_by(groups: Index, n_groups: int, rows: Values) -> Values:
-    """Sum the rows of each group."""
-    n = len(groups)
-    which: Any = sparse.csr_matrix((np.ones(n, rows.real.dtype), (groups, np.arange(n))), shape=(n_groups, n))
-    return np.asarray(which @ rows)

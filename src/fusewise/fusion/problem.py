@@ -6,10 +6,14 @@ import math
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+import numpy as np
+
 from fusewise.fusion.fidelity import Fidelity
 from fusewise.fusion.penalties import Penalty
 from fusewise.fusion.pooled import PooledEntries
 from fusewise.kernels.arrays import Array, library, norm, rounding_unit
+from fusewise.kernels.compiling import SMALL
+from fusewise.kernels.graph_systems import scatter
 from fusewise.observations import Observations
 from fusewise.pairs import Pairs, Weighted
 
@@ -90,11 +94,19 @@ class Problem:
         A squared distance is accurate to about eps (|u_i|² + |u_j|²), and enters the objective with weight lam w_ij.
         Weights of a penalty with a cusp have no bound: no rise above sqrt(eps) of the objective is accepted.
         """
-        squares = centers - centers.mean(0)
-        squares *= squares.conj()
-        felt = 4 * self.lam * float((weighted.degree * squares.real.sum(1)).sum())
+        felt = 4 * self.lam * _scatter(centers, weighted.degree)
         eps = rounding_unit(centers)
         return min(10 * eps * (abs(objective) + felt), math.sqrt(eps) * abs(objective))
+
+
+def _scatter(centers: Array, degree: Array) -> float:
+    """sum_i d_i ||u_i - mean||²."""
+    mean = centers.mean(0)
+    if isinstance(centers, np.ndarray) and centers.dtype.kind == "f" and len(centers) > SMALL:
+        return scatter(degree, mean, centers)
+    squares = centers - mean
+    squares *= squares.conj()
+    return float((degree * squares.real.sum(1)).sum())
 
 
 def _ratio(part: float, whole: float) -> float:

@@ -61,13 +61,18 @@ class Loop:
         self.shapes = shapes
         self.options = OPTIONS | options
         self._interpreted = 0.0
+        self._checked: list[Any] = []
         update_wrapper(self, function)
 
     def __call__(self, *arguments: Any) -> Any:
         """Run it compiled, on arrays of the shapes that it needs."""
         if self.shapes is None:
             raise TypeError(f"{self.function.__name__} has no shapes: it is called by other loops only")
-        check_shapes(self.function.__name__, self.shapes, arguments)
+        # Loops are called thousands of times with the same shapes, small ones in less time than checking these takes.
+        given = [getattr(argument, "shape", None) for argument in arguments]
+        if given != self._checked:
+            check_shapes(self.function.__name__, self.shapes, arguments)
+            self._checked = given
         try:
             return self.fast(*arguments)
         except SystemError as error:

@@ -84,6 +84,15 @@ def misfit(counts: Real, means: Real, centers: Real) -> float:
     return float(sums.sum())
 
 
+def scatter(weights: Real, mean: Real, centers: Real) -> float:
+    """sum_i d_i ||u_i - m||²."""
+    sums = np.empty(len(centers))
+    threads.in_ranges(
+        len(centers), centers.shape[1], lambda begin, end: _scatters(weights, mean, centers, sums, begin, end)
+    )  # fmt: skip
+    return float(sums.sum())
+
+
 def squared_gradients(counts: Real, means: Real, centers: Real, laplacian: Real, coupling: float) -> Real:
     """sum_p (n_ip (u_ip - m_ip) + t (L u)_ip)² for each i: a quarter of the squared gradient."""
     sums = np.empty(len(centers))
@@ -103,6 +112,16 @@ def _misfits(counts: Any, means: Any, centers: Any, sums: Any, begin: int, end: 
             difference = center[q] - mean[q]
             square += held[q] * difference * difference
         sums[i] = square
+
+
+@compiled(shapes=("N", "P", "N P", "N", "", ""))
+def _scatters(weights: Any, mean: Any, centers: Any, sums: Any, begin: int, end: int) -> None:
+    for i in range(begin, end):
+        center, square = centers[i], 0.0
+        for q in range(len(center)):
+            difference = center[q] - mean[q]
+            square += difference * difference
+        sums[i] = weights[i] * square
 
 
 @compiled(shapes=("N P", "N P", "N P", "N P", "", "N", "", ""))

@@ -1,0 +1,82 @@
+"""Groups of points along a graph, against SciPy and loops over pairs."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
+
+from fusewise.kernels.graph_groups import by_rows, components, merged_edges, spanning_forest, sum_by
+
+GRAPHS = [(1, 0), (2, 1), (60, 40), (500, 2000), (40, 0)]
+
+
+def draw(n, edges):
+    """Ends of distinct edges, the smaller first."""
+    rng = np.random.default_rng(n + edges)
+    ends = np.sort(np.array([rng.choice(n, 2, replace=False) for _ in range(edges)], int).reshape(-1, 2), axis=1)
+    first, second = np.unique(ends, axis=0).T if edges else np.zeros((2, 0), int)
+    return rng, first, second
+
+
+@pytest.mark.parametrize("ties", [False, True])
+@pytest.mark.parametrize(("n", "edges"), GRAPHS)
+def test_the_forest_is_that_of_scipy(n, edges, ties):
+    rng, first, second = draw(n, edges)
+    lengths = rng.integers(1, 5, len(first)).astype(float) if ties else rng.uniform(1, 2, len(first))
+    kept = spanning_forest(n, first, second, lengths)
+    graph = sparse.csr_matrix((lengths, (first, second)), shape=(n, n))
+    np.testing.assert_allclose(np.sort(lengths[kept]), np.sort(minimum_spanning_tree(graph).data))
+    forest = sparse.csr_matrix((lengths[kept], (first[kept], second[kept])), shape=(n, n))
+    assert connected_components(forest, directed=False)[0] == connected_components(graph, directed=False)[0]
+
+
+@pytest.mark.parametrize(("n", "edges"), GRAPHS)
+def test_components_are_numbered_by_their_first_points(n, edges):
+    _, first, second = draw(n, edges)
+    found = components(n, second, first)
+    _, expected = connected_components(sparse.csr_matrix((np.ones(len(first)), (first, second)), shape=(n, n)))
+    np.testing.assert_array_equal(found[:, None] == found, expected[:, None] == expected)
+    _, begins = np.unique(found, return_index=True)
+    assert np.all(np.diff(begins) > 0)
+    assert found.max() == len(begins) - 1
+
+
+@pytest.mark.parametrize(("n", "edges"), GRAPHS)
+def test_rows_hold_every_edge_at_both_of_its_ends(n, edges):
+    _, first, second = draw(n, edges)
+    begins, neighbors, numbers = by_rows(n, first, second)
+    assert begins[0] == 0
+    assert len(begins) == n + 1
+    found = [(i, neighbors[k], numbers[k]) for i in range(n) for k in range(begins[i], begins[i + 1])]
+    expected = [(i, j, e) for e, (i, j) in enumerate(zip(first, second, strict=True))]
+    assert sorted(found) == sorted(expected + [(j, i, e) for i, j, e in expected])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(("n", "edges", "n_groups"), [(60, 40, 7), (500, 2000, 30), (500, 2000, 500), (40, 0, 3)])
+def test_parallel_edges_add_up_and_those_within_a_group_vanish(n, edges, n_groups, dtype):
+    rng, first, second = draw(n, edges)
+    groups = rng.permutation(np.arange(n) % n_groups)
+    affinity = rng.uniform(1, 2, len(first)).astype(dtype)
+    a, b, sums = merged_edges(groups, n_groups, first, second, affinity)
+    assert sums.dtype == dtype
+    assert np.all(a < b)
+    expected = np.zeros((n_groups, n_groups))
+    for i, j, c in zip(groups[first], groups[second], affinity, strict=True):
+        if i != j:
+            expected[min(i, j), max(i, j)] += c
+    assert len(a) == np.count_nonzero(expected), "every pair of groups once"
+    found = np.zeros_like(expected)
+    found[a, b] = sums
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex128])
+def test_sums_by_group(dtype):
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(50, 6)).astype(dtype)[:, ::2] * (1j if dtype == np.complex128 else 1)
+    groups = rng.integers(8, size=50)
+    groups[groups == 3] = 2  # an empty group
+    sums = sum_by(groups, 8, rows)
+    assert sums.dtype == dtype
+    np.testing.assert_allclose(sums, [rows[groups == g].sum(axis=0) for g in range(8)], rtol=1e-5, atol=1e-5)
