@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from fusewise.kernels.compiling import compiled
-from fusewise.kernels.lanes import LANES, accumulate, combine, factorise, inverse_roots
+from fusewise.kernels.lanes import LANES, accumulate, combine, factorise, inverse_roots, undo
 from fusewise.kernels.threads import each_of
 from fusewise.kernels.types import Index, Real
 
@@ -73,7 +73,7 @@ def _inverses_in_lanes(precision: Any, factors: Any, begin: Any, roots: bool) ->
                         held[c] = source[start + c]
             _turn(matrices, factor, half, lower, n_now)
             factorise(lower, pivot, 1.0, n_now)
-            _undo(lower, pivot, undone, n_now)
+            undo(lower, pivot, undone, n_now)
             for i in range(r):
                 scale = pivot[i]
                 for c in range(n_now):
@@ -102,22 +102,6 @@ def _turn(matrices: Any, factor: Any, half: Any, turned: Any, n: int) -> None:
             combine(half[j], factor[i], matrices[j], i, r, n)
         for j in range(i + 1):
             combine(turned[i, j], factor[j], half, j, r, n)
-
-
-@compiled
-def _undo(lower: Any, pivot: Any, undone: Any, n: int) -> None:
-    """(R^-1)' of the factors R that ``factorise`` leaves."""
-    for i in range(lower.shape[0]):
-        scale, diagonal = pivot[i], undone[i, i]
-        for c in range(n):
-            diagonal[c] = scale[c]
-        for j in range(i):
-            entry = undone[j, i]
-            for c in range(n):
-                entry[c] = 0.0
-            accumulate(entry, -1.0, lower[i], undone[j], j, i, n)
-            for c in range(n):
-                entry[c] *= scale[c]
 
 
 def pattern_distances(

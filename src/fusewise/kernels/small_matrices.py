@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from fusewise.kernels.compiling import SMALL, compiled
+from fusewise.kernels.compiling import compiled, few
 from fusewise.kernels.lanes import Blocks, inverse_roots
 from fusewise.kernels.threads import in_ranges
 
@@ -22,7 +22,7 @@ def products(blocks: Blocks, vectors: Blocks) -> Blocks:
 def inverses(blocks: Blocks, shift: Blocks) -> tuple[Blocks, Blocks]:
     """(G_i + t_i I)^-1 of Hermitian G_i (N x r x r), each sum positive definite; and log det(G_i + t_i I)."""
     n, r, _ = blocks.shape
-    if n <= SMALL:
+    if few(n):
         roots, log_det = inverse_roots(blocks.transpose(1, 2, 0) + shift * np.eye(r)[:, :, None])
         return np.einsum("kin,kjn->nij", roots.conj(), roots).astype(blocks.dtype, copy=False), log_det
     out, log_det = np.empty_like(blocks, order="C"), np.zeros(n)

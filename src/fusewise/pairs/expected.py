@@ -16,7 +16,7 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from fusewise.kernels.arrays import Array, to_host
-from fusewise.kernels.compiling import SMALL, compiled
+from fusewise.kernels.compiling import compiled, few
 from fusewise.kernels.devices import torch_device
 from fusewise.kernels.lanes import LANES, factorise, inverse_roots
 from fusewise.kernels.threads import in_threads
@@ -123,7 +123,7 @@ class Bounds(NamedTuple):
     def reached(self, rows: Index, least: Real) -> tuple[Index, Index]:
         """The pairs of some points with all whose weight may be at least a number of each: its place in `rows`, j."""
         most = -2 * least * (1 + np.sign(-least) * 1e-9) + 1e-9  # rounding
-        if self.places.shape[1] > SMALL:
+        if not few(self.places.shape[1]):
             near = np.zeros((len(rows), self.places.shape[1]), np.bool_)
             _within_reach(self.places, self.widths, self.halves, rows, most, near)
         else:
@@ -154,7 +154,7 @@ def _within_reach(places: Any, widths: Any, halves: Any, rows: Any, most: Any, n
 
 def _log_expected_weights(places: Real, covariances: Real, first: Index, second: Index, variance: float) -> Real:
     """log of the expected weight of some pairs; -inf of a point with itself."""
-    if len(places) > SMALL:
+    if not few(len(places)):
         return np.asarray(_log_weights_in_lanes(places, covariances, first, second, variance))
     r = places.shape[1]
     half, scaled = np.eye(r)[:, :, None] / 2 + covariances.transpose(1, 2, 0) / variance, places.T / np.sqrt(variance)

@@ -7,7 +7,7 @@ loops run over them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Any, ClassVar, NamedTuple
@@ -16,7 +16,7 @@ import numpy as np
 
 from fusewise.kernels import field_rules
 from fusewise.kernels.checked import Checked
-from fusewise.kernels.compiling import SMALL
+from fusewise.kernels.compiling import SMALL, few
 from fusewise.kernels.field_rules import Array, Flag
 from fusewise.kernels.pattern_systems import by_groups, each_applied, pattern_distances, shifted_inverses
 from fusewise.kernels.threads import in_ranges
@@ -70,7 +70,7 @@ class Evidence(Checked):
     constant : N, the c_i.
     places : r x N, the least-squares coordinates A_i^+ b_i.
     dimensions : N, the number of directions each row determines (the rank of A_i).
-    small : whether the rows are those of a table too small for compiled loops to be worth it.
+    small : whether the rows are those of a table so small that no loops are compiled for it.
     """
 
     precision: Real
@@ -121,6 +121,18 @@ class Evidence(Checked):
         r, n = self.vector.shape
         return n, r
 
+    @property
+    def plain(self) -> bool:
+        """Whether NumPy works on these rows: they are few, and there are no compiled loops at hand."""
+        return self.small and few(0)
+
+    def turned(self, factor: Real) -> Evidence:
+        """The same rows in coordinates s with v = L s, given L."""
+        r = len(factor)
+        half = (factor.T @ self.precision.reshape(r, -1)).reshape(r, r, -1)
+        places = np.linalg.solve(factor, self.places)
+        return replace(self, precision=factor.T @ half, vector=factor.T @ self.vector, places=places)
+
     def grouped(self, labels: Index, n_groups: int, rows: Index | None = None) -> Groups:
         """Sort rows (by default all) by group, and within a group by pattern of missing values."""
         rows = np.arange(len(labels)) if rows is None else rows
@@ -160,7 +172,7 @@ class Evidence(Checked):
             np.sqrt(t) * np.eye(r)[:, :, None],
             np.array([0, self.precision.shape[2]]),
             False,
-            self.small,
+            self.plain,
         )
         return t * inverse, r * np.log(t) - log_det
 
@@ -171,14 +183,14 @@ class Evidence(Checked):
         """
         uncertainty, log_det = self.uncertainty
         distances, log_dets = pattern_distances(
-            uncertainty, regular(spreads), self.pattern, self.places, means, self.small
+            uncertainty, regular(spreads), self.pattern, self.places, means, self.plain
         )
         known = self.constant + 0.5 * np.einsum("ki,ki->i", self.vector, self.places)
         return distances, known + 0.5 * (log_det - log_dets)[:, self.pattern]
 
     def each_applied(self, matrices: Real, vectors: Real) -> Real:
         """The product of each row's vector (r x N) with the matrix of its pattern (r x r x U)."""
-        if self.small:
+        if self.plain:
             return np.asarray(np.einsum("jkn,kn->jn", matrices[:, :, self.pattern], vectors))
         return np.asarray(each_applied(np.ascontiguousarray(matrices), self.pattern, vectors))
 
@@ -225,7 +237,7 @@ class Groups:
 
     def all_applied(self, matrices: Real, vectors: Real) -> Real:
         """The product of each pattern's matrix (r x r x U) with the vector of its group (r x K)."""
-        if self.evidence.small:
+        if self.evidence.plain:
             return np.asarray(np.einsum("jku,ku->ju", matrices, vectors[:, self.pattern_group]))
         return np.asarray(by_groups(matrices, self.pattern_begin, vectors))
 
@@ -234,7 +246,7 @@ class Groups:
         evidence = self.evidence
         lower = np.linalg.cholesky(regular(spreads))
         factor, undone = (np.ascontiguousarray(each.transpose(1, 2, 0)) for each in (lower, np.linalg.inv(lower)))
-        inverse, log_det, root = shifted_inverses(evidence.precision, factor, self.pattern_begin, roots, evidence.small)
+        inverse, log_det, root = shifted_inverses(evidence.precision, factor, self.pattern_begin, roots, evidence.plain)
         seen = self.turned(factor.transpose(1, 0, 2), evidence.vector)
         target = evidence.each_applied(inverse, seen)
         constant = evidence.constant + 0.5 * (np.einsum("ki,ki->i", seen, target) - log_det[evidence.pattern])
