@@ -14,7 +14,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from fusewise.kernels import field_rules
+from fusewise.kernels import field_rules, small_matrices
 from fusewise.kernels.checked import Checked
 from fusewise.kernels.compiling import SMALL, few
 from fusewise.kernels.field_rules import Array, Flag
@@ -26,6 +26,9 @@ from fusewise.subspace import Subspace, precisions, pulls
 
 #: Variance along a direction that the entries of a row do not determine, in units of the variance of the rows.
 UNKNOWN = 1e8
+
+#: Directions are determined by the entries of a row if their precision is more than this share of the largest.
+REGULAR = 1e-6
 
 #: Multiplications of an eigendecomposition, in units of r³.
 DECOMPOSED = 10
@@ -138,16 +141,18 @@ class Evidence(Checked):
         rows = np.arange(len(labels)) if rows is None else rows
         key = labels * self.precision.shape[2] + self.pattern[rows]
         order = np.argsort(key, kind="stable")
-        kinds, pattern = np.unique(key[order], return_inverse=True)
-        group, own = np.divmod(kinds, self.precision.shape[2])
+        key = key[order]
+        first = np.diff(key, prepend=-1) != 0
+        pattern = np.cumsum(first) - 1
+        group, own = np.divmod(key[first], self.precision.shape[2])
         bounds = np.arange(n_groups + 1)
         rows = rows[order]
         gathered = Evidence(
-            np.ascontiguousarray(self.precision[:, :, own]),
+            self.precision.take(own, axis=2),
             pattern,
-            np.ascontiguousarray(self.vector[:, rows]),
+            self.vector.take(rows, axis=1),
             self.constant[rows],
-            np.ascontiguousarray(self.places[:, rows]),
+            self.places.take(rows, axis=1),
             self.dimensions[rows],
             self.small,
         )
@@ -272,14 +277,19 @@ def _patterns(table: InMemory) -> tuple[Any, Index]:
 
 def _pseudo_inverses(precision: Real) -> tuple[Real, Index]:
     """A^+ and the rank of each of U x r x r symmetric matrices."""
-    inverses, ranks = np.empty_like(precision), np.empty(len(precision), np.intp)
+    n, r, _ = precision.shape
+    inverses, ranks = small_matrices.inverses(precision, np.zeros(n))[0], np.full(n, r)
+    # The smallest eigenvalue is at least 1 / |A^-1| and the largest at most |A|: most matrices are regular for sure.
+    squares = [np.einsum("ukl,ukl->u", each, each) for each in (precision, inverses)]
+    unsure = np.flatnonzero(~(squares[0] * squares[1] < 0.01 * REGULAR**-2))
 
     def invert(begin: int, end: int) -> None:
-        values, vectors = np.linalg.eigh(precision[begin:end])
-        known = values > 1e-6 * np.maximum(values[:, -1:], np.finfo(float).tiny)
+        which = unsure[begin:end]
+        values, vectors = np.linalg.eigh(precision[which])
+        known = values > REGULAR * np.maximum(values[:, -1:], np.finfo(float).tiny)
         inverse = np.where(known, 1 / np.where(known, values, 1), 0)
-        inverses[begin:end] = (vectors * inverse[:, None]) @ vectors.transpose(0, 2, 1)
-        ranks[begin:end] = known.sum(axis=1)
+        inverses[which] = (vectors * inverse[:, None]) @ vectors.transpose(0, 2, 1)
+        ranks[which] = known.sum(axis=1)
 
-    in_ranges(len(precision), DECOMPOSED * precision.shape[1] ** 3, invert)
+    in_ranges(len(unsure), DECOMPOSED * r**3, invert)
     return inverses, ranks
