@@ -9,18 +9,22 @@ entropy of the label given all coordinates is used.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
 from fusewise.automatic.coordinates.evidence import Evidence, regular
 from fusewise.automatic.models.columnwise import ColumnMixture
 from fusewise.automatic.models.mixture import Mixture, probabilities
 from fusewise.automatic.models.spreads import TAIL
-from fusewise.kernels.types import Real
+from fusewise.kernels.types import Index, Real
 from fusewise.observations import InMemory
 
 #: The entropy is averaged over this many draws of each row's coordinates, or fewer if there are many rows: a few
 #: thousand draws in all are accurate enough.
 DRAWS, ENOUGH = 4, 5000
+#: Rows whose label has no more entropy than this given their entries, in nats, are not drawn.
+CERTAIN = 1e-5
 #: Size of a sample in which a table is indistinguishable from a mixture whose columns are independent, see
 #: ``class_criterion``.
 ROWS = 2000
@@ -72,21 +76,34 @@ def foreseen(judged: float, mixture: Mixture, n: int, worth: float, times: float
 
 def explained(evidence: Evidence, mixture: Mixture) -> Real:
     """What each row adds to the criterion if entries are missing: log p(x_i) - E[H(label | v_i)]."""
-    rng = np.random.default_rng(0)  # the same draws for every partition, so that chance does not decide
     densities, _ = mixture.log_densities(evidence)
     posterior, total = probabilities(densities)
-    return np.asarray(total - _entropy_if_complete(evidence, mixture, posterior, rng))
+    # On average coordinates leave no more doubt about the label than the entries did.
+    doubt = np.einsum("ik,ik->i", posterior, total[:, None] - densities)
+    unsure = np.flatnonzero(doubt > CERTAIN)
+    if len(unsure):
+        total[unsure] -= _entropy_if_complete(evidence, mixture, posterior[unsure], unsure)
+    return np.asarray(total)
 
 
-def _entropy_if_complete(evidence: Evidence, mixture: Mixture, posterior: Real, rng: np.random.Generator) -> Real:
+@lru_cache(maxsize=2)
+def _draws(n: int, r: int) -> tuple[Real, Real]:
+    """Uniform and normal numbers for each row: the same for every partition, so that chance does not decide."""
+    rng, draws = np.random.default_rng(0), min(DRAWS, -(-ENOUGH // n))
+    return rng.random((draws, n)), rng.standard_normal((r, draws, n))
+
+
+def _entropy_if_complete(evidence: Evidence, mixture: Mixture, posterior: Real, rows: Index) -> Real:
     """E[H(label | v_i)], v_i drawn given the observed entries of row i: first its label, then its coordinates."""
     n, r = evidence.shape
-    draws = min(DRAWS, -(-ENOUGH // n))
-    labels = (posterior.cumsum(axis=1)[None] > rng.random((draws, n, 1))).argmax(axis=2).ravel()
-    groups = evidence.grouped(labels, mixture.n_components, np.tile(np.arange(n), draws))
-    entropies = np.empty(draws * n)
-    entropies[groups.order] = _entropy(mixture, mixture.conditional(groups, rng.standard_normal((r, draws * n))))
-    return np.asarray(entropies.reshape(draws, n).mean(axis=0))
+    uniform, normal = _draws(n, r)
+    draws, some = len(uniform), len(rows)
+    labels = (posterior.cumsum(axis=1)[None] > uniform[:, rows, None]).argmax(axis=2).ravel()
+    groups = evidence.grouped(labels, mixture.n_components, np.tile(rows, draws))
+    noise = normal[:, :, rows].reshape(r, draws * some).take(groups.order, axis=1)
+    entropies = np.empty(draws * some)
+    entropies[groups.order] = _entropy(mixture, mixture.conditional(groups, noise))
+    return np.asarray(entropies.reshape(draws, some).mean(axis=0))
 
 
 def _entropy(mixture: Mixture, places: Real) -> Real:
