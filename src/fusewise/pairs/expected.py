@@ -56,15 +56,26 @@ def nearest_expected(places: Array, covariances: Array, n_neighbors: int, device
         return NeighborPairs.from_neighbors(found, device=device)
     places, covariances = to_host(places), to_host(covariances)
     tree = cKDTree(places)
-    variance = _spacing(tree, k + 1) ** 2
     nearest = nearest_places(places, tree)
+    count = min(n, (GUESSED if n <= EXHAUSTIVE else CANDIDATES) * k + 1)
+
+    def search(rows: Index) -> Index:
+        found = nearest(places[rows], count)
+        return np.where(found < 0, rows[:, None], found)
+
+    blocks, sample = _blocks(tree), np.arange(0, n, 1 + n // SAMPLE)
+    near = np.empty((n, count), np.intp) if n <= SAMPLE else None  # of more points it is found a block at a time
+    if near is None:
+        variance = _spacing(places, sample, tree.query(places[sample], [k + 1])[1][:, 0]) ** 2
+    else:
+        for rows, found in zip(blocks, in_threads(search, blocks), strict=True):
+            near[rows] = found
+        variance = _spacing(places, sample, near[sample, k]) ** 2
+    bounds = Bounds.of(places, covariances, variance) if n <= EXHAUSTIVE else None
     neighbors = np.empty((n, k), np.intp)
 
-    bounds = Bounds.of(places, covariances, variance) if n <= EXHAUSTIVE else None
-
     def choose(rows: Index) -> None:
-        candidates = nearest(places[rows], min(n, (GUESSED if bounds else CANDIDATES) * k + 1))
-        candidates = np.where(candidates < 0, rows[:, None], candidates)
+        candidates = search(rows) if near is None else near[rows]
         ends = np.repeat(rows, candidates.shape[1]), candidates.ravel()
         weights = _log_expected_weights(places, covariances, *ends, variance).reshape(candidates.shape)
         chosen = np.argpartition(-weights, k - 1, axis=1)[:, :k]
@@ -78,7 +89,7 @@ def nearest_expected(places: Array, covariances: Array, n_neighbors: int, device
         first = np.searchsorted(at[order], np.arange(len(rows)))
         neighbors[rows] = candidate[order][first[:, None] + np.arange(k)]
 
-    for _ in in_threads(choose, _blocks(tree)):
+    for _ in in_threads(choose, blocks):
         pass
     return NeighborPairs.from_neighbors(neighbors)
 
@@ -88,10 +99,10 @@ def _blocks(tree: Any) -> list[Index]:
     return [tree.indices[i : i + BLOCK] for i in range(0, tree.n, BLOCK)]
 
 
-def _spacing(tree: Any, k: int) -> float:
-    """Median distance of a point to its k-th nearest, itself the first (if all are 0, the spread of all points)."""
-    sample = tree.data[:: 1 + tree.n // SAMPLE]
-    return float(np.median(tree.query(sample, [k])[0])) or float(np.std(tree.data)) or 1.0
+def _spacing(places: Real, sample: Index, neighbor: Index) -> float:
+    """Median distance of some points to a neighbour of each (if all are 0, the spread of all points)."""
+    away = places[sample] - places[neighbor]
+    return float(np.sqrt(np.median(np.square(away).sum(axis=1)))) or float(np.std(places)) or 1.0
 
 
 class Bounds(NamedTuple):

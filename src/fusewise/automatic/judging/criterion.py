@@ -15,6 +15,7 @@ import numpy as np
 
 from fusewise.automatic.coordinates.evidence import Evidence, regular
 from fusewise.automatic.models.columnwise import ColumnMixture
+from fusewise.automatic.models.group_fit import enough_gain
 from fusewise.automatic.models.mixture import Mixture, probabilities
 from fusewise.automatic.models.spreads import TAIL
 from fusewise.kernels.types import Index, Real
@@ -23,8 +24,9 @@ from fusewise.observations import InMemory
 #: The entropy is averaged over this many draws of each row's coordinates, or fewer if there are many rows: a few
 #: thousand draws in all are accurate enough.
 DRAWS, ENOUGH = 4, 5000
-#: Rows whose label has no more entropy than this given their entries, in nats, are not drawn.
-CERTAIN = 1e-5
+#: Rows are not drawn whose labels have, given their entries, less entropy in all than this share of the gain at which
+#: fits end.
+CERTAIN = 0.25
 #: Size of a sample in which a table is indistinguishable from a mixture whose columns are independent, see
 #: ``class_criterion``.
 ROWS = 2000
@@ -78,12 +80,20 @@ def explained(evidence: Evidence, mixture: Mixture) -> Real:
     """What each row adds to the criterion if entries are missing: log p(x_i) - E[H(label | v_i)]."""
     densities, _ = mixture.log_densities(evidence)
     posterior, total = probabilities(densities)
-    # On average coordinates leave no more doubt about the label than the entries did.
-    doubt = np.einsum("ik,ik->i", posterior, total[:, None] - densities)
-    unsure = np.flatnonzero(doubt > CERTAIN)
+    unsure = _unsure(_entropies(densities, posterior, total))
     if len(unsure):
         total[unsure] -= _entropy_if_complete(evidence, mixture, posterior[unsure], unsure)
     return np.asarray(total)
+
+
+def _unsure(entropies: Real) -> Index:
+    """The rows to draw coordinates of, given the entropy of each label: the others add up to next to nothing.
+
+    On average a label has no more entropy given all coordinates than it has given the observed entries.
+    """
+    below = np.sort(entropies)
+    certain = int(np.searchsorted(np.cumsum(below), CERTAIN * enough_gain(len(below))))
+    return np.flatnonzero(entropies >= below[certain]) if certain < len(below) else np.arange(0)
 
 
 @lru_cache(maxsize=2)
@@ -116,8 +126,13 @@ def _entropy(mixture: Mixture, places: Real) -> Real:
     for k, (mean, turn) in enumerate(zip(mixture.means, undone, strict=True)):
         away = turn @ (places - mean).T
         np.einsum("ri,ri->i", away, away, out=distances[k])
-    certain, _ = probabilities(heights - (TAIL + r) / 2 * np.log1p(distances.T / TAIL))
-    return np.asarray(-np.sum(certain * np.log(certain), axis=1))
+    densities = heights - (TAIL + r) / 2 * np.log1p(distances.T / TAIL)
+    return _entropies(densities, *probabilities(densities))
+
+
+def _entropies(densities: Real, posterior: Real, total: Real) -> Real:
+    """H(label) of each row, from log p(k, row) and the ``probabilities`` of these."""
+    return np.asarray(np.einsum("ik,ik->i", posterior, total[:, None] - densities))
 
 
 def class_criterion(table: InMemory, mixture: ColumnMixture, worth: float = 1.0) -> float:

@@ -23,8 +23,9 @@ from fusewise.kernels.field_rules import Array, Number, Word
 from fusewise.kernels.threads import in_ranges
 from fusewise.kernels.types import Index, Real
 
-#: Rows less likely than this to belong to a component are left out of its fit, if they are most of all rows.
-NEGLIGIBLE = 1e-12
+#: Components that a row is less likely than this to belong to are left out of what is expected of it; and the row is
+#: left out of the fit of those that it is less likely than this to belong to.
+NEGLIGIBLE, SLIGHT = 1e-12, 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,7 +106,7 @@ def soften(evidence: Evidence, mixture: Mixture, prior: Real, rounds: int, away:
         sizes = posterior.sum(axis=0)
         if sizes.min() < 1:
             break
-        rows, component = np.nonzero(posterior > NEGLIGIBLE)
+        rows, component = np.nonzero(posterior > SLIGHT)
         groups = turned.grouped(component, mixture.n_components, rows)
         which = rows[groups.order], groups.group
         weights = row_weights(groups.evidence, distances[which])
