@@ -10,7 +10,7 @@ from fusewise.kernels import threads
 @pytest.fixture(autouse=True, params=[10**9, 0], ids=["small", "compiled"])
 def small(request, monkeypatch):
     """Every property holds of what is done without compiled loops, and with them."""
-    monkeypatch.setattr(blocks, "SMALL", request.param)
+    monkeypatch.setattr(blocks, "few", lambda n: n <= request.param)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex64, np.complex128])

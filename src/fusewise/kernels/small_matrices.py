@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from fusewise.kernels.compiling import compiled, few
-from fusewise.kernels.lanes import Blocks, inverse_roots
+from fusewise.kernels.lanes import LANES, Blocks, accumulate, factorise, inverse_roots, undo
 from fusewise.kernels.threads import in_ranges
 
 
@@ -71,3 +71,48 @@ def _inverses(blocks: Any, shift: Any, out: Any, log_det: Any, begin: int, end: 
                     s += np.conj(lower[k, i]) * lower[k, j]
                 out[m, i, j] = s
                 out[m, j, i] = np.conj(s)
+
+
+@compiled(shapes=("entries n", "r n", ""))
+def solve_triangles(triangles: Any, right: Any, shift: float) -> Any:
+    """(G + t I)^-1 in place of the lower triangles of many G (their rows one after the other, the many last).
+
+    In place of the right-hand sides the solutions; returns log det(G + t I).
+    """
+    r, n = right.shape
+    log_det = np.empty(n)
+    lower, undone, pivot = np.empty((r, r, LANES)), np.empty((r, r, LANES)), np.empty((r, LANES))
+    solved = np.empty((r, LANES))
+    for start in range(0, n, LANES):
+        n_now = min(LANES, n - start)
+        for i in range(r):
+            for j in range(i + 1):
+                entry, source = lower[i, j], triangles[i * (i + 1) // 2 + j, start : start + n_now]
+                for c in range(n_now):
+                    entry[c] = source[c]
+        factorise(lower, pivot, shift, n_now)
+        undo(lower, pivot, undone, n_now)
+        for c in range(n_now):
+            product = 1.0
+            for i in range(r):
+                product *= pivot[i, c]
+            log_det[start + c] = -2 * np.log(product)
+        solved[:] = 0.0
+        for i in range(r):
+            for j in range(i + 1):
+                total = triangles[i * (i + 1) // 2 + j, start : start + n_now]
+                for c in range(n_now):
+                    total[c] = 0.0
+                accumulate(total, 1.0, undone[i], undone[j], i, r, n_now)
+                to, source = solved[i], right[j, start : start + n_now]
+                for c in range(n_now):
+                    to[c] += total[c] * source[c]
+                if i != j:
+                    to, source = solved[j], right[i, start : start + n_now]
+                    for c in range(n_now):
+                        to[c] += total[c] * source[c]
+        for i in range(r):
+            to, source = right[i, start : start + n_now], solved[i]
+            for c in range(n_now):
+                to[c] = source[c]
+    return log_det

@@ -33,6 +33,9 @@ CANDIDATES, GUESSED = 3, 2
 #: Largest number of points at which distances to the nearest neighbours are measured.
 SAMPLE = 5000
 
+#: Points in a leaf of the tree: with so many, dozens of neighbours are found soonest.
+LEAF = 64
+
 #: Points processed at a time on each thread.
 BLOCK = 1024
 
@@ -55,7 +58,7 @@ def nearest_expected(places: Array, covariances: Array, n_neighbors: int, device
         found = likeliest(places, covariances, k, min(n - 1, CANDIDATES * k), 1 + n // SAMPLE, device)
         return NeighborPairs.from_neighbors(found, device=device)
     places, covariances = to_host(places), to_host(covariances)
-    tree = cKDTree(places)
+    tree = cKDTree(places, leafsize=LEAF)
     nearest = nearest_places(places, tree)
     count = min(n, (GUESSED if n <= EXHAUSTIVE else CANDIDATES) * k + 1)
 
