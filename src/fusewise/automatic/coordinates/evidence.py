@@ -278,10 +278,11 @@ def _patterns(table: InMemory) -> tuple[Any, Index]:
 def _pseudo_inverses(precision: Real) -> tuple[Real, Index]:
     """A^+ and the rank of each of U x r x r symmetric matrices."""
     n, r, _ = precision.shape
-    inverses, ranks = small_matrices.inverses(precision, np.zeros(n))[0], np.full(n, r)
-    # The smallest eigenvalue is at least 1 / |A^-1| and the largest at most |A|: most matrices are regular for sure.
-    squares = [np.einsum("ukl,ukl->u", each, each) for each in (precision, inverses)]
-    unsure = np.flatnonzero(~(squares[0] * squares[1] < 0.01 * REGULAR**-2))
+    size = np.einsum("ukk->u", precision)
+    inverses, ranks = small_matrices.inverses(precision, 1e-15 * size + 1e-100)[0], np.full(n, r)
+    # The smallest eigenvalue is at least 1 / |A^-1| and the largest at most the trace: most are regular for sure.
+    sure = size**2 * np.einsum("ukl,ukl->u", inverses, inverses) < 0.01 * REGULAR**-2
+    unsure = np.flatnonzero(~sure | (size <= 0))
 
     def invert(begin: int, end: int) -> None:
         which = unsure[begin:end]
