@@ -69,7 +69,7 @@ def nearest_expected(places: Array, covariances: Array, n_neighbors: int, device
     blocks, sample = _blocks(tree), np.arange(0, n, 1 + n // SAMPLE)
     near = np.empty((n, count), np.intp) if n <= SAMPLE else None  # of more points it is found a block at a time
     if near is None:
-        variance = _spacing(places, sample, tree.query(places[sample], [k + 1])[1][:, 0]) ** 2
+        variance = _spacing(places, sample, np.asarray(tree.query(places[sample], [k + 1])[1])[:, 0]) ** 2
     else:
         for rows, found in zip(blocks, in_threads(search, blocks), strict=True):
             near[rows] = found

@@ -148,11 +148,11 @@ class Evidence(Checked):
         bounds = np.arange(n_groups + 1)
         rows = rows[order]
         gathered = Evidence(
-            self.precision.take(own, axis=2),
+            np.take(self.precision, own, axis=2),
             pattern,
-            self.vector.take(rows, axis=1),
+            np.take(self.vector, rows, axis=1),
             self.constant[rows],
-            self.places.take(rows, axis=1),
+            np.take(self.places, rows, axis=1),
             self.dimensions[rows],
             self.small,
         )
