@@ -130,15 +130,15 @@ def probabilities(densities: Real) -> tuple[Real, Real]:
 
 
 @cache
-def _leads(most: int) -> Real:
+def _leads(most: int, nu: float) -> Real:
     """log of the constant of t_nu over that of the Gaussian in 0, 1, ..., `most` dimensions."""
     d = np.arange(most + 1)
-    return np.asarray(gammaln((TAIL + d) / 2) - gammaln(TAIL / 2) - d / 2 * np.log(TAIL / 2))
+    return np.asarray(gammaln((nu + d) / 2) - gammaln(nu / 2) - d / 2 * np.log(nu / 2))
 
 
 def log_tails(distance: Real, dimensions: Index) -> Real:
     """log t_nu - log of the Gaussian's normaliser: replaces -distance/2 for Student-t tails."""
-    lead = _leads(int(dimensions.max(initial=0)))
+    lead = _leads(int(dimensions.max(initial=0)), TAIL)
     return np.asarray(lead[dimensions.astype(np.intp)] - (TAIL + dimensions) / 2 * np.log1p(distance / TAIL))
 
 
@@ -240,7 +240,7 @@ def evaluate(groups: Groups, spreads: Real, shares: Real, weights: Real, *, rene
     means, density, distance = np.empty((len(spreads), r)), np.empty(n), np.empty(n)
     scatter, known = np.empty_like(spreads), np.empty_like(spreads)
     rows = own.precision, own.pattern, own.vector, own.places, own.constant, own.dimensions
-    given = groups.begin, groups.pattern_begin, spreads, shares, weights, renew, _leads(int(own.dimensions.max()))
+    given = groups.begin, groups.pattern_begin, spreads, shares, weights, renew, _leads(int(own.dimensions.max()), TAIL)
     found = means, density, distance, scatter, known
     work = n // len(spreads) * r**3
     in_ranges(len(spreads), work, lambda first, last: explain_groups(*rows, *given, *found, first, last))
