@@ -81,8 +81,26 @@ def solve_triangles(triangles: Any, right: Any, shift: float) -> Any:
     """
     r, n = right.shape
     log_det = np.empty(n)
+    invert_triangles(triangles, r, shift, log_det)
+    solved = np.zeros((r, n))
+    for i in range(r):
+        for j in range(r):
+            line = triangles[max(i, j) * (max(i, j) + 1) // 2 + min(i, j)]
+            to, source = solved[i], right[j]
+            for c in range(n):
+                to[c] += line[c] * source[c]
+    for i in range(r):
+        to, source = right[i], solved[i]
+        for c in range(n):
+            to[c] = source[c]
+    return log_det
+
+
+@compiled
+def invert_triangles(triangles: Any, r: int, shift: float, log_det: Any) -> None:
+    """Replace the lower triangles of r x r matrices G by those of (G + t I)^-1, and set log det(G + t I)."""
+    n = triangles.shape[1]
     lower, undone, pivot = np.empty((r, r, LANES)), np.empty((r, r, LANES)), np.empty((r, LANES))
-    solved = np.empty((r, LANES))
     for start in range(0, n, LANES):
         n_now = min(LANES, n - start)
         for i in range(r):
@@ -97,22 +115,9 @@ def solve_triangles(triangles: Any, right: Any, shift: float) -> Any:
             for i in range(r):
                 product *= pivot[i, c]
             log_det[start + c] = -2 * np.log(product)
-        solved[:] = 0.0
         for i in range(r):
             for j in range(i + 1):
                 total = triangles[i * (i + 1) // 2 + j, start : start + n_now]
                 for c in range(n_now):
                     total[c] = 0.0
                 accumulate(total, 1.0, undone[i], undone[j], i, r, n_now)
-                to, source = solved[i], right[j, start : start + n_now]
-                for c in range(n_now):
-                    to[c] += total[c] * source[c]
-                if i != j:
-                    to, source = solved[j], right[i, start : start + n_now]
-                    for c in range(n_now):
-                        to[c] += total[c] * source[c]
-        for i in range(r):
-            to, source = right[i, start : start + n_now], solved[i]
-            for c in range(n_now):
-                to[c] = source[c]
-    return log_det

@@ -18,7 +18,8 @@ import numpy as np
 
 from fusewise.automatic.models.spreads import TAIL
 from fusewise.kernels.compiling import compiled
-from fusewise.kernels.lanes import LANES, accumulate, factorise, undo
+from fusewise.kernels.lanes import LANES
+from fusewise.kernels.small_matrices import invert_triangles
 
 
 @compiled(
@@ -63,7 +64,7 @@ def explain_groups(
         _evaluate(away, vector, places, inverse, means[g], first, density, distance)
         for c in range(n):
             at, d = first + c, dimensions[first + c]
-            gaussian = constant[at] + 0.5 * (density[at] + log_det[own[c]] - spread_log_det + distance[at])
+            gaussian = constant[at] + 0.5 * (density[at] - log_det[own[c]] - spread_log_det + distance[at])
             density[at] = gaussian + lead[d] - (TAIL + d) / 2 * np.log1p(distance[at] / TAIL)
             if renew:
                 counts[c] = share[c] * (TAIL + d) / (TAIL + distance[at])
@@ -102,30 +103,15 @@ def _inverted(spread: Any, undone: Any, inverse: Any) -> float:
 
 @compiled
 def _covariances(precision: Any, begin: int, end: int, shift: Any) -> Any:
-    """The lower triangles of (A + S^-1)^-1 of some patterns, and the logarithms of their determinants."""
-    r = len(precision)
-    found, log_det = np.empty((r * (r + 1) // 2, end - begin)), np.empty(end - begin)
-    lower, undone, pivot = np.empty((r, r, LANES)), np.empty((r, r, LANES)), np.empty((r, LANES))
-    for start in range(0, end - begin, LANES):
-        n = min(LANES, end - begin - start)
-        for i in range(r):
-            for j in range(i + 1):
-                entry, source, more = lower[i, j], precision[i, j], shift[i, j]
-                for c in range(n):
-                    entry[c] = source[begin + start + c] + more
-        factorise(lower, pivot, 0.0, n)
-        undo(lower, pivot, undone, n)
-        for c in range(n):
-            product = 1.0
-            for i in range(r):
-                product *= pivot[i, c]
-            log_det[start + c] = 2 * np.log(product)
-        for i in range(r):
-            for j in range(i + 1):
-                total = found[i * (i + 1) // 2 + j, start : start + n]
-                for c in range(n):
-                    total[c] = 0.0
-                accumulate(total, 1.0, undone[i], undone[j], i, r, n)
+    """The lower triangles of P = (A + S^-1)^-1 of some patterns, and -log det P."""
+    r, n = len(precision), end - begin
+    found, log_det = np.empty((r * (r + 1) // 2, n)), np.empty(n)
+    for i in range(r):
+        for j in range(i + 1):
+            entry, source, more = found[i * (i + 1) // 2 + j], precision[i, j], shift[i, j]
+            for u in range(n):
+                entry[u] = source[begin + u] + more
+    invert_triangles(found, r, 0.0, log_det)
     return found, log_det
 
 
