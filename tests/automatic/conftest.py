@@ -7,3 +7,4 @@ from fusewise.automatic.coordinates import evidence
 def small(request, monkeypatch):
     """Every property holds of what is done without compiled loops, and with them."""
     monkeypatch.setattr(evidence, "SMALL", request.param)
+    monkeypatch.setattr(evidence, "few", lambda n: n <= request.param)

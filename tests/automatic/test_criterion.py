@@ -5,9 +5,10 @@ import pytest
 from scipy import stats
 
 from fusewise.automatic.coordinates.evidence import Evidence
-from fusewise.automatic.judging.criterion import class_criterion, criterion, foreseen
+from fusewise.automatic.judging import criterion as module
+from fusewise.automatic.judging.criterion import CERTAIN, class_criterion, criterion, foreseen
 from fusewise.automatic.models.columnwise import fit_columns
-from fusewise.automatic.models.group_fit import fit_groups
+from fusewise.automatic.models.group_fit import enough_gain, fit_groups
 from fusewise.automatic.models.mixture import TAIL, Mixture
 from fusewise.observations import as_entries
 from fusewise.subspace import Subspace
@@ -92,7 +93,18 @@ def test_entropy_of_rows_seen_whole_is_that_of_student_posteriors():
     X[:40] += 1.0
     evidence = Evidence.of(space(1e-8), as_entries(X))
     mixture = fitted(evidence, (np.arange(100) >= 40).astype(np.intp), "full")
-    assert entropy(evidence, mixture) == pytest.approx(posterior_entropy(X, mixture).sum(), rel=1e-3)
+    expected, left_out = posterior_entropy(X, mixture).sum(), CERTAIN * enough_gain(100)
+    assert 0.999 * expected - left_out < entropy(evidence, mixture) < 1.001 * expected
+
+
+@pytest.mark.parametrize("hidden", [0.0, 0.4])
+def test_rows_are_not_drawn_only_if_their_labels_are_certain(hidden, monkeypatch):
+    # With every row drawn the entropy is larger, by no more than what was left out.
+    evidence, labels = two_groups(4.0, hidden, n=600)
+    mixture = fitted(evidence, labels)
+    found = entropy(evidence, mixture)
+    monkeypatch.setattr(module, "CERTAIN", 0.0)
+    assert found <= entropy(evidence, mixture) < found + CERTAIN * enough_gain(600)
 
 
 def test_rows_with_nothing_seen_have_the_entropy_of_the_mixture():

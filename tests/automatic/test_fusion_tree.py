@@ -20,7 +20,7 @@ from fusewise.pairs import NeighborPairs
 @pytest.fixture(autouse=True, params=["interpreted", "compiled"])
 def run(request, monkeypatch):
     """Every property holds of the loop as Python runs it, and compiled."""
-    monkeypatch.setattr(module, "SMALL", 10**9 if request.param == "interpreted" else 0)
+    monkeypatch.setattr(module, "few", lambda n: request.param == "interpreted")
     if request.param == "interpreted":
         monkeypatch.setattr(
             module, "_fuse_greedily", Loop(module._fuse_greedily.function, module._fuse_greedily.shapes)
@@ -303,8 +303,8 @@ class TestPartitions:
 def test_interpreted_and_compiled_trees_are_the_same_to_the_last_bit(monkeypatch):
     rng = np.random.default_rng(5)
     observations, pairs = quadratics(rng, 80, 4), graph(rng, 80, 0.05)
-    monkeypatch.setattr(module, "SMALL", 0)
+    monkeypatch.setattr(module, "few", lambda n: False)
     compiled = fusion_tree(observations, pairs).linkage
-    monkeypatch.setattr(module, "SMALL", 80)
+    monkeypatch.setattr(module, "few", lambda n: True)
     monkeypatch.setattr(module, "_fuse_greedily", Loop(module._fuse_greedily.function, module._fuse_greedily.shapes))
     np.testing.assert_array_equal(fusion_tree(observations, pairs).linkage, compiled)

@@ -73,10 +73,10 @@ def test_interrupted_on_the_way_to_more_dimensions(clusters, monkeypatch):
     """What the first search found is the best so far."""
     from fusewise.automatic.search import searching
 
-    def axes(table, rank, progress, tol):
+    def axes(table, rank, progress, **how):
         if rank > searching.RANK:
             raise KeyboardInterrupt
-        return fit_axes(table, rank, progress, tol=tol)
+        return fit_axes(table, rank, progress, **how)
 
     fit_axes = searching.fit_axes
     monkeypatch.setattr(searching, "fit_axes", axes)

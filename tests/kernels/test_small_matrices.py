@@ -10,7 +10,7 @@ from fusewise.kernels import threads
 @pytest.fixture(autouse=True, params=[10**9, 0], ids=["small", "compiled"])
 def small(request, monkeypatch):
     """Every property holds of what is done without compiled loops, and with them."""
-    monkeypatch.setattr(blocks, "SMALL", request.param)
+    monkeypatch.setattr(blocks, "few", lambda n: n <= request.param)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex64, np.complex128])
@@ -43,3 +43,17 @@ def test_views_and_broadcasts_are_as_good_as_arrays():
     np.testing.assert_allclose(inverse, np.broadcast_to(np.diag([0.25, 0.5]), (4, 2, 2)))
     np.testing.assert_allclose(log_det, np.log(8))
     np.testing.assert_allclose(blocks.products(grams, np.ones((4, 2))), np.tile([3.0, 1.0], (4, 1)))
+
+
+def test_triangles_are_solved_for_all_at_once():
+    rng = np.random.default_rng(0)
+    n, r = 300, 5
+    roots = rng.normal(size=(n, r, r))
+    matrices, right = roots @ roots.transpose(0, 2, 1), rng.normal(size=(r, n))
+    whole = matrices + 0.5 * np.eye(r)
+    triangles, solved, (i, j) = np.empty((15, n)), right.copy(), np.tril_indices(r)
+    triangles[:] = matrices[:, i, j].T
+    log_det = blocks.solve_triangles(triangles, solved, 0.5)
+    np.testing.assert_allclose(triangles, np.linalg.inv(whole)[:, i, j].T, rtol=1e-8)
+    np.testing.assert_allclose(solved, np.linalg.solve(whole, right.T[:, :, None])[:, :, 0].T, rtol=1e-8)
+    np.testing.assert_allclose(log_det, np.linalg.slogdet(whole)[1], rtol=1e-8)

@@ -10,7 +10,7 @@ from scipy import sparse
 from fusewise.observations import Entries, SparseEntries
 from fusewise.subspace import choose_rank, coordinates, em, fit_subspace, information, reconstruct
 from fusewise.subspace import rows as module
-from fusewise.subspace.em import _leap, _Point
+from fusewise.subspace.em import _expectation, _expectation_in_lanes, _leap, _Point
 
 
 def seen(values, mask=None):
@@ -256,3 +256,14 @@ def test_a_leap_from_where_em_stands_still_is_none():
         found = em._leap(*points, 1e-9)
         assert all(np.isfinite(part).all() for part in found)
         assert found is points[2] or np.allclose(found.mean, points[2].mean)
+
+
+@pytest.mark.parametrize("rank", [1, 4])
+def test_a_pass_over_triangles_finds_the_same_sums(rank):
+    values, mask, _ = simulate(n=300, p=9)
+    rng = np.random.default_rng(1)
+    point = rng.standard_normal(9), rng.standard_normal((9, rank)), 0.7
+    rows = values, mask.astype(float)
+    one, other = _expectation(*rows, *point, None), _expectation_in_lanes(*rows, *point)
+    for name in one.__dataclass_fields__:
+        assert_allclose(getattr(other, name), getattr(one, name), rtol=1e-9, atol=1e-9)

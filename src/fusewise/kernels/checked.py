@@ -10,8 +10,9 @@ from outside, as from a model file. Compiled loops check no bounds, so what they
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -82,18 +83,26 @@ def check_values(values: Mapping[str, Any], rules: Mapping[str, Rule]) -> None:
         rule.content(values[name], name, {})
 
 
-def check_shapes(name: str, shapes: Iterable[str], arrays: Iterable[Any]) -> None:
+@cache
+def _parsed(shapes: tuple[str, ...]) -> tuple[list[list[str]], Dims]:
+    """The dimensions of each shape, and those that are numbers."""
+    names = [shape.split() for shape in shapes]
+    return names, {each: int(each) for shape in names for each in shape if each.isdigit()}
+
+
+def check_shapes(name: str, shapes: tuple[str, ...], arrays: Sequence[Any]) -> None:
     """Raise ValueError unless arrays have shapes that agree: ``("r r U", "U", "")``; an empty one is not checked."""
-    dims: Dims = {}
-    for k, (shape, array) in enumerate(zip(shapes, arrays, strict=True)):
-        if not shape:
+    parsed, numbers = _parsed(shapes)
+    dims = dict(numbers)
+    for k, (names, array) in enumerate(zip(parsed, arrays, strict=True)):
+        if not names:
             continue
-        names = shape.split()
         if len(names) != array.ndim:
             needed = counted(len(names), "dimension")
             raise ValueError(f"{name}: argument {k} has shape {array.shape}: it must have {needed}")
         for dimension, size in zip(names, array.shape, strict=True):
-            bind(dims, dimension, size, f"{name}: argument {k}")
+            if dims.setdefault(dimension, size) != size:
+                bind(dims, dimension, size, f"{name}: argument {k}")  # raises
 
 
 def check_finite(what: str, *arrays: Any) -> None:

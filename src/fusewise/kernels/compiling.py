@@ -133,6 +133,11 @@ class _Watch:
         self._depth, self._begin = 0, 0.0
         self._numba: Any = None
 
+    @property
+    def at_hand(self) -> bool:
+        """Whether this process has begun to compile."""
+        return self._numba is not None
+
     def numba(self) -> Any:
         """The module."""
         if self._numba is None:
@@ -159,6 +164,15 @@ class _Watch:
 
 
 _watch = _Watch()
+
+
+def few(n: int) -> bool:
+    """Whether NumPy or plain Python had better do the work of a loop over n items.
+
+    They do as long as this process has not begun to compile loops, or to load those it has compiled before: from then
+    on loops are at hand, and for few items they are several times as fast as NumPy.
+    """
+    return n <= SMALL and not _watch.at_hand
 
 
 @contextmanager

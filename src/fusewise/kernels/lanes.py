@@ -95,3 +95,19 @@ def factorise(lower: Any, pivot: Any, shift: float, n: int) -> None:
             else:
                 for c in range(n):
                     entry[c] *= scale[c]
+
+
+@compiled
+def undo(lower: Any, pivot: Any, undone: Any, n: int) -> None:
+    """(R^-1)' of the factors R that ``factorise`` leaves."""
+    for i in range(lower.shape[0]):
+        scale, diagonal = pivot[i], undone[i, i]
+        for c in range(n):
+            diagonal[c] = scale[c]
+        for j in range(i):
+            entry = undone[j, i]
+            for c in range(n):
+                entry[c] = 0.0
+            accumulate(entry, -1.0, lower[i], undone[j], j, i, n)
+            for c in range(n):
+                entry[c] *= scale[c]

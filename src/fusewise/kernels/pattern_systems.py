@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from fusewise.kernels.compiling import compiled
-from fusewise.kernels.lanes import LANES, accumulate, combine, factorise, inverse_roots
-from fusewise.kernels.threads import each_of
+from fusewise.kernels.lanes import LANES, accumulate, combine, factorise, inverse_roots, undo
+from fusewise.kernels.threads import in_ranges
 from fusewise.kernels.types import Index, Real
 
 
@@ -73,7 +73,7 @@ def _inverses_in_lanes(precision: Any, factors: Any, begin: Any, roots: bool) ->
                         held[c] = source[start + c]
             _turn(matrices, factor, half, lower, n_now)
             factorise(lower, pivot, 1.0, n_now)
-            _undo(lower, pivot, undone, n_now)
+            undo(lower, pivot, undone, n_now)
             for i in range(r):
                 scale = pivot[i]
                 for c in range(n_now):
@@ -104,22 +104,6 @@ def _turn(matrices: Any, factor: Any, half: Any, turned: Any, n: int) -> None:
             combine(turned[i, j], factor[j], half, j, r, n)
 
 
-@compiled
-def _undo(lower: Any, pivot: Any, undone: Any, n: int) -> None:
-    """(R^-1)' of the factors R that ``factorise`` leaves."""
-    for i in range(lower.shape[0]):
-        scale, diagonal = pivot[i], undone[i, i]
-        for c in range(n):
-            diagonal[c] = scale[c]
-        for j in range(i):
-            entry = undone[j, i]
-            for c in range(n):
-                entry[c] = 0.0
-            accumulate(entry, -1.0, lower[i], undone[j], j, i, n)
-            for c in range(n):
-                entry[c] *= scale[c]
-
-
 def pattern_distances(
     covariances: Real, spreads: Real, kinds: Index, places: Real, means: Real, small: bool
 ) -> tuple[Real, Real]:
@@ -133,56 +117,73 @@ def pattern_distances(
     places : r x N, the x.
     small : whether to leave it to NumPy.
     """
+    (r, n), n_kinds, n_means = places.shape, covariances.shape[2], len(means)
     if small:
-        r, n_kinds, n_means = len(places), covariances.shape[2], len(means)
         both = covariances[:, :, None] + spreads.transpose(1, 2, 0)[:, :, :, None]
         roots, log_dets = inverse_roots(both.reshape(r, r, -1))
         own = roots.reshape(r, r, n_means, n_kinds)[:, :, :, kinds]
         whitened = np.einsum("abkn,bkn->akn", own, places[:, None] - means.T[:, :, None])
         return np.square(whitened).sum(axis=0), log_dets.reshape(n_means, n_kinds)
-    r, n_kinds = len(places), covariances.shape[2]
-    found = each_of(
-        len(means),
-        r**3 * n_kinds // 6 + r**2 * len(kinds) // 2,
-        lambda k: _distances_in_lanes(covariances, spreads[k], means[k], kinds, places),
+    order = np.argsort(kinds, kind="stable")
+    begin = np.concatenate([[0], np.cumsum(np.bincount(kinds, minlength=n_kinds))])
+    distances, log_dets = np.empty((n_means, n)), np.empty((n_means, n_kinds))
+    in_ranges(
+        n_means,
+        r**3 * n_kinds // 6 + r**2 * n // 2,
+        lambda first, last: _distances_in_lanes(
+            covariances, spreads, means, order, begin, places, distances, log_dets, first, last
+        ),
     )
-    return np.array([distance for distance, _ in found]), np.array([log_det for _, log_det in found])
+    return distances, log_dets
 
 
-@compiled(shapes=("r r U", "r r", "r", "N", "r N"))
-def _distances_in_lanes(covariances: Any, spread: Any, mean: Any, kinds: Any, places: Any) -> Any:
-    r, n = places.shape
-    n_kinds = covariances.shape[2]
-    lower, pivot = np.empty((r, r, LANES)), np.empty((r, LANES))
-    factors = np.empty((r, r, n_kinds))  # the reciprocal on the diagonal
-    distance, log_det = np.zeros(n), np.zeros(n_kinds)
+@compiled(shapes=("r r U", "K r r", "K r", "N", "begin", "r N", "K N", "K U", "", ""))
+def _distances_in_lanes(
+    covariances: Any, spreads: Any, means: Any, order: Any, begin: Any, places: Any, distances: Any, log_dets: Any,
+    first: int, last: int,
+) -> None:  # fmt: skip
+    """The same for some of the means; `order` has the rows of each kind together, `begin` where these begin."""
+    r, n_kinds = len(places), covariances.shape[2]
+    lower, pivot, kind = np.empty((r, r, LANES)), np.empty((r, LANES)), np.empty(LANES, np.int64)
     for start in range(0, n_kinds, LANES):
         n_now = min(LANES, n_kinds - start)
-        for i in range(r):
-            for j in range(i + 1):
-                entry, source, shift = lower[i, j], covariances[i, j], spread[i, j]
-                for c in range(n_now):
-                    entry[c] = source[start + c] + shift
-        factorise(lower, pivot, 0.0, n_now)
-        for i in range(r):
-            for j in range(i + 1):
-                to, source = factors[i, j], pivot[i] if i == j else lower[i, j]
-                for c in range(n_now):
-                    to[start + c] = source[c]
+        for k in range(first, last):
+            for i in range(r):
+                for j in range(i + 1):
+                    entry, source, shift = lower[i, j], covariances[i, j], spreads[k, i, j]
+                    for c in range(n_now):
+                        entry[c] = source[start + c] + shift
+            factorise(lower, pivot, 0.0, n_now)
             for c in range(n_now):
-                log_det[start + c] -= 2 * np.log(pivot[i, c])
-    whitened = places.copy()
+                product = 1.0
+                for i in range(r):
+                    product *= pivot[i, c]
+                log_dets[k, start + c] = -2 * np.log(product)
+            u = 0
+            for at in range(begin[start], begin[start + n_now], LANES):
+                n_rows = min(LANES, begin[start + n_now] - at)
+                for c in range(n_rows):
+                    while begin[start + u + 1] <= at + c:
+                        u += 1
+                    kind[c] = u
+                _square_in_lanes(lower, pivot, kind, places, means[k], order[at : at + n_rows], distances[k])
+
+
+@compiled
+def _square_in_lanes(lower: Any, pivot: Any, kind: Any, places: Any, mean: Any, rows: Any, distance: Any) -> None:
+    """Set |R^-1 (x - m)|² of some rows, each with the R of its kind that ``factorise`` leaves."""
+    r, n = len(places), len(rows)
+    whitened, total = np.empty((r, LANES)), np.zeros(LANES)
     for i in range(r):
-        row, start_at = whitened[i], mean[i]
+        row, place, scale, here = whitened[i], places[i], pivot[i], mean[i]
         for c in range(n):
-            row[c] -= start_at
-    for i in range(r):
-        row, scale = whitened[i], factors[i, i]
+            row[c] = place[rows[c]] - here
         for k in range(i):
-            entry, before = factors[i, k], whitened[k]
+            entry, before = lower[i, k], whitened[k]
             for c in range(n):
-                row[c] -= entry[kinds[c]] * before[c]
+                row[c] -= entry[kind[c]] * before[c]
         for c in range(n):
-            row[c] *= scale[kinds[c]]
-            distance[c] += row[c] * row[c]
-    return distance, log_det
+            row[c] *= scale[kind[c]]
+            total[c] += row[c] * row[c]
+    for c in range(n):
+        distance[rows[c]] = total[c]

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from fusewise.kernels.compiling import SMALL, compiled
-from fusewise.kernels.lanes import Blocks, inverse_roots
+from fusewise.kernels.compiling import compiled, few
+from fusewise.kernels.lanes import LANES, Blocks, accumulate, factorise, inverse_roots, undo
 from fusewise.kernels.threads import in_ranges
 
 
@@ -22,7 +22,7 @@ def products(blocks: Blocks, vectors: Blocks) -> Blocks:
 def inverses(blocks: Blocks, shift: Blocks) -> tuple[Blocks, Blocks]:
     """(G_i + t_i I)^-1 of Hermitian G_i (N x r x r), each sum positive definite; and log det(G_i + t_i I)."""
     n, r, _ = blocks.shape
-    if n <= SMALL:
+    if few(n):
         roots, log_det = inverse_roots(blocks.transpose(1, 2, 0) + shift * np.eye(r)[:, :, None])
         return np.einsum("kin,kjn->nij", roots.conj(), roots).astype(blocks.dtype, copy=False), log_det
     out, log_det = np.empty_like(blocks, order="C"), np.zeros(n)
@@ -71,3 +71,53 @@ def _inverses(blocks: Any, shift: Any, out: Any, log_det: Any, begin: int, end: 
                     s += np.conj(lower[k, i]) * lower[k, j]
                 out[m, i, j] = s
                 out[m, j, i] = np.conj(s)
+
+
+@compiled(shapes=("entries n", "r n", ""))
+def solve_triangles(triangles: Any, right: Any, shift: float) -> Any:
+    """(G + t I)^-1 in place of the lower triangles of many G (their rows one after the other, the many last).
+
+    In place of the right-hand sides the solutions; returns log det(G + t I).
+    """
+    r, n = right.shape
+    log_det = np.empty(n)
+    invert_triangles(triangles, r, shift, log_det)
+    solved = np.zeros((r, n))
+    for i in range(r):
+        for j in range(r):
+            line = triangles[max(i, j) * (max(i, j) + 1) // 2 + min(i, j)]
+            to, source = solved[i], right[j]
+            for c in range(n):
+                to[c] += line[c] * source[c]
+    for i in range(r):
+        to, source = right[i], solved[i]
+        for c in range(n):
+            to[c] = source[c]
+    return log_det
+
+
+@compiled
+def invert_triangles(triangles: Any, r: int, shift: float, log_det: Any) -> None:
+    """Replace the lower triangles of r x r matrices G by those of (G + t I)^-1, and set log det(G + t I)."""
+    n = triangles.shape[1]
+    lower, undone, pivot = np.empty((r, r, LANES)), np.empty((r, r, LANES)), np.empty((r, LANES))
+    for start in range(0, n, LANES):
+        n_now = min(LANES, n - start)
+        for i in range(r):
+            for j in range(i + 1):
+                entry, source = lower[i, j], triangles[i * (i + 1) // 2 + j, start : start + n_now]
+                for c in range(n_now):
+                    entry[c] = source[c]
+        factorise(lower, pivot, shift, n_now)
+        undo(lower, pivot, undone, n_now)
+        for c in range(n_now):
+            product = 1.0
+            for i in range(r):
+                product *= pivot[i, c]
+            log_det[start + c] = -2 * np.log(product)
+        for i in range(r):
+            for j in range(i + 1):
+                total = triangles[i * (i + 1) // 2 + j, start : start + n_now]
+                for c in range(n_now):
+                    total[c] = 0.0
+                accumulate(total, 1.0, undone[i], undone[j], i, r, n_now)

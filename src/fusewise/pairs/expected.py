@@ -16,7 +16,7 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from fusewise.kernels.arrays import Array, to_host
-from fusewise.kernels.compiling import SMALL, compiled
+from fusewise.kernels.compiling import compiled, few
 from fusewise.kernels.devices import torch_device
 from fusewise.kernels.lanes import LANES, factorise, inverse_roots
 from fusewise.kernels.threads import in_threads
@@ -32,6 +32,9 @@ CANDIDATES, GUESSED = 3, 2
 
 #: Largest number of points at which distances to the nearest neighbours are measured.
 SAMPLE = 5000
+
+#: Points in a leaf of the tree: with so many, dozens of neighbours are found soonest.
+LEAF = 64
 
 #: Points processed at a time on each thread.
 BLOCK = 1024
@@ -55,16 +58,27 @@ def nearest_expected(places: Array, covariances: Array, n_neighbors: int, device
         found = likeliest(places, covariances, k, min(n - 1, CANDIDATES * k), 1 + n // SAMPLE, device)
         return NeighborPairs.from_neighbors(found, device=device)
     places, covariances = to_host(places), to_host(covariances)
-    tree = cKDTree(places)
-    variance = _spacing(tree, k + 1) ** 2
+    tree = cKDTree(places, leafsize=LEAF)
     nearest = nearest_places(places, tree)
+    count = min(n, (GUESSED if n <= EXHAUSTIVE else CANDIDATES) * k + 1)
+
+    def search(rows: Index) -> Index:
+        found = nearest(places[rows], count)
+        return np.where(found < 0, rows[:, None], found)
+
+    blocks, sample = _blocks(tree), np.arange(0, n, 1 + n // SAMPLE)
+    near = np.empty((n, count), np.intp) if n <= SAMPLE else None  # of more points it is found a block at a time
+    if near is None:
+        variance = _spacing(places, sample, np.asarray(tree.query(places[sample], [k + 1])[1])[:, 0]) ** 2
+    else:
+        for rows, found in zip(blocks, in_threads(search, blocks), strict=True):
+            near[rows] = found
+        variance = _spacing(places, sample, near[sample, k]) ** 2
+    bounds = Bounds.of(places, covariances, variance) if n <= EXHAUSTIVE else None
     neighbors = np.empty((n, k), np.intp)
 
-    bounds = Bounds.of(places, covariances, variance) if n <= EXHAUSTIVE else None
-
     def choose(rows: Index) -> None:
-        candidates = nearest(places[rows], min(n, (GUESSED if bounds else CANDIDATES) * k + 1))
-        candidates = np.where(candidates < 0, rows[:, None], candidates)
+        candidates = search(rows) if near is None else near[rows]
         ends = np.repeat(rows, candidates.shape[1]), candidates.ravel()
         weights = _log_expected_weights(places, covariances, *ends, variance).reshape(candidates.shape)
         chosen = np.argpartition(-weights, k - 1, axis=1)[:, :k]
@@ -78,7 +92,7 @@ def nearest_expected(places: Array, covariances: Array, n_neighbors: int, device
         first = np.searchsorted(at[order], np.arange(len(rows)))
         neighbors[rows] = candidate[order][first[:, None] + np.arange(k)]
 
-    for _ in in_threads(choose, _blocks(tree)):
+    for _ in in_threads(choose, blocks):
         pass
     return NeighborPairs.from_neighbors(neighbors)
 
@@ -88,10 +102,10 @@ def _blocks(tree: Any) -> list[Index]:
     return [tree.indices[i : i + BLOCK] for i in range(0, tree.n, BLOCK)]
 
 
-def _spacing(tree: Any, k: int) -> float:
-    """Median distance of a point to its k-th nearest, itself the first (if all are 0, the spread of all points)."""
-    sample = tree.data[:: 1 + tree.n // SAMPLE]
-    return float(np.median(tree.query(sample, [k])[0])) or float(np.std(tree.data)) or 1.0
+def _spacing(places: Real, sample: Index, neighbor: Index) -> float:
+    """Median distance of some points to a neighbour of each (if all are 0, the spread of all points)."""
+    away = places[sample] - places[neighbor]
+    return float(np.sqrt(np.median(np.square(away).sum(axis=1)))) or float(np.std(places)) or 1.0
 
 
 class Bounds(NamedTuple):
@@ -123,7 +137,7 @@ class Bounds(NamedTuple):
     def reached(self, rows: Index, least: Real) -> tuple[Index, Index]:
         """The pairs of some points with all whose weight may be at least a number of each: its place in `rows`, j."""
         most = -2 * least * (1 + np.sign(-least) * 1e-9) + 1e-9  # rounding
-        if self.places.shape[1] > SMALL:
+        if not few(self.places.shape[1]):
             near = np.zeros((len(rows), self.places.shape[1]), np.bool_)
             _within_reach(self.places, self.widths, self.halves, rows, most, near)
         else:
@@ -154,7 +168,7 @@ def _within_reach(places: Any, widths: Any, halves: Any, rows: Any, most: Any, n
 
 def _log_expected_weights(places: Real, covariances: Real, first: Index, second: Index, variance: float) -> Real:
     """log of the expected weight of some pairs; -inf of a point with itself."""
-    if len(places) > SMALL:
+    if not few(len(places)):
         return np.asarray(_log_weights_in_lanes(places, covariances, first, second, variance))
     r = places.shape[1]
     half, scaled = np.eye(r)[:, :, None] / 2 + covariances.transpose(1, 2, 0) / variance, places.T / np.sqrt(variance)

@@ -11,7 +11,9 @@ import numpy as np
 from scipy import linalg
 from scipy.special import gammaln
 
+from fusewise.kernels.compiling import few
 from fusewise.kernels.devices import torch_device
+from fusewise.kernels.small_matrices import solve_triangles
 from fusewise.kernels.threads import in_threads
 from fusewise.kernels.types import Values
 from fusewise.kernels.words import counted
@@ -205,11 +207,36 @@ def _pass(table: Table, mean: Values, loadings: Values, noise: float, dof: float
 
     def sums(part: InMemory) -> _Sums:
         def work(rows: slice) -> _Sums:
-            return _expectation(*block(part, rows), mean, loadings, noise, dof)
+            values, pattern = block(part, rows)
+            if dof is None and isinstance(values, np.ndarray) and not (few(len(values)) or np.iscomplexobj(loadings)):
+                return _expectation_in_lanes(values, pattern, mean, loadings, noise)
+            return _expectation(values, pattern, mean, loadings, noise, dof)
 
         return reduce(_Sums.__add__, in_threads(work, row_slices(part, width)))
 
     return reduce(_Sums.__add__, map(sums, table.parts()))
+
+
+def _expectation_in_lanes(values: Values, pattern: Values, mean: Values, loadings: Values, noise: float) -> _Sums:
+    """The same for many rows of a real and dense table, without Student's weights: lower triangles, rows last."""
+    r, (a, b) = loadings.shape[1], np.tril_indices(loadings.shape[1])
+    y = centered(values, pattern, mean).T
+    inverse, v = (loadings[:, a] * loadings[:, b]).T @ pattern.T, loadings.T @ y
+    squares, counts, explained = np.einsum("ji,ji->i", y, y), pattern.sum(axis=1), v.copy()
+    log_det = solve_triangles(inverse, v, noise)
+    explained *= v
+    distance = np.maximum(squares - explained.sum(axis=0), 0.0) / noise
+    second = np.concatenate([inverse, v, np.ones((1, len(counts)))])
+    second[: len(a)] *= noise
+    second[: len(a)] += v[a] * v[b]
+    log_det = log_det + (counts - r) * np.log(noise)
+    return _Sums(
+        cross=y @ second[len(a) :].T,
+        moments=_whole(second @ pattern, r).T,
+        latent=_whole(second.sum(axis=1), r),
+        energy=float(squares.sum()),
+        log_likelihood=float(_log_density(distance, log_det, counts, None, False).sum()),
+    )
 
 
 def _expectation(values: Any, pattern: Any, mean: Values, loadings: Values, noise: float, dof: float | None) -> _Sums:

@@ -7,16 +7,16 @@ loops run over them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from fusewise.kernels import field_rules
+from fusewise.kernels import field_rules, small_matrices
 from fusewise.kernels.checked import Checked
-from fusewise.kernels.compiling import SMALL
+from fusewise.kernels.compiling import SMALL, few
 from fusewise.kernels.field_rules import Array, Flag
 from fusewise.kernels.pattern_systems import by_groups, each_applied, pattern_distances, shifted_inverses
 from fusewise.kernels.threads import in_ranges
@@ -26,6 +26,9 @@ from fusewise.subspace import Subspace, precisions, pulls
 
 #: Variance along a direction that the entries of a row do not determine, in units of the variance of the rows.
 UNKNOWN = 1e8
+
+#: Directions are determined by the entries of a row if their precision is more than this share of the largest.
+REGULAR = 1e-6
 
 #: Multiplications of an eigendecomposition, in units of r³.
 DECOMPOSED = 10
@@ -70,7 +73,7 @@ class Evidence(Checked):
     constant : N, the c_i.
     places : r x N, the least-squares coordinates A_i^+ b_i.
     dimensions : N, the number of directions each row determines (the rank of A_i).
-    small : whether the rows are those of a table too small for compiled loops to be worth it.
+    small : whether the rows are those of a table so small that no loops are compiled for it.
     """
 
     precision: Real
@@ -121,21 +124,35 @@ class Evidence(Checked):
         r, n = self.vector.shape
         return n, r
 
+    @property
+    def plain(self) -> bool:
+        """Whether NumPy works on these rows: they are few, and there are no compiled loops at hand."""
+        return self.small and few(0)
+
+    def turned(self, factor: Real) -> Evidence:
+        """The same rows in coordinates s with v = L s, given L."""
+        r = len(factor)
+        half = (factor.T @ self.precision.reshape(r, -1)).reshape(r, r, -1)
+        places = np.linalg.solve(factor, self.places)
+        return replace(self, precision=factor.T @ half, vector=factor.T @ self.vector, places=places)
+
     def grouped(self, labels: Index, n_groups: int, rows: Index | None = None) -> Groups:
         """Sort rows (by default all) by group, and within a group by pattern of missing values."""
         rows = np.arange(len(labels)) if rows is None else rows
         key = labels * self.precision.shape[2] + self.pattern[rows]
         order = np.argsort(key, kind="stable")
-        kinds, pattern = np.unique(key[order], return_inverse=True)
-        group, own = np.divmod(kinds, self.precision.shape[2])
+        key = key[order]
+        first = np.diff(key, prepend=-1) != 0
+        pattern = np.cumsum(first) - 1
+        group, own = np.divmod(key[first], self.precision.shape[2])
         bounds = np.arange(n_groups + 1)
         rows = rows[order]
         gathered = Evidence(
-            np.ascontiguousarray(self.precision[:, :, own]),
+            np.take(self.precision, own, axis=2),
             pattern,
-            np.ascontiguousarray(self.vector[:, rows]),
+            np.take(self.vector, rows, axis=1),
             self.constant[rows],
-            np.ascontiguousarray(self.places[:, rows]),
+            np.take(self.places, rows, axis=1),
             self.dimensions[rows],
             self.small,
         )
@@ -160,7 +177,7 @@ class Evidence(Checked):
             np.sqrt(t) * np.eye(r)[:, :, None],
             np.array([0, self.precision.shape[2]]),
             False,
-            self.small,
+            self.plain,
         )
         return t * inverse, r * np.log(t) - log_det
 
@@ -171,14 +188,14 @@ class Evidence(Checked):
         """
         uncertainty, log_det = self.uncertainty
         distances, log_dets = pattern_distances(
-            uncertainty, regular(spreads), self.pattern, self.places, means, self.small
+            uncertainty, regular(spreads), self.pattern, self.places, means, self.plain
         )
         known = self.constant + 0.5 * np.einsum("ki,ki->i", self.vector, self.places)
         return distances, known + 0.5 * (log_det - log_dets)[:, self.pattern]
 
     def each_applied(self, matrices: Real, vectors: Real) -> Real:
         """The product of each row's vector (r x N) with the matrix of its pattern (r x r x U)."""
-        if self.small:
+        if self.plain:
             return np.asarray(np.einsum("jkn,kn->jn", matrices[:, :, self.pattern], vectors))
         return np.asarray(each_applied(np.ascontiguousarray(matrices), self.pattern, vectors))
 
@@ -225,7 +242,7 @@ class Groups:
 
     def all_applied(self, matrices: Real, vectors: Real) -> Real:
         """The product of each pattern's matrix (r x r x U) with the vector of its group (r x K)."""
-        if self.evidence.small:
+        if self.evidence.plain:
             return np.asarray(np.einsum("jku,ku->ju", matrices, vectors[:, self.pattern_group]))
         return np.asarray(by_groups(matrices, self.pattern_begin, vectors))
 
@@ -234,7 +251,7 @@ class Groups:
         evidence = self.evidence
         lower = np.linalg.cholesky(regular(spreads))
         factor, undone = (np.ascontiguousarray(each.transpose(1, 2, 0)) for each in (lower, np.linalg.inv(lower)))
-        inverse, log_det, root = shifted_inverses(evidence.precision, factor, self.pattern_begin, roots, evidence.small)
+        inverse, log_det, root = shifted_inverses(evidence.precision, factor, self.pattern_begin, roots, evidence.plain)
         seen = self.turned(factor.transpose(1, 0, 2), evidence.vector)
         target = evidence.each_applied(inverse, seen)
         constant = evidence.constant + 0.5 * (np.einsum("ki,ki->i", seen, target) - log_det[evidence.pattern])
@@ -260,14 +277,20 @@ def _patterns(table: InMemory) -> tuple[Any, Index]:
 
 def _pseudo_inverses(precision: Real) -> tuple[Real, Index]:
     """A^+ and the rank of each of U x r x r symmetric matrices."""
-    inverses, ranks = np.empty_like(precision), np.empty(len(precision), np.intp)
+    n, r, _ = precision.shape
+    size = np.einsum("ukk->u", precision)
+    inverses, ranks = small_matrices.inverses(precision, 1e-15 * size + 1e-100)[0], np.full(n, r)
+    # The smallest eigenvalue is at least 1 / |A^-1| and the largest at most the trace: most are regular for sure.
+    sure = size**2 * np.einsum("ukl,ukl->u", inverses, inverses) < 0.01 * REGULAR**-2
+    unsure = np.flatnonzero(~sure | (size <= 0))
 
     def invert(begin: int, end: int) -> None:
-        values, vectors = np.linalg.eigh(precision[begin:end])
-        known = values > 1e-6 * np.maximum(values[:, -1:], np.finfo(float).tiny)
+        which = unsure[begin:end]
+        values, vectors = np.linalg.eigh(precision[which])
+        known = values > REGULAR * np.maximum(values[:, -1:], np.finfo(float).tiny)
         inverse = np.where(known, 1 / np.where(known, values, 1), 0)
-        inverses[begin:end] = (vectors * inverse[:, None]) @ vectors.transpose(0, 2, 1)
-        ranks[begin:end] = known.sum(axis=1)
+        inverses[which] = (vectors * inverse[:, None]) @ vectors.transpose(0, 2, 1)
+        ranks[which] = known.sum(axis=1)
 
-    in_ranges(len(precision), DECOMPOSED * precision.shape[1] ** 3, invert)
+    in_ranges(len(unsure), DECOMPOSED * r**3, invert)
     return inverses, ranks

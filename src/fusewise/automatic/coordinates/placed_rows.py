@@ -8,6 +8,7 @@ import numpy as np
 
 from fusewise.automatic.coordinates.evidence import Evidence
 from fusewise.kernels.types import Index, Labels, Real
+from fusewise.observations.groups import group_means
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,8 +34,7 @@ class Rows:
 
     def within(self, labels: Labels) -> Real:
         """Spread around the means of groups, including the uncertainty of each row."""
-        means = np.array([self.places[labels == k].mean(axis=0) for k in range(labels.max() + 1)])
-        deviations = self.places - means[labels]
+        deviations = self.places - group_means(self.places, labels)[labels]
         return np.asarray((deviations.T @ deviations + self.covariances.sum(axis=0)) / len(deviations))
 
     @property

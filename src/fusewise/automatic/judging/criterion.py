@@ -9,19 +9,25 @@ entropy of the label given all coordinates is used.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
 from fusewise.automatic.coordinates.evidence import Evidence, regular
 from fusewise.automatic.models.clusters import Joined
 from fusewise.automatic.models.columnwise import ColumnMixture
+from fusewise.automatic.models.group_fit import enough_gain
 from fusewise.automatic.models.mixture import Mixture, probabilities
 from fusewise.automatic.models.spreads import TAIL
-from fusewise.kernels.types import Real
+from fusewise.kernels.types import Index, Real
 from fusewise.observations import InMemory
 
 #: The entropy is averaged over this many draws of each row's coordinates, or fewer if there are many rows: a few
 #: thousand draws in all are accurate enough.
 DRAWS, ENOUGH = 4, 5000
+#: Rows are not drawn whose labels have, given their entries, less entropy in all than this share of the gain at which
+#: fits end.
+CERTAIN = 0.25
 #: Size of a sample in which a table is indistinguishable from a mixture whose columns are independent, see
 #: ``class_criterion``.
 ROWS = 3000
@@ -73,21 +79,42 @@ def foreseen(judged: float, mixture: Mixture, n: int, worth: float, times: float
 
 def explained(evidence: Evidence, mixture: Mixture) -> Real:
     """What each row adds to the criterion if entries are missing: log p(x_i) - E[H(label | v_i)]."""
-    rng = np.random.default_rng(0)  # the same draws for every partition, so that chance does not decide
     densities, _ = mixture.log_densities(evidence)
     posterior, total = probabilities(densities)
-    return np.asarray(total - _entropy_if_complete(evidence, mixture, posterior, rng))
+    unsure = _unsure(_entropies(densities, posterior, total))
+    if len(unsure):
+        total[unsure] -= _entropy_if_complete(evidence, mixture, posterior[unsure], unsure)
+    return np.asarray(total)
 
 
-def _entropy_if_complete(evidence: Evidence, mixture: Mixture, posterior: Real, rng: np.random.Generator) -> Real:
+def _unsure(entropies: Real) -> Index:
+    """The rows to draw coordinates of, given the entropy of each label: the others add up to next to nothing.
+
+    On average a label has no more entropy given all coordinates than it has given the observed entries.
+    """
+    below = np.sort(entropies)
+    certain = int(np.searchsorted(np.cumsum(below), CERTAIN * enough_gain(len(below))))
+    return np.flatnonzero(entropies >= below[certain]) if certain < len(below) else np.arange(0)
+
+
+@lru_cache(maxsize=2)
+def _draws(n: int, r: int) -> tuple[Real, Real]:
+    """Uniform and normal numbers for each row: the same for every partition, so that chance does not decide."""
+    rng, draws = np.random.default_rng(0), min(DRAWS, -(-ENOUGH // n))
+    return rng.random((draws, n)), rng.standard_normal((r, draws, n))
+
+
+def _entropy_if_complete(evidence: Evidence, mixture: Mixture, posterior: Real, rows: Index) -> Real:
     """E[H(label | v_i)], v_i drawn given the observed entries of row i: first its label, then its coordinates."""
     n, r = evidence.shape
-    draws = min(DRAWS, -(-ENOUGH // n))
-    labels = (posterior.cumsum(axis=1)[None] > rng.random((draws, n, 1))).argmax(axis=2).ravel()
-    groups = evidence.grouped(labels, mixture.n_components, np.tile(np.arange(n), draws))
-    entropies = np.empty(draws * n)
-    entropies[groups.order] = _entropy(mixture, mixture.conditional(groups, rng.standard_normal((r, draws * n))))
-    return np.asarray(entropies.reshape(draws, n).mean(axis=0))
+    uniform, normal = _draws(n, r)
+    draws, some = len(uniform), len(rows)
+    labels = (posterior.cumsum(axis=1)[None] > uniform[:, rows, None]).argmax(axis=2).ravel()
+    groups = evidence.grouped(labels, mixture.n_components, np.tile(rows, draws))
+    noise = normal[:, :, rows].reshape(r, draws * some).take(groups.order, axis=1)
+    entropies = np.empty(draws * some)
+    entropies[groups.order] = _entropy(mixture, mixture.conditional(groups, noise))
+    return np.asarray(entropies.reshape(draws, some).mean(axis=0))
 
 
 def _entropy(mixture: Mixture, places: Real) -> Real:
@@ -100,8 +127,13 @@ def _entropy(mixture: Mixture, places: Real) -> Real:
     for k, (mean, turn) in enumerate(zip(mixture.means, undone, strict=True)):
         away = turn @ (places - mean).T
         np.einsum("ri,ri->i", away, away, out=distances[k])
-    certain, _ = probabilities(heights - (TAIL + r) / 2 * np.log1p(distances.T / TAIL))
-    return np.asarray(-np.sum(certain * np.log(certain), axis=1))
+    densities = heights - (TAIL + r) / 2 * np.log1p(distances.T / TAIL)
+    return _entropies(densities, *probabilities(densities))
+
+
+def _entropies(densities: Real, posterior: Real, total: Real) -> Real:
+    """H(label) of each row, from log p(k, row) and the ``probabilities`` of these."""
+    return np.asarray(np.einsum("ik,ik->i", posterior, total[:, None] - densities))
 
 
 def class_criterion(

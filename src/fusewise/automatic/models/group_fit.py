@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from fusewise.automatic.coordinates.evidence import Evidence, Groups
-from fusewise.automatic.models.mixture import Explained, Mixture, fit_means, row_weights, seen_of
-from fusewise.automatic.models.spreads import Spreads, em_step, fisher_step
+from fusewise.automatic.coordinates.evidence import Evidence, Groups, regular
+from fusewise.automatic.models.mixture import Evaluated, Mixture, evaluate, row_weights
+from fusewise.automatic.models.spreads import Seen, Spreads, em_step, fisher_step, whitened
 from fusewise.kernels.types import Index, Real
 
 #: Largest number of rounds of EM for centres, spreads and row weights with fixed labels; they end when the fit gains
@@ -30,8 +30,8 @@ def fit_groups(evidence: Evidence, labels: Index, spread: Real, prior: Real, fam
 
     The parameters are those of `GroupFit`.
     """
-    groups = evidence.grouped(labels, int(labels.max()) + 1)
-    fit = GroupFit(np.diff(groups.begin).astype(float), spread, prior, family)
+    fit = GroupFit(np.bincount(labels).astype(float), spread, prior, family)
+    groups = evidence.turned(fit.factor).grouped(labels, len(fit.sizes))
     while not fit.done:
         fit.advance(groups)
     return fit.settled
@@ -51,51 +51,61 @@ class GroupFit:
 
     Attributes
     ----------
-    settled : the best components so far.
+    sizes : those given.
+    factor : L with L L' the initial spread. The rows are passed in coordinates s with v = L s, in which it is I:
+        spreads are then well conditioned.
+    fit, complexity : log-likelihood and number of free parameters of the best components so far.
     gain : what they gained over the best before them; infinite after one round.
     n_rounds : rounds so far.
     done : whether the fit has converged.
     """
 
-    settled: Mixture
-
     def __init__(self, sizes: Real, spread: Real, prior: Real, family: str) -> None:
-        self.prior, self.family = prior, family
-        self.gain, self.n_rounds, self.done = np.inf, 0, False
-        self._sizes = sizes
+        r = len(spread)
+        self.family, self.complexity = family, _complexity(sizes, r, family)
+        self.fit, self.gain, self.n_rounds, self.done = -np.inf, np.inf, 0, False
+        self.factor = np.linalg.cholesky(regular(spread))
+        self.sizes, self._prior = sizes, whitened(prior, self.factor)
         self._weights: Real = np.ones(int(sizes.sum()))
-        self._spreads = Spreads(np.repeat(spread[None], len(self._sizes), axis=0), spread)
-        self._safe, self._before, self._scoring = self._spreads, -np.inf, True
+        self._spreads = Spreads(np.repeat(np.eye(r)[None], len(sizes), axis=0), np.eye(r))
+        self._best: tuple[Real, Real] | None = None
+        self._seen: tuple[Spreads, Seen] | None = None  # what the rows say on the spreads, where the last step began
+        self._before, self._scoring = -np.inf, True
 
     @property
     def left(self) -> float:
         """What the fit may still gain."""
         return 0.0 if self.done else self.gain
 
-    def advance(self, groups: Groups, explained: Explained | None = None) -> Explained | None:
-        """One round; the rows as they are explained by the components it began with may be known."""
-        n, r = groups.evidence.shape
-        sizes = self._sizes
-        explained = explained or fit_means(groups, self._spreads.each, self._weights)
-        fit = float(explained.density.sum() + sizes @ np.log(sizes / n))
+    @property
+    def settled(self) -> Mixture:
+        """The best components so far."""
+        assert self._best is not None
+        means, spreads = self._best
+        spreads = self.factor @ spreads @ self.factor.T
+        shares = self.sizes / self.sizes.sum()
+        return Mixture(means @ self.factor.T, spreads, shares, self.family, self.fit, self.complexity)
+
+    def advance(self, groups: Groups, evaluated: Evaluated | None = None) -> Evaluated | None:
+        """One round; the rows under the components it begins with may be known."""
+        n, sizes = groups.evidence.shape[0], self.sizes
+        if self._seen is not None:
+            step = fisher_step if self._scoring else em_step
+            self._spreads = step(*self._seen, self._prior, self.family)
+        evaluated = evaluated or evaluate(groups, self._spreads.each, np.ones(n), self._weights, renew=True)
+        fit = float(evaluated.density.sum() + sizes @ np.log(sizes / n))
         self.n_rounds += 1
         self.done = self.n_rounds >= ROUNDS
         gain = fit - self._before
         if gain < 0 and self._scoring:  # the scoring step was too long: take the EM step instead, and continue with EM
-            self._spreads, self._scoring = self._safe, False
+            self._scoring = False
             return None
         if gain > 0:  # the prior may lower the fit slightly in the last steps
-            complexity = _complexity(sizes, r, self.family)
-            self.settled = Mixture(explained.means, self._spreads.each, sizes / n, self.family, fit, complexity)
-            self.gain = gain
+            self._best, self.fit, self.gain = (evaluated.means, self._spreads.each), fit, gain
         self.done |= gain < enough_gain(n)
-        if not self.done:
-            self._before, self._weights = fit, row_weights(groups.evidence, explained.distance)
-            seen = seen_of(groups, explained, np.ones(n), self._weights)
-            self._safe = em_step(self._spreads, seen, self.prior, self.family)
-            scored = fisher_step(self._spreads, seen, self.prior, self.family) if self._scoring else None
-            self._spreads = scored or self._safe
-        return explained
+        self._before, self._weights = fit, row_weights(groups.evidence, evaluated.distance)
+        self._seen = self._spreads, evaluated.seen
+        return evaluated
 
 
 def _complexity(sizes: Real, r: int, family: str) -> float:

@@ -8,22 +8,24 @@ that does not need a second component to explain it.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache
 from itertools import pairwise
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 from scipy.special import gammaln
 
-from fusewise.automatic.coordinates.evidence import Evidence, Groups, Marginal
-from fusewise.automatic.models.spreads import TAIL, Seen, Spreads, em_step
+from fusewise.automatic.coordinates.evidence import Evidence, Groups, Marginal, regular
+from fusewise.automatic.models.group_rounds import explain_groups
+from fusewise.automatic.models.spreads import TAIL, Seen, Spreads, em_step, whitened
 from fusewise.kernels.checked import Checked
 from fusewise.kernels.field_rules import Array, Number, Word
-from fusewise.kernels.threads import each_of
+from fusewise.kernels.threads import in_ranges
 from fusewise.kernels.types import Index, Real
 
-#: Rows less likely than this to belong to a component are left out of its fit, if they are most of all rows.
-NEGLIGIBLE = 1e-12
+#: Components that a row is less likely than this to belong to are left out of what is expected of it; and the row is
+#: left out of the fit of those that it is less likely than this to belong to.
+NEGLIGIBLE, SLIGHT = 1e-12, 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,35 +98,24 @@ def soften(evidence: Evidence, mixture: Mixture, prior: Real, rounds: int, away:
     Only a few, as EM run to convergence may leave the partition it started from, and does so on tables whose clusters
     do not follow a Student-t distribution.
     """
-    rows = evidence.together
-    n, r = evidence.shape
+    factor = np.linalg.cholesky(regular(np.einsum("k,kij->ij", mixture.shares, mixture.spreads)))
+    turned = evidence.turned(factor)
     for _ in range(rounds):
         densities, distances = mixture.log_densities(evidence)
         posterior, _ = probabilities(densities + away)
         sizes = posterior.sum(axis=0)
         if sizes.min() < 1:
             break
-        refit = partial(_refit, evidence, rows, mixture.spreads, posterior, distances)
-        means, known = zip(*each_of(mixture.n_components, n * r**2, refit), strict=True)
-        seen = Seen(*(np.concatenate(each) for each in zip(*known, strict=True)))
-        common = seen.scatter.sum(axis=0) / sizes.sum()
-        spreads = em_step(Spreads(mixture.spreads, common), seen, prior, mixture.family).each
-        mixture = replace(mixture, means=np.array(means), spreads=spreads, shares=sizes / sizes.sum())
+        rows, component = np.nonzero(posterior > SLIGHT)
+        groups = turned.grouped(component, mixture.n_components, rows)
+        which = rows[groups.order], groups.group
+        weights = row_weights(groups.evidence, distances[which])
+        spreads = whitened(mixture.spreads, factor)
+        means, _, _, seen = evaluate(groups, spreads, posterior[which], weights, renew=False)
+        now = Spreads(spreads, seen.scatter.sum(axis=0) / sizes.sum())
+        spreads = factor @ em_step(now, seen, whitened(prior, factor), mixture.family).each @ factor.T
+        mixture = replace(mixture, means=means @ factor.T, spreads=spreads, shares=sizes / sizes.sum())
     return mixture
-
-
-def _refit(
-    evidence: Evidence, rows: Groups, spreads: Real, posterior: Real, distances: Real, k: int
-) -> tuple[Real, Seen]:
-    """The mean of a component, and what the rows say on its spread; rows with a negligible share are left out."""
-    some, which = rows, np.arange(len(posterior))
-    near = np.flatnonzero(posterior[:, k] > NEGLIGIBLE)
-    if 2 * len(near) < len(posterior):
-        some = evidence.grouped(np.zeros(len(near), np.intp), 1, near)
-        which = near[some.order]
-    weights = row_weights(some.evidence, distances[which, k])
-    explained = fit_means(some, spreads[k : k + 1], posterior[which, k] * weights)
-    return explained.means[0], seen_of(some, explained, posterior[which, k], weights)
 
 
 def probabilities(densities: Real) -> tuple[Real, Real]:
@@ -138,10 +129,16 @@ def probabilities(densities: Real) -> tuple[Real, Real]:
     return shares / sums, (top + np.log(sums))[:, 0]
 
 
+@cache
+def _leads(most: int, nu: float) -> Real:
+    """log of the constant of t_nu over that of the Gaussian in 0, 1, ..., `most` dimensions."""
+    d = np.arange(most + 1)
+    return np.asarray(gammaln((nu + d) / 2) - gammaln(nu / 2) - d / 2 * np.log(nu / 2))
+
+
 def log_tails(distance: Real, dimensions: Index) -> Real:
     """log t_nu - log of the Gaussian's normaliser: replaces -distance/2 for Student-t tails."""
-    d = np.arange(int(dimensions.max(initial=0)) + 1)
-    lead = gammaln((TAIL + d) / 2) - gammaln(TAIL / 2) - d / 2 * np.log(TAIL / 2)
+    lead = _leads(int(dimensions.max(initial=0)), TAIL)
     return np.asarray(lead[dimensions.astype(np.intp)] - (TAIL + dimensions) / 2 * np.log1p(distance / TAIL))
 
 
@@ -210,6 +207,44 @@ def seen_of(groups: Groups, explained: Explained, shares: Real, weights: Real) -
     factors = explained.marginal.factor.transpose(2, 0, 1)
     known = np.eye(len(pull)) - unsure / sizes[:, None, None]
     return Seen(factors @ scatter @ factors.transpose(0, 2, 1), known, sizes)
+
+
+class Evaluated(NamedTuple):
+    """Rows in groups under the likeliest means of their groups.
+
+    Attributes
+    ----------
+    means : K x r.
+    density, distance : log-density of each row, and its squared distance from the mean.
+    seen : what the rows say on the spreads.
+    """
+
+    means: Real
+    density: Real
+    distance: Real
+    seen: Seen
+
+
+def evaluate(groups: Groups, spreads: Real, shares: Real, weights: Real, *, renew: bool) -> Evaluated:
+    """``fit_means`` with the weights p_i w_i, and ``seen_of`` these or, if `renew`, the weights that follow from them.
+
+    Compiled, unless there are few rows (``group_rounds``).
+    """
+    own, spreads = groups.evidence, regular(spreads)
+    n, r = own.shape
+    if own.plain:
+        explained = fit_means(groups, spreads, shares * weights)
+        weights = row_weights(own, explained.distance) if renew else weights
+        seen = seen_of(groups, explained, shares, weights)
+        return Evaluated(explained.means, explained.density, explained.distance, seen)
+    means, density, distance = np.empty((len(spreads), r)), np.empty(n), np.empty(n)
+    scatter, known = np.empty_like(spreads), np.empty_like(spreads)
+    rows = own.precision, own.pattern, own.vector, own.places, own.constant, own.dimensions
+    given = groups.begin, groups.pattern_begin, spreads, shares, weights, renew, _leads(int(own.dimensions.max()), TAIL)
+    found = means, density, distance, scatter, known
+    work = n // len(spreads) * r**3
+    in_ranges(len(spreads), work, lambda first, last: explain_groups(*rows, *given, *found, first, last))
+    return Evaluated(means, density, distance, Seen(scatter, known, np.add.reduceat(shares, groups.begin[:-1])))
 
 
 def _summed(groups: Groups, marginal: Marginal, weights: Real) -> Real:

@@ -44,15 +44,15 @@ class PartitionFit:
 
     def advance(self, rounds: int = ROUNDS) -> None:
         """Run some rounds of EM, fewer if the fits converge."""
-        groups = self.rows.evidence.grouped(self.labels, self.n_groups)
+        groups = self.rows.evidence.turned(self._fits[0].factor).grouped(self.labels, self.n_groups)
         for _ in range(rounds):
             if self.done:
                 break
-            explained = None  # by the first components, which are the same in all families
+            evaluated = None  # under the first components, which are the same in all families
             for fit in self._fits:
                 if not fit.done:
-                    explained = fit.advance(groups, explained if fit.n_rounds == 0 else None)
-            best = max(self._value(fit.settled) for fit in self._fits)
+                    evaluated = fit.advance(groups, evaluated if fit.n_rounds == 0 else None)
+            best = max(map(self._value, self._fits))
             self._fits = [fit for fit in self._fits if self._reach(fit) >= best]
 
     @property
@@ -63,16 +63,16 @@ class PartitionFit:
     @property
     def mixture(self) -> Mixture:
         """The better of the fits so far."""
-        return max((fit.settled for fit in self._fits), key=self._value)
+        return max(self._fits, key=self._value).settled
 
     @property
     def left(self) -> float:
         """What the criterion may still gain."""
-        return max(map(self._reach, self._fits)) - self._value(self.mixture)
+        return max(map(self._reach, self._fits)) - max(map(self._value, self._fits))
 
-    def _value(self, mixture: Mixture) -> float:
-        cost = 0.5 * mixture.complexity * float(np.log(self.worth * len(self.labels)))
-        return self.worth * mixture.fit - cost
+    def _value(self, fit: GroupFit) -> float:
+        cost = 0.5 * fit.complexity * float(np.log(self.worth * len(self.labels)))
+        return self.worth * fit.fit - cost
 
     def _reach(self, fit: GroupFit) -> float:
-        return self._value(fit.settled) + self.worth * fit.left
+        return self._value(fit) + self.worth * fit.left

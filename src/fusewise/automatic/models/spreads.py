@@ -79,18 +79,18 @@ def fisher_step(now: Spreads, seen: Seen, prior: Real, family: str) -> Spreads:
         em = em_step(now, seen, prior, family)
         steps = []
         for factor, to, known, count in ((each, em.each, seen.known, sizes), (common, em.common, every, n)):
-            x = _whitened(to, factor) - eye
+            x = whitened(to, factor) - eye
             further = _solved(np.multiply.outer(count + pseudo, np.ones((r, r))) * x, known, count)
             steps.append(_stretched(factor, further))
         return Spreads(*steps)
     tau = np.trace(regular(now.each), axis1=1, axis2=2) / np.trace(regular(now.common))
-    gradients = _whitened(seen.scatter, each) - sizes[:, None, None] * eye
+    gradients = whitened(seen.scatter, each) - sizes[:, None, None] * eye
     shape, size = _information(r)
     traces = np.trace(seen.known, axis1=1, axis2=2)
     informations = sizes * (shape * np.einsum("kij,kij->k", seen.known, seen.known) - size * traces**2) + pseudo
     x = (np.trace(gradients, axis1=1, axis2=2) + pseudo * (1 / tau - 1)) / informations
     taken = shape * seen.known @ seen.known - size * traces[:, None, None] * seen.known
-    left = gradients.sum(axis=0) - np.einsum("k,kij->ij", x * sizes, taken) + pseudo * (_whitened(prior, common) - eye)
+    left = gradients.sum(axis=0) - np.einsum("k,kij->ij", x * sizes, taken) + pseudo * (whitened(prior, common) - eye)
     spread = _stretched(common, _solved(left, every, n))
     return Spreads((tau * _lengthened(x))[:, None, None] * spread, spread)
 
@@ -121,7 +121,7 @@ def _solved(gradient: Real, known: Real, n: Real | float) -> Real:
     return np.asarray(axes @ x @ turned)
 
 
-def _whitened(spread: Real, factor: Real) -> Real:
+def whitened(spread: Real, factor: Real) -> Real:
     """L^-1 S L^-T."""
     inverse = np.linalg.inv(factor)
     return np.asarray(inverse @ spread @ np.swapaxes(inverse, -1, -2))

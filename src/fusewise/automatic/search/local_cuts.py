@@ -65,7 +65,7 @@ def branches(tree: MergeTree, large: Mask) -> TreeBranches:
     below = np.full(2 * n - 1, -1, np.intp)  # the branch that a node ends in
     top: list[int] = []
     sides: list[tuple[int, int]] = []
-    for node, (one, other) in enumerate(tree.linkage[:, :2].astype(np.intp).tolist(), n):
+    for node, (one, other) in enumerate(zip(*tree.joined, strict=True), n):
         if not large[node]:
             continue
         left, right = int(below[one]), int(below[other])

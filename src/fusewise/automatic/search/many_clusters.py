@@ -34,7 +34,7 @@ def for_many(search: TreeSearch, found: Searched) -> Searched:
         if sure and not ladder.promising(found):
             return found
         if found.rank < room:
-            ladder = Ladder(search, search.place(room))
+            ladder = Ladder(search, search.place(room, start=found.placed.subspace))
         best, few = ladder.climb(), ladder.judged(found)
         if best[1] > max(few[1], ladder.known[1][1]):
             return ladder.searched()

@@ -81,11 +81,16 @@ class TreeSearch:
         """The largest possible number of dimensions."""
         return min(self.wide.shape[1], self.sample.shape[0] - 1)
 
-    def place(self, rank: int, columns: Index | None = None) -> Placed:
-        """Place the rows in a subspace, of some columns or all, and fuse them along their neighbours."""
+    def place(self, rank: int, columns: Index | None = None, start: Subspace | None = None) -> Placed:
+        """Place the rows in a subspace, of some columns or all, and fuse them along their neighbours.
+
+        `start` is a subspace of fewer dimensions that was fitted to the same rows: EM may begin with it.
+        """
         tol = TOL if self.wide is self.sample else WIDE_TOL
         if columns is None:
-            subspace = fit_axes(self.wide, rank, self.progress, tol=tol)
+            if start is not None and (self.wide is not self.sample or not start.basis.any(axis=1).all()):
+                start = None  # a sample of so many rows is the better start, and axes of some columns a bad one
+            subspace = fit_axes(self.wide, rank, self.progress, tol=tol, start=start)
         else:
             subspace = axes_in(self.wide, columns, rank, self.progress, tol=tol)
         return self.placed_in(subspace)
@@ -107,15 +112,17 @@ class TreeSearch:
         parts = [tree.members(node) for node in tree.partitions(1, 1)[0]]
         return grow(rows, neighbors, coloured(self.hints, rows.places, parts, self.n_clusters))
 
-    def __call__(self, rank: int, until: int | None = None, columns: Index | None = None) -> Searched:
+    def __call__(
+        self, rank: int, until: int | None = None, columns: Index | None = None, start: Subspace | None = None
+    ) -> Searched:
         """Compare the partitions along the tree in a subspace; with `until`, not beyond that number of groups.
 
-        The subspace is one of all columns, or of some.
+        The subspace is one of all columns, or of some; its fit may begin with one of fewer dimensions.
 
         With conflicts, those along the tree that would be without them are compared as well: hints may part groups at
         odd places.
         """
-        placed = self.place(rank, columns)
+        placed = self.place(rank, columns, start)
         found = self.along(placed, until)
         if not len(self.hints.conflicts) or found.compared.interrupted:
             return found
@@ -230,7 +237,7 @@ class TreeSearch:
         if found.compared.interrupted or wanted <= found.rank:
             return self.by_best_known(found)
         try:
-            other = self(wanted)
+            other = self(wanted, start=found.placed.subspace)
         except KeyboardInterrupt:
             return interrupted(found)
         except FloatingPointError:  # the noise beside so many axes is too small to compute with

@@ -13,7 +13,7 @@ from fusewise.automatic.tree.fusion_graph import EDGE, HALF, NODE, hand_over, in
 from fusewise.automatic.tree.fusion_price import rise, settle_centre
 from fusewise.automatic.tree.merge_tree import MergeTree
 from fusewise.kernels.checked import check_finite
-from fusewise.kernels.compiling import SMALL, compiled
+from fusewise.kernels.compiling import compiled, few
 from fusewise.observations import Quadratics
 from fusewise.pairs import NeighborPairs
 
@@ -51,7 +51,7 @@ def fusion_tree(observations: Quadratics, pairs: NeighborPairs, hints: Hints = N
         edges["affinity"], edges["when"], halves["end"] = affinity, -1, ends.ravel()
         heap = np.arange(len(nodes)), np.arange(len(nodes)), np.zeros(len(nodes))
         centre, work = np.zeros(target.shape), np.empty((r + 3, r))
-        fuse = _fuse_greedily if n > SMALL or _fuse_greedily.hot else _fuse_few
+        fuse = _fuse_few if few(n) and not _fuse_greedily.hot else _fuse_greedily
         step = fuse(gram, target, centre, nodes, edges, halves, blocks, heap, joins, prices, step, work)
         parts = np.flatnonzero(nodes["name"] >= 0)
         gram, target, nodes = gram[parts], target[parts], nodes[parts]

@@ -65,7 +65,7 @@ class MergeTree(Checked):
         n, counts = self.n_points, self.sizes.tolist()
         begin = [0] * (2 * n - 1)
         node = 2 * n - 1
-        for left, right in self.linkage[::-1, :2].astype(np.intp).tolist():
+        for left, right in zip(*(reversed(each) for each in self.joined), strict=True):
             node -= 1
             begin[left] = begin[node]
             begin[right] = begin[node] + counts[left]
@@ -73,10 +73,16 @@ class MergeTree(Checked):
         order[begin[:n]] = np.arange(n)
         return order, np.array(begin, np.intp)
 
+    @cached_property
+    def joined(self) -> tuple[list[int], list[int]]:
+        """The first and the second node of each join; lists are what loops in Python read fastest."""
+        first, second = self.linkage[:, :2].astype(np.intp).T.tolist()
+        return first, second
+
     def children(self, node: int) -> tuple[int, int]:
         """The two nodes joined in `node`."""
-        left, right = self.linkage[node - self.n_points, :2]
-        return int(left), int(right)
+        left, right = self.joined
+        return left[node - self.n_points], right[node - self.n_points]
 
     def members(self, node: int) -> Index:
         """Points under a node."""
@@ -99,24 +105,26 @@ class MergeTree(Checked):
         of the partitions, whatever the size of the parts.
         """
         root = 2 * self.n_points - 2
-        large = (self.sizes >= min_size) & (True if allowed is None else allowed)
-        groups = [root]
+        (left, right), n = self.joined, self.n_points
+        large = ((self.sizes >= min_size) & (True if allowed is None else allowed)).tolist()
+        groups = {root: None}  # in the order in which they were found
         for node in range(root, root - self.forced, -1):
-            groups.remove(node)
-            groups.extend(self.children(node))
+            del groups[node]
+            groups |= dict.fromkeys(self.children(node))
         found = [list(groups)]
-        latest = [-node for node in groups if node >= self.n_points]  # may be split: the one joined last comes first
+        latest = [-node for node in groups if node >= n]  # may be split: the one joined last comes first
         heapq.heapify(latest)
         while latest and len(found) + self.forced < max_groups:
             node = -heapq.heappop(latest)
-            parts = [child for child in self.children(node) if large[child]]
-            if not parts:
+            parts = (left[node - n], right[node - n])
+            if not (large[parts[0]] or large[parts[1]]):
                 continue
-            groups.remove(node)
-            groups.extend(parts)
+            del groups[node]
             for part in parts:
-                if part >= self.n_points:
-                    heapq.heappush(latest, -part)
+                if large[part]:
+                    groups[part] = None
+                    if part >= n:
+                        heapq.heappush(latest, -part)
             if len(groups) > len(found) + self.forced:
                 found.append(list(groups))
         return found
