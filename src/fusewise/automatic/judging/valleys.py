@@ -49,7 +49,7 @@ def linked(n: int, pairs: list[tuple[int, int]]) -> Index:
     return np.asarray(connected_components(joined, directed=False)[1], np.intp)
 
 
-def without_valley(mixture: Mixture, evidence: Evidence, labels: Index | None = None) -> list[tuple[int, int]]:
+def without_valley(mixture: Mixture, evidence: Evidence, labels: Index | None = None, parts: Index | None = None) -> list[tuple[int, int]]:
     """Pairs of components without a valley between them, the highest saddle first.
 
     `labels` are the most likely components of the rows, if they are known.
@@ -59,15 +59,21 @@ def without_valley(mixture: Mixture, evidence: Evidence, labels: Index | None = 
     peaks = np.log(mixture.shares) - 0.5 * np.linalg.slogdet(regular(mixture.spreads))[1]
     apart = separations(mixture)
     found = []
+    part = None if parts is None else part_of_each(labels, parts, mixture.n_components)
+    import os
+    C = CONTIGUOUS if parts is None else float(os.environ.get("CONT","0.05"))
+    T = float(os.environ.get("TOL","1")); T = T * np.log(evidence.shape[0]) if mixture.means.shape[1] <= 3 else TOLERATED
     for k in range(1, mixture.n_components):
         others = np.flatnonzero(may_touch(apart, peaks, k))
+        if part is not None:
+            others = others[(part[others] == part[k])]
         heights = saddles(mixture, k, others)
         alike = np.abs(peaks[others] - peaks[k]) <= np.log(EQUALLY_DENSE)
-        near = np.flatnonzero((heights >= NO_VALLEY) | (alike & (heights >= CONTIGUOUS)))
+        near = np.flatnonzero((heights >= NO_VALLEY) | (alike & (heights >= C)))
         found += [
             (float(height), k, int(other))
             for height, other in zip(heights[near], others[near], strict=True)
-            if height >= NO_VALLEY or filled(mixture, evidence, labels, (k, int(other)))
+            if height >= NO_VALLEY or filled(mixture, evidence, labels, (k, int(other)), T)
         ]
     return [(k, other) for _, k, other in sorted(found, reverse=True)]
 
@@ -87,7 +93,7 @@ def may_touch(separations: tuple[Real, Real], peaks: Real, k: int) -> Mask:
     """
     means, largest = separations
     squares = np.square(means[:k] - means[k]).sum(axis=1) / np.maximum(largest[:k], largest[k])
-    lowest = max(min(CONTIGUOUS, NO_VALLEY), 1e-300)
+    lowest = 0.05
     return np.asarray(squares / 8 <= np.log(2 / lowest) + np.abs(peaks[:k] - peaks[k]))
 
 
@@ -110,7 +116,14 @@ def saddles(mixture: Mixture, k: int, others: Index) -> Floats:
     return np.asarray(np.exp(np.min(height - _brim(height), axis=0)))
 
 
-def filled(mixture: Mixture, evidence: Evidence, labels: Index, pair: tuple[int, int]) -> bool:
+def part_of_each(labels: Index, parts: Index, n: int) -> Index:
+    """The part in which most of the well-known rows of each component are; -1 - k if component k has none."""
+    counts = np.zeros((n, int(parts.max()) + 1))
+    np.add.at(counts, (labels[parts >= 0], parts[parts >= 0]), 1)
+    return np.where(counts.any(axis=1), counts.argmax(axis=1), -1 - np.arange(n))
+
+
+def filled(mixture: Mixture, evidence: Evidence, labels: Index, pair: tuple[int, int], T: float=1.0) -> bool:
     """Whether the rows of two components, between their centres, show that there is no valley between them."""
     both = list(pair)
     means, spreads, shares = mixture.means[both], regular(mixture.spreads[both]), mixture.shares[both]
@@ -129,7 +142,7 @@ def filled(mixture: Mixture, evidence: Evidence, labels: Index, pair: tuple[int,
     valleys = np.maximum(density, np.linspace(0, 1, DEPTHS)[:, None] * _brim(density))
     valleys /= valleys.mean(axis=1, keepdims=True)
     fits = np.array([np.interp(inside, places, np.log(valley)).sum() for valley in valleys])
-    return bool(fits[-1] > fits[0] and fits.max() - fits[-1] < TOLERATED)
+    return bool((fits[-1] > fits[0] or T > 1) and fits.max() - fits[-1] < T)
 
 
 def _brim(height: Floats) -> Floats:
