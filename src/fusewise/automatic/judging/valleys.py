@@ -16,6 +16,11 @@ density f(u) = sum_k pi_k t_nu, and f_b = max(f, b g) / c_b is the same with its
 brim g. The components are joined if, with l(b) = sum_i log f_b(u_i), the filled valley explains the rows better than
 the model's, l(1) > l(0), and a shallow one hardly better, max_b l(b) - l(1) < 1. A dense and a sparse component are two
 clusters: they differ in more than their place.
+
+In up to ``gaps.MOST_DIMENSIONS`` dimensions, where the rows show the shape of a group, a valley has to be shown by them:
+components that touch are joined, dense and sparse ones as well, unless max_b l(b) - l(1) >= log N, the price of a cut
+that was chosen among N. If there is a gap between groups (``gaps.parts``), components on either side of it are never
+joined, and those on one side touch already at ``WITHIN_PART``: curved groups bend between their components.
 """
 
 from __future__ import annotations
@@ -24,6 +29,7 @@ import numpy as np
 from scipy.sparse.csgraph import connected_components
 
 from fusewise.automatic.coordinates.evidence import Evidence, regular
+from fusewise.automatic.coordinates.gaps import MOST_DIMENSIONS
 from fusewise.automatic.models.mixture import Mixture
 from fusewise.automatic.models.spreads import TAIL
 from fusewise.kernels.types import Floats, Index, Mask, Real
@@ -31,6 +37,8 @@ from fusewise.kernels.types import Floats, Index, Mask, Real
 #: The density between two components, relative to the lower peak, from which they are one hump; and from which they
 #: touch. The halves of a uniform density, described by two bells, have 0.45 and those of a Gaussian one 0.8.
 NO_VALLEY, CONTIGUOUS = 0.95, 0.2
+#: The same for two components on one side of a gap.
+WITHIN_PART = 0.05
 #: Components are about equally dense if their peaks differ by at most this factor.
 EQUALLY_DENSE = 3.0
 #: How much better, in nats, a shallow valley may explain the rows between two centres than none.
@@ -49,33 +57,46 @@ def linked(n: int, pairs: list[tuple[int, int]]) -> Index:
     return np.asarray(connected_components(joined, directed=False)[1], np.intp)
 
 
-def without_valley(mixture: Mixture, evidence: Evidence, labels: Index | None = None, parts: Index | None = None) -> list[tuple[int, int]]:
+def without_valley(
+    mixture: Mixture, evidence: Evidence, labels: Index | None = None, parts: Index | None = None
+) -> list[tuple[int, int]]:
     """Pairs of components without a valley between them, the highest saddle first.
 
-    `labels` are the most likely components of the rows, if they are known.
+    `labels` are the most likely components of the rows, if they are known; `parts` those of ``gaps.parts``.
     """
     if labels is None:
         labels = mixture.log_densities(evidence)[0].argmax(axis=1)
     peaks = np.log(mixture.shares) - 0.5 * np.linalg.slogdet(regular(mixture.spreads))[1]
-    apart = separations(mixture)
+    apart, part = separations(mixture), _part_of_each(labels, parts, mixture.n_components)
+    few = evidence.shape[1] <= MOST_DIMENSIONS
+    touching = CONTIGUOUS if parts is None else WITHIN_PART
+    alike = np.inf if few else np.log(EQUALLY_DENSE)
     found = []
-    part = None if parts is None else part_of_each(labels, parts, mixture.n_components)
-    import os
-    C = CONTIGUOUS if parts is None else float(os.environ.get("CONT","0.05"))
-    T = float(os.environ.get("TOL","1")); T = T * np.log(evidence.shape[0]) if mixture.means.shape[1] <= 3 else TOLERATED
     for k in range(1, mixture.n_components):
-        others = np.flatnonzero(may_touch(apart, peaks, k))
-        if part is not None:
-            others = others[(part[others] == part[k])]
+        others = np.flatnonzero(may_touch(apart, peaks, k, touching) & (part[:k] == part[k]))
         heights = saddles(mixture, k, others)
-        alike = np.abs(peaks[others] - peaks[k]) <= np.log(EQUALLY_DENSE)
-        near = np.flatnonzero((heights >= NO_VALLEY) | (alike & (heights >= C)))
+        near = (heights >= touching) & (np.abs(peaks[others] - peaks[k]) <= alike)
         found += [
             (float(height), k, int(other))
-            for height, other in zip(heights[near], others[near], strict=True)
-            if height >= NO_VALLEY or filled(mixture, evidence, labels, (k, int(other)), T)
+            for height, other, close in zip(heights, others, near, strict=True)
+            if height >= NO_VALLEY or (close and filled(mixture, evidence, labels, (k, int(other)), shown=few))
         ]
     return [(k, other) for _, k, other in sorted(found, reverse=True)]
+
+
+def _part_of_each(labels: Index, parts: Index | None, n: int) -> Index:
+    """The part in which most well-known rows of each of n components are; the same for all without `parts`."""
+    if parts is None:
+        return np.zeros(n, np.intp)
+    known = parts >= 0
+    return in_parts(labels[known], parts[known], n).argmax(axis=1)
+
+
+def in_parts(labels: Index, parts: Index, n: int) -> Index:
+    """How many rows of each of n components are in each part."""
+    counts = np.zeros((n, int(parts.max()) + 1), np.intp)
+    np.add.at(counts, (labels, parts), 1)
+    return counts
 
 
 def separations(mixture: Mixture) -> tuple[Real, Real]:
@@ -85,15 +106,15 @@ def separations(mixture: Mixture) -> tuple[Real, Real]:
     return mixture.means @ undone.T, np.linalg.eigvalsh(undone @ spreads @ undone.T)[:, -1]
 
 
-def may_touch(separations: tuple[Real, Real], peaks: Real, k: int) -> Mask:
-    """Which of the components before k may have a saddle of at least `CONTIGUOUS` towards k.
+def may_touch(separations: tuple[Real, Real], peaks: Real, k: int, touching: float) -> Mask:
+    """Which of the components before k may have a saddle of at least `touching` towards k.
 
     On the way between two centres that are g apart in a metric that bounds both spreads, s, there is a point at
     distance g / 2 from either, where the density of each is at most its peak times exp(-g² / 8 s).
     """
     means, largest = separations
     squares = np.square(means[:k] - means[k]).sum(axis=1) / np.maximum(largest[:k], largest[k])
-    lowest = 0.05
+    lowest = max(min(touching, NO_VALLEY), 1e-300)
     return np.asarray(squares / 8 <= np.log(2 / lowest) + np.abs(peaks[:k] - peaks[k]))
 
 
@@ -116,15 +137,13 @@ def saddles(mixture: Mixture, k: int, others: Index) -> Floats:
     return np.asarray(np.exp(np.min(height - _brim(height), axis=0)))
 
 
-def part_of_each(labels: Index, parts: Index, n: int) -> Index:
-    """The part in which most of the well-known rows of each component are; -1 - k if component k has none."""
-    counts = np.zeros((n, int(parts.max()) + 1))
-    np.add.at(counts, (labels[parts >= 0], parts[parts >= 0]), 1)
-    return np.where(counts.any(axis=1), counts.argmax(axis=1), -1 - np.arange(n))
+def filled(
+    mixture: Mixture, evidence: Evidence, labels: Index, pair: tuple[int, int], *, shown: bool = False
+) -> bool:
+    """Whether the rows of two components, between their centres, show that there is no valley between them.
 
-
-def filled(mixture: Mixture, evidence: Evidence, labels: Index, pair: tuple[int, int], T: float=1.0) -> bool:
-    """Whether the rows of two components, between their centres, show that there is no valley between them."""
+    With `shown`, whether they do not show that there is one.
+    """
     both = list(pair)
     means, spreads, shares = mixture.means[both], regular(mixture.spreads[both]), mixture.shares[both]
     shares = shares / shares.sum()
@@ -142,7 +161,8 @@ def filled(mixture: Mixture, evidence: Evidence, labels: Index, pair: tuple[int,
     valleys = np.maximum(density, np.linspace(0, 1, DEPTHS)[:, None] * _brim(density))
     valleys /= valleys.mean(axis=1, keepdims=True)
     fits = np.array([np.interp(inside, places, np.log(valley)).sum() for valley in valleys])
-    return bool((fits[-1] > fits[0] or T > 1) and fits.max() - fits[-1] < T)
+    better = float(fits.max() - fits[-1])
+    return better < np.log(evidence.shape[0]) if shown else bool(fits[-1] > fits[0] and better < TOLERATED)
 
 
 def _brim(height: Floats) -> Floats:

@@ -20,7 +20,7 @@ import numpy as np
 from fusewise.automatic.coordinates import gaps
 from fusewise.automatic.coordinates.placed_rows import Rows
 from fusewise.automatic.judging.comparing import Compared, assign
-from fusewise.automatic.judging.valleys import linked, without_valley
+from fusewise.automatic.judging.valleys import in_parts, linked, without_valley
 from fusewise.automatic.models.mixture import Mixture, probabilities
 from fusewise.automatic.models.partition_fit import FIRST_ROUNDS, describe
 from fusewise.automatic.search.candidates import grow, partitions
@@ -52,8 +52,7 @@ def across_gaps(search: TreeSearch, found: Searched) -> Searched:
 def _within(parts: Index, labels: Labels) -> bool:
     """Whether each group of a partition is on one side of all gaps."""
     known = parts >= 0
-    counts = np.zeros((int(labels.max()) + 1, int(parts.max()) + 1))
-    np.add.at(counts, (labels[known], parts[known]), 1)
+    counts = in_parts(labels[known], parts[known], int(labels.max()) + 1)
     return bool((counts.max(axis=1) >= (1 - BEYOND) * counts.sum(axis=1)).all())
 
 
