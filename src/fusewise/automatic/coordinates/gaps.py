@@ -77,7 +77,8 @@ def _connected(places: Real, step: float) -> Index:
         return np.zeros(len(places), np.intp)
     edges = np.repeat(np.arange(n), k), neighbors[:, 1:].ravel()
     graph = coo_array((np.ones(n * k), edges), shape=(n, n))
-    return np.asarray(connected_components(graph, directed=False)[1][which.ravel()], np.intp)
+    found: Index = connected_components(graph, directed=False)[1]
+    return np.asarray(found[which.ravel()], np.intp)
 
 
 def enough_neighbors(n: int) -> int:

@@ -17,10 +17,12 @@ brim g. The components are joined if, with l(b) = sum_i log f_b(u_i), the filled
 the model's, l(1) > l(0), and a shallow one hardly better, max_b l(b) - l(1) < 1. A dense and a sparse component are two
 clusters: they differ in more than their place.
 
-In up to ``gaps.MOST_DIMENSIONS`` dimensions, where the rows show the shape of a group, a valley has to be shown by them:
-components that touch are joined, dense and sparse ones as well, unless max_b l(b) - l(1) >= log N, the price of a cut
-that was chosen among N. If there is a gap between groups (``gaps.parts``), components on either side of it are never
-joined, and those on one side touch already at ``WITHIN_PART``: curved groups bend between their components.
+In up to ``gaps.MOST_DIMENSIONS`` dimensions, where rows show the shape of a group, dense and sparse components may be
+one group with a tail; and components that are long and point to each other are likely to be pieces of one. Long axes
+point to each other by chance with a probability of about exp(-`alignment`), so `ALIGNED` times that many nats are added
+to l(1). If there is a gap between groups (``gaps.parts``), components on either side of it are never joined;
+those on one side touch already at ``WITHIN_PART``, as curved groups bend between their components, and log N more is
+added to l(1): a further cut, where rows show no gap, is one that was chosen among N.
 """
 
 from __future__ import annotations
@@ -41,6 +43,8 @@ NO_VALLEY, CONTIGUOUS = 0.95, 0.2
 WITHIN_PART = 0.05
 #: Components are about equally dense if their peaks differ by at most this factor.
 EQUALLY_DENSE = 3.0
+#: How much the alignment of two components counts against a valley between them.
+ALIGNED = 2.0
 #: How much better, in nats, a shallow valley may explain the rows between two centres than none.
 TOLERATED = 1.0
 #: A row is well known along a direction if its variance there is at most this share of the pair's.
@@ -69,7 +73,7 @@ def without_valley(
     peaks = np.log(mixture.shares) - 0.5 * np.linalg.slogdet(regular(mixture.spreads))[1]
     apart, part = separations(mixture), _part_of_each(labels, parts, mixture.n_components)
     few = evidence.shape[1] <= MOST_DIMENSIONS
-    touching = CONTIGUOUS if parts is None else WITHIN_PART
+    touching, odds = (CONTIGUOUS, 0.0) if parts is None else (WITHIN_PART, float(np.log(evidence.shape[0])))
     alike = np.inf if few else np.log(EQUALLY_DENSE)
     found = []
     for k in range(1, mixture.n_components):
@@ -79,7 +83,7 @@ def without_valley(
         found += [
             (float(height), k, int(other))
             for height, other, close in zip(heights, others, near, strict=True)
-            if height >= NO_VALLEY or (close and filled(mixture, evidence, labels, (k, int(other)), shown=few))
+            if height >= NO_VALLEY or (close and filled(mixture, evidence, labels, (k, int(other)), odds=odds))
         ]
     return [(k, other) for _, k, other in sorted(found, reverse=True)]
 
@@ -89,14 +93,14 @@ def _part_of_each(labels: Index, parts: Index | None, n: int) -> Index:
     if parts is None:
         return np.zeros(n, np.intp)
     known = parts >= 0
-    return in_parts(labels[known], parts[known], n).argmax(axis=1)
+    return np.asarray(in_parts(labels[known], parts[known], n).argmax(axis=1), np.intp)
 
 
 def in_parts(labels: Index, parts: Index, n: int) -> Index:
     """How many rows of each of n components are in each part."""
     counts = np.zeros((n, int(parts.max()) + 1), np.intp)
     np.add.at(counts, (labels, parts), 1)
-    return counts
+    return np.asarray(counts, np.intp)
 
 
 def separations(mixture: Mixture) -> tuple[Real, Real]:
@@ -137,13 +141,12 @@ def saddles(mixture: Mixture, k: int, others: Index) -> Floats:
     return np.asarray(np.exp(np.min(height - _brim(height), axis=0)))
 
 
-def filled(
-    mixture: Mixture, evidence: Evidence, labels: Index, pair: tuple[int, int], *, shown: bool = False
-) -> bool:
+def filled(mixture: Mixture, evidence: Evidence, labels: Index, pair: tuple[int, int], *, odds: float = 0.0) -> bool:
     """Whether the rows of two components, between their centres, show that there is no valley between them.
 
-    With `shown`, whether they do not show that there is one.
+    `odds` are nats in favour of no valley, before the rows are looked at; the alignment of the two is added.
     """
+    few = evidence.shape[1] <= MOST_DIMENSIONS
     both = list(pair)
     means, spreads, shares = mixture.means[both], regular(mixture.spreads[both]), mixture.shares[both]
     shares = shares / shares.sum()
@@ -161,8 +164,19 @@ def filled(
     valleys = np.maximum(density, np.linspace(0, 1, DEPTHS)[:, None] * _brim(density))
     valleys /= valleys.mean(axis=1, keepdims=True)
     fits = np.array([np.interp(inside, places, np.log(valley)).sum() for valley in valleys])
-    better = float(fits.max() - fits[-1])
-    return better < np.log(evidence.shape[0]) if shown else bool(fits[-1] > fits[0] and better < TOLERATED)
+    odds += ALIGNED * alignment(apart, spreads) if few else 0.0
+    return bool(fits[-1] + odds > fits[0] and fits.max() - fits[-1] < TOLERATED + odds)
+
+
+def alignment(apart: Real, spreads: Real) -> float:
+    """(r - 1) sum_k log max(a_k, 1) for two components: how unlikely it is that they point to each other by chance.
+
+    a_k is the standard deviation of component k towards the other, over that across.
+    """
+    r = len(apart)
+    towards = np.einsum("r,krs,s->k", apart, spreads, apart) / max(float(apart @ apart), 1e-300)
+    across = (np.trace(spreads, axis1=1, axis2=2) - towards) / max(r - 1, 1)
+    return float(0.5 * (r - 1) * np.log(np.maximum(towards / np.maximum(across, 1e-300), 1)).sum())
 
 
 def _brim(height: Floats) -> Floats:

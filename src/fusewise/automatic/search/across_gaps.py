@@ -43,8 +43,6 @@ def across_gaps(search: TreeSearch, found: Searched) -> Searched:
     if parts is None or _within(parts, found.partitions[found.chosen]):
         return found
     labels = _refined(search, rows, parts)
-    if labels is None:
-        return found
     one = search.comparison(rows)([labels], compare_all=True)
     return _with_partition(found, labels, one)
 
@@ -56,16 +54,15 @@ def _within(parts: Index, labels: Labels) -> bool:
     return bool((counts.max(axis=1) >= (1 - BEYOND) * counts.sum(axis=1)).all())
 
 
-def _refined(search: TreeSearch, rows: Rows, parts: Index) -> Labels | None:
-    """Components of each part, every row in the one that explains it best; None if one of them is left empty."""
+def _refined(search: TreeSearch, rows: Rows, parts: Index) -> Labels:
+    """Components of each part; a row that is not well known is in the one that explains it best."""
     labels = np.full(len(parts), -1)
     for part in range(int(parts.max()) + 1):
         some, order = rows.some(np.flatnonzero(parts == part))
         labels[order] = labels.max() + 1 + _pieces(search, some)
     known, order = rows.some(np.flatnonzero(parts >= 0))
     placed = describe(known, labels[order], rounds=FIRST_ROUNDS).log_densities(rows.evidence)[0].argmax(axis=1)
-    labels = np.where(labels < 0, placed, labels)
-    return labels
+    return np.where(labels < 0, placed, labels)
 
 
 def _pieces(search: TreeSearch, rows: Rows) -> Labels:
