@@ -60,7 +60,7 @@ def parts(rows: Rows, blur: Real | None, smallest: float) -> Index | None:
     if len(large) < 2:
         return None
     inside, outside = (np.flatnonzero(np.isin(found, large) == which) for which in (True, False))
-    nearest = cKDTree(rows.places[known[inside]]).query(rows.places[known[outside]])[1]
+    nearest = np.asarray(cKDTree(rows.places[known[inside]]).query(rows.places[known[outside]])[1], np.intp)
     found[outside] = found[inside[nearest]]
     labels = np.full(len(rows.places), -1)
     labels[known] = np.searchsorted(large, found)
@@ -72,13 +72,12 @@ def _connected(places: Real, step: float) -> Index:
     different, which = np.unique(places, axis=0, return_inverse=True)
     n = len(different)
     k = min(enough_neighbors(n), n - 1)
-    distances, neighbors = cKDTree(different).query(different, k + 1)
+    distances, neighbors = (np.asarray(each) for each in cKDTree(different).query(different, k + 1))
     if np.mean(distances[:, -1] < step) > WITHIN_A_STEP:
         return np.zeros(len(places), np.intp)
     edges = np.repeat(np.arange(n), k), neighbors[:, 1:].ravel()
     graph = coo_array((np.ones(n * k), edges), shape=(n, n))
-    found: Index = connected_components(graph, directed=False)[1]
-    return np.asarray(found[which.ravel()], np.intp)
+    return np.asarray(np.asarray(connected_components(graph, directed=False)[1], np.intp)[which.ravel()], np.intp)
 
 
 def enough_neighbors(n: int) -> int:

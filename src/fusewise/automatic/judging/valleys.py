@@ -20,9 +20,9 @@ clusters: they differ in more than their place.
 In up to ``gaps.MOST_DIMENSIONS`` dimensions, where rows show the shape of a group, dense and sparse components may be
 one group with a tail; and components that are long and point to each other are likely to be pieces of one. Long axes
 point to each other by chance with a probability of about exp(-`alignment`), so `ALIGNED` times that many nats are added
-to l(1). If there is a gap between groups (``gaps.parts``), components on either side of it are never joined;
-those on one side touch already at ``WITHIN_PART``, as curved groups bend between their components, and log N more is
-added to l(1): a further cut, where rows show no gap, is one that was chosen among N.
+to l(1), but no more than log N, the price of a cut that was chosen among N. If there is a gap between groups
+(``gaps.parts``), components on either side of it are never joined, and those on one side touch already at
+``WITHIN_PART``: curved groups bend between their components.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ WITHIN_PART = 0.05
 #: Components are about equally dense if their peaks differ by at most this factor.
 EQUALLY_DENSE = 3.0
 #: How much the alignment of two components counts against a valley between them.
-ALIGNED = 2.0
+ALIGNED = 3.0
 #: How much better, in nats, a shallow valley may explain the rows between two centres than none.
 TOLERATED = 1.0
 #: A row is well known along a direction if its variance there is at most this share of the pair's.
@@ -73,7 +73,7 @@ def without_valley(
     peaks = np.log(mixture.shares) - 0.5 * np.linalg.slogdet(regular(mixture.spreads))[1]
     apart, part = separations(mixture), _part_of_each(labels, parts, mixture.n_components)
     few = evidence.shape[1] <= MOST_DIMENSIONS
-    touching, odds = (CONTIGUOUS, 0.0) if parts is None else (WITHIN_PART, float(np.log(evidence.shape[0])))
+    touching = CONTIGUOUS if parts is None else WITHIN_PART
     alike = np.inf if few else np.log(EQUALLY_DENSE)
     found = []
     for k in range(1, mixture.n_components):
@@ -83,7 +83,7 @@ def without_valley(
         found += [
             (float(height), k, int(other))
             for height, other, close in zip(heights, others, near, strict=True)
-            if height >= NO_VALLEY or (close and filled(mixture, evidence, labels, (k, int(other)), odds=odds))
+            if height >= NO_VALLEY or (close and filled(mixture, evidence, labels, (k, int(other))))
         ]
     return [(k, other) for _, k, other in sorted(found, reverse=True)]
 
@@ -141,12 +141,8 @@ def saddles(mixture: Mixture, k: int, others: Index) -> Floats:
     return np.asarray(np.exp(np.min(height - _brim(height), axis=0)))
 
 
-def filled(mixture: Mixture, evidence: Evidence, labels: Index, pair: tuple[int, int], *, odds: float = 0.0) -> bool:
-    """Whether the rows of two components, between their centres, show that there is no valley between them.
-
-    `odds` are nats in favour of no valley, before the rows are looked at; the alignment of the two is added.
-    """
-    few = evidence.shape[1] <= MOST_DIMENSIONS
+def filled(mixture: Mixture, evidence: Evidence, labels: Index, pair: tuple[int, int]) -> bool:
+    """Whether the rows of two components, between their centres, show that there is no valley between them."""
     both = list(pair)
     means, spreads, shares = mixture.means[both], regular(mixture.spreads[both]), mixture.shares[both]
     shares = shares / shares.sum()
@@ -164,8 +160,14 @@ def filled(mixture: Mixture, evidence: Evidence, labels: Index, pair: tuple[int,
     valleys = np.maximum(density, np.linspace(0, 1, DEPTHS)[:, None] * _brim(density))
     valleys /= valleys.mean(axis=1, keepdims=True)
     fits = np.array([np.interp(inside, places, np.log(valley)).sum() for valley in valleys])
-    odds += ALIGNED * alignment(apart, spreads) if few else 0.0
+    odds = _odds(apart, spreads, evidence)
     return bool(fits[-1] + odds > fits[0] and fits.max() - fits[-1] < TOLERATED + odds)
+
+
+def _odds(apart: Real, spreads: Real, evidence: Evidence) -> float:
+    """Nats in favour of no valley, before the rows are looked at."""
+    n, r = evidence.shape
+    return min(ALIGNED * alignment(apart, spreads), float(np.log(n))) if r <= MOST_DIMENSIONS else 0.0
 
 
 def alignment(apart: Real, spreads: Real) -> float:
