@@ -53,7 +53,7 @@ def parts(rows: Rows, blur: Real | None, smallest: float) -> Index | None:
     smallest : rows of the smallest part.
     """
     known = np.flatnonzero(well_known(rows))
-    if rows.places.shape[1] > MOST_DIMENSIONS or len(known) < 2:
+    if rows.places.shape[1] > MOST_DIMENSIONS or not len(known):
         return None
     found = _connected(rows.places[known], 0.0 if blur is None else 2 * float(np.sqrt(blur.max(initial=0))))
     large = np.flatnonzero(np.bincount(found) >= smallest)
@@ -71,7 +71,9 @@ def _connected(places: Real, step: float) -> Index:
     """Connected parts of the graph of nearest neighbours; one part if a step may look like a gap."""
     different, which = np.unique(places, axis=0, return_inverse=True)
     n = len(different)
-    k = min(enough_neighbors(n), n - 1)
+    k = enough_neighbors(n)
+    if n < 2 * (k + 1):  # too few rows on either side of any gap
+        return np.zeros(len(places), np.intp)
     distances, neighbors = (np.asarray(each) for each in cKDTree(different).query(different, k + 1))
     if np.mean(distances[:, -1] < step) > WITHIN_A_STEP:
         return np.zeros(len(places), np.intp)
