@@ -21,8 +21,8 @@ def placed(X):
     return Rows.of(Evidence.of(subspace, table), subspace.variances), subspace.blur
 
 
-def parts(X, smallest=10):
-    return gaps.parts(*placed(X), smallest)
+def parts(X):
+    return gaps.parts(*placed(X))
 
 
 @pytest.mark.parametrize("k", [1, 2, 5, 12])
@@ -78,7 +78,7 @@ def test_gaps_are_not_looked_for_among_too_few_rows_or_in_many_dimensions():
     far = np.random.default_rng(0).normal(size=(60, 4)) + 100 * (np.arange(60) % 2)[:, None]
     assert parts(far) is None
     assert parts(far[:, :3]) is not None
-    assert parts(far[:12, :3], smallest=3) is None
+    assert parts(far[:12, :3]) is None
 
 
 def test_rings_with_missing_entries():

@@ -28,6 +28,8 @@ from fusewise.kernels.types import Index, Mask, Real
 CHANCE = 0.05
 #: Gaps are looked for in up to this many dimensions: in more, shapes need more rows than most tables have.
 MOST_DIMENSIONS = 3
+#: Share of the well-known rows in the smallest part.
+SMALLEST = 0.015
 #: A row is well known if the variance of each coordinate, given its entries, is at most this share of the rows'.
 WELL_KNOWN = 0.1
 #: If more than this share of the rows have their k nearest neighbours within a step of a column that is recorded in
@@ -41,22 +43,23 @@ def well_known(rows: Rows) -> Mask:
     return np.asarray((left <= WELL_KNOWN * rows.variances).all(axis=1))
 
 
-def parts(rows: Rows, blur: Real | None, smallest: float) -> Index | None:
+def parts(rows: Rows, blur: Real | None) -> Index | None:
     """The part of each well-known row, 0, 1, ...; -1 for other rows. None if no gap is found.
 
-    A part has at least `smallest` rows; those of smaller ones are in the part of the nearest row.
+    A part has at least `SMALLEST` of these rows; those of smaller ones are in the part of the nearest row.
 
     Parameters
     ----------
     rows : the rows.
     blur : P, the variances added for columns recorded in steps (``resolution.blur``).
-    smallest : rows of the smallest part.
     """
+    if rows.places.shape[1] > MOST_DIMENSIONS:
+        return None
     known = np.flatnonzero(well_known(rows))
-    if rows.places.shape[1] > MOST_DIMENSIONS or not len(known):
+    if not len(known):
         return None
     found = _connected(rows.places[known], 0.0 if blur is None else 2 * float(np.sqrt(blur.max(initial=0))))
-    large = np.flatnonzero(np.bincount(found) >= smallest)
+    large = np.flatnonzero(np.bincount(found) >= SMALLEST * len(known))
     if len(large) < 2:
         return None
     inside, outside = (np.flatnonzero(np.isin(found, large) == which) for which in (True, False))

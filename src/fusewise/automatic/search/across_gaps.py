@@ -30,8 +30,8 @@ from fusewise.kernels.types import Index, Labels
 
 #: Share of the well-known rows of a component that may lie beyond a gap.
 BEYOND = 0.05
-#: Most components that describe a part.
-MOST_COMPONENTS = 15
+#: Most components that describe a part, and fewest rows of one for each dimension.
+MOST_COMPONENTS, ROWS_EACH = 15, 3
 
 
 def across_gaps(search: TreeSearch, found: Searched) -> Searched:
@@ -39,7 +39,7 @@ def across_gaps(search: TreeSearch, found: Searched) -> Searched:
     best, rows = found.compared.mixtures[found.chosen], found.placed.rows
     if search.n_clusters is not None or search.hints or not isinstance(best, Mixture) or found.compared.interrupted:
         return found
-    parts = gaps.parts(rows, found.placed.subspace.blur, search.smallest)
+    parts = gaps.parts(rows, found.placed.subspace.blur)
     if parts is None or _within(parts, found.partitions[found.chosen]):
         return found
     labels = _refined(search, rows, parts)
@@ -66,14 +66,14 @@ def _refined(search: TreeSearch, rows: Rows, parts: Index) -> Labels:
 
 
 def _pieces(search: TreeSearch, rows: Rows) -> Labels:
-    """The partition of a part that describes it best."""
-    fewest = 3 * rows.places.shape[1]
-    tree = grow(rows, min(search.n_neighbors or NEIGHBORS, len(rows.places) - 1))
-    candidates = partitions(tree, rows.places, fewest, None, MOST_COMPONENTS)
+    """The partition of a part that describes it best; a component has at least `ROWS_EACH` rows for each dimension."""
+    fewest = ROWS_EACH * rows.places.shape[1]
+    candidates = partitions(grow(rows, search.n_neighbors or NEIGHBORS), rows.places, fewest, None, MOST_COMPONENTS)
     return max(candidates, key=partial(_joined_criterion, rows))
 
 
 def _joined_criterion(rows: Rows, labels: Labels) -> float:
+    """The criterion of a partition of well-known rows, with K and H after joining."""
     n = len(labels)
     mixture = assign(rows, describe(rows, labels, rounds=FIRST_ROUNDS))
     posterior, total = probabilities(mixture.log_densities(rows.evidence)[0])

@@ -289,8 +289,8 @@ class TreeSearch:
             evidence = rows.evidence if self.wide is self.sample else Evidence.of(subspace, self.wide)
             away = held(mixture.log_densities(evidence)[0], self.wide_hints, self.n_clusters)
             kept = better_explained(self.wide, evidence, subspace, mixture, self.worth, away)
-            parts = gaps.parts(rows, subspace.blur, self.smallest)
-            pairs = without_valley(mixture, rows.evidence, parts=parts) if self.n_clusters is None else []
+            told = self.n_clusters is not None
+            pairs = [] if told else without_valley(mixture, rows.evidence, parts=gaps.parts(rows, subspace.blur))
         group = self._joined_by_hints(kept, pairs) if self.hints else linked(kept.n_components, pairs)
         return mixture, kept if group.max() + 1 == len(group) else Joined(kept, group)
 
