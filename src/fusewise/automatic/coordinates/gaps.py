@@ -26,7 +26,8 @@ from fusewise.kernels.types import Index, Mask, Real
 
 #: Probability that chance parts the rows of a line.
 CHANCE = 0.05
-#: Gaps are looked for in up to this many dimensions: in more, shapes need more rows than most tables have.
+#: Gaps are looked for in two dimensions up to this many: on a line there are no shapes, and in more they need more rows
+#: than most tables have.
 MOST_DIMENSIONS = 3
 #: Share of the well-known rows in the smallest part.
 SMALLEST = 0.015
@@ -53,7 +54,7 @@ def parts(rows: Rows, blur: Real | None) -> Index | None:
     rows : the rows.
     blur : P, the variances added for columns recorded in steps (``resolution.blur``).
     """
-    if rows.places.shape[1] > MOST_DIMENSIONS:
+    if not 1 < rows.places.shape[1] <= MOST_DIMENSIONS:
         return None
     known = np.flatnonzero(well_known(rows))
     if not len(known):

@@ -20,7 +20,8 @@ clusters: they differ in more than their place.
 In up to ``gaps.MOST_DIMENSIONS`` dimensions, where rows show the shape of a group, dense and sparse components may be
 one group with a tail; and components that are long and point to each other are likely to be pieces of one. Long axes
 point to each other by chance with a probability of about exp(-`alignment`), so `ALIGNED` times that many nats are added
-to l(1), but no more than log N, the price of a cut that was chosen among N. If there is a gap between groups
+to l(1), but no more than log N, the price of a cut that was chosen among N; on a line, where all point to each other,
+half of that is added. If there is a gap between groups
 (``gaps.parts``), components on either side of it are never joined, and those on one side touch already at
 ``WITHIN_PART``: curved groups bend between their components.
 """
@@ -167,7 +168,10 @@ def filled(mixture: Mixture, evidence: Evidence, labels: Index, pair: tuple[int,
 def _odds(apart: Real, spreads: Real, evidence: Evidence) -> float:
     """Nats in favour of no valley, before the rows are looked at."""
     n, r = evidence.shape
-    return min(ALIGNED * alignment(apart, spreads), float(np.log(n))) if r <= MOST_DIMENSIONS else 0.0
+    cut = float(np.log(n))
+    if r == 1:
+        return cut / 2
+    return min(ALIGNED * alignment(apart, spreads), cut) if r <= MOST_DIMENSIONS else 0.0
 
 
 def alignment(apart: Real, spreads: Real) -> float:
