@@ -148,6 +148,7 @@ def test_how_well_a_filled_valley_explains_the_rows(monkeypatch):
     assert fits[-1] > fits[0]
     shallow = max(fits) - fits[-1]
     assert 0 < shallow < 1
+    monkeypatch.setattr(valleys, "_odds", lambda *_: 0.0)  # by the rows alone
     for tolerated in (0.97, 1.03):
         monkeypatch.setattr(valleys, "TOLERATED", tolerated * shallow)
         assert filled(mixture, known(x), labels, (0, 1)) == (tolerated > 1)
@@ -164,17 +165,40 @@ def test_rows_that_hardly_say_where_they_are_do_not_fill_a_valley():
     assert not filled(mixture, evidence, labels, (0, 1))
 
 
-@pytest.mark.parametrize(("dense", "one"), [(1.0, True), (5.0, False)])
-def test_a_dense_and_a_sparse_component_stay_two(dense, one):
+@pytest.mark.parametrize(("r", "dense", "one"), [(2, 1.0, True), (2, 5.0, True), (4, 1.0, True), (4, 5.0, False)])
+def test_a_dense_and_a_sparse_component_stay_two_in_many_dimensions(r, dense, one):
     """Two halves of a flat group, one of them as wide in a second direction as the other or five times as wide."""
     rng = np.random.default_rng(0)
-    X = np.column_stack([rng.random(600), rng.normal(size=600) * np.where(np.arange(600) < 300, 0.1, 0.1 * dense)])
-    X[:300, 0] -= 1
-    means = np.array([[-0.5, 0.0], [0.5, 0.0]])
-    spreads = np.array([np.diag([1 / 12, 0.01]), np.diag([1 / 12, 0.01 * dense**2])])
+    X = 0.1 * rng.normal(size=(600, r))
+    X[:, 0] = rng.random(600) - (np.arange(600) < 300)
+    X[300:, 1] *= dense
+    means = np.zeros((2, r))
+    means[:, 0] = -0.5, 0.5
+    spreads = np.array([np.diag([1 / 12, *[0.01] * (r - 1)])] * 2)
+    spreads[1, 1, 1] *= dense**2
     mixture = Mixture(means, spreads, np.array([0.5, 0.5]), "full", 0.0, 0.0)
-    evidence = Evidence.of(Subspace(np.zeros(2), np.eye(2), np.ones(2), 1e-6), as_entries(X))
+    evidence = Evidence.of(Subspace(np.zeros(r), np.eye(r), np.ones(r), 1e-6), as_entries(X))
     assert (humps(mixture, evidence).max() == 0) == one
+
+
+def test_alignment_counts_how_far_two_components_point_to_each_other():
+    """Four times as long as wide, end to end; side by side; and round, in two and three dimensions."""
+    for r in (2, 3):
+        towards, long, round_ = np.eye(r)[0] * 3.0, np.diag([16.0, *[1.0] * (r - 1)]), np.eye(r)
+        assert valleys.alignment(towards, np.array([long, long])) == pytest.approx(2 * (r - 1) * np.log(4))
+        assert valleys.alignment(towards, np.array([long, round_])) == pytest.approx((r - 1) * np.log(4))
+        assert valleys.alignment(np.eye(r)[1], np.array([long, long])) == 0
+    assert valleys.alignment(np.ones(1), np.ones((2, 1, 1))) == 0
+
+
+def test_components_on_either_side_of_a_gap_are_not_joined():
+    mixture = pair(1.0, r=2)  # one hump
+    X = np.random.default_rng(0).normal(size=(100, 2)) * [1, 0.1]
+    evidence = Evidence.of(Subspace(np.zeros(2), np.eye(2), np.ones(2), 1e-6), as_entries(X))
+    labels = mixture.log_densities(evidence)[0].argmax(axis=1)
+    assert without_valley(mixture, evidence, labels) == [(1, 0)]
+    assert without_valley(mixture, evidence, labels, parts=np.zeros(100, np.intp)) == [(1, 0)]
+    assert without_valley(mixture, evidence, labels, parts=labels) == []
 
 
 def test_crescents():
@@ -203,7 +227,7 @@ def test_joined_clusters_are_sums_of_their_components():
 def test_components_of_one_hump_are_one_cluster_unless_more_are_asked_for(monkeypatch):
     """Three groups in a row: with every pair of components taken for one hump, one cluster is left."""
     rng = np.random.default_rng(0)
-    X = np.repeat([0.0, 6.0, 12.0], 60)[:, None] + rng.normal(size=(180, 3))
+    X = np.repeat([0.0, 6.0, 12.0], 60)[:, None] + rng.normal(size=(180, 4))  # too many columns to look for gaps
     assert choose(as_entries(X)).n_clusters == 3
     monkeypatch.setattr(valleys, "NO_VALLEY", 0.0)
     found = choose(as_entries(X))

@@ -19,6 +19,7 @@ from fusewise.automatic.models.mixture import Mixture
 from fusewise.automatic.passes.classifying import Classifier
 from fusewise.automatic.passes.labelling import Classified
 from fusewise.automatic.search import limits, sampled
+from fusewise.automatic.search.across_gaps import across_gaps
 from fusewise.automatic.search.among_centres import among_centres
 from fusewise.automatic.search.class_traits import with_traits
 from fusewise.automatic.search.many_clusters import for_many
@@ -257,7 +258,7 @@ def choose(
         n_clusters=n_clusters, n_neighbors=n_neighbors, worth=worth, progress=progress, device=device,
     )  # fmt: skip
     rows, search, found = _searched(task, rank)
-    found = search.or_as_before(found, before)
+    found = across_gaps(search, search.or_as_before(found, before))
     mixture, clusters = search.clusters(found)
     met: list[str] = []
     if table.n_seen > len(rows) and n_clusters is None and not hints:

@@ -16,6 +16,14 @@ density f(u) = sum_k pi_k t_nu, and f_b = max(f, b g) / c_b is the same with its
 brim g. The components are joined if, with l(b) = sum_i log f_b(u_i), the filled valley explains the rows better than
 the model's, l(1) > l(0), and a shallow one hardly better, max_b l(b) - l(1) < 1. A dense and a sparse component are two
 clusters: they differ in more than their place.
+
+In up to ``gaps.MOST_DIMENSIONS`` dimensions, where rows show the shape of a group, dense and sparse components may be
+one group with a tail; and components that are long and point to each other are likely to be pieces of one. Long axes
+point to each other by chance with a probability of about exp(-`alignment`), so `ALIGNED` times that many nats are added
+to l(1), but no more than log N, the price of a cut that was chosen among N; on a line, where all point to each other,
+half of that is added. If there is a gap between groups
+(``gaps.parts``), components on either side of it are never joined, and those on one side touch already at
+``WITHIN_PART``: curved groups bend between their components.
 """
 
 from __future__ import annotations
@@ -24,6 +32,7 @@ import numpy as np
 from scipy.sparse.csgraph import connected_components
 
 from fusewise.automatic.coordinates.evidence import Evidence, regular
+from fusewise.automatic.coordinates.gaps import MOST_DIMENSIONS
 from fusewise.automatic.models.mixture import Mixture
 from fusewise.automatic.models.spreads import TAIL
 from fusewise.kernels.types import Floats, Index, Mask, Real
@@ -31,8 +40,12 @@ from fusewise.kernels.types import Floats, Index, Mask, Real
 #: The density between two components, relative to the lower peak, from which they are one hump; and from which they
 #: touch. The halves of a uniform density, described by two bells, have 0.45 and those of a Gaussian one 0.8.
 NO_VALLEY, CONTIGUOUS = 0.95, 0.2
+#: The same for two components on one side of a gap.
+WITHIN_PART = 0.05
 #: Components are about equally dense if their peaks differ by at most this factor.
 EQUALLY_DENSE = 3.0
+#: How much the alignment of two components counts against a valley between them.
+ALIGNED = 3.0
 #: How much better, in nats, a shallow valley may explain the rows between two centres than none.
 TOLERATED = 1.0
 #: A row is well known along a direction if its variance there is at most this share of the pair's.
@@ -49,27 +62,46 @@ def linked(n: int, pairs: list[tuple[int, int]]) -> Index:
     return np.asarray(connected_components(joined, directed=False)[1], np.intp)
 
 
-def without_valley(mixture: Mixture, evidence: Evidence, labels: Index | None = None) -> list[tuple[int, int]]:
+def without_valley(
+    mixture: Mixture, evidence: Evidence, labels: Index | None = None, parts: Index | None = None
+) -> list[tuple[int, int]]:
     """Pairs of components without a valley between them, the highest saddle first.
 
-    `labels` are the most likely components of the rows, if they are known.
+    `labels` are the most likely components of the rows, if they are known; `parts` those of ``gaps.parts``.
     """
     if labels is None:
         labels = mixture.log_densities(evidence)[0].argmax(axis=1)
     peaks = np.log(mixture.shares) - 0.5 * np.linalg.slogdet(regular(mixture.spreads))[1]
-    apart = separations(mixture)
+    apart, part = separations(mixture), _part_of_each(labels, parts, mixture.n_components)
+    few = evidence.shape[1] <= MOST_DIMENSIONS
+    touching = CONTIGUOUS if parts is None else WITHIN_PART
+    alike = np.inf if few else np.log(EQUALLY_DENSE)
     found = []
     for k in range(1, mixture.n_components):
-        others = np.flatnonzero(may_touch(apart, peaks, k))
+        others = np.flatnonzero(may_touch(apart, peaks, k, touching) & (part[:k] == part[k]))
         heights = saddles(mixture, k, others)
-        alike = np.abs(peaks[others] - peaks[k]) <= np.log(EQUALLY_DENSE)
-        near = np.flatnonzero((heights >= NO_VALLEY) | (alike & (heights >= CONTIGUOUS)))
+        near = (heights >= touching) & (np.abs(peaks[others] - peaks[k]) <= alike)
         found += [
             (float(height), k, int(other))
-            for height, other in zip(heights[near], others[near], strict=True)
-            if height >= NO_VALLEY or filled(mixture, evidence, labels, (k, int(other)))
+            for height, other, close in zip(heights, others, near, strict=True)
+            if height >= NO_VALLEY or (close and filled(mixture, evidence, labels, (k, int(other))))
         ]
     return [(k, other) for _, k, other in sorted(found, reverse=True)]
+
+
+def _part_of_each(labels: Index, parts: Index | None, n: int) -> Index:
+    """The part in which most well-known rows of each of n components are; the same for all without `parts`."""
+    if parts is None:
+        return np.zeros(n, np.intp)
+    known = parts >= 0
+    return np.asarray(in_parts(labels[known], parts[known], n).argmax(axis=1), np.intp)
+
+
+def in_parts(labels: Index, parts: Index, n: int) -> Index:
+    """How many rows of each of n components are in each part."""
+    counts = np.zeros((n, int(parts.max()) + 1), np.intp)
+    np.add.at(counts, (labels, parts), 1)
+    return np.asarray(counts, np.intp)
 
 
 def separations(mixture: Mixture) -> tuple[Real, Real]:
@@ -79,15 +111,15 @@ def separations(mixture: Mixture) -> tuple[Real, Real]:
     return mixture.means @ undone.T, np.linalg.eigvalsh(undone @ spreads @ undone.T)[:, -1]
 
 
-def may_touch(separations: tuple[Real, Real], peaks: Real, k: int) -> Mask:
-    """Which of the components before k may have a saddle of at least `CONTIGUOUS` towards k.
+def may_touch(separations: tuple[Real, Real], peaks: Real, k: int, touching: float) -> Mask:
+    """Which of the components before k may have a saddle of at least `touching` towards k.
 
     On the way between two centres that are g apart in a metric that bounds both spreads, s, there is a point at
     distance g / 2 from either, where the density of each is at most its peak times exp(-g² / 8 s).
     """
     means, largest = separations
     squares = np.square(means[:k] - means[k]).sum(axis=1) / np.maximum(largest[:k], largest[k])
-    lowest = max(min(CONTIGUOUS, NO_VALLEY), 1e-300)
+    lowest = max(min(touching, NO_VALLEY), 1e-300)
     return np.asarray(squares / 8 <= np.log(2 / lowest) + np.abs(peaks[:k] - peaks[k]))
 
 
@@ -129,7 +161,28 @@ def filled(mixture: Mixture, evidence: Evidence, labels: Index, pair: tuple[int,
     valleys = np.maximum(density, np.linspace(0, 1, DEPTHS)[:, None] * _brim(density))
     valleys /= valleys.mean(axis=1, keepdims=True)
     fits = np.array([np.interp(inside, places, np.log(valley)).sum() for valley in valleys])
-    return bool(fits[-1] > fits[0] and fits.max() - fits[-1] < TOLERATED)
+    odds = _odds(apart, spreads, evidence)
+    return bool(fits[-1] + odds > fits[0] and fits.max() - fits[-1] < TOLERATED + odds)
+
+
+def _odds(apart: Real, spreads: Real, evidence: Evidence) -> float:
+    """Nats in favour of no valley, before the rows are looked at."""
+    n, r = evidence.shape
+    cut = float(np.log(n))
+    if r == 1:
+        return cut / 2
+    return min(ALIGNED * alignment(apart, spreads), cut) if r <= MOST_DIMENSIONS else 0.0
+
+
+def alignment(apart: Real, spreads: Real) -> float:
+    """(r - 1) sum_k log max(a_k, 1) for two components: how unlikely it is that they point to each other by chance.
+
+    a_k is the standard deviation of component k towards the other, over that across.
+    """
+    r = len(apart)
+    towards = np.einsum("r,krs,s->k", apart, spreads, apart) / max(float(apart @ apart), 1e-300)
+    across = (np.trace(spreads, axis1=1, axis2=2) - towards) / max(r - 1, 1)
+    return float(0.5 * (r - 1) * np.log(np.maximum(towards / np.maximum(across, 1e-300), 1)).sum())
 
 
 def _brim(height: Floats) -> Floats:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from fusewise.automatic.coordinates import gaps
 from fusewise.automatic.coordinates.axes import fit_axes, prior_variances
 from fusewise.automatic.coordinates.evidence import Evidence
 from fusewise.automatic.coordinates.informative_columns import axes_in, cost_of_choice, informative_columns
@@ -304,7 +305,8 @@ class TreeSearch:
             evidence = rows.evidence if self.wide is self.sample else Evidence.of(subspace, self.wide)
             away = held(mixture.log_densities(evidence)[0], self.wide_hints, self.n_clusters)
             kept = better_explained(self.wide, evidence, subspace, mixture, self.worth, away)
-            pairs = without_valley(mixture, rows.evidence) if self.n_clusters is None else []
+            told = self.n_clusters is not None
+            pairs = [] if told else without_valley(mixture, rows.evidence, parts=gaps.parts(rows, subspace.blur))
         group = self._joined_by_hints(kept, pairs) if self.hints else linked(kept.n_components, pairs)
         return mixture, joined_clusters(kept, group)
 
