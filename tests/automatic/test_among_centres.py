@@ -64,29 +64,41 @@ class TestAxesThrough:
 
 
 def searched(gains, rank, chosen):
-    """A search with these gains of 1, 2, ... clusters over one."""
+    """A search with these gains of 1, 2, ... clusters over one, which stand for the partitions and the rows too."""
     mixtures = [SimpleNamespace(n_components=k + 1) for k in range(len(gains))]
-    compared = SimpleNamespace(mixtures=mixtures, criteria=tuple(gains), interrupted=False)
-    return SimpleNamespace(compared=compared, n_groups=chosen, rank=rank, gain=gains[chosen - 1])
+    compared = SimpleNamespace(mixtures=mixtures, interrupted=False)
+    return SimpleNamespace(
+        placed=SimpleNamespace(rows=None), partitions=list(gains), compared=compared, n_groups=chosen, rank=rank,
+        criterion=gains[chosen - 1], gain=gains[chosen - 1],
+    )  # fmt: skip
+
+
+def confirms(second, first):
+    """Each partition is its own gain, so that comparing it returns it."""
+    compare = SimpleNamespace(comparison=lambda _: lambda parts, **_: SimpleNamespace(criteria=tuple(parts)))
+    return _confirms_another(compare, second, first)
 
 
 class TestAnotherNumber:
     @pytest.mark.parametrize(
         ("second", "rank", "number", "taken"),
         [
-            ((0, 50, 30), 2, 2, True),  # two lose 10% of the first gain, three 40% of the second
-            ((0, 50, 48), 2, 2, False),  # three lose only 4% of the second
+            ((0, 50, 48), 2, 2, True),  # two lose 10% of the gain of the first search
+            ((0, 10, 60, 90), 3, 4, True),  # four lose 5% of it, and three a third of the gain of the second
+            ((0, 10, 80, 90), 3, 4, False),  # three lose only a ninth of it
             ((0, 30, 50), 2, 3, False),  # the same number
             ((0, 10, 20, 90), 2, 4, False),  # four centres need three dimensions
             ((0, -5, -9), 2, 1, False),  # nothing is left of the clusters
         ],
     )
-    def test_is_taken_if_the_first_search_loses_less_by_it(self, second, rank, number, taken):
-        first = searched((0, 90, 100, 95), 6, 3)
-        assert _confirms_another(searched(second, rank, number), first) is taken
+    def test_is_taken_if_the_first_search_loses_little_by_it(self, second, rank, number, taken):
+        assert confirms(searched(second, rank, number), searched((0, 90, 100, 95), 6, 3)) is taken
 
     def test_but_not_if_the_first_search_loses_much(self):
-        assert not _confirms_another(searched((0, 50, 5), 2, 2), searched((0, 70, 100), 6, 3))
+        assert not confirms(searched((0, 50, 5), 2, 2), searched((0, 70, 100), 6, 3))
+
+    def test_nor_if_the_first_search_did_not_compare_it(self):
+        assert not confirms(searched((0, 5, 6, 50), 3, 4), searched((0, 70, 100), 6, 3))
 
 
 def marks(seed):

@@ -3,9 +3,9 @@
 K centres span K - 1 dimensions. In all others the clusters have one mean, and only the shapes of the components tell
 them apart: a skewed or heavy-tailed group is cut for its shape there, and a cluster whose centre is apart in few
 dimensions is missed, as a component pays for its place in all. So the search is repeated in the K - 1 dimensions in
-which the centres of the K groups differ. If it finds another number, no larger than these dimensions can hold, the
-two searches are compared by the share of their gain over one cluster that they lose by the other's number. The second
-number is taken if the first search loses little by it, and the second much by the first.
+which the centres of the K groups differ. If it finds another number, no larger than these dimensions can hold, that
+number is taken if the first search loses little by it, as a share of its gain over one cluster; a larger number only
+if the second search would also lose much by the first.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ def among_centres(search: TreeSearch, found: Searched) -> Searched:
     while search.wide.shape[1] > RANK and _is_wide(found):
         try:
             other = _repeated(search, found)
+            if not _confirms_another(search, other, found):
+                break
         except KeyboardInterrupt:
             return interrupted(found)
-        if not _confirms_another(other, found):
-            break
         found = other
     return found
 
@@ -53,21 +53,24 @@ def _repeated(search: TreeSearch, found: Searched) -> Searched:
     return search.by_best_known(search.along(search.placed_in(subspace), until=subspace.rank + 2))
 
 
-def _confirms_another(other: Searched, found: Searched) -> bool:
-    """Whether the second search has another number of clusters, by which the first loses little."""
+def _confirms_another(search: TreeSearch, other: Searched, found: Searched) -> bool:
+    """Whether the second search has another number of clusters, by which the first loses little.
+
+    A larger number must also be clearly better in the second search: if in doubt, there are fewer clusters.
+    """
     if other.compared.interrupted or other.n_groups == 1 or other.n_groups > other.rank + 1:
         return False
-    if other.n_groups == found.n_groups:
+    if other.n_groups == found.n_groups or _lost(search, found, other.n_groups) > MUCH:
         return False
-    lost, won = 1 - _share(found, other.n_groups), 1 - _share(other, found.n_groups)
-    return lost <= MUCH < won
+    return other.n_groups < found.n_groups or _lost(search, other, found.n_groups) > MUCH
 
 
-def _share(searched: Searched, number: int) -> float:
-    """The share of the gain over one cluster that another number of clusters has; 0 if it was not compared."""
-    gains = [
-        criterion - searched.compared.criteria[0]
-        for mixture, criterion in zip(searched.compared.mixtures, searched.compared.criteria, strict=True)
-        if mixture.n_components == number
-    ]
-    return max(gains, default=0.0) / searched.gain
+def _lost(search: TreeSearch, searched: Searched, number: int) -> float:
+    """The share of the gain over one cluster that a search loses by another number of clusters."""
+    numbers = [mixture.n_components for mixture in searched.compared.mixtures]
+    if number not in numbers:
+        return 1.0
+    # Numbers that were out of reach have not been fitted in full.
+    partition = searched.partitions[numbers.index(number)]
+    criterion = search.comparison(searched.placed.rows)([partition], compare_all=True).criteria[0]
+    return (searched.criterion - criterion) / searched.gain
