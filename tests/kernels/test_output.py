@@ -88,6 +88,8 @@ def test_a_killed_run_leaves_old_or_new_files_and_the_next_run_the_rest(tmp_path
     [(4, "models"), (5, "tables"), *((k, ("models", "tables")[(k + 1) % 2]) for k in range(1, 13))],
 )
 def test_a_killed_run_leaves_files_of_one_run_in_all_of_its_folders(tmp_path, moment, next_run):
+    tmp_path = tmp_path / "here"
+    tmp_path.mkdir()
     folders = tmp_path / "tables", tmp_path / "models"
     for folder, names in zip(folders, ("ab", "m"), strict=True):
         folder.mkdir()
@@ -95,7 +97,7 @@ def test_a_killed_run_leaves_files_of_one_run_in_all_of_its_folders(tmp_path, mo
             (folder / name).write_text("old")
     assert subprocess.run([sys.executable, "-c", KILLED_IN_TWO, str(moment)], cwd=tmp_path, check=False).returncode == 9
     assert all(len(set(contents(folder).values())) <= 1 for folder in folders)
-    tmp_path = tmp_path.rename(tmp_path.with_name(f"{tmp_path.name}-moved"))
+    tmp_path = tmp_path.rename(tmp_path.with_name("moved"))
     finish_killed_runs(tmp_path / next_run)
     found = contents(tmp_path / "tables") | contents(tmp_path / "models")
     assert found == dict.fromkeys("abm", "old" if moment <= 4 else "new")
