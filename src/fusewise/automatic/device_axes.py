@@ -18,7 +18,7 @@ import numpy as np
 from scipy.special import gammaln
 
 from fusewise.automatic.clusters import AlongAxes
-from fusewise.automatic.evidence import UNKNOWN, regular
+from fusewise.automatic.evidence import regular, unknown_variance
 from fusewise.automatic.spreads import TAIL
 from fusewise.kernels.arrays import Array
 from fusewise.kernels.lanes_torch import factorised, squares_of
@@ -100,7 +100,7 @@ class DeviceAxes:
             [tensor(each, device) for each in mixture.means.T],
             [tensor(each, device) for each in spreads[:, rows, columns].T],
             tensor(np.log(mixture.shares), device),
-            UNKNOWN * (float(size.mean()) or 1.0),
+            unknown_variance(float(size.mean()), float((1 / noises).max())),
         )
 
     @property
