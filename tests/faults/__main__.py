@@ -24,6 +24,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from dask_kills import dask_clients, dask_workers
 from dying import IMPORTED, die_at
 from faulty_runs import COMMAND, SOURCE, Runs, environment, killed_after, left_over
+from parts_kills import dask_commands
 
 GOOD = {"new", "as before"}
 
@@ -167,7 +168,7 @@ def _outcome(runs, folder, ran, *, old, said=""):
     return state
 
 
-FAULTS = (kills, renames, disk, sizes, home, locale, clock, dask_clients, dask_workers)
+FAULTS = (kills, renames, disk, sizes, home, locale, clock, dask_clients, dask_workers, dask_commands)
 
 
 def main():
