@@ -11,12 +11,11 @@ import signal
 import subprocess
 import sys
 import time
-from collections import Counter
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from faulty_runs import _used, environment
+from faulty_runs import Outcomes, _used, environment
 
 from fusewise.datasets import hide_entries, make_clusters
 from fusewise.kernels.output import finish_killed_runs
@@ -96,7 +95,7 @@ def dask_commands(runs, count):
     assert set(whole) == set(RESULTS), "an undisturbed run is not complete"
     run(folder_with_parts(base, 1))
     old = results_in(base)
-    found = Counter()
+    found = Outcomes()
     for k, moment in enumerate(np.linspace(0, seconds, count)):
         before = old if k % 2 else {}
         folder = folder_with_parts(base, 0, before)
