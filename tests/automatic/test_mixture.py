@@ -249,3 +249,29 @@ class TestDensities:
                 gain = np.linalg.solve(covariance, Q @ spread).T if len(x) else np.zeros((len(mu), 0))
                 np.testing.assert_allclose(means[i], centre + gain @ (x - mean), rtol=1e-6, atol=1e-8)
                 np.testing.assert_allclose(covariances[i], spread - gain @ Q @ spread, rtol=1e-6, atol=1e-8)
+
+
+@pytest.mark.parametrize("noise", [1e-2, 1e-4, 1e-6])
+def test_distances_of_precise_rows_do_not_depend_on_other_rows(noise):
+    """By brute force in the space of the entries, for rows with as few entries as determine some directions only.
+
+    The others have a large variance, which must not drown the small ones.
+    """
+    rng = np.random.default_rng(0)
+    subspace = subspace_of(rng, P, noise=noise)
+    turn = np.linalg.qr(rng.normal(size=(P, P)))[0]
+    mu, spread = 0.1 * rng.normal(size=P), (turn * [4.0, 1, 0.01, 0.01, 1e-3, 1e-3]) @ turn.T
+    X = subspace.mean + rng.multivariate_normal(mu, spread, size=40) @ subspace.basis.T
+    X[rng.random(X.shape) < 0.4] = np.nan
+    X[0] = [np.nan, 1e3, *[np.nan] * 4]  # it makes the mean square large
+
+    def distances(rows):
+        return Evidence.of(subspace, as_entries(rows)).seen_from(mu[None], spread[None])[0][0]
+
+    expected = []
+    for i in range(len(X)):
+        x, mean, covariance, _ = seen_law(subspace, as_entries(X), i, mu, spread)
+        expected.append((x - mean) @ np.linalg.solve(covariance, x - mean))
+    np.testing.assert_allclose(distances(X), expected, rtol=2e-3, atol=1e-6)
+    alone = [distances(np.array([row, row]))[0] for row in X]
+    np.testing.assert_allclose(alone, expected, rtol=2e-3, atol=1e-6)

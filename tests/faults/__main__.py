@@ -14,7 +14,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections import Counter
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -23,14 +22,15 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parent))
 from dask_kills import dask_clients, dask_workers
 from dying import IMPORTED, die_at
-from faulty_runs import COMMAND, SOURCE, Runs, environment, killed_after, left_over
+from faulty_runs import COMMAND, SOURCE, Outcomes, Runs, environment, killed_after, left_over
+from parts_kills import dask_commands
 
 GOOD = {"new", "as before"}
 
 
 def kills(runs, count):
     """kill -9 at moments spread evenly over the run, half of them where old results are replaced."""
-    found = Counter()
+    found = Outcomes()
     for k, moment in enumerate(np.linspace(0, runs.seconds, count)):
         old = bool(k % 2)
         folder = runs.folder("killed", old=old)
@@ -41,7 +41,7 @@ def kills(runs, count):
 
 def renames(runs, count):
     """kill -9 between each change of a folder and the next, which moments taken by chance would seldom meet."""
-    found, context = Counter(), get_context("forkserver")
+    found, context = Outcomes(), get_context("forkserver")
     context.set_forkserver_preload(list(IMPORTED))
     for old in (False, True):
         number, alive = 0, True
@@ -59,7 +59,7 @@ def renames(runs, count):
 def disk(runs, count):
     """A full disk: a file system of 10 sizes, from nearly nothing to nearly enough (in a namespace; Linux)."""
     needed = sum(map(len, runs.whole.values())) + sum(map(len, runs.old.values()))
-    found = Counter()
+    found = Outcomes()
     for k, share in enumerate(np.linspace(0.02, 0.98, 10)):
         old = bool(k % 2)
         folder = runs.folder("full", old=old)
@@ -80,7 +80,7 @@ def disk(runs, count):
 
 def sizes(runs, count):
     """Files that may not grow beyond 10 sizes, as by a quota (``ulimit -f``)."""
-    found = Counter()
+    found = Outcomes()
     for k, share in enumerate(np.linspace(0, 0.98, 10)):
         old = bool(k % 2)
         folder = runs.folder("limited", old=old)
@@ -96,7 +96,7 @@ def sizes(runs, count):
 
 def home(runs, count):
     """No home to write to; and, where namespaces are allowed, the code read-only as well."""
-    found = Counter()
+    found = Outcomes()
     for place in ("/proc", "/nonexistent", "/dev/null"):
         folder = runs.folder("homeless", old=False)
         ran = _ended(COMMAND, folder, env=environment(HOME=place, XDG_CACHE_HOME=None))
@@ -111,7 +111,7 @@ def home(runs, count):
 
 def locale(runs, count):
     """No locale, one that does not exist, and an encoding that has no letters but ASCII."""
-    found = Counter()
+    found = Outcomes()
     none = {"LC_ALL": None, "LANG": None, "LC_CTYPE": None, "PYTHONUTF8": None}
     plain = none | {"PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
     for changed in (none, plain, plain | {"LC_ALL": "C"}, plain | {"LANG": "xx"}, plain | {"LC_ALL": "xx_XX.latin1"}):
@@ -135,7 +135,7 @@ time.gmtime = lambda seconds=None: _gmtime(_time() if seconds is None else secon
 
 def clock(runs, count):
     """A clock that goes back whenever it is read, and clocks before 1980 and after 2107 (which a zip cannot date)."""
-    found = Counter()
+    found = Outcomes()
     for start, step in ((1.7e9, 60), (1.7e9, 86400), (3600.0, 0), (4.5e9, 1), (0.0, 60)):
         folder = runs.folder("backwards", old=False)
         patch = runs.base / "patch"
@@ -167,7 +167,7 @@ def _outcome(runs, folder, ran, *, old, said=""):
     return state
 
 
-FAULTS = (kills, renames, disk, sizes, home, locale, clock, dask_clients, dask_workers)
+FAULTS = (kills, renames, disk, sizes, home, locale, clock, dask_clients, dask_workers, dask_commands)
 
 
 def main():
@@ -178,7 +178,6 @@ def main():
     failed = 0
     with tempfile.TemporaryDirectory() as base:
         runs = Runs(Path(base))
-        print(f"an undisturbed run takes {runs.seconds:.1f} s of processor time")
         for fault in FAULTS:
             if given.only and fault.__name__ not in given.only.split(","):
                 continue

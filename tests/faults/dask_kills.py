@@ -8,13 +8,12 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections import Counter
 from contextlib import contextmanager
 from functools import partial
 from multiprocessing import get_context
 
 import numpy as np
-from faulty_runs import _used
+from faulty_runs import Outcomes, _used
 
 import fusewise
 from fusewise.datasets import hide_entries, make_clusters
@@ -123,7 +122,7 @@ def moments(own, count):
 
 def dask_clients(runs, count):
     """kill -9 of the client, at moments spread evenly over its work."""
-    found = Counter()
+    found = Outcomes()
     with cluster_in(runs.base / "dask") as own:
         for client, state in moments(own, count):
             client.kill()
@@ -135,7 +134,7 @@ def dask_clients(runs, count):
 
 def dask_workers(runs, count):
     """kill -9 of a worker; the other one, and the one that is started in its place, do its work: all are new."""
-    found = Counter()
+    found = Outcomes()
     with cluster_in(runs.base / "dask") as own:
         for k, (client, state) in enumerate(moments(own, count)):
             nannies = list(own.cluster.workers.values())

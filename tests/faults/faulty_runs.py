@@ -9,6 +9,8 @@ import signal
 import subprocess
 import sys
 import time
+from collections import Counter
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -46,6 +48,14 @@ def environment(**changed):
     return {name: value for name, value in whole.items() if value is not None}
 
 
+class Outcomes(Counter):
+    """How often each outcome was seen, printed as they come: a run that is stopped leaves its counts."""
+
+    def __setitem__(self, state, count):
+        super().__setitem__(state, count)
+        print(f"  {self.total()}: {state}", file=sys.stderr, flush=True)
+
+
 class Runs:
     """A folder with a table, the results of undisturbed runs, and runs that are disturbed.
 
@@ -54,9 +64,32 @@ class Runs:
 
     def __init__(self, base):
         self.base = base
-        self.whole, self.seconds = self._undisturbed("new", 0)
-        self.old, _ = self._undisturbed("old", 1)
-        self.replacing, _ = self._undisturbed("replacing", 0, "--force")  # the report shows the command
+
+    @cached_property
+    def _new(self):
+        found, seconds = self._undisturbed("new", 0)
+        print(f"an undisturbed run takes {seconds:.1f} s of processor time")
+        return found, seconds
+
+    @property
+    def whole(self):
+        """The results where there were none."""
+        return self._new[0]
+
+    @property
+    def seconds(self):
+        """Processor time of an undisturbed run."""
+        return self._new[1]
+
+    @cached_property
+    def old(self):
+        """The results of the second table."""
+        return self._undisturbed("old", 1)[0]
+
+    @cached_property
+    def replacing(self):
+        """The results where old ones are replaced: the report shows the command."""
+        return self._undisturbed("replacing", 0, "--force")[0]
 
     def _undisturbed(self, name, seed, *more):
         folder = self.base / name

@@ -58,6 +58,10 @@ def calls(seed):
         function(**given)
     except MemoryError as error:  # what does not fit in memory is refused so
         raise Refused from error
+    except ImportError as error:  # a device without torch
+        if "pip install" not in str(error):
+            raise
+        raise Refused from error
     except (*PLAIN, RuntimeError) as error:
         shapes = function.__module__.startswith("fusewise.theory") and "broadcast" in str(error)
         if not shapes and "cuda:9" not in map(str, given.values()):  # arrays that do not go together; no such device

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from block_invariants import dask_frames
+from block_invariants import dask_arrays, dask_frames
 from call_invariants import described
 from file_invariants import models
 from fuzzed import BUDGET
@@ -16,6 +16,7 @@ from invariants import quietly, seeds
     (described, 2593088490),  # an empty word is a level
     (models, 3877468285),  # complex means
     (dask_frames, 1129974971),
+    (dask_arrays, 3524381410),  # a row was an outlier or not, as other rows of its block were
 ])  # fmt: skip
 def test_cases_that_failed_once(case, seed):
     quietly(case, seed)

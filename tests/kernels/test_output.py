@@ -88,6 +88,8 @@ def test_a_killed_run_leaves_old_or_new_files_and_the_next_run_the_rest(tmp_path
     [(4, "models"), (5, "tables"), *((k, ("models", "tables")[(k + 1) % 2]) for k in range(1, 13))],
 )
 def test_a_killed_run_leaves_files_of_one_run_in_all_of_its_folders(tmp_path, moment, next_run):
+    tmp_path = tmp_path / "here"
+    tmp_path.mkdir()
     folders = tmp_path / "tables", tmp_path / "models"
     for folder, names in zip(folders, ("ab", "m"), strict=True):
         folder.mkdir()
@@ -95,7 +97,7 @@ def test_a_killed_run_leaves_files_of_one_run_in_all_of_its_folders(tmp_path, mo
             (folder / name).write_text("old")
     assert subprocess.run([sys.executable, "-c", KILLED_IN_TWO, str(moment)], cwd=tmp_path, check=False).returncode == 9
     assert all(len(set(contents(folder).values())) <= 1 for folder in folders)
-    tmp_path = tmp_path.rename(tmp_path.with_name(f"{tmp_path.name}-moved"))
+    tmp_path = tmp_path.rename(tmp_path.with_name("moved"))
     finish_killed_runs(tmp_path / next_run)
     found = contents(tmp_path / "tables") | contents(tmp_path / "models")
     assert found == dict.fromkeys("abm", "old" if moment <= 4 else "new")
@@ -151,3 +153,59 @@ def test_the_files_of_a_run_that_lives_are_left_alone(tmp_path):
 def test_json_is_finite_and_plain():
     data = {"a": [np.float64(1.5), np.nan, np.inf], 2: np.int64(3), "b": (True, None, "x"), "c": complex(1, 2)}
     assert json.loads(finite_json(data)) == {"a": [1.5, None, None], "2": 3, "b": [True, None, "x"], "c": "(1+2j)"}
+
+
+def planted(folder, name=".fusewise-0123abcd"):
+    """A temporary folder as of a killed run, that came with an archive."""
+    stage = folder / name
+    (stage / "before").mkdir(parents=True)
+    (stage / "drafts").mkdir()
+    return stage
+
+
+@pytest.fixture
+def precious(tmp_path):
+    """A folder of the user's, with files in it that a stage has as well."""
+    for place in ("precious/before/photo", "precious/drafts/letter", "precious/work"):
+        (tmp_path / place).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / place).write_text("mine")
+    return tmp_path / "precious"
+
+
+@pytest.mark.parametrize("told", ["planned", "complete", "first", "link", "drafts", "before"])
+def test_a_planted_stage_does_not_touch_other_folders(tmp_path, precious, told):
+    before = {path: path.is_file() and path.read_text() for path in precious.rglob("*")}
+    results = tmp_path / "results"
+    results.mkdir()
+    if told == "link":
+        (results / ".fusewise-0123abcd").symlink_to(precious)
+    else:
+        stage = planted(results)
+    if told == "first":
+        (stage / "first").write_text("../../precious")
+    elif told in ("planned", "complete"):
+        (stage / told).write_text(json.dumps(["../../precious", str(precious)]))
+    elif told in ("drafts", "before"):
+        (stage / told).rmdir()
+        (stage / told).symlink_to(precious / told)
+        (stage / ("complete" if told == "drafts" else "planned")).write_text("[]")
+    with written_together([results / "a"], replace=True) as places:
+        places[results / "a"].write_text("new")
+    assert {path: path.is_file() and path.read_text() for path in precious.rglob("*")} == before
+    assert contents(results) == {"a": "new"}
+    assert contents(tmp_path) == {}
+
+
+@pytest.mark.parametrize("content", [
+    b"[" * 100_000, b"5", b"[5, null]", b'["\\u0000"]', b"\xff\xfe", b"nonsense", b'["' + b"a/" * 3000 + b'"]', None,
+])  # fmt: skip
+def test_nonsense_in_a_planted_stage_is_no_error(tmp_path, content):
+    for name in ("planned", "complete", "first", "lock"):
+        stage = planted(tmp_path / name)
+        if content is None:
+            os.mkfifo(stage / name)  # which nobody writes to
+        else:
+            (stage / name).write_bytes(content)
+        with written_together([tmp_path / name / "a"], replace=False) as places:
+            places[tmp_path / name / "a"].write_text("new")
+        assert contents(tmp_path / name) == {"a": "new"}

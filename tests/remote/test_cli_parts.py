@@ -192,6 +192,41 @@ class TestSchedulers:
         assert len(err.splitlines()) == 1
         assert sorted(os.listdir(tmp_path)) == before
 
+    def test_labels_of_parts_are_not_mixed_with_those_of_others(self, people, run, tmp_path):
+        written(people, tmp_path / "parts", "parquet", 3)
+        options = ("fit", "parts", "--scheduler", "synchronous", "--out", "o", "--force")
+        assert run(*options)[0] == 0
+        before = {file.name: file.read_bytes() for file in (tmp_path / "o/labels").iterdir()}
+        gone = sorted((tmp_path / "parts").iterdir())[-1]
+        gone.unlink()
+        code, _, err = run(*options)
+        assert code == 2
+        assert f"has labels of other parts ({gone.name})" in err
+        assert {file.name: file.read_bytes() for file in (tmp_path / "o/labels").iterdir()} == before
+
+    def test_a_part_that_vanishes_after_it_was_listed(self, people, run, tmp_path, monkeypatch):
+        written(people, tmp_path / "parts", "parquet", 3)
+        read = part_reader.read_sample
+        gone = sorted((tmp_path / "parts").iterdir())[1]
+
+        def vanishing(*given):
+            gone.unlink()
+            return read(*given)
+
+        monkeypatch.setattr(parts_fit, "read_sample", vanishing)
+        code, _, err = run("fit", "parts", "--scheduler", "synchronous")
+        assert code == 2
+        assert err.strip() == f"fusewise: file {str(gone)!r} does not exist"
+        assert not (tmp_path / "parts_fusewise").exists()
+
+    def test_a_local_cluster_listens_on_this_machine_alone(self):
+        psutil = pytest.importorskip("psutil")
+        with schedulers.local_cluster(1):
+            ours = [psutil.Process(), *psutil.Process().children(recursive=True)]
+            open_ = [place for process in ours for place in process.net_connections("inet") if place.status == "LISTEN"]
+        assert len(open_) > 1
+        assert {place.laddr.ip for place in open_} == {"127.0.0.1"}
+
     def test_without_dask(self, people, run, tmp_path, monkeypatch):
         written(people, tmp_path / "parts", "csv")
         monkeypatch.setitem(__import__("sys").modules, "distributed", None)

@@ -9,12 +9,14 @@ import json
 import lzma
 import sqlite3
 import sys
+import tracemalloc
 import zipfile
+from functools import partial
 
 import pandas as pd
 import pytest
 
-from fusewise.tables import InputError, read_table
+from fusewise.tables import InputError, read_table, sources
 from fusewise.tables.sources import stem_of
 
 FRAME = pd.DataFrame({"a": [1.5, 2.5, None, 4.0, 5.0], "b": [1, 2, 4, 8, 9], "c": ["p", "q", "p", "q", None]})
@@ -187,3 +189,34 @@ def test_types_of_the_file_are_kept(tmp_path):
 ])  # fmt: skip
 def test_results_are_named_after_the_table(path, stem):
     assert stem_of(path) == stem
+
+
+@pytest.mark.parametrize("name", ["t.csv.gz", "t.csv.xz", "t.csv.bz2", "t.csv.zst", "t.csv.zip"])
+def test_a_small_file_with_too_much_in_it_is_refused(tmp_path, monkeypatch, name):
+    """A hundred times the memory that may be taken; no more than that is decompressed."""
+    text = b"a,b\n" + b"1,2\n" * 5_000_000
+    pack = {
+        "gz": partial(gzip.compress, compresslevel=1),
+        "xz": partial(lzma.compress, preset=0),
+        "bz2": partial(bz2.compress, compresslevel=1),
+        "zst": zstd,
+        "zip": lambda text: zipped({"t.csv": text}),
+    }[name.rpartition(".")[2]]
+    (tmp_path / name).write_bytes(pack(text))
+    monkeypatch.setattr(sources, "available_memory", lambda: 800_000)
+    tracemalloc.start()
+    try:
+        with pytest.raises(InputError, match="has more than 195 KiB when decompressed: too much for the memory"):
+            read_table(tmp_path / name)
+        used = tracemalloc.get_traced_memory()[1] - (tmp_path / name).stat().st_size
+    finally:
+        tracemalloc.stop()
+    assert used < len(text) / 2
+
+
+def test_duplicate_columns_of_a_parquet_file(tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    pq = pytest.importorskip("pyarrow.parquet")
+    pq.write_table(pa.table([[1.0, 2.0], [1.0, 3.0], [4.0, 5.0]], names=["a", "b", "a"]), tmp_path / "t.parquet")
+    with pytest.raises(InputError, match=r"duplicate column names: 'a' \('a': columns 1, 3\); rename them"):
+        read_table(tmp_path / "t.parquet")

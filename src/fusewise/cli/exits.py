@@ -14,6 +14,7 @@ from typing import ParamSpec, TypeVar
 
 import typer
 
+from fusewise.kernels.words import visible
 from fusewise.tables.errors import InputError
 
 P = ParamSpec("P")
@@ -37,12 +38,12 @@ def guarded(command: Callable[P, R]) -> Callable[P, R]:
             sys.stdout.flush()
             return result
         except InputError as error:
-            print(f"fusewise: {error}", file=sys.stderr)
+            print(f"fusewise: {visible(str(error))}", file=sys.stderr)
             raise typer.Exit(INVALID_INPUT) from None
         except BrokenPipeError:
             raise  # the reader closed the pipe, as in `fusewise fit t.csv | head`
         except OSError as error:
-            print(f"fusewise: {error.strerror or error}", file=sys.stderr)
+            print(f"fusewise: {visible(str(error.strerror or error))}", file=sys.stderr)
             sys.stdout = open(os.devnull, "w")  # noqa: SIM115  (else Python would fail again to flush it at exit)
             raise typer.Exit(INVALID_INPUT) from None
         except MemoryError as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 import secrets
 import shutil
 import sys
@@ -23,6 +24,7 @@ if sys.platform != "win32":
 #: the others the place of the first.
 STAGE, LOCK, DRAFTS, BEFORE = ".fusewise-", "lock", "drafts", "before"
 PLANNED, COMPLETE, FIRST = "planned", "complete", "first"
+STAGE_NAME = re.compile(rf"{re.escape(STAGE)}[0-9a-f]{{8}}")
 
 
 def refuse_unwritable(path: Path) -> None:
@@ -157,8 +159,7 @@ def finish_killed_runs(folder: Path) -> None:
 
     If such a run was moving files to other folders as well, it is completed or undone there too.
     """
-    for before in folder.glob(f"{STAGE}*/{BEFORE}"):
-        stage = before.parent
+    for stage in filter(_is_stage, folder.glob(f"{STAGE}*")):
         with ExitStack() as stack:
             stack.enter_context(suppress(OSError))  # the run that made it is alive
             _take_lock(stage, stack)
@@ -170,25 +171,48 @@ def finish_killed_runs(folder: Path) -> None:
                 _settle(one, complete)
 
 
+def _is_stage(path: Path) -> bool:
+    """Whether a path is a temporary folder of a run.
+
+    What a stage says about others is not trusted, as it may have come with an archive: files are moved out of stages,
+    and deleted, by their name alone, and links are not followed.
+    """
+    if not STAGE_NAME.fullmatch(path.name) or path.is_symlink() or not (path / BEFORE).is_dir():
+        return False
+    return not any((path / name).is_symlink() for name in (BEFORE, DRAFTS))
+
+
 def _of_one_run(stage: Path) -> tuple[list[Path], bool]:
     """The stages of the run that made a stage, the first one first; and whether the files of all were complete."""
-    first = (stage / (stage / FIRST).read_text(encoding="utf-8")).resolve() if (stage / FIRST).exists() else stage
-    if not (first / BEFORE).exists():  # the run was killed before it wrote the place, or the folder was moved away
-        first = stage
-    complete = (first / COMPLETE).exists()
-    others = []
-    with suppress(OSError, ValueError):  # the run was killed before it had written them
-        listed = (first / (COMPLETE if complete else PLANNED)).read_text(encoding="utf-8")
-        others = [(first / way).resolve() for way in json.loads(listed)]
-    known = dict.fromkeys([first, *(other for other in others if (other / BEFORE).exists()), stage])
-    return list(known), complete
+    # A stage without the place of the first: it is the first, or the run was killed before it wrote the place. If
+    # there is no stage at that place, the folder was moved away.
+    first = next(iter(_stages_at(stage, [_written(stage / FIRST)])), stage)
+    complete = (first / COMPLETE).is_file()
+    listed: Any = None
+    with suppress(ValueError, RecursionError):  # the run was killed before it had written them
+        listed = json.loads(_written(first / (COMPLETE if complete else PLANNED)) or "[]")
+    return list(dict.fromkeys([first, *_stages_at(first, listed), stage])), complete
+
+
+def _stages_at(start: Path, ways: Any) -> list[Path]:
+    """The stages at paths from another one; paths to anything else are left out."""
+    found = []
+    for way in ways if isinstance(ways, list) else ():
+        with suppress(OSError, ValueError, RuntimeError):  # no path at all, or one that never ends
+            found += [(start / way).resolve()] if isinstance(way, str) else []
+    return [path for path in found if _is_stage(path)]
+
+
+def _written(file: Path) -> str | None:
+    """The text of a file of a stage; None if there is none."""
+    return file.read_text(encoding="utf-8", errors="replace") if file.is_file() else None
 
 
 def _take_lock(stage: Path, stack: ExitStack) -> None:
     """Lock a stage; raises OSError if the run that made it is alive."""
     if sys.platform == "win32":  # where a file that is open cannot be deleted
         (stage / LOCK).unlink(missing_ok=True)
-    elif (stage / LOCK).exists():
+    elif (stage / LOCK).is_file():
         lock = stack.enter_context((stage / LOCK).open("rb"))
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
 

@@ -17,6 +17,16 @@ def some_of(items: Sequence[object], most: int = 8) -> str:
     return ", ".join(map(str, items[:most])) + more
 
 
+#: Control characters, except line feed and tab, and a visible sign for each.
+CONTROLS = {code: 0x2400 + code for code in range(32) if code not in (9, 10)}
+CONTROLS |= {0x7F: 0x2421} | dict.fromkeys(range(0x80, 0xA0), 0xFFFD)
+
+
+def visible(text: str) -> str:
+    """Text without control characters, which could change the title, colours or content of a terminal."""
+    return text.translate(CONTROLS)
+
+
 def in_series(words: Sequence[str]) -> str:
     """Format a list as in "a, b and c"."""
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"

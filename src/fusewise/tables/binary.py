@@ -63,9 +63,15 @@ def _read_reporting(source: Source, kind: str, read: Callable[..., Any], sheet: 
 
 
 def _parquet(source: Source, sheet: str | int | None) -> Grid:
-    import pandas as pd
+    return grid_of_frame(source.name, _parquet_frame(source))
 
-    return grid_of_frame(source.name, pd.read_parquet(io.BytesIO(source.data)))
+
+def _parquet_frame(source: Source) -> Any:
+    import pandas as pd
+    import pyarrow.parquet as pq
+
+    refuse_duplicates(source.name, pq.read_schema(io.BytesIO(source.data)).names)
+    return pd.read_parquet(io.BytesIO(source.data))
 
 
 def _feather(source: Source, sheet: str | int | None) -> Grid:
@@ -76,10 +82,9 @@ def _feather(source: Source, sheet: str | int | None) -> Grid:
 
 def frame_of_parquet(path: Path) -> Any:
     """The data frame of a Parquet file, its columns named as in ``grid_of_frame``."""
-    import pandas as pd
 
     def read(source: Source, sheet: str | int | None) -> Any:
-        return _with_index_as_column(source.name, pd.read_parquet(io.BytesIO(source.data)))
+        return _with_index_as_column(source.name, _parquet_frame(source))
 
     return _read_reporting(open_source(path), "Parquet", read, None)
 

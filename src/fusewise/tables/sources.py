@@ -12,13 +12,19 @@ import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
+from typing import Any
 
+from fusewise.kernels.memory import available_memory, in_words
 from fusewise.kernels.words import counted, some_of
 from fusewise.tables.errors import InputError
 from fusewise.tables.grids import READABLE
 from fusewise.tables.parts import COMPRESSED_SUFFIXES, parts_of, parts_stem
 
 STANDARD_INPUT = "-"
+
+#: Bytes that are decompressed at a time, and the largest share of the free memory that all of them may take: a table
+#: takes several times as much as its text.
+CHUNK, LARGEST_SHARE = 2**20, 0.25
 
 
 @dataclass(frozen=True)
@@ -103,9 +109,11 @@ def _decompressed(source: Source, file: Path) -> Source:
     found = next((known for known in COMPRESSIONS if source.data.startswith(known[0])), None)
     if found is None:
         return source
-    _, kind, decompress = found
+    _, kind, opened = found
     try:
-        data = decompress(source.data)
+        data = _read_all(opened(io.BytesIO(source.data)), source.name)
+    except InputError:
+        raise
     except (OSError, EOFError, ValueError, lzma.LZMAError, zlib.error) as error:
         raise InputError(f"{source.name!r} is not a readable {kind} file (truncated or damaged?): {error}") from error
     inner = Path(file.stem).suffix.lower() if source.suffix in COMPRESSED_SUFFIXES else source.suffix
@@ -126,26 +134,37 @@ def _unzipped(source: Source) -> Source:
             raise InputError(
                 f"{source.name!r} contains {counted(len(names), 'file')} ({listed}): name one as ZIP::FILE"
             )
-        return Source(source.name, PurePath(chosen).suffix.lower(), archive.read(chosen))
+        return Source(source.name, PurePath(chosen).suffix.lower(), _read_all(archive.open(chosen), source.name))
     except (zipfile.BadZipFile, NotImplementedError, RuntimeError, zlib.error, EOFError) as error:
         if source.suffix in (".xlsx", ".xlsm"):
             return source  # the reader of Excel files reports what is wrong
         raise InputError(f"{source.name!r} is not a readable zip file (truncated or damaged?): {error}") from error
 
 
-def _zstd(data: bytes) -> bytes:
+def _read_all(stream: Any, name: str) -> bytes:
+    """What a compressed stream holds; ``InputError`` if it is too much for the memory, as soon as that is known."""
+    most, parts, size = LARGEST_SHARE * available_memory(), [], 0
+    with stream:
+        while part := stream.read(CHUNK):
+            size += len(part)
+            if size > most:
+                raise InputError(f"{name!r} has more than {in_words(most)} when decompressed: too much for the memory")
+            parts.append(bytes(part))
+    return b"".join(parts)
+
+
+def _zstd(file: io.BytesIO) -> Any:
     try:
         import pyarrow as pa
     except ImportError as error:
         raise InputError('reading .zst files needs pyarrow: pip install "fusewise[cli]"') from error
-    with pa.CompressedInputStream(pa.BufferReader(data), "zstd") as stream:
-        return bytes(stream.read())
+    return pa.CompressedInputStream(file, "zstd")
 
 
-#: First bytes of a compressed file, name of the compression, and function to decompress it.
-COMPRESSIONS: tuple[tuple[bytes, str, Callable[[bytes], bytes]], ...] = (
-    (b"\x1f\x8b", "gzip", gzip.decompress),
-    (b"\xfd7zXZ\x00", "xz", lzma.decompress),
-    (b"BZh", "bzip2", bz2.decompress),
+#: First bytes of a compressed file, name of the compression, and function to open it.
+COMPRESSIONS: tuple[tuple[bytes, str, Callable[[io.BytesIO], Any]], ...] = (
+    (b"\x1f\x8b", "gzip", lambda file: gzip.GzipFile(fileobj=file)),
+    (b"\xfd7zXZ\x00", "xz", lzma.LZMAFile),
+    (b"BZh", "bzip2", bz2.BZ2File),
     (b"\x28\xb5\x2f\xfd", "zstd", _zstd),
 )

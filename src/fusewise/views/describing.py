@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from fusewise.kernels.words import visible
 from fusewise.views.findings import (
     ClusterDescription,
     ClusterRule,
@@ -123,4 +124,5 @@ def description_text(found: Findings, notes: Sequence[str], option: str = "--n-c
 
 def _wrapped(text: str, indent: str = "") -> list[str]:
     """Text in lines of at most `WIDTH` characters, those after the first further indented."""
-    return textwrap.wrap(text, WIDTH, initial_indent=indent, subsequent_indent=indent + "  ") or [indent.rstrip()]
+    lines = textwrap.wrap(visible(text), WIDTH, initial_indent=indent, subsequent_indent=indent + "  ")
+    return lines or [indent.rstrip()]

@@ -82,6 +82,49 @@ def test_any_word_is_quoted(word):
     assert rows_by_python(numbers, rule.as_python(), "is_cluster_0") == [1, 3]
 
 
+def tokens(query, escapes):
+    """The quoted strings of a query, and what is left of it, as a database reads it that takes backslashes so."""
+    strings, rest, at = [], "", 0
+    while at < len(query):
+        quote = query[at]
+        if quote not in "'\"":
+            rest, at = rest + quote, at + 1
+            continue
+        word, at = "", at + 1
+        while at < len(query):
+            sign = query[at]
+            if escapes and quote == "'" and sign == "\\":
+                word, at = word + query[at + 1], at + 2
+            elif query[at : at + 2] == 2 * quote:
+                word, at = word + quote, at + 2
+            elif sign == quote:
+                break
+            else:
+                word, at = word + sign, at + 1
+        strings, at = [*strings, word], at + 1
+    return strings, rest
+
+
+@pytest.mark.parametrize("word", [
+    "\\' OR 1=1; DROP TABLE t; --", "\\", "a\\\\' OR 1=1 --", "\\'\\'", "'\\", "C:\\new\\", "x\\", "\\'; --\\", "%\\'",
+])  # fmt: skip
+def test_a_backslash_does_not_end_a_string_where_it_escapes(word):
+    """Snowflake, BigQuery and MySQL take a backslash and a quotation mark for a quotation mark."""
+    pandas = pytest.importorskip("pandas")
+    other = word.replace("\\", "b").replace("'", ".")
+    frame = pandas.DataFrame({"x": ["b", word, None, word, other, word.replace("'", "."), word + "."]})
+    same = [k for k, cell in enumerate(frame["x"]) if cell == word]
+    for levels in ((word,), (word, "b"), (word, "b", "c")):
+        rule = ClusterRule(0, (Condition("x", "in", levels=levels, kind="category"),), 1.0, 1.0, 2)
+        query = rule.as_sql("t")
+        others = [k for k, cell in enumerate(frame["x"]) if cell == "b"] if "b" in levels else []
+        assert rows_by_sql(frame, query, "t") == sorted(same + others)
+        for escapes in (False, True):
+            left = tokens(query, escapes)[1]
+            assert not {"DROP", "1=1", "--"} & set(left.replace(";", " ").split()), left
+            assert left.count(";") == 1
+
+
 def test_an_empty_word_is_a_level_and_not_a_missing_value():
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame({"x": ["b", "", None, ""]})

@@ -212,6 +212,13 @@ def test_files_of_the_result(tab, plants, plant_model):
     assert [cell == "" for cell in line[3:]] == plants.isna().loc[7].tolist()
 
 
+def test_text_in_files_is_no_formula(tab):
+    cells = ["=1+1", " @x", "+cmd|x", "-x", "\uff1d1", "a=b", "-3", "+1,5", "-2.5e-3", "-5%"]
+    found = tab.js(f"{json.dumps(cells)}.map(csvCell)")
+    assert found == ["'=1+1", "' @x", "'+cmd|x", "'-x", "'\uff1d1", "a=b", "-3", '"+1,5"', "-2.5e-3", "-5%"]
+    assert tab.js("[-3, null, NaN, 2.5].map(csvCell)") == ["-3", "", "", "2.5"]
+
+
 def test_centres_beside_what_was_observed(tab, plants, plant_model):
     """The model's centres, and the means, medians and shares that pandas finds in the rows of each cluster."""
     _, content = tab.saved("button[data-export=centers]")

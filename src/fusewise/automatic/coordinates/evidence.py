@@ -29,6 +29,9 @@ UNKNOWN = 1e8
 
 #: Directions are determined by the entries of a row if their precision is more than this share of the largest.
 REGULAR = 1e-6
+#: Largest ratio of that variance to the one of a direction that is determined exactly but for the noise: a matrix has
+#: both, and its inverse has 16 digits less those of the ratio.
+HELD = 1e12
 
 #: Multiplications of an eigendecomposition, in units of r³.
 DECOMPOSED = 10
@@ -171,7 +174,7 @@ class Evidence(Checked):
     def uncertainty(self) -> tuple[Real, Real]:
         """C = (A + I / t)^-1 of each pattern, r x r x U, and log det C; t is too large to matter."""
         r = len(self.places)
-        t = UNKNOWN * (float(np.square(self.places).mean()) or 1.0)
+        t = unknown_variance(float(np.square(self.places).mean()), float(np.abs(self.precision).max(initial=0)))
         inverse, log_det, _ = shifted_inverses(
             self.precision,
             np.sqrt(t) * np.eye(r)[:, :, None],
@@ -256,6 +259,12 @@ class Groups:
         target = evidence.each_applied(inverse, seen)
         constant = evidence.constant + 0.5 * (np.einsum("ki,ki->i", seen, target) - log_det[evidence.pattern])
         return Marginal(factor, undone, inverse, target, constant, root)
+
+
+def unknown_variance(size: float, precision: float) -> float:
+    """Variance along directions that are not determined, of rows with mean squares `size` and so precise entries."""
+    most = HELD / precision if precision else np.inf
+    return min(UNKNOWN * (size or 1.0), most)
 
 
 def regular(spreads: Real) -> Real:

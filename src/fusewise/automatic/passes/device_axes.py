@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import gammaln
 
-from fusewise.automatic.coordinates.evidence import UNKNOWN, regular
+from fusewise.automatic.coordinates.evidence import regular, unknown_variance
 from fusewise.automatic.models.clusters import AlongAxes
 from fusewise.automatic.models.spreads import TAIL
 from fusewise.kernels.arrays import Array
@@ -100,7 +100,7 @@ class DeviceAxes:
             [tensor(each, device) for each in mixture.means.T],
             [tensor(each, device) for each in spreads[:, rows, columns].T],
             tensor(np.log(mixture.shares), device),
-            UNKNOWN * (float(size.mean()) or 1.0),
+            unknown_variance(float(size.mean()), float((1 / noises).max())),
         )
 
     @property

@@ -202,9 +202,9 @@ def recon_data(path: Path, found: Reconstruction, files: list[Path], seconds: fl
 
 def print_recon(summary: dict[str, Any]) -> None:
     """Print the summary of a reconstruction."""
-    from rich.console import Console
+    from fusewise.cli.showing.console import Terminal
 
-    out = Console(highlight=False)
+    out = Terminal()
     rows, columns = summary["shape"]
     out.print(f"{summary['frames']} frames of {rows} x {columns} in {counted(summary['clusters'], 'cluster')}")
     out.print(f"rank {summary['rank']}, lam {summary['lam']:.3g}, {summary['seconds']:.1f} s", style="dim")

@@ -10,12 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.progress import Progress as Bars
 
 from fusewise.cli.exits import INTERRUPTED, Stop, guarded, stopping_at_once
-from fusewise.cli.showing.console import headed
+from fusewise.cli.showing.console import Terminal, headed
 from fusewise.kernels.words import counted
 from fusewise.progress import Progress
 from fusewise.tables.errors import InputError
@@ -79,7 +78,7 @@ def _refuse_foreign(out: Path, force: bool) -> None:
 @contextmanager
 def _progress() -> Iterator[Progress]:
     """A progress bar on stderr if that is a terminal, else a line for every tenth of the trials."""
-    console = Console(stderr=True)
+    console = Terminal(stderr=True)
     if not console.is_terminal:
         yield _tell_tenths
         return
@@ -99,7 +98,7 @@ def _tell_tenths(stage: str, iteration: int = 0, total: int | None = None, **val
 
 
 def _print(findings: dict[str, StudyResult], page: Path, seconds: float) -> None:
-    console = Console(highlight=False)
+    console = Terminal()
     grid = headed("figure", "claim of the paper", "", left=("figure", "claim of the paper"))
     for name, found in findings.items():
         for k, claim in enumerate(found.claims):

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from rich.console import Console
 from rich.text import Text
 from sklearn.cluster import KMeans
 from sklearn.experimental import enable_iterative_imputer  # noqa: F401
@@ -19,7 +18,7 @@ from sklearn.pipeline import make_pipeline
 import fusewise
 from fusewise import FusionClustering
 from fusewise.cli.exits import stopping_at_once
-from fusewise.cli.showing.console import grid, headed, print_below
+from fusewise.cli.showing.console import Terminal, grid, headed, print_below
 from fusewise.datasets import hide_entries, make_clusters
 from fusewise.kernels.compiling import SMALL, Stopwatch
 from fusewise.kernels.words import counted
@@ -104,7 +103,7 @@ def bench_data(setting: BenchSetting, measured: dict[str, list[Measured]]) -> di
 
 def print_bench(setting: BenchSetting, measured: dict[str, list[Measured]]) -> None:
     """Print a line for each method, and the ratio of the times."""
-    console = Console(highlight=False)
+    console = Terminal()
     tables = counted(setting.repeats, "simulated table")
     console.print(
         Text(

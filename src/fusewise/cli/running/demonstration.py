@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from rich.console import Console
 from rich.text import Text
 from sklearn.datasets import load_wine
 
@@ -63,7 +62,7 @@ def _errors(found: Clustered, truth: Any, X: Any) -> dict[str, float]:
 
 
 def _print(fit: Fit, errors: dict[str, float], out: Path) -> None:
-    plain = Console(highlight=False)
+    plain = console.Terminal()
     summary.print_fit(fit)
     facts = console.grid("dim", "")
     facts.add_row("table", Text(f"{out / TABLE}: scikit-learn's Wine data with some entries hidden"))

@@ -22,7 +22,7 @@ from fusewise.cli.running.schedulers import scheduling
 from fusewise.cli.running.staging import staged, write_csv
 from fusewise.cli.running.table_fit import unmet_notes
 from fusewise.kernels.compiling import Stopwatch
-from fusewise.kernels.words import counted
+from fusewise.kernels.words import counted, some_of
 from fusewise.observations.dask_blocks import compute, dask_library
 from fusewise.progress import Progress, listening
 from fusewise.saving import save
@@ -96,6 +96,7 @@ def run_parts_fit(path: Path, model: Model, outputs: Outputs, *, asked: ReadOpti
         warnings.catch_warnings(),
         listening(tell),
     ):
+        _refuse_other_labels(targets)
         warnings.simplefilter("ignore")  # what they say is in the notes
         tell(f"reading a sample of {counted(len(parts), 'part')}")
         sample = _sample(path, parts, asked)
@@ -131,6 +132,17 @@ def _label_files(folder: Path, parts: Sequence[Path]) -> list[Path]:
     if len(set(stems)) < len(stems):
         stems = [f"part-{k:05d}" for k in range(len(parts))]
     return [folder / LABELS / f"{stem}.parquet" for stem in stems]
+
+
+def _refuse_other_labels(targets: Sequence[Path]) -> None:
+    """Raise ``InputError`` if the folder of the labels has those of parts that the table does not have."""
+    folder = targets[0].parent
+    others = sorted(file.name for file in set(folder.glob("*.parquet")) - set(targets))
+    if others:
+        raise InputError(
+            f"{str(folder)!r} has labels of other parts ({some_of(others, 3)}), among which the new ones could not be "
+            "told: choose another output, or delete them"
+        )
 
 
 @contextmanager

@@ -75,7 +75,7 @@ def local_cluster(n_workers: int | None = None, memory_limit: str = "auto") -> I
     """
     config, distributed = dask_library().config, import_module("distributed")
     setting, n_workers = "distributed.nanny.pre-spawn-environ", n_workers or import_module("dask.system").CPU_COUNT
-    own = {"threads_per_worker": 1, "memory_limit": memory_limit, "dashboard_address": ":0"}
+    own = {"threads_per_worker": 1, "memory_limit": memory_limit, "dashboard_address": "127.0.0.1:0"}
     with config.set({setting: {**config.get(setting, {}), **ALLOCATOR}}), ExitStack() as stack:
         with _holding_back_ctrl_c():
             cluster = stack.enter_context(distributed.LocalCluster(n_workers, **own))

@@ -8,14 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from rich.console import Console
 from rich.text import Text
 
 import fusewise
 from fusewise.cli.running.model_options import Model
 from fusewise.cli.running.staging import staged, write_csv
 from fusewise.cli.running.table_fit import Clustered, cluster, prepare
-from fusewise.cli.showing.console import BAR, bar, grid, headed, listed, print_below
+from fusewise.cli.showing.console import BAR, Terminal, bar, grid, headed, listed, print_below
 from fusewise.kernels.words import readable
 from fusewise.progress import Progress
 from fusewise.tables.errors import InputError
@@ -125,7 +124,7 @@ def path_data(found: PathResult) -> dict[str, Any]:
 
 def print_path(found: PathResult) -> None:
     """Print the path as a table with bars and the chosen step marked."""
-    console, trail = Console(highlight=False), found.trail
+    console, trail = Terminal(), found.trail
     legend = f"lam: strength of the fusion penalty; {trail.criterion_name}"
     console.print(Text.assemble((found.clustered.table.path.name, "bold"), "  ", legend))
     table = headed("lam", "clusters", "criterion", "", "sizes", left=("sizes",))

@@ -3,29 +3,43 @@
 from __future__ import annotations
 
 import webbrowser
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
 from rich.padding import Padding
 from rich.progress import BarColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Bars
+from rich.segment import Segment
 from rich.table import Table as Grid
 from rich.text import Text
 
 from fusewise.kernels.output import finite_json
+from fusewise.kernels.words import CONTROLS, visible
 from fusewise.progress import Progress, silent
 
 #: Length of the longest bar, in characters.
 BAR = 20
 
 
+class Terminal(Console):
+    """A console on which text of a table cannot give orders to the terminal."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**{"highlight": False} | options)
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        """Segments with their control characters made visible, except those of styles and progress bars."""
+        for segment in super().render(renderable, options):
+            yield segment if segment.control else Segment(visible(segment.text), segment.style)
+
+
 @contextmanager
 def working(*, shown: bool) -> Iterator[Progress]:
     """Yield a progress callback that shows stage, bar and time on stderr if that is a terminal, else nothing."""
-    console = Console(stderr=True)
+    console = Terminal(stderr=True)
     if not (shown and console.is_terminal):
         yield silent
         return
@@ -42,13 +56,15 @@ def working(*, shown: bool) -> Iterator[Progress]:
 
 def print_json(data: dict[str, Any]) -> None:
     """Print a JSON object to stdout; numbers that are not finite become null."""
-    print(finite_json(data, indent=2, ensure_ascii=False))
+    # JSON itself escapes control characters below 32 only.
+    escapes = {code: f"\\u{code:04x}" for code in CONTROLS if code > 32}
+    print(finite_json(data, indent=2, ensure_ascii=False).translate(escapes))
 
 
 def open_page(path: Path) -> None:
     """Open a page in the user's browser; say where it is if there is none."""
     if not webbrowser.open(path.resolve().as_uri()):
-        Console(stderr=True).print(f"no browser was found: open {path} yourself", markup=False, highlight=False)
+        Terminal(stderr=True).print(f"no browser was found: open {path} yourself", markup=False)
 
 
 def print_below(console: Console, *parts: Any) -> None:

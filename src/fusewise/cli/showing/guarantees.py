@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 
-from rich.console import Console
 from rich.text import Text
 
 import fusewise
 from fusewise.cli.running.planning import as_data, curve, sentences
-from fusewise.cli.showing.console import BAR, headed, print_below, print_json
+from fusewise.cli.showing.console import BAR, Terminal, headed, print_below, print_json
 from fusewise.theory import ClusterGeometry, Promise
 
 
@@ -18,7 +17,7 @@ def show(geometry: ClusterGeometry, result: Promise, uniform: bool, *, json: boo
     if json:
         print_json({"version": fusewise.__version__} | as_data(geometry, result, uniform))
         return
-    console = Console(highlight=False)
+    console = Terminal()
     first, *rest = sentences(result)
     console.print(Text(first, "bold"))
     for sentence in rest:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from rich.console import Console
 from rich.text import Text
 
 import fusewise
 from fusewise.cli.running.parts_fit import PartsFit
-from fusewise.cli.showing.console import bar, grid, headed, listed, print_below
+from fusewise.cli.showing.console import Terminal, bar, grid, headed, listed, print_below
 from fusewise.cli.showing.summary import MOST_LISTED, NO_CLUSTER, column_list, folded, kind_data
 from fusewise.kernels.words import counted
 
@@ -39,7 +38,7 @@ def parts_data(found: PartsFit) -> dict[str, Any]:
 
 def print_parts(found: PartsFit) -> None:
     """Print the summary."""
-    console = Console(highlight=False)
+    console = Terminal()
     rows, columns = found.shape
     what = f"{counted(found.n_parts, 'part')}, {counted(rows, 'row')} × {counted(columns, 'column')}"
     observed = f"{found.observed_fraction:.1%} of the values observed"

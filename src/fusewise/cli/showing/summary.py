@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from rich.console import Console, Group
+from rich.console import Group
 from rich.table import Table as Grid
 from rich.text import Text
 
@@ -15,7 +15,7 @@ from fusewise.cli.running.fitting import Fit
 from fusewise.cli.running.imputing import Imputation
 from fusewise.cli.running.predicting import Prediction
 from fusewise.cli.running.table_fit import Clustered
-from fusewise.cli.showing.console import bar, grid, headed, listed, print_below
+from fusewise.cli.showing.console import Terminal, bar, grid, headed, listed, print_below
 from fusewise.cli.showing.picture import picture
 from fusewise.kernels.words import counted
 from fusewise.tables.read_result import Reading
@@ -115,7 +115,7 @@ def kind_data(table: Reading) -> dict[str, Any]:
 
 def print_fit(fit: Fit) -> None:
     """Print the summary of ``fit``."""
-    found, console = fit.clustered, Console(highlight=False, soft_wrap=False)
+    found, console = fit.clustered, Terminal(soft_wrap=False)
     console.print(_headline(found.table))
     map_ = Group(*picture(found.findings, console))
     print_below(console, column_list(found.table), _clusters(found), map_, _facts(fit))
@@ -216,7 +216,7 @@ def prediction_data(found: Prediction) -> dict[str, Any]:
 
 def print_prediction(found: Prediction) -> None:
     """Print the summary of ``predict``."""
-    console = Console(highlight=False)
+    console = Terminal()
     console.print(_headline(found.table))
     clusters = headed("cluster", "rows", "")
     for k, size in enumerate(found.sizes[:MOST_LISTED]):
@@ -249,7 +249,7 @@ def imputation_data(found: Imputation) -> dict[str, Any]:
 
 def print_imputation(found: Imputation) -> None:
     """Print the summary of ``impute``."""
-    done, console = found.clustered, Console(highlight=False)
+    done, console = found.clustered, Terminal()
     console.print(_headline(done.table))
     facts = grid("dim", "")
     clusters = done.model.n_clusters_

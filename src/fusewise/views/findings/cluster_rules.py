@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
@@ -55,8 +56,7 @@ class Condition:
         """The condition in standard SQL, in which a comparison with NULL is not true."""
         name = sql_name(self.column)
         if self.limit is None:
-            words = [sql_value(level) for level in self.levels]
-            return f"{name} = {words[0]}" if len(words) == 1 else f"{name} IN ({', '.join(words)})"
+            return _sql_levels(name, self.levels)
         without = "".join(f" AND {name} <> {_code(marker)}" for marker in self.markers)
         return f"{name} {self.sign} {_code(self.limit)}{without}"
 
@@ -188,6 +188,26 @@ def python_module(rules: Sequence[ClusterRule]) -> str:
 def sql_name(name: str) -> str:
     """A quoted identifier; null characters, which SQL does not allow in any name, are left out."""
     return '"' + name.replace("\0", "").replace('"', '""') + '"'
+
+
+def _sql_levels(name: str, levels: Sequence[Any]) -> str:
+    """A condition that is met by the levels."""
+    risky = [level for level in levels if isinstance(level, str) and re.search(r"\\('|\Z)", level)]
+    words = [sql_value(level) for level in levels if level not in risky]
+    met = [f"{name} = {words[0]}"] if len(words) == 1 else [f"{name} IN ({', '.join(words)})"] if words else []
+    met += [_without_escapes(name, level) for level in risky]
+    return met[0] if len(met) == 1 else f"({' OR '.join(met)})"
+
+
+def _without_escapes(name: str, level: str) -> str:
+    r"""A condition that is met by a level, in which no backslash is before a quotation mark.
+
+    Some databases take \' for a quotation mark in a string, and what follows would not be part of the string. So the
+    column is compared with each quotation mark replaced by a full stop, and with any sign for each backslash.
+    """
+    places = sql_value(level.replace("\\", "_"))
+    signs = sql_value(level.replace("'", ".") + ".")
+    return f"({name} LIKE {places} AND REPLACE({name} || '.', '''', '.') = {signs})"
 
 
 def sql_value(level: Any) -> str:

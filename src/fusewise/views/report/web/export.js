@@ -9,9 +9,13 @@ function save(name, content, type = "text/plain;charset=utf-8") {
   setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
 }
 
-/** A cell of a CSV file (RFC 4180). */
+/** Text that a spreadsheet takes for a formula; numbers are none. */
+const isFormula = (text) => /^\s*[=+\-@\uff1d\uff0b\uff0d\uff20]/.test(text) && !/^[+-]?[\d.,]+([eE][+-]?\d+)?\s?%?$/.test(text);
+
+/** A cell of a CSV file (RFC 4180); text that a spreadsheet would take for a formula begins with an apostrophe. */
 function csvCell(value) {
-  const text = value === null || value === undefined || Number.isNaN(value) ? "" : String(value);
+  const plain = value === null || value === undefined || Number.isNaN(value) ? "" : String(value);
+  const text = typeof value === "string" && isFormula(value) ? `'${plain}` : plain;
   return /[",\r\n]/.test(text) ? `"${text.replace(/"/g, '""')}"` : text;
 }
 
