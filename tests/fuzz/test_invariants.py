@@ -8,7 +8,7 @@ from call_invariants import described
 from file_invariants import models
 from fuzzed import BUDGET
 from hypothesis import given, settings
-from invariants import quietly, seeds
+from invariants import frames, quietly, seeds
 
 
 @pytest.mark.parametrize(("case", "seed"), [
@@ -16,6 +16,7 @@ from invariants import quietly, seeds
     (described, 2593088490),  # an empty word is a level
     (models, 3877468285),  # complex means
     (dask_frames, 1129974971),
+    (frames, 4286121126),  # coordinates so large that their covariance was lost in rounding
     (dask_arrays, 3524381410),  # a row was an outlier or not, as other rows of its block were
 ])  # fmt: skip
 def test_cases_that_failed_once(case, seed):

@@ -285,7 +285,8 @@ def _maximization(sums: _Sums, point: _Point, counts: Values, floor: float) -> _
     latent = sums.latent.reshape(r + 1, r + 1).conj() / sums.latent[-1].real
     shift = latent[:r, r]
     covariance = latent[:r, :r] - np.outer(shift, shift.conj())
-    root = linalg.cholesky(covariance + FLOOR * np.eye(r), lower=True)
+    rounding = r * float(np.finfo(float).eps * np.trace(latent[:r, :r]).real)  # of the difference
+    root = linalg.cholesky(covariance + max(FLOOR, rounding) * np.eye(r), lower=True)
     slopes = solution[:, :r]
     return _Point(mean + solution[:, r] + slopes @ shift, slopes @ root, noise)
 
