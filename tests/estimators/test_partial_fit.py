@@ -229,3 +229,15 @@ class TestRowSample:
         assert len(np.unique(kept.priorities)) == 4  # the copy has a priority of its own
         one = self.sample(np.array([[-0.0, 1.0]]), 1).priorities
         np.testing.assert_array_equal(self.sample(np.array([[0.0, 1.0]]), 1).priorities, one)
+
+
+def test_a_sample_that_does_not_vary_and_lacks_a_level():
+    """The model of one cluster: each row is in it, whether the rows that were kept have its level or not."""
+    frame = pd.DataFrame({"c": ["x"] * 30 + ["y"]})
+    lacking = 0
+    for seed in range(5):
+        model = FusionClustering(summary_size=5, random_state=seed).partial_fit(frame)
+        np.testing.assert_array_equal(model.predict_proba(frame), np.ones((31, 1)))
+        np.testing.assert_array_equal(model.predict(frame), 0)
+        lacking += len(np.unique(model._stream.sample.values[:, 0])) == 1
+    assert lacking > 0

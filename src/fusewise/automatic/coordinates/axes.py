@@ -40,6 +40,11 @@ def units(table: Table, levels: Levels) -> tuple[Index, Real, Values, Levels]:
     refuse_tiny(table)
     columns, scale = varying_columns(table)
     middle = table.column_means.copy()
+    # A level that no row has (one of earlier rows of a stream) has no logarithm of its share.
+    never = np.zeros(len(middle), bool)
+    for start, stop, _ in levels:
+        never[start:stop] = middle[start:stop] == 0
+    columns = columns[~never[columns]] if not never[columns].all() else columns
     blocks = []
     for start, stop, ordered in levels:
         inside = columns[(columns >= start) & (columns < stop)]
