@@ -6,7 +6,7 @@ from scipy import stats
 
 from fusewise.automatic.coordinates.evidence import Evidence
 from fusewise.automatic.judging import criterion as module
-from fusewise.automatic.judging.criterion import CERTAIN, class_criterion, criterion, foreseen
+from fusewise.automatic.judging.criterion import CERTAIN, ROWS, class_criterion, criterion, foreseen
 from fusewise.automatic.models.columnwise import fit_columns
 from fusewise.automatic.models.group_fit import enough_gain, fit_groups
 from fusewise.automatic.models.mixture import TAIL, Mixture
@@ -145,7 +145,7 @@ def test_rows_that_stand_for_two_count_as_if_they_were_repeated():
     mixture = fit_columns(as_entries(X), np.eye(2)[labels], 1)
     twice = class_criterion(as_entries(np.vstack([X, X])), mixture)
     assert class_criterion(as_entries(X), mixture, worth=2) == pytest.approx(
-        twice - mixture.complexity / 2 / (1 + 80 / 2000)
+        twice - mixture.complexity / 2 / (1 + 80 / ROWS)
     )
 
 

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import io
 
-from rich.console import Console
-
 from fusewise.cli.showing import console
 
 
 def test_stages_are_shown_on_a_terminal(monkeypatch):
     screen = io.StringIO()
-    terminal = Console(file=screen, force_terminal=True, width=80)
-    monkeypatch.setattr(console, "Console", lambda **options: terminal)
+    terminal = console.Terminal(file=screen, force_terminal=True, width=80)
+    monkeypatch.setattr(console, "Terminal", lambda **options: terminal)
     with console.working(shown=True) as tell:
         tell("reading t.csv")
         tell("fusing [/b]", 3, 4, objective=1.0)  # a name of the user's is no markup

@@ -331,7 +331,7 @@ def test_clusters_found_without_hints_stay_a_candidate(monkeypatch):
     X, t = np.vstack([X, [[3.5, 0.5]]]), np.append(known(y, 0.1), 1)
     before = FusionClustering().fit(X)
     assert before.labels_[-1] == before.labels_[0]
-    along = searching.TreeSearch._along
+    along = searching.TreeSearch.along
 
     def poor(search, placed, until):
         found = along(search, placed, until)
@@ -340,7 +340,7 @@ def test_clusters_found_without_hints_stay_a_candidate(monkeypatch):
         parted = np.append(np.arange(len(y)) % 3, 0)
         return search._compared(placed, [np.zeros_like(parted), parted], until)
 
-    monkeypatch.setattr(searching.TreeSearch, "_along", poor)
+    monkeypatch.setattr(searching.TreeSearch, "along", poor)
     model = FusionClustering(semi_supervised=True).fit(X, t)
     assert adjusted_rand_score(before.labels_[:-1], model.labels_[:-1]) > 0.9
     assert [mixture.n_components for mixture in model.path_.mixtures].count(3) == 1
