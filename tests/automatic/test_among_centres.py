@@ -1,5 +1,6 @@
 """The number of clusters, confirmed in the dimensions that their centres span."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -10,6 +11,7 @@ from sklearn.metrics import adjusted_rand_score
 from fusewise import FusionClustering
 from fusewise.automatic import choice
 from fusewise.automatic.coordinates.axes import axes_through
+from fusewise.automatic.judging.comparing import Comparison
 from fusewise.automatic.search.among_centres import _confirms_another
 from fusewise.subspace import Subspace
 
@@ -132,3 +134,17 @@ def test_ctrl_c_keeps_what_was_found(monkeypatch):
         model = FusionClustering(random_state=0).fit(X)
     assert calls
     assert model.n_clusters_ > 1
+
+
+def test_ctrl_c_while_partitions_are_compared_is_told(monkeypatch):
+    X, _ = marks(4)
+    compare = Comparison.__call__
+
+    def stopped(self, *arguments, **options):
+        found = compare(self, *arguments, **options)
+        return replace(found, interrupted=self.rows.evidence.shape[1] < 6)  # as the second search is
+
+    monkeypatch.setattr(Comparison, "__call__", stopped)
+    model = FusionClustering(random_state=0).fit(X)
+    assert model.path_.interrupted
+    assert model.path_.subspace.rank >= 6

@@ -234,9 +234,11 @@ def choose(
     span K - 1 dimensions, so if more clusters are found than fit in the subspace, it is enlarged, once, and the search
     repeated. A table with few columns is also searched in all its dimensions: the directions that vary least may
     separate clusters, and if all directions vary alike a subspace is arbitrary; of the two searches, the one that gains
-    more over a single cluster is kept. Finally every row is assigned to its most likely cluster and the mixture is
-    fitted again; if clusters with independent columns explain the entries better than the axes, they replace it.
-    If a table has categories, mixtures with independent columns (``columnwise``) are compared instead.
+    more over a single cluster is kept. With more columns than the first subspace has dimensions, the number of clusters
+    is confirmed in the dimensions that their centres span (``among_centres``). Finally every row is assigned to its
+    most likely cluster and the mixture is fitted again; if clusters with independent columns explain the entries better
+    than the axes, they replace it. If a table has categories, mixtures with independent columns (``columnwise``) are
+    compared instead.
 
     With more than ``sampled.SAMPLE`` rows a sample is used. It grows if nearly as many clusters are found as it can
     show, or if a large number would win with four times the rows: the cost of a cluster grows with log N, what it

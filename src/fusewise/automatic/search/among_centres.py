@@ -10,6 +10,8 @@ if the second search would also lose much by the first.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from fusewise.automatic.coordinates.axes import axes_through
 from fusewise.automatic.models.mixture import Mixture
 from fusewise.automatic.search.search_result import Searched, interrupted
@@ -31,6 +33,8 @@ def among_centres(search: TreeSearch, found: Searched) -> Searched:
     while search.wide.shape[1] > RANK and _is_wide(found):
         try:
             other = _repeated(search, found)
+            if other.compared.interrupted:  # which it has said
+                return found._replace(compared=replace(found.compared, interrupted=True))
             if not _confirms_another(search, other, found):
                 break
         except KeyboardInterrupt:
@@ -58,7 +62,7 @@ def _confirms_another(search: TreeSearch, other: Searched, found: Searched) -> b
 
     A larger number must also be clearly better in the second search: if in doubt, there are fewer clusters.
     """
-    if other.compared.interrupted or other.n_groups == 1 or other.n_groups > other.rank + 1:
+    if other.n_groups == 1 or other.n_groups > other.rank + 1:
         return False
     if other.n_groups == found.n_groups or _lost(search, found, other.n_groups) > MUCH:
         return False
