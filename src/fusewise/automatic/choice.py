@@ -231,14 +231,12 @@ def choose(
     Columns are scaled to unit variance; rows are placed in a subspace, with the uncertainty due to missing values;
     neighbours are joined by a graph; l0 fusion along the graph gives a tree of nested partitions; each partition is
     described by a Student-t mixture on the observed entries, and the one with the best `criterion` is chosen. K centres
-    span K - 1 dimensions, so if more clusters are found than fit in the subspace, it is enlarged, once, and the search
-    repeated. A table with few columns is also searched in all its dimensions: the directions that vary least may
-    separate clusters, and if all directions vary alike a subspace is arbitrary; of the two searches, the one that gains
-    more over a single cluster is kept. With more columns than the first subspace has dimensions, the number of clusters
-    is confirmed in the dimensions that their centres span (``among_centres``). Finally every row is assigned to its
-    most likely cluster and the mixture is fitted again; if clusters with independent columns explain the entries better
-    than the axes, they replace it. If a table has categories, mixtures with independent columns (``columnwise``) are
-    compared instead.
+    span K - 1 dimensions, so if more clusters are found than fit in the subspace, it is enlarged, once. A table with
+    few columns is also searched in all its dimensions, as the directions that vary least may separate clusters; the
+    search that gains more over a single cluster is kept. With more columns than the first subspace has dimensions, the
+    number of clusters is confirmed in the dimensions that their centres span (``among_centres``). Finally every row is
+    assigned to its most likely cluster and the mixture is fitted again, or clusters with independent columns if these
+    explain the entries better; if a table has categories, only the latter (``columnwise``) are compared.
 
     With more than ``sampled.SAMPLE`` rows a sample is used. It grows if nearly as many clusters are found as it can
     show, or if a large number would win with four times the rows: the cost of a cluster grows with log N, what it

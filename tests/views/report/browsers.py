@@ -194,8 +194,11 @@ class FirefoxTab(Tab):
             f"b.style.width = b.style.maxWidth = '{width}px'; return true;",
             "chrome",
         )
+        # The content learns of its width later, on a busy machine much later: a page drawn before is drawn again.
+        self.wait(f"innerWidth === {width}")
         firefox.send("WebDriver:Navigate", {"url": path.as_uri()})
-        self.wait(READY)
+        self.wait(f"innerWidth === {width} && {READY}")
+        self.settle()
 
     @property
     def complaints(self):
