@@ -11,7 +11,7 @@ N, P = 40, 7
 @pytest.fixture(params=[np.float32, np.float64])
 def given(request, monkeypatch):
     """Counts, means, centres and symmetric weights; point 5 has no edge, and nothing is known of its column 2."""
-    monkeypatch.setattr(threads, "WORTH_THREADS", 0)
+    monkeypatch.setattr(threads, "WORTH_A_THREAD", 1)
     monkeypatch.setattr(threads, "n_threads", lambda: 3)
     rng = np.random.default_rng(0)
     upper = np.triu(rng.uniform(size=(N, N)) * (rng.uniform(size=(N, N)) < 0.15), 1)

@@ -1,10 +1,23 @@
 """Threads for work that lets go of Python's lock."""
 
+import os
+import signal
 import threading
+import time
 
+import numpy as np
 import pytest
 
-from fusewise.kernels.threads import WORTH_THREADS, _blas, each_of, in_threads, n_threads, small_products
+from fusewise.kernels.threads import (
+    WORTH_A_THREAD,
+    _blas,
+    each_of,
+    in_ranges,
+    in_threads,
+    n_threads,
+    small_products,
+    threads_for,
+)
 
 
 def widths():
@@ -32,7 +45,7 @@ def test_little_is_begun_ahead(three):
     assert max(begun) <= 7
 
 
-@pytest.mark.parametrize("work", [0, WORTH_THREADS], ids=["little", "much"])
+@pytest.mark.parametrize("work", [0, WORTH_A_THREAD], ids=["little", "much"])
 def test_each_of_some_tasks(three, work):
     used = set()
 
@@ -71,3 +84,57 @@ def test_no_more_threads_than_asked_for(three):
     with small_products():
         names = list(in_threads(lambda _: threading.current_thread().name, list(range(20)), most=1))
     assert set(names) == {threading.current_thread().name}
+
+
+def test_threads_in_proportion_to_the_work(three):
+    """A thread for each ``WORTH_A_THREAD``; ranges cover all items once."""
+    assert [threads_for(k * WORTH_A_THREAD) for k in range(5)] == [1, 1, 2, 3, 3]
+    found = np.zeros(50, int)
+
+    def loop(begin, end):
+        found[begin:end] += 1
+
+    for work in (0, WORTH_A_THREAD // 20, WORTH_A_THREAD):
+        in_ranges(50, work, loop)
+    assert (found == 3).all()
+
+
+def test_threads_are_kept(three):
+    first = set(in_threads(lambda _: threading.get_ident(), range(20)))
+    second = set(in_threads(lambda _: threading.get_ident(), range(20)))
+    assert len(first | second) <= 3
+
+
+def test_what_was_begun_has_ended(three):
+    """Whoever breaks off finds nobody at work on his arrays."""
+    working, release = [], threading.Event()
+
+    def work(k):
+        if k:
+            release.wait(30)
+        working.append(k)
+        return k
+
+    results = in_threads(work, range(20))
+    assert next(results) == 0
+    threading.Timer(0.1, release.set).start()
+    results.close()
+    ended = list(working)
+    assert 1 in ended
+    time.sleep(0.1)
+    assert working == ended
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_forked_process_has_threads_of_its_own(three):
+    assert list(in_threads(lambda k: k, range(6))) == list(range(6))
+    child = os.fork()
+    if not child:
+        os._exit(0 if list(in_threads(lambda k: k, range(6))) == list(range(6)) else 1)
+    end = time.monotonic() + 30
+    while (ended := os.waitpid(child, os.WNOHANG)) == (0, 0) and time.monotonic() < end:
+        time.sleep(0.02)
+    if ended == (0, 0):
+        os.kill(child, signal.SIGKILL)
+    assert ended == (child, 0)

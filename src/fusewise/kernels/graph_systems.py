@@ -50,7 +50,7 @@ class ColumnSystems:
         solved = centers.copy()
         p = solved.shape[1]
         # Columns are independent, so that threads share nothing but the graph.
-        parts = min(threads.n_threads(), p) if len(self.data) * p * max_steps > threads.WORTH_THREADS else 1
+        parts = min(threads.threads_for(len(self.data) * p * max_steps), p)
         cuts = [p * k // parts for k in range(parts + 1)]
 
         def work(ends: tuple[int, int]) -> None:

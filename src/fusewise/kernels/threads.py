@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from functools import cache
 from itertools import pairwise
@@ -17,8 +18,12 @@ from threadpoolctl import ThreadpoolController
 T = TypeVar("T")
 R = TypeVar("R")
 
-#: Multiplications below which starting threads costs more than it gives.
-WORTH_THREADS = 2**22
+#: Multiplications that are worth a thread: about a millisecond, ten times what it takes to hand them over.
+WORTH_A_THREAD = 2**21
+#: Ranges that each thread works on, one after another, since items differ.
+RANGES = 4
+#: No more threads than this are started.
+MOST_THREADS = 256
 
 #: Threads that ``in_threads`` may use within ``small_products``; other threads than the one that entered it see none.
 _threads: ContextVar[int] = ContextVar("threads", default=0)
@@ -33,14 +38,16 @@ def in_threads(work: Callable[[T], R], items: Sequence[T], most: int | None = No
     """``map(work, items)``, on as many threads as a matrix product may use, or at most `most`.
 
     No more items than there are threads are begun ahead of the results asked for, so that one who breaks off has
-    little done in vain.
+    little done in vain. What was begun has ended when the iteration has, whatever ends it.
     """
     threads = min(n_threads(), len(items), most or len(items))
     if threads <= 1:
         yield from map(work, items)
         return
     begun: deque[Future[R]] = deque()
-    with _blas().limit(limits=1), ThreadPoolExecutor(threads) as pool:
+    alone = nullcontext() if _threads.get() else _blas().limit(limits=1)  # within `small_products` they are limited
+    with alone:
+        pool = _pool(os.getpid())
         try:
             for item in items:
                 begun.append(pool.submit(work, item))
@@ -49,25 +56,39 @@ def in_threads(work: Callable[[T], R], items: Sequence[T], most: int | None = No
             while begun:
                 yield begun.popleft().result()
         finally:
-            for future in begun:
-                future.cancel()
+            wait([future for future in begun if not future.cancel()])
 
 
 def in_ranges(n: int, work: int, loop: Callable[[int, int], None]) -> None:
     """Run a loop over 0 ... n, in threads where there is enough work (multiplications per item)."""
-    threads = n_threads() if n * work > WORTH_THREADS else 1
+    threads = threads_for(n * work)
     if threads == 1:
         loop(0, n)
         return
-    # Several ranges for each thread, since items differ.
-    cuts = [n * k // (8 * threads) for k in range(8 * threads + 1)]
-    for _ in in_threads(lambda ends: loop(*ends), list(pairwise(cuts))):
+    parts = min(n, RANGES * threads)
+    cuts = [n * k // parts for k in range(parts + 1)]
+    for _ in in_threads(lambda ends: loop(*ends), list(pairwise(cuts)), threads):
         pass
 
 
 def each_of(n: int, work: int, task: Callable[[int], R]) -> list[R]:
     """``[task(0), ..., task(n - 1)]``, in threads where there is enough work (multiplications per task)."""
-    return list(in_threads(task, range(n)) if n * work > WORTH_THREADS else map(task, range(n)))
+    return list(in_threads(task, range(n), threads_for(n * work)))
+
+
+def threads_for(work: int) -> int:
+    """Threads that so many multiplications are worth."""
+    worth = work // WORTH_A_THREAD
+    return min(worth, n_threads()) if worth > 1 else 1
+
+
+@cache
+def _pool(process: int) -> ThreadPoolExecutor:
+    """The threads, started as they are needed and kept: starting them takes longer than many a loop.
+
+    Each is told that matrix products, and ``in_threads``, have one thread there. A forked process begins without any.
+    """
+    return ThreadPoolExecutor(MOST_THREADS, "fusewise", _threads.set, (1,))
 
 
 @contextmanager

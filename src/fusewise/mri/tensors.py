@@ -17,7 +17,7 @@ from scipy import fft
 from fusewise.kernels.arrays import Array as Tensor
 from fusewise.kernels.arrays import library, to_host
 from fusewise.kernels.cholesky import inverses_in_place
-from fusewise.kernels.threads import WORTH_THREADS, in_threads
+from fusewise.kernels.threads import in_threads, threads_for
 
 Array = npt.NDArray[Any]
 T = TypeVar("T")
@@ -137,8 +137,8 @@ def each(work: Callable[[T], None], items: Sequence[T], like: Tensor) -> None:
 
     Threads are used only if an array such as `like` is large enough.
     """
-    threaded = library(like) is np and PER_ENTRY * like.size > WORTH_THREADS
-    for _ in in_threads(work, items) if threaded else map(work, items):
+    threads = threads_for(PER_ENTRY * like.size) if library(like) is np else 1
+    for _ in in_threads(work, items, threads):
         pass
 
 
