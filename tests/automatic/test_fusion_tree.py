@@ -301,10 +301,14 @@ class TestPartitions:
 
 
 def test_interpreted_and_compiled_trees_are_the_same_to_the_last_bit(monkeypatch):
+    """Of few rows: whether the loop was compiled before, for another table, makes no difference."""
     rng = np.random.default_rng(5)
     observations, pairs = quadratics(rng, 80, 4), graph(rng, 80, 0.05)
-    monkeypatch.setattr(module, "few", lambda n: False)
-    compiled = fusion_tree(observations, pairs).linkage
     monkeypatch.setattr(module, "few", lambda n: True)
-    monkeypatch.setattr(module, "_fuse_greedily", Loop(module._fuse_greedily.function, module._fuse_greedily.shapes))
-    np.testing.assert_array_equal(fusion_tree(observations, pairs).linkage, compiled)
+    loop = Loop(module._fuse_greedily.function, module._fuse_greedily.shapes)
+    monkeypatch.setattr(module, "_fuse_greedily", loop)
+    interpreted = fusion_tree(observations, pairs).linkage
+    assert not loop.hot
+    assert loop.fast
+    assert loop.hot
+    np.testing.assert_array_equal(fusion_tree(observations, pairs).linkage, interpreted)

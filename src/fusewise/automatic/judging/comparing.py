@@ -18,7 +18,7 @@ from fusewise.automatic.models.clusters import SOFT_ROUNDS, Joined
 from fusewise.automatic.models.columnwise import ColumnMixture
 from fusewise.automatic.models.group_fit import ROUNDS, fit_groups
 from fusewise.automatic.models.mixture import Mixture, soften
-from fusewise.automatic.models.partition_fit import FIRST_ROUNDS, PartitionFit
+from fusewise.automatic.models.partition_fit import FIRST_ROUNDS, PartitionFit, threads_of_fits
 from fusewise.kernels.threads import in_threads
 from fusewise.kernels.types import Labels
 from fusewise.kernels.words import counted
@@ -29,9 +29,6 @@ T = TypeVar("T")
 
 #: The search ends when the criterion has not improved for this many numbers of clusters.
 PATIENCE = 8
-#: Numbers (rows times squared dimensions) for each thread that fits mixtures: with fewer, threads mostly wait for
-#: Python's lock (1000 rows in 6 dimensions on 16 cores: 1.0 s on one thread, 1.4 s on 4, 2.4 s on 16).
-ENOUGH_WORK = 100_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,8 +150,7 @@ class Comparison:
         return Candidate(fit, mixture, judged, odds)
 
     def _in_threads(self, work: Callable[[T], Candidate], items: Sequence[T]) -> Iterator[Candidate]:
-        n, r = self.rows.evidence.shape
-        return in_threads(work, items, most=1 + n * r * r // ENOUGH_WORK)
+        return in_threads(work, items, most=threads_of_fits(*self.rows.evidence.shape))
 
 
 def _compared(candidates: list[Candidate]) -> Compared:

@@ -9,10 +9,11 @@ from fusewise.automatic.coordinates.copies import FEWEST_DIFFERENT, MANY_COPIES
 from fusewise.automatic.coordinates.placed_rows import Rows
 from fusewise.automatic.hints import NO_HINTS, Hints, given_to_nearest
 from fusewise.automatic.models.group_fit import fit_groups
-from fusewise.automatic.models.partition_fit import FIRST_ROUNDS, describe
+from fusewise.automatic.models.partition_fit import FIRST_ROUNDS, describe, threads_of_fits
 from fusewise.automatic.models.spreads import TAIL
 from fusewise.automatic.tree.fusion_tree import fusion_tree
 from fusewise.automatic.tree.merge_tree import MergeTree
+from fusewise.kernels.threads import in_threads
 from fusewise.kernels.types import Labels, Mask, Real
 from fusewise.observations import Quadratics
 from fusewise.observations.groups import group_means
@@ -112,9 +113,12 @@ def from_best_known(
     fewest, own = max(3.0, len(which) / len(rows.places) * smallest), None if copies is None else copies[order]
     found = partitions(grow(known, n_neighbors), known.places, fewest, n_clusters, numbers[-1], own)
     wanted = [labels for labels in found if int(labels.max()) + 1 in numbers]
-    placed = [
-        describe(known, labels, rounds=FIRST_ROUNDS).log_densities(rows.evidence)[0].argmax(axis=1) for labels in wanted
-    ]
+
+    def in_likeliest(labels: Labels) -> Labels:
+        described = describe(known, labels, rounds=FIRST_ROUNDS)
+        return np.asarray(described.log_densities(rows.evidence)[0].argmax(axis=1))
+
+    placed = in_threads(in_likeliest, wanted, threads_of_fits(*rows.evidence.shape))
     return [to for labels, to in zip(wanted, placed, strict=True) if len(np.unique(to)) == labels.max() + 1]
 
 

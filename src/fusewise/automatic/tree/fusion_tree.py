@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from fusewise.automatic.hints import NO_HINTS, Hints
+from fusewise.automatic.tree.first_prices import first_roots
 from fusewise.automatic.tree.fusion_graph import EDGE, HALF, NODE, hand_over, in_conflict, reorder, simplify, unite
 from fusewise.automatic.tree.fusion_price import rise, settle_centre
 from fusewise.automatic.tree.merge_tree import MergeTree
@@ -43,12 +44,14 @@ def fusion_tree(observations: Quadratics, pairs: NeighborPairs, hints: Hints = N
     nodes["name"], nodes["count"], nodes["block"] = np.arange(n), 1, hints.block_of(n)
     blocks = np.arange(hints.n_blocks), hints.apart.astype(np.uint8)
     ends, affinity = np.column_stack([pairs.first, pairs.second]), pairs.affinity
-    for _ in range(2):  # first along the graph, then among its parts
+    for parts_left in (False, True):  # first along the graph, then among its parts
         if step == n - 1:
             break
         nodes["root"], nodes["head"], nodes["seen"], nodes["degree"] = np.arange(len(nodes)), -1, -1, 0
         edges, halves = np.zeros(len(ends), EDGE), np.zeros(2 * len(ends), HALF)
         edges["affinity"], edges["when"], halves["end"] = affinity, -1, ends.ravel()
+        if not few(n) and not parts_left:
+            edges["root"], edges["when"] = first_roots(gram, target, ends), 0
         heap = np.arange(len(nodes)), np.arange(len(nodes)), np.zeros(len(nodes))
         centre, work = np.zeros(target.shape), np.empty((r + 3, r))
         fuse = _fuse_few if few(n) and not _fuse_greedily.hot else _fuse_greedily
@@ -117,6 +120,8 @@ def _fuse_greedily(
         nodes[slot].degree += 1
     for slot in range(n):
         settle_centre(gram, target, centre, nodes[slot], slot, work)
+    for e in range(len(edges)):  # of those that have a price
+        edges[e].drift = nodes[halves[2 * e].end].drift + nodes[halves[2 * e + 1].end].drift
     for _ in range(n * n):  # at most n keys are updated for each join
         if not keys[slots[0]] < np.inf:
             break
