@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from math import sqrt
 from types import SimpleNamespace
 from typing import Any
@@ -12,9 +14,12 @@ from fusewise.automatic.hints import NO_HINTS, Hints
 from fusewise.automatic.tree.first_prices import first_roots
 from fusewise.automatic.tree.fusion_graph import EDGE, HALF, NODE, hand_over, in_conflict, reorder, simplify, unite
 from fusewise.automatic.tree.fusion_price import rise, settle_centre
+from fusewise.automatic.tree.graph_shares import merged_order, shares_of
 from fusewise.automatic.tree.merge_tree import MergeTree
 from fusewise.kernels.checked import check_finite
 from fusewise.kernels.compiling import compiled, few
+from fusewise.kernels.threads import in_threads, threads_for
+from fusewise.kernels.types import Index, Real
 from fusewise.observations import Quadratics
 from fusewise.pairs import NeighborPairs
 
@@ -39,36 +44,110 @@ def fusion_tree(observations: Quadratics, pairs: NeighborPairs, hints: Hints = N
     # One layout: a loop is compiled for each that it meets.
     gram = np.ascontiguousarray(observations.gram + ridge * np.eye(r), float)
     target = np.array(observations.target, float, order="C")
-    joins, prices, step = np.zeros((n - 1, 3), np.int64), np.zeros(n - 1), 0
-    nodes = np.zeros(n, NODE)
-    nodes["name"], nodes["count"], nodes["block"] = np.arange(n), 1, hints.block_of(n)
+    points = _Unjoined(gram, target, np.zeros(n, NODE))
+    points.nodes["name"], points.nodes["count"], points.nodes["block"] = np.arange(n), 1, hints.block_of(n)
     blocks = np.arange(hints.n_blocks), hints.apart.astype(np.uint8)
-    ends, affinity = np.column_stack([pairs.first, pairs.second]), pairs.affinity
-    for parts_left in (False, True):  # first along the graph, then among its parts
-        if step == n - 1:
-            break
+    ends = np.column_stack([pairs.first, pairs.second])
+    path, groups = _along_graph(points, ends, pairs.affinity, blocks)
+    if len(groups.nodes) > 1:  # the parts of the graph
+        among = np.column_stack(np.triu_indices(len(groups.nodes), 1))
+        groups = path.go(groups, among, np.ones(len(among)), blocks)
+    forced, name, count = n - 1 - path.step, groups.nodes[0]["name"], groups.nodes[0]["count"]
+    if forced and not len(hints.conflicts):
+        raise FloatingPointError(f"the merge tree of {n} rows is incomplete: rescale very large or small columns")
+    for other in groups.nodes[1:]:  # all in conflict
+        count += other["count"]
+        path.joins[path.step] = name, other["name"], count
+        name, path.step = n + path.step, path.step + 1
+    linkage = np.column_stack([path.joins[:, :2], np.maximum.accumulate(path.prices), path.joins[:, 2]])
+    return MergeTree(linkage.astype(float), forced)
+
+
+@dataclass(frozen=True, eq=False)
+class _Unjoined:
+    """Groups that have not joined others: G and h of each, and its record."""
+
+    gram: Real
+    target: Real
+    nodes: Any
+
+    def some(self, which: Index) -> _Unjoined:
+        return _Unjoined(self.gram[which], self.target[which], self.nodes[which])
+
+    @staticmethod
+    def together(parts: Sequence[_Unjoined]) -> _Unjoined:
+        return _Unjoined(
+            *(np.concatenate([getattr(part, name) for part in parts]) for name in ("gram", "target", "nodes"))
+        )
+
+
+class _Path:
+    """A greedy path of n points.
+
+    Attributes
+    ----------
+    joins : two names and a count for each join; the name of a point is its number, that of the k-th join n + k.
+    prices : the price of each.
+    step : how many are made.
+    """
+
+    def __init__(self, n: int) -> None:
+        self.joins, self.prices, self.step = np.zeros((n - 1, 3), np.int64), np.zeros(n - 1), 0
+
+    def go(self, groups: _Unjoined, ends: Index, affinity: Real, blocks: Any, roots: Real | None = None) -> _Unjoined:
+        """Join groups along edges, of which the rises may be known, until no edge is left; returns what is left."""
+        gram, target, nodes = groups.gram, groups.target, groups.nodes
         nodes["root"], nodes["head"], nodes["seen"], nodes["degree"] = np.arange(len(nodes)), -1, -1, 0
         edges, halves = np.zeros(len(ends), EDGE), np.zeros(2 * len(ends), HALF)
         edges["affinity"], edges["when"], halves["end"] = affinity, -1, ends.ravel()
-        if not few(n) and not parts_left:
-            edges["root"], edges["when"] = first_roots(gram, target, ends), 0
+        if roots is not None:
+            edges["root"], edges["when"] = roots, 0
         heap = np.arange(len(nodes)), np.arange(len(nodes)), np.zeros(len(nodes))
-        centre, work = np.zeros(target.shape), np.empty((r + 3, r))
-        fuse = _fuse_few if few(n) and not _fuse_greedily.hot else _fuse_greedily
-        step = fuse(gram, target, centre, nodes, edges, halves, blocks, heap, joins, prices, step, work)
-        parts = np.flatnonzero(nodes["name"] >= 0)
-        gram, target, nodes = gram[parts], target[parts], nodes[parts]
-        ends = np.column_stack(np.triu_indices(len(parts), 1))
-        affinity = np.ones(len(ends))
-    forced, name, count = n - 1 - step, nodes[0]["name"], nodes[0]["count"]
-    if forced and not len(hints.conflicts):
-        raise FloatingPointError(f"the merge tree of {n} rows is incomplete: rescale very large or small columns")
-    for other in nodes[1:]:  # all in conflict
-        count += other["count"]
-        joins[step] = name, other["name"], count
-        name, step = n + step, step + 1
-    linkage = np.column_stack([joins[:, :2], np.maximum.accumulate(prices), joins[:, 2]])
-    return MergeTree(linkage.astype(float), forced)
+        centre, work = np.zeros(target.shape), np.empty((target.shape[1] + 3, target.shape[1]))
+        fuse = _fuse_few if few(len(self.joins) + 1) and roots is None and not _fuse_greedily.hot else _fuse_greedily
+        joins, prices, step = self.joins, self.prices, self.step
+        self.step = fuse(gram, target, centre, nodes, edges, halves, blocks, heap, joins, prices, step, work)
+        return groups.some(np.flatnonzero(nodes["name"] >= 0))
+
+
+def _along_graph(points: _Unjoined, ends: Index, affinity: Real, blocks: Any) -> tuple[_Path, _Unjoined]:
+    """The path along the edges, and the groups that are left.
+
+    Parts of the graph that no edge joins do not wait for each other, unless there are hints: they fuse in threads, and
+    the paths are merged to what it would be if the smallest price of all came first.
+    """
+    n, r = points.target.shape
+    whole = _Path(n)
+    if few(n):  # not worth a loop to compile, and to the last bit the same whether there is one or not
+        return whole, whole.go(points, ends, affinity, blocks)
+    roots = first_roots(points.gram, points.target, ends)
+    if len(blocks[0]):
+        return whole, whole.go(points, ends, affinity, blocks, roots)
+    shares = shares_of(n, ends)
+    position = np.zeros(n, np.intp)
+    for rows, _ in shares:
+        position[rows] = np.arange(len(rows))
+
+    def fuse(share: tuple[Index, Index]) -> tuple[_Path, _Unjoined]:
+        rows, along = share
+        path, some = _Path(len(rows)), points.some(rows)
+        some.nodes["name"] = np.arange(len(rows))
+        return path, path.go(some, position[ends[along]], affinity[along], blocks, roots[along])
+
+    found = list(in_threads(fuse, shares, threads_for(len(ends) * r**3)))
+    order = merged_order([path.prices[: path.step] for path, _ in found])
+    whole.step = len(order)
+    place = n + np.argsort(order)  # names of the joins, path by path
+    made, left = [], []
+    for (rows, _), (path, groups) in zip(shares, found, strict=True):
+        own, place = place[: path.step], place[path.step :]
+        names = np.concatenate([rows, own])
+        made.append(np.column_stack([names[path.joins[: path.step, :2]], path.joins[: path.step, 2]]))
+        groups.nodes["name"] = names[groups.nodes["name"]]
+        left.append(groups)
+    whole.joins[: whole.step] = np.concatenate(made)[order]
+    whole.prices[: whole.step] = np.concatenate([path.prices[: path.step] for path, _ in found])[order]
+    return whole, _Unjoined.together(left)
 
 
 def _fuse_few(gram: Any, target: Any, centre: Any, nodes: Any, edges: Any, halves: Any, *rest: Any) -> int:
