@@ -53,8 +53,10 @@ class Placement:
 
     def confidence(self, found: Classified, seen: Mask) -> Real:
         """Probability of the most likely cluster of each row; of an outlier that it is one; 0 if nothing is seen."""
-        outlying = outlier_confidence(found.tails, self.tails, self.n_fitted, self.tail_counts)
-        return np.where(seen, np.where(found.outlying, outlying, found.sure), 0.0)
+        confidence, outlying = np.where(seen, found.sure, 0.0), np.flatnonzero(seen & found.outlying)
+        own = found.tails[outlying]
+        confidence[outlying] = outlier_confidence(own, self.tails, self.n_fitted, self.tail_counts)
+        return confidence
 
     def of_rows(self, what: str, rows: Entries) -> Any:
         """The "labels", "probabilities" or "confidence" of rows, or the rows "completed" from their clusters."""
