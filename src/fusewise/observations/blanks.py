@@ -42,7 +42,7 @@ def _warn_of_rows(table: Table, placed: Index | None) -> None:
             warnings.warn(f"{counted(empty, 'row')} {has} {no_cluster}", DataWarning, stacklevel=4)
         return
     alone = table.row_counts == 0
-    if placed is not None:
+    if placed is not None and len(placed):
         hinted = alone & np.isin(np.arange(len(alone)), placed)
         _warn("row", hinted, None, "no observed entry: placed by hints alone")
         alone &= ~hinted
