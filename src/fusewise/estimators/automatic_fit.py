@@ -12,7 +12,7 @@ import numpy.typing as npt
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from fusewise.automatic import NO_HINTS, Choice, Classified, Hints, LevelBlock, choose
+from fusewise.automatic import NO_HINTS, Choice, Classified, Hints, LevelBlock, better_supported, choose
 from fusewise.estimators.placement import Placement
 from fusewise.fusion.fidelity import Fidelity, Quadratic
 from fusewise.fusion.penalties import L0, Penalty
@@ -80,7 +80,8 @@ class AutomaticFitMixin(Estimator):
             choice = search()
             if hints and not choice.obeys(table, hints):
                 own = hints if self._counts is None else hints.among(np.repeat(np.arange(table.shape[0]), self._counts))
-                choice = search(hints=own, before=choice.clusters)
+                told = search(hints=own, before=choice.clusters)
+                choice = told if self.n_clusters is not None else better_supported(choice, told, repeated, own)
             if isinstance(repeated, RepeatedRows):
                 rows = repeated.source(np.flatnonzero(repeated.row_counts > 0)[choice.rows])
                 choice = replace(choice, rows=np.cumsum(table.row_counts > 0)[rows] - 1)

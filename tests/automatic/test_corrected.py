@@ -1,0 +1,196 @@
+"""Clusters found without hints, corrected, against those found with hints."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from sklearn.metrics import adjusted_rand_score
+
+from fusewise import FusionClustering, load
+from fusewise.automatic import corrected
+from fusewise.automatic.corrected import are_right, better_supported, placed, supported
+from fusewise.automatic.hints import Hints
+from fusewise.estimators import automatic_fit
+
+GRID = np.array([(0.0, 0.0), (9.0, 0.0), (0.0, 9.0)])
+
+
+def blobs(n=40, centers=GRID, seed=0):
+    """n rows around each centre."""
+    y = np.repeat(np.arange(len(centers)), n)
+    return centers[y] + np.random.default_rng(seed).standard_normal((len(y), 2)), y
+
+
+def hints_of(blocks, conflicts=()):
+    """Blocks given as lists of rows."""
+    block = np.repeat(np.arange(len(blocks)), [len(b) for b in blocks])
+    return Hints(np.concatenate(blocks).astype(int), block, np.array(conflicts, int).reshape(-1, 2))
+
+
+def flags(*counts):
+    """Rows right in both results, in the first alone, in the second alone, and in none."""
+    one, other = np.repeat([1, 1, 0, 0], counts), np.repeat([1, 0, 1, 0], counts)
+    return one.astype(bool), other.astype(bool)
+
+
+@pytest.fixture
+def told(monkeypatch):
+    """Makes the search with hints return what a function makes of its result, and collects the results without."""
+    before = []
+
+    def with_result(change):
+        choose = automatic_fit.choose
+
+        def changed(table, **given):
+            found = choose(table, **given)
+            if given.get("hints"):
+                return change(found)
+            before.append(found)
+            return found
+
+        monkeypatch.setattr(automatic_fit, "choose", changed)
+        return before
+
+    return with_result
+
+
+class TestSupported:
+    def test_rows_right_in_both_or_in_none_say_nothing(self):
+        assert not supported(*flags(20, 0, 0, 5), 0.0)
+        assert supported(*flags(20, 1, 0, 5), 0.0)
+        assert not supported(*flags(20, 3, 3, 0), 0.0)
+
+    def test_the_lead_must_be_more_than_chance_gives(self):
+        assert [supported(*flags(9, n, 0, 9), 1.645) for n in (1, 2, 3, 4)] == [False, False, True, True]
+        assert not supported(*flags(9, 8, 3, 9), 1.645)  # 5 of 11, sqrt(11) = 3.3
+        assert supported(*flags(9, 9, 3, 9), 1.645)
+
+    def test_chance_is_taken_for_support_in_about_one_of_twenty(self):
+        rng = np.random.default_rng(0)
+        one, other = rng.random((2, 4000, 200)) < 0.8
+        taken = np.mean([supported(a, b, corrected.Z) for a, b in zip(one, other, strict=True)])
+        assert 0.03 < taken < 0.07
+
+
+class TestPlaced:
+    densities = np.log([[0.9, 0.1], [0.8, 0.2], [0.3, 0.7], [0.6, 0.4]])
+
+    def test_blocks_are_where_most_of_their_rows_are_expected(self):
+        hints = hints_of([[0, 1, 2], [3]])
+        cluster = placed(self.densities, hints)
+        assert cluster.tolist() == [0, 0]
+        assert are_right(self.densities, hints, cluster).tolist() == [True, True, False, True]
+
+    def test_conflicts_are_obeyed_and_cost_the_fewest_rows(self):
+        hints = hints_of([[0, 1, 2], [3]], [(0, 1)])
+        cluster = placed(self.densities, hints)
+        assert cluster.tolist() == [0, 1]
+        assert are_right(self.densities, hints, cluster).tolist() == [True, True, False, False]
+
+    def test_a_stray_row_does_not_decide_for_its_block(self):
+        densities = np.array([[-1.0, -3.0], [-1.0, -3.0], [-900.0, -1.0]])
+        assert placed(densities, hints_of([[0, 1, 2]])).tolist() == [0]
+
+    def test_more_blocks_than_clusters_need_new_ones(self, monkeypatch):
+        hints = hints_of([[0], [1], [2, 3]], [(0, 1), (0, 2), (1, 2)])
+        assert sorted(placed(self.densities, hints))[2] >= 2
+        monkeypatch.setattr(corrected, "MOST_NEW", 0)
+        assert placed(self.densities, hints) is None
+        assert not are_right(self.densities, hints, None).any()
+
+
+class TestStays:
+    def test_only_rows_with_hints_move_if_the_search_with_hints_is_no_better(self, told):
+        X, y = blobs()
+        t = np.full(len(y), -1)
+        t[::4] = y[::4]
+        t[0] = 1  # a row of the first cluster that is said to belong to the second
+        seen = []
+        before = told(lambda found: seen.append(found) or found)
+        model = FusionClustering(semi_supervised=True).fit(X, t)
+        plain = FusionClustering().fit_predict(X)
+        assert seen  # as the clusters did not obey
+        assert model.path_.tree is before[0].tree
+        np.testing.assert_array_equal(plain[1:] == plain[1], model.labels_[1:] == model.labels_[1])
+        assert model.labels_[0] == model.labels_[44]
+
+    def test_hints_that_are_right_more_often_change_the_clusters(self):
+        X, hump = blobs()
+        y = np.array([0, 1, 0])[hump]
+        t = np.where(np.arange(len(y)) % 5 == 0, y, -1)
+        model = FusionClustering(semi_supervised=True).fit(X, t)
+        assert adjusted_rand_score(y, model.labels_) == 1
+
+    @pytest.mark.parametrize(("more", "fewer", "changed"), [(2, 0, False), (3, 0, True), (8, 3, False), (9, 3, True)])
+    def test_the_lead_that_is_needed(self, monkeypatch, more, fewer, changed):
+        model = FusionClustering().fit(blobs()[0])
+        before, told = model.path_, replace(model.path_)
+        now, right = flags(20, more, fewer, 5)
+        each = iter([right, now])
+        monkeypatch.setattr(corrected, "are_right", lambda *_: next(each))
+        found = better_supported(before, told, model.observations_, hints_of([[0, 40]]))
+        assert (found is told) == changed
+        assert changed or found.clusters is before.clusters
+
+    @pytest.mark.parametrize("n_clusters", [None, 3])
+    def test_a_number_that_was_given_leaves_the_search_with_hints_alone(self, told, n_clusters):
+        X, y = blobs()
+        t = np.where(np.arange(len(y)) % 4 == 0, y, -1)
+        t[0] = 1
+        before = told(lambda found: found)
+        model = FusionClustering(n_clusters=n_clusters, semi_supervised=True).fit(X, t)
+        assert (model.path_.tree is before[0].tree) == (n_clusters is None)
+
+    def test_an_interruption_of_the_second_search_is_not_forgotten(self, told):
+        X, y = blobs()
+        t = np.where(np.arange(len(y)) % 4 == 0, y, -1)
+        t[0] = 1
+        told(lambda found: replace(found, interrupted=True))
+        assert not FusionClustering(semi_supervised=True).fit(X, t).converged_
+
+
+class TestNewClusters:
+    @staticmethod
+    def with_too_few(told, blocks):
+        """Three clear clusters, `blocks` of rows of the first that must be apart, and a useless search with hints."""
+        X, y = blobs()
+        t = np.where(np.arange(len(y)) % 4 == 0, y, -1)
+        for k, rows in enumerate(blocks):
+            t[rows] = 3 + k
+        before = told(lambda found: replace(found, clusters=found.clusters.only(np.zeros(1, np.intp))))
+        return X, t, before
+
+    def test_blocks_that_no_cluster_holds_get_their_own_and_nobody_else_moves(self, told, tmp_path):
+        X, t, before = self.with_too_few(told, [[1, 2, 3], [5, 6]])
+        model = FusionClustering(semi_supervised=True).fit(X, t)
+        plain = FusionClustering().fit_predict(X)
+        assert model.n_clusters_ == 5
+        assert model.path_.tree is before[0].tree
+        assert len({model.labels_[t == k][0] for k in range(5)}) == 5
+        assert all(len(set(model.labels_[t == k])) == 1 for k in range(5))
+        others = t < 0
+        assert adjusted_rand_score(plain[others], model.labels_[others]) == 1
+        model.save(tmp_path / "model.fusewise")
+        np.testing.assert_array_equal(load(tmp_path / "model.fusewise").labels_, model.labels_)
+
+    def test_a_new_cluster_amid_others_attracts_no_row(self, told):
+        near = np.square(blobs()[0][:40] - 1.3).sum(axis=1).argsort()[:12:2]
+        X, t, _ = self.with_too_few(told, [near])
+        labels = FusionClustering(semi_supervised=True).fit(X, t).labels_
+        assert set(np.flatnonzero(labels == labels[near[0]])) == set(near)
+
+    def test_one_wrong_row_is_enough_where_clusters_are_too_few_to_hold_the_hints(self):
+        # A test of one row never decides; the search with hints parts the cluster, and is right in one row more.
+        X, y = blobs(60, np.array([(0.0, 0.0), (2.4, 0.0)]))
+        low, high = X[:, 0].argmin(), X[:, 0].argmax()
+        model = FusionClustering().fit(X, cannot_link=[(low, high)])
+        assert adjusted_rand_score(y, model.labels_) > 0.4
+
+    def test_rare_clusters_beside_others_take_no_further_ones(self, told):
+        X, t, _ = self.with_too_few(told, [[1, 2, 3]])
+        model = FusionClustering(semi_supervised=True).fit(X, t)
+        beside = model.path_
+        assert isinstance(beside.clusters, corrected.Beside)
+        hints = hints_of([[0], [1], [2], [3], [4]], [(i, j) for i in range(5) for j in range(i)])
+        other = replace(beside, clusters=beside.clusters.common)
+        assert better_supported(beside, other, model.observations_, hints) is other
