@@ -43,6 +43,7 @@ CONSTANTS: tuple[tuple[tuple[str, ...], str, tuple[float, ...]], ...] = (
     (("judging.between",), "TOLERATED", (0.25, 0.5, 1.0, 2.0, 4.0)),
     (("models.clusters", "judging.comparing"), "SOFT_ROUNDS", (1, 2, 4, 8, 16)),
     (("judging.together",), "CHANCE", (0.01, 0.02, 0.05, 0.1, 0.2)),
+    (("judging.together",), "ENOUGH_KNOWN", (0.1, 0.15, 0.25, 0.35, 0.5)),
     (("coordinates.gaps",), "CHANCE", (0.01, 0.02, 0.05, 0.1, 0.2)),
 )
 

@@ -41,11 +41,13 @@ class Valley(NamedTuple):
     own : l(0) - l(1), how much better the valley of the model explains the rows.
     best : max_b l(b) - l(1) >= 0, the same for a valley as deep as they show.
     odds : in favour of no valley, before the rows are looked at.
+    known : the share of the rows of both components that are well known along the discriminant, and so are looked at.
     """
 
     own: float
     best: float
     odds: float
+    known: float = 1.0
 
     @property
     def filled(self) -> bool:
@@ -80,7 +82,8 @@ class Between:
         apart = means[1] - means[0]
         across = np.linalg.solve(within, apart)
         whole = within + shares.prod() * np.outer(apart, apart)
-        coordinates = _known(evidence, np.flatnonzero(np.isin(self.labels, both)), across, shares @ means, whole)
+        rows = np.flatnonzero(np.isin(self.labels, both))
+        coordinates = _known(evidence, rows, across, shares @ means, whole)
         begin, end = means @ across
         inside = coordinates[(coordinates > begin) & (coordinates < end)]
         places = begin + (end - begin) * (np.arange(POINTS) + 0.5) / POINTS
@@ -90,7 +93,8 @@ class Between:
         valleys = np.maximum(density, np.linspace(0, 1, DEPTHS)[:, None] * brim(density))
         valleys /= valleys.mean(axis=1, keepdims=True)
         fits = np.array([np.interp(inside, places, np.log(valley)).sum() for valley in valleys])
-        return Valley(float(fits[0] - fits[-1]), float(fits.max() - fits[-1]), _odds(apart, spreads, evidence))
+        own, best = float(fits[0] - fits[-1]), float(fits.max() - fits[-1])
+        return Valley(own, best, _odds(apart, spreads, evidence), len(coordinates) / max(len(rows), 1))
 
 
 def _odds(apart: Real, spreads: Real, evidence: Evidence) -> float:

@@ -18,7 +18,8 @@ the cut, r - 1 angles. So chance explains, in 95% of cases,
   otherwise its clusters are one. Where every component is a cluster of its own, E > x(q) shows them: that there are
   such groups is what the criterion says, which has charged log N for each cut. Where components had to be joined, they
   are pieces of groups that the mixture does not describe, and what it has gained by them says nothing about a valley;
-  so the rows alone have to pay for the choice of the cut among N, E > max(x(q), log N).
+  so the rows alone have to pay for the choice of the cut among N, E > max(x(q), log N). Rows whose coordinates are not
+  known (in a few dimensions of a wide table, where noise blurs them) show nothing, and valleys among them are left.
 """
 
 from __future__ import annotations
@@ -27,11 +28,13 @@ import numpy as np
 from scipy.sparse.csgraph import minimum_spanning_tree
 from scipy.stats import chi2
 
-from fusewise.automatic.judging.between import Between
+from fusewise.automatic.judging.between import Between, Valley
 from fusewise.kernels.types import Index, Mask, Real
 
 #: Probability that chance shows valleys where there are none.
 CHANCE = 0.05
+#: Share of the rows of two components that have to be known for the rows to show that there is no valley.
+ENOUGH_KNOWN = 0.25
 
 Pair = tuple[int, int]
 
@@ -88,14 +91,20 @@ def not_shown(between: Between, clusters: list[Index], price: float) -> list[Pai
     bound = 0.0
     for a in range(m):
         for b in range(a + 1, m):
-            found = min((between(k, other).best, (int(k), int(other))) for k in clusters[a] for other in clusters[b])
+            found = min((_shown(between(k, other)), (int(k), int(other))) for k in clusters[a] for other in clusters[b])
             evidence[a, b] = evidence[b, a] = found[0]
             at[a, b] = found[1]
         bound += evidence[a].min() / 2
         if bound > price:
             return []
     edges, total = easiest(evidence)
-    return [at[min(edge), max(edge)] for edge in edges] if total <= price else []
+    shown = len(edges) < m - 1 or total > price
+    return [] if shown else [at[min(edge), max(edge)] for edge in edges]
+
+
+def _shown(valley: Valley) -> float:
+    """The evidence for a valley, without limit if too few rows are known to speak against it."""
+    return valley.best if valley.known >= ENOUGH_KNOWN else float(np.inf)
 
 
 def easiest(evidence: Real) -> tuple[list[Pair], float]:
