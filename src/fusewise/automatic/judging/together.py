@@ -7,29 +7,31 @@ are not all due to chance. The rows' evidence for a valley between components a 
     E_ab = max_b l(b) - l(1) >= 0   (``Valley.best``, in nats).
 
 For clusters of several components it is the least of all pairs, as one way without a valley makes them one; and for a
-set of clusters it is that of the easiest way to connect all of them, E = min over spanning trees of sum E_ab. Of q
-valleys that chance alone has made, 2 E is about chi-squared: each has a depth, and together they have the direction of
-the cut, r - 1 angles. So chance explains, in 95% of cases,
+set of clusters it is that of the easiest way to connect all of them, E = min over spanning trees of sum E_ab. Valleys
+that chance has made have a depth each, which cannot be negative, so 2 E of q valleys is about chi-bar-squared, and
+chance explains in 95% of cases
 
-    E <= x(q) = 1/2 chi2_{q + r - 1}(0.95).
+    E <= x(q),   sum_k C(q, k) 2^-q P(chi2_k > 2 x(q)) = 0.05.
 
-* The q joins of a cluster are undone if the rows reject them together, E > x(q).
-* The valleys that are left between the clusters of a table, or of a part of it with a gap around it, have to be shown:
-  otherwise its clusters are one. Where every component is a cluster of its own, E > x(q) shows them: that there are
-  such groups is what the criterion says, which has charged log N for each cut. Where components had to be joined, they
-  are pieces of groups that the mixture does not describe, and what it has gained by them says nothing about a valley;
-  so the rows alone have to pay for the choice of the cut among N, E > max(x(q), log N). Rows whose coordinates are not
-  known (in a few dimensions of a wide table, where noise blurs them) show nothing, and valleys among them are left.
+* The valleys between the clusters of a table, or of a part of it with a gap around it, have to be shown, E > x(q), or
+  its clusters are one. The choice of the cut among N and its direction are paid for by the criterion, as long as the
+  components are groups. If long ones that point to each other were joined, they are pieces of a group that the mixture
+  does not describe, and what it has gained by them says nothing about a valley: the odds of those joins (``Valley``)
+  are a price too, E > min(sum of odds, log N). Rows whose coordinates are not known (in a few dimensions of a wide
+  table, where noise blurs them) show nothing, and valleys among them are left.
+* The q joins of a cluster in r dimensions are undone if the rows reject them together: if E exceeds what q depths and
+  the r - 1 angles of a direction explain, 1/2 chi2_{q + r - 1}(0.95).
 """
 
 from __future__ import annotations
 
 import numpy as np
+from scipy.optimize import brentq
 from scipy.sparse.csgraph import minimum_spanning_tree
-from scipy.stats import chi2
+from scipy.stats import binom, chi2
 
 from fusewise.automatic.judging.between import Between, Valley
-from fusewise.kernels.types import Index, Mask, Real
+from fusewise.kernels.types import Index, Real
 
 #: Probability that chance shows valleys where there are none.
 CHANCE = 0.05
@@ -39,9 +41,11 @@ ENOUGH_KNOWN = 0.25
 Pair = tuple[int, int]
 
 
-def by_chance(valleys: int, r: int) -> float:
-    """x(q), the evidence for q valleys in r dimensions that chance exceeds with the probability `CHANCE`."""
-    return 0.5 * float(chi2.isf(CHANCE, valleys + r - 1))
+def by_chance(valleys: int) -> float:
+    """x(q), the evidence for q valleys that chance exceeds with the probability `CHANCE`."""
+    k = np.arange(1, valleys + 1)
+    weights = binom.pmf(k, valleys, 0.5)
+    return 0.5 * float(brentq(lambda twice: float(weights @ chi2.sf(twice, k)) - CHANCE, 0, chi2.isf(CHANCE, valleys)))
 
 
 def settled(between: Between, pairs: list[Pair], group: Index, part: Index) -> list[Pair]:
@@ -54,30 +58,29 @@ def settled(between: Between, pairs: list[Pair], group: Index, part: Index) -> l
     part : the part of each component (``gaps.parts``).
     """
     n, r = between.evidence.shape
-    rejected = [cluster for cluster in range(int(group.max()) + 1) if _rejected(between, pairs, group == cluster, r)]
-    now = np.where(np.isin(group, rejected), len(group) + np.arange(len(group)), group)
+    alone, now, odds = len(group), group.copy(), np.zeros(int(part.max()) + 1)
+    for cluster in range(int(group.max()) + 1):
+        inside = np.flatnonzero(group == cluster)
+        joins, total = easiest(_evidence_of(between, [pair for pair in pairs if group[pair[0]] == cluster], len(group)))
+        if joins and total > 0.5 * float(chi2.isf(CHANCE, len(joins) + r - 1)):
+            now[inside] = alone + inside
+        else:
+            odds[part[inside[0]]] += sum(between(*join).odds for join in joins)
     kept = [(k, other) for k, other in pairs if now[k] == now[other]]
     for each in np.unique(part):
-        inside = np.flatnonzero(part == each)
-        clusters = [inside[now[inside] == cluster] for cluster in np.unique(now[inside])]
+        clusters = [np.flatnonzero((now == cluster) & (part == each)) for cluster in np.unique(now[part == each])]
         if len(clusters) > 1:
-            price = by_chance(len(clusters) - 1, r)
-            if len(clusters) < len(inside):
-                price = max(price, float(np.log(n)))
+            price = max(by_chance(len(clusters) - 1), min(float(odds[each]), float(np.log(n))))
             kept += not_shown(between, clusters, price)
     return kept
 
 
-def _rejected(between: Between, pairs: list[Pair], inside: Mask, r: int) -> bool:
-    """Whether the rows reject the joins of a cluster together."""
-    joins = int(inside.sum()) - 1
-    if not joins:
-        return False
-    evidence = np.full((len(inside), len(inside)), np.inf)
+def _evidence_of(between: Between, pairs: list[Pair], n: int) -> Real:
+    """Evidence for a valley between each of some pairs of n components, n x n; infinite for other pairs."""
+    evidence = np.full((n, n), np.inf)
     for pair in pairs:
-        if inside[pair[0]]:
-            evidence[pair] = between(*pair).best
-    return easiest(evidence)[1] > by_chance(joins, r)
+        evidence[pair] = between(*pair).best
+    return evidence
 
 
 def not_shown(between: Between, clusters: list[Index], price: float) -> list[Pair]:
