@@ -18,8 +18,8 @@ from fusewise.observations import as_entries
 class Told:
     """Valleys with given evidence, in place of ``Between``; counts the pairs that are looked at."""
 
-    def __init__(self, best, odds=0.0, known=1.0):
-        self.best, self.evidence, self.seen = np.asarray(best, float), SimpleNamespace(shape=(300, 2)), set()
+    def __init__(self, best, odds=0.0, known=1.0, r=2):
+        self.best, self.evidence, self.seen = np.asarray(best, float), SimpleNamespace(shape=(300, r)), set()
         self.odds, self.known = odds, known
 
     def __call__(self, one, other):
@@ -108,14 +108,17 @@ def test_pieces_pay_for_the_odds_of_their_joins(odds, evidence, links):
     assert found == joined + links
 
 
-@pytest.mark.parametrize(("evidence", "undone"), [(1.5, False), (2.3, True)])
-def test_joins_that_rows_reject_together_are_undone(evidence, undone):
-    """Three joins in a row, no one of which is rejected: together 4.5 or 6.9 nats, and by chance up to 4.74."""
+@pytest.mark.parametrize(("evidence", "r", "undone"), [(1.5, 2, False), (2.3, 2, True), (2.3, 1, False)])
+def test_joins_that_rows_reject_together_are_undone(evidence, r, undone):
+    """Three joins in a row, no one of which is rejected: together 4.5 or 6.9 nats, and by chance up to 4.74.
+
+    Not on a line, where all components point to each other.
+    """
     best = np.full((5, 5), 50.0)
     pairs = [(1, 0), (2, 1), (3, 2)]
     for one, other in pairs:
         best[one, other] = best[other, one] = evidence
-    found = settled(Told(best), pairs, np.array([0, 0, 0, 0, 1]), np.zeros(5, int))
+    found = settled(Told(best, r=r), pairs, np.array([0, 0, 0, 0, 1]), np.zeros(5, int))
     assert found == ([] if undone else pairs)
 
 

@@ -20,7 +20,8 @@ chance explains in 95% of cases
   are a price too, E > min(sum of odds, log N). Rows whose coordinates are not known (in a few dimensions of a wide
   table, where noise blurs them) show nothing, and valleys among them are left.
 * The q joins of a cluster in r dimensions are undone if the rows reject them together: if E exceeds what q depths and
-  the r - 1 angles of a direction explain, 1/2 chi2_{q + r - 1}(0.95).
+  the r - 1 angles of a direction explain, 1/2 chi2_{q + r - 1}(0.95). Not on a line, where any two components point to
+  each other and so are joined by their odds.
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ def settled(between: Between, pairs: list[Pair], group: Index, part: Index) -> l
     for cluster in range(int(group.max()) + 1):
         inside = np.flatnonzero(group == cluster)
         joins, total = easiest(_evidence_of(between, [pair for pair in pairs if group[pair[0]] == cluster], len(group)))
-        if joins and total > 0.5 * float(chi2.isf(CHANCE, len(joins) + r - 1)):
+        if joins and r > 1 and total > 0.5 * float(chi2.isf(CHANCE, len(joins) + r - 1)):
             now[inside] = alone + inside
         else:
             odds[part[inside[0]]] += sum(between(*join).odds for join in joins)
