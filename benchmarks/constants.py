@@ -39,9 +39,11 @@ CONSTANTS: tuple[tuple[tuple[str, ...], str, tuple[float, ...]], ...] = (
     (("judging.valleys",), "NO_VALLEY", (0.9, 0.93, 0.95, 0.97, 0.99)),
     (("judging.valleys",), "CONTIGUOUS", (0.1, 0.15, 0.2, 0.3, 0.4)),
     (("judging.valleys",), "EQUALLY_DENSE", (1.5, 2.0, 3.0, 4.0, 6.0)),
-    (("judging.valleys",), "ALIGNED", (2.0, 2.5, 3.0, 3.5, 4.0)),
-    (("judging.valleys",), "TOLERATED", (0.25, 0.5, 1.0, 2.0, 4.0)),
+    (("judging.between",), "ALIGNED", (2.0, 2.5, 3.0, 3.5, 4.0)),
+    (("judging.between",), "TOLERATED", (0.25, 0.5, 1.0, 2.0, 4.0)),
     (("models.clusters", "judging.comparing"), "SOFT_ROUNDS", (1, 2, 4, 8, 16)),
+    (("judging.together",), "CHANCE", (0.01, 0.02, 0.05, 0.1, 0.2)),
+    (("judging.together",), "ENOUGH_KNOWN", (0.1, 0.15, 0.25, 0.35, 0.5)),
     (("coordinates.gaps",), "CHANCE", (0.01, 0.02, 0.05, 0.1, 0.2)),
 )
 

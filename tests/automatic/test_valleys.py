@@ -11,8 +11,9 @@ from sklearn.metrics import adjusted_rand_score
 
 from fusewise.automatic.choice import choose
 from fusewise.automatic.coordinates.evidence import Evidence
-from fusewise.automatic.judging import valleys
-from fusewise.automatic.judging.valleys import CONTIGUOUS, NO_VALLEY, filled, linked, saddles, without_valley
+from fusewise.automatic.judging import between, valleys
+from fusewise.automatic.judging.between import Between
+from fusewise.automatic.judging.valleys import CONTIGUOUS, NO_VALLEY, linked, saddles, without_valley
 from fusewise.automatic.models.clusters import AlongAxes, Joined
 from fusewise.automatic.models.mixture import Mixture, probabilities
 from fusewise.datasets import hide_entries, make_clusters
@@ -108,7 +109,7 @@ def test_rows_between_two_centres_tell_a_flat_group_from_two(draw, at_least, at_
     for seed in range(40):
         x = draw(np.random.default_rng(seed))
         mixture, labels = halves(x)
-        joined += filled(mixture, known(x), labels, (0, 1))
+        joined += Between(mixture, known(x), labels)(0, 1).filled
     assert at_least <= joined <= at_most
 
 
@@ -147,11 +148,13 @@ def test_how_well_a_filled_valley_explains_the_rows(monkeypatch):
         fits.append(np.log(part_filled(inside, share) / total).sum())
     assert fits[-1] > fits[0]
     shallow = max(fits) - fits[-1]
+    found = Between(mixture, known(x), labels)(0, 1)
+    assert found[:2] == pytest.approx((fits[0] - fits[-1], shallow), abs=0.02)
     assert 0 < shallow < 1
-    monkeypatch.setattr(valleys, "_odds", lambda *_: 0.0)  # by the rows alone
+    monkeypatch.setattr(between, "_odds", lambda *_: 0.0)  # by the rows alone
     for tolerated in (0.97, 1.03):
-        monkeypatch.setattr(valleys, "TOLERATED", tolerated * shallow)
-        assert filled(mixture, known(x), labels, (0, 1)) == (tolerated > 1)
+        monkeypatch.setattr(between, "TOLERATED", tolerated * shallow)
+        assert Between(mixture, known(x), labels)(0, 1).filled == (tolerated > 1)
 
 
 def test_rows_that_hardly_say_where_they_are_do_not_fill_a_valley():
@@ -162,7 +165,7 @@ def test_rows_that_hardly_say_where_they_are_do_not_fill_a_valley():
     evidence = Evidence.of(Subspace(np.zeros(2), np.eye(2), np.ones(2), 1e-6), as_entries(X))
     mixture = pair(4.0, r=2)
     labels = mixture.log_densities(evidence)[0].argmax(axis=1)
-    assert not filled(mixture, evidence, labels, (0, 1))
+    assert not Between(mixture, evidence, labels)(0, 1).filled
 
 
 @pytest.mark.parametrize(("r", "dense", "one"), [(2, 1.0, True), (2, 5.0, True), (4, 1.0, True), (4, 5.0, False)])
@@ -185,10 +188,10 @@ def test_alignment_counts_how_far_two_components_point_to_each_other():
     """Four times as long as wide, end to end; side by side; and round, in two and three dimensions."""
     for r in (2, 3):
         towards, long, round_ = np.eye(r)[0] * 3.0, np.diag([16.0, *[1.0] * (r - 1)]), np.eye(r)
-        assert valleys.alignment(towards, np.array([long, long])) == pytest.approx(2 * (r - 1) * np.log(4))
-        assert valleys.alignment(towards, np.array([long, round_])) == pytest.approx((r - 1) * np.log(4))
-        assert valleys.alignment(np.eye(r)[1], np.array([long, long])) == 0
-    assert valleys.alignment(np.ones(1), np.ones((2, 1, 1))) == 0
+        assert between.alignment(towards, np.array([long, long])) == pytest.approx(2 * (r - 1) * np.log(4))
+        assert between.alignment(towards, np.array([long, round_])) == pytest.approx((r - 1) * np.log(4))
+        assert between.alignment(np.eye(r)[1], np.array([long, long])) == 0
+    assert between.alignment(np.ones(1), np.ones((2, 1, 1))) == 0
 
 
 def test_components_on_either_side_of_a_gap_are_not_joined():

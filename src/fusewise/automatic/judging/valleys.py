@@ -11,18 +11,12 @@ uncertainty of incomplete rows taken out by the fit, so that missing values do n
 
 A valley may also be the model's alone: a long flat group cut in two is described by two bells, with a valley at the
 cut that its rows do not have. So where two components touch (``CONTIGUOUS``) and are about equally dense, the rows
-between their centres decide. Along the discriminant w = W^-1 (mu_2 - mu_1), with W the mean spread, the pair has the
-density f(u) = sum_k pi_k t_nu, and f_b = max(f, b g) / c_b is the same with its valley filled up to the share b of its
-brim g. The components are joined if, with l(b) = sum_i log f_b(u_i), the filled valley explains the rows better than
-the model's, l(1) > l(0), and a shallow one hardly better, max_b l(b) - l(1) < 1. A dense and a sparse component are two
-clusters: they differ in more than their place.
+between their centres decide (``between``). A dense and a sparse component are two clusters: they differ in more than
+their place.
 
 In up to ``gaps.MOST_DIMENSIONS`` dimensions, where rows show the shape of a group, dense and sparse components may be
-one group with a tail; and components that are long and point to each other are likely to be pieces of one. Long axes
-point to each other by chance with a probability of about exp(-`alignment`), so `ALIGNED` times that many nats are added
-to l(1), but no more than log N, the price of a cut that was chosen among N; on a line, where all point to each other,
-half of that is added. If there is a gap between groups
-(``gaps.parts``), components on either side of it are never joined, and those on one side touch already at
+one group with a tail, and all valleys of a table are then judged together (``together``). If there is a gap between
+groups (``gaps.parts``), components on either side of it are never joined, and those on one side touch already at
 ``WITHIN_PART``: curved groups bend between their components.
 """
 
@@ -33,8 +27,9 @@ from scipy.sparse.csgraph import connected_components
 
 from fusewise.automatic.coordinates.evidence import Evidence, regular
 from fusewise.automatic.coordinates.gaps import MOST_DIMENSIONS
+from fusewise.automatic.judging.between import Between, brim
+from fusewise.automatic.judging.together import settled
 from fusewise.automatic.models.mixture import Mixture
-from fusewise.automatic.models.spreads import TAIL
 from fusewise.kernels.types import Floats, Index, Mask, Real
 
 #: The density between two components, relative to the lower peak, from which they are one hump; and from which they
@@ -44,14 +39,10 @@ NO_VALLEY, CONTIGUOUS = 0.95, 0.2
 WITHIN_PART = 0.05
 #: Components are about equally dense if their peaks differ by at most this factor.
 EQUALLY_DENSE = 3.0
-#: How much the alignment of two components counts against a valley between them.
-ALIGNED = 3.0
-#: How much better, in nats, a shallow valley may explain the rows between two centres than none.
-TOLERATED = 1.0
-#: A row is well known along a direction if its variance there is at most this share of the pair's.
-WELL_KNOWN = 0.1
-#: Points of a ridgeline or of a density that are looked at, and depths of a valley.
-POINTS, DEPTHS = 33, 11
+#: Points of a ridgeline that are looked at.
+POINTS = 33
+#: With more components, each pair is judged by itself: a group that is cut takes fewer.
+MOST_COMPONENTS = 25
 
 
 def linked(n: int, pairs: list[tuple[int, int]]) -> Index:
@@ -65,7 +56,7 @@ def linked(n: int, pairs: list[tuple[int, int]]) -> Index:
 def without_valley(
     mixture: Mixture, evidence: Evidence, labels: Index | None = None, parts: Index | None = None
 ) -> list[tuple[int, int]]:
-    """Pairs of components without a valley between them, the highest saddle first.
+    """Pairs of components without a valley between them, the highest saddle first, then those that no row shows.
 
     `labels` are the most likely components of the rows, if they are known; `parts` those of ``gaps.parts``.
     """
@@ -76,7 +67,7 @@ def without_valley(
     few = evidence.shape[1] <= MOST_DIMENSIONS
     touching = CONTIGUOUS if parts is None else WITHIN_PART
     alike = np.inf if few else np.log(EQUALLY_DENSE)
-    found = []
+    between, found = Between(mixture, evidence, labels), []
     for k in range(1, mixture.n_components):
         others = np.flatnonzero(may_touch(apart, peaks, k, touching) & (part[:k] == part[k]))
         heights = saddles(mixture, k, others)
@@ -84,9 +75,12 @@ def without_valley(
         found += [
             (float(height), k, int(other))
             for height, other, close in zip(heights, others, near, strict=True)
-            if height >= NO_VALLEY or (close and filled(mixture, evidence, labels, (k, int(other))))
+            if height >= NO_VALLEY or (close and between(k, int(other)).filled)
         ]
-    return [(k, other) for _, k, other in sorted(found, reverse=True)]
+    pairs = [(k, other) for _, k, other in sorted(found, reverse=True)]
+    if not few or mixture.n_components > MOST_COMPONENTS:
+        return pairs
+    return settled(between, pairs, linked(mixture.n_components, pairs), part)
 
 
 def _part_of_each(labels: Index, parts: Index | None, n: int) -> Index:
@@ -139,63 +133,4 @@ def saddles(mixture: Mixture, k: int, others: Index) -> Floats:
         return np.asarray(np.log(shares[which]) - 0.5 * (log_dets[which] + distance))
 
     height = np.logaddexp(log_density(np.full(len(others), len(others))), log_density(np.arange(len(others))))
-    return np.asarray(np.exp(np.min(height - _brim(height), axis=0)))
-
-
-def filled(mixture: Mixture, evidence: Evidence, labels: Index, pair: tuple[int, int]) -> bool:
-    """Whether the rows of two components, between their centres, show that there is no valley between them."""
-    both = list(pair)
-    means, spreads, shares = mixture.means[both], regular(mixture.spreads[both]), mixture.shares[both]
-    shares = shares / shares.sum()
-    within = np.einsum("k,krs->rs", shares, spreads)
-    apart = means[1] - means[0]
-    across = np.linalg.solve(within, apart)
-    whole = within + shares.prod() * np.outer(apart, apart)
-    coordinates = _known(evidence, np.flatnonzero(np.isin(labels, both)), across, shares @ means, whole)
-    begin, end = means @ across
-    inside = coordinates[(coordinates > begin) & (coordinates < end)]
-    places = begin + (end - begin) * (np.arange(6 * POINTS) + 0.5) / (6 * POINTS)
-    widths = np.sqrt(np.einsum("r,krs,s->k", across, spreads, across))
-    away = (places[:, None] - (begin, end)) / widths
-    density = ((1 + away**2 / TAIL) ** (-(TAIL + 1) / 2) / widths) @ shares
-    valleys = np.maximum(density, np.linspace(0, 1, DEPTHS)[:, None] * _brim(density))
-    valleys /= valleys.mean(axis=1, keepdims=True)
-    fits = np.array([np.interp(inside, places, np.log(valley)).sum() for valley in valleys])
-    odds = _odds(apart, spreads, evidence)
-    return bool(fits[-1] + odds > fits[0] and fits.max() - fits[-1] < TOLERATED + odds)
-
-
-def _odds(apart: Real, spreads: Real, evidence: Evidence) -> float:
-    """Nats in favour of no valley, before the rows are looked at."""
-    n, r = evidence.shape
-    cut = float(np.log(n))
-    if r == 1:
-        return cut / 2
-    return min(ALIGNED * alignment(apart, spreads), cut) if r <= MOST_DIMENSIONS else 0.0
-
-
-def alignment(apart: Real, spreads: Real) -> float:
-    """(r - 1) sum_k log max(a_k, 1) for two components: how unlikely it is that they point to each other by chance.
-
-    a_k is the standard deviation of component k towards the other, over that across.
-    """
-    r = len(apart)
-    towards = np.einsum("r,krs,s->k", apart, spreads, apart) / max(float(apart @ apart), 1e-300)
-    across = (np.trace(spreads, axis1=1, axis2=2) - towards) / max(r - 1, 1)
-    return float(0.5 * (r - 1) * np.log(np.maximum(towards / np.maximum(across, 1e-300), 1)).sum())
-
-
-def _brim(height: Floats) -> Floats:
-    """The lower of the highest points on either side, along the first axis: the level to which water would stand."""
-    left, right = np.maximum.accumulate(height), np.maximum.accumulate(height[::-1])[::-1]
-    return np.asarray(np.minimum(left, right))
-
-
-def _known(evidence: Evidence, rows: Index, across: Real, mean: Real, spread: Real) -> Floats:
-    """w'v of those rows that are well known along w; the others' v ~ N(mean, spread) would decide for them."""
-    one = Mixture(mean[None], spread[None], np.ones(1), "full", 0.0, 0.0)
-    groups = evidence.grouped(np.zeros(len(rows), np.intp), 1, rows)
-    marginal = groups.marginal(one.spreads)
-    turned = marginal.factor[:, :, 0].T @ across
-    variance = np.einsum("r,rsu,s->u", turned, marginal.inverse, turned)[groups.evidence.pattern]
-    return np.asarray((one.conditional(groups) @ across)[variance <= WELL_KNOWN * (across @ spread @ across)])
+    return np.asarray(np.exp(np.min(height - brim(height), axis=0)))
