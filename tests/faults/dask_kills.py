@@ -19,8 +19,10 @@ import fusewise
 from fusewise.datasets import hide_entries, make_clusters
 from fusewise.kernels.output import finish_killed_runs
 
-#: Seconds after which a cluster or a client that does not come to rest is a failure.
-PATIENCE = 120
+#: A cluster or a client that does not come to rest in this many times what it took to start the workers and to fit
+#: undisturbed, on the clock and at that moment, is a failure: a busy machine is none.
+PATIENCE = 20
+N_WORKERS = 2
 
 
 def table(seed):
@@ -47,8 +49,9 @@ def _slowly(block):
 class Cluster:
     """Two workers, and clients that fit a table there and save the model to a file."""
 
-    def __init__(self, cluster, folder):
+    def __init__(self, cluster, folder, begin):
         self.cluster, self.folder = cluster, folder
+        self.starting, self.fitting = time.monotonic() - begin, 0.0
         self.context = get_context("forkserver")
         self.context.set_forkserver_preload(["fusewise.estimators", "fusewise.saving", "dask.array", "distributed"])
         self.new, self.seconds = self._undisturbed(0)
@@ -56,13 +59,28 @@ class Cluster:
 
     def _undisturbed(self, seed):
         path = self.folder / f"undisturbed-{seed}"
-        client = self.client(path, seed)
-        used = 0.0
+        begin, client, used = time.monotonic(), self.client(path, seed), 0.0
         while client.is_alive():
             used = max(used, _used(client.pid))
             time.sleep(0.002)
         assert client.exitcode == 0, "an undisturbed fit failed"
+        self.fitting = max(self.fitting, time.monotonic() - begin)
         return path.read_bytes(), used
+
+    @property
+    def patience(self):
+        """Seconds on the clock after which something is wrong."""
+        return PATIENCE * (self.starting + self.fitting)
+
+    def all_at_work(self):
+        """Wait until all workers are there, also those started in the place of killed ones; whether they are."""
+        begin, nannies = time.monotonic(), self.cluster.workers
+        while len(self.cluster.scheduler.workers) < N_WORKERS or not all(nanny.pid for nanny in nannies.values()):
+            if time.monotonic() - begin > self.patience:
+                return False
+            time.sleep(0.05)
+        self.starting = max(self.starting, time.monotonic() - begin)  # the machine may be busier than at first
+        return True
 
     def client(self, path, seed=0):
         """Start a client."""
@@ -81,7 +99,7 @@ class Cluster:
     def state(self, path, *, old):
         """What is at the place of the model, and whether the cluster came to rest."""
         finish_killed_runs(path.parent)
-        end = time.monotonic() + PATIENCE
+        end = time.monotonic() + self.patience
         while self.cluster.scheduler.tasks or self.cluster.scheduler.clients.keys() - {"fire-and-forget"}:
             if time.monotonic() > end:
                 return "tasks left on the cluster"
@@ -101,17 +119,21 @@ class Cluster:
 
 @contextmanager
 def cluster_in(folder):
-    """A cluster of two processes."""
-    from distributed import LocalCluster
+    """A cluster of processes, as ``fit --scheduler local`` has it."""
+    from fusewise.cli.running.schedulers import local_cluster
 
     folder.mkdir(exist_ok=True)
-    with LocalCluster(2, threads_per_worker=1, dashboard_address=None) as cluster:
-        yield Cluster(cluster, folder)
+    begin = time.monotonic()
+    with local_cluster(N_WORKERS) as client:
+        cluster = client.cluster
+        client.close()  # only those that are killed are waited for
+        yield Cluster(cluster, folder, begin)
 
 
 def moments(own, count):
     """Clients at work, each at another moment, and the states of their results; every other one has old results."""
     for k, moment in enumerate(np.linspace(0, own.seconds, count)):
+        assert own.all_at_work(), "a worker that was killed is not back"
         old = bool(k % 2)
         path = own.place(old=old)
         client = own.client(path)
@@ -137,10 +159,11 @@ def dask_workers(runs, count):
     found = Outcomes()
     with cluster_in(runs.base / "dask") as own:
         for k, (client, state) in enumerate(moments(own, count)):
-            nannies = list(own.cluster.workers.values())
-            pid = nannies[k % len(nannies)].pid
-            if pid is not None:
-                os.kill(pid, signal.SIGKILL)
-            client.join(PATIENCE)
-            found[state() if client.exitcode == 0 else f"{state()}, exit code {client.exitcode}"] += 1
+            done = "" if client.is_alive() else " (done before the kill)"
+            os.kill(list(own.cluster.workers.values())[k % N_WORKERS].pid, signal.SIGKILL)
+            client.join(own.patience)
+            if client.is_alive():
+                client.kill()
+                client.join()
+            found[state() + done if client.exitcode == 0 else f"{state()}, exit code {client.exitcode}"] += 1
     return found

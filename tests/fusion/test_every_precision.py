@@ -37,6 +37,13 @@ def test_the_objective_never_rises_in_single_precision(dtype, penalty):
             assert solution.objective == pytest.approx(double.objective, rel=1e-6)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.complex64])
+def test_rows_without_entries_get_a_mean_whose_sum_is_no_number_in_single_precision(dtype):
+    X = np.full((27, 2), 1e38, dtype)
+    X[::4] = np.nan
+    np.testing.assert_array_equal(fuse(X, lam=1.0).centers, np.full((27, 2), 1e38, dtype))
+
+
 @pytest.mark.parametrize("factor", [1e90, 1e-90])
 def test_results_are_those_of_the_table_in_other_units(factor):
     X = hide_entries(make_clusters(3, 20, 5, noise=0.1, random_state=0)[0], 0.2, random_state=0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from block_invariants import dask_arrays, dask_frames, streams
 from call_invariants import described
-from file_invariants import models
+from file_invariants import models, scans
 from fuzzed import BUDGET
 from hypothesis import given, settings
 from invariants import frames, quietly, seeds
@@ -26,6 +26,9 @@ def test_cases_that_failed_once(case, seed):
 
 @pytest.mark.parametrize("case", BUDGET, ids=lambda case: case.__name__)
 def test_a_result_or_an_error_in_plain_words(case):
+    if case is scans:
+        pytest.importorskip("ismrmrd")
+
     @settings(max_examples=BUDGET[case], deadline=None, derandomize=True, database=None)
     @given(seeds)
     def run(seed):

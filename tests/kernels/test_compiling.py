@@ -49,12 +49,24 @@ def test_an_interpreted_loop_calls_no_compiled_one():
     assert "fast" not in quiet.__dict__
 
 
-def test_a_loop_interpreted_for_long_is_worth_compiling(monkeypatch):
-    loop = Loop(root_of_half.function, ("",))
+def busy(seconds):
+    end = time.thread_time() + seconds
+    while time.thread_time() < end:
+        pass
+
+
+def waiting(seconds):
+    time.sleep(seconds)
+
+
+@pytest.mark.parametrize(("function", "worth_it"), [(busy, True), (waiting, False)])
+def test_a_loop_interpreted_for_long_is_worth_compiling(monkeypatch, function, worth_it):
+    """One that waits, as for a processor on a busy machine, is not."""
+    loop = Loop(function, ("",))
     assert not loop.hot
-    monkeypatch.setattr(compiling, "PATIENCE", 0.0)
-    loop.interpret(1.0)
-    assert loop.hot
+    monkeypatch.setattr(compiling, "PATIENCE", 0.1)
+    loop.interpret(0.2)
+    assert loop.hot == worth_it
 
 
 def test_compiling_is_told_of_and_not_counted():

@@ -68,3 +68,12 @@ def test_no_square_is_negative():
     """Ends that meet, with lengths that rounding has made inconsistent."""
     s, cross, squares = np.array([1.0]), np.array([-1.0 - 1e-9]), np.array([1.0])
     np.testing.assert_array_equal(graph_conjugate.squares_at(1.0, s, cross, squares), [0.0])
+
+
+def test_sums_without_a_place_for_each_are_refused():
+    """Compiled loops would write beyond them."""
+    wide, long = np.zeros((N, P)), np.zeros(N)
+    with pytest.raises(ValueError, match="argument 7"):
+        graph_conjugate._gradient(wide, wide, wide, wide, long, 1.0, wide, np.zeros((N, 1)), 0, N)
+    with pytest.raises(ValueError, match="argument 8"):
+        graph_conjugate._direction(wide, wide, wide, long, 1.0, wide, wide, 0.0, np.zeros((N, 2)), 0, N)

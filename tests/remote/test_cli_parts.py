@@ -153,7 +153,7 @@ class TestSchedulers:
 
     def test_a_scheduler_by_its_address(self, people, run, tmp_path):
         written(people, tmp_path / "parts", "parquet", 2)
-        cluster = LocalCluster(1, threads_per_worker=2, processes=False, dashboard_address=None)
+        cluster = LocalCluster(n_workers=1, threads_per_worker=2, processes=False, dashboard_address=None)
         with cluster, Client(cluster, set_as_default=False) as client:
             code, _, err = run("fit", "parts", "--scheduler", cluster.scheduler_address)
             assert code == 0, err

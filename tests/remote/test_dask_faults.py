@@ -69,7 +69,7 @@ def test_a_worker_that_dies_in_each_pass_changes_nothing(tmp_path, table, monkey
     for module in (dask_blocks, dask_table):
         monkeypatch.setattr(module, "compute", compute)
     X = da.from_array(table, chunks=(90, 8)).map_blocks(Deadly(tmp_path), dtype=float, meta=np.empty((0, 0)))
-    with LocalCluster(2, threads_per_worker=1, dashboard_address=":0") as cluster, Client(cluster):
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster, Client(cluster):
         model = FusionClustering(random_state=1).fit(X)
         np.testing.assert_array_equal(np.concatenate(compute(model.labels_.to_delayed())), whole.labels_)
         assert model.n_clusters_ == whole.n_clusters_
@@ -177,3 +177,40 @@ def test_nothing_is_left_of_a_command_after_ctrl_c(tmp_path, table):
         time.sleep(0.1)
     assert not members(process.pid)
     assert [path.name for path in tmp_path.iterdir()] == ["parts"]
+
+
+BLOCKED = """
+import signal
+from fusewise.cli.running.schedulers import local_cluster
+if __name__ == "__main__":
+    with local_cluster(2) as client:
+        masks = client.run(signal.pthread_sigmask, signal.SIG_BLOCK, []).values()
+        print(*(signal.SIGINT in mask for mask in masks), signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, []))
+"""
+
+
+@pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="needs signals of POSIX")
+def test_workers_never_receive_ctrl_c():
+    """Not even before they can ignore it, in a process that has not started any other yet."""
+    done = subprocess.run([sys.executable, "-c", BLOCKED], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["True", "True", "False"]
+
+
+PATIENT = """
+import os
+import signal
+import dask
+from fusewise.cli.running.schedulers import local_cluster
+if __name__ == "__main__":
+    dask.config.set({"distributed.deploy.lost-worker-timeout": "1 ms"})  # no worker is back so soon
+    with local_cluster(1) as client:
+        [pid] = client.run(os.getpid).values()
+        os.kill(pid, signal.SIGKILL)
+        print(client.submit(os.getpid, pure=False).result(timeout=100) not in (pid, os.getpid()))
+"""
+
+
+def test_a_worker_that_is_back_late_goes_on():
+    """As on a busy machine, where it takes more than the 15 seconds after which Dask gives it up."""
+    done = subprocess.run([sys.executable, "-c", PATIENT], capture_output=True, text=True, check=False)
+    assert done.stdout == "True\n", done.stderr

@@ -63,12 +63,12 @@ class Posed:
         """Centres in the ambient space for all rows; a row without observed entries gets the mean of the others."""
         if self.subspace is not None:
             centers = reconstruct(self.subspace, centers)
-        centers = centers.astype(self.table.dtype, copy=False)
         if not self.blank.any():
-            return centers
-        full = np.empty((len(self.blank), centers.shape[1]), dtype=centers.dtype)
+            return centers.astype(self.table.dtype, copy=False)
+        full = np.empty((len(self.blank), centers.shape[1]), dtype=self.table.dtype)
         full[~self.blank] = centers
-        full[self.blank] = centers.mean(axis=0)
+        # Their sum may be no number in single precision.
+        full[self.blank] = centers.mean(axis=0, dtype=np.result_type(centers.dtype, np.float64))
         return full
 
 

@@ -26,7 +26,8 @@ STAGE = "compiling (first run only)"
 #: compiling takes seconds.
 SMALL = 400
 
-#: Seconds a loop may be interpreted in one process before it is compiled.
+#: Seconds of processor time for which a loop may be interpreted in one process before it is compiled. (Those on the
+#: clock would depend on what else the machine does.)
 PATIENCE = 1.0
 
 #: Sums may be taken in any order, so that they run on vector units; nothing else is relaxed.
@@ -103,11 +104,11 @@ class Loop:
 
     def interpret(self, *arguments: Any) -> Any:
         """Run it as plain Python; lists are quicker to index than arrays there."""
-        begin = time.perf_counter()
+        begin = time.thread_time()
         try:
             return self.plain(*arguments)
         finally:
-            self._interpreted += time.perf_counter() - begin
+            self._interpreted += time.thread_time() - begin
 
     def _calling(self, kind: str) -> Callable[..., Any]:
         """A copy of the function that calls other loops by one of their two forms."""

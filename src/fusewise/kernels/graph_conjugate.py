@@ -87,7 +87,7 @@ def slope_at(length: float, affinity: Real, weights: Real, cross: Real, squares:
     return float(_slope_at(length, affinity, weights, cross, squares))
 
 
-@compiled(shapes=("N P", "N P", "N P", "N P", "N", "", "N P", "N two", "", ""))
+@compiled(shapes=("N P", "N P", "N P", "N P", "N", "", "N P", "N 2", "", ""))
 def _gradient(
     counts: Any,
     means: Any,
@@ -113,7 +113,7 @@ def _gradient(
         sums[i, 0], sums[i, 1] = own, both
 
 
-@compiled(shapes=("N P", "N P", "N P", "N", "", "N P", "N P", "", "N three", "", ""))
+@compiled(shapes=("N P", "N P", "N P", "N", "", "N P", "N P", "", "N 3", "", ""))
 def _direction(
     counts: Any,
     means: Any,

@@ -6,6 +6,7 @@ from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.stats import chi2_contingency
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_selection import f_classif
+from sklearn.metrics import adjusted_rand_score
 
 from fusewise import FusionClustering, FusionImputer
 from fusewise.automatic.tree.join_heights import join_heights, successors
@@ -16,6 +17,7 @@ from fusewise.views.findings import branches_of, compare_missingness, profile_of
 from fusewise.views.findings.effects import holm
 from fusewise.views.findings.missingness import chi_square
 from fusewise.views.findings.plane import fit_plane
+from fusewise.views.findings.trail import _cuts_below
 
 
 def test_plane_is_that_of_the_svd():
@@ -96,6 +98,16 @@ def test_join_heights_of_a_known_tree():
     tree = linkage(rng.normal(size=(60, 2)), "average")
     cuts = tuple(number_by_size(fcluster(tree, k, "maxclust")) for k in range(6, 0, -1))
     np.testing.assert_allclose(join_heights(MergeTree(tree), cuts), tree[-6:, 2])
+
+
+def test_steps_below_the_first_candidate_are_cuts_of_the_tree():
+    """As SciPy cuts it; with the lowest version of SciPy, too, whose graphs know positions of 32 bits alone."""
+    rng = np.random.default_rng(2)
+    tree = linkage(rng.normal(size=(60, 2)), "average")
+    cuts = _cuts_below(MergeTree(tree), tree[-2:, 2])
+    assert len(cuts) > 3
+    for labels, lam in cuts:
+        assert adjusted_rand_score(fcluster(tree, lam, "distance"), labels) == 1
 
 
 def test_successors_by_majority():

@@ -16,7 +16,7 @@ from __future__ import annotations
 from functools import cache
 
 import numpy as np
-from scipy.sparse import coo_array
+from scipy.sparse import coo_matrix
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial import cKDTree
 from scipy.special import comb
@@ -82,7 +82,8 @@ def _connected(places: Real, step: float) -> Index:
     if np.mean(distances[:, -1] < step) > WITHIN_A_STEP:
         return np.zeros(len(places), np.intp)
     edges = np.repeat(np.arange(n), k), neighbors[:, 1:].ravel()
-    graph = coo_array((np.ones(n * k), edges), shape=(n, n))
+    # Not a coo_array, whose positions of 64 bits SciPy 1.11 answers with no parts.
+    graph = coo_matrix((np.ones(n * k), edges), shape=(n, n))
     return np.asarray(np.asarray(connected_components(graph, directed=False)[1], np.intp)[which.ravel()], np.intp)
 
 

@@ -6,6 +6,7 @@ import signal
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from importlib import import_module
+from multiprocessing import resource_tracker
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,10 @@ SIMPLE, LOCAL = ("threads", "processes", "synchronous"), "local"
 
 #: Seconds in which a scheduler must answer.
 PATIENCE = 10
+
+#: Time in which a worker that has died must be back. Dask waits for 15 seconds; on a busy machine a start takes longer,
+#: and when all workers are given up a computation waits for ever.
+BACK = "10 minutes"
 
 #: Freed bytes that a worker keeps for its next arrays, and the largest array that is taken from them. Dask has workers
 #: return freed memory at once, and then each temporary array costs as many page faults as it has pages.
@@ -76,9 +81,10 @@ def local_cluster(n_workers: int | None = None, memory_limit: str = "auto") -> I
     config, distributed = dask_library().config, import_module("distributed")
     setting, n_workers = "distributed.nanny.pre-spawn-environ", n_workers or import_module("dask.system").CPU_COUNT
     own = {"threads_per_worker": 1, "memory_limit": memory_limit, "dashboard_address": "127.0.0.1:0"}
-    with config.set({setting: {**config.get(setting, {}), **ALLOCATOR}}), ExitStack() as stack:
+    changed = {setting: {**config.get(setting, {}), **ALLOCATOR}, "distributed.deploy.lost-worker-timeout": BACK}
+    with config.set(changed), ExitStack() as stack:
         with _holding_back_ctrl_c():
-            cluster = stack.enter_context(distributed.LocalCluster(n_workers, **own))
+            cluster = stack.enter_context(distributed.LocalCluster(n_workers=n_workers, **own))
             client = stack.enter_context(distributed.Client(cluster))
             client.run(_ignore_ctrl_c)
         yield client
@@ -93,6 +99,7 @@ def _holding_back_ctrl_c() -> Iterator[None]:
     if not hasattr(signal, "pthread_sigmask"):  # on Windows
         yield
         return
+    resource_tracker.ensure_running()  # a thread that starts it lets Ctrl-C through again
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield

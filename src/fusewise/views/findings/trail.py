@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.sparse import coo_array
+from scipy.sparse import coo_matrix
 from scipy.sparse.csgraph import connected_components
 
 from fusewise.automatic import Choice
@@ -164,6 +164,7 @@ def _cut(tree: MergeTree, joins: int) -> Labels:
     n = tree.n_points
     children = tree.linkage[:joins, :2].astype(np.intp).ravel()
     parents = np.repeat(n + np.arange(joins), 2)
-    graph = coo_array((np.ones(len(children)), (children, parents)), shape=(n + joins, n + joins))
+    # Not a coo_array, whose positions of 64 bits SciPy 1.11 answers with no parts.
+    graph = coo_matrix((np.ones(len(children)), (children, parents)), shape=(n + joins, n + joins))
     labels: Labels = connected_components(graph, directed=False)[1][:n].astype(np.intp)
     return labels
