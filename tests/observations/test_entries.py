@@ -132,3 +132,15 @@ def test_ranges_do_not_depend_on_the_blocks(dtype, monkeypatch):
     far = np.full((50, 4), 1e3 if dtype == np.float32 else 1e3 - 1e3j, dtype)
     highest = [values[mask[:, j], j].real.max() if j < 3 else 0 for j in range(4)]
     np.testing.assert_array_equal(table.confine(far)[0].real, np.array(highest, dtype).real)
+
+
+@pytest.mark.parametrize("last", [1.0, 1.0 + 2.0j], ids=["real", "complex"])
+def test_a_column_that_varies_late_is_not_constant(last):
+    n = entries_module.SOME_ROWS + 5
+    values = np.zeros((n, 4), np.asarray(last).dtype)
+    values[:, 0] = np.arange(n)
+    values[-1, 1] = last
+    mask = np.ones(values.shape, bool)
+    mask[:, 3] = False
+    assert Entries(values, mask).is_constant.tolist() == [False, False, True, True]
+    assert not Entries(values[:, :1], mask[:, :1]).is_constant.any()

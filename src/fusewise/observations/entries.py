@@ -20,6 +20,8 @@ R = TypeVar("R")
 
 #: Entries processed at a time, on each thread: a table may be so large that a copy of it matters.
 BLOCK_ENTRIES = 1_000_000
+#: Rows in which a column is looked at first, to see whether it varies.
+SOME_ROWS = 1000
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,29 +186,34 @@ class Entries(SeenRows, Checked):
         pull = pull[:, None]
         return np.where(self.mask, (self.values + pull * anchors) / (1 + pull), anchors)
 
+    def _ends(self, rows: slice) -> tuple[Real, Real]:
+        """Smallest and largest observed entry of each column in some rows; the largest is below if there is none."""
+        parts, dtype = 2 if np.iscomplexobj(self.values) else 1, self.values.real.dtype
+        view = np.ascontiguousarray(self.values[rows]).view(dtype)
+        hidden = ~np.repeat(self.mask[rows], parts, axis=1)
+        if not hidden.any():
+            return view.min(axis=0, initial=np.inf), view.max(axis=0, initial=-np.inf)
+        above, below = (np.where(hidden, dtype.type(end), view) for end in (np.inf, -np.inf))
+        return above.min(axis=0, initial=np.inf), below.max(axis=0, initial=-np.inf)
+
     @cached_property
     def _range(self) -> tuple[Values, Values]:
         """Smallest and largest observed entry of each column (real and imaginary parts apart), 0 if there is none."""
-        parts, dtype = 2 if np.iscomplexobj(self.values) else 1, self.values.real.dtype
-
-        def ends(rows: slice) -> tuple[Real, Real]:
-            view = np.ascontiguousarray(self.values[rows]).view(dtype)
-            hidden = ~np.repeat(self.mask[rows], parts, axis=1)
-            if not hidden.any():
-                return view.min(axis=0, initial=np.inf), view.max(axis=0, initial=-np.inf)
-            above, below = (np.where(hidden, dtype.type(end), view) for end in (np.inf, -np.inf))
-            return above.min(axis=0, initial=np.inf), below.max(axis=0, initial=-np.inf)
-
-        lows, highs = zip(*self._in_blocks(ends), strict=True)
+        lows, highs = zip(*self._in_blocks(self._ends), strict=True)
         low, high = np.min(lows, axis=0), np.max(highs, axis=0)
-        empty = low > high
+        empty, dtype = low > high, self.values.real.dtype
         return np.where(empty, 0, low).astype(dtype), np.where(empty, 0, high).astype(dtype)
 
     @property
     def is_constant(self) -> npt.NDArray[np.bool_]:
         """Whether each column has the same value wherever it was observed."""
-        low, high = self._range
-        return np.asarray((low == high).reshape(self.shape[1], -1).all(axis=1))
+        low, high = self._ends(slice(SOME_ROWS))
+        if not self._varies(low, high).all():  # nearly always they show it
+            low, high = self._range
+        return ~self._varies(low, high)
+
+    def _varies(self, low: Real, high: Real) -> npt.NDArray[np.bool_]:
+        return np.asarray((low < high).reshape(self.shape[1], -1).any(axis=1))
 
     def confine(self, centers: Values) -> Values:
         """Clip the centres to the range of the observed entries of each column.
