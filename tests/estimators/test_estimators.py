@@ -14,7 +14,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from fusewise import DataWarning, FusionClustering, FusionImputer, fuse
+from fusewise import DataWarning, FusionClustering, FusionImputer, fuse, load
 from fusewise.datasets import hide_entries, make_clusters
 from fusewise.fusion.fidelity import Ball, Box
 from fusewise.fusion.penalties import H1, Lp
@@ -318,3 +318,20 @@ def test_whoever_listens_hears_of_the_fit(clusters, capsys):
     assert capsys.readouterr().err == ""
     FusionClustering(verbose=1).fit(clusters[0])
     assert "comparing partitions" in capsys.readouterr().err
+
+
+def test_many_probabilities_are_computed_when_they_are_asked_for(monkeypatch, tmp_path):
+    """They are those that would have been kept, also with hints and of a saved model; and are computed once."""
+    X, _, _ = make_clusters(3, 40, 8, noise=0.2, random_state=0)
+    X = hide_entries(X, 0.3, random_state=0)
+    given = {"must_link": [(0, 1)], "cannot_link": [(0, 100)]}
+    kept = FusionClustering(random_state=0).fit(X, **given)
+    monkeypatch.setattr("fusewise.automatic.passes.classifying.MOST_PROBABILITIES", 100)
+    lazy = FusionClustering(random_state=0).fit(X, **given)
+    assert "probabilities_" in vars(kept)
+    assert "probabilities_" not in vars(lazy)
+    lazy.save(tmp_path / "model")
+    np.testing.assert_array_equal(lazy.probabilities_, kept.probabilities_)
+    assert lazy.probabilities_ is lazy.probabilities_
+    np.testing.assert_array_equal(load(tmp_path / "model").probabilities_, kept.probabilities_)
+    np.testing.assert_array_equal(lazy.fit(X).probabilities_, FusionClustering(random_state=0).fit(X).probabilities_)

@@ -93,8 +93,8 @@ class FusionClustering(
         ``encoder_.features``: a number, or the share of each level of a category. None if there are no categories.
     fused_ : centres u_i of the rows, N x P; each clustered row has the centre of its cluster, and each outlier its
         own. By default it is computed on access.
-    probabilities_ : N x K, the probability of each cluster for each row; computed on access if these are more than
-        100 million numbers. None in the plain algorithm.
+    probabilities_ : N x K, the probability of each cluster for each row; computed on first access if these are more
+        than 10 million numbers. None in the plain algorithm.
     confidence_ : N, the largest of these; for an outlier the probability that it is one (one minus the false discovery
         rate: of rows as far out, the fraction that is not expected by chance); 0 for a row with nothing observed.
     stability_ : result of the last call of ``stability``, if there was one.
@@ -228,7 +228,8 @@ class FusionClustering(
             if name == "fused_":
                 return self._fused(choice)
             if name == "probabilities_":
-                return self._probabilities(self.observations_, self._given)
+                self.probabilities_ = self._probabilities(self.observations_, self._given)
+                return self.probabilities_
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     @property

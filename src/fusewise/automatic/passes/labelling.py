@@ -17,8 +17,8 @@ from fusewise.observations import InMemory
 
 #: A row is an outlier if its own cluster has less than this probability at its distance or beyond.
 OUTLIER_LEVEL = 0.01
-#: Probabilities of all clusters are kept for all rows if they are no more numbers than that.
-MOST_PROBABILITIES = 100_000_000
+#: Probabilities of all clusters are kept for all rows if they are no more numbers than that: few ask for more of them.
+MOST_PROBABILITIES = 10_000_000
 
 
 @dataclass(frozen=True, eq=False)
