@@ -4,7 +4,8 @@ The columns of a class are never quite independent. If its rows differ by degree
 the size of an animal, the best mixture with independent columns cuts each class into several along that trait. So once
 the number of classes is chosen, up to as many classes are fitted with a trait as well (``models.traits``). If one of
 these fits has more evidence than the classes alone, the number is chosen among them instead, and larger numbers are no
-longer candidates.
+longer candidates. A single class is not one of them if its rows show a valley along the trait (``trait_valleys``):
+then they do not differ by degrees, but fall into groups.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from fusewise.automatic.judging.classes import LONG_ROUNDS, fewest
 from fusewise.automatic.judging.comparing import Compared
 from fusewise.automatic.judging.criterion import class_criterion
 from fusewise.automatic.judging.settling import held, log_odds
+from fusewise.automatic.judging.trait_valleys import node_densities, valley_along
 from fusewise.automatic.models.clusters import Joined
 from fusewise.automatic.models.columnwise import ColumnMixture
 from fusewise.automatic.models.group_fit import enough_gain
@@ -45,12 +47,14 @@ def with_traits(search: TreeSearch, found: Searched) -> Searched:
     except KeyboardInterrupt:
         warnings.warn("interrupted: this is the best result without traits", ConvergenceWarning, stacklevel=5)
         return found._replace(compared=replace(compared, interrupted=True))
-    if max(_evidence(search, fit) for fit in fits) <= _evidence(search, compared.mixtures[chosen]):
+    parted = told is None and _has_valley(search, fits[0])
+    evidence = [-np.inf if parted and k == 0 else _evidence(search, fit) for k, fit in enumerate(fits)]
+    if max(evidence) <= _evidence(search, compared.mixtures[chosen]):
         return found
     judged = Compared((), (), interrupted=False)
-    for fit in fits:
+    for k, fit in enumerate(fits):
         criterion = class_criterion(search.sample, fit, search.worth)
-        judged = judged.with_one(fit, criterion, _odds(search, fit))
+        judged = judged.with_one(fit, criterion, None if parted and k == 0 else _odds(search, fit))
     if told is None:
         best = fewest(judged.criteria, search.enough_gained, judged.barred)
         return found._replace(partitions=found.partitions[: chosen + 1], compared=judged, chosen=best)
@@ -67,6 +71,12 @@ def _fitted(search: TreeSearch, classes: object) -> Joined:
     away = held(densities, search.hints, search.n_clusters)
     posterior = probabilities(densities + away)[0]
     return fit_traits(table, posterior, LONG_ROUNDS, levels, enough_gain(table.shape[0]), 1, away)
+
+
+def _has_valley(search: TreeSearch, single: Joined) -> bool:
+    """Whether the rows of a single class show a valley along its trait."""
+    price = float(np.log(search.worth * search.sample.shape[0])) / search.worth
+    return valley_along(node_densities(search.sample, single)) > price
 
 
 def _evidence(search: TreeSearch, classes: object) -> float:
