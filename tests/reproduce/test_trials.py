@@ -60,7 +60,7 @@ if __name__ == "__main__":
     process = subprocess.Popen([sys.executable, str(path)], start_new_session=True, stderr=subprocess.DEVNULL)
     try:
         deadline = time.monotonic() + 300
-        # Two results, and no temporary folder that is just being deleted: what Ctrl-C leaves of it the next run deletes.
+        # Two results, and no temporary folder: what Ctrl-C leaves of one that is being deleted the next run deletes.
         while (len(list(kept.glob("*.npz"))) < 2 or len(list(kept.iterdir())) > 2) and time.monotonic() < deadline:
             time.sleep(0.05)
         os.killpg(process.pid, signal.SIGINT)
