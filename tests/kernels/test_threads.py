@@ -4,6 +4,7 @@ import os
 import signal
 import threading
 import time
+from concurrent.futures import Future
 
 import numpy as np
 import pytest
@@ -123,6 +124,27 @@ def test_what_was_begun_has_ended(three):
     assert 1 in ended
     time.sleep(0.1)
     assert working == ended
+
+
+def test_ctrl_c_waits_for_the_item_that_was_waited_for(three, monkeypatch):
+    """It comes while a result is awaited: whoever catches it finds nobody at work."""
+    begun, ended, working = [], [], threading.Event()
+
+    def work(k):
+        begun.append(k)
+        working.set()
+        time.sleep(0.2)
+        ended.append(k)
+
+    def interrupted(future):
+        assert working.wait(30)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Future, "result", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        list(in_threads(work, range(3)))
+    assert 0 in ended
+    assert sorted(ended) == sorted(begun)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")

@@ -48,13 +48,19 @@ def in_threads(work: Callable[[T], R], items: Sequence[T], most: int | None = No
     alone = nullcontext() if _threads.get() else _blas().limit(limits=1)  # within `small_products` they are limited
     with alone:
         pool = _pool(os.getpid())
+
+        def first() -> R:
+            result = begun[0].result()  # Ctrl-C comes here: the item is still among those begun
+            begun.popleft()
+            return result
+
         try:
             for item in items:
                 begun.append(pool.submit(work, item))
                 if len(begun) == threads:
-                    yield begun.popleft().result()
+                    yield first()
             while begun:
-                yield begun.popleft().result()
+                yield first()
         finally:
             wait([future for future in begun if not future.cancel()])
 
