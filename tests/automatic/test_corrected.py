@@ -77,25 +77,25 @@ class TestPlaced:
 
     def test_blocks_are_where_most_of_their_rows_are_expected(self):
         hints = hints_of([[0, 1, 2], [3]])
-        cluster = placed(self.densities, hints)
+        cluster = placed(self.densities, hints, np.array([20.0, 20.0]))
         assert cluster.tolist() == [0, 0]
         assert are_right(self.densities, hints, cluster).tolist() == [True, True, False, True]
 
     def test_conflicts_are_obeyed_and_cost_the_fewest_rows(self):
         hints = hints_of([[0, 1, 2], [3]], [(0, 1)])
-        cluster = placed(self.densities, hints)
+        cluster = placed(self.densities, hints, np.array([20.0, 20.0]))
         assert cluster.tolist() == [0, 1]
         assert are_right(self.densities, hints, cluster).tolist() == [True, True, False, False]
 
     def test_a_stray_row_does_not_decide_for_its_block(self):
         densities = np.array([[-1.0, -3.0], [-1.0, -3.0], [-900.0, -1.0]])
-        assert placed(densities, hints_of([[0, 1, 2]])).tolist() == [0]
+        assert placed(densities, hints_of([[0, 1, 2]]), np.ones(2)).tolist() == [0]
 
     def test_more_blocks_than_clusters_need_new_ones(self, monkeypatch):
         hints = hints_of([[0], [1], [2, 3]], [(0, 1), (0, 2), (1, 2)])
-        assert sorted(placed(self.densities, hints))[2] >= 2
+        assert sorted(placed(self.densities, hints, np.array([20.0, 20.0])))[2] >= 2
         monkeypatch.setattr(corrected, "MOST_NEW", 0)
-        assert placed(self.densities, hints) is None
+        assert placed(self.densities, hints, np.array([20.0, 20.0])) is None
         assert not are_right(self.densities, hints, None).any()
 
 

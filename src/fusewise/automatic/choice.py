@@ -106,6 +106,10 @@ class Choice(Checked):
         """K."""
         return self.clusters.n_components
 
+    def sizes(self, table: Table) -> Real:
+        """N_k, the expected number of rows of each cluster."""
+        return np.asarray(self.clusters.shares * table.n_seen)
+
     @property
     def lam(self) -> float:
         """The lam of l0 fusion from which on the chosen partition holds, as ``fusewise path`` shows it."""
@@ -133,7 +137,7 @@ class Choice(Checked):
         if hints:
             rows = np.sort(hints.rows)
             densities = self.clusters.log_densities(self.standardised(table.take(rows)))[0]
-            labels, shares = obeyed(densities[np.searchsorted(rows, hints.rows)], hints)
+            labels, shares = obeyed(densities[np.searchsorted(rows, hints.rows)], hints, self.sizes(table))
             found.put(hints.rows, Classified(labels, shares.max(axis=1), np.ones(len(labels)), shares))
         return found
 

@@ -1,14 +1,11 @@
 """The clusters found without hints, corrected so that they obey, and when those found with hints take their place.
 
 The search with hints has used them, so that its criterion does not show whether its clusters are nearer to what the
-hints mean. The rows with hints do, each judged by its entries alone: blocks are placed in clusters so that most rows
-are expected where their blocks are,
-
-    max sum_b sum_{i in b} p(k_b | x_i),    blocks in conflict in different clusters,
-
-and a row is *right* if the cluster k_b of its block is its likeliest one. Of the rows that are right in one of the two
-results but not in the other, let `more` be right with hints and `fewer` without. By chance more - fewer has the
-standard deviation sqrt(more + fewer), so the clusters found with hints are taken if
+hints mean. The rows with hints do, each judged by its entries alone: blocks are placed where they are worth most
+(``settling.worth``), those in conflict in different clusters, and a row is *right* if the cluster of its block is its
+likeliest one. Of the rows that are right in one of the two results but not in the other, let `more` be right with hints
+and `fewer` without. By chance more - fewer has the standard deviation sqrt(more + fewer), so the clusters found with
+hints are taken if
 
     more - fewer > Z sqrt(more + fewer)
 
@@ -25,10 +22,10 @@ import numpy as np
 from fusewise.automatic.choice import Choice
 from fusewise.automatic.hints import Hints
 from fusewise.automatic.judging.colouring import place
+from fusewise.automatic.judging.settling import worth
 from fusewise.automatic.models.beside import Beside
 from fusewise.automatic.models.clusters import Joined
 from fusewise.automatic.models.columnwise import ColumnMixture, fit_columns
-from fusewise.automatic.models.mixture import probabilities
 from fusewise.kernels.types import Index, Mask, Real
 from fusewise.observations import Table
 
@@ -53,12 +50,12 @@ def better_supported(before: Choice, told: Choice, table: Table, hints: Hints) -
     hints : blocks and conflicts among its rows.
     """
     densities, with_hints = (_densities(choice, table, hints) for choice in (before, told))
-    cluster = placed(densities, hints)
+    cluster = placed(densities, hints, before.sizes(table))
     corrected = None if cluster is None else _with_own(before, table, hints, cluster)
     if cluster is None or corrected is None:
         return told
     right = are_right(densities, hints, cluster)
-    now = are_right(with_hints, hints, placed(with_hints, hints))
+    now = are_right(with_hints, hints, placed(with_hints, hints, told.sizes(table)))
     lenient = before.n_clusters == 1 or (corrected.n_clusters > before.n_clusters and (~right).sum() <= Z**2)
     if supported(now, right, 0.0 if lenient else Z):
         return told
@@ -78,20 +75,23 @@ def supported(now: Mask, right: Mask, z: float) -> bool:
     return more - fewer > z * float(np.sqrt(more + fewer))
 
 
-def placed(densities: Real, hints: Hints) -> Index | None:
+def placed(densities: Real, hints: Hints, sizes: Real) -> Index | None:
     """The cluster of each block, K and above for new ones where the K do not suffice; None if too many are needed.
 
     Parameters
     ----------
     densities : log p(x_i, k) of the rows with hints, in the order of ``hints.rows``.
     hints : blocks and conflicts.
+    sizes : N_k.
     """
-    expected = hints.sums(probabilities(densities)[0])
-    found = place(expected, hints.conflicts)
+    scores = worth(densities, hints, sizes)
+    found = place(scores, hints.conflicts)
     if found is not None:
         return found
-    new = np.full((hints.n_blocks, min(hints.n_blocks, MOST_NEW)), HARDLY_ANY)
-    return place(np.column_stack([expected, new]), hints.conflicts)
+    new = np.full(hints.n_blocks, HARDLY_ANY)
+    if hints.are_classes:  # in pairs of rows, as `worth`, with the usual number of rows for each row with a hint
+        new *= np.bincount(hints.block) * sizes.sum() / len(hints.rows)
+    return place(np.column_stack([scores, *[new] * min(hints.n_blocks, MOST_NEW)]), hints.conflicts)
 
 
 def are_right(densities: Real, hints: Hints, cluster: Index | None) -> Mask:

@@ -57,6 +57,11 @@ class Hints(Checked):
     def __bool__(self) -> bool:
         return bool(len(self.rows))
 
+    @property
+    def are_classes(self) -> bool:
+        """Whether each block is in conflict with every other, as known labels are."""
+        return 2 * len(self.conflicts) == self.n_blocks * (self.n_blocks - 1) > 0
+
     @cached_property
     def apart(self) -> Mask:
         """M x M, whether two blocks are in conflict."""
