@@ -58,6 +58,13 @@ def stretched(seed, hidden=0.2):
     return X[seen], y[seen]
 
 
+@pytest.fixture
+def all_rows(monkeypatch):
+    """Makes the search take all rows of a table of few columns, not the complete ones alone."""
+    monkeypatch.setattr("fusewise.automatic.search.sampled.SHARE_COMPLETE", 2.0)
+
+
+@pytest.mark.usefixtures("all_rows")
 def test_rows_known_well_find_clusters_that_others_hide(monkeypatch):
     """Found as well as by a model that is fitted to the true groups; not without them."""
     X, y = stretched(170)
@@ -79,6 +86,7 @@ def test_as_many_clusters_as_asked_for(n_clusters):
     assert [mixture.n_components for mixture in found.mixtures] == list(range(1, n_clusters + 1))
 
 
+@pytest.mark.usefixtures("all_rows")
 def test_criteria_only_gain(monkeypatch):
     table = as_entries(stretched(172)[0])
     both = choose(table).criteria

@@ -37,6 +37,19 @@ def test_equal_answers_are_no_copies():
     assert shares_of_copies(as_entries(np.repeat(measured, 2, axis=0))) is not None
 
 
+@pytest.mark.parametrize("scale", [1.0, 1 / 3, 1e6])
+def test_values_that_are_equal_by_rounding_are_no_copies(scale):
+    """Before, a single column of integers was taken for copies, and two groups far apart for one."""
+    random = np.random.default_rng(3)
+    rounded = np.round(random.normal(np.repeat([0, 100], 400), 20))[:, None]
+    assert shares_of_copies(as_entries(rounded * scale)) is None
+    assert FusionClustering().fit(rounded * scale).n_clusters_ == 2
+    ages = np.column_stack([random.integers(18, 90, 2000), random.integers(0, 2, 2000)])
+    assert shares_of_copies(as_entries(ages.astype(float))) is None
+    exact = random.normal(np.repeat([0, 100], 400), 20)[:, None]
+    assert shares_of_copies(as_entries(np.repeat(exact * scale, 3, axis=0))) is not None
+
+
 def test_totals_under_the_nodes_of_a_tree():
     tree = MergeTree(np.array([[0, 1, 0.1, 2], [2, 3, 0.2, 2], [4, 5, 0.3, 4]]))
     np.testing.assert_allclose(tree.totals(np.array([0.5, 0.5, 2.0, 1.0])), [0.5, 0.5, 2, 1, 1, 3, 4])

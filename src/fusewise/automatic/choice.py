@@ -261,11 +261,11 @@ def choose(
         table=table, units=(columns, scale, middle), levels=blocks, hints=hints, min_size=min_size, seed=seed,
         n_clusters=n_clusters, n_neighbors=n_neighbors, worth=worth, progress=progress, device=device,
     )  # fmt: skip
-    rows, search, found = _searched(task, rank)
-    found = across_gaps(search, search.or_as_before(found, before))
-    mixture, clusters = search.clusters(found)
+    rows, search, found, (mixture, clusters) = _clustered(task, rank, before)
+    if search.sample.is_complete and not (table.is_complete or task.explained(clusters)):
+        rows, search, found, (mixture, clusters) = _clustered(replace(task, complete_first=False), rank, before)
     met: list[str] = []
-    if table.n_seen > len(rows) and n_clusters is None and not hints:
+    if table.n_seen > sampled.SAMPLE and n_clusters is None and not hints:
         clusters, met = task.with_rare(clusters, len(rows))
         if found.unsettled:
             met = [limits.of_sample(len(rows), table.n_seen, clusters.n_components), *met]
@@ -275,6 +275,15 @@ def choose(
         tuple(partitions), compared.mixtures, compared.criteria, chosen, mixture, clusters, compared.interrupted,
         tuple(met),
     )  # fmt: skip
+
+
+def _clustered(
+    task: sampled.SampledSearch, rank: int | None, before: Clusters | None
+) -> tuple[Index, TreeSearch, Searched, tuple[Mixture, Clusters]]:
+    """Search a sample, and fit the clusters that were found."""
+    rows, search, found = _searched(task, rank)
+    found = across_gaps(search, search.or_as_before(found, before))
+    return rows, search, found, search.clusters(found)
 
 
 def _searched(task: sampled.SampledSearch, rank: int | None) -> tuple[Index, TreeSearch, Searched]:

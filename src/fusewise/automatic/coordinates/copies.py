@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from fusewise.kernels.types import Real
+from fusewise.automatic.coordinates.rounding import row_keys, step
+from fusewise.kernels.types import Real, Values
 from fusewise.observations import Entries, InMemory
 
 #: With fewer different rows than this the copies are what there is to see; with fewer entries a column says nothing.
@@ -18,22 +19,24 @@ OWN_VALUES = 0.5
 def shares_of_copies(table: InMemory) -> Real | None:
     """1/m for each of m equal rows, so that they add up to the number of different rows; None if all differ.
 
-    Rows are only copies if a column holds measurements, in which different rows hardly ever agree: answers and
-    categories of different rows are equal by nature. Of a few rows that are repeated, the copies may well be clusters.
+    Rows are only copies if a column holds measurements, in which different rows hardly ever agree: answers,
+    categories and rounded values of different rows are equal by nature. Of a few rows that are repeated, the copies may
+    well be clusters.
     """
     if not isinstance(table, Entries):
         return None
-    rows = np.ascontiguousarray(np.where(table.mask, table.values, np.nan))
-    keys = rows.view(np.dtype((np.void, rows.itemsize * rows.shape[1]))).ravel()
-    _, first, which, copies = np.unique(keys, return_index=True, return_inverse=True, return_counts=True)
-    if len(first) == len(rows) or len(first) < FEW_DIFFERENT:
+    _, first, which, copies = np.unique(row_keys(table), return_index=True, return_inverse=True, return_counts=True)
+    if len(first) == table.shape[0] or len(first) < FEW_DIFFERENT:
         return None
     different = table.take(first)
-    measured = any(
-        len(column) >= FEW_DIFFERENT and len(np.unique(column)) >= OWN_VALUES * len(column)
-        for column in different.columns()
-    )
-    return 1 / copies[which] if measured else None
+    return 1 / copies[which] if any(_is_measured(column) for column in different.columns()) else None
+
+
+def _is_measured(column: Values) -> bool:
+    """Whether equal values in a column of different rows would be no chance."""
+    values = np.unique(column)
+    own = len(column) >= FEW_DIFFERENT and len(values) >= OWN_VALUES * len(column)
+    return own and not step(values.real)
 
 
 def worth_of_rows(copies: Real | None) -> float:

@@ -9,10 +9,13 @@ from typing import TypeVar
 import numpy as np
 
 from fusewise.automatic.coordinates.copies import shares_of_copies, worth_of_rows
+from fusewise.automatic.coordinates.gaps import MOST_DIMENSIONS
 from fusewise.automatic.coordinates.level_blocks import Levels
+from fusewise.automatic.coordinates.rounding import spread_out
 from fusewise.automatic.hints import NO_HINTS, Hints
 from fusewise.automatic.models.clusters import Clusters
 from fusewise.automatic.passes.classifying import device_for
+from fusewise.automatic.passes.labelling import classified
 from fusewise.automatic.passes.surprising import Surprised, Surprises
 from fusewise.automatic.search import limits
 from fusewise.automatic.search.candidates import MOST_CLUSTERS
@@ -22,7 +25,7 @@ from fusewise.automatic.search.search_result import Searched
 from fusewise.automatic.search.searching import TreeSearch
 from fusewise.kernels.types import Index, Real, Values
 from fusewise.kernels.words import counted
-from fusewise.observations import Entries, Table, reduce_blocks
+from fusewise.observations import Entries, InMemory, Table, reduce_blocks
 from fusewise.progress import Progress
 
 Search = TypeVar("Search", bound=TreeSearch)
@@ -38,6 +41,9 @@ GROWTH, LARGEST_SAMPLE = 4, 80_000
 #: Axes and independent columns are fitted to more rows than that if a typical column would have fewer entries than
 #: this, but not to more than fill so many numbers.
 ENTRIES_PER_COLUMN, MOST_NUMBERS = 300, 50_000_000
+#: In a few dimensions rows show the shape of a group, but only rows that are complete. These alone are searched if
+#: there are at least so many of them, and they are at least this share of the rows.
+ENOUGH_COMPLETE, SHARE_COMPLETE = 50, 0.2
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -55,6 +61,7 @@ class SampledSearch:
     worth : rows of a larger table that a row is worth.
     device : where all rows are looked at.
     n_clusters, n_neighbors, progress : those of ``TreeSearch``.
+    complete_first : whether incomplete rows may be left out of the search.
     """
 
     table: Table
@@ -68,6 +75,7 @@ class SampledSearch:
     worth: float
     progress: Progress
     device: str = "cpu"
+    complete_first: bool = True
 
     @cached_property
     def known(self) -> Hints:
@@ -77,21 +85,57 @@ class SampledSearch:
     def of(self, size: int, kind: type[Search]) -> tuple[Index, Search]:
         """A sample of so many rows (or all), numbered among those seen, and the search for clusters in it."""
         columns, scale, middle = self.units
-        n, row_length = self.table.n_seen, self.table.n_stored / self.table.shape[0]
-        rows, many = samples(n, size, self.table.column_counts[columns], row_length, self.seed, self.known)
+        n = self.table.n_seen
+        rows, many = self._samples(size)
         wide = self.table.take_seen(many).standardised(columns, scale, middle)
-        sample = wide if len(many) == len(rows) else wide.take(np.searchsorted(many, rows))
+        among = None if len(many) == len(rows) else np.searchsorted(many, rows)
+        complete = self._complete(wide if among is None else wide.take(among))
+        if complete is not None:
+            wide, rows, among = wide.take(complete if among is None else among[complete]), rows[complete], None
+        sample = wide if among is None else wide.take(among)
         copies = shares_of_copies(sample)
+        if copies is None and isinstance(wide, Entries):
+            wide = spread_out(wide, self.seed)
+            sample = wide if among is None else wide.take(among)
         smallest = smallest_clusters(len(rows), n, self.min_size)
         return rows, kind(
             wide, sample, self.levels, *smallest, self.n_clusters, self.n_neighbors, self.progress,
             self.worth * worth_of_rows(copies), self.known.among(rows), self.known.among(many), copies,
         )  # fmt: skip
 
+    def _samples(self, size: int) -> tuple[Index, Index]:
+        """`samples` of the table."""
+        table, row_length = self.table, self.table.n_stored / self.table.shape[0]
+        return samples(table.n_seen, size, table.column_counts[self.units[0]], row_length, self.seed, self.known)
+
+    def _complete(self, sample: InMemory) -> Index | None:
+        """The complete rows of a sample, if they alone are searched: in few columns, with enough of them, no hints."""
+        n, p = sample.shape
+        if not self.complete_first or self.levels or self.known or not 1 < p <= MOST_DIMENSIONS or sample.is_complete:
+            return None
+        found = np.flatnonzero(sample.row_counts == p)
+        return found if len(found) >= max(ENOUGH_COMPLETE, SHARE_COMPLETE * n) else None
+
+    def explained(self, clusters: Clusters) -> bool:
+        """Whether clusters of complete rows explain the others: not if as many are outliers as may be a cluster.
+
+        A group may have no complete rows, if one of its columns was never measured.
+        """
+        columns, scale, middle = self.units
+        rows, _ = self._samples(SAMPLE)
+        sample = self.table.take_seen(rows).standardised(columns, scale, middle)
+        complete = sample.row_counts == len(columns)
+        outlying = classified(clusters, sample, posterior=False).outlying
+        by_chance = outlying[complete].mean() * (~complete).sum()
+        smallest, _ = smallest_clusters(len(rows), self.table.n_seen, self.min_size)
+        return bool(outlying[~complete].sum() - by_chance < smallest)
+
     def enlarged(self, rows: Index, search: TreeSearch, found: Searched) -> tuple[Index, TreeSearch, Searched]:
         """The sample, the search and what it found, in a larger sample if that has more clusters, and more than few."""
-        while found.unsettled and len(rows) < min(self.table.n_seen, LARGEST_SAMPLE):
-            more, wider = self.of(GROWTH * len(rows), CrowdedSearch)
+        size = SAMPLE
+        while found.unsettled and size < min(self.table.n_seen, LARGEST_SAMPLE):
+            size *= GROWTH
+            more, wider = self.of(size, CrowdedSearch)
             larger = wider.among_all()
             if larger.n_groups <= max(MOST_CLUSTERS, found.n_groups):
                 break
