@@ -3,8 +3,9 @@
     python benchmarks/constants.py [--jobs 2] [--only RANK MUCH] [FOLDER_OR_CSV ...]
 
 Each constant is varied alone, on simulated tables (those of ``quality.py``: the paper's two designs with missing
-values, skewed, unequal, noisy and many groups) and, where given, on your own (class in the last column, under 1000
-rows; each as it is, and with a fifth of its entries hidden). The middle value of each row is the one in use.
+values, skewed, unequal, noisy and many groups), on shapes in two columns (complete, and with 20%, 40% and 60% of the
+entries hidden) and, where given, on your own tables (class in the last column, under 1000 rows; each as it is, and with
+a fifth of its entries hidden). The middle value of each row is the one in use.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from fusewise import FusionClustering
 from fusewise.datasets import hide_entries
-from quality import _many, _noisy, _paper, _skewed, _unequal
+from quality import SHAPES, _many, _noisy, _paper, _skewed, _unequal
 from tables import standardised
 
 Table = tuple[np.ndarray, np.ndarray]
@@ -45,6 +46,8 @@ CONSTANTS: tuple[tuple[tuple[str, ...], str, tuple[float, ...]], ...] = (
     (("judging.together",), "CHANCE", (0.01, 0.02, 0.05, 0.1, 0.2)),
     (("judging.together",), "ENOUGH_KNOWN", (0.1, 0.15, 0.25, 0.35, 0.5)),
     (("coordinates.gaps",), "CHANCE", (0.01, 0.02, 0.05, 0.1, 0.2)),
+    (("search.sampled",), "ENOUGH_COMPLETE", (10, 25, 50, 100, 200)),
+    (("search.sampled",), "SHARE_COMPLETE", (0.05, 0.1, 0.2, 0.3, 0.5)),
 )
 
 
@@ -56,6 +59,15 @@ def simulated() -> Iterator[Table]:
         yield from (make(seed) for make in (_skewed, _unequal, _noisy, _many))
 
 
+def shapes() -> Iterator[Table]:
+    """The shapes of ``quality.py toys``, 500 rows in two columns, three of each with some entries hidden."""
+    for seed in range(3):
+        for draw in SHAPES.values():
+            X, y = draw(seed, 500)
+            for hidden in (0.0, 0.2, 0.4, 0.6):
+                yield (hide_entries(X, hidden, random_state=seed) if hidden else X), y
+
+
 def own(paths: list[Path]) -> Iterator[Table]:
     """Tables in some files, as they are and with a fifth of their entries hidden."""
     for _, X, y in standardised(paths):
@@ -63,14 +75,14 @@ def own(paths: list[Path]) -> Iterator[Table]:
         yield hide_entries(X, 0.2, random_state=0), y
 
 
-def mean_ari(modules: tuple[str, ...], name: str, value: float, paths: list[Path] | None) -> float:
-    """Mean ARI of the default over the simulated tables, or over those in some files, with another constant."""
+def mean_ari(modules: tuple[str, ...], name: str, value: float, kind: str, paths: list[Path]) -> float:
+    """Mean ARI of the default over the simulated tables, the shapes, or your own tables, with another constant."""
     warnings.simplefilter("ignore")
     for module in modules:
         patch.object(importlib.import_module(f"fusewise.automatic.{module}"), name, value).start()
     scores = [
         adjusted_rand_score(y, FusionClustering(random_state=0).fit_predict(X))
-        for X, y in (simulated() if paths is None else own(paths))
+        for X, y in (simulated() if kind == "simulated" else shapes() if kind == "shapes" else own(paths))
     ]
     patch.stopall()
     return float(np.mean(scores))
@@ -83,13 +95,13 @@ def main() -> None:
     parser.add_argument("--only", nargs="*", help="names of constants")
     args = parser.parse_args()
     wanted = [each for each in CONSTANTS if not args.only or each[1] in args.only]
-    kinds = [None, args.paths] if args.paths else [None]
+    kinds = ["simulated", "shapes", *(["own tables"] if args.paths else [])]
     with ProcessPoolExecutor(args.jobs) as pool:
         found = [
-            [[pool.submit(mean_ari, modules, name, value, kind) for value in values] for kind in kinds]
+            [[pool.submit(mean_ari, modules, name, value, kind, args.paths) for value in values] for kind in kinds]
             for modules, name, values in wanted
         ]
-        heads = ["constant", "values", "simulated", "own tables"][: 2 + len(kinds)]
+        heads = ["constant", "values", *kinds]
         print(f"| {' | '.join(heads)} |\n|{'---|' * len(heads)}")
         for (_, name, values), columns in zip(wanted, found, strict=True):
             curves = [" / ".join(f"{each.result():.3f}" for each in column) for column in columns]

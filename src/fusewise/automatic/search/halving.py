@@ -1,0 +1,79 @@
+"""Groups cut in two across the tree, if the number of clusters is given.
+
+The merge tree is greedy, and its partitions are nested: where it has fused two groups early, no partition along it
+parts them again. So each group of the best partition into one group less is also cut in two by k-means, in coordinates
+in which its own spread is I, where a cut across a long group gains no more than one across a round group. The criterion
+takes the best of these partitions and the one along the tree.
+
+Not in up to ``gaps.MOST_DIMENSIONS`` dimensions, where rows show the shape of groups: the tree follows curved ones, and
+the criterion prefers pieces of them. Nor if the number is to be chosen: more ways to cut one group are more ways to
+cut it by chance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from sklearn.cluster import KMeans
+
+from fusewise.automatic.coordinates.gaps import MOST_DIMENSIONS
+from fusewise.automatic.coordinates.placed_rows import Rows
+from fusewise.automatic.judging.comparing import Compared
+from fusewise.automatic.models.mixture import Mixture
+from fusewise.automatic.search.search_result import Searched, interrupted
+from fusewise.automatic.search.searching import TreeSearch
+from fusewise.kernels.types import Labels, Real
+
+#: Groups of a partition into up to so many are cut: every cut is a fit of all components.
+MOST_GROUPS = 15
+#: Starts of k-means.
+STARTS = 4
+#: Axes along which a group varies less than this share of the largest are left out.
+FLAT = 1e-9
+
+
+def with_halves(search: TreeSearch, found: Searched) -> Searched:
+    """The search, its last partition replaced by a better one of which two groups are halves of one, if there is."""
+    few = found.placed.rows.places.shape[1] <= MOST_DIMENSIONS
+    if search.n_clusters is None or few or search.levels or search.hints or found.compared.interrupted:
+        return found
+    before = found.compared.mixtures[found.chosen - 1]
+    if found.chosen != search.n_clusters - 1 or not isinstance(before, Mixture) or not found.chosen <= MOST_GROUPS:
+        return found
+    try:
+        cuts = [cut for cut in halves(found.placed.rows, before, search.smallest) if cut.max() == found.chosen]
+        if not cuts:
+            return found
+        compared = search.comparison(found.placed.rows)(cuts, compare_all=True, rival=found.criterion)
+    except KeyboardInterrupt:
+        return interrupted(found)
+    best = compared.best
+    if compared.criteria[best] <= found.criterion:
+        return found
+    mixtures = (*found.compared.mixtures[:-1], compared.mixtures[best])
+    criteria = (*found.compared.criteria[:-1], compared.criteria[best])
+    return found._replace(
+        partitions=[*found.partitions[:-1], cuts[best]], compared=Compared(mixtures, criteria, interrupted=False)
+    )
+
+
+def halves(rows: Rows, mixture: Mixture, smallest: float) -> Iterator[Labels]:
+    """The likeliest components of the rows, one of them cut in two: each that is large enough in turn."""
+    labels = np.unique(mixture.log_densities(rows.evidence)[0].argmax(axis=1), return_inverse=True)[1]
+    for group in range(int(labels.max()) + 1):
+        inside = np.flatnonzero(labels == group)
+        own = _in_own_spread(rows.places[inside])
+        if len(inside) < 2 * smallest or not own.shape[1]:
+            continue
+        half = KMeans(2, n_init=STARTS, random_state=0).fit_predict(own) == 1
+        if min(half.sum(), (~half).sum()) >= smallest:
+            cut = labels.copy()
+            cut[inside[half]] = labels.max() + 1
+            yield cut
+
+
+def _in_own_spread(places: Real) -> Real:
+    """Coordinates in which the spread of rows is I, without axes along which they do not vary."""
+    axes, lengths, _ = np.linalg.svd(places - places.mean(axis=0), full_matrices=False)
+    return np.asarray(axes[:, lengths > max(FLAT * lengths[0], FLAT * np.linalg.norm(places))] * np.sqrt(len(places)))
