@@ -11,7 +11,7 @@ from scipy import sparse
 
 from fusewise import FusionClustering, FusionImputer, fuse
 from fusewise.datasets import hide_entries, make_clusters
-from fusewise.observations import as_entries
+from fusewise.observations import as_entries, as_table
 from fusewise.theory import ClusterGeometry
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -91,3 +91,11 @@ def test_the_theory_refuses_complex_tables():
     """It measured the real parts alone."""
     with pytest.raises(ValueError, match="X is complex"):
         ClusterGeometry.from_data(X * 1j, LABELS)
+
+
+@pytest.mark.parametrize("other", [[1.0, 2.0, 3.0], pd.array([1, 2, None], dtype="Int64")])
+def test_complex_columns_of_a_frame_are_refused_by_name(other):
+    """Beside a column of nullable integers pandas would drop the imaginary parts."""
+    frame = pd.DataFrame({"a": other, "wave": [1 + 1j, 2j, 3]})
+    with pytest.raises(ValueError, match=r"column 'wave' holds complex numbers: give a complex table as an array"):
+        as_table(frame)

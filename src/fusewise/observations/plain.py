@@ -13,12 +13,16 @@ def as_plain(X: Any) -> Any:
     """Return X as scikit-learn's checks read it right: masked entries, None and pandas' NA are NaN.
 
     An array of objects becomes one of real or complex numbers; a frame whose columns are all sparse becomes dense, its
-    fill values being observed. Dates and records are refused, as their numbers would be arbitrary.
+    fill values being observed. Dates and records are refused, as their numbers would be arbitrary, and so are complex
+    columns of a frame: beside columns with missing values pandas would drop their imaginary parts.
     """
     if isinstance(X, list | tuple) and any(isinstance(row, np.ma.MaskedArray) for row in X):
         X = np.ma.stack([np.ma.asarray(row) for row in X])
     if isinstance(X, np.ma.MaskedArray):
         X = _filled(X)
+    for name, dtype in zip(getattr(X, "columns", ()), getattr(X, "dtypes", ()), strict=False):
+        if getattr(dtype, "kind", None) == "c":
+            raise ValueError(f"column {name!r} holds complex numbers: give a complex table as an array, not as a frame")
     if hasattr(X, "sparse") and all(type(dtype).__name__ == "SparseDtype" for dtype in X.dtypes):
         return X.sparse.to_dense()
     if isinstance(X, np.ndarray) and X.dtype.kind in "mMV":
