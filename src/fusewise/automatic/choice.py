@@ -263,7 +263,7 @@ def choose(
         n_clusters=n_clusters, n_neighbors=n_neighbors, worth=worth, progress=progress, device=device,
     )  # fmt: skip
     rows, search, found, (mixture, clusters) = _clustered(task, rank, before)
-    if search.sample.is_complete and not (table.is_complete or task.explained(clusters)):
+    if task.by_complete and search.sample.is_complete and not task.explained(clusters):
         rows, search, found, (mixture, clusters) = _clustered(replace(task, complete_first=False), rank, before)
     met: list[str] = []
     if table.n_seen > sampled.SAMPLE and n_clusters is None and not hints:

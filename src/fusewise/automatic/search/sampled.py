@@ -108,11 +108,17 @@ class SampledSearch:
         table, row_length = self.table, self.table.n_stored / self.table.shape[0]
         return samples(table.n_seen, size, table.column_counts[self.units[0]], row_length, self.seed, self.known)
 
+    @property
+    def by_complete(self) -> bool:
+        """Whether the complete rows of a sample may be searched alone: in few columns, without hints."""
+        few = 1 < len(self.units[0]) <= MOST_DIMENSIONS
+        return self.complete_first and few and not (self.levels or self.known or self.table.is_complete)
+
     def _complete(self, sample: InMemory) -> Index | None:
-        """The complete rows of a sample, if they alone are searched: in few columns, with enough of them, no hints."""
-        n, p = sample.shape
-        if not self.complete_first or self.levels or self.known or not 1 < p <= MOST_DIMENSIONS or sample.is_complete:
+        """The complete rows of a sample, if they alone are searched and there are enough of them."""
+        if not self.by_complete:
             return None
+        n, p = sample.shape
         found = np.flatnonzero(sample.row_counts == p)
         return found if len(found) >= max(ENOUGH_COMPLETE, SHARE_COMPLETE * n) else None
 
