@@ -228,6 +228,19 @@ def test_fingerprint_tells_tables_apart(model, table):
         assert making.fingerprint(read_findings(FusionClustering().fit(other))) != whole
 
 
+def test_how_many_rows_were_searched_is_said():
+    """All, the complete ones of a table of few columns, or a sample."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 2)) + 9 * rng.integers(2, size=(300, 1))
+    assert len(making.convergence(read_findings(FusionClustering().fit(X)))) == 1
+    X[:40, 0] = np.nan
+    (_, said) = making.convergence(read_findings(FusionClustering().fit(X)))
+    assert said.startswith("Clusters were searched in 260 of the 300 rows, which are complete, and")
+    many = rng.normal(size=(5100, 2)) + 9 * rng.integers(2, size=(5100, 1))
+    (_, said) = making.convergence(read_findings(FusionClustering().fit(many)))
+    assert said.startswith("Clusters were searched in a random sample of 5,000 of the 5,100 rows, and")
+
+
 def test_promise_is_that_of_the_theory():
     """On complete data all rows are measured, and the curve is success_probability."""
     X = np.repeat([[-1.0] * 30, [1.0] * 30], 20, axis=0) + np.random.default_rng(0).uniform(-0.1, 0.1, (40, 30))

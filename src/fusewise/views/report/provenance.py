@@ -26,13 +26,27 @@ def convergence(found: Findings) -> list[str]:
         tree = "of the merge tree"
         compared = counted(len(found.path.criteria), f"partition {tree} was", f"partitions {tree} were") + " compared"
         how = "" if model.converged_ else " before an interruption, and the best of them was chosen"
-        return [f"{compared}{how}. Rows were placed in a subspace of {counted(int(model.rank_), 'dimension')}."]
+        placed = f"Rows were placed in a subspace of {counted(int(model.rank_), 'dimension')}."
+        return [f"{compared}{how}. {placed}", *_searched(found, found.path)]
     state = "Converged" if model.converged_ else "Not converged"
     said = [f"{state} after {counted(model.n_iter_, 'iteration')} at lam = {readable(model.lam_)}."]
     if isinstance(found.path, FusionPath):
         done, points = int(found.path.converged.sum()), len(found.path)
         said.append(f"{done} of the {points} points of the path converged.")
     return said
+
+
+def _searched(found: Findings, choice: Choice) -> list[str]:
+    """A sentence on the rows that were searched for clusters, if these are not all with an observed entry."""
+    seen = np.setdiff1d(np.arange(len(found.labels)), found.blank, assume_unique=True)
+    if len(choice.rows) >= len(seen):
+        return []
+    whole = np.asarray(found.mask.all(axis=1))
+    complete = bool(whole[seen[choice.rows]].all()) and not whole[seen].all()
+    some = f"{len(choice.rows):,} of the {len(seen):,} rows"
+    if complete:
+        return [f"Clusters were searched in {some}, which are complete, and the other rows assigned to them."]
+    return [f"Clusters were searched in a random sample of {some}, and the other rows assigned to them."]
 
 
 def settings(found: Findings) -> list[tuple[str, str]]:
