@@ -235,10 +235,10 @@ def test_how_many_rows_were_searched_is_said():
     assert len(making.convergence(read_findings(FusionClustering().fit(X)))) == 1
     X[:40, 0] = np.nan
     (_, said) = making.convergence(read_findings(FusionClustering().fit(X)))
-    assert said.startswith("Clusters were searched in 260 of the 300 rows, which are complete, and")
+    assert said.startswith("The clusters were found in 260 complete rows out of 300;")
     many = rng.normal(size=(5100, 2)) + 9 * rng.integers(2, size=(5100, 1))
     (_, said) = making.convergence(read_findings(FusionClustering().fit(many)))
-    assert said.startswith("Clusters were searched in a random sample of 5,000 of the 5,100 rows, and")
+    assert said.startswith("The clusters were found in a random sample of 5,000 rows out of 5,100;")
 
 
 def test_promise_is_that_of_the_theory():

@@ -1,7 +1,7 @@
 """Groups cut in two across the tree, if the number of clusters is given.
 
 The merge tree is greedy, and its partitions are nested: where it has fused two groups early, no partition along it
-parts them again. So each group of the best partition into one group less is also cut in two by k-means, in coordinates
+parts them again. So each group of the best partition into one group fewer is also cut in two by k-means, in coordinates
 in which its own spread is I, where a cut across a long group gains no more than one across a round group. The criterion
 takes the best of these partitions and the one along the tree.
 
@@ -39,7 +39,7 @@ def with_halves(search: TreeSearch, found: Searched) -> Searched:
     if search.n_clusters is None or few or search.levels or search.hints or found.compared.interrupted:
         return found
     before = found.compared.mixtures[found.chosen - 1]
-    if found.chosen != search.n_clusters - 1 or not isinstance(before, Mixture) or not found.chosen <= MOST_GROUPS:
+    if found.chosen != search.n_clusters - 1 or not 0 < found.chosen <= MOST_GROUPS or not isinstance(before, Mixture):
         return found
     try:
         cuts = [cut for cut in halves(found.placed.rows, before, search.smallest) if cut.max() == found.chosen]

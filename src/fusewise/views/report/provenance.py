@@ -43,10 +43,8 @@ def _searched(found: Findings, choice: Choice) -> list[str]:
         return []
     whole = np.asarray(found.mask.all(axis=1))
     complete = bool(whole[seen[choice.rows]].all()) and not whole[seen].all()
-    some = f"{len(choice.rows):,} of the {len(seen):,} rows"
-    if complete:
-        return [f"Clusters were searched in {some}, which are complete, and the other rows assigned to them."]
-    return [f"Clusters were searched in a random sample of {some}, and the other rows assigned to them."]
+    some = counted(len(choice.rows), "complete row") if complete else f"a random sample of {len(choice.rows):,} rows"
+    return [f"The clusters were found in {some} out of {len(seen):,}; the other rows were then assigned to them."]
 
 
 def settings(found: Findings) -> list[tuple[str, str]]:
