@@ -10,7 +10,7 @@ from fusewise.automatic import choice, choose
 from fusewise.automatic.coordinates.evidence import Evidence
 from fusewise.automatic.coordinates.placed_rows import Rows
 from fusewise.automatic.models.partition_fit import describe
-from fusewise.automatic.search.halving import _in_own_spread, halves
+from fusewise.automatic.search.halving import _as_they_are, _in_own_spread, halves
 from fusewise.datasets import hide_entries
 from fusewise.observations import as_entries
 from fusewise.subspace import Subspace
@@ -36,22 +36,54 @@ def test_iris_in_three_clusters():
     assert adjusted_rand_score(y, FusionClustering(n_clusters=3).fit_predict(X)) > 0.85
 
 
+def size_of_smallest(choice, table):
+    return np.bincount(choice.classify(table).labels, minlength=choice.n_clusters).min()
+
+
 @pytest.mark.parametrize("hidden", [0.0, 0.2])
 @pytest.mark.parametrize("seed", range(3))
-def test_the_criterion_is_never_lower(monkeypatch, hidden, seed):
+def test_the_criterion_is_lower_only_for_clusters_that_last(monkeypatch, hidden, seed):
     X = np.random.default_rng(seed).standard_t(4, (150, 6)) * [3, 2, 1, 1, 1, 1]
     table = as_entries(hide_entries(X, hidden, random_state=seed) if hidden else X)
     found = choose(table, n_clusters=4)
     monkeypatch.setattr(choice, "with_halves", lambda _, searched: searched)
     alone = choose(table, n_clusters=4)
-    assert found.criteria[-1] >= alone.criteria[-1]
+    assert found.criteria[-1] >= alone.criteria[-1] or size_of_smallest(alone, table) < 3 <= size_of_smallest(
+        found, table
+    )
     assert found.n_clusters == alone.n_clusters == 4
     np.testing.assert_allclose(found.criteria[:3], alone.criteria[:3])
 
 
+def overlapping(p, apart, seed=0, n=1000):
+    """Two Gaussians so many standard deviations apart, each of n rows and equally in all p columns."""
+    y = np.repeat([0, 1], n)
+    X = np.random.default_rng(seed).standard_normal((2 * n, p)) + apart / np.sqrt(p) * y[:, None]
+    return X, y
+
+
+@pytest.mark.parametrize("p", [8, 16, 32, 64])
+@pytest.mark.parametrize("hidden", [0.0, 0.2])
+def test_groups_that_overlap_are_found_if_their_number_is_given(p, hidden):
+    """Before, one row or a few were cut off (0.00): the fewer, the less overlap."""
+    X, y = overlapping(p, 2.4)
+    table = hide_entries(X, hidden, random_state=0) if hidden else X
+    bayes = adjusted_rand_score(y, np.nansum(table - 1.2 / np.sqrt(p), axis=1) > 0)
+    found = FusionClustering(n_clusters=2).fit_predict(table)
+    assert adjusted_rand_score(y, found) > 0.9 * bayes
+
+
+def test_groups_that_overlap_are_cut_in_the_direction_in_which_they_lie_apart():
+    X, y = overlapping(16, 2.4)
+    rows = placed(X)
+    one = describe(rows, np.zeros(len(y), np.intp))
+    (plain,), (own,) = (list(halves(rows, one, 30, turned)) for turned in (_as_they_are, _in_own_spread))
+    assert adjusted_rand_score(y, plain) > 0.5 > adjusted_rand_score(y, own)
+
+
 def test_a_long_group_is_cut_along_its_length():
     X, y = long_groups()
-    cuts = list(halves(placed(X), describe(placed(X), np.where(y == 2, 1, 0)), 3))
+    cuts = list(halves(placed(X), describe(placed(X), np.where(y == 2, 1, 0)), 3, _in_own_spread))
     assert [int(cut.max()) for cut in cuts] == [2, 2]
     assert max(adjusted_rand_score(y, cut) for cut in cuts) == 1.0
 
@@ -66,4 +98,4 @@ def test_own_spread():
 def test_equal_rows_and_small_groups_are_not_cut():
     X = np.r_[np.ones((30, 4)), np.random.default_rng(0).normal(9, 1, (5, 4))]
     rows = placed(X)
-    assert list(halves(rows, describe(rows, np.repeat([0, 1], [30, 5])), 3)) == []
+    assert list(halves(rows, describe(rows, np.repeat([0, 1], [30, 5])), 3, _in_own_spread)) == []

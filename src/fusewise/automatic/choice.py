@@ -292,7 +292,7 @@ def _searched(task: sampled.SampledSearch, rank: int | None) -> tuple[Index, Tre
     rows, search = task.of(sampled.SAMPLE, TreeSearch)
     found = with_halves(search, with_traits(search, search.in_all_dimensions(rank)))
     if rank is None:
-        found = search.in_some_columns(found)
+        found = search.in_some_columns(found, with_halves)
         if task.n_clusters is None and not task.levels:
             found = for_many(search, found)
             if not (found.unsettled or task.hints):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -249,10 +250,16 @@ class TreeSearch:
             return best._replace(compared=replace(best.compared, interrupted=True))
         return self.by_best_known(best)
 
-    def in_some_columns(self, found: Searched) -> Searched:
+    def in_some_columns(self, found: Searched, improved: Callable[[TreeSearch, Searched], Searched]) -> Searched:
         """The search in the columns that may say something about clusters, if these are few and show more clusters.
 
-        Gains are compared in nats over a single cluster, less the cost of having chosen the columns.
+        Gains are compared in nats over a single cluster, less the cost of having chosen the columns. There must be
+        some: if the number of clusters was given, and no columns show that many, all columns are as good as others.
+
+        Parameters
+        ----------
+        found : the search in all columns.
+        improved : what was done to it, and is done to the other search before they are compared.
         """
         wide = self.wide.shape[1] > LARGEST_RANK and not self.levels and not self.hints
         columns = informative_columns(self.sample) if wide and not found.compared.interrupted else None
@@ -260,11 +267,11 @@ class TreeSearch:
             return found
         try:
             room = min(len(columns), LARGEST_RANK if len(columns) <= LARGEST_RANK else RANK, self.most)
-            other = self.by_best_known(self(room, columns=columns))
+            other = improved(self, self.by_best_known(self(room, columns=columns)))
         except KeyboardInterrupt:
             return interrupted(found)
         cost = cost_of_choice(len(columns), self.wide.shape[1])
-        return other if other.gain - cost > found.gain else found
+        return other if other.gain - cost > max(found.gain, 0.0) else found
 
     def or_as_before(self, found: Searched, before: Clusters | None) -> Searched:
         """The search, with the clusters found without hints if these explain the table and the hints better.
