@@ -3,6 +3,7 @@
     python benchmarks/quality.py                 # everything (about 20 minutes on 2 cores)
     python benchmarks/quality.py dataset1 wine   # some of it
     python benchmarks/quality.py --runs 3        # fewer repetitions
+    python benchmarks/quality.py nothing --runs 20 --jobs 16   # runs of `nothing` side by side
 
 Only ``random_state`` is set. Scores are adjusted Rand indices (ARI). The oracle of the simulated sets is the Bayes
 classifier, which knows the true centres and the noise; other methods marked (K) are given the number of clusters.
@@ -14,8 +15,10 @@ import argparse
 import time
 import warnings
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import pairwise
 
+import joblib
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 from sklearn.cluster import HDBSCAN, KMeans, MiniBatchKMeans
@@ -31,6 +34,7 @@ from fusewise import FusionClustering, FusionImputer
 from fusewise.datasets import hide_entries, load_wine_subset, make_clusters
 
 Row = tuple[str, str, str, str]
+Draw = Callable[[np.random.Generator, int, int], np.ndarray]
 
 
 def fit(X: np.ndarray, seed: int) -> FusionClustering:
@@ -84,12 +88,16 @@ def nothing(runs: int) -> Iterator[Row]:
         for n, p, fraction in ((n, p, fraction) for n in sizes for p in widths for fraction in (0.0, 0.4)):
             if p == 1 and fraction:
                 continue
-            found = [
-                fit(hide_entries(draw(np.random.default_rng(seed), n, p), fraction, random_state=seed), seed)
-                for seed in range(10 * runs)
-            ]
-            one = np.mean([model.n_clusters_ == 1 for model in found])
+            found = joblib.Parallel()(joblib.delayed(_number)(draw, n, p, fraction, seed) for seed in range(10 * runs))
+            one = np.mean(np.array(found) == 1)
             yield f"{name}, P = {p}, {fraction:.0%} hidden", f"{one:.2f}", "1.00", f"{10 * runs} runs of {n} rows"
+
+
+def _number(draw: Draw, n: int, p: int, fraction: float, seed: int) -> int:
+    """The number of clusters found in a table without clusters."""
+    warnings.simplefilter("ignore")
+    X = draw(np.random.default_rng(seed), n, p)
+    return fit(hide_entries(X, fraction, random_state=seed), seed).n_clusters_
 
 
 def _ball(rng: np.random.Generator, n: int, p: int) -> np.ndarray:
@@ -106,7 +114,11 @@ def _bent(rng: np.random.Generator, n: int, p: int) -> np.ndarray:
     return np.column_stack([x[:, 0], x[:, 0] ** 2 + 0.3 * x[:, 1]])
 
 
-Draw = Callable[[np.random.Generator, int, int], np.ndarray]
+def _two_factors(rng: np.random.Generator, n: int, p: int, *, uniform: bool = False) -> np.ndarray:
+    factors = rng.uniform(-(3**0.5), 3**0.5, (n, 2)) if uniform else rng.standard_normal((n, 2))
+    return factors @ rng.standard_normal((2, p)) + 2.0 * rng.standard_normal((n, p))
+
+
 #: How to draw n x p numbers without clusters; and numbers of rows and columns.
 WITHOUT_CLUSTERS: dict[str, tuple[Draw, tuple[int, ...], tuple[int, ...]]] = {
     "Gaussian": (lambda rng, n, p: rng.standard_normal((n, p)), (300,), (2, 10, 50)),
@@ -117,6 +129,8 @@ WITHOUT_CLUSTERS: dict[str, tuple[Draw, tuple[int, ...], tuple[int, ...]]] = {
     "exponential": (lambda rng, n, p: rng.exponential(size=(n, p)), (300, 1000), (2,)),
     "lognormal": (lambda rng, n, p: rng.lognormal(size=(n, p)), (300, 1000), (1,)),
     "a parabola": (_bent, (300, 1000), (2,)),
+    "two Gaussian factors and noise": (_two_factors, (300,), (30,)),
+    "two uniform factors and noise": (partial(_two_factors, uniform=True), (300,), (30,)),
 }
 
 
@@ -530,6 +544,24 @@ def columns(runs: int) -> Iterator[Row]:
             yield case, f"{ours:.3f}", f"{told:.3f}", f"{numbers} clusters"
 
 
+def overlapping(runs: int) -> Iterator[Row]:
+    """Two Gaussians of 500 rows each with hardly a valley between them, in all columns; their number is given."""
+    for p in (4, 16, 64):
+        for apart, hidden in ((3.0, 0.0), (2.5, 0.0), (2.0, 0.0), (2.5, 0.2)):
+            scores = []
+            for seed in range(runs):
+                y = np.repeat([0, 1], 500)
+                X = np.random.default_rng(seed).standard_normal((1000, p)) + apart / np.sqrt(p) * y[:, None]
+                X = hide_entries(X, hidden, random_state=seed) if hidden else X
+                centers = apart / np.sqrt(p) * np.array([np.zeros(p), np.ones(p)])
+                ours = FusionClustering(n_clusters=2, random_state=seed).fit_predict(X)
+                found = (ours, knn_kmeans(X, 2), bayes(X, centers))
+                scores.append([adjusted_rand_score(y, labels) for labels in found])
+            ours, peer, best = np.mean(scores, axis=0)
+            case = f"{p} columns, {apart:g} standard deviations apart, {hidden:.0%} hidden"
+            yield case, f"{ours:.3f}", f"{peer:.3f}", f"Bayes {best:.3f}, worst {np.min(scores, axis=0)[0]:.3f}"
+
+
 STUDIES: dict[str, tuple[str, str, Callable[[int], Iterator[Row]]]] = {
     "dataset1": ("Dataset-1, ARI", "Bayes", lambda runs: dataset(runs, 1.0)),
     "dataset2": ("Dataset-2, ARI", "Bayes", lambda runs: dataset(runs, 0.5)),
@@ -541,6 +573,7 @@ STUDIES: dict[str, tuple[str, str, Callable[[int], Iterator[Row]]]] = {
     "toys": ("Shapes in two columns, ARI", "KNN + HDBSCAN", toys),
     "many": ("Many groups, ARI", "mean + mini-batch k-means (K)", many),
     "columns": ("Six columns with groups among noisy ones, ARI", "Fusewise on the six columns", columns),
+    "overlapping": ("Two groups that overlap, K given, ARI", "KNN + k-means (K)", overlapping),
     "imputation": ("Imputation: error of filled values", "KNNImputer", imputation),
     "hints": ("Labels of a tenth of the rows, ARI on the others", "KNN + LabelSpreading", hints),
     "stability": ("Stability of clusters, mean Jaccard similarity", "wanted", stability),
@@ -554,14 +587,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("studies", nargs="*", default=list(STUDIES), help=f"some of {', '.join(STUDIES)}; default: all")
     parser.add_argument("--runs", type=int, default=10, help="repetitions of each case (default 10)")
+    parser.add_argument("--jobs", type=int, default=1, help="processes for data without clusters (default 1)")
     args = parser.parse_args()
     warnings.simplefilter("ignore")
     for name in args.studies:
         title, beside, study = STUDIES[name]
         start = time.perf_counter()
         print(f"\n### {title}\n\n| case | Fusewise | {beside} | |\n|---|---|---|---|")
-        for row in study(args.runs):
-            print("| " + " | ".join(row) + " |", flush=True)
+        with joblib.parallel_config(n_jobs=args.jobs):
+            for row in study(args.runs):
+                print("| " + " | ".join(row) + " |", flush=True)
         print(f"\n({time.perf_counter() - start:.0f} s)")
 
 

@@ -148,9 +148,9 @@ class TestTheSameResults:
 
 class TestNearlyEmpty:
     def test_columns_are_fitted_to_more_rows_than_the_sample(self, monkeypatch):
-        # In 500 rows a column has 20 entries, too few for its six loadings; in all 6000 it has 240.
+        # In 500 rows a column has 12 entries, too few for its six loadings; in all 6000 it has 150.
         monkeypatch.setattr(sampled, "SAMPLE", 500)
-        X, y = tastes(6000, 200, 8)
+        X, y = tastes(6000, 200, 5)
         model = FusionClustering().fit(X)
         assert model.n_clusters_ == 3
         assert adjusted_rand_score(y, model.labels_) > 0.9

@@ -22,6 +22,7 @@ from fusewise.automatic.search import limits, sampled
 from fusewise.automatic.search.across_gaps import across_gaps
 from fusewise.automatic.search.among_centres import among_centres
 from fusewise.automatic.search.class_traits import with_traits
+from fusewise.automatic.search.distinct_axes import along_distinct_axes
 from fusewise.automatic.search.halving import with_halves
 from fusewise.automatic.search.many_clusters import for_many
 from fusewise.automatic.search.search_result import Searched
@@ -290,7 +291,10 @@ def _clustered(
 def _searched(task: sampled.SampledSearch, rank: int | None) -> tuple[Index, TreeSearch, Searched]:
     """Search a sample: in few dimensions and many, in some columns, for many clusters, and in a larger sample."""
     rows, search = task.of(sampled.SAMPLE, TreeSearch)
-    found = with_halves(search, with_traits(search, search.in_all_dimensions(rank)))
+    found = search.in_all_dimensions(rank)
+    if rank is None:
+        found = along_distinct_axes(search, found)
+    found = with_halves(search, with_traits(search, found))
     if rank is None:
         found = search.in_some_columns(found, with_halves)
         if task.n_clusters is None and not task.levels:

@@ -10,9 +10,9 @@ Where groups overlap, the criterion prefers to cut off a few rows: the fewer, th
 best of those that do takes its place; then groups are also cut by k-means in the coordinates as they are, since two
 groups that overlap are longer in the direction in which they lie apart.
 
-Not in up to ``gaps.MOST_DIMENSIONS`` dimensions, where rows show the shape of groups: the tree follows curved ones, and
-the criterion prefers pieces of them. Nor if the number is to be chosen: more ways to cut one group are more ways to
-cut it by chance.
+Not in tables of up to ``gaps.MOST_DIMENSIONS`` columns, where rows show the shape of groups: the tree follows curved
+ones, and the criterion prefers pieces of them. Nor if the number is to be chosen: more ways to cut one group are more
+ways to cut it by chance.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def with_halves(search: TreeSearch, found: Searched) -> Searched:
 
     Better is one that lasts where the other does not, or else one with a larger criterion.
     """
-    few = found.placed.rows.places.shape[1] <= MOST_DIMENSIONS
+    few = search.wide.shape[1] <= MOST_DIMENSIONS
     if search.n_clusters is None or few or search.levels or search.hints or found.compared.interrupted:
         return found
     before = found.compared.mixtures[found.chosen - 1]
@@ -64,6 +64,8 @@ def with_halves(search: TreeSearch, found: Searched) -> Searched:
 def _judged(search: TreeSearch, found: Searched, cuts: Iterable[Labels]) -> list[Searched]:
     """The search, its last partition replaced by each of those cuts that have as many groups."""
     cuts = [cut for cut in cuts if cut.max() == found.chosen]
+    if not cuts:
+        return []
     compared = search.comparison(found.placed.rows)(cuts, compare_all=True)
     few, mixtures, criteria = found.partitions[:-1], found.compared.mixtures[:-1], found.compared.criteria[:-1]
     return [
