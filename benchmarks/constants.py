@@ -3,7 +3,7 @@
     python benchmarks/constants.py [--jobs 2] [--only RANK MUCH] [FOLDER_OR_CSV ...]
 
 Each constant is varied alone, on simulated tables (those of ``quality.py``: the paper's two designs with missing
-values, skewed, unequal, noisy and many groups), on shapes in two columns (complete, and with 20%, 40% and 60% of the
+values, skewed, rounded, unequal, noisy and many groups), on shapes in two columns (complete, and with 20%, 40% and 60% of the
 entries hidden) and, where given, on your own tables (class in the last column, under 1000 rows; each as it is, and with
 a fifth of its entries hidden). The middle value of each row is the one in use.
 """
@@ -23,7 +23,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from fusewise import FusionClustering
 from fusewise.datasets import hide_entries
-from quality import SHAPES, _many, _noisy, _paper, _skewed, _unequal
+from quality import SHAPES, _by_factors, _many, _noisy, _paper, _rounded, _skewed, _unequal
 from tables import standardised
 
 Table = tuple[np.ndarray, np.ndarray]
@@ -48,6 +48,12 @@ CONSTANTS: tuple[tuple[tuple[str, ...], str, tuple[float, ...]], ...] = (
     (("coordinates.gaps",), "CHANCE", (0.01, 0.02, 0.05, 0.1, 0.2)),
     (("search.sampled",), "ENOUGH_COMPLETE", (10, 25, 50, 100, 200)),
     (("search.sampled",), "SHARE_COMPLETE", (0.05, 0.1, 0.2, 0.3, 0.5)),
+    (("search.distinct_axes",), "MARGIN", (1.0, 1.15, 1.3, 1.5, 2.0)),
+    (("search.unrelated_columns",), "ENOUGH", (0.1, 0.2, 0.3, 0.4, 0.5)),
+    (("search.unrelated_columns",), "PERMUTATIONS", (1, 2, 3, 4, 5)),
+    (("coordinates.rounding",), "ROUNDED", (0.03, 0.05, 0.1, 0.2, 0.3)),
+    (("coordinates.rounding",), "FEW_VALUES", (10, 15, 20, 30, 40)),
+    (("coordinates.rounding",), "MANY_EQUAL", (2.0, 2.5, 3.0, 4.0, 6.0)),
 )
 
 
@@ -56,7 +62,7 @@ def simulated() -> Iterator[Table]:
     for seed in range(3):
         yield from (_paper(1.0, p0, seed) for p0 in (0.8, 0.3))
         yield from (_paper(0.5, p0, seed) for p0 in (0.8, 0.5))
-        yield from (make(seed) for make in (_skewed, _unequal, _noisy, _many))
+        yield from (make(seed) for make in (_skewed, _by_factors, _rounded, _unequal, _noisy, _many))
 
 
 def shapes() -> Iterator[Table]:

@@ -126,8 +126,8 @@ WITHOUT_CLUSTERS: dict[str, tuple[Draw, tuple[int, ...], tuple[int, ...]]] = {
     "uniform, more rows": (lambda rng, n, p: rng.random((n, p)), (1000,), (1, 2, 3)),
     "uniform in a ball": (_ball, (300, 1000), (2, 3)),
     "Student t, 3 degrees of freedom": (_student, (300, 1000), (2, 5)),
-    "exponential": (lambda rng, n, p: rng.exponential(size=(n, p)), (300, 1000), (2,)),
-    "lognormal": (lambda rng, n, p: rng.lognormal(size=(n, p)), (300, 1000), (1,)),
+    "exponential": (lambda rng, n, p: rng.exponential(size=(n, p)), (300, 1000), (2, 5, 10)),
+    "lognormal": (lambda rng, n, p: rng.lognormal(size=(n, p)), (300, 1000), (1, 5, 10)),
     "a parabola": (_bent, (300, 1000), (2,)),
     "two Gaussian factors and noise": (_two_factors, (300,), (30,)),
     "two uniform factors and noise": (partial(_two_factors, uniform=True), (300,), (30,)),
@@ -339,6 +339,20 @@ def _skewed(seed: int) -> tuple[np.ndarray, np.ndarray]:
     y = np.repeat(np.arange(3), 120)
     tails = rng.exponential(1.0, (360, 4)) * np.array([1, 1, 1, 3])
     return hide_entries(tails + 2.2 * np.eye(3, 4)[y], 0.1, random_state=seed), y
+
+
+def _by_factors(seed: int, n: int = 500, p: int = 8) -> tuple[np.ndarray, np.ndarray]:
+    """Three classes of lognormal values that differ by factors."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(3, size=n)
+    return rng.lognormal(size=(n, p)) * np.exp(1.5 * rng.standard_normal((3, p)))[y], y
+
+
+def _rounded(seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Three classes in one column and two, as whole numbers: many rows are equal."""
+    rng = np.random.default_rng(seed)
+    y = np.repeat(np.arange(3), 300)
+    return np.round(4.0 * rng.standard_normal((900, 1 + seed % 2)) + 20.0 * y[:, None]), y
 
 
 def _many(seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -562,6 +576,21 @@ def overlapping(runs: int) -> Iterator[Row]:
             yield case, f"{ours:.3f}", f"{peer:.3f}", f"Bayes {best:.3f}, worst {np.min(scores, axis=0)[0]:.3f}"
 
 
+def factors(runs: int) -> Iterator[Row]:
+    """Three groups of lognormal values that differ by factors in every column; the peer gets logarithms."""
+    for n, p, hidden in ((n, p, hidden) for n in (300, 1000) for p in (5, 10, 20) for hidden in (0.0, 0.2)):
+        scores, numbers = [], []
+        for seed in range(runs):
+            X, y = _by_factors(seed, n, p)
+            X = hide_entries(X, hidden, random_state=seed) if hidden else X
+            model = fit(X, seed)
+            scores.append([adjusted_rand_score(y, each) for each in (model.labels_, knn_kmeans(np.log(X), 3))])
+            numbers.append(model.n_clusters_)
+        ours, peer = np.mean(scores, axis=0)
+        exact = f"3 clusters in {np.mean(np.array(numbers) == 3):.0%} of runs"
+        yield f"{n} rows, {p} columns, {hidden:.0%} hidden", f"{ours:.3f}", f"{peer:.3f}", exact
+
+
 STUDIES: dict[str, tuple[str, str, Callable[[int], Iterator[Row]]]] = {
     "dataset1": ("Dataset-1, ARI", "Bayes", lambda runs: dataset(runs, 1.0)),
     "dataset2": ("Dataset-2, ARI", "Bayes", lambda runs: dataset(runs, 0.5)),
@@ -574,6 +603,7 @@ STUDIES: dict[str, tuple[str, str, Callable[[int], Iterator[Row]]]] = {
     "many": ("Many groups, ARI", "mean + mini-batch k-means (K)", many),
     "columns": ("Six columns with groups among noisy ones, ARI", "Fusewise on the six columns", columns),
     "overlapping": ("Two groups that overlap, K given, ARI", "KNN + k-means (K)", overlapping),
+    "factors": ("Groups that differ by factors, ARI", "logarithms + KNN + k-means (K)", factors),
     "imputation": ("Imputation: error of filled values", "KNNImputer", imputation),
     "hints": ("Labels of a tenth of the rows, ARI on the others", "KNN + LabelSpreading", hints),
     "stability": ("Stability of clusters, mean Jaccard similarity", "wanted", stability),

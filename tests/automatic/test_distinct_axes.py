@@ -7,7 +7,8 @@ from sklearn.metrics import adjusted_rand_score
 from fusewise import FusionClustering
 from fusewise.automatic import choice
 from fusewise.automatic.coordinates.axes import fit_axes
-from fusewise.automatic.search.distinct_axes import n_distinct, permuted
+from fusewise.automatic.coordinates.permuted import permuted
+from fusewise.automatic.search.distinct_axes import n_distinct
 from fusewise.datasets import hide_entries, make_clusters
 from fusewise.observations import as_entries
 

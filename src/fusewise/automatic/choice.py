@@ -27,6 +27,7 @@ from fusewise.automatic.search.halving import with_halves
 from fusewise.automatic.search.many_clusters import for_many
 from fusewise.automatic.search.search_result import Searched
 from fusewise.automatic.search.searching import TreeSearch
+from fusewise.automatic.search.unrelated_columns import without_shapes
 from fusewise.automatic.tree.join_heights import join_heights
 from fusewise.automatic.tree.merge_tree import MergeTree
 from fusewise.kernels import field_rules
@@ -266,16 +267,17 @@ def choose(
     rows, search, found, (mixture, clusters) = _clustered(task, rank, before)
     if task.by_complete and search.sample.is_complete and not task.explained(clusters):
         rows, search, found, (mixture, clusters) = _clustered(replace(task, complete_first=False), rank, before)
-    met: list[str] = []
+    met = [limits.of_shapes()] if found.joins is not None else []
     if table.n_seen > sampled.SAMPLE and n_clusters is None and not hints:
-        clusters, met = task.with_rare(clusters, len(rows))
+        clusters, missed = task.with_rare(clusters, len(rows))
         if found.unsettled:
-            met = [limits.of_sample(len(rows), table.n_seen, clusters.n_components), *met]
-    placed, partitions, compared, chosen, _ = found.allowed
+            met.append(limits.of_sample(len(rows), table.n_seen, clusters.n_components))
+        met += missed
+    known, placed, compared = found.allowed, found.placed, found.allowed.compared
     return Choice(
         columns, scale, middle, rows, placed.subspace, placed.rows.evidence, placed.tree,
-        tuple(partitions), compared.mixtures, compared.criteria, chosen, mixture, clusters, compared.interrupted,
-        tuple(met),
+        tuple(known.partitions), compared.mixtures, compared.criteria, known.chosen, mixture, clusters,
+        compared.interrupted, tuple(met),
     )  # fmt: skip
 
 
@@ -284,7 +286,7 @@ def _clustered(
 ) -> tuple[Index, TreeSearch, Searched, tuple[Mixture, Clusters]]:
     """Search a sample, and fit the clusters that were found."""
     rows, search, found = _searched(task, rank)
-    found = across_gaps(search, search.or_as_before(found, before))
+    found = without_shapes(search, across_gaps(search, search.or_as_before(found, before)))
     return rows, search, found, search.clusters(found)
 
 

@@ -53,6 +53,12 @@ class Compared:
         criteria = (*self.criteria, criterion + (odds or 0.0))
         return Compared((*self.mixtures, mixture), criteria, self.interrupted, barred)
 
+    def only(self, which: list[int]) -> Compared:
+        """Some of the partitions, none of which breaks hints."""
+        return Compared(
+            tuple(self.mixtures[k] for k in which), tuple(self.criteria[k] for k in which), self.interrupted
+        )
+
     @property
     def best(self) -> int:
         """The partition with the best criterion that breaks no hint."""

@@ -54,17 +54,27 @@ def linked(n: int, pairs: list[tuple[int, int]]) -> Index:
 
 
 def without_valley(
-    mixture: Mixture, evidence: Evidence, labels: Index | None = None, parts: Index | None = None
+    mixture: Mixture,
+    evidence: Evidence,
+    labels: Index | None = None,
+    parts: Index | None = None,
+    *,
+    of_any_density: bool = False,
 ) -> list[tuple[int, int]]:
     """Pairs of components without a valley between them, the highest saddle first, then those that no row shows.
 
-    `labels` are the most likely components of the rows, if they are known; `parts` those of ``gaps.parts``.
+    Parameters
+    ----------
+    mixture, evidence : the components, and the rows they were fitted to.
+    labels : the most likely components of the rows, if they are known.
+    parts : those of ``gaps.parts``.
+    of_any_density : whether dense and sparse components may be one group in any number of dimensions.
     """
     if labels is None:
         labels = mixture.log_densities(evidence)[0].argmax(axis=1)
     peaks = np.log(mixture.shares) - 0.5 * np.linalg.slogdet(regular(mixture.spreads))[1]
     apart, part = separations(mixture), _part_of_each(labels, parts, mixture.n_components)
-    few = evidence.shape[1] <= MOST_DIMENSIONS
+    few = of_any_density or evidence.shape[1] <= MOST_DIMENSIONS
     touching = CONTIGUOUS if parts is None else WITHIN_PART
     alike = np.inf if few else np.log(EQUALLY_DENSE)
     between, found = Between(mixture, evidence, labels), []

@@ -1,8 +1,7 @@
 """The search along those axes alone that stand out from chance.
 
 Axes have variances even if no columns are related: the largest of the directions there are, by chance. Which of them
-are more than that is told by a table whose columns are permuted, each among the rows in which it is observed. It has
-the same values and the same gaps, but no relations. Axis k stands out if
+are more than that is told by a table of the same columns without relations (``permuted``). Axis k stands out if
 
     variance_k / noise  >  MARGIN max_j variance'_j / noise'
 
@@ -17,6 +16,7 @@ from __future__ import annotations
 import numpy as np
 
 from fusewise.automatic.coordinates.axes import fit_axes
+from fusewise.automatic.coordinates.permuted import permuted
 from fusewise.automatic.search.search_result import Searched, interrupted
 from fusewise.automatic.search.searching import TreeSearch
 from fusewise.observations import Entries
@@ -63,12 +63,3 @@ def n_distinct(table: Entries, axes: Subspace) -> int:
     """
     chance = fit_axes(permuted(table, np.random.default_rng(0)), axes.rank, tol=TOL)
     return int(np.count_nonzero(axes.variances / axes.noise > MARGIN * chance.variances.max() / chance.noise))
-
-
-def permuted(table: Entries, random: np.random.Generator) -> Entries:
-    """The table with the values of each column permuted, among the rows in which it is observed."""
-    values = table.values.copy()
-    for column, mask in enumerate(table.mask.T):
-        rows = np.flatnonzero(mask)
-        values[rows, column] = values[random.permutation(rows), column]
-    return Entries(values, table.mask)

@@ -36,3 +36,11 @@ def of_size(sizes: Sequence[float], min_size: float) -> str:
     groups = counted(len(sizes), "rare group was", "rare groups were")
     about = in_series([f"{size:,.0f}" for size in sizes])
     return f"{groups} left out, of about {about} rows: min_cluster_size is {min_size:,.0f}."
+
+
+def of_shapes() -> str:
+    """Columns were made symmetric for the search."""
+    return (
+        "Columns are so skewed that clusters are found even if the values of each are shuffled. So clusters were "
+        "searched for in columns made symmetric (Yeo-Johnson). Groups that differ by a factor show best in logarithms."
+    )

@@ -33,6 +33,7 @@ class Searched(NamedTuple):
     compared: Compared
     chosen: int
     unsettled: bool = False  # more rows may show more clusters
+    joins: list[tuple[int, int]] | None = None  # of components, if they are known (``unrelated_columns``)
 
     @property
     def gain(self) -> float:
@@ -49,10 +50,8 @@ class Searched(NamedTuple):
     def allowed(self) -> Searched:
         """The same without the partitions that break hints."""
         kept = [k for k in range(len(self.partitions)) if k not in self.compared.barred]
-        mixtures = tuple(self.compared.mixtures[k] for k in kept)
-        criteria = tuple(self.compared.criteria[k] for k in kept)
-        compared = Compared(mixtures, criteria, self.compared.interrupted)
-        return Searched(self.placed, [self.partitions[k] for k in kept], compared, kept.index(self.chosen))
+        partitions = [self.partitions[k] for k in kept]
+        return Searched(self.placed, partitions, self.compared.only(kept), kept.index(self.chosen))
 
     @property
     def n_groups(self) -> int:

@@ -1,0 +1,99 @@
+"""Clusters that are due to the shapes of single columns, and the search without these shapes.
+
+A column of concentrations, counts or amounts of money has many small values and few large ones. A mixture describes
+such a table by a dense component and sparse ones around it, and in more than a few dimensions nothing tells them from
+true clusters of different density. But true clusters relate columns to each other. A table whose columns are permuted
+has the same columns and no relations. If clusters improve on a single one there nearly as much as here,
+
+    gain'  >=  ENOUGH gain,
+
+they are a matter of columns, not of rows. Then columns are made symmetric (``symmetric``), and the clusters of that
+table are taken; they are described in the coordinates of the table as it is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+
+from fusewise.automatic.coordinates.gaps import MOST_DIMENSIONS
+from fusewise.automatic.coordinates.permuted import permuted
+from fusewise.automatic.coordinates.symmetric import symmetric
+from fusewise.automatic.judging.comparing import assign
+from fusewise.automatic.judging.valleys import MOST_COMPONENTS, without_valley
+from fusewise.automatic.models.mixture import Mixture
+from fusewise.automatic.search.search_result import Searched, interrupted
+from fusewise.automatic.search.searching import TreeSearch
+from fusewise.kernels.types import Labels
+from fusewise.observations import Entries
+from fusewise.progress import silent
+
+#: The share of the gain that columns without relations have to reach, in one of so many permutations.
+ENOUGH, PERMUTATIONS = 0.3, 3
+
+
+def without_shapes(search: TreeSearch, found: Searched) -> Searched:
+    """The search, or one in symmetric columns, if its clusters are due to the shapes of columns.
+
+    That is only asked if the rows show no valley between some components, whatever their density. Not in few
+    dimensions, where the rows show the shape of a group.
+    """
+    if search.n_clusters is not None or search.hints or search.levels or found.compared.interrupted:
+        return found
+    sample = search.sample
+    if not isinstance(sample, Entries) or sample is not search.wide or sample.dtype.kind == "c":
+        return found
+    try:
+        if not _some_without_valley(found) or not _gain_as_much(search, sample, found):
+            return found
+        search.progress("clusters in symmetric columns", 0)
+        return _described(search, found, _labels(search, symmetric(sample)))
+    except KeyboardInterrupt:
+        return interrupted(found)
+
+
+def _some_without_valley(found: Searched) -> bool:
+    """Whether the rows show no valley between some components."""
+    best, rows = found.compared.mixtures[found.chosen], found.placed.rows
+    few = rows.places.shape[1] <= MOST_DIMENSIONS
+    if few or not isinstance(best, Mixture) or not 1 < best.n_components <= MOST_COMPONENTS:
+        return False
+    return bool(without_valley(assign(rows, best), rows.evidence, of_any_density=True))
+
+
+def _gain_as_much(search: TreeSearch, sample: Entries, found: Searched) -> bool:
+    """Whether clusters gain nearly as much in a table of the same columns without relations."""
+    search.progress("comparing with unrelated columns", 0)
+    for seed in range(PERMUTATIONS):
+        other = _of(search, permuted(sample, np.random.default_rng(seed))).in_all_dimensions(None)
+        if other.gain >= ENOUGH * found.gain:
+            return True
+    return False
+
+
+def _labels(search: TreeSearch, table: Entries) -> Labels:
+    """The clusters of another table."""
+    other = _of(search, table)
+    _, clusters = other.clusters(other.in_all_dimensions(None))
+    return np.asarray(np.unique(clusters.log_densities(table)[0].argmax(axis=1), return_inverse=True)[1])
+
+
+def _of(search: TreeSearch, table: Entries) -> TreeSearch:
+    """The same search in another table."""
+    return replace(search, wide=table, sample=table, copies=None, progress=silent)
+
+
+def _described(search: TreeSearch, found: Searched, labels: Labels) -> Searched:
+    """The search with the clusters of another table: a single one of all its components, or a component for each.
+
+    Other numbers of clusters are left out: they were judged by the shapes of columns.
+    """
+    one, chosen = found.partitions[0], found.chosen
+    if labels.any():
+        compared = search.comparison(found.placed.rows)([one, labels], compare_all=True)
+        return found._replace(partitions=[one, labels], compared=compared, chosen=1, joins=[])
+    joins = list(pairwise(range(found.compared.mixtures[chosen].n_components)))
+    kept, compared = [one, found.partitions[chosen]], found.compared.only([0, chosen])
+    return found._replace(partitions=kept, compared=compared, chosen=1, joins=joins)
