@@ -3,9 +3,9 @@
     python benchmarks/constants.py [--jobs 2] [--only RANK MUCH] [FOLDER_OR_CSV ...]
 
 Each constant is varied alone, on simulated tables (those of ``quality.py``: the paper's two designs with missing
-values, skewed, rounded, unequal, noisy and many groups), on shapes in two columns (complete, and with 20%, 40% and 60% of the
-entries hidden) and, where given, on your own tables (class in the last column, under 1000 rows; each as it is, and with
-a fifth of its entries hidden). The middle value of each row is the one in use.
+values, skewed, rounded, unequal, noisy and many groups), on shapes in two columns (complete, and with 20%, 40% and
+60% of the entries hidden) and, where given, on your own tables (class in the last column, under 1000 rows; each as it
+is, and with a fifth of its entries hidden). The middle value of each row is the one in use.
 """
 
 from __future__ import annotations
@@ -51,6 +51,8 @@ CONSTANTS: tuple[tuple[tuple[str, ...], str, tuple[float, ...]], ...] = (
     (("search.distinct_axes",), "MARGIN", (1.0, 1.15, 1.3, 1.5, 2.0)),
     (("search.unrelated_columns",), "ENOUGH", (0.1, 0.2, 0.3, 0.4, 0.5)),
     (("search.unrelated_columns",), "PERMUTATIONS", (1, 2, 3, 4, 5)),
+    (("search.unrelated_columns",), "WEAK", (10.0, 20.0, 30.0, 40.0, 60.0)),
+    (("search.unrelated_columns",), "SKEWED", (0.05, 0.075, 0.1, 0.15, 0.2)),
     (("coordinates.rounding",), "ROUNDED", (0.03, 0.05, 0.1, 0.2, 0.3)),
     (("coordinates.rounding",), "FEW_VALUES", (10, 15, 20, 30, 40)),
     (("coordinates.rounding",), "MANY_EQUAL", (2.0, 2.5, 3.0, 4.0, 6.0)),
