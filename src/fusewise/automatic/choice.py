@@ -239,15 +239,16 @@ def choose(
     neighbours are joined by a graph; l0 fusion along the graph gives a tree of nested partitions; each partition is
     described by a Student-t mixture on the observed entries, and the one with the best `criterion` is chosen. K centres
     span K - 1 dimensions, so if more clusters are found than fit in the subspace, it is enlarged, once. A table with
-    few columns is also searched in all its dimensions, as the directions that vary least may separate clusters; the
-    search that gains more over a single cluster is kept. With more columns than the first subspace has dimensions, the
-    number of clusters is confirmed in the dimensions that their centres span (``among_centres``). Finally every row is
-    assigned to its most likely cluster and the mixture is fitted again, or clusters with independent columns if these
-    explain the entries better; if a table has categories, only the latter (``columnwise``) are compared.
+    few columns is also searched in all its dimensions, one with many also along the axes that stand out from chance;
+    the search that gains more over a single cluster is kept. With more columns than the first subspace has dimensions,
+    the number is confirmed in the dimensions that the centres span (``among_centres``). If clusters are due to skewed
+    columns, these are made symmetric (``unrelated_columns``). Finally every row is assigned to its likeliest cluster
+    and the mixture is fitted again, or clusters with independent columns if these explain the entries better; if a
+    table has categories, only the latter (``columnwise``) are compared.
 
     With more than ``sampled.SAMPLE`` rows a sample is used. It grows if nearly as many clusters are found as it can
-    show, or if a large number would win with four times the rows: the cost of a cluster grows with log N, what it
-    explains with N. Axes, and the means of independent columns, may need more rows if most of the table is missing.
+    show, or if a large number would win with four times the rows. Axes, and the means of independent columns, may need
+    more rows if most of the table is missing.
 
     Parameters
     ----------
@@ -267,17 +268,12 @@ def choose(
     rows, search, found, (mixture, clusters) = _clustered(task, rank, before)
     if task.by_complete and search.sample.is_complete and not task.explained(clusters):
         rows, search, found, (mixture, clusters) = _clustered(replace(task, complete_first=False), rank, before)
-    met = [limits.of_shapes()] if found.joins is not None else []
-    if table.n_seen > sampled.SAMPLE and n_clusters is None and not hints:
-        clusters, missed = task.with_rare(clusters, len(rows))
-        if found.unsettled:
-            met.append(limits.of_sample(len(rows), table.n_seen, clusters.n_components))
-        met += missed
-    known, placed, compared = found.allowed, found.placed, found.allowed.compared
+    clusters, met = _with_rare(task, found, clusters, len(rows))
+    placed, partitions, compared, chosen, *_ = found.allowed
     return Choice(
         columns, scale, middle, rows, placed.subspace, placed.rows.evidence, placed.tree,
-        tuple(known.partitions), compared.mixtures, compared.criteria, known.chosen, mixture, clusters,
-        compared.interrupted, tuple(met),
+        tuple(partitions), compared.mixtures, compared.criteria, chosen, mixture, clusters, compared.interrupted,
+        met,
     )  # fmt: skip
 
 
@@ -288,6 +284,19 @@ def _clustered(
     rows, search, found = _searched(task, rank)
     found = without_shapes(search, across_gaps(search, search.or_as_before(found, before)))
     return rows, search, found, search.clusters(found)
+
+
+def _with_rare(
+    task: sampled.SampledSearch, found: Searched, clusters: Clusters, n_sampled: int
+) -> tuple[Clusters, tuple[str, ...]]:
+    """The clusters, and rare ones if the table is large; and the limits that were met."""
+    met, n = [limits.of_shapes()] if found.joins is not None else [], task.table.n_seen
+    if n <= sampled.SAMPLE or task.n_clusters is not None or task.hints:
+        return clusters, tuple(met)
+    clusters, missed = task.with_rare(clusters, n_sampled)
+    if found.unsettled:
+        met.append(limits.of_sample(n_sampled, n, clusters.n_components))
+    return clusters, (*met, *missed)
 
 
 def _searched(task: sampled.SampledSearch, rank: int | None) -> tuple[Index, TreeSearch, Searched]:

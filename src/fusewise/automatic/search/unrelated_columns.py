@@ -21,7 +21,6 @@ import numpy as np
 from fusewise.automatic.coordinates.gaps import MOST_DIMENSIONS
 from fusewise.automatic.coordinates.permuted import permuted
 from fusewise.automatic.coordinates.symmetric import symmetric
-from fusewise.automatic.judging.comparing import assign
 from fusewise.automatic.judging.valleys import MOST_COMPONENTS, without_valley
 from fusewise.automatic.models.mixture import Mixture
 from fusewise.automatic.search.search_result import Searched, interrupted
@@ -51,7 +50,7 @@ def without_shapes(search: TreeSearch, found: Searched) -> Searched:
     if not isinstance(sample, Entries) or sample is not search.wide or sample.dtype.kind == "c":
         return found
     try:
-        if not (_in_doubt(found) and is_skewed(sample).any() and _gain_as_much(search, sample, found)):
+        if not (is_skewed(sample).any() and _in_doubt(found) and _gain_as_much(search, sample, found)):
             return found
         search.progress("clusters in symmetric columns", 0)
         return _described(search, found, _labels(search, symmetric(sample)))
@@ -73,7 +72,7 @@ def _in_doubt(found: Searched) -> bool:
     few = rows.places.shape[1] <= MOST_DIMENSIONS
     if few or not isinstance(best, Mixture) or not 1 < best.n_components <= MOST_COMPONENTS:
         return False
-    return found.gain < WEAK or bool(without_valley(assign(rows, best), rows.evidence, of_any_density=True))
+    return found.gain < WEAK or bool(without_valley(best, rows.evidence, of_any_density=True))
 
 
 def _gain_as_much(search: TreeSearch, sample: Entries, found: Searched) -> bool:
