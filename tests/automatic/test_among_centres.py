@@ -148,3 +148,14 @@ def test_ctrl_c_while_partitions_are_compared_is_told(monkeypatch):
     model = FusionClustering(random_state=0).fit(X)
     assert model.path_.interrupted
     assert model.path_.subspace.rank >= 6
+
+
+@pytest.mark.parametrize("seed", [0, 3])
+def test_a_search_in_few_columns_is_left_alone(seed):
+    """Four groups in six of fifty columns: as many are found as in the six columns alone, where none is confirmed."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(4, size=500)
+    X = rng.normal(size=(500, 50))
+    X[:, :6] += rng.uniform(-3, 3, (4, 6))[y]
+    assert FusionClustering(random_state=0).fit(X[:, :6]).n_clusters_ == 4
+    assert FusionClustering(random_state=0).fit(X).n_clusters_ == 4

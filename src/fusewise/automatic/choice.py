@@ -302,12 +302,9 @@ def _with_rare(
 def _searched(task: sampled.SampledSearch, rank: int | None) -> tuple[Index, TreeSearch, Searched]:
     """Search a sample: in few dimensions and many, in some columns, for many clusters, and in a larger sample."""
     rows, search = task.of(sampled.SAMPLE, TreeSearch)
-    found = search.in_all_dimensions(rank)
+    found = with_halves(search, with_traits(search, search.in_all_dimensions(rank)))
     if rank is None:
-        found = along_distinct_axes(search, found)
-    found = with_halves(search, with_traits(search, found))
-    if rank is None:
-        found = search.in_some_columns(found, with_halves)
+        found = along_distinct_axes(search, search.in_some_columns(found, with_halves))
         if task.n_clusters is None and not task.levels:
             found = for_many(search, found)
             if not (found.unsettled or task.hints):

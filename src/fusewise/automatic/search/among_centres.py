@@ -27,10 +27,11 @@ MUCH = 0.2
 def among_centres(search: TreeSearch, found: Searched) -> Searched:
     """The search, repeated in the dimensions that the centres span, as long as that leads to another number.
 
-    Tables with so few columns that all of their dimensions are searched anyway are left alone: there the centres may
-    differ where the columns vary together, and the line through them is not the direction that separates them.
+    Tables with so few columns that all of their dimensions are searched anyway are left alone, and so are searches in
+    so few columns: there the centres may differ where the columns vary together, and the line through them is not the
+    direction that separates them.
     """
-    while search.wide.shape[1] > RANK and _is_wide(found):
+    while found.placed.subspace.basis.any(axis=1).sum() > RANK and _is_wide(found):
         try:
             other = _repeated(search, found)
             if other.compared.interrupted:  # which it has said

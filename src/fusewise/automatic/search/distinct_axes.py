@@ -17,6 +17,7 @@ import numpy as np
 
 from fusewise.automatic.coordinates.axes import fit_axes
 from fusewise.automatic.coordinates.permuted import permuted
+from fusewise.automatic.search.halving import with_halves
 from fusewise.automatic.search.search_result import Searched, interrupted
 from fusewise.automatic.search.searching import TreeSearch
 from fusewise.observations import Entries
@@ -34,8 +35,9 @@ TOL = 1e-5
 def along_distinct_axes(search: TreeSearch, found: Searched) -> Searched:
     """The search, or one along those of its axes that stand out, if that gains enough over a single cluster.
 
-    Not if all dimensions of the table were searched, if the axes that stand out are too few for the number of clusters
-    that was given, or if axes were fitted to more rows than are searched, as in a nearly empty table.
+    Not if all dimensions of the table were searched, or some columns alone, if the axes that stand out are too few for
+    the number of clusters that was given, or if axes were fitted to more rows than are searched, as in a nearly empty
+    table.
     """
     sample, needed = search.sample, max(FEWEST, (search.n_clusters or 1) - 1)
     axes = found.placed.subspace
@@ -43,11 +45,13 @@ def along_distinct_axes(search: TreeSearch, found: Searched) -> Searched:
         return found
     if not isinstance(sample, Entries) or sample is not search.wide or sample.dtype.kind == "c":
         return found
+    if not axes.basis.any(axis=1).all():
+        return found
     try:
         distinct = n_distinct(sample, axes)
         if not 0 < distinct < axes.rank or max(distinct, FEWEST) < needed:
             return found
-        other = search.by_best_known(search(max(distinct, FEWEST)))
+        other = with_halves(search, search.by_best_known(search(max(distinct, FEWEST))))
     except KeyboardInterrupt:
         return interrupted(found)
     return other if other.gain - np.log(sample.shape[0]) > found.gain else found
