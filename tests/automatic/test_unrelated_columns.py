@@ -101,6 +101,14 @@ def test_ctrl_c_keeps_the_clusters_found_so_far(lognormal, monkeypatch):
     assert not model.converged_
 
 
+def test_skewed_columns_are_recognised():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.exponential(size=500), rng.standard_normal((500, 3)), -rng.lognormal(size=500)])
+    X[:, 2] = 3.0
+    X[:, 3] = np.nan
+    assert unrelated_columns.is_skewed(as_entries(X)).tolist() == [True, False, False, False, True]
+
+
 class TestSymmetric:
     def test_skewed_columns(self, lognormal):
         X = np.column_stack([lognormal[:, 0], -lognormal[:, 1], lognormal[:, 2] * 1e6 + 3, lognormal[:, 3] * 1e-6])
@@ -125,6 +133,7 @@ class TestSymmetric:
 
     def test_missing_values_zeros_and_constants(self):
         X = np.random.default_rng(0).poisson(0.3, (200, 3)).astype(float)
+        X = np.column_stack([X, np.full(200, np.nan)])
         X[:, 1], X[::3, 2] = 7.0, np.nan
         table = as_entries(X)
         found = symmetric(table)

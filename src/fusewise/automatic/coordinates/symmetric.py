@@ -16,13 +16,15 @@ def symmetric(table: Entries) -> Entries:
     Powers depend on the origin and the unit. Values are counted from the end of the short tail, in units of the
     distance to the median, or of the standard deviation, where half of the values lie at that end.
     """
-    values = np.where(table.mask, table.values, np.nan)
+    seen = table.mask.any(axis=0)
+    values = np.where(table.mask, table.values, np.nan)[:, seen]
     long_tail = np.where(np.nanmean(values, axis=0) < np.nanmedian(values, axis=0), -1.0, 1.0)
     values *= long_tail
     values -= np.nanmin(values, axis=0)
     middle = np.nanmedian(values, axis=0)
     unit = np.where(middle > 0, middle, np.nanstd(values, axis=0))
+    moved = np.zeros(table.shape)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # powers tried on the way may overflow
-        moved = long_tail * PowerTransformer().fit_transform(values / np.where(unit > 0, unit, 1.0))
+        moved[:, seen] = long_tail * PowerTransformer().fit_transform(values / np.where(unit > 0, unit, 1.0))
     return Entries(np.where(table.mask & np.isfinite(moved), moved, 0.0), table.mask, table.feature_names)

@@ -25,7 +25,7 @@ from fusewise.automatic.judging.valleys import MOST_COMPONENTS, without_valley
 from fusewise.automatic.models.mixture import Mixture
 from fusewise.automatic.search.search_result import Searched, interrupted
 from fusewise.automatic.search.searching import TreeSearch
-from fusewise.kernels.types import Labels, Mask
+from fusewise.kernels.types import Labels, Mask, Real
 from fusewise.observations import Entries
 from fusewise.progress import silent
 
@@ -60,10 +60,13 @@ def without_shapes(search: TreeSearch, found: Searched) -> Searched:
 
 def is_skewed(table: Entries) -> Mask:
     """Whether the mean of each column is far from its median."""
-    values = np.where(table.mask, table.values, np.nan)
-    away = np.abs(np.nanmean(values, axis=0) - np.nanmedian(values, axis=0))
-    error = 0.76 / np.sqrt(table.column_counts)
-    return np.asarray(away > (SKEWED + CERTAIN * error) * np.nanstd(values, axis=0))
+    far = [len(column) and abs(column.mean() - np.median(column)) > _by_chance(column) for column in table.columns()]
+    return np.array(far, bool)
+
+
+def _by_chance(column: Real) -> float:
+    """How far the mean of a column may be from its median if the column is symmetric."""
+    return float((SKEWED + CERTAIN * 0.76 / np.sqrt(len(column))) * column.std())
 
 
 def _in_doubt(found: Searched) -> bool:
