@@ -140,3 +140,11 @@ class TestSymmetric:
         assert np.isfinite(found.values).all()
         np.testing.assert_array_equal(found.mask, table.mask)
         np.testing.assert_array_equal(found.values[~found.mask], 0)
+
+    @pytest.mark.parametrize("error", [RuntimeError, ValueError])
+    def test_a_column_without_a_power_stays_as_it_is(self, lognormal, monkeypatch, error):
+        def fail(*_):
+            raise error("no bracket")
+
+        monkeypatch.setattr("sklearn.preprocessing.PowerTransformer.fit_transform", fail)
+        np.testing.assert_array_equal(symmetric(as_entries(lognormal)).values, lognormal)
