@@ -13,6 +13,9 @@ from fusewise.automatic.coordinates.symmetric import symmetric
 from fusewise.automatic.search import unrelated_columns
 from fusewise.datasets import hide_entries
 from fusewise.observations import as_entries
+from fusewise.views.findings import read_findings
+from fusewise.views.report.provenance import convergence
+from fusewise.views.sureness import number_sentence
 
 SKEWED = {
     "exponential": lambda rng, shape: rng.exponential(size=shape),
@@ -74,7 +77,7 @@ def test_the_model_is_whole(lognormal, tmp_path):
 
 
 def test_clusters_of_different_density_are_left_alone():
-    """A dense group within a sparse one: their columns, shuffled, show no clusters."""
+    """Their columns are skewed, but the rows show a valley between them."""
     rng = np.random.default_rng(0)
     y = np.repeat([0, 1], 400)
     X = rng.standard_normal((800, 6)) * np.array([0.3, 1.5])[y][:, None] + y[:, None]
@@ -82,6 +85,26 @@ def test_clusters_of_different_density_are_left_alone():
     assert model.n_clusters_ == 2
     assert model.limits_ == ()
     assert adjusted_rand_score(y, model.labels_) > 0.9
+
+
+@pytest.mark.parametrize("seed", [2, 3, 4])
+def test_shuffled_columns_that_were_related_show_less(seed, monkeypatch):
+    """Skewed columns that mix two factors: this rule leaves them alone, whether they are clusters or not."""
+    asked = []
+    ask = unrelated_columns._gain_as_much
+    monkeypatch.setattr(unrelated_columns, "_gain_as_much", lambda *given: asked.append(ask(*given)) or asked[-1])
+    rng = np.random.default_rng(seed)
+    X = rng.gamma(1.0, size=(600, 2)) @ rng.standard_normal((2, 10)) + 0.5 * rng.standard_normal((600, 10))
+    model = FusionClustering(random_state=0).fit(X)
+    assert asked == [False]
+    assert model.limits_ == ()
+
+
+def test_what_is_said_of_the_number(lognormal):
+    """Other numbers were not compared in the columns as they are, so nothing is said of them."""
+    found = read_findings(FusionClustering(random_state=0).fit(lognormal))
+    assert number_sentence(found) == "1 cluster, found in columns made symmetric."
+    assert convergence(found)[0].startswith("Clusters were searched for in columns made symmetric. Rows were placed in")
 
 
 def test_a_given_number_is_kept(lognormal):

@@ -17,14 +17,13 @@ import numpy as np
 
 from fusewise.automatic.coordinates.axes import fit_axes
 from fusewise.automatic.coordinates.permuted import permuted
+from fusewise.automatic.search.among_centres import FEWEST
 from fusewise.automatic.search.halving import with_halves
 from fusewise.automatic.search.search_result import Searched, interrupted
 from fusewise.automatic.search.searching import TreeSearch
 from fusewise.observations import Entries
 from fusewise.subspace import Subspace
 
-#: Fewest dimensions searched: the spreads of two clusters say more about them than the line through their centres.
-FEWEST = 2
 #: The largest variance differs from one permutation to another, mostly by less than this factor: its standard deviation
 #: is 3% of the mean in a table of 200 x 200 entries, 7% in 300 x 30, 11% in 100 x 20 and 18% in 150 x 8.
 MARGIN = 1.3

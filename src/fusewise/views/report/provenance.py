@@ -15,6 +15,7 @@ from fusewise.automatic import Choice
 from fusewise.fusion.path import FusionPath
 from fusewise.kernels.words import counted, readable
 from fusewise.views.findings import Findings
+from fusewise.views.sureness import in_symmetric_columns
 
 LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba")
 
@@ -25,6 +26,8 @@ def convergence(found: Findings) -> list[str]:
     if isinstance(found.path, Choice):
         tree = "of the merge tree"
         compared = counted(len(found.path.criteria), f"partition {tree} was", f"partitions {tree} were") + " compared"
+        if in_symmetric_columns(found):
+            compared = "Clusters were searched for in columns made symmetric"
         how = "" if model.converged_ else " before an interruption, and the best of them was chosen"
         placed = f"Rows were placed in a subspace of {counted(int(model.rank_), 'dimension')}."
         return [f"{compared}{how}. {placed}", *_searched(found, found.path)]
