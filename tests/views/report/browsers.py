@@ -16,6 +16,7 @@ import time
 from pathlib import Path
 
 PATIENCE = 60  # seconds: a busy machine is no failure
+AGAIN = 15  # seconds after which a click that started no download is repeated: on a busy machine some go astray
 CHROMIUMS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 FIREFOXES = ("firefox-esr", "firefox")
 FLAGS = ["--no-sandbox"]
@@ -226,15 +227,16 @@ class FirefoxTab(Tab):
 
     def saved(self, selector):
         before = set(self.firefox.downloads.iterdir())
-        self.click(selector)
-        end = time.monotonic() + PATIENCE
-        while time.monotonic() < end:
-            new = [file for file in self.firefox.downloads.iterdir() if file not in before]
-            if len(new) == 1 and new[0].suffix != ".part" and new[0].stat().st_size:
-                content = new[0].read_bytes()
-                new[0].unlink()
-                return new[0].name, content
-            time.sleep(0.02)
+        for _ in range(PATIENCE // AGAIN):
+            self.click(selector)
+            end = time.monotonic() + AGAIN
+            while time.monotonic() < end:
+                new = [file for file in self.firefox.downloads.iterdir() if file not in before]
+                if len(new) == 1 and new[0].suffix != ".part" and new[0].stat().st_size:
+                    content = new[0].read_bytes()
+                    new[0].unlink()
+                    return new[0].name, content
+                time.sleep(0.02)
         raise AssertionError(f"nothing was saved by {selector}")
 
     def printed(self):

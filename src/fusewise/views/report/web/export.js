@@ -6,7 +6,7 @@ function save(name, content, type = "text/plain;charset=utf-8") {
   document.body.append(link);
   link.click();
   link.remove();
-  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
 }
 
 /** Text that a spreadsheet takes for a formula; numbers are none. */
