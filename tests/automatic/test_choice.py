@@ -192,7 +192,7 @@ class TestPoorTables:
         telling = ~np.isnan(np.delete(X, 2, axis=1)).all(axis=1)  # rows that show more than the constant
         choice, labels = chosen(X[telling])
         assert adjusted_rand_score(y[telling], labels) == 1
-        assert choice.scale[2] == 1
+        assert choice.units.scale[2] == 1
 
     @pytest.mark.parametrize("p", [6, 9, 20])
     def test_columns_that_follow_from_others(self, p):

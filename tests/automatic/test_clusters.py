@@ -36,7 +36,7 @@ def test_one_cluster_lies_along_axes():
 
 def test_along_axes_says_what_its_mixture_says():
     choice = choose(table(True, 0.4), n_clusters=3)
-    rows = choice.standardised(table(True, 0.4))
+    rows = choice.units.applied(table(True, 0.4))
     densities, distances, dimensions = choice.clusters.log_densities(rows)
     evidence = Evidence.of(choice.subspace, rows)
     expected = choice.mixture.log_densities(evidence)

@@ -6,6 +6,7 @@ import pytest
 from fusewise import FusionClustering
 from fusewise.automatic.coordinates.axes import fit_axes
 from fusewise.automatic.coordinates.level_blocks import LevelBlock
+from fusewise.automatic.coordinates.units import Units
 from fusewise.automatic.models.beside import Beside
 from fusewise.automatic.models.clusters import AlongAxes, Joined
 from fusewise.automatic.models.columnwise import fit_columns
@@ -19,7 +20,7 @@ from fusewise.observations import as_entries, reduce_blocks
 
 torch = pytest.importorskip("torch")
 K, P = 6, 9
-KINDS = ["axes", "columns", "levels", "joined", "beside"]
+KINDS = ["axes", "columns", "levels", "joined", "beside", "powers"]
 
 
 @pytest.fixture(params=[0.0, 0.4, 0.8])
@@ -52,8 +53,11 @@ def clusters_of(table, kind):
 
 
 def classifier_of(table, kind):
-    columns = np.arange(P)
-    return Classifier(columns, np.linspace(0.5, 2, P), np.linspace(-1, 1, P), clusters_of(table, kind))
+    units = Units(np.arange(P), np.linspace(0.5, 2, P), np.linspace(-1, 1, P))
+    if kind == "powers":
+        units = units.symmetric(units.scaled(table.take(slice(0, 700))))  # others may be beyond what was fitted
+        return Classifier(units, clusters_of(units.applied(table), "axes"))
+    return Classifier(units, clusters_of(table, kind))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -74,7 +78,7 @@ def test_surprising_rows_are_those_of_the_cpu(table, kind, monkeypatch):
     monkeypatch.setattr(device_passes, "ON_CPU", 40_000)
     monkeypatch.setattr("fusewise.automatic.passes.surprising.MOST", 50)
     its = classifier_of(table, kind)
-    surprised = Surprised(its.clusters, its.columns, its.scale, its.middle, 7)
+    surprised = Surprised(its.clusters, its.units, 7)
     here = reduce_blocks(surprised, Surprises.merged, table).in_order(10**6)
     there = device_passes.surprising_rows(surprised, table, torch.device("cpu")).in_order(10**6)
     np.testing.assert_array_equal(there.row, here.row)

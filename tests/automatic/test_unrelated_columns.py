@@ -1,16 +1,16 @@
-"""Clusters that are due to the shapes of single columns, and the search without these shapes."""
+"""Clusters that are due to the shapes of single columns, and the search in columns made symmetric."""
 
 import numpy as np
 import pytest
-from scipy.stats import rankdata, skew
+from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 
 import fusewise
 from fusewise import FusionClustering
 from fusewise.automatic import choice
-from fusewise.automatic.coordinates.symmetric import symmetric
-from fusewise.automatic.search import unrelated_columns
+from fusewise.automatic.coordinates.symmetric import Powers
+from fusewise.automatic.search import sampled, unrelated_columns
 from fusewise.datasets import hide_entries
 from fusewise.observations import as_entries
 from fusewise.views.findings import read_findings
@@ -24,10 +24,11 @@ SKEWED = {
 
 
 def by_factors(n, p, seed):
-    """Three groups of lognormal values that differ by factors."""
+    """Three groups of lognormal values that differ by factors, which are the same for all n."""
     rng = np.random.default_rng(seed)
+    factors = np.exp(1.5 * rng.standard_normal((3, p)))
     y = rng.integers(3, size=n)
-    return rng.lognormal(size=(n, p)) * np.exp(1.5 * rng.standard_normal((3, p)))[y], y
+    return rng.lognormal(size=(n, p)) * factors[y], y
 
 
 @pytest.fixture(scope="module")
@@ -48,32 +49,110 @@ def test_what_it_was_like_before(lognormal, monkeypatch):
     now = FusionClustering(random_state=0).fit(lognormal)
     assert now.n_clusters_ == 1
     assert any("skewed" in limit for limit in now.limits_)
-    assert np.mean(now.labels_ < 0) < 0.02  # all components are kept: the tail is no outlier
-    monkeypatch.setattr(choice, "without_shapes", lambda _, found: found)
+    assert np.mean(now.labels_ < 0) < 0.02  # the tail is no outlier
+    monkeypatch.setattr(choice, "due_to_shapes", lambda *_: False)
     before = FusionClustering(random_state=0).fit(lognormal)
     assert before.n_clusters_ > 4
     assert before.limits_ == ()
 
 
+@pytest.mark.parametrize("n_clusters", [None, 3])
 @pytest.mark.parametrize("seed", range(2))
-def test_groups_that_differ_by_factors(seed, monkeypatch):
+def test_groups_that_differ_by_factors(seed, n_clusters, monkeypatch):
     X, y = by_factors(1000, 8, seed)
-    now = FusionClustering(random_state=0).fit(X)
+    now = FusionClustering(n_clusters=n_clusters, random_state=0).fit(X)
     assert now.n_clusters_ == 3
-    assert adjusted_rand_score(y, now.labels_) > 0.65
-    monkeypatch.setattr(choice, "without_shapes", lambda _, found: found)
-    assert adjusted_rand_score(y, FusionClustering(random_state=0).fit(X).labels_) < 0.5
+    assert adjusted_rand_score(y, now.labels_) > 0.8
+    monkeypatch.setattr(choice, "due_to_shapes", lambda *_: False)
+    assert adjusted_rand_score(y, FusionClustering(n_clusters=n_clusters, random_state=0).fit(X).labels_) < 0.6
 
 
-def test_the_model_is_whole(lognormal, tmp_path):
-    model = FusionClustering(random_state=0).fit(lognormal)
-    np.testing.assert_array_equal(model.predict(lognormal), model.labels_)
-    assert model.cluster_centers_.shape == (1, 8)
-    assert [other.n_clusters for other in model.alternatives()] == []
-    model.save(tmp_path / "model.fusewise")
-    again = fusewise.load(tmp_path / "model.fusewise")
-    np.testing.assert_array_equal(again.predict(lognormal), model.labels_)
-    assert again.limits_ == model.limits_
+def test_the_same_clusters_as_of_logarithms():
+    """An independent route: the transformation that is known to be right, made by hand."""
+    X, _ = by_factors(1000, 8, 0)
+    ours, by_hand = (FusionClustering(random_state=0).fit(each).labels_ for each in (X, np.log(X)))
+    assert adjusted_rand_score(ours, by_hand) > 0.9
+
+
+@pytest.fixture(scope="module")
+def factors():
+    return by_factors(1000, 8, 0)
+
+
+@pytest.fixture(scope="module")
+def model(factors):
+    return FusionClustering(random_state=0).fit(hide_entries(factors[0], 0.1, random_state=0))
+
+
+class TestTheModelIsWhole:
+    """Everything that a model does, it does in the units in which its clusters were found."""
+
+    def test_centres_are_values_of_the_table(self, factors, model):
+        """Centres are those of symmetric columns, so they are near the medians, not the means."""
+        X, y = factors
+        assert model.path_.units.powers is not None
+        medians = np.array([np.median(X[y == k], axis=0) for k in range(3)])
+        nearest = np.abs(np.log(model.cluster_centers_)[:, None] - np.log(medians)).mean(axis=2)
+        assert sorted(nearest.argmin(axis=1)) == [0, 1, 2]
+        assert nearest.min(axis=1).max() < 0.2
+
+    def test_it_is_saved(self, factors, model, tmp_path):
+        model.save(tmp_path / "model.fusewise")
+        again = fusewise.load(tmp_path / "model.fusewise")
+        np.testing.assert_array_equal(again.predict(factors[0]), model.predict(factors[0]))
+        np.testing.assert_array_equal(again.cluster_centers_, model.cluster_centers_)
+        assert again.limits_ == model.limits_
+
+    def test_new_rows(self, model):
+        X, y = by_factors(1500, 8, 0)  # the first 1000 have other values, but the groups are the same
+        X = X[:500]
+        assert adjusted_rand_score(y[:500], model.predict(X)) > 0.8
+        sparse_rows = model.predict(sparse.csr_array(X))
+        np.testing.assert_array_equal(sparse_rows, model.predict(X))
+
+    def test_values_beyond_all_others_are_outliers(self, model):
+        far = np.array([[1e99] * 8, [-1e99] * 8, [1e30, *[1.0] * 7]])
+        assert model.predict(far).tolist() == [-1, -1, -1]
+        assert np.isfinite(model.fused_).all()
+        assert np.isfinite(model.transform(far)).all()
+
+    def test_filled_values_are_those_of_the_table(self, factors):
+        X, _ = factors
+        hidden = hide_entries(X, 0.2, random_state=1)
+        table, missing = as_entries(hidden), np.isnan(hidden)
+        found = FusionClustering(random_state=0).fit(hidden).path_
+        filled = found.completed(table)
+        for whole in (filled, found.drawn(table, np.ones(8), 0)):
+            assert (whole >= 0.999 * np.nanmin(hidden, axis=0)).all()
+            assert (whole <= 1.001 * np.nanmax(hidden, axis=0)).all()
+        off, by_mean = (
+            np.abs(np.log(each / X))[missing].mean()
+            for each in (filled, np.tile(np.nanmean(hidden, axis=0), (1000, 1)))
+        )
+        assert off < 0.7 * by_mean
+
+    def test_hints_are_obeyed_in_the_same_units(self, factors):
+        X, y = factors
+        known = np.where(np.arange(1000) % 10 == 0, y, -1)
+        free, told = FusionClustering(random_state=0), FusionClustering(semi_supervised=True, random_state=0)
+        free, told = free.fit(X), told.fit(X, known)
+        assert told.path_.units.powers is not None
+        some = known >= 0
+        assert len(np.unique(told.labels_[some] * 3 + known[some])) == 3
+        assert adjusted_rand_score(y, told.labels_) >= adjusted_rand_score(y, free.labels_)
+
+    def test_alternatives_and_stability(self, model):
+        for other in model.alternatives():
+            assert other.n_clusters != 3
+        assert model.stability(n_draws=4).clusters.min() > 0.6
+
+    def test_a_large_table(self, monkeypatch):
+        """Powers are those of the sample, and all rows are labelled by them; a block at a time."""
+        monkeypatch.setattr(sampled, "SAMPLE", 800)
+        X, y = by_factors(3000, 8, 0)
+        model = FusionClustering(random_state=0).fit(X)
+        assert len(model.path_.rows) == 800
+        assert adjusted_rand_score(y, model.labels_) > 0.85
 
 
 def test_clusters_of_different_density_are_left_alone():
@@ -100,27 +179,31 @@ def test_shuffled_columns_that_were_related_show_less(seed, monkeypatch):
     assert model.limits_ == ()
 
 
-def test_what_is_said_of_the_number(lognormal):
-    """Other numbers were not compared in the columns as they are, so nothing is said of them."""
+def test_what_is_said(lognormal):
     found = read_findings(FusionClustering(random_state=0).fit(lognormal))
-    assert number_sentence(found) == "1 cluster, found in columns made symmetric."
-    assert convergence(found)[0].startswith("Clusters were searched for in columns made symmetric. Rows were placed in")
+    assert number_sentence(found).startswith("1 cluster: no split is supported.")
+    assert convergence(found)[0].endswith("dimensions of the columns, made symmetric.")
 
 
 def test_a_given_number_is_kept(lognormal):
     model = FusionClustering(n_clusters=3, random_state=0).fit(lognormal)
     assert model.n_clusters_ == 3
-    assert model.limits_ == ()
+    assert any("skewed" in limit for limit in model.limits_)
 
 
-def test_ctrl_c_keeps_the_clusters_found_so_far(lognormal, monkeypatch):
+@pytest.mark.parametrize("where", ["permuted", "symmetric"])
+def test_ctrl_c_keeps_the_clusters_found_so_far(lognormal, monkeypatch, where):
     def stop(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(unrelated_columns, "permuted", stop)
+    if where == "permuted":
+        monkeypatch.setattr(unrelated_columns, "permuted", stop)
+    else:
+        monkeypatch.setattr(Powers, "applied", stop)
     with pytest.warns(ConvergenceWarning, match="interrupted"):
         model = FusionClustering(random_state=0).fit(lognormal)
     assert model.n_clusters_ > 1
+    assert model.path_.units.powers is None
     assert not model.converged_
 
 
@@ -130,44 +213,3 @@ def test_skewed_columns_are_recognised():
     X[:, 2] = 3.0
     X[:, 3] = np.nan
     assert unrelated_columns.is_skewed(as_entries(X)).tolist() == [True, False, False, False, True]
-
-
-class TestSymmetric:
-    def test_skewed_columns(self, lognormal):
-        X = np.column_stack([lognormal[:, 0], -lognormal[:, 1], lognormal[:, 2] * 1e6 + 3, lognormal[:, 3] * 1e-6])
-        found = symmetric(as_entries(X)).values
-        assert np.abs(skew(X)).min() > 3
-        assert np.abs(skew(found)).max() < 0.3
-        np.testing.assert_allclose(found.mean(axis=0), 0, atol=1e-9)
-        np.testing.assert_allclose(found.std(axis=0), 1, rtol=1e-6)
-
-    def test_the_order_stays(self, lognormal):
-        found = symmetric(as_entries(lognormal)).values
-        np.testing.assert_array_equal(rankdata(found, axis=0), rankdata(lognormal, axis=0))
-
-    def test_a_normal_column_hardly_changes(self):
-        X = np.random.default_rng(0).normal(5, 2, (2000, 1))
-        assert np.corrcoef(X[:, 0], symmetric(as_entries(X)).values[:, 0])[0, 1] > 0.998
-
-    def test_logarithms_of_lognormal_values(self, lognormal):
-        """The power comes near to the transformation that is known to be right."""
-        found = symmetric(as_entries(lognormal[:, :1])).values[:, 0]
-        assert np.corrcoef(found, np.log(lognormal[:, 0]))[0, 1] > 0.99
-
-    def test_missing_values_zeros_and_constants(self):
-        X = np.random.default_rng(0).poisson(0.3, (200, 3)).astype(float)
-        X = np.column_stack([X, np.full(200, np.nan)])
-        X[:, 1], X[::3, 2] = 7.0, np.nan
-        table = as_entries(X)
-        found = symmetric(table)
-        assert np.isfinite(found.values).all()
-        np.testing.assert_array_equal(found.mask, table.mask)
-        np.testing.assert_array_equal(found.values[~found.mask], 0)
-
-    @pytest.mark.parametrize("error", [RuntimeError, ValueError])
-    def test_a_column_without_a_power_stays_as_it_is(self, lognormal, monkeypatch, error):
-        def fail(*_):
-            raise error("no bracket")
-
-        monkeypatch.setattr("sklearn.preprocessing.PowerTransformer.fit_transform", fail)
-        np.testing.assert_array_equal(symmetric(as_entries(lognormal)).values, lognormal)

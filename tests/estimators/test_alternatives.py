@@ -67,7 +67,7 @@ def test_what_rows_add_is_the_criterion_before_its_penalty(tie, hidden):
     X = hide_entries(np.hstack([tie, tie + 0.5, tie[:, ::-1]]), hidden, random_state=0)
     model = FusionClustering().fit(X)
     choice, table = model.path_, model.observations_
-    sample = choice.standardised(table.take(np.flatnonzero(table.row_counts > 0)))
+    sample = choice.units.applied(table.take(np.flatnonzero(table.row_counts > 0)))
     for k in range(2):
         mixture = choice.mixtures[k]
         penalty = (mixture.complexity / 2 + k) * np.log(sample.shape[0])

@@ -22,6 +22,8 @@ from fusewise.saving.registry import ESTIMATORS, RECORDS
 
 X = hide_entries(make_clusters(3, 20, 6, noise=0.3, random_state=0)[0], 0.3, random_state=0)
 WIDE = hide_entries(make_clusters(3, 200, 8, noise=0.3, random_state=0)[0], 0.3, random_state=0)  # compiled loops
+SKEWED = np.random.default_rng(0).lognormal(size=(600, 8))  # made symmetric
+TABLES = {"default": WIDE, "skewed": SKEWED}
 
 
 @pytest.fixture(scope="module")
@@ -33,11 +35,12 @@ def parts(tmp_path_factory):
         "default": FusionClustering(rank=3),
         "plain": FusionClustering(rank=None, n_neighbors=None),
         "imputer": FusionImputer(),
+        "skewed": FusionClustering(),
     }
     for name, model in models.items():
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            model.fit(WIDE if name == "default" else X).save(path)
+            model.fit(TABLES.get(name, X)).save(path)
         _, tree, arrays = archive.read_archive(path)
         kept[name] = tree, arrays
     return kept
@@ -93,9 +96,9 @@ def set_to(place, value):
     (("path_", "tree", "linkage"), set_to((5, 3), 10**9), "does not count its points"),
     (("path_", "evidence", "pattern"), set_to(3, 10**9), "but there are"),
     (("path_", "evidence", "dimensions"), set_to(3, 10**9), "but there are"),
-    (("path_", "columns"), set_to(0, 8), "but there are 8"),
-    (("path_", "scale"), set_to(0, 0.0), "a column of zero"),
-    (("path_", "middle"), lambda array: array.astype(complex), "complex and the clusters are real"),
+    (("path_", "units", "columns"), set_to(0, 8), "but there are 8"),
+    (("path_", "units", "scale"), set_to(0, 0.0), "a column of zero"),
+    (("path_", "units", "middle"), lambda array: array.astype(complex), "complex and the clusters are real"),
     (("path_", "mixture", "spreads"), set_to((0, 0, 0), np.nan), "not finite"),
     (("path_", "mixture", "spreads"), set_to((0, 0, 0), -1.0), "not a covariance"),
     (("labels_",), set_to(0, 99), "has an entry 99"),
@@ -113,12 +116,27 @@ def test_contents_out_of_range_are_refused(parts, tmp_path, names, change, messa
         fusewise.load(tmp_path / "m")
 
 
+@pytest.mark.parametrize(("names", "change", "message"), [
+    (("exponents",), lambda array: array[:-1], "along V"),
+    (("exponents",), set_to(0, np.inf), "not finite"),
+    (("before",), set_to((0, 3), 0.0), "multiplied by zero"),
+    (("after",), lambda array: array[:1], "along 2"),
+])  # fmt: skip
+def test_powers_out_of_range_are_refused(parts, tmp_path, names, change, message):
+    tree, arrays = parts["skewed"]
+    place = where(tree, "path_", "units", "powers", *names)
+    forged = [change(array) if k == place else array for k, array in enumerate(arrays)]
+    archive.write_archive(tmp_path / "m", "FusionClustering", tree, forged)
+    with pytest.raises(ModelFileError, match=message):
+        fusewise.load(tmp_path / "m")
+
+
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("name", ["default", "plain", "imputer"])
+@pytest.mark.parametrize("name", ["default", "plain", "imputer", "skewed"])
 def test_a_forged_model_is_refused_or_harmless(parts, tmp_path, name):
     random = np.random.default_rng(0)
     tree, arrays = parts[name]
-    new = (WIDE if name == "default" else X)[:5]
+    new = TABLES.get(name, X)[:5]
     loaded = 0
     for _ in range(60):
         forged, own = tree, list(arrays)

@@ -308,6 +308,22 @@ def test_versions(altered):
     refused(altered({}, about={"versions": None}), "manifest is incomplete")
 
 
+def test_units_of_version_0_1_0(tmp_path):
+    """Their parts were parts of the choice itself."""
+    X, _, _ = make_clusters(3, 20, 6, noise=0.3, random_state=0)
+    model = FusionClustering().fit(X)
+    model.save(tmp_path / "m")
+    _, tree, arrays = archive.read_archive(tmp_path / "m")
+    choice = tree["model"]["fitted"]["path_"]["parts"]
+    units = choice.pop("units")["parts"]
+    del units["powers"]
+    archive.write_archive(tmp_path / "m", "FusionClustering", {**tree}, arrays)
+    refused(tmp_path / "m", "Choice needs the part 'units'")
+    choice.update(units)
+    archive.write_archive(tmp_path / "m", "FusionClustering", tree, arrays)
+    np.testing.assert_array_equal(fusewise.load(tmp_path / "m").predict(X), model.labels_)
+
+
 def test_other_archives(tmp_path, altered):
     with zipfile.ZipFile(tmp_path / "other.zip", "w") as file:
         file.writestr("sheet.xml", "<a/>")

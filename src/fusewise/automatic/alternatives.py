@@ -116,7 +116,7 @@ def nearly_as_good(choice: Choice, table: Table, hints: Hints, *, told: bool) ->
     told : whether the number of clusters was given; else components without a valley between them are joined.
     """
     rows = np.flatnonzero(table.row_counts > 0)[choice.rows]
-    sample, known = choice.standardised(table.take(rows)), hints.among(rows)
+    sample, known = choice.units.applied(table.take(rows)), hints.among(rows)
     ours = _explained(choice, choice.chosen, sample)
     found: dict[int, tuple[Choice, float, float]] = {}
     order = sorted(range(len(choice.criteria)), key=lambda k: -choice.criteria[k])

@@ -7,9 +7,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from fusewise.automatic.coordinates.axes import units
 from fusewise.automatic.coordinates.evidence import Evidence
 from fusewise.automatic.coordinates.level_blocks import Levels
+from fusewise.automatic.coordinates.units import Units, units_of
 from fusewise.automatic.hints import NO_HINTS, Hints
 from fusewise.automatic.judging.settling import obeyed
 from fusewise.automatic.models.beside import Beside
@@ -25,19 +25,22 @@ from fusewise.automatic.search.class_traits import with_traits
 from fusewise.automatic.search.distinct_axes import along_distinct_axes
 from fusewise.automatic.search.halving import with_halves
 from fusewise.automatic.search.many_clusters import for_many
-from fusewise.automatic.search.search_result import Searched
+from fusewise.automatic.search.search_result import Searched, interrupted
 from fusewise.automatic.search.searching import TreeSearch
-from fusewise.automatic.search.unrelated_columns import without_shapes
+from fusewise.automatic.search.unrelated_columns import due_to_shapes
 from fusewise.automatic.tree.join_heights import join_heights
 from fusewise.automatic.tree.merge_tree import MergeTree
 from fusewise.kernels import field_rules
 from fusewise.kernels.checked import Checked, Record
-from fusewise.kernels.field_rules import Array, Dims, Flag, Number, Several, Word
+from fusewise.kernels.field_rules import Dims, Flag, Number, Several, Word
 from fusewise.kernels.threads import small_products
 from fusewise.kernels.types import Index, Labels, Mask, Real, Values
-from fusewise.observations import InMemory, Table, each_block
+from fusewise.observations import Entries, InMemory, Table, each_block
 from fusewise.progress import Progress, silent
 from fusewise.subspace import Subspace
+
+#: The rows of a table that were searched, by number; the search; and its result.
+SearchedRows = tuple[Index, TreeSearch, Searched]
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,8 +49,7 @@ class Choice(Checked):
 
     Attributes
     ----------
-    columns, scale, middle : which columns vary; the standard deviation of each (1 for the others), and its mean. The
-        subspace and the clusters are those of the varying columns, standardised.
+    units : those of the subspace and the clusters.
     rows : the rows that were used, numbered among those with observed entries: all, or a sample.
     subspace, evidence, tree : intermediate results.
     partitions, mixtures, criteria : the candidates along the tree, one for each number of clusters from 1.
@@ -58,9 +60,7 @@ class Choice(Checked):
     limits : what may have been missed, in plain sentences.
     """
 
-    columns: Index
-    scale: Real
-    middle: Values
+    units: Units
     rows: Index
     subspace: Subspace
     evidence: Evidence
@@ -75,9 +75,7 @@ class Choice(Checked):
     limits: tuple[str, ...] = ()
 
     _rules: ClassVar = {
-        "columns": field_rules.Index("V", below="P"),
-        "scale": Array("P", low=0),
-        "middle": Array("P", kinds="fc"),
+        "units": Record(Units, P="P", V="V"),
         "rows": field_rules.Index("N", below="any"),
         "subspace": Record(Subspace, P="V", r="rank"),
         "evidence": Record(Evidence, N="N", r="r"),
@@ -99,10 +97,8 @@ class Choice(Checked):
             raise ValueError(f"Choice.chosen is {self.chosen}, but there are {dims['C']} candidates")
 
     def _verify(self) -> None:
-        if np.any(self.scale == 0):
-            raise ValueError("Choice.scale has a column of zero")
-        if np.iscomplexobj(self.middle) != np.iscomplexobj(self.clusters.centers):
-            raise ValueError("Choice.middle is complex and the clusters are real, or the other way round")
+        if np.iscomplexobj(self.units.middle) != np.iscomplexobj(self.clusters.centers):
+            raise ValueError("Choice.units are complex and the clusters are real, or the other way round")
 
     @property
     def n_clusters(self) -> int:
@@ -121,12 +117,12 @@ class Choice(Checked):
     @property
     def centers(self) -> Values:
         """K x P, in the units of the table."""
-        return self._in_units(self.clusters.centers)
+        return self.units.undone(self.clusters.centers)
 
     @property
     def classifier(self) -> Classifier:
         """What is needed to classify rows."""
-        return Classifier(self.columns, self.scale, self.middle, self.clusters)
+        return Classifier(self.units, self.clusters)
 
     def classify(
         self, table: Table, hints: Hints = NO_HINTS, *, posterior: bool | None = None, device: str = "cpu"
@@ -139,7 +135,7 @@ class Choice(Checked):
         found = self.classifier.classify(table, posterior=posterior, device=device)
         if hints:
             rows = np.sort(hints.rows)
-            densities = self.clusters.log_densities(self.standardised(table.take(rows)))[0]
+            densities = self.clusters.log_densities(self.units.applied(table.take(rows)))[0]
             labels, shares = obeyed(densities[np.searchsorted(rows, hints.rows)], hints, self.sizes(table))
             found.put(hints.rows, Classified(labels, shares.max(axis=1), np.ones(len(labels)), shares))
         return found
@@ -184,12 +180,12 @@ class Choice(Checked):
         scale : P, by which deviations from what is expected in a cluster are multiplied.
         seed : of the random numbers.
         """
-        found = np.empty(table.shape, self.middle.dtype)
+        found, columns = np.empty(table.shape, self.units.middle.dtype), self.units.columns
         clusters = self.clusters.redrawn(self.evidence, np.random.default_rng(seed))
 
         def one(rows: InMemory, where: slice) -> None:
             random = np.random.default_rng([seed, where.start])
-            found[where] = self._in_units(clusters.drawn(self.standardised(rows), scale[self.columns], random))
+            found[where] = self.units.undone(clusters.drawn(self.units.applied(rows), scale[columns], random))
 
         each_block(one, table, width=table.shape[1])
         return found
@@ -199,22 +195,14 @@ class Choice(Checked):
         places = np.empty((table.shape[0], self.evidence.shape[1]))
 
         def one(rows: InMemory, where: slice) -> None:
-            places[where] = Evidence.of(self.subspace, self.standardised(rows)).places.T
+            places[where] = Evidence.of(self.subspace, self.units.applied(rows)).places.T
 
         each_block(one, table)
         return places
 
     def ambient(self, places: Real) -> Values:
         """Convert coordinates to rows of the table, in its units."""
-        return self._in_units(ambient(self.subspace, places))
-
-    def standardised(self, rows: InMemory) -> InMemory:
-        """Standardise the rows of a table to the scale of the clusters."""
-        return self.classifier.standardised(rows)
-
-    def _in_units(self, rows: Values) -> Values:
-        """Convert standardised rows of the varying columns to rows of the table."""
-        return self.classifier.in_units(rows)
+        return self.units.undone(ambient(self.subspace, places))
 
 
 @small_products()
@@ -230,7 +218,7 @@ def choose(
     worth: float = 1.0,
     progress: Progress = silent,
     hints: Hints = NO_HINTS,
-    before: Clusters | None = None,
+    before: Choice | None = None,
     device: str = "cpu",
 ) -> Choice:
     """Cluster a table, choosing every parameter that is not given.
@@ -242,9 +230,9 @@ def choose(
     few columns is also searched in all its dimensions, one with many also along the axes that stand out from chance;
     the search that gains more over a single cluster is kept. With more columns than the first subspace has dimensions,
     the number is confirmed in the dimensions that the centres span (``among_centres``). If clusters are due to skewed
-    columns, these are made symmetric (``unrelated_columns``). Finally every row is assigned to its likeliest cluster
-    and the mixture is fitted again, or clusters with independent columns if these explain the entries better; if a
-    table has categories, only the latter (``columnwise``) are compared.
+    columns (``unrelated_columns``), these are made symmetric and all is done again. Finally every row is assigned to
+    its likeliest cluster and the mixture is fitted again, or clusters with independent columns if these explain the
+    entries better; if a table has categories, only the latter (``columnwise``) are compared.
 
     With more than ``sampled.SAMPLE`` rows a sample is used. It grows if nearly as many clusters are found as it can
     show, or if a large number would win with four times the rows. Axes, and the means of independent columns, may need
@@ -258,39 +246,46 @@ def choose(
     min_size : smallest cluster considered; None: 1.5% of the rows, at least 3.
     seed, progress, device : seed of the sample; called at each step; where all rows of a large table are looked at.
     worth : rows that a row is worth when partitions are compared, if the table is part of a larger one.
-    hints, before : rows that must be together, or apart; and the clusters found without these hints.
+    hints, before : rows that must be together, or apart; and the result without these hints.
     """
-    columns, scale, middle, blocks = units(table, levels)
+    units, blocks = units_of(table, levels)
     task = sampled.SampledSearch(
-        table=table, units=(columns, scale, middle), levels=blocks, hints=hints, min_size=min_size, seed=seed,
-        n_clusters=n_clusters, n_neighbors=n_neighbors, worth=worth, progress=progress, device=device,
+        table=table, units=units if before is None else before.units, levels=blocks, hints=hints, min_size=min_size,
+        seed=seed, n_clusters=n_clusters, n_neighbors=n_neighbors, worth=worth, progress=progress, device=device,
     )  # fmt: skip
-    rows, search, found, (mixture, clusters) = _clustered(task, rank, before)
+    task, (rows, search, found) = _without_shapes(task, rank, _searched(task, rank, before))
+    mixture, clusters = search.clusters(found)
     if task.by_complete and search.sample.is_complete and not task.explained(clusters):
-        rows, search, found, (mixture, clusters) = _clustered(replace(task, complete_first=False), rank, before)
+        rows, search, found = _searched(replace(task, complete_first=False), rank, before)
+        mixture, clusters = search.clusters(found)
     clusters, met = _with_rare(task, found, clusters, len(rows))
     placed, partitions, compared, chosen, *_ = found.allowed
     return Choice(
-        columns, scale, middle, rows, placed.subspace, placed.rows.evidence, placed.tree,
-        tuple(partitions), compared.mixtures, compared.criteria, chosen, mixture, clusters, compared.interrupted,
-        met,
+        task.units, rows, placed.subspace, placed.rows.evidence, placed.tree, tuple(partitions), compared.mixtures,
+        compared.criteria, chosen, mixture, clusters, compared.interrupted, met,
     )  # fmt: skip
 
 
-def _clustered(
-    task: sampled.SampledSearch, rank: int | None, before: Clusters | None
-) -> tuple[Index, TreeSearch, Searched, tuple[Mixture, Clusters]]:
-    """Search a sample, and fit the clusters that were found."""
-    rows, search, found = _searched(task, rank)
-    found = without_shapes(search, across_gaps(search, search.or_as_before(found, before)))
-    return rows, search, found, search.clusters(found)
+def _without_shapes(
+    task: sampled.SampledSearch, rank: int | None, first: SearchedRows
+) -> tuple[sampled.SampledSearch, SearchedRows]:
+    """The search, or one in columns made symmetric, if its clusters are due to the shapes of columns."""
+    rows, search, found = first
+    try:
+        if not due_to_shapes(search, found):
+            return task, first
+        assert isinstance(search.sample, Entries)
+        symmetric = replace(task, units=task.units.symmetric(search.sample))
+        return symmetric, _searched(symmetric, rank)
+    except KeyboardInterrupt:
+        return task, (rows, search, interrupted(found))
 
 
 def _with_rare(
     task: sampled.SampledSearch, found: Searched, clusters: Clusters, n_sampled: int
 ) -> tuple[Clusters, tuple[str, ...]]:
     """The clusters, and rare ones if the table is large; and the limits that were met."""
-    met, n = [limits.of_shapes()] if found.joins is not None else [], task.table.n_seen
+    met, n = [limits.of_shapes()] if task.units.powers is not None else [], task.table.n_seen
     if n <= sampled.SAMPLE or task.n_clusters is not None or task.hints:
         return clusters, tuple(met)
     clusters, missed = task.with_rare(clusters, n_sampled)
@@ -299,7 +294,14 @@ def _with_rare(
     return clusters, (*met, *missed)
 
 
-def _searched(task: sampled.SampledSearch, rank: int | None) -> tuple[Index, TreeSearch, Searched]:
+def _searched(task: sampled.SampledSearch, rank: int | None, before: Choice | None = None) -> SearchedRows:
+    """Search a sample, for clusters that lie on one side of a gap each; or for those found without hints."""
+    rows, search, found = _in_samples(task, rank)
+    known = None if before is None else before.clusters
+    return rows, search, across_gaps(search, search.or_as_before(found, known))
+
+
+def _in_samples(task: sampled.SampledSearch, rank: int | None) -> SearchedRows:
     """Search a sample: in few dimensions and many, in some columns, for many clusters, and in a larger sample."""
     rows, search = task.of(sampled.SAMPLE, TreeSearch)
     found = with_halves(search, with_traits(search, search.in_all_dimensions(rank)))

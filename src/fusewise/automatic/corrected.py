@@ -65,7 +65,7 @@ def better_supported(before: Choice, told: Choice, table: Table, hints: Hints) -
 def _densities(choice: Choice, table: Table, hints: Hints) -> Real:
     """Log p(x_i, k) of the rows with hints, in the order of ``hints.rows``."""
     rows = np.sort(hints.rows)
-    densities = choice.clusters.log_densities(choice.standardised(table.take(rows)))[0]
+    densities = choice.clusters.log_densities(choice.units.applied(table.take(rows)))[0]
     return np.asarray(densities[np.searchsorted(rows, hints.rows)])
 
 
@@ -114,7 +114,7 @@ def _with_own(before: Choice, table: Table, hints: Hints, cluster: Index) -> Cho
         return None
     rows = np.union1d(np.flatnonzero(table.row_counts > 0)[before.rows], hints.rows)
     where = np.searchsorted(rows, hints.rows)
-    sample = before.standardised(table.take(rows))
+    sample = before.units.applied(table.take(rows))
     densities = before.clusters.log_densities(sample)[0]
     labels = densities.argmax(axis=1)
     labels[where] = own

@@ -80,7 +80,7 @@ class AutomaticFitMixin(Estimator):
             choice = search()
             if hints and not choice.obeys(table, hints):
                 own = hints if self._counts is None else hints.among(np.repeat(np.arange(table.shape[0]), self._counts))
-                told = search(hints=own, before=choice.clusters)
+                told = search(hints=own, before=choice)
                 choice = told if self.n_clusters is not None else better_supported(choice, told, repeated, own)
             if isinstance(repeated, RepeatedRows):
                 rows = repeated.source(np.flatnonzero(repeated.row_counts > 0)[choice.rows])

@@ -9,6 +9,8 @@ from sklearn.base import BaseEstimator
 from fusewise.automatic import Choice, Hints, Smooth
 from fusewise.automatic.alternatives import Alternative
 from fusewise.automatic.coordinates.evidence import Evidence
+from fusewise.automatic.coordinates.symmetric import Powers
+from fusewise.automatic.coordinates.units import Units
 from fusewise.automatic.models.beside import Beside
 from fusewise.automatic.models.clusters import AlongAxes, Joined
 from fusewise.automatic.models.columnwise import ColumnMixture
@@ -38,12 +40,16 @@ def _by_name(*classes: type[Any]) -> dict[str, type[Any]]:
 #: Result dataclasses, saved field by field.
 RECORDS = _by_name(
     AlongAxes, Alternative, Beside, Choice, ColumnCode, ColumnMixture, ColumnMoments, DaskTable, Entries, Evidence,
-    FrameEncoder, FusionPath, Hints, Joined, MergeTree, Mixture, RowSample, Smooth, Solution, SparseEntries, Stability,
-    StreamSummary, StreamedEntries, Subspace, ValueRanges,
+    FrameEncoder, FusionPath, Hints, Joined, MergeTree, Mixture, Powers, RowSample, Smooth, Solution, SparseEntries,
+    Stability, StreamSummary, StreamedEntries, Subspace, Units, ValueRanges,
 )  # fmt: skip
 
 #: Parts that records had in files of earlier versions, and that nothing needs any more.
 FORMER_PARTS = {"MergeTree": {"weights"}}
+
+#: Parts that belonged to a record itself in files of earlier versions, and now to a record within it: the part that
+#: holds this one, its class, and what has moved there.
+MOVED_PARTS = {"Choice": ("units", "Units", {"columns", "scale", "middle"})}
 
 #: Penalties and fidelities, saved by their parameters.
 PARAMETERISED: dict[str, type[Parameterised]] = _by_name(*PENALTIES.values(), *FIDELITIES.values())

@@ -11,7 +11,6 @@ from fusewise.automatic import Choice
 from fusewise.automatic.alternatives import Alternative, Cut, best_cut
 from fusewise.automatic.judging.classes import ENOUGH_GAINED
 from fusewise.automatic.models.mixture import Mixture
-from fusewise.automatic.search.limits import of_shapes
 from fusewise.automatic.stability import MOST_ROWS, Stability
 from fusewise.kernels.types import Index
 from fusewise.kernels.words import counted, in_series, readable
@@ -183,11 +182,6 @@ def alternatives(found: Findings) -> list[Alternative]:
     return found.model.alternatives() if isinstance(found.path, Choice) else []
 
 
-def in_symmetric_columns(found: Findings) -> bool:
-    """Whether columns were made symmetric for the search."""
-    return of_shapes() in getattr(found.model, "limits_", ())
-
-
 def stability(found: Findings) -> Stability | None:
     """The stability of the clusters, if it was computed."""
     return getattr(found.model, "stability_", None)
@@ -203,8 +197,6 @@ def number_sentence(found: Findings, option: str = "n_clusters=") -> str:
     """
     if not isinstance(found.path, Choice):
         return "The plain algorithm does not compare numbers of clusters."
-    if in_symmetric_columns(found):  # other numbers were judged in these columns, and are not kept
-        return f"{counted(found.n_clusters, 'cluster')}, found in columns made symmetric."
     others, cut = alternatives(found), best_cut(found.path)
     if found.n_clusters == 1 and cut is not None:
         return _why_one(cut, others, option, hinted=bool(getattr(found.model, "_hints", None)))

@@ -1,4 +1,4 @@
-"""The varying columns of a table on a common scale, and the axes along which they vary."""
+"""The axes along which the columns of a table vary, once they are on a common scale."""
 
 from __future__ import annotations
 
@@ -8,52 +8,14 @@ import numpy as np
 import numpy.typing as npt
 
 from fusewise.automatic.coordinates.evidence import Evidence
-from fusewise.automatic.coordinates.level_blocks import LevelBlock, Levels
-from fusewise.kernels.types import Index, Real, Values
-from fusewise.observations import InMemory, Table
-from fusewise.observations.checks import refuse_tiny
+from fusewise.kernels.types import Real
+from fusewise.observations import InMemory
 from fusewise.observations.resolution import blur
 from fusewise.progress import Progress, silent
 from fusewise.subspace import Subspace, fit_subspace
 
 #: Smallest noise, as a share of the mean variance along an axis.
 NOISE_FLOOR = 1e-6
-
-
-def varying_columns(table: Table) -> tuple[Index, Real]:
-    """The columns that vary (all, if none does), and the standard deviation of each column, 1 for the others."""
-    deviations = np.sqrt(table.column_variances)
-    # A constant that is not an exact binary fraction varies in its last digits: that is rounding, not data.
-    rounding = 100 * float(np.finfo(table.dtype).eps) * np.abs(table.column_means)
-    columns = np.flatnonzero(deviations > rounding)
-    scale = np.ones(len(deviations))
-    scale[columns] = deviations[columns]
-    return (columns if len(columns) else np.arange(len(deviations))), scale
-
-
-def units(table: Table, levels: Levels) -> tuple[Index, Real, Values, Levels]:
-    """The columns that vary, the scale and the origin of each, and the blocks of levels among the varying columns.
-
-    Numbers have their standard deviation and mean; the levels of a category share one scale, by which the category as
-    a whole has the variance of one number, and are not centred.
-    """
-    refuse_tiny(table)
-    columns, scale = varying_columns(table)
-    middle = table.column_means.copy()
-    # A level that no row has (one of earlier rows of a stream) has no logarithm of its share.
-    never = np.zeros(len(middle), bool)
-    for start, stop, _ in levels:
-        never[start:stop] = middle[start:stop] == 0
-    columns = columns[~never[columns]] if not never[columns].all() else columns
-    blocks = []
-    for start, stop, ordered in levels:
-        inside = columns[(columns >= start) & (columns < stop)]
-        if table.column_counts[inside].any():  # else it says nothing
-            scale[inside] = np.sqrt(table.column_variances[inside].sum()) or 1.0  # a single level
-            middle[inside] = 0
-            first = int(np.searchsorted(columns, inside[0]))
-            blocks.append(LevelBlock(first, first + len(inside), ordered))
-    return columns, scale, middle, tuple(blocks)
 
 
 def fit_axes(

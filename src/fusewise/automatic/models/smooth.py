@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from fusewise.automatic.coordinates.axes import varying_columns
+from fusewise.automatic.coordinates.units import varying_columns
 from fusewise.automatic.models.clusters import with_noise
 from fusewise.kernels import field_rules
 from fusewise.kernels.checked import Checked, Record

@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from fusewise.automatic.coordinates.units import Units
 from fusewise.automatic.models.clusters import Clusters
 from fusewise.automatic.passes.labelling import MOST_PROBABILITIES, Classified, classified
 from fusewise.automatic.passes.nearby import MANY, n_parts
 from fusewise.kernels.devices import torch_device
-from fusewise.kernels.types import Index, Real, Values
+from fusewise.kernels.types import Real, Values
 from fusewise.observations import InMemory, SparseEntries, Table, each_block
 from fusewise.observations.kinds import Remote
 
@@ -22,12 +23,10 @@ class Classifier:
 
     Attributes
     ----------
-    columns, scale, middle, clusters : those of ``Choice``.
+    units, clusters : those of ``Choice``.
     """
 
-    columns: Index
-    scale: Real
-    middle: Values
+    units: Units
     clusters: Clusters
 
     def classify(self, table: Table, *, posterior: bool | None = None, device: str = "cpu") -> Classified:
@@ -41,38 +40,28 @@ class Classifier:
         found = Classified.blank(n, k, posterior=keep)
         there = device_for(device, self.clusters, table)
         if there is not None:
-            from fusewise.automatic.passes.device_passes import DeviceScale, label_rows
+            from fusewise.automatic.passes.device_passes import DeviceUnits, label_rows
 
-            label_rows(self.clusters, DeviceScale(self.columns, self.scale, self.middle, there), table, found)
+            label_rows(self.clusters, DeviceUnits(self.units, there), table, found)
             return found
 
         def one(rows: InMemory, where: slice) -> None:
-            found.put(where, classified(self.clusters, self.standardised(rows), posterior=keep))
+            found.put(where, classified(self.clusters, self.units.applied(rows), posterior=keep))
 
         each_block(one, table)
         return found
 
     def completed(self, table: Table, posterior: Real | None = None) -> Values:
         """E[row | its entries], in the units of the table: the clusters' predictions, weighted by their probability."""
-        filled = np.empty(table.shape, self.middle.dtype)
+        filled = np.empty(table.shape, self.units.middle.dtype)
 
         def one(rows: InMemory, where: slice) -> None:
-            own = self.standardised(rows)
+            own = self.units.applied(rows)
             shares = classified(self.clusters, own, posterior=True).posterior if posterior is None else posterior[where]
-            filled[where] = self.in_units(self.clusters.completed(own, np.asarray(shares)))
+            filled[where] = self.units.undone(self.clusters.completed(own, np.asarray(shares)))
 
         each_block(one, table, width=table.shape[1])
         return filled
-
-    def standardised(self, rows: InMemory) -> InMemory:
-        """Standardise the rows of a table to the scale of the clusters."""
-        return rows.standardised(self.columns, self.scale, self.middle)
-
-    def in_units(self, rows: Values) -> Values:
-        """Convert standardised rows of the varying columns to rows of the table."""
-        whole = np.repeat(self.middle[None], len(rows), axis=0)
-        whole[:, self.columns] += rows * self.scale[self.columns]
-        return whole
 
 
 def device_for(name: str, clusters: Clusters, table: Table) -> Any:

@@ -14,6 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from fusewise.automatic.coordinates.symmetric import FAR
+from fusewise.automatic.coordinates.units import Units
 from fusewise.automatic.models.clusters import Clusters, Joined
 from fusewise.automatic.passes.device_axes import DeviceAxes, DeviceRows
 from fusewise.automatic.passes.device_clusters import DeviceClusters, on_device
@@ -21,7 +23,7 @@ from fusewise.automatic.passes.labelling import Classified, tail
 from fusewise.automatic.passes.surprising import Surprised, Surprises, tail_about
 from fusewise.kernels.arrays import Array, to_host
 from fusewise.kernels.threads import n_threads
-from fusewise.kernels.types import Index, Real, Values
+from fusewise.kernels.types import Values
 from fusewise.observations import InMemory, Table
 
 #: Numbers of work space on a GPU, and where tests run the same code on the CPU; rows of a block, at most.
@@ -30,31 +32,43 @@ ON_GPU, ON_CPU, MOST_ROWS = 2**29, 2**22, 2**18
 HOST_ROWS = 2**14
 
 
-class DeviceScale(NamedTuple):
-    """The columns that vary, their scale and their middle, as in ``Choice``; and the torch device."""
+class DeviceUnits(NamedTuple):
+    """The units of the clusters, and the torch device."""
 
-    columns: Index
-    scale: Real
-    middle: Values
+    units: Units
     device: Any
 
     def rows(self, table: InMemory, where: slice) -> DeviceRows:
-        """Copy some rows to the device, on the scale of the clusters."""
+        """Copy some rows to the device, in the units of the clusters."""
+        rows, columns = table.take(where).dense(), self.units.columns
+        values, mask = self._there(rows.values), self._there(rows.mask)
+        if len(columns) < values.shape[1]:
+            kept = self._there(columns)
+            values, mask = values[:, kept], mask[:, kept]
+        middle, scale = (self._there(each[columns].astype(float)) for each in (self.units.middle, self.units.scale))
+        seen = mask.double()
+        scaled = (values.double() - middle).div_(scale)
+        return DeviceRows(self._made_symmetric(scaled).mul_(seen), seen)
+
+    def _there(self, array: Values) -> Array:
+        """An array as a tensor on the device."""
         import torch
 
-        rows = table.take(where).dense()
-        values, mask = (
-            torch.from_numpy(np.ascontiguousarray(part)).to(self.device, non_blocking=True)
-            for part in (rows.values, rows.mask)
-        )
-        if len(self.columns) < values.shape[1]:
-            columns = torch.from_numpy(self.columns).to(self.device)
-            values, mask = values[:, columns], mask[:, columns]
-        middle, scale = (
-            torch.from_numpy(each[self.columns].astype(float)).to(self.device) for each in (self.middle, self.scale)
-        )
-        seen = mask.double()
-        return DeviceRows((values.double() - middle).div_(scale).mul_(seen), seen)
+        return torch.from_numpy(np.ascontiguousarray(array)).to(self.device, non_blocking=True)
+
+    def _made_symmetric(self, scaled: Array) -> Array:
+        """What ``Powers.applied`` computes."""
+        powers = self.units.powers
+        if powers is None:
+            return scaled
+        (a, b), (c, d) = self._there(powers.before), self._there(powers.after)
+        e, last, slopes = (self._there(each) for each in (powers.exponents, powers.last, powers.slopes))
+        t = a * scaled + b
+        inside = t.clip(0).minimum(last)
+        logarithms, flat = inside.log1p(), e == 0
+        power = ((e * logarithms).expm1() / (e + flat.double())).where(~flat, logarithms)
+        y = power + t.clip(max=0) + slopes * (t - last).clip(0)
+        return (c * y + d).clip(-FAR, FAR)
 
     def blocks(self, table: Table, width: int) -> Iterator[tuple[DeviceRows, slice]]:
         """Blocks of rows on the device, and where they are in the table; a row takes `width` numbers of work space."""
@@ -67,11 +81,11 @@ class DeviceScale(NamedTuple):
                 yield self.rows(part, slice(begin, stop)), slice(first + begin, first + stop)
 
 
-def label_rows(clusters: Clusters, scale: DeviceScale, table: Table, found: Classified) -> None:
+def label_rows(clusters: Clusters, units: DeviceUnits, table: Table, found: Classified) -> None:
     """Fill in the most likely cluster of each row, its probability and tail (``labelling.classified``)."""
-    model = on_device(clusters, scale.device)
+    model = on_device(clusters, units.device)
     with _behind() as behind:
-        for rows, where in scale.blocks(table, model.width):
+        for rows, where in units.blocks(table, model.width):
             density, distance, dimensions = model.densities(rows)
             shares = density.softmax(1)
             sure, labels = shares.max(1)
@@ -89,12 +103,12 @@ def label_rows(clusters: Clusters, scale: DeviceScale, table: Table, found: Clas
 
 def surprising_rows(surprised: Surprised, table: Table, device: Any) -> Surprises:
     """The rows that the clusters explain least: ``surprised`` of all blocks of a table, merged."""
-    scale = DeviceScale(surprised.columns, surprised.scale, surprised.middle, device)
+    units = DeviceUnits(surprised.units, device)
     clusters = surprised.clusters
     model = on_device(clusters.parts if isinstance(clusters, Joined) else clusters, device)
     counts, found = table.row_counts, list[Surprises]()
     with _behind() as behind:
-        for rows, where in scale.blocks(table, model.width):
+        for rows, where in units.blocks(table, model.width):
             known = [to_host(each) for each in _explained(model, rows)]
 
             def summarise(some: slice, where: slice = where, known: Any = known) -> None:

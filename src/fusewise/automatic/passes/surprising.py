@@ -16,11 +16,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fusewise.automatic.coordinates.evidence import Evidence
+from fusewise.automatic.coordinates.units import Units
 from fusewise.automatic.models.clusters import AlongAxes, Clusters, Joined
 from fusewise.automatic.models.mixture import probabilities
 from fusewise.automatic.passes.labelling import OUTLIER_LEVEL, tail
 from fusewise.automatic.passes.nearby import MANY, near_components, nearby
-from fusewise.kernels.types import Index, Labels, Mask, Real, Values
+from fusewise.kernels.types import Index, Labels, Mask, Real
 from fusewise.observations import InMemory
 
 #: Rows that are kept, and those of them that are searched in a table of few rows: this share, but at least so many.
@@ -86,19 +87,17 @@ class Surprised:
     Attributes
     ----------
     clusters : those that should explain the rows.
-    columns, scale, middle : their scale, as in ``Choice``.
+    units : their scale.
     seed : of the u_i, which depend on it and on the position of the row.
     """
 
     clusters: Clusters
-    columns: Index
-    scale: Real
-    middle: Values
+    units: Units
     seed: int
 
     def __call__(self, rows: InMemory, first: int) -> Surprises:
         """The sample of a block that begins at a position of the table."""
-        known = explained(self.clusters, rows.standardised(self.columns, self.scale, self.middle))
+        known = explained(self.clusters, self.units.applied(rows))
         return self.summary(*known, rows.row_counts > 0, first)
 
     def summary(self, density: Real, tails: Real, label: Labels, seen: Mask, first: int) -> Surprises:

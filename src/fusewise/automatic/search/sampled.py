@@ -12,6 +12,7 @@ from fusewise.automatic.coordinates.copies import shares_of_copies, worth_of_row
 from fusewise.automatic.coordinates.gaps import MOST_DIMENSIONS
 from fusewise.automatic.coordinates.level_blocks import Levels
 from fusewise.automatic.coordinates.rounding import spread_out
+from fusewise.automatic.coordinates.units import Units
 from fusewise.automatic.hints import NO_HINTS, Hints
 from fusewise.automatic.models.clusters import Clusters
 from fusewise.automatic.passes.classifying import device_for
@@ -23,7 +24,7 @@ from fusewise.automatic.search.crowded import CrowdedSearch
 from fusewise.automatic.search.rare import RareSearch
 from fusewise.automatic.search.search_result import Searched
 from fusewise.automatic.search.searching import TreeSearch
-from fusewise.kernels.types import Index, Real, Values
+from fusewise.kernels.types import Index
 from fusewise.kernels.words import counted
 from fusewise.observations import Entries, InMemory, Table, reduce_blocks
 from fusewise.progress import Progress
@@ -53,7 +54,7 @@ class SampledSearch:
     Attributes
     ----------
     table : rows without observed entries are left out.
-    units : the columns that vary, the scale and the middle of each column.
+    units : those in which rows are searched.
     levels : the blocks of columns that hold the levels of a category.
     hints : what is known of the rows of the table.
     min_size : smallest cluster considered, in rows of the table; None: a share of them.
@@ -65,7 +66,7 @@ class SampledSearch:
     """
 
     table: Table
-    units: tuple[Index, Real, Values]
+    units: Units
     levels: Levels
     hints: Hints
     min_size: float | None
@@ -84,19 +85,18 @@ class SampledSearch:
 
     def of(self, size: int, kind: type[Search]) -> tuple[Index, Search]:
         """A sample of so many rows (or all), numbered among those seen, and the search for clusters in it."""
-        columns, scale, middle = self.units
         n = self.table.n_seen
         rows, many = self._samples(size)
-        wide = self.table.take_seen(many).standardised(columns, scale, middle)
+        wide = self.units.scaled(self.table.take_seen(many))
         among = None if len(many) == len(rows) else np.searchsorted(many, rows)
         complete = self._complete(wide if among is None else wide.take(among))
         if complete is not None:
             wide, rows, among = wide.take(complete if among is None else among[complete]), rows[complete], None
-        sample = wide if among is None else wide.take(among)
-        copies = shares_of_copies(sample)
+        copies = shares_of_copies(wide if among is None else wide.take(among))
         if copies is None and isinstance(wide, Entries):
             wide = spread_out(wide, self.seed)
-            sample = wide if among is None else wide.take(among)
+        wide = self.units.made_symmetric(wide)
+        sample = wide if among is None else wide.take(among)
         smallest = smallest_clusters(len(rows), n, self.min_size)
         return rows, kind(
             wide, sample, self.levels, *smallest, self.n_clusters, self.n_neighbors, self.progress,
@@ -106,12 +106,12 @@ class SampledSearch:
     def _samples(self, size: int) -> tuple[Index, Index]:
         """`samples` of the table."""
         table, row_length = self.table, self.table.n_stored / self.table.shape[0]
-        return samples(table.n_seen, size, table.column_counts[self.units[0]], row_length, self.seed, self.known)
+        return samples(table.n_seen, size, table.column_counts[self.units.columns], row_length, self.seed, self.known)
 
     @property
     def by_complete(self) -> bool:
         """Whether the complete rows of a sample may be searched alone: in few columns, without hints."""
-        few = 1 < len(self.units[0]) <= MOST_DIMENSIONS
+        few = 1 < len(self.units.columns) <= MOST_DIMENSIONS
         return self.complete_first and few and not (self.levels or self.known or self.table.is_complete)
 
     def _complete(self, sample: InMemory) -> Index | None:
@@ -127,10 +127,9 @@ class SampledSearch:
 
         A group may have no complete rows, if one of its columns was never measured.
         """
-        columns, scale, middle = self.units
         rows, _ = self._samples(SAMPLE)
-        sample = self.table.take_seen(rows).standardised(columns, scale, middle)
-        complete = sample.row_counts == len(columns)
+        sample = self.units.applied(self.table.take_seen(rows))
+        complete = sample.row_counts == sample.shape[1]
         outlying = classified(clusters, sample, posterior=False).outlying
         by_chance = outlying[complete].mean() * (~complete).sum()
         smallest, _ = smallest_clusters(len(rows), self.table.n_seen, self.min_size)
@@ -150,14 +149,14 @@ class SampledSearch:
 
     def with_rare(self, clusters: Clusters, n_sampled: int) -> tuple[Clusters, list[str]]:
         """The clusters, and rare ones among the rows that none explains, in the whole table; and the limits met."""
-        n, (columns, scale, middle) = self.table.n_seen, self.units
+        n = self.table.n_seen
         smallest = smallest_clusters(n_sampled, n, self.min_size)[0] * n / n_sampled
         if self.levels or self.table.dtype.kind == "c":
             return clusters, [limits.of_kind(smallest, n, "has categories" if self.levels else "is complex")]
         self.progress(f"looking for rare clusters in {counted(n, 'row')}", 0)
-        surprised = Surprised(clusters, columns, scale, middle, self.seed)
+        surprised = Surprised(clusters, self.units, self.seed)
         known = self._surprises(surprised).in_order(n)
-        rows = self.table.take(known.row).standardised(columns, scale, middle)
+        rows = self.units.applied(self.table.take(known.row))
         if not isinstance(rows, Entries):
             return clusters, [limits.of_kind(smallest, n, "is sparse")]
         met = [limits.of_outliers(len(known.row), known.n_outlying)] if known.n_outlying > len(known.row) else []

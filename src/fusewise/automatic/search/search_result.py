@@ -33,7 +33,6 @@ class Searched(NamedTuple):
     compared: Compared
     chosen: int
     unsettled: bool = False  # more rows may show more clusters
-    joins: list[tuple[int, int]] | None = None  # of components, if they are known (``unrelated_columns``)
 
     @property
     def gain(self) -> float:

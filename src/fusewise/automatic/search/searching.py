@@ -312,12 +312,8 @@ class TreeSearch:
             evidence = rows.evidence if self.wide is self.sample else Evidence.of(subspace, self.wide)
             away = held(mixture.log_densities(evidence)[0], self.wide_hints, self.n_clusters)
             kept = better_explained(self.wide, evidence, subspace, mixture, self.worth, away)
-            if self.n_clusters is not None:
-                pairs = []
-            elif found.joins is not None:
-                pairs = found.joins
-            else:
-                pairs = without_valley(mixture, rows.evidence, parts=gaps.parts(rows, subspace.blur))
+            told = self.n_clusters is not None
+            pairs = [] if told else without_valley(mixture, rows.evidence, parts=gaps.parts(rows, subspace.blur))
         group = self._joined_by_hints(kept, pairs) if self.hints else linked(kept.n_components, pairs)
         return mixture, joined_clusters(kept, group)
 

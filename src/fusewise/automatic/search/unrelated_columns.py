@@ -1,4 +1,4 @@
-"""Clusters that are due to the shapes of single columns, and the search without these shapes.
+"""Clusters that are due to the shapes of single columns, told from those of rows.
 
 A column of concentrations, counts or amounts of money has many small values and few large ones. A mixture describes
 such a table by a dense component and sparse ones around it, and in more than a few dimensions nothing tells them from
@@ -7,25 +7,23 @@ has the same columns and no relations. If clusters improve on a single one there
 
     gain'  >=  ENOUGH gain,
 
-they are a matter of columns, not of rows. Then columns are made symmetric (``symmetric``), and the clusters of that
-table are taken; they are described in the coordinates of the table as it is.
+they are a matter of columns, not of rows. Then columns are made symmetric (``symmetric``), and the table is searched
+again (``choice``).
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import pairwise
 
 import numpy as np
 
 from fusewise.automatic.coordinates.gaps import MOST_DIMENSIONS
 from fusewise.automatic.coordinates.permuted import permuted
-from fusewise.automatic.coordinates.symmetric import symmetric
 from fusewise.automatic.judging.valleys import MOST_COMPONENTS, without_valley
 from fusewise.automatic.models.mixture import Mixture
-from fusewise.automatic.search.search_result import Searched, interrupted
+from fusewise.automatic.search.search_result import Searched
 from fusewise.automatic.search.searching import TreeSearch
-from fusewise.kernels.types import Labels, Mask, Real
+from fusewise.kernels.types import Mask, Real
 from fusewise.observations import Entries
 from fusewise.progress import silent
 
@@ -38,24 +36,32 @@ WEAK, MORE_PERMUTATIONS = 30.0, 10
 SKEWED, CERTAIN = 0.1, 2.0
 
 
-def without_shapes(search: TreeSearch, found: Searched) -> Searched:
-    """The search, or one in symmetric columns, if its clusters are due to the shapes of columns.
+def due_to_shapes(search: TreeSearch, found: Searched) -> bool:
+    """Whether the clusters that were found are due to the shapes of columns.
 
     That is only asked if there are skewed columns, and if the rows show no valley between some components, whatever
-    their density, or the gain is weak. Not in few dimensions, where the rows show the shape of a group.
+    their density, or the gain is weak. Not in few dimensions, where the rows show the shape of a group. It is a matter
+    of the columns, so a given number of clusters makes no difference.
     """
-    if search.n_clusters is not None or search.hints or search.levels or found.compared.interrupted:
-        return found
     sample = search.sample
+    if search.hints or search.levels or found.compared.interrupted:
+        return False
     if not isinstance(sample, Entries) or sample is not search.wide or sample.dtype.kind == "c":
-        return found
-    try:
-        if not (is_skewed(sample).any() and _in_doubt(found) and _gain_as_much(search, sample, found)):
-            return found
-        search.progress("clusters in symmetric columns", 0)
-        return _described(search, found, _labels(search, symmetric(sample)))
-    except KeyboardInterrupt:
-        return interrupted(found)
+        return False
+    if not (is_skewed(sample).any() and _in_doubt(found)):
+        return False
+    if search.n_clusters is not None:
+        search = replace(search, n_clusters=None)
+        found = _searched(search)
+    return _gain_as_much(search, sample, found)
+
+
+def _searched(search: TreeSearch) -> Searched:
+    """The search in all dimensions, or KeyboardInterrupt."""
+    found = search.in_all_dimensions(None)
+    if found.compared.interrupted:
+        raise KeyboardInterrupt
+    return found
 
 
 def is_skewed(table: Entries) -> Mask:
@@ -83,33 +89,8 @@ def _gain_as_much(search: TreeSearch, sample: Entries, found: Searched) -> bool:
     tables = MORE_PERMUTATIONS if found.gain < WEAK else PERMUTATIONS
     for seed in range(tables):
         search.progress("comparing with unrelated columns", seed, tables)
-        other = _of(search, permuted(sample, np.random.default_rng(seed))).in_all_dimensions(None)
+        table = permuted(sample, np.random.default_rng(seed))
+        other = _searched(replace(search, wide=table, sample=table, copies=None, progress=silent))
         if other.gain >= ENOUGH * found.gain:
             return True
     return False
-
-
-def _labels(search: TreeSearch, table: Entries) -> Labels:
-    """The clusters of another table."""
-    other = _of(search, table)
-    _, clusters = other.clusters(other.in_all_dimensions(None))
-    return np.asarray(np.unique(clusters.log_densities(table)[0].argmax(axis=1), return_inverse=True)[1])
-
-
-def _of(search: TreeSearch, table: Entries) -> TreeSearch:
-    """The same search in another table."""
-    return replace(search, wide=table, sample=table, copies=None, progress=silent)
-
-
-def _described(search: TreeSearch, found: Searched, labels: Labels) -> Searched:
-    """The search with the clusters of another table: a single one of all its components, or a component for each.
-
-    Other numbers of clusters are left out: they were judged by the shapes of columns.
-    """
-    one, chosen = found.partitions[0], found.chosen
-    if labels.any():
-        compared = search.comparison(found.placed.rows)([one, labels], compare_all=True)
-        return found._replace(partitions=[one, labels], compared=compared, chosen=1, joins=[])
-    joins = list(pairwise(range(found.compared.mixtures[chosen].n_components)))
-    kept, compared = [one, found.partitions[chosen]], found.compared.only([0, chosen])
-    return found._replace(partitions=kept, compared=compared, chosen=1, joins=joins)

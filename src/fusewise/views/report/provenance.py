@@ -15,7 +15,6 @@ from fusewise.automatic import Choice
 from fusewise.fusion.path import FusionPath
 from fusewise.kernels.words import counted, readable
 from fusewise.views.findings import Findings
-from fusewise.views.sureness import in_symmetric_columns
 
 LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba")
 
@@ -26,10 +25,9 @@ def convergence(found: Findings) -> list[str]:
     if isinstance(found.path, Choice):
         tree = "of the merge tree"
         compared = counted(len(found.path.criteria), f"partition {tree} was", f"partitions {tree} were") + " compared"
-        if in_symmetric_columns(found):
-            compared = "Clusters were searched for in columns made symmetric"
         how = "" if model.converged_ else " before an interruption, and the best of them was chosen"
-        placed = f"Rows were placed in a subspace of {counted(int(model.rank_), 'dimension')}."
+        of_what = "" if found.path.units.powers is None else " of the columns, made symmetric"
+        placed = f"Rows were placed in a subspace of {counted(int(model.rank_), 'dimension')}{of_what}."
         return [f"{compared}{how}. {placed}", *_searched(found, found.path)]
     state = "Converged" if model.converged_ else "Not converged"
     said = [f"{state} after {counted(model.n_iter_, 'iteration')} at lam = {readable(model.lam_)}."]

@@ -1,0 +1,127 @@
+"""Powers that make columns symmetric, and the units of which they are part."""
+
+import numpy as np
+import pytest
+from scipy.stats import rankdata, skew
+from sklearn.preprocessing import PowerTransformer
+
+from fusewise.automatic.coordinates.symmetric import FAR, Powers
+from fusewise.automatic.coordinates.units import Units, units_of
+from fusewise.datasets import hide_entries
+from fusewise.observations import as_entries
+
+EXPONENTS = [-1.5, 0.0, 0.5, 1.0, 2.0, 3.0]
+
+
+@pytest.fixture(scope="module")
+def lognormal():
+    return np.random.default_rng(0).lognormal(size=(1000, 8))
+
+
+def symmetric(X):
+    table = as_entries(X)
+    return Powers.of(table).applied(table)
+
+
+def powers(exponents, last):
+    """Powers of some columns, without anything before or after them."""
+    same = np.array([np.ones(len(exponents)), np.zeros(len(exponents))])
+    return Powers(np.array(exponents, float), np.full(len(exponents), last), same, same)
+
+
+class TestPowers:
+    def test_those_of_scikit_learn(self):
+        """Another implementation of the formula."""
+        X = np.random.default_rng(0).exponential(size=(50, len(EXPONENTS)))
+        peer = PowerTransformer(standardize=False).fit(X)
+        peer.lambdas_ = np.array(EXPONENTS)
+        found = powers(EXPONENTS, X.max()).applied(as_entries(X)).values
+        np.testing.assert_allclose(found, peer.transform(X), rtol=1e-9)
+
+    def test_tangents(self):
+        """Beyond the rows of the fit y is a straight line, and its slope does not jump."""
+        made, step = powers(EXPONENTS, 2.0), 1e-6
+
+        def at(t):
+            return made.applied(as_entries(np.full((2, len(EXPONENTS)), t))).values[0]
+
+        for end, beyond in ((0.0, -3.0), (2.0, 7.0)):
+            inside = np.sign(beyond) * (at(end) - at(end - np.sign(beyond) * step)) / step
+            np.testing.assert_allclose((at(beyond) - at(end)) / (beyond - end), np.abs(inside), rtol=1e-5)
+
+    def test_the_power_is_the_likeliest(self, lognormal):
+        """That of scikit-learn, where its origin and unit are those in which the values are counted."""
+        X = lognormal[:, :1] - lognormal[:, 0].min()
+        X /= np.median(X)
+        peer = PowerTransformer().fit(X)
+        found = Powers.of(as_entries(X))
+        assert found.exponents == pytest.approx(peer.lambdas_, rel=1e-4)
+        np.testing.assert_allclose(found.applied(as_entries(X)).values, peer.transform(X), atol=1e-4)
+
+    def test_skewed_columns(self, lognormal):
+        X = np.column_stack([lognormal[:, 0], -lognormal[:, 1], lognormal[:, 2] * 1e6 + 3, lognormal[:, 3] * 1e-6])
+        found = symmetric(X).values
+        assert np.abs(skew(X)).min() > 3
+        assert np.abs(skew(found)).max() < 0.3
+        np.testing.assert_allclose(found.mean(axis=0), 0, atol=1e-9)
+        np.testing.assert_allclose(found.std(axis=0), 1, rtol=1e-6)
+
+    def test_the_order_stays(self, lognormal):
+        found = symmetric(lognormal).values
+        np.testing.assert_array_equal(rankdata(found, axis=0), rankdata(lognormal, axis=0))
+
+    def test_a_normal_column_hardly_changes(self):
+        X = np.random.default_rng(0).normal(5, 2, (2000, 1))
+        assert np.corrcoef(X[:, 0], symmetric(X).values[:, 0])[0, 1] > 0.998
+
+    def test_logarithms_of_lognormal_values(self, lognormal):
+        """The power comes near to the transformation that is known to be right."""
+        found = symmetric(lognormal[:, :1]).values[:, 0]
+        assert np.corrcoef(found, np.log(lognormal[:, 0]))[0, 1] > 0.99
+
+    def test_there_and_back(self, lognormal):
+        X = np.column_stack([lognormal, -lognormal, np.random.default_rng(1).normal(size=1000)])
+        found = Powers.of(as_entries(X))
+        np.testing.assert_allclose(found.undone(found.applied(as_entries(X)).values), X, rtol=1e-6, atol=1e-9)
+
+    def test_what_is_beyond_the_range_is_confined(self, lognormal):
+        found = Powers.of(as_entries(lognormal))
+        ends = found.undone(np.array([np.full(8, -1e3), np.full(8, 1e3)]))
+        np.testing.assert_allclose(ends, [lognormal.min(axis=0), lognormal.max(axis=0)], rtol=1e-6)
+        far = found.applied(as_entries(np.array([np.full(8, -1e99), np.full(8, 1e99)]))).values
+        np.testing.assert_array_equal(far, [np.full(8, -FAR), np.full(8, FAR)])
+
+    def test_missing_values_zeros_and_constants(self):
+        X = np.random.default_rng(0).poisson(0.3, (200, 3)).astype(float)
+        X = np.column_stack([X, np.full(200, np.nan)])
+        X[:, 1], X[::3, 2] = 7.0, np.nan
+        table = as_entries(X)
+        found = symmetric(X)
+        assert np.isfinite(found.values).all()
+        np.testing.assert_array_equal(found.mask, table.mask)
+        np.testing.assert_array_equal(found.values[~found.mask], 0)
+
+    @pytest.mark.parametrize("error", [RuntimeError, ValueError])
+    def test_a_column_without_a_power_is_standardised(self, lognormal, monkeypatch, error):
+        def fail(*_):
+            raise error("no bracket")
+
+        monkeypatch.setattr("sklearn.preprocessing.PowerTransformer.fit", fail)
+        standardised = (lognormal - lognormal.mean(axis=0)) / lognormal.std(axis=0)
+        np.testing.assert_allclose(symmetric(lognormal).values, standardised, atol=1e-12)
+
+
+class TestUnits:
+    def test_there_and_back(self, lognormal):
+        X = hide_entries(np.column_stack([lognormal, np.full(1000, 3.0)]), 0.2, random_state=0)
+        table = as_entries(X)
+        units, _ = units_of(table, ())
+        assert units.columns.tolist() == list(range(8))
+        for each in (units, units.symmetric(units.scaled(table))):
+            z = each.applied(table)
+            assert z.shape == (1000, 8)
+            np.testing.assert_allclose(each.undone(z.values)[table.mask], X[table.mask], rtol=1e-6)
+
+    def test_a_scale_of_zero_is_refused(self):
+        with pytest.raises(ValueError, match="a column of zero"):
+            Units(np.arange(2), np.array([1.0, 0.0]), np.zeros(2))._verify()
