@@ -1,11 +1,14 @@
 """Labels and surprising rows computed by torch, against NumPy and compiled loops."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from fusewise import FusionClustering
 from fusewise.automatic.coordinates.axes import fit_axes
 from fusewise.automatic.coordinates.level_blocks import LevelBlock
+from fusewise.automatic.coordinates.symmetric import Powers
 from fusewise.automatic.coordinates.units import Units
 from fusewise.automatic.models.beside import Beside
 from fusewise.automatic.models.clusters import AlongAxes, Joined
@@ -55,7 +58,9 @@ def clusters_of(table, kind):
 def classifier_of(table, kind):
     units = Units(np.arange(P), np.linspace(0.5, 2, P), np.linspace(-1, 1, P))
     if kind == "powers":
-        units = units.symmetric(units.scaled(table.take(slice(0, 700))))  # others may be beyond what was fitted
+        units = replace(
+            units, powers=Powers.of(units.scaled(table.take(slice(0, 700))))
+        )  # others may be beyond what was fitted
         return Classifier(units, clusters_of(units.applied(table), "axes"))
     return Classifier(units, clusters_of(table, kind))
 

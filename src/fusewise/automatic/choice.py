@@ -27,7 +27,7 @@ from fusewise.automatic.search.halving import with_halves
 from fusewise.automatic.search.many_clusters import for_many
 from fusewise.automatic.search.search_result import Searched, interrupted
 from fusewise.automatic.search.searching import TreeSearch
-from fusewise.automatic.search.unrelated_columns import due_to_shapes
+from fusewise.automatic.search.skewed_columns import shapes_behind
 from fusewise.automatic.tree.join_heights import join_heights
 from fusewise.automatic.tree.merge_tree import MergeTree
 from fusewise.kernels import field_rules
@@ -35,7 +35,7 @@ from fusewise.kernels.checked import Checked, Record
 from fusewise.kernels.field_rules import Dims, Flag, Number, Several, Word
 from fusewise.kernels.threads import small_products
 from fusewise.kernels.types import Index, Labels, Mask, Real, Values
-from fusewise.observations import Entries, InMemory, Table, each_block
+from fusewise.observations import InMemory, Table, each_block
 from fusewise.progress import Progress, silent
 from fusewise.subspace import Subspace
 
@@ -230,7 +230,7 @@ def choose(
     few columns is also searched in all its dimensions, one with many also along the axes that stand out from chance;
     the search that gains more over a single cluster is kept. With more columns than the first subspace has dimensions,
     the number is confirmed in the dimensions that the centres span (``among_centres``). If clusters are due to skewed
-    columns (``unrelated_columns``), these are made symmetric and all is done again. Finally every row is assigned to
+    columns (``skewed_columns``), these are made symmetric and all is done again. Finally every row is assigned to
     its likeliest cluster and the mixture is fitted again, or clusters with independent columns if these explain the
     entries better; if a table has categories, only the latter (``columnwise``) are compared.
 
@@ -272,10 +272,10 @@ def _without_shapes(
     """The search, or one in columns made symmetric, if its clusters are due to the shapes of columns."""
     rows, search, found = first
     try:
-        if not due_to_shapes(search, found):
+        powers = shapes_behind(search, found)
+        if powers is None:
             return task, first
-        assert isinstance(search.sample, Entries)
-        symmetric = replace(task, units=task.units.symmetric(search.sample))
+        symmetric = replace(task, units=replace(task.units, powers=powers))
         return symmetric, _searched(symmetric, rank)
     except KeyboardInterrupt:
         return task, (rows, search, interrupted(found))

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 from scipy.special import boxcox1p, inv_boxcox1p
-from sklearn.preprocessing import PowerTransformer
 
 from fusewise.kernels.checked import Checked
 from fusewise.kernels.field_rules import Array
-from fusewise.kernels.types import Real
+from fusewise.kernels.types import Mask, Real
 from fusewise.observations import Entries, InMemory
 
+#: Exponents are searched for between minus this and this, to this precision, in about so many rows.
+LARGEST, PRECISE, MOST_ROWS = 5.0, 1e-3, 2000
+GOLDEN = (np.sqrt(5) - 1) / 2
 #: No value is further away than this, in standard deviations: an outlier is one, however far it is.
 FAR = 1e6
 
@@ -56,9 +57,16 @@ class Powers(Checked):
 
         Observed values then have mean 0 and variance 1.
         """
-        fitted = [_fitted(column.astype(float)) for column in table.columns()]
-        exponents, last, before, after = (np.array(part, dtype=float) for part in zip(*fitted, strict=True))
-        return cls(exponents, last, np.ascontiguousarray(before.T), np.ascontiguousarray(after.T))
+        a, b = np.array([_counted(column.astype(float)) for column in table.columns()]).T
+        t = np.where(table.mask, a * table.values + b, 0)
+        step = 1 + len(t) // MOST_ROWS
+        exponents = likeliest(t[::step], table.mask[::step])
+        y = boxcox1p(t, exponents)  # 0 where missing
+        n = np.maximum(table.column_counts, 1)
+        middle = y.sum(axis=0) / n
+        deviation = np.sqrt(np.square(np.where(table.mask, y - middle, 0)).sum(axis=0) / n)
+        c = np.sign(a) / np.where(deviation > 0, deviation, 1)
+        return cls(exponents, t.max(axis=0, initial=0), np.array([a, b]), np.array([c, -c * middle]))
 
     @property
     def slopes(self) -> Real:
@@ -80,27 +88,41 @@ class Powers(Checked):
         return np.asarray((np.clip(inv_boxcox1p(y, self.exponents), 0, self.last) - self.before[1]) / self.before[0])
 
 
-def _fitted(values: Real) -> tuple[float, float, tuple[float, float], tuple[float, float]]:
-    """Exponent, T, a and b, c and d of the observed values of one column; if no power is found, that of 1.
+def _counted(values: Real) -> tuple[float, float]:
+    """The a and b of one column, of its observed values.
 
     Powers depend on the origin and the unit. Values are counted from the end of the short tail, in units of the
     distance to the median, or of the standard deviation, where half of the values lie at that end.
     """
     if not len(values):
-        return 1.0, 0.0, (1.0, 0.0), (1.0, 0.0)
+        return 1.0, 0.0
     long_tail = -1.0 if values.mean() < np.median(values) else 1.0
     counted = long_tail * values
     end = float(counted.min())
-    counted -= end
-    unit = float(np.median(counted) or counted.std() or 1.0)
-    t = counted / unit
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")  # powers tried on the way may overflow
-        try:
-            exponent = float(PowerTransformer(standardize=False).fit(t[:, None]).lambdas_[0])
-        except (RuntimeError, ValueError):
-            exponent = 1.0
-        exponent = exponent if np.isfinite(boxcox1p(t, exponent)).all() else 1.0
-    y = boxcox1p(t, exponent)
-    c = long_tail / (float(y.std()) or 1.0)
-    return exponent, float(t.max()), (long_tail / unit, -end / unit), (c, -c * float(y.mean()))
+    unit = float(np.median(counted) - end) or float(counted.std()) or 1.0
+    return long_tail / unit, -end / unit
+
+
+def likeliest(t: Real, mask: Mask) -> Real:
+    """The exponent of each column with the largest likelihood, by golden-section search."""
+    low, high = (np.full(t.shape[1], bound) for bound in (-LARGEST, LARGEST))
+    inner = [high - GOLDEN * (high - low), low + GOLDEN * (high - low)]
+    known = [log_likelihood(t, mask, exponents) for exponents in inner]
+    while (high - low).max() > PRECISE:
+        left = known[0] > known[1]  # the largest is below the upper of the two
+        low, high = np.where(left, low, inner[0]), np.where(left, inner[1], high)
+        new = np.where(left, high - GOLDEN * (high - low), low + GOLDEN * (high - low))
+        found = log_likelihood(t, mask, new)
+        inner = [np.where(left, new, inner[1]), np.where(left, inner[0], new)]
+        known = [np.where(left, found, known[1]), np.where(left, known[0], found)]
+    return np.asarray((low + high) / 2)
+
+
+def log_likelihood(t: Real, mask: Mask, exponents: Real) -> Real:
+    """Log-likelihood of each column's exponent e, with y normal: -n/2 log var(y) + (e - 1) sum_i log(1 + t_i)."""
+    n = np.maximum(mask.sum(axis=0), 1)
+    with np.errstate(all="ignore"):  # powers may overflow
+        y = boxcox1p(t, exponents)
+        variance = np.square(np.where(mask, y - y.sum(axis=0) / n, 0)).sum(axis=0) / n
+        found = -0.5 * n * np.log(variance) + (exponents - 1) * np.log1p(t).sum(axis=0)
+    return np.where(np.isfinite(found), found, -np.inf)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -13,7 +13,7 @@ from fusewise.kernels import field_rules
 from fusewise.kernels.checked import Checked, Record
 from fusewise.kernels.field_rules import Array, Maybe
 from fusewise.kernels.types import Index, Real, Values
-from fusewise.observations import Entries, InMemory, Table
+from fusewise.observations import InMemory, Table
 from fusewise.observations.checks import refuse_tiny
 
 
@@ -62,10 +62,6 @@ class Units(Checked):
         scaled = rows if self.powers is None else self.powers.undone(rows)
         whole[:, self.columns] += scaled * self.scale[self.columns]
         return whole
-
-    def symmetric(self, rows: Entries) -> Units:
-        """These units with powers that make the columns of some rows symmetric, which are scaled already."""
-        return replace(self, powers=Powers.of(rows))
 
 
 def varying_columns(table: Table) -> tuple[Index, Real]:

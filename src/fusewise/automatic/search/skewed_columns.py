@@ -1,14 +1,15 @@
-"""Clusters that are due to the shapes of single columns, told from those of rows.
+"""Clusters that are due to the shapes of skewed columns, told from those of rows.
 
 A column of concentrations, counts or amounts of money has many small values and few large ones. A mixture describes
 such a table by a dense component and sparse ones around it, and in more than a few dimensions nothing tells them from
-true clusters of different density. But true clusters relate columns to each other. A table whose columns are permuted
-has the same columns and no relations. If clusters improve on a single one there nearly as much as here,
+true clusters of different density. So the search is repeated in tables with one cluster, whose columns have the same
+shapes and the same correlations (``one_cluster``). If clusters improve on a single one there at least half as much as
+here,
 
     gain'  >=  ENOUGH gain,
 
-they are a matter of columns, not of rows. Then columns are made symmetric (``symmetric``), and the table is searched
-again (``choice``).
+a single cluster of skewed columns explains what was found (a parametric bootstrap; McLachlan, 1987). Then columns are
+made symmetric, and the table is searched again (``choice``).
 """
 
 from __future__ import annotations
@@ -18,26 +19,27 @@ from dataclasses import replace
 import numpy as np
 
 from fusewise.automatic.coordinates.gaps import MOST_DIMENSIONS
-from fusewise.automatic.coordinates.permuted import permuted
+from fusewise.automatic.coordinates.one_cluster import OneCluster
+from fusewise.automatic.coordinates.symmetric import Powers
 from fusewise.automatic.judging.valleys import MOST_COMPONENTS, without_valley
 from fusewise.automatic.models.mixture import Mixture
 from fusewise.automatic.search.search_result import Searched
-from fusewise.automatic.search.searching import TreeSearch
+from fusewise.automatic.search.searching import LARGEST_RANK, TreeSearch
 from fusewise.kernels.types import Mask, Real
 from fusewise.observations import Entries
 from fusewise.progress import silent
 
-#: The share of the gain that columns without relations have to reach, in one of so many permutations.
-ENOUGH, PERMUTATIONS = 0.3, 3
-#: A gain of fewer nats than this is seen in some tables of skewed columns and not in others, so more are looked at.
-WEAK, MORE_PERMUTATIONS = 30.0, 10
+#: The share of the gain that a table with one cluster has to reach, in one of so many.
+ENOUGH, TABLES = 0.5, 3
+#: A gain of fewer nats than this may be due to a few rows, so it is always in doubt.
+WEAK = 30.0
 #: A column is skewed if its mean is this far from its median, in standard deviations (0.3 in an exponential
 #: distribution), and so many standard errors more: that of a normal column is 0.76 / sqrt(n).
 SKEWED, CERTAIN = 0.1, 2.0
 
 
-def due_to_shapes(search: TreeSearch, found: Searched) -> bool:
-    """Whether the clusters that were found are due to the shapes of columns.
+def shapes_behind(search: TreeSearch, found: Searched) -> Powers | None:
+    """The powers that make columns symmetric, if the clusters that were found are due to the shapes of columns.
 
     That is only asked if there are skewed columns, and if the rows show no valley between some components, whatever
     their density, or the gain is weak. Not in few dimensions, where the rows show the shape of a group. It is a matter
@@ -45,23 +47,24 @@ def due_to_shapes(search: TreeSearch, found: Searched) -> bool:
     """
     sample = search.sample
     if search.hints or search.levels or found.compared.interrupted:
-        return False
+        return None
     if not isinstance(sample, Entries) or sample is not search.wide or sample.dtype.kind == "c":
-        return False
+        return None
     if not (is_skewed(sample).any() and _in_doubt(found)):
-        return False
+        return None
     if search.n_clusters is not None:
         search = replace(search, n_clusters=None)
         found = _searched(search)
-    return _gain_as_much(search, sample, found)
-
-
-def _searched(search: TreeSearch) -> Searched:
-    """The search in all dimensions, or KeyboardInterrupt."""
-    found = search.in_all_dimensions(None)
-    if found.compared.interrupted:
-        raise KeyboardInterrupt
-    return found
+        if not _in_doubt(found):
+            return None
+    one = OneCluster.like(sample, min(LARGEST_RANK, search.most))
+    for seed in range(TABLES):
+        search.progress("comparing with a single cluster of skewed columns", seed, TABLES)
+        table = one.drawn(sample, np.random.default_rng(seed))
+        other = _searched(replace(search, wide=table, sample=table, copies=None, progress=silent))
+        if other.gain >= ENOUGH * found.gain:
+            return one.powers
+    return None
 
 
 def is_skewed(table: Entries) -> Mask:
@@ -84,13 +87,9 @@ def _in_doubt(found: Searched) -> bool:
     return found.gain < WEAK or bool(without_valley(best, rows.evidence, of_any_density=True))
 
 
-def _gain_as_much(search: TreeSearch, sample: Entries, found: Searched) -> bool:
-    """Whether clusters gain nearly as much in a table of the same columns without relations."""
-    tables = MORE_PERMUTATIONS if found.gain < WEAK else PERMUTATIONS
-    for seed in range(tables):
-        search.progress("comparing with unrelated columns", seed, tables)
-        table = permuted(sample, np.random.default_rng(seed))
-        other = _searched(replace(search, wide=table, sample=table, copies=None, progress=silent))
-        if other.gain >= ENOUGH * found.gain:
-            return True
-    return False
+def _searched(search: TreeSearch) -> Searched:
+    """The search in all dimensions, or KeyboardInterrupt."""
+    found = search.in_all_dimensions(None)
+    if found.compared.interrupted:
+        raise KeyboardInterrupt
+    return found

@@ -3,14 +3,16 @@
 import numpy as np
 import pytest
 from scipy import sparse
+from scipy.stats import spearmanr
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 
 import fusewise
 from fusewise import FusionClustering
 from fusewise.automatic import choice
+from fusewise.automatic.coordinates.one_cluster import OneCluster
 from fusewise.automatic.coordinates.symmetric import Powers
-from fusewise.automatic.search import sampled, unrelated_columns
+from fusewise.automatic.search import sampled, skewed_columns
 from fusewise.datasets import hide_entries
 from fusewise.observations import as_entries
 from fusewise.views.findings import read_findings
@@ -50,7 +52,7 @@ def test_what_it_was_like_before(lognormal, monkeypatch):
     assert now.n_clusters_ == 1
     assert any("skewed" in limit for limit in now.limits_)
     assert np.mean(now.labels_ < 0) < 0.02  # the tail is no outlier
-    monkeypatch.setattr(choice, "due_to_shapes", lambda *_: False)
+    monkeypatch.setattr(choice, "shapes_behind", lambda *_: None)
     before = FusionClustering(random_state=0).fit(lognormal)
     assert before.n_clusters_ > 4
     assert before.limits_ == ()
@@ -63,7 +65,7 @@ def test_groups_that_differ_by_factors(seed, n_clusters, monkeypatch):
     now = FusionClustering(n_clusters=n_clusters, random_state=0).fit(X)
     assert now.n_clusters_ == 3
     assert adjusted_rand_score(y, now.labels_) > 0.8
-    monkeypatch.setattr(choice, "due_to_shapes", lambda *_: False)
+    monkeypatch.setattr(choice, "shapes_behind", lambda *_: None)
     assert adjusted_rand_score(y, FusionClustering(n_clusters=n_clusters, random_state=0).fit(X).labels_) < 0.6
 
 
@@ -166,17 +168,52 @@ def test_clusters_of_different_density_are_left_alone():
     assert adjusted_rand_score(y, model.labels_) > 0.9
 
 
-@pytest.mark.parametrize("seed", [2, 3, 4])
-def test_shuffled_columns_that_were_related_show_less(seed, monkeypatch):
-    """Skewed columns that mix two factors: this rule leaves them alone, whether they are clusters or not."""
-    asked = []
-    ask = unrelated_columns._gain_as_much
-    monkeypatch.setattr(unrelated_columns, "_gain_as_much", lambda *given: asked.append(ask(*given)) or asked[-1])
+@pytest.mark.parametrize("seed", [0, 2])
+def test_related_skewed_columns_are_no_clusters(seed, monkeypatch):
+    """Columns that grow together, by factors: of prices, sizes, counts."""
     rng = np.random.default_rng(seed)
-    X = rng.gamma(1.0, size=(600, 2)) @ rng.standard_normal((2, 10)) + 0.5 * rng.standard_normal((600, 10))
+    X = np.exp(0.7 * rng.standard_normal((600, 1)) @ rng.standard_normal((1, 6)) + 0.5 * rng.standard_normal((600, 6)))
+    assert FusionClustering(random_state=0).fit(X).n_clusters_ == 1
+    monkeypatch.setattr(choice, "shapes_behind", lambda *_: None)
+    assert FusionClustering(random_state=0).fit(X).n_clusters_ > 1
+
+
+def test_clusters_whose_columns_are_skewed(monkeypatch):
+    """A group that is wide and far away makes columns skewed, but one cluster of such columns shows less."""
+    compared = []
+    draw = OneCluster.drawn
+    monkeypatch.setattr(OneCluster, "drawn", lambda *given: compared.append(1) or draw(*given))
+    rng = np.random.default_rng(0)
+    y = (np.arange(300) % 6 == 0).astype(int)
+    X = rng.standard_normal((300, 6)) * np.array([1.0, 2.5])[y][:, None] + 3.0 * y[:, None] * (np.arange(6) < 3)
     model = FusionClustering(random_state=0).fit(X)
-    assert asked == [False]
-    assert model.limits_ == ()
+    assert len(compared) == skewed_columns.TABLES
+    assert model.path_.units.powers is None
+    assert adjusted_rand_score(y, model.labels_) > 0.75
+
+
+class TestOneCluster:
+    def test_the_same_shapes_and_correlations(self):
+        rng = np.random.default_rng(0)
+        X = np.exp(rng.standard_normal((4000, 1)) + 0.7 * rng.standard_normal((4000, 4)))
+        X[:, 3] = -X[:, 3]
+        table = as_entries(hide_entries(X, 0.2, random_state=0))
+        found = OneCluster.like(table, 4).drawn(table, np.random.default_rng(1))
+        np.testing.assert_array_equal(found.mask, table.mask)
+        Z = np.where(found.mask, found.values, np.nan)
+        shares = [0.05, 0.25, 0.5, 0.75, 0.95]
+        np.testing.assert_allclose(np.nanquantile(Z, shares, axis=0), np.quantile(X, shares, axis=0), rtol=0.35)
+        ours, theirs = (spearmanr(each, nan_policy="omit").statistic for each in (Z, X))
+        np.testing.assert_allclose(ours, theirs, atol=0.06)
+
+    def test_one_normal_distribution_of_two_groups(self):
+        """Groups become one: that is what is compared."""
+        y = np.arange(1000) % 2
+        X = np.random.default_rng(0).standard_normal((1000, 5)) + 6.0 * y[:, None]
+        table = as_entries(X)
+        values = OneCluster.like(table, 5).drawn(table, np.random.default_rng(1)).values
+        assert np.mean(np.abs(X.mean(axis=1) - 3) < 1) < 0.01
+        assert np.mean(np.abs(values.mean(axis=1) - 3) < 1) > 0.2
 
 
 def test_what_is_said(lognormal):
@@ -191,13 +228,13 @@ def test_a_given_number_is_kept(lognormal):
     assert any("skewed" in limit for limit in model.limits_)
 
 
-@pytest.mark.parametrize("where", ["permuted", "symmetric"])
+@pytest.mark.parametrize("where", ["one cluster", "symmetric"])
 def test_ctrl_c_keeps_the_clusters_found_so_far(lognormal, monkeypatch, where):
     def stop(*_):
         raise KeyboardInterrupt
 
-    if where == "permuted":
-        monkeypatch.setattr(unrelated_columns, "permuted", stop)
+    if where == "one cluster":
+        monkeypatch.setattr(OneCluster, "drawn", stop)
     else:
         monkeypatch.setattr(Powers, "applied", stop)
     with pytest.warns(ConvergenceWarning, match="interrupted"):
@@ -212,4 +249,4 @@ def test_skewed_columns_are_recognised():
     X = np.column_stack([rng.exponential(size=500), rng.standard_normal((500, 3)), -rng.lognormal(size=500)])
     X[:, 2] = 3.0
     X[:, 3] = np.nan
-    assert unrelated_columns.is_skewed(as_entries(X)).tolist() == [True, False, False, False, True]
+    assert skewed_columns.is_skewed(as_entries(X)).tolist() == [True, False, False, False, True]
