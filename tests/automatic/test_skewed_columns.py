@@ -198,7 +198,7 @@ class TestOneCluster:
         X = np.exp(rng.standard_normal((4000, 1)) + 0.7 * rng.standard_normal((4000, 4)))
         X[:, 3] = -X[:, 3]
         table = as_entries(hide_entries(X, 0.2, random_state=0))
-        found = OneCluster.like(table, 4).drawn(table, np.random.default_rng(1))
+        found = OneCluster.like(table, Powers.of(table), 4).drawn(table, np.random.default_rng(1))
         np.testing.assert_array_equal(found.mask, table.mask)
         Z = np.where(found.mask, found.values, np.nan)
         shares = [0.05, 0.25, 0.5, 0.75, 0.95]
@@ -211,7 +211,7 @@ class TestOneCluster:
         y = np.arange(1000) % 2
         X = np.random.default_rng(0).standard_normal((1000, 5)) + 6.0 * y[:, None]
         table = as_entries(X)
-        values = OneCluster.like(table, 5).drawn(table, np.random.default_rng(1)).values
+        values = OneCluster.like(table, Powers.of(table), 5).drawn(table, np.random.default_rng(1)).values
         assert np.mean(np.abs(X.mean(axis=1) - 3) < 1) < 0.01
         assert np.mean(np.abs(values.mean(axis=1) - 3) < 1) > 0.2
 

@@ -27,7 +27,7 @@ from fusewise.automatic.search.halving import with_halves
 from fusewise.automatic.search.many_clusters import for_many
 from fusewise.automatic.search.search_result import Searched, interrupted
 from fusewise.automatic.search.searching import TreeSearch
-from fusewise.automatic.search.skewed_columns import shapes_behind
+from fusewise.automatic.search.skewed_columns import in_doubt, shapes_behind
 from fusewise.automatic.tree.join_heights import join_heights
 from fusewise.automatic.tree.merge_tree import MergeTree
 from fusewise.kernels import field_rules
@@ -253,10 +253,12 @@ def choose(
         table=table, units=units if before is None else before.units, levels=blocks, hints=hints, min_size=min_size,
         seed=seed, n_clusters=n_clusters, n_neighbors=n_neighbors, worth=worth, progress=progress, device=device,
     )  # fmt: skip
-    task, (rows, search, found) = _without_shapes(task, rank, _searched(task, rank, before))
+    task, first = _without_shapes(task, rank, _in_sample(task, rank))
+    rows, search, found = _settled(task, first, before)
     mixture, clusters = search.clusters(found)
     if task.by_complete and search.sample.is_complete and not task.explained(clusters):
-        rows, search, found = _searched(replace(task, complete_first=False), rank, before)
+        every = replace(task, complete_first=False)
+        rows, search, found = _settled(every, _in_sample(every, rank), before)
         mixture, clusters = search.clusters(found)
     clusters, met = _with_rare(task, found, clusters, len(rows))
     placed, partitions, compared, chosen, *_ = found.allowed
@@ -266,19 +268,55 @@ def choose(
     )  # fmt: skip
 
 
+def _in_sample(task: sampled.SampledSearch, rank: int | None) -> SearchedRows:
+    """Search a sample: in few dimensions and many, in some columns, along some axes, and for many clusters."""
+    rows, search = task.of(sampled.SAMPLE, TreeSearch)
+    found = with_halves(search, with_traits(search, search.in_all_dimensions(rank)))
+    if rank is None:
+        found = along_distinct_axes(search, search.in_some_columns(found, with_halves))
+        if task.n_clusters is None and not task.levels:
+            found = for_many(search, found)
+            if not (found.unsettled or task.hints):
+                found = among_centres(search, found)
+    return rows, search, found
+
+
 def _without_shapes(
     task: sampled.SampledSearch, rank: int | None, first: SearchedRows
 ) -> tuple[sampled.SampledSearch, SearchedRows]:
-    """The search, or one in columns made symmetric, if its clusters are due to the shapes of columns."""
+    """The search, or one in columns made symmetric, if its clusters are due to the shapes of columns.
+
+    If rows do show valleys between all of them, only one that finds fewer clusters: shapes add clusters.
+    """
     rows, search, found = first
     try:
         powers = shapes_behind(search, found)
         if powers is None:
             return task, first
         symmetric = replace(task, units=replace(task.units, powers=powers))
-        return symmetric, _searched(symmetric, rank)
+        second = _in_sample(symmetric, rank)
+        taken = in_doubt(found) or _number(second) < _number(first)
+        return (symmetric, second) if taken else (task, first)
     except KeyboardInterrupt:
         return task, (rows, search, interrupted(found))
+
+
+def _number(searched: SearchedRows) -> int:
+    """The number of clusters that were found."""
+    _, search, found = searched
+    return search.clusters(found)[1].n_components
+
+
+def _settled(task: sampled.SampledSearch, first: SearchedRows, before: Choice | None) -> SearchedRows:
+    """The search, in a larger sample if need be; its clusters lie on one side of a gap each.
+
+    Where these explain the table and the hints better, those found without hints.
+    """
+    rows, search, found = first
+    if found.unsettled and not task.hints:
+        rows, search, found = task.enlarged(rows, search, found)
+    known = None if before is None else before.clusters
+    return rows, search, across_gaps(search, search.or_as_before(found, known))
 
 
 def _with_rare(
@@ -292,25 +330,3 @@ def _with_rare(
     if found.unsettled:
         met.append(limits.of_sample(n_sampled, n, clusters.n_components))
     return clusters, (*met, *missed)
-
-
-def _searched(task: sampled.SampledSearch, rank: int | None, before: Choice | None = None) -> SearchedRows:
-    """Search a sample, for clusters that lie on one side of a gap each; or for those found without hints."""
-    rows, search, found = _in_samples(task, rank)
-    known = None if before is None else before.clusters
-    return rows, search, across_gaps(search, search.or_as_before(found, known))
-
-
-def _in_samples(task: sampled.SampledSearch, rank: int | None) -> SearchedRows:
-    """Search a sample: in few dimensions and many, in some columns, for many clusters, and in a larger sample."""
-    rows, search = task.of(sampled.SAMPLE, TreeSearch)
-    found = with_halves(search, with_traits(search, search.in_all_dimensions(rank)))
-    if rank is None:
-        found = along_distinct_axes(search, search.in_some_columns(found, with_halves))
-        if task.n_clusters is None and not task.levels:
-            found = for_many(search, found)
-            if not (found.unsettled or task.hints):
-                found = among_centres(search, found)
-    if found.unsettled and not task.hints:
-        return task.enlarged(rows, search, found)
-    return rows, search, found

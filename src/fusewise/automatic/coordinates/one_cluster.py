@@ -26,9 +26,8 @@ class OneCluster:
     subspace: Subspace
 
     @classmethod
-    def like(cls, table: Entries, rank: int) -> OneCluster:
-        """The one that a table is most like, with so many axes, or all."""
-        powers = Powers.of(table)
+    def like(cls, table: Entries, powers: Powers, rank: int) -> OneCluster:
+        """The one that a table is most like, given its powers, with so many axes."""
         return cls(powers, fit_axes(powers.applied(table), rank))
 
     def drawn(self, table: Entries, random: np.random.Generator) -> Entries:

@@ -39,8 +39,8 @@ def of_size(sizes: Sequence[float], min_size: float) -> str:
 
 
 def of_shapes() -> str:
-    """Columns were made symmetric for the search."""
+    """Columns were made symmetric."""
     return (
-        "Columns are so skewed that clusters are found even if the values of each are shuffled. So clusters were "
-        "searched for in columns made symmetric (Yeo-Johnson). Groups that differ by a factor show best in logarithms."
+        "Columns are so skewed that even a single cluster would be cut into several. So clusters were searched for in "
+        "columns made symmetric (by a Box-Cox power of each); their centres are nearer to medians than to means."
     )

@@ -41,29 +41,33 @@ SKEWED, CERTAIN = 0.1, 2.0
 def shapes_behind(search: TreeSearch, found: Searched) -> Powers | None:
     """The powers that make columns symmetric, if the clusters that were found are due to the shapes of columns.
 
-    That is only asked if there are skewed columns, and if the rows show no valley between some components, whatever
-    their density, or the gain is weak. Not in few dimensions, where the rows show the shape of a group. It is a matter
-    of the columns, so a given number of clusters makes no difference.
+    That is only asked if there are skewed columns, and if the clusters are in doubt, or the powers gain more than they
+    do. Not in tables of few columns, where the rows show the shape of a group. If the number of clusters is given, the
+    number that would be found without it must be in doubt as well.
     """
     sample = search.sample
     if search.hints or search.levels or found.compared.interrupted:
         return None
     if not isinstance(sample, Entries) or sample is not search.wide or sample.dtype.kind == "c":
         return None
-    if not (is_skewed(sample).any() and _in_doubt(found)):
+    if search.wide.shape[1] <= MOST_DIMENSIONS or found.n_groups == 1 or not is_skewed(sample).any():
         return None
-    if search.n_clusters is not None:
+    doubtful, powers = in_doubt(found), Powers.of(sample)
+    if search.n_clusters is not None and doubtful:
         search = replace(search, n_clusters=None)
         found = _searched(search)
-        if not _in_doubt(found):
-            return None
-    one = OneCluster.like(sample, min(LARGEST_RANK, search.most))
+        doubtful = in_doubt(found)
+    elif search.n_clusters is None:
+        doubtful = doubtful or powers.gain(sample) > found.gain
+    if not doubtful:
+        return None
+    one = OneCluster.like(sample, powers, min(LARGEST_RANK, search.most))
     for seed in range(TABLES):
         search.progress("comparing with a single cluster of skewed columns", seed, TABLES)
         table = one.drawn(sample, np.random.default_rng(seed))
         other = _searched(replace(search, wide=table, sample=table, copies=None, progress=silent))
         if other.gain >= ENOUGH * found.gain:
-            return one.powers
+            return powers
     return None
 
 
@@ -78,13 +82,12 @@ def _by_chance(column: Real) -> float:
     return float((SKEWED + CERTAIN * 0.76 / np.sqrt(len(column))) * column.std())
 
 
-def _in_doubt(found: Searched) -> bool:
+def in_doubt(found: Searched) -> bool:
     """Whether the gain of several components is weak, or the rows show no valley between some of them."""
-    best, rows = found.compared.mixtures[found.chosen], found.placed.rows
-    few = rows.places.shape[1] <= MOST_DIMENSIONS
-    if few or not isinstance(best, Mixture) or not 1 < best.n_components <= MOST_COMPONENTS:
+    best = found.compared.mixtures[found.chosen]
+    if not isinstance(best, Mixture) or not 1 < best.n_components <= MOST_COMPONENTS:
         return False
-    return found.gain < WEAK or bool(without_valley(best, rows.evidence, of_any_density=True))
+    return found.gain < WEAK or bool(without_valley(best, found.placed.rows.evidence, of_any_density=True))
 
 
 def _searched(search: TreeSearch) -> Searched:
