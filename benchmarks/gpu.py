@@ -268,7 +268,7 @@ PHASES_OF_THE_DEFAULT = (
     "fusewise.estimators.base.as_table",
     "fusewise.automatic.choice.units_of",
     "fusewise.automatic.choice._in_sample",
-    "fusewise.automatic.choice._without_shapes",
+    "fusewise.automatic.choice.shapes_behind",
     "fusewise.automatic.search.searching:TreeSearch.clusters",
     "fusewise.automatic.search.sampled:SampledSearch._surprises",
     "fusewise.automatic.search.sampled:RareSearch.__call__",

@@ -253,12 +253,10 @@ def choose(
         table=table, units=units if before is None else before.units, levels=blocks, hints=hints, min_size=min_size,
         seed=seed, n_clusters=n_clusters, n_neighbors=n_neighbors, worth=worth, progress=progress, device=device,
     )  # fmt: skip
-    task, first = _without_shapes(task, rank, _in_sample(task, rank))
-    rows, search, found = _settled(task, first, before)
+    task, (rows, search, found) = _searched(task, rank, before)
     mixture, clusters = search.clusters(found)
     if task.by_complete and search.sample.is_complete and not task.explained(clusters):
-        every = replace(task, complete_first=False)
-        rows, search, found = _settled(every, _in_sample(every, rank), before)
+        task, (rows, search, found) = _searched(replace(task, complete_first=False), rank, before)
         mixture, clusters = search.clusters(found)
     clusters, met = _with_rare(task, found, clusters, len(rows))
     placed, partitions, compared, chosen, *_ = found.allowed
@@ -266,6 +264,29 @@ def choose(
         task.units, rows, placed.subspace, placed.rows.evidence, placed.tree, tuple(partitions), compared.mixtures,
         compared.criteria, chosen, mixture, clusters, compared.interrupted, met,
     )  # fmt: skip
+
+
+def _searched(
+    task: sampled.SampledSearch, rank: int | None, before: Choice | None
+) -> tuple[sampled.SampledSearch, SearchedRows]:
+    """Search a table, or its columns made symmetric if the clusters are due to their shapes.
+
+    If rows do show valleys between all of these, symmetric columns must have fewer clusters: shapes add some.
+    """
+    first = _in_sample(task, rank)
+    rows, search, found = first
+    try:
+        powers = shapes_behind(search, found)
+        if powers is None:
+            return task, _settled(task, first, before)
+        symmetric = replace(task, units=replace(task.units, powers=powers))
+        other = _settled(symmetric, _in_sample(symmetric, rank), before)
+        if in_doubt(found):
+            return symmetric, other
+        plain = _settled(task, first, before)
+        return (symmetric, other) if _number(other) < _number(plain) else (task, plain)
+    except KeyboardInterrupt:
+        return task, (rows, search, interrupted(found))
 
 
 def _in_sample(task: sampled.SampledSearch, rank: int | None) -> SearchedRows:
@@ -281,32 +302,6 @@ def _in_sample(task: sampled.SampledSearch, rank: int | None) -> SearchedRows:
     return rows, search, found
 
 
-def _without_shapes(
-    task: sampled.SampledSearch, rank: int | None, first: SearchedRows
-) -> tuple[sampled.SampledSearch, SearchedRows]:
-    """The search, or one in columns made symmetric, if its clusters are due to the shapes of columns.
-
-    If rows do show valleys between all of them, only one that finds fewer clusters: shapes add clusters.
-    """
-    rows, search, found = first
-    try:
-        powers = shapes_behind(search, found)
-        if powers is None:
-            return task, first
-        symmetric = replace(task, units=replace(task.units, powers=powers))
-        second = _in_sample(symmetric, rank)
-        taken = in_doubt(found) or _number(second) < _number(first)
-        return (symmetric, second) if taken else (task, first)
-    except KeyboardInterrupt:
-        return task, (rows, search, interrupted(found))
-
-
-def _number(searched: SearchedRows) -> int:
-    """The number of clusters that were found."""
-    _, search, found = searched
-    return search.clusters(found)[1].n_components
-
-
 def _settled(task: sampled.SampledSearch, first: SearchedRows, before: Choice | None) -> SearchedRows:
     """The search, in a larger sample if need be; its clusters lie on one side of a gap each.
 
@@ -317,6 +312,12 @@ def _settled(task: sampled.SampledSearch, first: SearchedRows, before: Choice | 
         rows, search, found = task.enlarged(rows, search, found)
     known = None if before is None else before.clusters
     return rows, search, across_gaps(search, search.or_as_before(found, known))
+
+
+def _number(searched: SearchedRows) -> int:
+    """The number of clusters that were found."""
+    _, search, found = searched
+    return search.clusters(found)[1].n_components
 
 
 def _with_rare(

@@ -14,7 +14,7 @@ from fusewise.kernels.types import Mask, Real
 from fusewise.observations import Entries, InMemory
 
 #: Exponents are searched for between minus this and this, to this precision, in about so many rows.
-LARGEST, PRECISE, MOST_ROWS = 5.0, 1e-3, 2000
+LARGEST, PRECISE, MOST_ROWS = 5.0, 1e-3, 1000
 GOLDEN = (np.sqrt(5) - 1) / 2
 #: No value is further away than this, in standard deviations: an outlier is one, however far it is.
 FAR = 1e6

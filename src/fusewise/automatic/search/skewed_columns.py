@@ -31,6 +31,9 @@ from fusewise.progress import silent
 
 #: The share of the gain that a table with one cluster has to reach, in one of so many.
 ENOUGH, TABLES = 0.5, 3
+#: A gain of fewer nats than this is reached by chance in some tables and not in others. Then more are drawn, if one of
+#: the first shows clusters at all.
+SMALL, MORE_TABLES = 100.0, 10
 #: A gain of fewer nats than this may be due to a few rows, so it is always in doubt.
 WEAK = 30.0
 #: A column is skewed if its mean is this far from its median, in standard deviations (0.3 in an exponential
@@ -62,13 +65,20 @@ def shapes_behind(search: TreeSearch, found: Searched) -> Powers | None:
     if not doubtful:
         return None
     one = OneCluster.like(sample, powers, min(LARGEST_RANK, search.most))
-    for seed in range(TABLES):
-        search.progress("comparing with a single cluster of skewed columns", seed, TABLES)
-        table = one.drawn(sample, np.random.default_rng(seed))
-        other = _searched(replace(search, wide=table, sample=table, copies=None, progress=silent))
-        if other.gain >= ENOUGH * found.gain:
-            return powers
-    return None
+    return powers if _reached(search, sample, one, found.gain) else None
+
+
+def _reached(search: TreeSearch, sample: Entries, one: OneCluster, gain: float) -> bool:
+    """Whether clusters gain enough in a table with one cluster."""
+    gains: list[float] = []
+    most = MORE_TABLES if gain < SMALL else TABLES
+    while len(gains) < (most if any(gains) else min(most, TABLES)):
+        search.progress("comparing with a single cluster of skewed columns", len(gains), most)
+        table = one.drawn(sample, np.random.default_rng(len(gains)))
+        gains.append(_searched(replace(search, wide=table, sample=table, copies=None, progress=silent)).gain)
+        if gains[-1] >= ENOUGH * gain:
+            return True
+    return False
 
 
 def is_skewed(table: Entries) -> Mask:
