@@ -242,11 +242,3 @@ def test_ctrl_c_keeps_the_clusters_found_so_far(lognormal, monkeypatch, where):
     assert model.n_clusters_ > 1
     assert model.path_.units.powers is None
     assert not model.converged_
-
-
-def test_skewed_columns_are_recognised():
-    rng = np.random.default_rng(0)
-    X = np.column_stack([rng.exponential(size=500), rng.standard_normal((500, 3)), -rng.lognormal(size=500)])
-    X[:, 2] = 3.0
-    X[:, 3] = np.nan
-    assert skewed_columns.is_skewed(as_entries(X)).tolist() == [True, False, False, False, True]

@@ -25,7 +25,6 @@ from fusewise.automatic.judging.valleys import MOST_COMPONENTS, without_valley
 from fusewise.automatic.models.mixture import Mixture
 from fusewise.automatic.search.search_result import Searched
 from fusewise.automatic.search.searching import LARGEST_RANK, TreeSearch
-from fusewise.kernels.types import Mask, Real
 from fusewise.observations import Entries
 from fusewise.progress import silent
 
@@ -36,34 +35,33 @@ ENOUGH, TABLES = 0.5, 3
 SMALL, MORE_TABLES = 100.0, 10
 #: A gain of fewer nats than this may be due to a few rows, so it is always in doubt.
 WEAK = 30.0
-#: A column is skewed if its mean is this far from its median, in standard deviations (0.3 in an exponential
-#: distribution), and so many standard errors more: that of a normal column is 0.76 / sqrt(n).
-SKEWED, CERTAIN = 0.1, 2.0
 
 
 def shapes_behind(search: TreeSearch, found: Searched) -> Powers | None:
     """The powers that make columns symmetric, if the clusters that were found are due to the shapes of columns.
 
-    That is only asked if there are skewed columns, and if the clusters are in doubt, or the powers gain more than they
-    do. Not in tables of few columns, where the rows show the shape of a group. If the number of clusters is given, the
-    number that would be found without it must be in doubt as well.
+    That is only asked if the powers gain more than the clusters do; not in tables of few columns, where the rows show
+    the shape of a group. If the number of clusters is given, the number that would be found without it decides, and
+    both must be in doubt.
     """
     sample = search.sample
-    if search.hints or search.levels or found.compared.interrupted:
+    if search.hints or search.levels or found.compared.interrupted or found.n_groups == 1:
         return None
     if not isinstance(sample, Entries) or sample is not search.wide or sample.dtype.kind == "c":
         return None
-    if search.wide.shape[1] <= MOST_DIMENSIONS or found.n_groups == 1 or not is_skewed(sample).any():
+    if sample.shape[1] <= MOST_DIMENSIONS:
         return None
-    doubtful, powers = in_doubt(found), Powers.of(sample)
-    if search.n_clusters is not None and doubtful:
+    powers = Powers.of(sample)
+    gained = powers.gain(sample)
+    if gained <= found.gain:
+        return None
+    if search.n_clusters is not None:
+        if not in_doubt(found):
+            return None
         search = replace(search, n_clusters=None)
         found = _searched(search)
-        doubtful = in_doubt(found)
-    elif search.n_clusters is None:
-        doubtful = doubtful or powers.gain(sample) > found.gain
-    if not doubtful:
-        return None
+        if gained <= found.gain or not in_doubt(found):
+            return None
     one = OneCluster.like(sample, powers, min(LARGEST_RANK, search.most))
     return powers if _reached(search, sample, one, found.gain) else None
 
@@ -79,17 +77,6 @@ def _reached(search: TreeSearch, sample: Entries, one: OneCluster, gain: float) 
         if gains[-1] >= ENOUGH * gain:
             return True
     return False
-
-
-def is_skewed(table: Entries) -> Mask:
-    """Whether the mean of each column is far from its median."""
-    far = [len(column) and abs(column.mean() - np.median(column)) > _by_chance(column) for column in table.columns()]
-    return np.array(far, bool)
-
-
-def _by_chance(column: Real) -> float:
-    """How far the mean of a column may be from its median if the column is symmetric."""
-    return float((SKEWED + CERTAIN * 0.76 / np.sqrt(len(column))) * column.std())
 
 
 def in_doubt(found: Searched) -> bool:
