@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 from scipy.stats import spearmanr
+from sklearn.decomposition import PCA
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.metrics import adjusted_rand_score
+from sklearn.metrics import adjusted_rand_score, silhouette_score
 
 import fusewise
 from fusewise import FusionClustering
@@ -220,6 +221,19 @@ def test_what_is_said(lognormal):
     found = read_findings(FusionClustering(random_state=0).fit(lognormal))
     assert number_sentence(found).startswith("1 cluster: no split is supported.")
     assert convergence(found)[0].endswith("dimensions of the columns, made symmetric.")
+
+
+def test_the_map_shows_symmetric_columns(factors, model):
+    """Rows near each other in the units of the clusters; in the columns as they are most lie in one corner."""
+    X, y = factors
+    found = read_findings(model)
+    assert found.plane.of_what == " of columns made symmetric"
+    own = found.plane.project(found.centers)[found.labels[found.labels >= 0]]
+    rows = found.points[found.labels[found.drawn] >= 0]
+    logarithms = PCA(2).fit_transform(np.log(X))
+    ours, best = (silhouette_score(each, y) for each in (found.points, logarithms))
+    assert ours > 0.9 * best > 1.3 * silhouette_score(PCA(2).fit_transform(X / X.std(axis=0)), y)
+    assert np.square(rows - own).sum() < 0.6 * np.square(rows - rows.mean(axis=0)).sum()
 
 
 def test_a_given_number_is_kept(lognormal):

@@ -49,7 +49,8 @@ def picture(found: Findings, console: Console) -> list[Text]:
         _line(raster.dots[row], raster.clusters[row], coloured=coloured) for row in range(inside[0], inside[-1] + 1)
     ]
     shares = " and ".join(f"{share:.0%}" for share in found.plane.shares)
-    return [*lines, _legend(found, coloured), Text(f"first two principal components ({shares} of the variance)", "dim")]
+    caption = f"first two principal components{found.plane.of_what} ({shares} of the variance)"
+    return [*lines, _legend(found, coloured), Text(caption, "dim")]
 
 
 def in_colour(console: Console) -> bool:

@@ -135,7 +135,8 @@ class Findings:
     def plane(self) -> Plane:
         """The first two principal components of the clustered rows (so that outliers do not rotate the picture)."""
         inside = self.labels[self.drawn] >= 0
-        return fit_plane(self.completed[inside] if inside.sum() > 1 else self.completed, self.unit)
+        units = self.path.units if isinstance(self.path, Choice) and self.path.units.powers is not None else None
+        return fit_plane(self.completed[inside] if inside.sum() > 1 else self.completed, self.unit, units)
 
     @cached_property
     def points(self) -> Real:

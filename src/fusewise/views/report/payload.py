@@ -55,10 +55,13 @@ def payload(
 
 def _maps(found: Findings, places: dict[str, Real]) -> list[dict[str, Any]]:
     labels = found.labels[found.drawn]
-    first, second = (f"{share:.0%} of the variance" for share in found.plane.shares)
+    shares, of_what = [f"{share:.0%} of the variance" for share in found.plane.shares], found.plane.of_what
     words: dict[str, dict[str, Any]] = {
         "components": {
-            "axes": [f"first principal component ({first})", f"second principal component ({second})"],
+            "axes": [
+                f"{which} principal component{of_what} ({share})"
+                for which, share in zip(("first", "second"), shares, strict=True)
+            ],
             "lines": True,
             "ticks": True,
             "note": "",
