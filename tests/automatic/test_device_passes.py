@@ -75,7 +75,9 @@ def test_labels_are_those_of_the_cpu(table, kind, monkeypatch):
     np.testing.assert_allclose(there.posterior, here.posterior, atol=1e-5)
     np.testing.assert_allclose(there.sure, here.sure, atol=1e-5)
     seen = table.row_counts > 0  # the tail of another row depends on what stands for an infinite variance
-    np.testing.assert_allclose(there.tails[seen], here.tails[seen], rtol=1e-5)
+    near = here.tails > 0.99  # there 1 - tail grows with the distance, and its square has the rounding errors
+    np.testing.assert_allclose(there.tails[seen & ~near], here.tails[seen & ~near], rtol=1e-5)
+    np.testing.assert_allclose(there.tails[seen & near], here.tails[seen & near], atol=1e-3)
 
 
 @pytest.mark.parametrize("kind", KINDS)
