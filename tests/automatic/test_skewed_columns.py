@@ -144,9 +144,10 @@ class TestTheModelIsWhole:
         assert len(np.unique(told.labels_[some] * 3 + known[some])) == 3
         assert adjusted_rand_score(y, told.labels_) >= adjusted_rand_score(y, free.labels_)
 
-    def test_alternatives_and_stability(self, model):
-        for other in model.alternatives():
-            assert other.n_clusters != 3
+    def test_alternatives_and_stability(self, factors, model):
+        assert len(model.path_.criteria) > 3  # partitions of symmetric columns, which the result is one of
+        assert model.path_.criteria[model.path_.chosen] == max(model.path_.criteria)
+        assert [other for other in model.alternatives() if other.n_clusters == 3] == []
         assert model.stability(n_draws=4).clusters.min() > 0.6
 
     def test_a_large_table(self, monkeypatch):

@@ -317,7 +317,7 @@ def test_units_of_version_0_1_0(tmp_path):
     choice = tree["model"]["fitted"]["path_"]["parts"]
     units = choice.pop("units")["parts"]
     del units["powers"]
-    archive.write_archive(tmp_path / "m", "FusionClustering", {**tree}, arrays)
+    archive.write_archive(tmp_path / "m", "FusionClustering", tree, arrays)
     refused(tmp_path / "m", "Choice needs the part 'units'")
     choice.update(units)
     archive.write_archive(tmp_path / "m", "FusionClustering", tree, arrays)

@@ -88,7 +88,8 @@ class FusionClustering(
     ----------
     labels_ : cluster of each row, largest cluster first; -1 for outliers and for rows with nothing observed.
     n_clusters_ : number of clusters.
-    cluster_centers_ : centres of the clusters, K x P.
+    cluster_centers_ : centres of the clusters, K x P. Where skewed columns were made symmetric (``limits_`` says so),
+        they are nearer to medians than to means.
     encoder_ : how the columns of a table with categories were encoded, with the names of the features of centres in
         ``encoder_.features``: a number, or the share of each level of a category. None if there are no categories.
     fused_ : centres u_i of the rows, N x P; each clustered row has the centre of its cluster, and each outlier its
