@@ -2,11 +2,11 @@
 
 from fusewise.automatic.choice import Choice, choose
 from fusewise.automatic.coordinates.level_blocks import LevelBlock
-from fusewise.automatic.corrected import better_supported
 from fusewise.automatic.hints import NO_HINTS, Hints
 from fusewise.automatic.models.smooth import Smooth
 from fusewise.automatic.passes.classifying import Classifier
 from fusewise.automatic.passes.labelling import Classified
+from fusewise.automatic.with_hints import better_supported
 
 __all__ = [
     "NO_HINTS",

@@ -11,11 +11,12 @@ from fusewise.automatic.coordinates.evidence import Evidence
 from fusewise.automatic.coordinates.level_blocks import Levels
 from fusewise.automatic.coordinates.units import Units, units_of
 from fusewise.automatic.hints import NO_HINTS, Hints
-from fusewise.automatic.judging.settling import obeyed
+from fusewise.automatic.judging.placed_blocks import obeyed
 from fusewise.automatic.models.beside import Beside
 from fusewise.automatic.models.clusters import AlongAxes, Clusters, Joined, ambient, check_coordinates
 from fusewise.automatic.models.columnwise import ColumnMixture
 from fusewise.automatic.models.mixture import Mixture
+from fusewise.automatic.models.taught import Taught
 from fusewise.automatic.passes.classifying import Classifier
 from fusewise.automatic.passes.labelling import Classified
 from fusewise.automatic.search import limits, sampled
@@ -85,7 +86,7 @@ class Choice(Checked):
         "criteria": Several(Number(finite=False), "C"),
         "chosen": Number(low=0, whole=True),
         "mixture": Record(Mixture, r="r"),
-        "clusters": Record(AlongAxes, ColumnMixture, Joined, Beside, K="K", P="V"),
+        "clusters": Record(AlongAxes, ColumnMixture, Joined, Beside, Taught, K="K", P="V"),
         "interrupted": Flag(),
         "limits": Several(Word()),
     }

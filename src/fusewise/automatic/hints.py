@@ -80,11 +80,19 @@ class Hints(Checked):
         known = self.block_of(1 + max(self.rows.max(initial=-1), rows.max(initial=-1)))[rows]
         here = np.flatnonzero(known >= 0)
         here = here[np.argsort(known[here], kind="stable")]
-        blocks, block = np.unique(known[here], return_inverse=True)
+        return self._on(here, known[here])
+
+    def only(self, kept: Mask) -> Hints:
+        """The hints on some of the rows with hints, given in the order of `rows`; blocks without any are left out."""
+        return self._on(self.rows[kept], self.block[kept])
+
+    def _on(self, rows: Index, block: Index) -> Hints:
+        """Rows that belong to some of the blocks, which are numbered anew."""
+        blocks, numbered = np.unique(block, return_inverse=True)
         number = np.full(self.n_blocks, -1, np.intp)
         number[blocks] = np.arange(len(blocks))
         conflicts = number[self.conflicts]
-        return Hints(here, block, conflicts[(conflicts >= 0).all(axis=1)])
+        return Hints(rows, numbered, conflicts[(conflicts >= 0).all(axis=1)])
 
     def sample(self, most: int, random: np.random.Generator) -> Index:
         """At most so many of the rows, ascending: some of each block, as far as possible."""

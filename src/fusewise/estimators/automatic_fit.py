@@ -80,8 +80,10 @@ class AutomaticFitMixin(Estimator):
             choice = search()
             if hints and not choice.obeys(table, hints):
                 own = hints if self._counts is None else hints.among(np.repeat(np.arange(table.shape[0]), self._counts))
-                told = search(hints=own, before=choice)
-                choice = told if self.n_clusters is not None else better_supported(choice, told, repeated, own)
+                with_hints = partial(search, before=choice)
+                told = with_hints(hints=own)
+                number = self._number("n_clusters")
+                choice = better_supported(choice, told, repeated, own, number, lambda some: with_hints(hints=some))
             if isinstance(repeated, RepeatedRows):
                 rows = repeated.source(np.flatnonzero(repeated.row_counts > 0)[choice.rows])
                 choice = replace(choice, rows=np.cumsum(table.row_counts > 0)[rows] - 1)

@@ -15,6 +15,7 @@ from fusewise.automatic.models.beside import Beside
 from fusewise.automatic.models.clusters import AlongAxes, Joined
 from fusewise.automatic.models.columnwise import ColumnMixture
 from fusewise.automatic.models.mixture import Mixture
+from fusewise.automatic.models.taught import Taught
 from fusewise.automatic.stability import Stability
 from fusewise.automatic.tree.merge_tree import MergeTree
 from fusewise.fusion import Solution
@@ -41,7 +42,7 @@ def _by_name(*classes: type[Any]) -> dict[str, type[Any]]:
 RECORDS = _by_name(
     AlongAxes, Alternative, Beside, Choice, ColumnCode, ColumnMixture, ColumnMoments, DaskTable, Entries, Evidence,
     FrameEncoder, FusionPath, Hints, Joined, MergeTree, Mixture, Powers, RowSample, Smooth, Solution, SparseEntries,
-    Stability, StreamSummary, StreamedEntries, Subspace, Units, ValueRanges,
+    Stability, StreamSummary, StreamedEntries, Subspace, Taught, Units, ValueRanges,
 )  # fmt: skip
 
 #: Parts that records had in files of earlier versions, and that nothing needs any more.

@@ -7,7 +7,7 @@ Components are joined, and each block of rows that must be together is placed in
 is largest, blocks in conflict in different clusters. The same is added to the criterion of a partition, which then
 is one of the table and the hints together.
 
-Once the clusters are known, a block of labels is placed by what it stands for, the rows of a class: see `worth`.
+How blocks are placed once the clusters are known is the subject of ``placed_blocks``.
 """
 
 from __future__ import annotations
@@ -20,14 +20,11 @@ import numpy as np
 
 from fusewise.automatic.hints import FAR, Hints
 from fusewise.automatic.judging.colouring import place
-from fusewise.automatic.models.mixture import probabilities
-from fusewise.kernels.types import Index, Labels, Real
+from fusewise.kernels.types import Index, Real
 from fusewise.kernels.words import counted
 
 #: Probability that a row with a hint lies where rows of another cluster do.
 STRAY = 0.01
-#: Clusters worth the same to within so many pairs of rows are told apart by their likelihood.
-TIE = 1e-3
 UNSATISFIED = "could not keep apart all rows of cannot_link in {}: give fewer pairs, or a larger n_clusters"
 
 
@@ -156,59 +153,6 @@ def joined(densities: Real, hints: Hints, price: float, pairs: list[tuple[int, i
         if one != other and not hints.apart[np.ix_(cluster == one, cluster == other)].any():
             group, cluster = (np.where(each == other, one, each) for each in (group, cluster))
     return np.asarray(np.unique(group, return_inverse=True)[1])
-
-
-def worth(densities: Real, hints: Hints, sizes: Real) -> Real:
-    """What it is worth to place block b in cluster k, M x K: the more, the more rows like its own are there.
-
-    Blocks that are all in conflict with each other are classes, of which the rows with hints are a sample. Of the N_k
-    rows of cluster k about N_k e_bk / (1 + e_k) are of class b, where e_bk of its rows with hints are expected there,
-    and e_k of all rows with hints. Then
-
-        n_b N_k e_bk / (1 + e_k)
-
-    pairs of rows of one class are together if the n_b rows of the block are placed in k. Other blocks say nothing of
-    further rows: they are worth the e_bk rows themselves.
-
-    Parameters
-    ----------
-    densities : log p(x_i, k) of the rows with hints, in the order of ``hints.rows``.
-    hints : blocks and conflicts.
-    sizes : N_k.
-    """
-    expected = hints.sums(probabilities(densities)[0])
-    if not hints.are_classes:
-        return expected
-    return np.asarray(np.bincount(hints.block)[:, None] * expected * (sizes / (1.0 + expected.sum(axis=0))))
-
-
-def obeyed(densities: Real, hints: Hints, sizes: Real) -> tuple[Labels, Real]:
-    """The cluster of each row with hints, and its posterior: that of its block, without clusters it must not be in.
-
-    Classes are placed where they are worth most, and their posterior is in proportion to it; other blocks are placed
-    where they are likeliest.
-
-    Parameters
-    ----------
-    densities, hints, sizes : as in `worth`.
-    """
-    scores = hints.sums(densities)
-    if hints.are_classes:
-        below = scores - scores.max(axis=1, keepdims=True)
-        scores = worth(densities, hints, sizes) - TIE * below / min(below.min(), -1.0)
-    cluster = place(scores, hints.conflicts)
-    if cluster is None:
-        raise ValueError(UNSATISFIED.format(counted(densities.shape[1], "cluster")))
-    taken = np.zeros(scores.shape, bool)
-    for one, other in (hints.conflicts.T, hints.conflicts.T[::-1]):
-        taken[one, cluster[other]] = True
-    if hints.are_classes:
-        posterior = np.where(taken, 0.0, np.maximum(scores, 0.0))
-        posterior[np.arange(hints.n_blocks), cluster] += np.finfo(float).tiny  # where it is worth nothing anywhere
-        posterior /= posterior.sum(axis=1, keepdims=True)
-    else:
-        posterior, _ = probabilities(np.where(taken, scores.min(axis=1, keepdims=True) + FAR, scores))
-    return cluster[hints.block], posterior[hints.block]
 
 
 def coloured(hints: Hints, places: Real, nodes: list[Index], n_clusters: int) -> Hints:

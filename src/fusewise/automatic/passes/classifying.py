@@ -9,6 +9,7 @@ import numpy as np
 
 from fusewise.automatic.coordinates.units import Units
 from fusewise.automatic.models.clusters import Clusters
+from fusewise.automatic.models.taught import Taught
 from fusewise.automatic.passes.labelling import MOST_PROBABILITIES, Classified, classified
 from fusewise.automatic.passes.nearby import MANY, n_parts
 from fusewise.kernels.devices import torch_device
@@ -33,7 +34,8 @@ class Classifier:
         """Find the most likely cluster of each row, its probability, and whether it is an outlier.
 
         With `posterior` also the probabilities of all clusters; by default where these are not too many. `device` is
-        that of ``torch_device``; a device takes real tables that are not sparse, and fewer clusters than ``MANY``.
+        that of ``torch_device``; a device takes real tables that are not sparse, and fewer clusters than ``MANY``, but
+        no classes taught by labels.
         """
         n, k = table.shape[0], self.clusters.n_components
         keep = n * k <= MOST_PROBABILITIES if posterior is None else posterior
@@ -67,5 +69,6 @@ class Classifier:
 def device_for(name: str, clusters: Clusters, table: Table) -> Any:
     """The torch device on which the rows of a table are labelled; None for the CPU, and for what only it can do."""
     there = torch_device(name)
-    possible = table.dtype.kind == "f" and not isinstance(table, SparseEntries | Remote) and n_parts(clusters) < MANY
+    possible = table.dtype.kind == "f" and not isinstance(table, SparseEntries | Remote)
+    possible = possible and n_parts(clusters) < MANY and not isinstance(clusters, Taught)
     return there if possible else None

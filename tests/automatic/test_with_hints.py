@@ -7,9 +7,9 @@ import pytest
 from sklearn.metrics import adjusted_rand_score
 
 from fusewise import FusionClustering, load
-from fusewise.automatic import corrected
-from fusewise.automatic.corrected import are_right, better_supported, placed, supported
+from fusewise.automatic import with_hints
 from fusewise.automatic.hints import Hints
+from fusewise.automatic.with_hints import better_supported
 from fusewise.estimators import automatic_fit
 
 GRID = np.array([(0.0, 0.0), (9.0, 0.0), (0.0, 9.0)])
@@ -54,51 +54,6 @@ def told(monkeypatch):
     return with_result
 
 
-class TestSupported:
-    def test_rows_right_in_both_or_in_none_say_nothing(self):
-        assert not supported(*flags(20, 0, 0, 5), 0.0)
-        assert supported(*flags(20, 1, 0, 5), 0.0)
-        assert not supported(*flags(20, 3, 3, 0), 0.0)
-
-    def test_the_lead_must_be_more_than_chance_gives(self):
-        assert [supported(*flags(9, n, 0, 9), 1.645) for n in (1, 2, 3, 4)] == [False, False, True, True]
-        assert not supported(*flags(9, 8, 3, 9), 1.645)  # 5 of 11, sqrt(11) = 3.3
-        assert supported(*flags(9, 9, 3, 9), 1.645)
-
-    def test_chance_is_taken_for_support_in_about_one_of_twenty(self):
-        rng = np.random.default_rng(0)
-        one, other = rng.random((2, 4000, 200)) < 0.8
-        taken = np.mean([supported(a, b, corrected.Z) for a, b in zip(one, other, strict=True)])
-        assert 0.03 < taken < 0.07
-
-
-class TestPlaced:
-    densities = np.log([[0.9, 0.1], [0.8, 0.2], [0.3, 0.7], [0.6, 0.4]])
-
-    def test_blocks_are_where_most_of_their_rows_are_expected(self):
-        hints = hints_of([[0, 1, 2], [3]])
-        cluster = placed(self.densities, hints, np.array([20.0, 20.0]))
-        assert cluster.tolist() == [0, 0]
-        assert are_right(self.densities, hints, cluster).tolist() == [True, True, False, True]
-
-    def test_conflicts_are_obeyed_and_cost_the_fewest_rows(self):
-        hints = hints_of([[0, 1, 2], [3]], [(0, 1)])
-        cluster = placed(self.densities, hints, np.array([20.0, 20.0]))
-        assert cluster.tolist() == [0, 1]
-        assert are_right(self.densities, hints, cluster).tolist() == [True, True, False, False]
-
-    def test_a_stray_row_does_not_decide_for_its_block(self):
-        densities = np.array([[-1.0, -3.0], [-1.0, -3.0], [-900.0, -1.0]])
-        assert placed(densities, hints_of([[0, 1, 2]]), np.ones(2)).tolist() == [0]
-
-    def test_more_blocks_than_clusters_need_new_ones(self, monkeypatch):
-        hints = hints_of([[0], [1], [2, 3]], [(0, 1), (0, 2), (1, 2)])
-        assert sorted(placed(self.densities, hints, np.array([20.0, 20.0])))[2] >= 2
-        monkeypatch.setattr(corrected, "MOST_NEW", 0)
-        assert placed(self.densities, hints, np.array([20.0, 20.0])) is None
-        assert not are_right(self.densities, hints, None).any()
-
-
 class TestStays:
     def test_only_rows_with_hints_move_if_the_search_with_hints_is_no_better(self, told):
         X, y = blobs()
@@ -126,8 +81,8 @@ class TestStays:
         model = FusionClustering().fit(blobs()[0])
         before, told = model.path_, replace(model.path_)
         now, right = flags(20, more, fewer, 5)
-        each = iter([right, now])
-        monkeypatch.setattr(corrected, "are_right", lambda *_: next(each))
+        each = iter([now, right])
+        monkeypatch.setattr(with_hints, "are_right", lambda *_: next(each))
         found = better_supported(before, told, model.observations_, hints_of([[0, 40]]))
         assert (found is told) == changed
         assert changed or found.clusters is before.clusters
@@ -190,7 +145,7 @@ class TestNewClusters:
         X, t, _ = self.with_too_few(told, [[1, 2, 3]])
         model = FusionClustering(semi_supervised=True).fit(X, t)
         beside = model.path_
-        assert isinstance(beside.clusters, corrected.Beside)
+        assert isinstance(beside.clusters, with_hints.Beside)
         hints = hints_of([[0], [1], [2], [3], [4]], [(i, j) for i in range(5) for j in range(i)])
         other = replace(beside, clusters=beside.clusters.common)
         assert better_supported(beside, other, model.observations_, hints) is other
