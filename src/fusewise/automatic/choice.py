@@ -28,7 +28,7 @@ from fusewise.automatic.search.halving import with_halves
 from fusewise.automatic.search.many_clusters import for_many
 from fusewise.automatic.search.search_result import Searched, interrupted
 from fusewise.automatic.search.searching import TreeSearch
-from fusewise.automatic.search.skewed_columns import in_doubt, shapes_behind
+from fusewise.automatic.search.skewed_columns import in_doubt, powers_in_question, shapes_behind
 from fusewise.automatic.tree.join_heights import join_heights
 from fusewise.automatic.tree.merge_tree import MergeTree
 from fusewise.kernels import field_rules
@@ -272,15 +272,20 @@ def _searched(
 ) -> tuple[sampled.SampledSearch, SearchedRows]:
     """Search a table, or its columns made symmetric if the clusters are due to their shapes.
 
-    If rows do show valleys between all of these, symmetric columns must have fewer clusters: shapes add some.
+    If rows do show valleys between all of these, symmetric columns must have fewer clusters: shapes add some. So must
+    they in tables with categories, where nothing shows a valley.
     """
     first = _in_sample(task, rank)
     rows, search, found = first
     try:
-        powers = shapes_behind(search, found)
+        powers = powers_in_question(search, found)
         if powers is None:
             return task, _settled(task, first, before)
         symmetric = replace(task, units=replace(task.units, powers=powers))
+        if task.levels:
+            return _classes_by_shape(task, symmetric, first, rank)
+        if not shapes_behind(search, found, powers):
+            return task, _settled(task, first, before)
         other = _settled(symmetric, _in_sample(symmetric, rank), before)
         if in_doubt(found):
             return symmetric, other
@@ -288,6 +293,27 @@ def _searched(
         return (symmetric, other) if _number(other) < _number(plain) else (task, plain)
     except KeyboardInterrupt:
         return task, (rows, search, interrupted(found))
+
+
+def _classes_by_shape(
+    task: sampled.SampledSearch, symmetric: sampled.SampledSearch, first: SearchedRows, rank: int | None
+) -> tuple[sampled.SampledSearch, SearchedRows]:
+    """The classes of a table with categories, or of its columns made symmetric if fewer are found there.
+
+    A single class of such columns must show as many by its shape. If the number of classes is given, those that would
+    be found without it decide.
+    """
+    plain = first
+    if task.n_clusters is not None:
+        plain = _in_sample(replace(task, n_clusters=None), rank)
+    _, search, found = plain
+    powers = powers_in_question(search, found)
+    if powers is None:
+        return task, first
+    other = _in_sample(replace(symmetric, n_clusters=None), rank)
+    if _number(other) >= _number(plain) or not shapes_behind(search, found, powers):
+        return task, first
+    return symmetric, other if task.n_clusters is None else _in_sample(symmetric, rank)
 
 
 def _in_sample(task: sampled.SampledSearch, rank: int | None) -> SearchedRows:

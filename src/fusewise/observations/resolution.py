@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from weakref import WeakKeyDictionary
+
 import numpy as np
 
 from fusewise.kernels.types import Real
 from fusewise.observations.kinds import InMemory
 
+#: The steps of tables that are in use: every fit of clusters asks for them.
+_known: WeakKeyDictionary[InMemory, Real] = WeakKeyDictionary()
+
 
 def steps(table: InMemory) -> Real:
     """Step of each real column: the median gap between neighbouring distinct values (0 if there is one value)."""
-    return np.array([_step(np.unique(column)) for column in table.columns()])
+    if table not in _known:
+        _known[table] = np.array([_step(np.unique(column)) for column in table.columns()])
+    return _known[table]
 
 
 def blur(table: InMemory) -> Real:

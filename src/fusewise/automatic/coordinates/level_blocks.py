@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
+
+from fusewise.kernels.types import Mask
+
 
 class LevelBlock(NamedTuple):
     """The columns from `start` to before `stop` hold the levels of one category, which may be ordered."""
@@ -14,3 +18,11 @@ class LevelBlock(NamedTuple):
 
 
 Levels = tuple[LevelBlock, ...]
+
+
+def is_number(n_columns: int, levels: Levels) -> Mask:
+    """Whether each column holds numbers, rather than a level of a category."""
+    numeric = np.ones(n_columns, bool)
+    for start, stop, *_ in levels:
+        numeric[start:stop] = False
+    return numeric

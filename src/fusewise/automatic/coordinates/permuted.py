@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import numpy as np
 
+from fusewise.automatic.coordinates.level_blocks import LevelBlock, Levels
 from fusewise.observations import Entries
 
 
-def permuted(table: Entries, random: np.random.Generator) -> Entries:
-    """The table with the values of each column permuted, among the rows in which it is observed."""
+def permuted(table: Entries, random: np.random.Generator, blocks: Levels | None = None) -> Entries:
+    """The table with the values of each column permuted, among the rows in which it is observed.
+
+    With `blocks` only those columns, the columns of a block together.
+    """
     values = table.values.copy()
-    for column, mask in enumerate(table.mask.T):
-        rows = np.flatnonzero(mask)
-        values[rows, column] = values[random.permutation(rows), column]
+    for start, stop, *_ in map(_alone, range(table.shape[1])) if blocks is None else blocks:
+        rows = np.flatnonzero(table.mask[:, start])
+        values[rows, start:stop] = values[random.permutation(rows), start:stop]
     return Entries(values, table.mask, table.feature_names)
+
+
+def _alone(column: int) -> LevelBlock:
+    return LevelBlock(column, column + 1)

@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import boxcox1p, inv_boxcox1p
 
+from fusewise.automatic.coordinates.level_blocks import Levels, is_number
 from fusewise.kernels.checked import Checked
 from fusewise.kernels.field_rules import Array
 from fusewise.kernels.types import Mask, Real
@@ -27,7 +28,7 @@ class Powers(Checked):
         t = a x + b,    y = ((1 + t)^e - 1) / e,  or log(1 + t) if e = 0,    z = c y + d
 
     The rows to which it is fitted have 0 <= t <= T. Beyond these, y goes on along its tangents: a power below zero has
-    an upper bound, and no value would be an outlier.
+    an upper bound, and no value would be an outlier. With e = 1, a column stays as it is but for its scale.
 
     Attributes
     ----------
@@ -52,21 +53,33 @@ class Powers(Checked):
             raise ValueError("Powers has a column that is multiplied by zero")
 
     @classmethod
-    def of(cls, table: Entries) -> Powers:
+    def of(cls, table: Entries, levels: Levels = ()) -> Powers:
         """The powers after which columns are as near to a normal distribution as any power makes them.
 
-        Observed values then have mean 0 and variance 1.
+        Observed values then have mean 0 and variance 1. The levels of categories stay as they are.
         """
-        a, b = np.array([_counted(column.astype(float)) for column in table.columns()]).T
-        t = np.where(table.mask, a * table.values + b, 0)
+        numbers = np.flatnonzero(is_number(table.shape[1], levels))
+        values, mask = table.values[:, numbers], table.mask[:, numbers]
+        a, b = np.array([_counted(values[seen, j].astype(float)) for j, seen in enumerate(mask.T)]).reshape(-1, 2).T
+        t = np.where(mask, a * values + b, 0)
         some = slice(None, None, 1 + len(t) // MOST_ROWS)
-        exponents = likeliest(t[some], table.mask[some])
+        exponents = likeliest(t[some], mask[some])
         y = boxcox1p(t, exponents)  # 0 where missing
-        n = np.maximum(table.column_counts, 1)
+        n = np.maximum(mask.sum(axis=0), 1)
         middle = y.sum(axis=0) / n
-        deviation = np.sqrt(np.square(np.where(table.mask, y - middle, 0)).sum(axis=0) / n)
+        deviation = np.sqrt(np.square(np.where(mask, y - middle, 0)).sum(axis=0) / n)
         c = np.sign(a) / np.where(deviation > 0, deviation, 1)
-        return cls(exponents, t.max(axis=0, initial=0), np.array([a, b]), np.array([c, -c * middle]))
+        found = cls.none(table)
+        found.exponents[numbers], found.last[numbers] = exponents, t.max(axis=0, initial=0)
+        found.before[:, numbers], found.after[:, numbers] = (a, b), (c, -c * middle)
+        return found
+
+    @classmethod
+    def none(cls, table: Entries) -> Powers:
+        """Those that leave all columns as they are."""
+        p = table.shape[1]
+        same = np.array([np.ones(p), np.zeros(p)])
+        return cls(np.ones(p), table.values.max(axis=0, initial=0).astype(float), same, same.copy())
 
     @property
     def slopes(self) -> Real:
@@ -86,6 +99,7 @@ class Powers(Checked):
         t = self.before[0] * rows.values + self.before[1]
         below, above = np.minimum(t, 0), np.maximum(t - self.last, 0)
         y = boxcox1p(np.clip(t, 0, self.last), self.exponents) + below + self.slopes * above
+        y = np.where(self.exponents == 1, t, y)  # not only nearly so: levels are compared
         z = np.clip(self.after[0] * y + self.after[1], -FAR, FAR)
         return Entries(np.where(rows.mask, z, 0), rows.mask, rows.feature_names)
 

@@ -11,11 +11,11 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from fusewise.automatic.coordinates.level_blocks import Levels
+from fusewise.automatic.coordinates.level_blocks import Levels, is_number
 from fusewise.automatic.hints import NO_HINTS, Hints
 from fusewise.automatic.judging.criterion import class_criterion
 from fusewise.automatic.judging.settling import held
-from fusewise.automatic.models.columnwise import ColumnMixture, fit_columns, is_number
+from fusewise.automatic.models.columnwise import ColumnMixture, fit_columns
 from fusewise.automatic.models.group_fit import enough_gain
 from fusewise.automatic.models.mixture import probabilities
 from fusewise.kernels.types import Labels, Real

@@ -19,7 +19,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from scipy.sparse import csr_array
 
-from fusewise.automatic.coordinates.level_blocks import Levels
+from fusewise.automatic.coordinates.level_blocks import Levels, is_number
 from fusewise.automatic.models.level_shares import level_shares
 from fusewise.automatic.models.mixture import log_tails, one_of_each, probabilities, tail_weights
 from fusewise.automatic.models.spreads import TAIL
@@ -31,6 +31,37 @@ from fusewise.observations.resolution import steps
 
 #: Pseudo-entries that shrink a component's variance towards the common one, and its centre towards the column's mean.
 VARIANCE_ENTRIES, CENTER_ENTRIES = 4.0, 1.0
+
+
+class Columns(NamedTuple):
+    """Components while they are fitted: means, variances, shares and levels of a ``ColumnMixture``."""
+
+    means: Real
+    variances: Real
+    shares: Real
+    levels: Levels
+
+    def densities_of(self, rows: Parts) -> tuple[Real, Real, Index]:
+        """``ColumnMixture.log_densities`` of rows whose numbers and levels have been taken apart."""
+        means, variances = self.means[:, rows.numeric], self.variances[:, rows.numeric]
+        precision = 1 / variances
+        distances = rows.squares @ precision.T - 2 * (rows.numbers @ (means * precision).T)
+        distances = np.maximum(distances + rows.seen @ (np.square(means) * precision).T, 0)
+        normaliser = -0.5 * (rows.seen @ np.log(2 * np.pi * variances).T)
+        densities = normaliser + log_tails(distances, rows.n_numbers[:, None]) + np.log(self.shares)
+        if self.levels:
+            densities = densities + rows.levels @ self.log_levels()[:, ~rows.numeric].T
+        return densities, distances, rows.n_numbers
+
+    def log_levels(self) -> Real:
+        """What a level adds to the log-density, by the value it has in the table; zero in the columns of numbers."""
+        weights, widths = np.zeros_like(self.means), [stop - start for start, stop, *_ in self.levels]
+        where = ~is_number(self.means.shape[1], self.levels)
+        held = self.means[:, where]
+        # the value of a level that a row has
+        unit = np.repeat(np.add.reduceat(held, np.cumsum([0, *widths[:-1]]), axis=1), widths, axis=1)
+        weights[:, where] = np.log(held / unit) / unit
+        return weights
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,27 +118,12 @@ class ColumnMixture(Checked):
 
         Also the number of observed numbers of each row, N.
         """
-        return self.densities_of(Parts.of(table, self.levels))
+        return self.columns.densities_of(Parts.of(table, self.levels))
 
-    def densities_of(self, rows: Parts) -> tuple[Real, Real, Index]:
-        """``log_densities`` of rows whose numbers and levels have been taken apart."""
-        means, variances = self.means[:, rows.numeric], self.variances[:, rows.numeric]
-        precision = 1 / variances
-        distances = rows.squares @ precision.T - 2 * (rows.numbers @ (means * precision).T)
-        distances = np.maximum(distances + rows.seen @ (np.square(means) * precision).T, 0)
-        normaliser = -0.5 * (rows.seen @ np.log(2 * np.pi * variances).T)
-        densities = normaliser + log_tails(distances, rows.n_numbers[:, None]) + np.log(self.shares)
-        if self.levels:
-            densities = densities + rows.levels @ self.log_levels()[:, ~rows.numeric].T
-        return densities, distances, rows.n_numbers
-
-    def log_levels(self) -> Real:
-        """What a level adds to the log-density, by the value it has in the table; zero in the columns of numbers."""
-        weights = np.zeros_like(self.means)
-        for start, stop, *_ in self.levels:
-            unit = self.means[:, start:stop].sum(axis=1, keepdims=True)  # the value of a level that a row has
-            weights[:, start:stop] = np.log(self.means[:, start:stop] / unit) / unit
-        return weights
+    @property
+    def columns(self) -> Columns:
+        """What densities depend on."""
+        return Columns(self.means, self.variances, self.shares, self.levels)
 
     def occupied(self, table: InMemory, away: Real | float = 0.0) -> ColumnMixture:
         """The components that are the likeliest one of some row of the table, after adding `away`."""
@@ -178,14 +194,6 @@ class Parts(NamedTuple):
         return cls(numeric, real.values[:, numeric], seen, real.squares[:, numeric], counts, real.values[:, ~numeric])
 
 
-def is_number(n_columns: int, levels: Levels) -> Mask:
-    """Whether each column holds numbers, rather than a level of a category."""
-    numeric = np.ones(n_columns, bool)
-    for start, stop, *_ in levels:
-        numeric[start:stop] = False
-    return numeric
-
-
 def smallest_variances(real: InMemory, numeric: Mask) -> Real:
     """The variance that each real column has at least.
 
@@ -236,23 +244,16 @@ def fit_columns(
         if levels:
             cost = _fit_levels(means, (rows.levels.T @ posterior).T, middle, levels, pseudo)
         shares = posterior.mean(axis=0)
-        found = ColumnMixture(
-            _centers(means, table),
-            means.copy(),
-            variances.copy(),
-            shares,
-            -np.inf,
-            count_parameters(entries),
-            levels,
-            cost,
-        )
-        densities, distances, n_numbers = found.densities_of(rows)
+        densities, distances, n_numbers = Columns(means, variances, shares, levels).densities_of(rows)
         posterior, total = probabilities(densities + away)
         weights = (TAIL + n_numbers[:, None]) / (TAIL + distances)
         if abs(float(total.sum()) - before) < gain:
             break
         before = float(total.sum())
-    return replace(found, log_likelihood=float(total.sum()), entries=np.asarray((real.seen.T @ posterior).T))
+    return ColumnMixture(
+        _centers(means, table), means, variances, shares, float(total.sum()), count_parameters(entries), levels, cost,
+        np.asarray((real.seen.T @ posterior).T),
+    )  # fmt: skip
 
 
 def columns_of_groups(table: InMemory, labels: Index, rounds: int) -> ColumnMixture:

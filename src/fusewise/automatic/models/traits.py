@@ -13,7 +13,7 @@ it is kept as one, the components of a class joined.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from itertools import product
 from typing import Any
@@ -26,6 +26,7 @@ from fusewise.automatic.models.clusters import Joined
 from fusewise.automatic.models.columnwise import (
     CENTER_ENTRIES,
     ColumnMixture,
+    Columns,
     Parts,
     count_parameters,
     scatters,
@@ -83,7 +84,7 @@ def fit_traits(
     tails: Real = np.ones_like(joint)
     before = -np.inf
     for step in range(rounds):
-        found = tied.fit(joint, tails, select=step >= SETTLED)
+        found, complexity, cost = tied.fit(joint, tails, select=step >= SETTLED)
         densities, distances, n_numbers = found.densities_of(tied.rows)
         joint, total = probabilities(densities + apart)
         tails = (TAIL + n_numbers[:, None]) / (TAIL + distances)
@@ -91,8 +92,10 @@ def fit_traits(
             break
         before = float(total.sum())
     entries = np.asarray((table.real().seen.T @ joint).T)
-    found = replace(found, log_likelihood=float(total.sum()), entries=entries)
-    return Joined(found, np.repeat(np.arange(n_classes), len(places)))
+    parts = ColumnMixture(
+        found.means, found.means, found.variances, found.shares, float(total.sum()), complexity, levels, cost, entries
+    )
+    return Joined(parts, np.repeat(np.arange(n_classes), len(places)))
 
 
 @dataclass
@@ -114,8 +117,11 @@ class _TiedComponents:
         categories = TiltedLevels.of(real.column_means[~rows.numeric], levels, places)
         return cls(rows, levels, weights, n_classes, _Numbers.of(real, rows, n_classes, places), categories)
 
-    def fit(self, joint: Real, tails: Real, *, select: bool) -> ColumnMixture:
-        """A round, from the probabilities of the components and Student's weights, N x KG both."""
+    def fit(self, joint: Real, tails: Real, *, select: bool) -> tuple[Columns, float, float]:
+        """A round, from the probabilities of the components and Student's weights, N x KG both.
+
+        Returns the components, their complexity and what not knowing levels and loadings costs.
+        """
         rows, n_nodes = self.rows, len(self.node_weights)
 
         def sums(part: Any, weights: Real) -> Real:
@@ -132,10 +138,8 @@ class _TiedComponents:
         variances[:, rows.numeric] = np.repeat(self.numbers.variances, n_nodes, axis=0)
         shares = joint.mean(axis=0).reshape(self.n_classes, -1).sum(axis=1)
         cost += more + _choice_cost(n_kept + n_more, rows.numeric.sum() + len(self.levels))
-        return ColumnMixture(
-            means, means, variances, np.outer(shares, self.node_weights).ravel(), -np.inf, count_parameters(entries),
-            self.levels, cost,
-        )  # fmt: skip
+        columns = Columns(means, variances, np.outer(shares, self.node_weights).ravel(), self.levels)
+        return columns, count_parameters(entries), cost
 
 
 def _choice_cost(n_kept: int, n_columns: int) -> float:

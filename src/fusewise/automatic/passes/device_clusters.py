@@ -8,9 +8,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from fusewise.automatic.coordinates.level_blocks import is_number
 from fusewise.automatic.models.beside import Beside
 from fusewise.automatic.models.clusters import AlongAxes, Clusters, Joined
-from fusewise.automatic.models.columnwise import ColumnMixture, is_number
+from fusewise.automatic.models.columnwise import ColumnMixture
 from fusewise.automatic.passes.device_axes import Densities, DeviceAxes, DeviceRows, log_tails, tensor
 from fusewise.kernels.arrays import Array
 
@@ -66,7 +67,7 @@ class DeviceColumns:
         numeric = is_number(mixture.means.shape[1], mixture.levels)
         precisions = np.where(numeric, 1 / mixture.variances, 0)
         normaliser = np.where(numeric, -0.5 * np.log(2 * np.pi * mixture.variances), 0)
-        levels = tensor(mixture.log_levels(), device) if mixture.levels else None
+        levels = tensor(mixture.columns.log_levels(), device) if mixture.levels else None
         return cls(
             tensor(numeric.astype(float), device),
             tensor(mixture.means, device),

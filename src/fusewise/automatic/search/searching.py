@@ -13,7 +13,7 @@ from fusewise.automatic.coordinates import gaps
 from fusewise.automatic.coordinates.axes import fit_axes, prior_variances
 from fusewise.automatic.coordinates.evidence import Evidence
 from fusewise.automatic.coordinates.informative_columns import axes_in, cost_of_choice, informative_columns
-from fusewise.automatic.coordinates.level_blocks import Levels
+from fusewise.automatic.coordinates.level_blocks import Levels, is_number
 from fusewise.automatic.coordinates.placed_rows import Rows
 from fusewise.automatic.hints import NO_HINTS, Hints
 from fusewise.automatic.judging.classes import ENOUGH_GAINED, Judged, classes_of, fewest, known_so_far
@@ -21,7 +21,6 @@ from fusewise.automatic.judging.comparing import Compared, Comparison, assign
 from fusewise.automatic.judging.settling import coloured, held, joined, log_odds
 from fusewise.automatic.judging.valleys import linked, without_valley
 from fusewise.automatic.models.clusters import Clusters, Joined, better_explained, joined_clusters
-from fusewise.automatic.models.columnwise import is_number
 from fusewise.automatic.models.mixture import Mixture
 from fusewise.automatic.models.partition_fit import describe
 from fusewise.automatic.search.candidates import (

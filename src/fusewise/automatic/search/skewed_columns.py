@@ -19,10 +19,12 @@ from dataclasses import replace
 import numpy as np
 
 from fusewise.automatic.coordinates.gaps import MOST_DIMENSIONS
+from fusewise.automatic.coordinates.level_blocks import is_number
 from fusewise.automatic.coordinates.one_cluster import OneCluster
 from fusewise.automatic.coordinates.symmetric import Powers
 from fusewise.automatic.judging.valleys import MOST_COMPONENTS, without_valley
 from fusewise.automatic.models.mixture import Mixture
+from fusewise.automatic.search.class_traits import with_traits
 from fusewise.automatic.search.search_result import Searched
 from fusewise.automatic.search.searching import LARGEST_RANK, TreeSearch
 from fusewise.observations import Entries
@@ -37,33 +39,38 @@ SMALL, MORE_TABLES = 100.0, 10
 WEAK = 30.0
 
 
-def shapes_behind(search: TreeSearch, found: Searched) -> Powers | None:
-    """The powers that make columns symmetric, if the clusters that were found are due to the shapes of columns.
+def powers_in_question(search: TreeSearch, found: Searched) -> Powers | None:
+    """The powers that make columns symmetric, if they gain more than the clusters that were found.
 
-    That is only asked if the powers gain more than the clusters do; not in tables of few columns, where the rows show
-    the shape of a group. If the number of clusters is given, the number that would be found without it decides, and
-    both must be in doubt.
+    Not in tables of few numbers alone, where the rows show the shape of a group.
     """
-    sample = search.sample
-    if search.hints or search.levels or found.compared.interrupted or found.n_groups == 1:
+    sample, levels = search.sample, search.levels
+    if search.hints or found.compared.interrupted or found.n_groups == 1:
         return None
     if not isinstance(sample, Entries) or sample is not search.wide or sample.dtype.kind == "c":
         return None
-    if sample.shape[1] <= MOST_DIMENSIONS:
+    few = sample.shape[1] <= MOST_DIMENSIONS and not levels
+    if few or not is_number(sample.shape[1], levels).any():
         return None
-    powers = Powers.of(sample)
-    gained = powers.gain(sample)
-    if gained <= found.gain:
-        return None
+    powers = Powers.of(sample, levels)
+    return powers if powers.gain(sample) > found.gain else None
+
+
+def shapes_behind(search: TreeSearch, found: Searched, powers: Powers) -> bool:
+    """Whether the clusters that were found are due to the shapes of columns.
+
+    If the number of clusters is given, the number that would be found without it decides, and both must be in doubt.
+    """
     if search.n_clusters is not None:
         if not in_doubt(found):
-            return None
+            return False
         search = replace(search, n_clusters=None)
         found = _searched(search)
-        if gained <= found.gain or not in_doubt(found):
-            return None
-    one = OneCluster.like(sample, powers, min(LARGEST_RANK, search.most))
-    return powers if _reached(search, sample, one, found.gain) else None
+        if powers_in_question(search, found) is None or not in_doubt(found):
+            return False
+    assert isinstance(search.sample, Entries)
+    one = OneCluster.like(search.sample, powers, min(LARGEST_RANK, search.most), search.levels)
+    return _reached(search, search.sample, one, found.gain)
 
 
 def _reached(search: TreeSearch, sample: Entries, one: OneCluster, gain: float) -> bool:
@@ -89,7 +96,7 @@ def in_doubt(found: Searched) -> bool:
 
 def _searched(search: TreeSearch) -> Searched:
     """The search in all dimensions, or KeyboardInterrupt."""
-    found = search.in_all_dimensions(None)
+    found = with_traits(search, search.in_all_dimensions(None))
     if found.compared.interrupted:
         raise KeyboardInterrupt
     return found
