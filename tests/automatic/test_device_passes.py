@@ -11,9 +11,11 @@ from fusewise.automatic.coordinates.level_blocks import LevelBlock
 from fusewise.automatic.coordinates.symmetric import Powers
 from fusewise.automatic.coordinates.units import Units
 from fusewise.automatic.models.beside import Beside
-from fusewise.automatic.models.clusters import AlongAxes, Joined
+from fusewise.automatic.models.clusters import AlongAxes
 from fusewise.automatic.models.columnwise import fit_columns
+from fusewise.automatic.models.joined import Joined
 from fusewise.automatic.models.mixture import Mixture
+from fusewise.automatic.models.numbers_and_categories import NumbersAndCategories, moved_together, taken_apart
 from fusewise.automatic.passes import device_passes
 from fusewise.automatic.passes.classifying import Classifier, device_for
 from fusewise.automatic.passes.surprising import Surprised, Surprises
@@ -23,7 +25,8 @@ from fusewise.observations import as_entries, reduce_blocks
 
 torch = pytest.importorskip("torch")
 K, P = 6, 9
-KINDS = ["axes", "columns", "levels", "joined", "beside", "powers"]
+KINDS = ["axes", "columns", "levels", "joined", "beside", "powers", "related"]
+LEVELS = (LevelBlock(P - 2, P),)
 
 
 @pytest.fixture(params=[0.0, 0.4, 0.8])
@@ -41,9 +44,13 @@ def table(request):
 def clusters_of(table, kind):
     rng = np.random.default_rng(2)
     posterior = np.eye(K)[np.arange(table.shape[0]) % K]
-    columns = fit_columns(table, posterior, 2, (LevelBlock(P - 2, P),) if kind == "levels" else ())
+    columns = fit_columns(table, posterior, 2, LEVELS if kind == "levels" else ())
     if kind in ("columns", "levels"):
         return columns
+    if kind == "related":
+        numbers, others = taken_apart(table, LEVELS)
+        categories = fit_columns(others, posterior, 2, moved_together(LEVELS))
+        return NumbersAndCategories(clusters_of(numbers, "axes"), categories, LEVELS, 1.0)
     subspace = fit_axes(table, 4)
     turned = 0.3 * rng.standard_normal((K, 4, 4))
     spreads = 0.1 * np.eye(4) + turned @ turned.transpose(0, 2, 1)

@@ -5,8 +5,9 @@ import pytest
 
 from fusewise.automatic.coordinates.axes import fit_axes
 from fusewise.automatic.models.beside import Beside
-from fusewise.automatic.models.clusters import AlongAxes, Joined
+from fusewise.automatic.models.clusters import AlongAxes
 from fusewise.automatic.models.columnwise import fit_columns
+from fusewise.automatic.models.joined import Joined
 from fusewise.automatic.models.mixture import Mixture, probabilities
 from fusewise.automatic.passes.labelling import classified
 from fusewise.automatic.passes.nearby import MANY, NEGLIGIBLE, nearby

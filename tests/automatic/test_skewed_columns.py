@@ -1,6 +1,7 @@
 """Clusters that are due to the shapes of single columns, and the search in columns made symmetric."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 from scipy.stats import spearmanr
@@ -13,9 +14,10 @@ from fusewise import FusionClustering
 from fusewise.automatic import choice
 from fusewise.automatic.coordinates.one_cluster import OneCluster
 from fusewise.automatic.coordinates.symmetric import Powers
+from fusewise.automatic.coordinates.units import units_of
 from fusewise.automatic.search import sampled, skewed_columns
 from fusewise.datasets import hide_entries
-from fusewise.observations import as_entries
+from fusewise.observations import Entries, as_entries
 from fusewise.views.findings import read_findings
 from fusewise.views.report.provenance import convergence
 from fusewise.views.sureness import number_sentence
@@ -257,3 +259,85 @@ def test_ctrl_c_keeps_the_clusters_found_so_far(lognormal, monkeypatch, where):
     assert model.n_clusters_ > 1
     assert model.path_.units.powers is None
     assert not model.converged_
+
+
+def beside_categories(n, groups, seed):
+    """Five lognormal numbers, of groups that differ by factors, and four categories that tell nothing of them."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(groups, size=n)
+    factors = np.exp(1.5 * rng.standard_normal((groups, 5))) if groups > 1 else np.ones((1, 5))
+    frame = pd.DataFrame(rng.lognormal(size=(n, 5)) * factors[y], columns=list("vwxyz"))
+    for name in "abcd":
+        frame[name] = pd.Categorical(rng.choice(["low", "mid", "high"], size=n))
+    return frame.mask(rng.random(frame.shape) < 0.1), y
+
+
+class TestBesideCategories:
+    @pytest.mark.parametrize("seed", range(3))
+    def test_skewed_numbers_are_no_clusters(self, seed, monkeypatch):
+        frame, _ = beside_categories(400, 1, seed)
+        now = FusionClustering(random_state=0).fit(frame)
+        assert now.n_clusters_ == 1
+        assert any("skewed" in limit for limit in now.limits_)
+        monkeypatch.setattr(choice, "powers_in_question", lambda *_: None)
+        assert FusionClustering(random_state=0).fit(frame).n_clusters_ > 2
+
+    @pytest.mark.parametrize("n_clusters", [None, 3])
+    def test_groups_that_differ_by_factors(self, n_clusters):
+        """As well as in logarithms, the transformation that is known to be right."""
+        frame, y = beside_categories(800, 3, 0)
+        logarithms = frame.assign(**{name: np.log(frame[name]) for name in "vwxyz"})
+        ours, by_hand = (
+            FusionClustering(n_clusters=n_clusters, random_state=0).fit(each) for each in (frame, logarithms)
+        )
+        assert ours.path_.units.powers is not None
+        assert by_hand.path_.units.powers is None
+        scores = [adjusted_rand_score(y, each.labels_) for each in (ours, by_hand)]
+        assert scores[0] > scores[1] - 0.05
+
+    def test_symmetric_numbers_are_left_alone(self):
+        frame, y = beside_categories(800, 3, 0)
+        numbers = np.random.default_rng(1).standard_normal((800, 5)) + 3 * np.eye(3, 5)[y]
+        model = FusionClustering(random_state=0).fit(frame.assign(**dict(zip("vwxyz", numbers.T, strict=True))))
+        assert model.path_.units.powers is None
+        assert model.n_clusters_ == 3
+
+    def test_the_model_is_whole(self, tmp_path):
+        frame, _ = beside_categories(800, 3, 0)
+        model = FusionClustering(random_state=0).fit(frame)
+        model.save(tmp_path / "model.fusewise")
+        again = fusewise.load(tmp_path / "model.fusewise")
+        np.testing.assert_array_equal(again.predict(frame), model.labels_)
+        filled = model.path_.completed(model.observations_)
+        np.testing.assert_allclose(filled[:, 5:].reshape(800, 4, 3).sum(axis=2), 1, atol=1e-9)
+        assert (filled[:, :5] > 0).all()
+
+    def test_levels_stay_as_they_are(self):
+        frame, _ = beside_categories(300, 1, 0)
+        table, levels = _encoded(frame)
+        powers = Powers.of(table, levels)
+        np.testing.assert_array_equal(powers.applied(table).values[:, 5:], table.values[:, 5:])
+        np.testing.assert_allclose(powers.undone(table.values)[:, 5:], table.values[:, 5:], atol=1e-12)
+        numbers = Entries(table.values[:, :5], table.mask[:, :5])
+        alone = Powers.of(numbers)
+        np.testing.assert_array_equal(powers.exponents[:5], alone.exponents)
+        np.testing.assert_array_equal(powers.applied(table).values[:, :5], alone.applied(numbers).values)
+        assert powers.gain(table) == pytest.approx(alone.gain(numbers))
+
+    def test_one_cluster_has_the_same_levels_in_other_rows(self):
+        frame, _ = beside_categories(300, 3, 0)
+        table, levels = _encoded(frame)
+        drawn = OneCluster.like(table, Powers.of(table, levels), 5, levels).drawn(table, np.random.default_rng(0))
+        np.testing.assert_array_equal(drawn.mask, table.mask)
+        np.testing.assert_allclose(drawn.values[:, 5:].sum(axis=0), table.values[:, 5:].sum(axis=0))
+        for start, stop, *_ in levels:
+            seen = table.mask[:, start]
+            assert (drawn.values[seen, start:stop] > 0).sum(axis=1).tolist() == [1] * seen.sum()
+        assert np.mean(drawn.values[:, 5:] == table.values[:, 5:]) < 0.8
+
+
+def _encoded(frame):
+    """The table in its units, numbers first, and its blocks of levels."""
+    model = FusionClustering(n_clusters=1).fit(frame)
+    units, levels = units_of(model.observations_, model._levels())
+    return units.applied(model.observations_), levels

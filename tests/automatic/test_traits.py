@@ -11,8 +11,8 @@ from sklearn.metrics import adjusted_rand_score
 from fusewise import FusionClustering
 from fusewise.automatic.choice import choose
 from fusewise.automatic.coordinates.level_blocks import LevelBlock
-from fusewise.automatic.models.clusters import Joined
 from fusewise.automatic.models.columnwise import ColumnMixture
+from fusewise.automatic.models.joined import Joined
 from fusewise.automatic.models.tilted_levels import TiltedLevels
 from fusewise.automatic.models.traits import _choice_cost, fit_traits, nodes
 from fusewise.observations import Entries

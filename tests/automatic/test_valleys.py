@@ -14,7 +14,8 @@ from fusewise.automatic.coordinates.evidence import Evidence
 from fusewise.automatic.judging import between, valleys
 from fusewise.automatic.judging.between import Between
 from fusewise.automatic.judging.valleys import CONTIGUOUS, NO_VALLEY, linked, saddles, without_valley
-from fusewise.automatic.models.clusters import AlongAxes, Joined
+from fusewise.automatic.models.clusters import AlongAxes
+from fusewise.automatic.models.joined import Joined
 from fusewise.automatic.models.mixture import Mixture, probabilities
 from fusewise.datasets import hide_entries, make_clusters
 from fusewise.observations import as_entries

@@ -342,7 +342,7 @@ def test_clusters_found_without_hints_stay_a_candidate(monkeypatch):
         return search._compared(placed, [np.zeros_like(parted), parted], until)
 
     monkeypatch.setattr(searching.TreeSearch, "along", poor)
-    monkeypatch.setattr(automatic_fit, "better_supported", lambda before, told, *_: told)
+    monkeypatch.setattr(automatic_fit, "better_supported", lambda before, told, *_, **__: told)
     model = FusionClustering(semi_supervised=True).fit(X, t)
     assert adjusted_rand_score(before.labels_[:-1], model.labels_[:-1]) > 0.9
     assert adjusted_rand_score(before.labels_, model.path_.partitions[model.path_.chosen]) > 0.9

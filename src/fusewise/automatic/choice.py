@@ -11,11 +11,14 @@ from fusewise.automatic.coordinates.evidence import Evidence
 from fusewise.automatic.coordinates.level_blocks import Levels
 from fusewise.automatic.coordinates.units import Units, units_of
 from fusewise.automatic.hints import NO_HINTS, Hints
+from fusewise.automatic.judging.criterion import Classes
 from fusewise.automatic.judging.placed_blocks import obeyed
 from fusewise.automatic.models.beside import Beside
-from fusewise.automatic.models.clusters import AlongAxes, Clusters, Joined, ambient, check_coordinates
+from fusewise.automatic.models.clusters import AlongAxes, Clusters, ambient, check_coordinates
 from fusewise.automatic.models.columnwise import ColumnMixture
+from fusewise.automatic.models.joined import Joined
 from fusewise.automatic.models.mixture import Mixture
+from fusewise.automatic.models.numbers_and_categories import NumbersAndCategories
 from fusewise.automatic.models.taught import Taught
 from fusewise.automatic.passes.classifying import Classifier
 from fusewise.automatic.passes.labelling import Classified
@@ -26,6 +29,7 @@ from fusewise.automatic.search.class_traits import with_traits
 from fusewise.automatic.search.distinct_axes import along_distinct_axes
 from fusewise.automatic.search.halving import with_halves
 from fusewise.automatic.search.many_clusters import for_many
+from fusewise.automatic.search.related_numbers import with_related_numbers
 from fusewise.automatic.search.search_result import Searched, interrupted
 from fusewise.automatic.search.searching import TreeSearch
 from fusewise.automatic.search.skewed_columns import in_doubt, powers_in_question, shapes_behind
@@ -67,7 +71,7 @@ class Choice(Checked):
     evidence: Evidence
     tree: MergeTree
     partitions: tuple[Labels, ...]
-    mixtures: tuple[Mixture | ColumnMixture | Joined, ...]
+    mixtures: tuple[Mixture | Classes, ...]
     criteria: tuple[float, ...]
     chosen: int
     mixture: Mixture
@@ -82,11 +86,11 @@ class Choice(Checked):
         "evidence": Record(Evidence, N="N", r="r"),
         "tree": Record(MergeTree, N="N"),
         "partitions": Several(field_rules.Index("N", below="N"), "C", least=1),
-        "mixtures": Several(Record(Mixture, ColumnMixture, Joined, r="r", P="V"), "C"),
+        "mixtures": Several(Record(Mixture, ColumnMixture, NumbersAndCategories, Joined, r="r", P="V"), "C"),
         "criteria": Several(Number(finite=False), "C"),
         "chosen": Number(low=0, whole=True),
         "mixture": Record(Mixture, r="r"),
-        "clusters": Record(AlongAxes, ColumnMixture, Joined, Beside, Taught, K="K", P="V"),
+        "clusters": Record(AlongAxes, ColumnMixture, NumbersAndCategories, Joined, Beside, Taught, K="K", P="V"),
         "interrupted": Flag(),
         "limits": Several(Word()),
     }
@@ -273,7 +277,7 @@ def _searched(
     """Search a table, or its columns made symmetric if the clusters are due to their shapes.
 
     If rows do show valleys between all of these, symmetric columns must have fewer clusters: shapes add some. So must
-    they in tables with categories, where nothing shows a valley.
+    they in tables with categories, where columns are independent and nothing shows a valley.
     """
     first = _in_sample(task, rank)
     rows, search, found = first
@@ -301,7 +305,8 @@ def _classes_by_shape(
     """The classes of a table with categories, or of its columns made symmetric if fewer are found there.
 
     A single class of such columns must show as many by its shape. If the number of classes is given, those that would
-    be found without it decide.
+    be found without it decide. If numbers are related, they may show no valley: then symmetric columns are taken
+    whatever their number.
     """
     plain = first
     if task.n_clusters is not None:
@@ -311,7 +316,8 @@ def _classes_by_shape(
     if powers is None:
         return task, first
     other = _in_sample(replace(symmetric, n_clusters=None), rank)
-    if _number(other) >= _number(plain) or not shapes_behind(search, found, powers):
+    fewer = in_doubt(found) or _number(other) < _number(plain)
+    if not fewer or not shapes_behind(search, found, powers):
         return task, first
     return symmetric, other if task.n_clusters is None else _in_sample(symmetric, rank)
 
@@ -319,7 +325,8 @@ def _classes_by_shape(
 def _in_sample(task: sampled.SampledSearch, rank: int | None) -> SearchedRows:
     """Search a sample: in few dimensions and many, in some columns, along some axes, and for many clusters."""
     rows, search = task.of(sampled.SAMPLE, TreeSearch)
-    found = with_halves(search, with_traits(search, search.in_all_dimensions(rank)))
+    found = with_traits(search, search.in_all_dimensions(rank))
+    found = with_halves(search, with_related_numbers(search, found, rank))
     if rank is None:
         found = along_distinct_axes(search, search.in_some_columns(found, with_halves))
         if task.n_clusters is None and not task.levels:

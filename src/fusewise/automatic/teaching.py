@@ -76,7 +76,7 @@ class LabelledRows(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Lesson:
-    """LabelledRows labels that were taught to the clusters.
+    """Known labels that were taught to the clusters.
 
     Attributes
     ----------

@@ -20,8 +20,9 @@ from fusewise.automatic.choice import Choice
 from fusewise.automatic.hints import Hints
 from fusewise.automatic.judging.placed_blocks import are_right, placed, supported
 from fusewise.automatic.models.beside import Beside
-from fusewise.automatic.models.clusters import Joined
 from fusewise.automatic.models.columnwise import ColumnMixture, fit_columns
+from fusewise.automatic.models.joined import Joined
+from fusewise.automatic.models.numbers_and_categories import NumbersAndCategories
 from fusewise.automatic.search import limits
 from fusewise.automatic.teaching import Lesson, densities_of, teach
 from fusewise.kernels.types import Index, Mask
@@ -40,6 +41,8 @@ def better_supported(
     hints: Hints,
     n_clusters: int | None = None,
     search: Callable[[Hints], Choice] | None = None,
+    *,
+    labels: bool = True,
 ) -> Choice:
     """The result that the rows with hints support, of those found without hints, with them, and taught by labels.
 
@@ -50,12 +53,13 @@ def better_supported(
     hints : blocks and conflicts among its rows.
     n_clusters : the number of clusters, if it was given: then the result without hints is not an answer.
     search : the search with other hints. Without it, the one with hints is judged by labels that it has seen.
+    labels : whether the hints are known labels: pairs of rows are not a sample of classes, and are not taught.
     """
     densities = densities_of(told, table, hints.rows)
     now = are_right(densities, hints, placed(densities, hints, told.sizes(table)))
     found = told if n_clusters is not None else _clusters(before, told, table, hints, now)
     try:
-        possible = n_clusters in (None, hints.n_blocks) and not found.interrupted
+        possible = labels and n_clusters in (None, hints.n_blocks) and not found.interrupted
         lesson = teach(before, table, hints) if possible else None
         z = 0.0 if before.n_clusters == 1 else SURE  # a single cluster has nothing to lose
         if lesson is None or not supported(lesson.right, lesson.right_before, z):
@@ -118,7 +122,7 @@ def _with_own(before: Choice, table: Table, hints: Hints, cluster: Index) -> Cho
     labels[where] = own
     kinds, number = np.unique(labels, return_inverse=True)
     parts = before.clusters.parts if isinstance(before.clusters, Joined) else before.clusters
-    levels = parts.levels if isinstance(parts, ColumnMixture) else ()
+    levels = parts.levels if isinstance(parts, ColumnMixture | NumbersAndCategories) else ()
     each = (number[:, None] == np.arange(len(kinds))).astype(float)
     rare = fit_columns(sample, each, 1, levels).only(np.flatnonzero(kinds >= n_known))
     excess = np.delete(rare.log_densities(sample)[0].max(axis=1) - densities.max(axis=1), where)

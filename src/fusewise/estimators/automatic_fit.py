@@ -83,7 +83,15 @@ class AutomaticFitMixin(Estimator):
                 with_hints = partial(search, before=choice)
                 told = with_hints(hints=own)
                 number = self._number("n_clusters")
-                choice = better_supported(choice, told, repeated, own, number, lambda some: with_hints(hints=some))
+                choice = better_supported(
+                    choice,
+                    told,
+                    repeated,
+                    own,
+                    number,
+                    lambda some: with_hints(hints=some),
+                    labels=self.semi_supervised,
+                )
             if isinstance(repeated, RepeatedRows):
                 rows = repeated.source(np.flatnonzero(repeated.row_counts > 0)[choice.rows])
                 choice = replace(choice, rows=np.cumsum(table.row_counts > 0)[rows] - 1)

@@ -12,9 +12,11 @@ from fusewise.automatic.coordinates.evidence import Evidence
 from fusewise.automatic.coordinates.symmetric import Powers
 from fusewise.automatic.coordinates.units import Units
 from fusewise.automatic.models.beside import Beside
-from fusewise.automatic.models.clusters import AlongAxes, Joined
+from fusewise.automatic.models.clusters import AlongAxes
 from fusewise.automatic.models.columnwise import ColumnMixture
+from fusewise.automatic.models.joined import Joined
 from fusewise.automatic.models.mixture import Mixture
+from fusewise.automatic.models.numbers_and_categories import NumbersAndCategories
 from fusewise.automatic.models.taught import Taught
 from fusewise.automatic.stability import Stability
 from fusewise.automatic.tree.merge_tree import MergeTree
@@ -41,8 +43,8 @@ def _by_name(*classes: type[Any]) -> dict[str, type[Any]]:
 #: Result dataclasses, saved field by field.
 RECORDS = _by_name(
     AlongAxes, Alternative, Beside, Choice, ColumnCode, ColumnMixture, ColumnMoments, DaskTable, Entries, Evidence,
-    FrameEncoder, FusionPath, Hints, Joined, MergeTree, Mixture, Powers, RowSample, Smooth, Solution, SparseEntries,
-    Stability, StreamSummary, StreamedEntries, Subspace, Taught, Units, ValueRanges,
+    FrameEncoder, FusionPath, Hints, Joined, MergeTree, Mixture, NumbersAndCategories, Powers, RowSample, Smooth,
+    Solution, SparseEntries, Stability, StreamSummary, StreamedEntries, Subspace, Taught, Units, ValueRanges,
 )  # fmt: skip
 
 #: Parts that records had in files of earlier versions, and that nothing needs any more.

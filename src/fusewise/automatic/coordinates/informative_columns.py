@@ -55,6 +55,12 @@ def axes_in(table: InMemory, columns: Index, rank: int, progress: Progress = sil
     """Axes of some columns (``fit_axes``); the others vary about their means, independently."""
     p = table.shape[1]
     inner = fit_axes(table.standardised(columns, np.ones(p), np.zeros(p)), rank, progress, tol=tol)
+    return among_others(inner, table, columns)
+
+
+def among_others(inner: Subspace, table: InMemory, columns: Index) -> Subspace:
+    """Axes of some columns of a table as those of all: the others vary about their means, independently."""
+    p = table.shape[1]
     mean, basis, noise = table.column_means.copy(), np.zeros((p, inner.rank)), table.column_variances - inner.noise
     mean[columns], basis[columns], noise[columns] = inner.mean, inner.basis, inner.noises - inner.noise
     return Subspace(mean, basis, inner.variances, inner.noise, inner.history, np.maximum(noise, 0))

@@ -12,10 +12,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 from fusewise.automatic.coordinates.placed_rows import Rows
 from fusewise.automatic.hints import NO_HINTS, Hints
-from fusewise.automatic.judging.criterion import criterion
+from fusewise.automatic.judging.criterion import Classes, criterion
 from fusewise.automatic.judging.settling import held, log_odds
-from fusewise.automatic.models.clusters import SOFT_ROUNDS, Joined
-from fusewise.automatic.models.columnwise import ColumnMixture
+from fusewise.automatic.models.clusters import SOFT_ROUNDS
 from fusewise.automatic.models.group_fit import ROUNDS, fit_groups
 from fusewise.automatic.models.mixture import Mixture, soften
 from fusewise.automatic.models.partition_fit import FIRST_ROUNDS, PartitionFit, threads_of_fits
@@ -42,12 +41,12 @@ class Compared:
     barred : partitions that break hints, and whose criterion is that of the table alone.
     """
 
-    mixtures: tuple[Mixture | ColumnMixture | Joined, ...]
+    mixtures: tuple[Mixture | Classes, ...]
     criteria: tuple[float, ...]
     interrupted: bool
     barred: frozenset[int] = frozenset()
 
-    def with_one(self, mixture: Mixture | ColumnMixture | Joined, criterion: float, odds: float | None) -> Compared:
+    def with_one(self, mixture: Mixture | Classes, criterion: float, odds: float | None) -> Compared:
         """The same with one more: the criterion of the table alone, and ``settling.log_odds`` of the hints."""
         barred = self.barred if odds is not None else self.barred | {len(self.criteria)}
         criteria = (*self.criteria, criterion + (odds or 0.0))

@@ -14,13 +14,18 @@ from functools import lru_cache
 import numpy as np
 
 from fusewise.automatic.coordinates.evidence import Evidence, regular
-from fusewise.automatic.models.clusters import Joined
+from fusewise.automatic.coordinates.level_blocks import is_number
 from fusewise.automatic.models.columnwise import ColumnMixture
 from fusewise.automatic.models.group_fit import enough_gain
+from fusewise.automatic.models.joined import Joined
 from fusewise.automatic.models.mixture import Mixture, probabilities
+from fusewise.automatic.models.numbers_and_categories import NumbersAndCategories
 from fusewise.automatic.models.spreads import TAIL
 from fusewise.kernels.types import Index, Real
 from fusewise.observations import InMemory
+
+#: Classes of a table with categories.
+Classes = ColumnMixture | NumbersAndCategories | Joined
 
 #: The entropy is averaged over this many draws of each row's coordinates, or fewer if there are many rows: a few
 #: thousand draws in all are accurate enough.
@@ -136,32 +141,36 @@ def _entropies(densities: Real, posterior: Real, total: Real) -> Real:
     return np.asarray(np.einsum("ik,ik->i", posterior, total[:, None] - densities))
 
 
-def class_criterion(
-    table: InMemory, mixture: ColumnMixture | Joined, worth: float = 1.0, *, coarsened: bool = True
-) -> float:
-    """The same for latent classes: w log-likelihood - level cost - (complexity / 2) log N,  w = 1 / (1 + N / ROWS).
+def class_criterion(table: InMemory, mixture: Classes, worth: float = 1.0, *, coarsened: bool = True) -> float:
+    """The same for latent classes: w log-likelihood - level cost - (complexity / 2 + cuts) log N.
 
-    The entropy is not charged: the classes of categories overlap by nature. That the columns of a class are independent
-    is an approximation, and with many rows every departure from it would be worth a class of its own; with w the
-    likelihood speaks for classes that differ by more than a sample of `ROWS` rows could tell from the data (the
-    coarsened posterior of Miller and Dunson, 2019). If not `coarsened`, w = 1.
+    w is 1 / (1 + N / ROWS). The entropy is not charged: the classes of categories overlap by nature. That the columns
+    of a class are independent is an approximation, and with many rows every departure from it would be worth a class of
+    its own; with w the likelihood speaks for classes that differ by more than a sample of `ROWS` rows could tell from
+    the data (the coarsened posterior of Miller and Dunson, 2019). If not `coarsened`, w = 1. In a table with numbers
+    each cut costs log N as well, as above: without it, one that is due to the shape of a column would do.
     """
     parts = _components(mixture)
     n = worth * table.shape[0]
     by_chance = max(worth - 1, 0.0) * 0.5 * parts.complexity  # as in `_penalised`
     fit = worth * float(probabilities(parts.log_densities(table)[0])[1].sum()) - by_chance
-    cost = 0.5 * parts.complexity * float(np.log(n)) + parts.level_cost
+    cuts = mixture.n_components - 1 if _has_numbers(parts) else 0
+    cost = (0.5 * parts.complexity + cuts) * float(np.log(n)) + parts.level_cost
     return (fit / (1 + n / ROWS) if coarsened else fit) - cost
 
 
-def _components(mixture: ColumnMixture | Joined) -> ColumnMixture:
+def _components(mixture: Classes) -> ColumnMixture | NumbersAndCategories:
     """Those of classes, each of which may have several (``traits``)."""
     parts = mixture.parts if isinstance(mixture, Joined) else mixture
-    assert isinstance(parts, ColumnMixture)
+    assert isinstance(parts, ColumnMixture | NumbersAndCategories)
     return parts
 
 
-def class_explained(table: InMemory, mixture: ColumnMixture | Joined, worth: float = 1.0) -> Real:
+def _has_numbers(parts: ColumnMixture | NumbersAndCategories) -> bool:
+    return len(parts.levels) == 0 or bool(is_number(parts.centers.shape[1], parts.levels).any())
+
+
+def class_explained(table: InMemory, mixture: Classes, worth: float = 1.0) -> Real:
     """What each row adds to ``class_criterion``."""
     total = probabilities(_components(mixture).log_densities(table)[0])[1]
     return np.asarray(total / (1 + worth * len(total) / ROWS))

@@ -20,7 +20,7 @@ import numpy as np
 from scipy.interpolate import CubicSpline
 from sklearn.isotonic import isotonic_regression
 
-from fusewise.automatic.models.clusters import Joined
+from fusewise.automatic.models.joined import Joined
 from fusewise.kernels.types import Floats, Real
 from fusewise.observations import InMemory
 

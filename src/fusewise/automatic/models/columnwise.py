@@ -31,9 +31,11 @@ from fusewise.observations.resolution import steps
 
 #: Pseudo-entries that shrink a component's variance towards the common one, and its centre towards the column's mean.
 VARIANCE_ENTRIES, CENTER_ENTRIES = 4.0, 1.0
+#: What a record's blocks of levels are.
+LEVELS_RULE = Several(Several(Either(Number(low=0, whole=True), Flag()), least=2))
 
 
-class Columns(NamedTuple):
+class ColumnComponents(NamedTuple):
     """Components while they are fitted: means, variances, shares and levels of a ``ColumnMixture``."""
 
     means: Real
@@ -97,7 +99,7 @@ class ColumnMixture(Checked):
         "shares": Array("K", low=0, high=1 + 1e-6),
         "log_likelihood": Number(finite=False),
         "complexity": Number(low=0),
-        "levels": Several(Several(Either(Number(low=0, whole=True), Flag()), least=2)),
+        "levels": LEVELS_RULE,
         "level_cost": Number(finite=False),
         "entries": Maybe(Array("K", "Q", low=0)),
     }
@@ -121,9 +123,9 @@ class ColumnMixture(Checked):
         return self.columns.densities_of(Parts.of(table, self.levels))
 
     @property
-    def columns(self) -> Columns:
+    def columns(self) -> ColumnComponents:
         """What densities depend on."""
-        return Columns(self.means, self.variances, self.shares, self.levels)
+        return ColumnComponents(self.means, self.variances, self.shares, self.levels)
 
     def occupied(self, table: InMemory, away: Real | float = 0.0) -> ColumnMixture:
         """The components that are the likeliest one of some row of the table, after adding `away`."""
@@ -159,8 +161,12 @@ class ColumnMixture(Checked):
 
     def drawn(self, table: InMemory, scale: Real, random: np.random.Generator) -> Values:
         """Rows drawn given their entries: the component, Student's weight, then each column."""
-        densities, distances, n_numbers = self.log_densities(table)
-        labels = one_of_each(probabilities(densities)[0], random)
+        labels = one_of_each(probabilities(self.log_densities(table)[0])[0], random)
+        return self.drawn_in(table, labels, scale, random)
+
+    def drawn_in(self, table: InMemory, labels: Index, scale: Real, random: np.random.Generator) -> Values:
+        """The same, in given components."""
+        _, distances, n_numbers = self.log_densities(table)
         weights = tail_weights(distances[np.arange(len(labels)), labels], n_numbers, random)
         means = self.means[labels]
         noise = np.resize(scale, means.shape[1]) * random.standard_normal(means.shape) / np.sqrt(weights)[:, None]
@@ -244,7 +250,7 @@ def fit_columns(
         if levels:
             cost = _fit_levels(means, (rows.levels.T @ posterior).T, middle, levels, pseudo)
         shares = posterior.mean(axis=0)
-        densities, distances, n_numbers = Columns(means, variances, shares, levels).densities_of(rows)
+        densities, distances, n_numbers = ColumnComponents(means, variances, shares, levels).densities_of(rows)
         posterior, total = probabilities(densities + away)
         weights = (TAIL + n_numbers[:, None]) / (TAIL + distances)
         if abs(float(total.sum()) - before) < gain:

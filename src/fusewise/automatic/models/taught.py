@@ -18,10 +18,12 @@ import numpy as np
 
 from fusewise.automatic.coordinates.evidence import Evidence
 from fusewise.automatic.models.beside import Beside
-from fusewise.automatic.models.clusters import AlongAxes, Clusters, Count, Joined
+from fusewise.automatic.models.clusters import AlongAxes, Clusters, Count
 from fusewise.automatic.models.columnwise import ColumnMixture
 from fusewise.automatic.models.discriminant import Discriminant
+from fusewise.automatic.models.joined import Joined
 from fusewise.automatic.models.mixture import probabilities
+from fusewise.automatic.models.numbers_and_categories import NumbersAndCategories
 from fusewise.kernels import field_rules
 from fusewise.kernels.checked import Checked, Record
 from fusewise.kernels.field_rules import Array, Dims
@@ -56,7 +58,7 @@ class Taught(Checked):
     centers: Values
 
     _rules: ClassVar = {
-        "clusters": Record(AlongAxes, ColumnMixture, Joined, Beside, K="J", P="P"),
+        "clusters": Record(AlongAxes, ColumnMixture, NumbersAndCategories, Joined, Beside, K="J", P="P"),
         "odds": Array("M", "J", low=0),
         "weights": Array("Q", "M"),
         "intercepts": Array("M"),

@@ -22,17 +22,17 @@ import numpy as np
 from scipy.special import gammaln
 
 from fusewise.automatic.coordinates.level_blocks import Levels
-from fusewise.automatic.models.clusters import Joined
 from fusewise.automatic.models.columnwise import (
     CENTER_ENTRIES,
+    ColumnComponents,
     ColumnMixture,
-    Columns,
     Parts,
     count_parameters,
     scatters,
     shrunk_variances,
     smallest_variances,
 )
+from fusewise.automatic.models.joined import Joined
 from fusewise.automatic.models.mixture import probabilities
 from fusewise.automatic.models.spreads import TAIL
 from fusewise.automatic.models.tilted_levels import TiltedLevels
@@ -117,7 +117,7 @@ class _TiedComponents:
         categories = TiltedLevels.of(real.column_means[~rows.numeric], levels, places)
         return cls(rows, levels, weights, n_classes, _Numbers.of(real, rows, n_classes, places), categories)
 
-    def fit(self, joint: Real, tails: Real, *, select: bool) -> tuple[Columns, float, float]:
+    def fit(self, joint: Real, tails: Real, *, select: bool) -> tuple[ColumnComponents, float, float]:
         """A round, from the probabilities of the components and Student's weights, N x KG both.
 
         Returns the components, their complexity and what not knowing levels and loadings costs.
@@ -138,7 +138,7 @@ class _TiedComponents:
         variances[:, rows.numeric] = np.repeat(self.numbers.variances, n_nodes, axis=0)
         shares = joint.mean(axis=0).reshape(self.n_classes, -1).sum(axis=1)
         cost += more + _choice_cost(n_kept + n_more, rows.numeric.sum() + len(self.levels))
-        columns = Columns(means, variances, np.outer(shares, self.node_weights).ravel(), self.levels)
+        columns = ColumnComponents(means, variances, np.outer(shares, self.node_weights).ravel(), self.levels)
         return columns, count_parameters(entries), cost
 
 

@@ -34,6 +34,10 @@ class DeviceRows(NamedTuple):
     values: Array
     seen: Array
 
+    def of(self, columns: Array) -> DeviceRows:
+        """Some of the columns."""
+        return DeviceRows(self.values[:, columns], self.seen[:, columns])
+
 
 class Densities(NamedTuple):
     """log pi_k + log p(x_i | k) and the squared distances, N x K; and the dimensions that each row determines, N."""

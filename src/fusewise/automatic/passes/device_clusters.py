@@ -10,8 +10,10 @@ import numpy as np
 
 from fusewise.automatic.coordinates.level_blocks import is_number
 from fusewise.automatic.models.beside import Beside
-from fusewise.automatic.models.clusters import AlongAxes, Clusters, Joined
+from fusewise.automatic.models.clusters import AlongAxes, Clusters
 from fusewise.automatic.models.columnwise import ColumnMixture
+from fusewise.automatic.models.joined import Joined
+from fusewise.automatic.models.numbers_and_categories import NumbersAndCategories
 from fusewise.automatic.passes.device_axes import Densities, DeviceAxes, DeviceRows, log_tails, tensor
 from fusewise.kernels.arrays import Array
 
@@ -38,6 +40,13 @@ def on_device(clusters: Clusters, device: Any) -> DeviceClusters:
         return DeviceJoined(on_device(clusters.parts, device), groups)
     if isinstance(clusters, AlongAxes):
         return DeviceAxes.of(clusters, device)
+    if isinstance(clusters, NumbersAndCategories):
+        return DeviceNumbersAndCategories(
+            DeviceAxes.of(clusters.numbers, device),
+            DeviceColumns.of(clusters.categories, device),
+            tensor(np.flatnonzero(clusters.is_number), device),
+            tensor(np.flatnonzero(~clusters.is_number), device),
+        )
     assert isinstance(clusters, ColumnMixture)
     return DeviceColumns.of(clusters, device)
 
@@ -91,6 +100,27 @@ class DeviceColumns:
         if self.levels is not None:
             density += rows.values @ self.levels.T
         return Densities(density, distance, dimensions)
+
+
+@dataclass(frozen=True, eq=False)
+class DeviceNumbersAndCategories:
+    """``NumbersAndCategories`` in tensors: `where` and `others` are the columns of the two."""
+
+    numbers: DeviceAxes
+    categories: DeviceColumns
+    where: Array
+    others: Array
+
+    @property
+    def width(self) -> int:
+        """Numbers of work space that a row takes."""
+        return self.numbers.width + self.categories.width + 2 * (len(self.where) + len(self.others))
+
+    def densities(self, rows: DeviceRows) -> Densities:
+        """What ``NumbersAndCategories.log_densities`` says of the rows."""
+        density, distance, dimensions = self.numbers.densities(rows.of(self.where))
+        of_levels = self.categories.densities(rows.of(self.others)).density - self.categories.log_shares
+        return Densities(density + of_levels, distance, dimensions)
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,7 +16,8 @@ import numpy as np
 
 from fusewise.automatic.coordinates.symmetric import FAR
 from fusewise.automatic.coordinates.units import Units
-from fusewise.automatic.models.clusters import Clusters, Joined
+from fusewise.automatic.models.clusters import Clusters
+from fusewise.automatic.models.joined import Joined
 from fusewise.automatic.passes.device_axes import DeviceAxes, DeviceRows
 from fusewise.automatic.passes.device_clusters import DeviceClusters, on_device
 from fusewise.automatic.passes.labelling import Classified, tail

@@ -24,8 +24,9 @@ import numpy as np
 
 from fusewise.automatic.coordinates.evidence import Evidence, regular
 from fusewise.automatic.models.beside import Beside
-from fusewise.automatic.models.clusters import AlongAxes, Clusters, Joined
+from fusewise.automatic.models.clusters import AlongAxes, Clusters
 from fusewise.automatic.models.columnwise import ColumnMixture
+from fusewise.automatic.models.joined import Joined
 from fusewise.automatic.models.mixture import Mixture, log_tails
 from fusewise.automatic.passes.screening import in_room, screen_columns, screen_components
 from fusewise.kernels.types import Index, Labels, Real

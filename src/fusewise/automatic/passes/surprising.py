@@ -17,7 +17,8 @@ import numpy as np
 
 from fusewise.automatic.coordinates.evidence import Evidence
 from fusewise.automatic.coordinates.units import Units
-from fusewise.automatic.models.clusters import AlongAxes, Clusters, Joined
+from fusewise.automatic.models.clusters import AlongAxes, Clusters
+from fusewise.automatic.models.joined import Joined
 from fusewise.automatic.models.mixture import probabilities
 from fusewise.automatic.passes.labelling import OUTLIER_LEVEL, tail
 from fusewise.automatic.passes.nearby import MANY, near_components, nearby

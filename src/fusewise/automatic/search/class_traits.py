@@ -21,9 +21,9 @@ from fusewise.automatic.judging.comparing import Compared
 from fusewise.automatic.judging.criterion import class_criterion
 from fusewise.automatic.judging.settling import held, log_odds
 from fusewise.automatic.judging.trait_valleys import node_densities, valley_along
-from fusewise.automatic.models.clusters import Joined
 from fusewise.automatic.models.columnwise import ColumnMixture
 from fusewise.automatic.models.group_fit import enough_gain
+from fusewise.automatic.models.joined import Joined
 from fusewise.automatic.models.mixture import probabilities
 from fusewise.automatic.models.traits import fit_traits
 from fusewise.automatic.search.search_result import Searched

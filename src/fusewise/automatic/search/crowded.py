@@ -9,9 +9,10 @@ from fusewise.automatic.coordinates.placed_rows import Rows
 from fusewise.automatic.judging.comparing import Compared
 from fusewise.automatic.judging.criterion import criterion
 from fusewise.automatic.judging.valleys import linked, without_valley
-from fusewise.automatic.models.clusters import SOFT_ROUNDS, AlongAxes, Clusters, axes_complexity, joined_clusters
+from fusewise.automatic.models.clusters import SOFT_ROUNDS, AlongAxes, Clusters, axes_complexity
 from fusewise.automatic.models.columnwise import columns_of_groups
 from fusewise.automatic.models.group_fit import fit_groups
+from fusewise.automatic.models.joined import joined_clusters
 from fusewise.automatic.models.mixture import Mixture
 from fusewise.automatic.models.partition_fit import describe
 from fusewise.automatic.passes.nearby import near_components

@@ -24,8 +24,9 @@ from fusewise.automatic.coordinates.axes import fit_axes
 from fusewise.automatic.coordinates.evidence import Evidence
 from fusewise.automatic.coordinates.placed_rows import Rows
 from fusewise.automatic.models.beside import Beside
-from fusewise.automatic.models.clusters import AlongAxes, Clusters, Joined
+from fusewise.automatic.models.clusters import AlongAxes, Clusters
 from fusewise.automatic.models.columnwise import ColumnMixture, columns_of_groups
+from fusewise.automatic.models.joined import Joined
 from fusewise.automatic.models.mixture import log_tails
 from fusewise.automatic.passes.surprising import Surprises
 from fusewise.automatic.search.candidates import grow

@@ -20,7 +20,8 @@ from fusewise.automatic.judging.classes import ENOUGH_GAINED, Judged, classes_of
 from fusewise.automatic.judging.comparing import Compared, Comparison, assign
 from fusewise.automatic.judging.settling import coloured, held, joined, log_odds
 from fusewise.automatic.judging.valleys import linked, without_valley
-from fusewise.automatic.models.clusters import Clusters, Joined, better_explained, joined_clusters
+from fusewise.automatic.models.clusters import Clusters, better_explained
+from fusewise.automatic.models.joined import Joined, joined_clusters
 from fusewise.automatic.models.mixture import Mixture
 from fusewise.automatic.models.partition_fit import describe
 from fusewise.automatic.search.candidates import (

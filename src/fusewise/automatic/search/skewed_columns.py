@@ -24,7 +24,9 @@ from fusewise.automatic.coordinates.one_cluster import OneCluster
 from fusewise.automatic.coordinates.symmetric import Powers
 from fusewise.automatic.judging.valleys import MOST_COMPONENTS, without_valley
 from fusewise.automatic.models.mixture import Mixture
+from fusewise.automatic.models.numbers_and_categories import NumbersAndCategories
 from fusewise.automatic.search.class_traits import with_traits
+from fusewise.automatic.search.related_numbers import with_related_numbers
 from fusewise.automatic.search.search_result import Searched
 from fusewise.automatic.search.searching import LARGEST_RANK, TreeSearch
 from fusewise.observations import Entries
@@ -89,6 +91,8 @@ def _reached(search: TreeSearch, sample: Entries, one: OneCluster, gain: float) 
 def in_doubt(found: Searched) -> bool:
     """Whether the gain of several components is weak, or the rows show no valley between some of them."""
     best = found.compared.mixtures[found.chosen]
+    if isinstance(best, NumbersAndCategories):
+        best = best.numbers.mixture
     if not isinstance(best, Mixture) or not 1 < best.n_components <= MOST_COMPONENTS:
         return False
     return found.gain < WEAK or bool(without_valley(best, found.placed.rows.evidence, of_any_density=True))
@@ -96,7 +100,7 @@ def in_doubt(found: Searched) -> bool:
 
 def _searched(search: TreeSearch) -> Searched:
     """The search in all dimensions, or KeyboardInterrupt."""
-    found = with_traits(search, search.in_all_dimensions(None))
+    found = with_related_numbers(search, with_traits(search, search.in_all_dimensions(None)))
     if found.compared.interrupted:
         raise KeyboardInterrupt
     return found
