@@ -277,7 +277,7 @@ def _searched(
     """Search a table, or its columns made symmetric if the clusters are due to their shapes.
 
     If rows do show valleys between all of these, symmetric columns must have fewer clusters: shapes add some. So must
-    they in tables with categories, where columns are independent and nothing shows a valley.
+    the classes of a table with categories.
     """
     first = _in_sample(task, rank)
     rows, search, found = first
@@ -291,7 +291,7 @@ def _searched(
         if not shapes_behind(search, found, powers):
             return task, _settled(task, first, before)
         other = _settled(symmetric, _in_sample(symmetric, rank), before)
-        if in_doubt(found):
+        if in_doubt(search, found):
             return symmetric, other
         plain = _settled(task, first, before)
         return (symmetric, other) if _number(other) < _number(plain) else (task, plain)
@@ -304,9 +304,9 @@ def _classes_by_shape(
 ) -> tuple[sampled.SampledSearch, SearchedRows]:
     """The classes of a table with categories, or of its columns made symmetric if fewer are found there.
 
-    A single class of such columns must show as many by its shape. If the number of classes is given, those that would
-    be found without it decide. If numbers are related, they may show no valley: then symmetric columns are taken
-    whatever their number.
+    A single class of such columns must show as many by its shape. If nothing tells some of the classes apart, symmetric
+    columns are taken whatever their number. If the number of classes is given, those that would be found without it
+    decide.
     """
     plain = first
     if task.n_clusters is not None:
@@ -316,7 +316,7 @@ def _classes_by_shape(
     if powers is None:
         return task, first
     other = _in_sample(replace(symmetric, n_clusters=None), rank)
-    fewer = in_doubt(found) or _number(other) < _number(plain)
+    fewer = in_doubt(search, found) or other[2].n_classes < found.n_classes
     if not fewer or not shapes_behind(search, found, powers):
         return task, first
     return symmetric, other if task.n_clusters is None else _in_sample(symmetric, rank)

@@ -150,27 +150,28 @@ def class_criterion(table: InMemory, mixture: Classes, worth: float = 1.0, *, co
     the data (the coarsened posterior of Miller and Dunson, 2019). If not `coarsened`, w = 1. In a table with numbers
     each cut costs log N as well, as above: without it, one that is due to the shape of a column would do.
     """
-    parts = _components(mixture)
+    parts = components_of(mixture)
     n = worth * table.shape[0]
     by_chance = max(worth - 1, 0.0) * 0.5 * parts.complexity  # as in `_penalised`
     fit = worth * float(probabilities(parts.log_densities(table)[0])[1].sum()) - by_chance
-    cuts = mixture.n_components - 1 if _has_numbers(parts) else 0
+    cuts = mixture.n_components - 1 if has_numbers(parts) else 0
     cost = (0.5 * parts.complexity + cuts) * float(np.log(n)) + parts.level_cost
     return (fit / (1 + n / ROWS) if coarsened else fit) - cost
 
 
-def _components(mixture: Classes) -> ColumnMixture | NumbersAndCategories:
+def components_of(mixture: Classes) -> ColumnMixture | NumbersAndCategories:
     """Those of classes, each of which may have several (``traits``)."""
     parts = mixture.parts if isinstance(mixture, Joined) else mixture
     assert isinstance(parts, ColumnMixture | NumbersAndCategories)
     return parts
 
 
-def _has_numbers(parts: ColumnMixture | NumbersAndCategories) -> bool:
+def has_numbers(parts: ColumnMixture | NumbersAndCategories) -> bool:
+    """Whether the table has columns of numbers."""
     return len(parts.levels) == 0 or bool(is_number(parts.centers.shape[1], parts.levels).any())
 
 
 def class_explained(table: InMemory, mixture: Classes, worth: float = 1.0) -> Real:
     """What each row adds to ``class_criterion``."""
-    total = probabilities(_components(mixture).log_densities(table)[0])[1]
+    total = probabilities(components_of(mixture).log_densities(table)[0])[1]
     return np.asarray(total / (1 + worth * len(total) / ROWS))

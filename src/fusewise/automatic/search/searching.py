@@ -16,8 +16,10 @@ from fusewise.automatic.coordinates.informative_columns import axes_in, cost_of_
 from fusewise.automatic.coordinates.level_blocks import Levels, is_number
 from fusewise.automatic.coordinates.placed_rows import Rows
 from fusewise.automatic.hints import NO_HINTS, Hints
+from fusewise.automatic.judging.class_valleys import alike_classes
 from fusewise.automatic.judging.classes import ENOUGH_GAINED, Judged, classes_of, fewest, known_so_far
 from fusewise.automatic.judging.comparing import Compared, Comparison, assign
+from fusewise.automatic.judging.criterion import Classes
 from fusewise.automatic.judging.settling import coloured, held, joined, log_odds
 from fusewise.automatic.judging.valleys import linked, without_valley
 from fusewise.automatic.models.clusters import Clusters, better_explained
@@ -296,26 +298,31 @@ class TreeSearch:
     def clusters(self, found: Searched) -> tuple[Mixture, Clusters]:
         """The components that were chosen, along the axes, and the clusters as they are kept.
 
-        Components without a valley between them are one cluster, unless the number of clusters was given.
+        Components without a valley between them are one cluster, and so are classes that neither numbers nor categories
+        tell apart, unless the number of clusters was given.
         """
         subspace, rows, _ = found.placed
-        best = found.compared.mixtures[found.chosen]
+        best, told = found.compared.mixtures[found.chosen], self.n_clusters is not None
         kept: Clusters
         if not isinstance(best, Mixture):
             densities = best.log_densities(self.sample)[0]
             away = held(densities, self.hints, self.n_clusters)
             labels = np.unique((densities + away).argmax(axis=1), return_inverse=True)[1]
             mixture, kept = describe(rows, labels, self.worth), best.occupied(self.sample, away)
-            pairs: list[tuple[int, int]] = []
+            pairs = [] if told else self.alike(kept)
         else:
             mixture = assign(rows, best, self.hints, self.n_clusters)
             evidence = rows.evidence if self.wide is self.sample else Evidence.of(subspace, self.wide)
             away = held(mixture.log_densities(evidence)[0], self.wide_hints, self.n_clusters)
             kept = better_explained(self.wide, evidence, subspace, mixture, self.worth, away)
-            told = self.n_clusters is not None
             pairs = [] if told else without_valley(mixture, rows.evidence, parts=gaps.parts(rows, subspace.blur))
         group = self._joined_by_hints(kept, pairs) if self.hints else linked(kept.n_components, pairs)
         return mixture, joined_clusters(kept, group)
+
+    def alike(self, classes: Classes, *, of_any_density: bool = False) -> list[tuple[int, int]]:
+        """``alike_classes`` of the sample."""
+        rank = min(LARGEST_RANK, self.most)
+        return alike_classes(self.sample, classes, rank, self.worth, of_any_density=of_any_density)
 
     def _joined_by_hints(self, kept: Clusters, pairs: list[tuple[int, int]]) -> Index:
         """The cluster of each component: hints join some; of `pairs`, those are joined that hints do not keep apart."""

@@ -24,7 +24,6 @@ from fusewise.automatic.coordinates.one_cluster import OneCluster
 from fusewise.automatic.coordinates.symmetric import Powers
 from fusewise.automatic.judging.valleys import MOST_COMPONENTS, without_valley
 from fusewise.automatic.models.mixture import Mixture
-from fusewise.automatic.models.numbers_and_categories import NumbersAndCategories
 from fusewise.automatic.search.class_traits import with_traits
 from fusewise.automatic.search.related_numbers import with_related_numbers
 from fusewise.automatic.search.search_result import Searched
@@ -64,11 +63,11 @@ def shapes_behind(search: TreeSearch, found: Searched, powers: Powers) -> bool:
     If the number of clusters is given, the number that would be found without it decides, and both must be in doubt.
     """
     if search.n_clusters is not None:
-        if not in_doubt(found):
+        if not in_doubt(search, found):
             return False
         search = replace(search, n_clusters=None)
         found = _searched(search)
-        if powers_in_question(search, found) is None or not in_doubt(found):
+        if powers_in_question(search, found) is None or not in_doubt(search, found):
             return False
     assert isinstance(search.sample, Entries)
     one = OneCluster.like(search.sample, powers, min(LARGEST_RANK, search.most), search.levels)
@@ -88,13 +87,13 @@ def _reached(search: TreeSearch, sample: Entries, one: OneCluster, gain: float) 
     return False
 
 
-def in_doubt(found: Searched) -> bool:
-    """Whether the gain of several components is weak, or the rows show no valley between some of them."""
+def in_doubt(search: TreeSearch, found: Searched) -> bool:
+    """Whether the gain of several components is weak, or nothing tells some of them apart."""
     best = found.compared.mixtures[found.chosen]
-    if isinstance(best, NumbersAndCategories):
-        best = best.numbers.mixture
-    if not isinstance(best, Mixture) or not 1 < best.n_components <= MOST_COMPONENTS:
+    if not 1 < best.n_components <= MOST_COMPONENTS:
         return False
+    if not isinstance(best, Mixture):
+        return bool(search.alike(best, of_any_density=True))
     return found.gain < WEAK or bool(without_valley(best, found.placed.rows.evidence, of_any_density=True))
 
 
