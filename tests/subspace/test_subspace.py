@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy import sparse
 
-from fusewise.observations import Entries, SparseEntries
+from fusewise.datasets import hide_entries
+from fusewise.observations import Entries, SparseEntries, as_entries
 from fusewise.subspace import choose_rank, coordinates, em, fit_subspace, information, reconstruct
 from fusewise.subspace import rows as module
 from fusewise.subspace.em import _expectation, _expectation_in_lanes, _leap, _Point
@@ -56,6 +57,22 @@ def test_log_likelihood_never_falls(seed, rank, hidden, is_complex, dof):
     history = np.array(fit_subspace(seen(values, mask), rank, dof=dof, tol=-np.inf, max_iter=25).history)
     assert len(history) >= 17  # one pass in three may be refused
     assert np.all(np.diff(history) >= -1e-8 * np.abs(history[:-1]))
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("n", [300, 3000])
+def test_a_leap_too_long_to_compute_is_taken_back(monkeypatch, n):
+    X = hide_entries(np.random.default_rng(0).standard_normal((n, 6)) @ np.diag(np.arange(1.0, 7)), 0.2, random_state=0)
+
+    def far(first, second, third, floor):
+        return _Point(third.mean, 1e200 * third.loadings, third.noise)
+
+    monkeypatch.setattr(em, "_leap", far)
+    found = em.fit_subspace(as_entries(X), rank=2)
+    monkeypatch.setattr(em, "_leap", lambda first, second, third, floor: third)
+    plain = em.fit_subspace(as_entries(X), rank=2)
+    assert found.noise == pytest.approx(plain.noise, rel=1e-3)
+    assert (np.diff(found.history) >= 0).all()
 
 
 def test_leap_reaches_the_limit_of_a_geometric_sequence():

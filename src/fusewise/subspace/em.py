@@ -208,9 +208,11 @@ def _pass(table: Table, mean: Values, loadings: Values, noise: float, dof: float
     def sums(part: InMemory) -> _Sums:
         def work(rows: slice) -> _Sums:
             values, pattern = block(part, rows)
-            if dof is None and isinstance(values, np.ndarray) and not (few(len(values)) or np.iscomplexobj(loadings)):
-                return _expectation_in_lanes(values, pattern, mean, loadings, noise)
-            return _expectation(values, pattern, mean, loadings, noise, dof)
+            dense = isinstance(values, np.ndarray) and not (few(len(values)) or np.iscomplexobj(loadings))
+            with np.errstate(over="ignore", invalid="ignore"):  # too long a leap, which is taken back
+                if dof is None and dense:
+                    return _expectation_in_lanes(values, pattern, mean, loadings, noise)
+                return _expectation(values, pattern, mean, loadings, noise, dof)
 
         return reduce(_Sums.__add__, in_threads(work, row_slices(part, width)))
 
