@@ -26,6 +26,8 @@ from fusewise.automatic.models.numbers_and_categories import (
 from fusewise.automatic.models.spreads import TAIL
 from fusewise.automatic.search import related_numbers
 from fusewise.observations import Entries
+from fusewise.views.findings import read_findings
+from fusewise.views.report.provenance import convergence
 
 #: Two numbers, three levels, one number, two levels.
 LEVELS = (LevelBlock(2, 5), LevelBlock(6, 8))
@@ -238,6 +240,10 @@ class TestTheModelIsWhole:
         some = known >= 0
         assert len(np.unique(told.labels_[some] * 3 + known[some])) == 3
         assert adjusted_rand_score(y, told.labels_) > adjusted_rand_score(y, model.labels_) - 0.02
+
+    def test_what_is_said(self, model):
+        said = convergence(read_findings(model))[0]
+        assert said.endswith(" of the numbers, which are related to each other within clusters.")
 
     def test_draws(self, groups):
         frame, _ = groups

@@ -12,6 +12,7 @@ import numpy as np
 
 import fusewise
 from fusewise.automatic import Choice
+from fusewise.automatic.models.numbers_and_categories import NumbersAndCategories
 from fusewise.fusion.path import FusionPath
 from fusewise.kernels.words import counted, readable
 from fusewise.views.findings import Findings
@@ -26,8 +27,7 @@ def convergence(found: Findings) -> list[str]:
         tree = "of the merge tree"
         compared = counted(len(found.path.criteria), f"partition {tree} was", f"partitions {tree} were") + " compared"
         how = "" if model.converged_ else " before an interruption, and the best of them was chosen"
-        of_what = "" if found.path.units.powers is None else " of the columns, made symmetric"
-        placed = f"Rows were placed in a subspace of {counted(int(model.rank_), 'dimension')}{of_what}."
+        placed = f"Rows were placed in a subspace of {counted(int(model.rank_), 'dimension')}{_of_what(found.path)}."
         return [f"{compared}{how}. {placed}", *_searched(found, found.path)]
     state = "Converged" if model.converged_ else "Not converged"
     said = [f"{state} after {counted(model.n_iter_, 'iteration')} at lam = {readable(model.lam_)}."]
@@ -35,6 +35,15 @@ def convergence(found: Findings) -> list[str]:
         done, points = int(found.path.converged.sum()), len(found.path)
         said.append(f"{done} of the {points} points of the path converged.")
     return said
+
+
+def _of_what(choice: Choice) -> str:
+    """Which columns rows are placed by, if these are not all as they are."""
+    chosen = choice.mixtures[choice.chosen]
+    columns = "numbers" if isinstance(chosen, NumbersAndCategories) else "columns"
+    if choice.units.powers is not None:
+        return f" of the {columns}, made symmetric"
+    return " of the numbers, which are related to each other within clusters" if columns == "numbers" else ""
 
 
 def _searched(found: Findings, choice: Choice) -> list[str]:
