@@ -266,9 +266,9 @@ PHASES_OF_FUSE = (
 )
 PHASES_OF_THE_DEFAULT = (
     "fusewise.estimators.base.as_table",
-    "fusewise.automatic.choice.units_of",
-    "fusewise.automatic.choice._in_sample",
-    "fusewise.automatic.choice.shapes_behind",
+    "fusewise.automatic.choosing.units_of",
+    "fusewise.automatic.choosing._in_sample",
+    "fusewise.automatic.choosing.shapes_behind",
     "fusewise.automatic.search.searching:TreeSearch.clusters",
     "fusewise.automatic.search.sampled:SampledSearch._surprises",
     "fusewise.automatic.search.sampled:RareSearch.__call__",

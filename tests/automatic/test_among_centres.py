@@ -9,7 +9,7 @@ from scipy.optimize import minimize
 from sklearn.metrics import adjusted_rand_score
 
 from fusewise import FusionClustering
-from fusewise.automatic import choice
+from fusewise.automatic import choosing
 from fusewise.automatic.coordinates.axes import axes_through
 from fusewise.automatic.judging.comparing import Comparison
 from fusewise.automatic.search.among_centres import _confirms_another
@@ -117,7 +117,7 @@ def test_a_group_that_was_cut_for_its_shape(monkeypatch):
     model = FusionClustering(random_state=0).fit(X)
     assert model.n_clusters_ == 2
     assert adjusted_rand_score(y, model.labels_) > 0.95
-    monkeypatch.setattr(choice, "among_centres", lambda search, found: found)
+    monkeypatch.setattr(choosing, "among_centres", lambda search, found: found)
     assert adjusted_rand_score(y, FusionClustering(random_state=0).fit(X).labels_) < 0.7
 
 

@@ -5,7 +5,7 @@ import pytest
 from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 
-from fusewise.automatic.choice import choose
+from fusewise.automatic.choosing import choose
 from fusewise.automatic.coordinates.evidence import Evidence
 from fusewise.automatic.coordinates.placed_rows import Rows
 from fusewise.automatic.judging.comparing import assign

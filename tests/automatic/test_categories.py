@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import integrate, optimize, stats
 
-from fusewise.automatic.choice import choose
+from fusewise.automatic.choosing import choose
 from fusewise.automatic.coordinates.level_blocks import LevelBlock
 from fusewise.automatic.judging.classes import fewest, joining_losses
 from fusewise.automatic.models.columnwise import ColumnMixture, fit_columns

@@ -5,7 +5,7 @@ import pytest
 from sklearn.metrics import adjusted_rand_score
 
 from fusewise import FusionClustering
-from fusewise.automatic import choice
+from fusewise.automatic import choosing
 from fusewise.automatic.coordinates.axes import fit_axes
 from fusewise.automatic.coordinates.permuted import permuted
 from fusewise.automatic.search.distinct_axes import n_distinct
@@ -53,7 +53,7 @@ def test_clusters_that_axes_of_noise_hide(monkeypatch, seed):
     found = FusionClustering(random_state=0).fit(X)
     assert found.n_clusters_ == 3
     assert adjusted_rand_score(y, found.labels_) > 0.45
-    monkeypatch.setattr(choice, "along_distinct_axes", lambda _, searched: searched)
+    monkeypatch.setattr(choosing, "along_distinct_axes", lambda _, searched: searched)
     assert FusionClustering(random_state=0).fit(X).n_clusters_ < 3
 
 

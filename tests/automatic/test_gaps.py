@@ -7,7 +7,7 @@ from scipy.stats import gamma
 from sklearn.datasets import make_circles
 from sklearn.metrics import adjusted_rand_score
 
-from fusewise.automatic.choice import choose
+from fusewise.automatic.choosing import choose
 from fusewise.automatic.coordinates import gaps
 from fusewise.automatic.coordinates.axes import fit_axes
 from fusewise.automatic.coordinates.evidence import Evidence

@@ -6,7 +6,7 @@ from sklearn.datasets import load_iris
 from sklearn.metrics import adjusted_rand_score
 
 from fusewise import FusionClustering
-from fusewise.automatic import choice, choose
+from fusewise.automatic import choose, choosing
 from fusewise.automatic.coordinates.evidence import Evidence
 from fusewise.automatic.coordinates.placed_rows import Rows
 from fusewise.automatic.models.partition_fit import describe
@@ -46,7 +46,7 @@ def test_the_criterion_is_lower_only_for_clusters_that_last(monkeypatch, hidden,
     X = np.random.default_rng(seed).standard_t(4, (150, 6)) * [3, 2, 1, 1, 1, 1]
     table = as_entries(hide_entries(X, hidden, random_state=seed) if hidden else X)
     found = choose(table, n_clusters=4)
-    monkeypatch.setattr(choice, "with_halves", lambda _, searched: searched)
+    monkeypatch.setattr(choosing, "with_halves", lambda _, searched: searched)
     alone = choose(table, n_clusters=4)
     assert found.criteria[-1] >= alone.criteria[-1] or size_of_smallest(alone, table) < 3 <= size_of_smallest(
         found, table

@@ -12,7 +12,7 @@ from sklearn.metrics import adjusted_rand_score
 
 import fusewise
 from fusewise import FusionClustering, FusionImputer
-from fusewise.automatic import choice
+from fusewise.automatic import choosing
 from fusewise.automatic.coordinates.axes import fit_axes
 from fusewise.automatic.coordinates.level_blocks import LevelBlock
 from fusewise.automatic.models.clusters import AlongAxes
@@ -169,7 +169,7 @@ def model(groups):
 
 
 def without_relations(monkeypatch):
-    monkeypatch.setattr(choice, "with_related_numbers", lambda _, found, *__: found)
+    monkeypatch.setattr(choosing, "with_related_numbers", lambda _, found, *__: found)
 
 
 @pytest.mark.parametrize("seed", range(3))

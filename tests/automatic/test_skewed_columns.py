@@ -11,7 +11,7 @@ from sklearn.metrics import adjusted_rand_score, silhouette_score
 
 import fusewise
 from fusewise import FusionClustering
-from fusewise.automatic import choice
+from fusewise.automatic import choosing
 from fusewise.automatic.coordinates.one_cluster import OneCluster
 from fusewise.automatic.coordinates.symmetric import Powers
 from fusewise.automatic.coordinates.units import units_of
@@ -55,7 +55,7 @@ def test_what_it_was_like_before(lognormal, monkeypatch):
     assert now.n_clusters_ == 1
     assert any("skewed" in limit for limit in now.limits_)
     assert np.mean(now.labels_ < 0) < 0.02  # the tail is no outlier
-    monkeypatch.setattr(choice, "shapes_behind", lambda *_: False)
+    monkeypatch.setattr(choosing, "shapes_behind", lambda *_: False)
     before = FusionClustering(random_state=0).fit(lognormal)
     assert before.n_clusters_ > 4
     assert before.limits_ == ()
@@ -68,7 +68,7 @@ def test_groups_that_differ_by_factors(seed, n_clusters, monkeypatch):
     now = FusionClustering(n_clusters=n_clusters, random_state=0).fit(X)
     assert now.n_clusters_ == 3
     assert adjusted_rand_score(y, now.labels_) > 0.8
-    monkeypatch.setattr(choice, "shapes_behind", lambda *_: False)
+    monkeypatch.setattr(choosing, "shapes_behind", lambda *_: False)
     assert adjusted_rand_score(y, FusionClustering(n_clusters=n_clusters, random_state=0).fit(X).labels_) < 0.6
 
 
@@ -178,7 +178,7 @@ def test_related_skewed_columns_are_no_clusters(seed, monkeypatch):
     rng = np.random.default_rng(seed)
     X = np.exp(0.7 * rng.standard_normal((600, 1)) @ rng.standard_normal((1, 6)) + 0.5 * rng.standard_normal((600, 6)))
     assert FusionClustering(random_state=0).fit(X).n_clusters_ == 1
-    monkeypatch.setattr(choice, "shapes_behind", lambda *_: False)
+    monkeypatch.setattr(choosing, "shapes_behind", lambda *_: False)
     assert FusionClustering(random_state=0).fit(X).n_clusters_ > 1
 
 
@@ -279,7 +279,7 @@ class TestBesideCategories:
         now = FusionClustering(random_state=0).fit(frame)
         assert now.n_clusters_ == 1
         assert any("skewed" in limit for limit in now.limits_)
-        monkeypatch.setattr(choice, "powers_in_question", lambda *_: None)
+        monkeypatch.setattr(choosing, "powers_in_question", lambda *_: None)
         assert FusionClustering(random_state=0).fit(frame).n_clusters_ > 2
 
     @pytest.mark.parametrize("n_clusters", [None, 3])

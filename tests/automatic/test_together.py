@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import adjusted_rand_score
 
-from fusewise.automatic.choice import choose
+from fusewise.automatic.choosing import choose
 from fusewise.automatic.judging import together
 from fusewise.automatic.judging.between import Valley
 from fusewise.automatic.judging.together import by_chance, easiest, not_shown, settled

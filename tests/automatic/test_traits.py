@@ -9,7 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 
 from fusewise import FusionClustering
-from fusewise.automatic.choice import choose
+from fusewise.automatic.choosing import choose
 from fusewise.automatic.coordinates.level_blocks import LevelBlock
 from fusewise.automatic.models.columnwise import ColumnMixture
 from fusewise.automatic.models.joined import Joined

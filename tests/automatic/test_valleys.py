@@ -9,7 +9,7 @@ from scipy.stats import t as student
 from sklearn.datasets import make_blobs, make_moons
 from sklearn.metrics import adjusted_rand_score
 
-from fusewise.automatic.choice import choose
+from fusewise.automatic.choosing import choose
 from fusewise.automatic.coordinates.evidence import Evidence
 from fusewise.automatic.judging import between, valleys
 from fusewise.automatic.judging.between import Between

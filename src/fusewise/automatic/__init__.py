@@ -1,6 +1,7 @@
 """The default method: a merge tree in a subspace, and the partition that best explains the observed entries."""
 
-from fusewise.automatic.choice import Choice, choose
+from fusewise.automatic.choice import Choice
+from fusewise.automatic.choosing import choose
 from fusewise.automatic.coordinates.level_blocks import LevelBlock
 from fusewise.automatic.hints import NO_HINTS, Hints
 from fusewise.automatic.models.smooth import Smooth

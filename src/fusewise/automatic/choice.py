@@ -1,4 +1,4 @@
-"""The default method: a subspace, a neighbour graph, the merge tree of l0 fusion, and the best partition of it."""
+"""The chosen clusters of a table, how they were found, and what they say of its rows."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from fusewise.automatic.coordinates.evidence import Evidence
-from fusewise.automatic.coordinates.level_blocks import Levels
-from fusewise.automatic.coordinates.units import Units, units_of
+from fusewise.automatic.coordinates.units import Units
 from fusewise.automatic.hints import NO_HINTS, Hints
 from fusewise.automatic.judging.criterion import Classes
 from fusewise.automatic.judging.placed_blocks import obeyed
@@ -22,30 +21,14 @@ from fusewise.automatic.models.numbers_and_categories import NumbersAndCategorie
 from fusewise.automatic.models.taught import Taught
 from fusewise.automatic.passes.classifying import Classifier
 from fusewise.automatic.passes.labelling import Classified
-from fusewise.automatic.search import limits, sampled
-from fusewise.automatic.search.across_gaps import across_gaps
-from fusewise.automatic.search.among_centres import among_centres
-from fusewise.automatic.search.class_traits import with_traits
-from fusewise.automatic.search.distinct_axes import along_distinct_axes
-from fusewise.automatic.search.halving import with_halves
-from fusewise.automatic.search.many_clusters import for_many
-from fusewise.automatic.search.related_numbers import with_related_numbers
-from fusewise.automatic.search.search_result import Searched, interrupted
-from fusewise.automatic.search.searching import TreeSearch
-from fusewise.automatic.search.skewed_columns import in_doubt, powers_in_question, shapes_behind
 from fusewise.automatic.tree.join_heights import join_heights
 from fusewise.automatic.tree.merge_tree import MergeTree
 from fusewise.kernels import field_rules
 from fusewise.kernels.checked import Checked, Record
 from fusewise.kernels.field_rules import Dims, Flag, Number, Several, Word
-from fusewise.kernels.threads import small_products
 from fusewise.kernels.types import Index, Labels, Mask, Real, Values
 from fusewise.observations import InMemory, Table, each_block
-from fusewise.progress import Progress, silent
 from fusewise.subspace import Subspace
-
-#: The rows of a table that were searched, by number; the search; and its result.
-SearchedRows = tuple[Index, TreeSearch, Searched]
 
 
 @dataclass(frozen=True, eq=False)
@@ -208,160 +191,3 @@ class Choice(Checked):
     def ambient(self, places: Real) -> Values:
         """Convert coordinates to rows of the table, in its units."""
         return self.units.undone(ambient(self.subspace, places))
-
-
-@small_products()
-def choose(
-    table: Table,
-    *,
-    levels: Levels = (),
-    n_clusters: int | None = None,
-    rank: int | None = None,
-    n_neighbors: int | None = None,
-    min_size: float | None = None,
-    seed: int = 0,
-    worth: float = 1.0,
-    progress: Progress = silent,
-    hints: Hints = NO_HINTS,
-    before: Choice | None = None,
-    device: str = "cpu",
-) -> Choice:
-    """Cluster a table, choosing every parameter that is not given.
-
-    Columns are scaled to unit variance; rows are placed in a subspace, with the uncertainty due to missing values;
-    neighbours are joined by a graph; l0 fusion along the graph gives a tree of nested partitions; each partition is
-    described by a Student-t mixture on the observed entries, and the one with the best `criterion` is chosen. K centres
-    span K - 1 dimensions, so if more clusters are found than fit in the subspace, it is enlarged, once. A table with
-    few columns is also searched in all its dimensions, one with many also along the axes that stand out from chance;
-    the search that gains more over a single cluster is kept. With more columns than the first subspace has dimensions,
-    the number is confirmed in the dimensions that the centres span (``among_centres``). If clusters are due to skewed
-    columns (``skewed_columns``), these are made symmetric and all is done again. Finally every row is assigned to
-    its likeliest cluster and the mixture is fitted again, or clusters with independent columns if these explain the
-    entries better; if a table has categories, only the latter (``columnwise``) are compared.
-
-    With more than ``sampled.SAMPLE`` rows a sample is used. It grows if nearly as many clusters are found as it can
-    show, or if a large number would win with four times the rows. Axes, and the means of independent columns, may need
-    more rows if most of the table is missing.
-
-    Parameters
-    ----------
-    table : rows without observed entries are skipped.
-    levels : the blocks of columns that hold the levels of a category, 1 or 0.
-    n_clusters, rank, n_neighbors : numbers to use instead of choosing them.
-    min_size : smallest cluster considered; None: 1.5% of the rows, at least 3.
-    seed, progress, device : seed of the sample; called at each step; where all rows of a large table are looked at.
-    worth : rows that a row is worth when partitions are compared, if the table is part of a larger one.
-    hints, before : rows that must be together, or apart; and the result without these hints.
-    """
-    units, blocks = units_of(table, levels)
-    task = sampled.SampledSearch(
-        table=table, units=units if before is None else before.units, levels=blocks, hints=hints, min_size=min_size,
-        seed=seed, n_clusters=n_clusters, n_neighbors=n_neighbors, worth=worth, progress=progress, device=device,
-    )  # fmt: skip
-    task, (rows, search, found) = _searched(task, rank, before)
-    mixture, clusters = search.clusters(found)
-    if task.by_complete and search.sample.is_complete and not task.explained(clusters):
-        task, (rows, search, found) = _searched(replace(task, complete_first=False), rank, before)
-        mixture, clusters = search.clusters(found)
-    clusters, met = _with_rare(task, found, clusters, len(rows))
-    placed, partitions, compared, chosen, *_ = found.allowed
-    return Choice(
-        task.units, rows, placed.subspace, placed.rows.evidence, placed.tree, tuple(partitions), compared.mixtures,
-        compared.criteria, chosen, mixture, clusters, compared.interrupted, met,
-    )  # fmt: skip
-
-
-def _searched(
-    task: sampled.SampledSearch, rank: int | None, before: Choice | None
-) -> tuple[sampled.SampledSearch, SearchedRows]:
-    """Search a table, or its columns made symmetric if the clusters are due to their shapes.
-
-    If rows do show valleys between all of these, symmetric columns must have fewer clusters: shapes add some. So must
-    the classes of a table with categories.
-    """
-    first = _in_sample(task, rank)
-    rows, search, found = first
-    try:
-        powers = powers_in_question(search, found)
-        if powers is None:
-            return task, _settled(task, first, before)
-        symmetric = replace(task, units=replace(task.units, powers=powers))
-        if task.levels:
-            return _classes_by_shape(task, symmetric, first, rank)
-        if not shapes_behind(search, found, powers):
-            return task, _settled(task, first, before)
-        other = _settled(symmetric, _in_sample(symmetric, rank), before)
-        if in_doubt(search, found):
-            return symmetric, other
-        plain = _settled(task, first, before)
-        return (symmetric, other) if _number(other) < _number(plain) else (task, plain)
-    except KeyboardInterrupt:
-        return task, (rows, search, interrupted(found))
-
-
-def _classes_by_shape(
-    task: sampled.SampledSearch, symmetric: sampled.SampledSearch, first: SearchedRows, rank: int | None
-) -> tuple[sampled.SampledSearch, SearchedRows]:
-    """The classes of a table with categories, or of its columns made symmetric if fewer are found there.
-
-    A single class of such columns must show as many by its shape. If nothing tells some of the classes apart, symmetric
-    columns are taken whatever their number. If the number of classes is given, those that would be found without it
-    decide.
-    """
-    plain = first
-    if task.n_clusters is not None:
-        plain = _in_sample(replace(task, n_clusters=None), rank)
-    _, search, found = plain
-    powers = powers_in_question(search, found)
-    if powers is None:
-        return task, first
-    other = _in_sample(replace(symmetric, n_clusters=None), rank)
-    fewer = in_doubt(search, found) or other[2].n_classes < found.n_classes
-    if not fewer or not shapes_behind(search, found, powers):
-        return task, first
-    return symmetric, other if task.n_clusters is None else _in_sample(symmetric, rank)
-
-
-def _in_sample(task: sampled.SampledSearch, rank: int | None) -> SearchedRows:
-    """Search a sample: in few dimensions and many, in some columns, along some axes, and for many clusters."""
-    rows, search = task.of(sampled.SAMPLE, TreeSearch)
-    found = with_traits(search, search.in_all_dimensions(rank))
-    found = with_halves(search, with_related_numbers(search, found, rank))
-    if rank is None:
-        found = along_distinct_axes(search, search.in_some_columns(found, with_halves))
-        if task.n_clusters is None and not task.levels:
-            found = for_many(search, found)
-            if not (found.unsettled or task.hints):
-                found = among_centres(search, found)
-    return rows, search, found
-
-
-def _settled(task: sampled.SampledSearch, first: SearchedRows, before: Choice | None) -> SearchedRows:
-    """The search, in a larger sample if need be; its clusters lie on one side of a gap each.
-
-    Where these explain the table and the hints better, those found without hints.
-    """
-    rows, search, found = first
-    if found.unsettled and not task.hints:
-        rows, search, found = task.enlarged(rows, search, found)
-    known = None if before is None else before.clusters
-    return rows, search, across_gaps(search, search.or_as_before(found, known))
-
-
-def _number(searched: SearchedRows) -> int:
-    """The number of clusters that were found."""
-    _, search, found = searched
-    return search.clusters(found)[1].n_components
-
-
-def _with_rare(
-    task: sampled.SampledSearch, found: Searched, clusters: Clusters, n_sampled: int
-) -> tuple[Clusters, tuple[str, ...]]:
-    """The clusters, and rare ones if the table is large; and the limits that were met."""
-    met, n = [limits.of_shapes()] if task.units.powers is not None else [], task.table.n_seen
-    if n <= sampled.SAMPLE or task.n_clusters is not None or task.hints:
-        return clusters, tuple(met)
-    clusters, missed = task.with_rare(clusters, n_sampled)
-    if found.unsettled:
-        met.append(limits.of_sample(n_sampled, n, clusters.n_components))
-    return clusters, (*met, *missed)
