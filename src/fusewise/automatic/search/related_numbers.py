@@ -42,7 +42,7 @@ from fusewise.kernels.types import Labels
 def with_related_numbers(search: TreeSearch, found: Searched, rank: int | None = None) -> Searched:
     """The classes that were found, or classes with related numbers if these explain the table better.
 
-    If the number of classes is given, only that number is compared. Not if there are hints.
+    If the number of classes is given, that number decides. Not if there are hints.
 
     Parameters
     ----------
@@ -77,9 +77,8 @@ class _Related:
         best = max((self.evidence(fit) for fit in fits.values()), default=-np.inf)
         if best <= self.evidence(self.found.compared.mixtures[self.found.chosen]):
             return self.found
-        if told is None:
-            others = {k: self.fitted(k) for k in range(2, max(likely)) if k not in fits}
-            fits |= {k: fit for k, fit in others.items() if fit is not None}
+        others = {k: self.fitted(k) for k in range(1, max(likely)) if k not in fits}
+        fits |= {k: fit for k, fit in others.items() if fit is not None}
         return self.searched([fits[k] for k in sorted(fits)])
 
     @cached_property
