@@ -47,7 +47,7 @@ function paintGroups(surface, current, go) {
   const { ink, muted, unit } = theme();
   const { joins, sizes, clusters } = found.tree;
   const heights = joins.map((join) => join.lam).filter((lam) => lam > 0);
-  const floor = Math.min(...heights) / 1.5;
+  const floor = (heights.length ? Math.min(...heights) : 1) / 1.5; // a single partition has no joins
   const texts = sizes.map((size) => size.toLocaleString("en-GB"));
   const turned = sizes.length > 12 || surface.width < 34 * sizes.length;
   const bottom = surface.height - (turned ? 20 + Math.max(...texts.map((text) => widthOf(text, 11))) : 28 * unit);
