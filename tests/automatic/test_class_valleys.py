@@ -79,11 +79,11 @@ def frame_of(numbers, seed):
 
 
 def test_flat_numbers_are_mostly_one_cluster(monkeypatch):
-    frames = [frame_of(np.random.default_rng(seed).random((300, 2)), seed) for seed in range(8)]
+    frames = [frame_of(np.random.default_rng(seed).random((300, 2)), seed) for seed in range(6)]
     now = [FusionClustering(random_state=0).fit(frame).n_clusters_ for frame in frames]
-    assert now.count(1) >= 7
+    assert now.count(1) >= 5
     monkeypatch.setattr(TreeSearch, "alike", lambda *_, **__: [])
-    assert [FusionClustering(random_state=0).fit(frame).n_clusters_ for frame in frames].count(1) <= 2
+    assert [FusionClustering(random_state=0).fit(frame).n_clusters_ for frame in frames].count(1) <= 1
 
 
 @pytest.mark.parametrize("seed", range(2))
