@@ -140,6 +140,8 @@ class TestTheRest:
         model, _ = example
         with pytest.raises(ValueError, match="not the 5 columns of categories"):
             replace(model, levels=LEVELS[:1])
+        with pytest.raises(ValueError, match="not the 5 columns of categories"):
+            replace(model, levels=(LevelBlock(2, 5), LevelBlock(3, 5)))
         with pytest.raises(ValueError, match="levels are not columns"):
             replace(model, levels=(LevelBlock(2, 5), LevelBlock(7, 9)))
 

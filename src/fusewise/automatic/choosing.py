@@ -136,8 +136,8 @@ def _classes_by_shape(
     if powers is None:
         return task, first
     other = _in_sample(replace(symmetric, n_clusters=None), rank)
-    fewer = in_doubt(search, found) or other[2].n_classes < found.n_classes
-    if not fewer or not shapes_behind(search, found, powers):
+    doubtful = in_doubt(search, found) or other[2].n_classes < found.n_classes
+    if not doubtful or not shapes_behind(search, found, powers):
         return task, first
     return symmetric, other if task.n_clusters is None else _in_sample(symmetric, rank)
 

@@ -148,7 +148,7 @@ def class_criterion(table: InMemory, mixture: Classes, worth: float = 1.0, *, co
     of a class are independent is an approximation, and with many rows every departure from it would be worth a class of
     its own; with w the likelihood speaks for classes that differ by more than a sample of `ROWS` rows could tell from
     the data (the coarsened posterior of Miller and Dunson, 2019). If not `coarsened`, w = 1. In a table with numbers
-    each cut costs log N as well, as above: without it, one that is due to the shape of a column would do.
+    each cut costs log N as well, as above; else cuts that are due to the shape of a column would pay.
     """
     parts = components_of(mixture)
     n = worth * table.shape[0]

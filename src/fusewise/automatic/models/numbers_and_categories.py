@@ -53,10 +53,10 @@ class NumbersAndCategories(Checked):
 
     def _agree(self, dims: Dims) -> None:
         dims["P"] = dims["numbers"] + dims["others"]
-        if int(sum(stop - start for start, stop, *_ in self.levels)) != dims["others"]:
-            raise ValueError(f"NumbersAndCategories.levels are not the {dims['others']} columns of categories")
         if any(not 0 <= start < stop <= dims["P"] for start, stop, *_ in self.levels):
             raise ValueError("NumbersAndCategories.levels are not columns")
+        if is_number(dims["P"], self.levels).sum() != dims["numbers"]:
+            raise ValueError(f"NumbersAndCategories.levels are not the {dims['others']} columns of categories")
 
     @property
     def n_components(self) -> int:
