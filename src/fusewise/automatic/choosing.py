@@ -111,7 +111,7 @@ def _searched(
         if not shapes_behind(search, found, powers):
             return task, _settled(task, first, before)
         other = _settled(symmetric, _in_sample(symmetric, rank), before)
-        if in_doubt(search, found):
+        if in_doubt(search, found) and _number(other) <= _number(first):
             return symmetric, other
         plain = _settled(task, first, before)
         return (symmetric, other) if _number(other) < _number(plain) else (task, plain)
