@@ -32,6 +32,12 @@ class Rows:
         """Compute the posterior of coordinates with prior N(0, diag(variances))."""
         return cls(evidence, *evidence.posterior(variances), variances)
 
+    @property
+    def evened(self) -> Rows:
+        """The same rows in units of the standard deviation along each axis."""
+        deviations = np.sqrt(self.variances)
+        return Rows.of(self.evidence.turned(np.diag(deviations)), np.ones(len(deviations)))
+
     def within(self, labels: Labels) -> Real:
         """Spread around the means of groups, including the uncertainty of each row."""
         deviations = self.places - group_means(self.places, labels)[labels]

@@ -44,7 +44,7 @@ def alike_classes(
     if classes.n_components == 1 or not has_numbers(parts):
         return []
     levels = parts.levels
-    numbers, categories = taken_apart(table, levels)
+    numbers, categories = parts.apart(table) if isinstance(parts, NumbersAndCategories) else taken_apart(table, levels)
     densities = classes.log_densities(table)[0]
     labels, posterior = densities.argmax(axis=1), probabilities(densities)[0]
     occupied, own = np.unique(labels, return_inverse=True)

@@ -1,10 +1,11 @@
 """Clusters whose numbers are related to each other, beside categories that are not.
 
-    p(x, c | k) = p(x | k) prod_j q_kj(c_j),
+    p(x, c | k) = p(x - c S | k) prod_j q_kj(c_j),
 
-where the numbers x spread along the axes of a subspace (``AlongAxes``), and each category c_j has the probabilities
+where the numbers spread along the axes of a subspace (``AlongAxes``), and each category c_j has the probabilities
 q_kj of its levels (``ColumnMixture``). If the numbers of a cluster vary together, such as the measures of a body,
-clusters with independent columns cut it into several.
+clusters with independent columns cut it into several. Numbers may differ between the levels of categories by the same
+amounts S in all clusters (``category_shifts``).
 """
 
 from __future__ import annotations
@@ -17,11 +18,12 @@ import numpy as np
 from fusewise.automatic.coordinates.evidence import Evidence
 from fusewise.automatic.coordinates.level_blocks import LevelBlock, Levels, is_number
 from fusewise.automatic.coordinates.placed_rows import Rows
+from fusewise.automatic.models.category_shifts import shifted
 from fusewise.automatic.models.clusters import AlongAxes, Count, axes_complexity
 from fusewise.automatic.models.columnwise import LEVELS_RULE, ColumnMixture, fit_columns
 from fusewise.automatic.models.mixture import Mixture, one_of_each, probabilities, soften
 from fusewise.kernels.checked import Checked, Record
-from fusewise.kernels.field_rules import Dims, Number
+from fusewise.kernels.field_rules import Array, Dims, Maybe, Number
 from fusewise.kernels.types import Index, Mask, Real, Values
 from fusewise.observations import InMemory
 from fusewise.subspace import Subspace
@@ -37,18 +39,21 @@ class NumbersAndCategories(Checked):
     categories : of the other columns.
     levels : the blocks of columns that hold the levels of a category.
     complexity : number of free parameters, but for the levels of categories.
+    shifts : S, of the columns of levels and those of numbers; None if it is zero.
     """
 
     numbers: AlongAxes
     categories: ColumnMixture
     levels: Levels
     complexity: float
+    shifts: Real | None = None
 
     _rules: ClassVar = {
         "numbers": Record(AlongAxes, K="K", P="numbers"),
         "categories": Record(ColumnMixture, K="K", P="others"),
         "levels": LEVELS_RULE,
         "complexity": Number(low=0),
+        "shifts": Maybe(Array("others", "numbers")),
     }
 
     def _agree(self, dims: Dims) -> None:
@@ -83,9 +88,14 @@ class NumbersAndCategories(Checked):
         """K x P."""
         return self._side_by_side(self.numbers.centers, self.categories.centers)
 
+    def apart(self, table: InMemory) -> tuple[InMemory, InMemory]:
+        """The columns of numbers without the effects of categories, x - c S, and those of levels, each as a table."""
+        numbers, categories = taken_apart(table, self.levels)
+        return shifted(numbers, categories, self.shifts), categories
+
     def log_densities(self, table: InMemory) -> tuple[Real, Real, Count]:
         """log pi_k + log p(x_i, c_i | k); squared distance of row i from centre k in its numbers; its dimensions."""
-        numbers, categories = taken_apart(table, self.levels)
+        numbers, categories = self.apart(table)
         densities, distances, dimensions = self.numbers.log_densities(numbers)
         return densities + of_levels(self.categories, categories), distances, dimensions
 
@@ -99,9 +109,9 @@ class NumbersAndCategories(Checked):
 
     def completed(self, table: InMemory, posterior: Real) -> Values:
         """E[row | its entries]: the components' predictions, weighted by their probability."""
-        numbers, categories = taken_apart(table, self.levels)
+        numbers, categories = self.apart(table)
         return self._side_by_side(
-            self.numbers.completed(numbers, posterior), self.categories.completed(categories, posterior)
+            self.numbers.completed(numbers, posterior), self.categories.completed(categories, posterior), categories
         )
 
     def redrawn(self, evidence: Evidence, random: np.random.Generator) -> NumbersAndCategories:
@@ -111,15 +121,20 @@ class NumbersAndCategories(Checked):
 
     def drawn(self, table: InMemory, scale: Real, random: np.random.Generator) -> Values:
         """Rows drawn given their entries: the component, then its numbers and categories."""
-        numbers, categories = taken_apart(table, self.levels)
+        numbers, categories = self.apart(table)
         labels = one_of_each(probabilities(self.log_densities(table)[0])[0], random)
         return self._side_by_side(
             self.numbers.drawn_in(numbers, labels, scale[self.is_number], random),
             self.categories.drawn_in(categories, labels, scale[~self.is_number], random),
+            categories,
         )
 
-    def _side_by_side(self, numbers: Values, categories: Values) -> Values:
+    def _side_by_side(self, numbers: Values, categories: Values, known: InMemory | None = None) -> Values:
+        """Rows of both, numbers with the effects of categories: of those that are known, and else of these."""
         numeric = self.is_number
+        if self.shifts is not None:
+            levels = categories if known is None else np.where(known.dense().mask, known.dense().values, categories)
+            numbers = numbers + levels @ self.shifts
         whole = np.empty((len(numbers), len(numeric)))
         whole[:, numeric], whole[:, ~numeric] = numbers, categories
         return whole

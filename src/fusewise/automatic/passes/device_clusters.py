@@ -46,6 +46,7 @@ def on_device(clusters: Clusters, device: Any) -> DeviceClusters:
             DeviceColumns.of(clusters.categories, device),
             tensor(np.flatnonzero(clusters.is_number), device),
             tensor(np.flatnonzero(~clusters.is_number), device),
+            None if clusters.shifts is None else tensor(clusters.shifts, device),
         )
     assert isinstance(clusters, ColumnMixture)
     return DeviceColumns.of(clusters, device)
@@ -110,6 +111,7 @@ class DeviceNumbersAndCategories:
     categories: DeviceColumns
     where: Array
     others: Array
+    shifts: Array | None
 
     @property
     def width(self) -> int:
@@ -118,8 +120,11 @@ class DeviceNumbersAndCategories:
 
     def densities(self, rows: DeviceRows) -> Densities:
         """What ``NumbersAndCategories.log_densities`` says of the rows."""
-        density, distance, dimensions = self.numbers.densities(rows.of(self.where))
-        of_levels = self.categories.densities(rows.of(self.others)).density - self.categories.log_shares
+        numbers, levels = rows.of(self.where), rows.of(self.others)
+        if self.shifts is not None:
+            numbers = numbers._replace(values=numbers.values - numbers.seen * (levels.values @ self.shifts))
+        density, distance, dimensions = self.numbers.densities(numbers)
+        of_levels = self.categories.densities(levels).density - self.categories.log_shares
         return Densities(density + of_levels, distance, dimensions)
 
 

@@ -8,6 +8,10 @@ merge tree of the numbers alone, and the classes with independent columns.
 
 If one of these fits has more evidence than the classes that were found, the number is chosen among them instead. First
 the fits that are likeliest to have it: a single class, as many as were found, and as many as numbers alone show.
+
+Numbers may also differ between the levels of categories, such as the sexes, by the same amounts in all classes
+(``models.category_shifts``). These are found with the classes, in turns. They are taken if they have more evidence
+still, and leave several classes: a single one would say that the levels of a category are all there is to see.
 """
 
 from __future__ import annotations
@@ -25,18 +29,23 @@ from fusewise.automatic.coordinates.level_blocks import is_number
 from fusewise.automatic.judging.classes import LONG_ROUNDS, SHORT_ROUNDS, fewest
 from fusewise.automatic.judging.comparing import Compared
 from fusewise.automatic.judging.criterion import Classes, class_criterion
+from fusewise.automatic.models.category_shifts import Shifts, category_shifts, count_effects, shifted
 from fusewise.automatic.models.group_fit import enough_gain
 from fusewise.automatic.models.mixture import Mixture, probabilities
 from fusewise.automatic.models.numbers_and_categories import (
     NumbersAndCategories,
     fit_numbers_and_categories,
+    moved_together,
     taken_apart,
 )
 from fusewise.automatic.models.partition_fit import describe
 from fusewise.automatic.search.candidates import partitions
 from fusewise.automatic.search.search_result import Searched
 from fusewise.automatic.search.searching import TreeSearch
-from fusewise.kernels.types import Labels
+from fusewise.kernels.types import Labels, Real
+
+#: Classes and the effects of categories are found in turns, at most so many after the first.
+TURNS = 2
 
 
 def with_related_numbers(search: TreeSearch, found: Searched, rank: int | None = None) -> Searched:
@@ -55,7 +64,8 @@ def with_related_numbers(search: TreeSearch, found: Searched, rank: int | None =
     if search.wide is not search.sample:  # a nearly empty table, of which axes are fitted to more rows
         return found
     try:
-        return _Related(search, found, rank).chosen()
+        related = _Related(search, found, rank)
+        return related.with_shifts(related.chosen())
     except KeyboardInterrupt:
         warnings.warn("interrupted: this is the best result without relations", ConvergenceWarning, stacklevel=5)
         return found._replace(compared=replace(found.compared, interrupted=True))
@@ -63,11 +73,19 @@ def with_related_numbers(search: TreeSearch, found: Searched, rank: int | None =
 
 @dataclass(frozen=True, eq=False)
 class _Related:
-    """Fits of classes with related numbers, and the search that found classes with independent columns."""
+    """Fits of classes with related numbers.
+
+    Attributes
+    ----------
+    search, found : the search that found classes with independent columns.
+    rank : number of dimensions of the numbers, if it is given.
+    shifts : how much numbers differ between the levels of categories.
+    """
 
     search: TreeSearch
     found: Searched
     rank: int | None
+    shifts: Real | None = None
 
     def chosen(self) -> Searched:
         """The better result of the two."""
@@ -81,10 +99,41 @@ class _Related:
         fits |= {k: fit for k, fit in others.items() if fit is not None}
         return self.searched([fits[k] for k in sorted(fits)])
 
+    def with_shifts(self, plain: Searched) -> Searched:
+        """A result, or that of numbers which differ between the levels of categories, if it has more evidence."""
+        known, own = self.evidence(plain.compared.mixtures[plain.chosen]), self.fitted(self.by_numbers.n_groups)
+        shifts = self._shifts()
+        if shifts is None or own is None or self.evidence(own) + shifts.gain < known:
+            return plain
+        now = replace(self, shifts=shifts.effects)
+        for _ in range(TURNS):
+            shifts = now._shifts()
+            if shifts is None:
+                return plain
+            now, before = replace(self, shifts=shifts.effects), now
+            if np.array_equal(before.labels, now.labels):
+                break
+        numbers = range(1, now.by_numbers.n_groups + 1) if self.search.n_clusters is None else [self.search.n_clusters]
+        fits = [fit for k in numbers if (fit := now.fitted(k)) is not None]
+        if max((self.evidence(fit) for fit in fits), default=-np.inf) <= known:
+            return plain
+        result = now.searched(fits)
+        return result if result.n_classes > 1 else plain
+
+    def _shifts(self) -> Shifts | None:
+        """Those that the clusters of the numbers alone leave."""
+        numbers, categories = taken_apart(self.search.sample, self.search.levels)
+        return category_shifts(numbers, categories, moved_together(self.search.levels), self.labels)
+
+    @property
+    def labels(self) -> Labels:
+        """The clusters of the numbers alone."""
+        return self.by_numbers.partitions[self.by_numbers.chosen]
+
     @cached_property
     def by_numbers(self) -> Searched:
         """The search by numbers alone."""
-        numbers, _ = taken_apart(self.search.sample, self.search.levels)
+        numbers = shifted(*taken_apart(self.search.sample, self.search.levels), self.shifts)
         found = replace(self.search, wide=numbers, sample=numbers, levels=()).in_all_dimensions(self.rank)
         if found.compared.interrupted:
             raise KeyboardInterrupt
@@ -108,25 +157,35 @@ class _Related:
                 if len(np.unique(labels)) == n_classes:
                     yield labels
 
+    @cached_property
+    def _known(self) -> dict[int, NumbersAndCategories | None]:
+        return {}
+
     def fitted(self, n_classes: int) -> NumbersAndCategories | None:
         """The best fit of so many classes; None if there is none, or one of them is empty."""
+        if n_classes not in self._known:
+            self._known[n_classes] = self._fit(n_classes)
+        return self._known[n_classes]
+
+    def _fit(self, n_classes: int) -> NumbersAndCategories | None:
         self.search.progress("comparing classes with related numbers", n_classes)
         subspace, rows, _ = self.by_numbers.placed
         sample, gain = self.search.sample, enough_gain(self.search.sample.shape[0])
-        fits = []
+        of, fits = (sample, self.search.levels, subspace, rows), []
         for labels in self.starts(n_classes):
             begin = describe(rows, labels, self.search.worth), np.eye(n_classes)[labels]
-            fits.append(
-                fit_numbers_and_categories(sample, self.search.levels, subspace, rows, *begin, SHORT_ROUNDS, gain)
-            )
+            fits.append(self._shifted(fit_numbers_and_categories(*of, *begin, SHORT_ROUNDS, gain)))
         if not fits:
             return None
         best = max(fits, key=self.evidence)
         posterior = probabilities(best.log_densities(sample)[0])[0]
-        best = fit_numbers_and_categories(
-            sample, self.search.levels, subspace, rows, best.numbers.mixture, posterior, LONG_ROUNDS, gain
-        )
+        best = self._shifted(fit_numbers_and_categories(*of, best.numbers.mixture, posterior, LONG_ROUNDS, gain))
         return best if best.occupied(sample).n_components == n_classes else None
+
+    def _shifted(self, fit: NumbersAndCategories) -> NumbersAndCategories:
+        """A fit of shifted numbers, as one of numbers and categories."""
+        more = count_effects(self.shifts, moved_together(self.search.levels))
+        return replace(fit, shifts=self.shifts, complexity=fit.complexity + more)
 
     def evidence(self, classes: Mixture | Classes) -> float:
         """That of the table."""

@@ -148,6 +148,26 @@ class TreeSearch:
         except KeyboardInterrupt:
             return interrupted(found)
 
+    def by_even_axes(self, found: Searched) -> Searched:
+        """The search, with partitions along the tree in which all axes count the same as well.
+
+        Distances between rows are mostly those along the axes that vary most, such as the size of an animal. Clusters
+        that differ along others are found where each is in units of its standard deviation (Scrucca and Raftery, 2015).
+        """
+        if self.levels or self.hints or found.rank == 1 or found.compared.interrupted:
+            return found
+        rows = found.placed.rows.evened
+        try:
+            tree = grow(rows, self.n_neighbors or NEIGHBORS)
+            others = partitions(tree, rows.places, self.smallest, self.n_clusters, copies=self.copies)
+            return self._better_of(found, self._compared(found.placed, others, None, rival=found.criterion))
+        except KeyboardInterrupt:
+            return interrupted(found)
+
+    def by_other_trees(self, found: Searched) -> Searched:
+        """The search, with partitions along all other trees of the same rows as well."""
+        return self.by_even_axes(self.by_best_known(found))
+
     def along(self, placed: Placed, until: int | None) -> Searched:
         """Compare the partitions along one tree, or the classes that they lead to."""
         if self.levels:
@@ -157,9 +177,11 @@ class TreeSearch:
         )
         return self._compared(placed, candidates, until)
 
-    def _compared(self, placed: Placed, candidates: list[Labels], until: int | None) -> Searched:
+    def _compared(
+        self, placed: Placed, candidates: list[Labels], until: int | None, rival: float = -np.inf
+    ) -> Searched:
         told = self.n_clusters is not None
-        compared = self.comparison(placed.rows)(candidates, compare_all=told, until=until)
+        compared = self.comparison(placed.rows)(candidates, compare_all=told, until=until, rival=rival)
         return Searched(placed, candidates[: len(compared.criteria)], compared, self._best(compared))
 
     def _best(self, compared: Compared) -> int:
@@ -232,25 +254,26 @@ class TreeSearch:
     def in_all_dimensions(self, rank: int | None) -> Searched:
         """The search in as many dimensions as asked for; else in as many as the clusters that are found need."""
         if rank is not None:
-            return self.by_best_known(self(min(rank, self.most)))
+            return self.by_other_trees(self(min(rank, self.most)))
         room = min(max(RANK, (self.n_clusters or 1) - 1), LARGEST_RANK, self.most)
         found = self(room, until=LARGEST_RANK + 1 if room < min(LARGEST_RANK, self.most) else None)
         columns = self.wide.shape[1]
         whole = columns <= min(MOST_COLUMNS if found.featureless else LARGEST_RANK, self.most)
         wanted = columns if whole else min(found.n_groups - 1, LARGEST_RANK, self.most)
         if found.compared.interrupted or wanted <= found.rank:
-            return self.by_best_known(found)
+            return self.by_other_trees(found)
         try:
-            other = self(wanted, start=found.placed.subspace)
+            other = self.by_other_trees(self(wanted, start=found.placed.subspace))
         except KeyboardInterrupt:
             return interrupted(found)
         except FloatingPointError:  # the noise beside so many axes is too small to compute with
-            return self.by_best_known(found)
+            return self.by_other_trees(found)
         crowded = found.n_groups > LARGEST_RANK  # where the first search ended
-        best = other if not whole or crowded or other.gain > found.gain else found
+        if not whole or crowded or other.gain > found.gain:
+            return other
         if other.compared.interrupted:
-            return best._replace(compared=replace(best.compared, interrupted=True))
-        return self.by_best_known(best)
+            return found._replace(compared=replace(found.compared, interrupted=True))
+        return self.by_other_trees(found)
 
     def in_some_columns(self, found: Searched, improved: Callable[[TreeSearch, Searched], Searched]) -> Searched:
         """The search in the columns that may say something about clusters, if these are few and show more clusters.
