@@ -25,7 +25,7 @@ from fusewise.observations import as_entries, reduce_blocks
 
 torch = pytest.importorskip("torch")
 K, P = 6, 9
-KINDS = ["axes", "columns", "levels", "joined", "beside", "powers", "related"]
+KINDS = ["axes", "columns", "levels", "joined", "beside", "powers", "related", "shifted"]
 LEVELS = (LevelBlock(P - 2, P),)
 
 
@@ -47,10 +47,11 @@ def clusters_of(table, kind):
     columns = fit_columns(table, posterior, 2, LEVELS if kind == "levels" else ())
     if kind in ("columns", "levels"):
         return columns
-    if kind == "related":
+    if kind in ("related", "shifted"):
         numbers, others = taken_apart(table, LEVELS)
         categories = fit_columns(others, posterior, 2, moved_together(LEVELS))
-        return NumbersAndCategories(clusters_of(numbers, "axes"), categories, LEVELS, 1.0)
+        shifts = rng.standard_normal((2, P - 2)) if kind == "shifted" else None
+        return NumbersAndCategories(clusters_of(numbers, "axes"), categories, LEVELS, 1.0, shifts)
     subspace = fit_axes(table, 4)
     turned = 0.3 * rng.standard_normal((K, 4, 4))
     spreads = 0.1 * np.eye(4) + turned @ turned.transpose(0, 2, 1)

@@ -61,6 +61,22 @@ def test_what_it_was_like_before(lognormal, monkeypatch):
     assert before.limits_ == ()
 
 
+def test_powers_that_show_more_clusters_are_not_taken(monkeypatch):
+    """Scores from 1 to 10, most of them 1: no power makes these symmetric, and each step would be a cluster."""
+    rng = np.random.default_rng(0)
+    y = rng.random(600) < 0.35
+    low = np.minimum(rng.geometric(0.75, size=(600, 9)), 10)
+    high = np.clip(np.round(6 + 2 * rng.normal(size=(600, 1)) + 2.5 * rng.normal(size=(600, 9))), 1, 10)
+    X = np.where(y[:, None], high, low).astype(float)
+    monkeypatch.setattr(choosing, "powers_in_question", lambda search, _: Powers.of(search.sample))
+    monkeypatch.setattr(choosing, "shapes_behind", lambda *_: True)
+    monkeypatch.setattr(choosing, "in_doubt", lambda *_: True)
+    found = FusionClustering(random_state=0).fit(X)
+    assert found.n_clusters_ == 2
+    assert adjusted_rand_score(y, found.labels_) > 0.9
+    assert found.limits_ == ()
+
+
 @pytest.mark.parametrize("n_clusters", [None, 3])
 @pytest.mark.parametrize("seed", range(2))
 def test_groups_that_differ_by_factors(seed, n_clusters, monkeypatch):

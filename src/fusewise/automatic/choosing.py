@@ -53,9 +53,9 @@ def choose(
     span K - 1 dimensions, so if more clusters are found than fit in the subspace, it is enlarged, once. A table with
     few columns is also searched in all its dimensions, one with many also along the axes that stand out from chance;
     the search that gains more over a single cluster is kept. With more columns than the first subspace has dimensions,
-    the number is confirmed in the dimensions that the centres span (``among_centres``). If clusters are due to skewed
-    columns (``skewed_columns``), these are made symmetric and all is done again. Finally every row is assigned to
-    its likeliest cluster and the mixture is fitted again, or clusters with independent columns if these explain the
+    the number is confirmed in the dimensions that the centres span (``among_centres``). Partitions along a tree in
+    which all axes count the same are compared as well. If clusters are due to skewed columns (``skewed_columns``),
+    these are made symmetric and all is done again. Finally every row is assigned to its likeliest cluster and the mixture is fitted again, or clusters with independent columns if these explain the
     entries better; if a table has categories, classes of independent columns (``columnwise``), with a trait
     (``class_traits``) or with related numbers (``related_numbers``) are compared.
 
@@ -96,8 +96,8 @@ def _searched(
 ) -> tuple[sampled.SampledSearch, SearchedRows]:
     """Search a table, or its columns made symmetric if the clusters are due to their shapes.
 
-    If rows do show valleys between all of these, symmetric columns must have fewer clusters: shapes add some. So must
-    the classes of a table with categories.
+    Shapes add clusters, so symmetric columns must not have more of them; and fewer, if the rows do show valleys between
+    all. So must the classes of a table with categories.
     """
     first = _in_sample(task, rank)
     rows, search, found = first
