@@ -49,13 +49,14 @@ def choose(
 
     Columns are scaled to unit variance; rows are placed in a subspace, with the uncertainty due to missing values;
     neighbours are joined by a graph; l0 fusion along the graph gives a tree of nested partitions; each partition is
-    described by a Student-t mixture on the observed entries, and the one with the best `criterion` is chosen. K centres
-    span K - 1 dimensions, so if more clusters are found than fit in the subspace, it is enlarged, once. A table with
-    few columns is also searched in all its dimensions, one with many also along the axes that stand out from chance;
-    the search that gains more over a single cluster is kept. With more columns than the first subspace has dimensions,
-    the number is confirmed in the dimensions that the centres span (``among_centres``). Partitions along a tree in
-    which all axes count the same are compared as well. If clusters are due to skewed columns (``skewed_columns``),
-    these are made symmetric and all is done again. Finally every row is assigned to its likeliest cluster and the mixture is fitted again, or clusters with independent columns if these explain the
+    described by a Student-t mixture on the observed entries, and the one with the best `criterion` is chosen. K
+    centres span K - 1 dimensions, so if more clusters are found than fit in the subspace, it is enlarged, once. A
+    table with few columns is also searched in all its dimensions, one with many also along the axes that stand out
+    from chance; the search that gains more over a single cluster is kept. With more columns than the first subspace
+    has dimensions, the number is confirmed in the dimensions that the centres span (``among_centres``). Partitions
+    along a tree in which all axes count the same are compared as well. If clusters are due to skewed columns
+    (``skewed_columns``), these are made symmetric and all is done again. Finally every row is assigned to its
+    likeliest cluster and the mixture is fitted again, or clusters with independent columns if these explain the
     entries better; if a table has categories, classes of independent columns (``columnwise``), with a trait
     (``class_traits``) or with related numbers (``related_numbers``) are compared.
 
