@@ -2,6 +2,7 @@
 
     python benchmarks/mixed_tables.py nothing [--runs 10] [--jobs 2]   # share of runs that return one cluster
     python benchmarks/mixed_tables.py groups [--runs 10] [--jobs 2]    # ARI of three groups
+    python benchmarks/mixed_tables.py effects [--runs 10] [--jobs 2]   # the same, numbers differ between two sexes too
 
 Numbers have many shapes, alone or related to each other by two factors; four categories of three levels depend on the
 group alone; a tenth of the cells is hidden. The peer imputes numbers by KNN and categories by their most frequent
@@ -78,6 +79,26 @@ def knn_kmeans(frame: pd.DataFrame, k: int) -> np.ndarray:
     return KMeans(k, n_init=10, random_state=0).fit_predict(np.hstack([filled, levels.to_numpy(float)]))
 
 
+def with_sexes(n: int, effect: float, seed: int) -> tuple[pd.DataFrame, np.ndarray]:
+    """Four related measures of three species; one sex is larger in each of them by so many standard deviations."""
+    rng = np.random.default_rng(seed)
+    y, male = rng.integers(3, size=n), rng.integers(2, size=n)
+    centres = 3.5 * np.array([[0, 0, 0, 0], [1, 0, 1, 0], [0, 1.2, 0, 0.6]])
+    X = centres[y] + effect * np.outer(male, [1, 0.8, 1, 0.5]) + rng.standard_normal((n, 4))
+    frame = pd.DataFrame(X + 0.7 * rng.standard_normal((n, 1)), columns=["bill", "wing", "mass", "tail"])
+    frame["sex"] = pd.Categorical(np.array(["female", "male"])[male])
+    return frame.mask(rng.random(frame.shape) < HIDDEN), y
+
+
+def found_in_spite(n: int, effect: float, seed: int) -> tuple[float, ...]:
+    """The number of clusters, our ARI, that without the sexes, and that of the peer."""
+    warnings.simplefilter("ignore")
+    frame, y = with_sexes(n, effect, seed)
+    model, bare = (FusionClustering(random_state=seed).fit(each) for each in (frame, frame.drop(columns="sex")))
+    labels = model.labels_, bare.labels_, knn_kmeans(frame, 3)
+    return model.n_clusters_, *(adjusted_rand_score(y, each) for each in labels)
+
+
 def cells(runs: int, groups: int, jobs: int) -> Iterator[tuple[str, int, int, np.ndarray]]:
     for shape in SHAPES:
         for n, p in ((300, 2), (300, 6), (1000, 6)):
@@ -102,11 +123,23 @@ def three_groups(runs: int, jobs: int) -> Iterator[str]:
     yield f"| **mean** | | **{ours:.3f}** | {theirs:.3f} | |"
 
 
+def effects(runs: int, jobs: int) -> Iterator[str]:
+    yield "| rows | sexes apart | Fusewise | without the sexes | KNN + k-means (K) | 3 clusters found |"
+    yield "|---|---|---|---|---|---|"
+    for n, effect in ((n, effect) for n in (200, 1000) for effect in (0.0, 1.0, 2.0, 3.0, 4.0)):
+        each = partial(found_in_spite, n, effect)
+        scores = np.array(joblib.Parallel(jobs)(joblib.delayed(each)(seed) for seed in range(runs)))
+        means = " | ".join(f"{mean:.3f}" for mean in scores[:, 1:].mean(axis=0))
+        yield f"| {n} | {effect:g} | {means} | {np.mean(scores[:, 0] == 3):.0%} |"
+
+
+STUDIES = {"nothing": nothing, "groups": three_groups, "effects": effects}
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("study", choices=("nothing", "groups"))
+    parser.add_argument("study", choices=STUDIES)
     parser.add_argument("--runs", type=int, default=10)
     parser.add_argument("--jobs", type=int, default=2)
     given = parser.parse_args()
-    for line in (nothing if given.study == "nothing" else three_groups)(given.runs, given.jobs):
+    for line in STUDIES[given.study](given.runs, given.jobs):
         print(line, flush=True)

@@ -27,6 +27,7 @@ from sklearn.decomposition import PCA
 from sklearn.impute import KNNImputer, SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import adjusted_rand_score
+from sklearn.mixture import GaussianMixture
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import StandardScaler
 from sklearn.semi_supervised import LabelSpreading
@@ -611,6 +612,33 @@ def factors(runs: int) -> Iterator[Row]:
         yield f"{n} rows, {p} columns, {hidden:.0%} hidden", f"{ours:.3f}", f"{peer:.3f}", exact
 
 
+def sizes(runs: int) -> Iterator[Row]:
+    """Rows of all sizes, which two factors explain; groups differ in shape, where columns vary little."""
+    for n, p, k, hidden in ((300, 5, 3, 0.0), (300, 8, 3, 0.0), (1000, 8, 4, 0.0), (300, 8, 3, 0.2), (300, 20, 3, 0.0)):
+        scores, numbers = [], []
+        for seed in range(runs):
+            X, y = _of_all_sizes(seed, n, p, k)
+            X = hide_entries(X, hidden, random_state=seed) if hidden else X
+            model, told = fit(X, seed), FusionClustering(n_clusters=k, random_state=seed).fit(X)
+            filled = KNNImputer().fit_transform(X)
+            labels = model.labels_, GaussianMixture(k, n_init=10, random_state=0).fit_predict(filled), told.labels_
+            scores.append([adjusted_rand_score(y, each) for each in labels])
+            numbers.append(model.n_clusters_)
+        ours, peer, given = np.mean(scores, axis=0)
+        exact = f"{k} clusters in {np.mean(np.array(numbers) == k):.0%} of runs; K given {given:.3f}"
+        yield f"{n} rows, {p} columns, {k} groups, {hidden:.0%} hidden", f"{ours:.3f}", f"{peer:.3f}", exact
+
+
+def _of_all_sizes(seed: int, n: int, p: int, k: int) -> tuple[np.ndarray, np.ndarray]:
+    """The nearest groups are 5 standard deviations of the noise apart, at right angles to the factors."""
+    rng = np.random.default_rng(seed)
+    y, factors = np.arange(n) % k, 4 * rng.standard_normal((2, p))
+    along = np.linalg.qr(factors.T)[0]
+    centers = rng.standard_normal((k, p)) @ (np.eye(p) - along @ along.T)
+    centers *= 5 / min(np.linalg.norm(centers[a] - centers[b]) for a in range(k) for b in range(a))
+    return rng.standard_normal((n, 2)) @ factors + centers[y] + rng.standard_normal((n, p)), y
+
+
 STUDIES: dict[str, tuple[str, str, Callable[[int], Iterator[Row]]]] = {
     "dataset1": ("Dataset-1, ARI", "Bayes", lambda runs: dataset(runs, 1.0)),
     "dataset2": ("Dataset-2, ARI", "Bayes", lambda runs: dataset(runs, 0.5)),
@@ -624,6 +652,7 @@ STUDIES: dict[str, tuple[str, str, Callable[[int], Iterator[Row]]]] = {
     "columns": ("Six columns with groups among noisy ones, ARI", "Fusewise on the six columns", columns),
     "overlapping": ("Two groups that overlap, K given, ARI", "KNN + k-means (K)", overlapping),
     "factors": ("Groups that differ by factors, ARI", "logarithms + KNN + k-means (K)", factors),
+    "sizes": ("Groups of rows of all sizes that differ in shape, ARI", "KNN + Gaussian mixture (K)", sizes),
     "imputation": ("Imputation: error of filled values", "KNNImputer", imputation),
     "hints": ("Labels of a tenth of the rows, ARI on the others", "KNN + LogisticRegression", hints),
     "stability": ("Stability of clusters, mean Jaccard similarity", "wanted", stability),

@@ -66,17 +66,19 @@ class TestEffects:
             shifted(numbers, whole(0.2 * categories.values), scaled.effects).values,
         )
 
-    def test_the_gain_is_that_of_the_bic(self):
-        """Of one number and one category: n / 2 log(R / R') - (L - 1) / 2 log n, but for the shrinkage."""
-        numbers, categories, y = rows_with_effects()
-        number, category = whole(numbers.values[:, :1]), whole(categories.values[:, :2])
-        found = category_shifts(number, category, LEVELS[:1], y)
-        left = []
-        for design in (np.eye(3)[y], np.hstack([np.eye(3)[y], category.values])):
-            fit = design @ np.linalg.lstsq(design, number.values[:, 0], rcond=None)[0]
-            left.append(np.square(number.values[:, 0] - fit).sum())
-        exact = 300 * np.log(left[0] / left[1]) - 0.5 * np.log(600)
-        assert found.gain == pytest.approx(exact, rel=0.02)
+    @pytest.mark.parametrize("effect", [0.05, 0.1, 0.15, 0.2, 0.3])
+    def test_they_are_taken_where_the_bic_is_lower(self, effect):
+        """Of one number and one category: n / 2 log(R / R') against (L - 1) / 2 log n, by least squares."""
+        rng = np.random.default_rng(3)
+        y, has = rng.integers(3, size=600), np.eye(2)[np.arange(600) % 2]
+        x = rng.standard_normal(3)[y] + effect * (2 * has[:, 0] - 1) + rng.standard_normal(600)
+        designs = np.eye(3)[y], np.hstack([np.eye(3)[y], has])
+        left = [np.square(x - each @ np.linalg.lstsq(each, x, rcond=None)[0]).sum() for each in designs]
+        gain = 300 * np.log(left[0] / left[1]) - 0.5 * np.log(600)
+        assert abs(gain) > 0.3  # not a matter of shrinkage
+        found = category_shifts(whole(x[:, None]), whole(has), LEVELS[:1], y)
+        assert (found is not None) == (gain > 0)
+        assert found is None or found.worth == pytest.approx(gain, rel=0.02, abs=0.1)
 
     def test_they_average_zero_so_that_a_missing_category_shifts_nothing(self):
         numbers, categories, y = rows_with_effects()
@@ -91,14 +93,14 @@ class TestEffects:
         np.testing.assert_allclose(found / 0.25, np.round(found / 0.25), atol=1e-9)
 
     def test_categories_that_say_nothing_have_none(self):
-        """At the price of the BIC, chance is worth it for 2% of pairs of a number and a category."""
+        """Chance is worth the price in a few tables of a hundred, however many columns these have."""
         rng = np.random.default_rng(0)
-        taken = []
-        for _ in range(50):
-            X, has = rng.standard_normal((300, 4)), np.eye(2)[rng.integers(2, size=300)]
-            found = category_shifts(whole(X), whole(has), LEVELS[:1], rng.integers(3, size=300))
-            taken.append(0 if found is None else count_effects(found.effects, LEVELS[:1]))
-        assert np.mean(taken) / 4 < 0.05
+        for p in (1, 4, 20):
+            taken = 0
+            for _ in range(50):
+                X, has = rng.standard_normal((300, p)), np.eye(2)[rng.integers(2, size=300)]
+                taken += category_shifts(whole(X), whole(has), LEVELS[:1], rng.integers(3, size=300)) is not None
+            assert taken <= 4
 
     def test_they_are_counted(self):
         numbers, categories, y = rows_with_effects()

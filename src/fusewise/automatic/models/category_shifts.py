@@ -26,20 +26,20 @@ LEVEL_ENTRIES = 1.0
 ROUNDS, ENOUGH = 20, 0.1
 
 
-class Shifts(NamedTuple):
-    """Effects e as a matrix S, levels x numbers, with which x = y + c S; and how much they lower the BIC, in nats."""
+class CategoryShifts(NamedTuple):
+    """The effects e as a matrix S, levels x numbers, with which x = y + c S; and what they are worth, in nats."""
 
     effects: Real
-    gain: float
+    worth: float
 
 
-def category_shifts(numbers: InMemory, categories: InMemory, levels: Levels, labels: Index) -> Shifts | None:
+def category_shifts(numbers: InMemory, categories: InMemory, levels: Levels, labels: Index) -> CategoryShifts | None:
     """The effects of categories on numbers, given clusters; None if no number depends on any.
 
-    A number depends on the categories that lower its BIC: with R the sum of squares about the centres of clusters, R'
-    what is left of it, and L the number of levels,
+    A number depends on the categories that lower its extended BIC (Chen and Chen, 2008): with R the sum of squares
+    about the centres of clusters, R' what is left of it, L levels, and M pairs of a number and a category,
 
-        (n / 2) log (R / R')  >  ((L - 1) / 2) log n.
+        (n / 2) log (R / R')  >  ((L - 1) / 2) log n + log M.
 
     Effects are zero on average, so that a missing category shifts nothing, and multiples of the step in which a column
     was recorded, so that values that were equal, or apart, remain so.
@@ -53,11 +53,11 @@ def category_shifts(numbers: InMemory, categories: InMemory, levels: Levels, lab
     rows, held = numbers.dense(), np.asarray(categories.dense().values, float)
     has, seen = (held > 0).astype(float), rows.mask.astype(float)
     price = 0.5 * np.array([[stop - start - 1] for start, stop, *_ in levels]) * np.log(np.maximum(seen.sum(axis=0), 2))
+    price += np.log(price.size)
     effects: Real = np.zeros((has.shape[1], seen.shape[1]))
     depends = np.zeros(price.shape, bool)
     counts, member = has.T @ seen, np.eye(int(labels.max()) + 1)[labels]
-    left = _centred(rows.values, seen, member)
-    total = 0.0
+    left, worth = _centred(rows.values, seen, member), 0.0
     for _ in range(ROUNDS):
         gains, each = _gains(left, has, counts, levels, seen.sum(axis=0))
         gains -= np.where(depends, 0, price)
@@ -65,13 +65,13 @@ def category_shifts(numbers: InMemory, categories: InMemory, levels: Levels, lab
         taken = (np.arange(len(levels))[:, None] == best) & (gains > ENOUGH)
         if not taken.any():
             break
-        total += float(gains[taken].sum())
         depends |= taken
+        worth += float(gains[taken].sum())
         effects = np.where(_of_levels(taken, levels), effects + each, effects)
         left = _centred(rows.values - seen * (has @ effects), seen, member)
     effects = _on_grid(effects, has, levels, steps(numbers))
     unit = held.max(axis=0, initial=0)
-    return Shifts(effects / np.where(unit > 0, unit, 1)[:, None], total) if effects.any() else None
+    return CategoryShifts(effects / np.where(unit > 0, unit, 1)[:, None], worth) if effects.any() else None
 
 
 def shifted(numbers: InMemory, categories: InMemory, effects: Real | None) -> InMemory:

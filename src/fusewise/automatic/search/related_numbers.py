@@ -29,7 +29,7 @@ from fusewise.automatic.coordinates.level_blocks import is_number
 from fusewise.automatic.judging.classes import LONG_ROUNDS, SHORT_ROUNDS, fewest
 from fusewise.automatic.judging.comparing import Compared
 from fusewise.automatic.judging.criterion import Classes, class_criterion
-from fusewise.automatic.models.category_shifts import Shifts, category_shifts, count_effects, shifted
+from fusewise.automatic.models.category_shifts import CategoryShifts, category_shifts, count_effects, shifted
 from fusewise.automatic.models.group_fit import enough_gain
 from fusewise.automatic.models.mixture import Mixture, probabilities
 from fusewise.automatic.models.numbers_and_categories import (
@@ -44,8 +44,8 @@ from fusewise.automatic.search.search_result import Searched
 from fusewise.automatic.search.searching import TreeSearch
 from fusewise.kernels.types import Labels, Real
 
-#: Classes and the effects of categories are found in turns, at most so many after the first.
-TURNS = 2
+#: Clusters and the effects of categories are found in turns, at most so many.
+TURNS = 3
 
 
 def with_related_numbers(search: TreeSearch, found: Searched, rank: int | None = None) -> Searched:
@@ -100,30 +100,48 @@ class _Related:
         return self.searched([fits[k] for k in sorted(fits)])
 
     def with_shifts(self, plain: Searched) -> Searched:
-        """A result, or that of numbers which differ between the levels of categories, if it has more evidence."""
-        known, own = self.evidence(plain.compared.mixtures[plain.chosen]), self.fitted(self.by_numbers.n_groups)
-        shifts = self._shifts()
-        if shifts is None or own is None or self.evidence(own) + shifts.gain < known:
-            return plain
-        now = replace(self, shifts=shifts.effects)
-        for _ in range(TURNS):
-            shifts = now._shifts()
-            if shifts is None:
-                return plain
-            now, before = replace(self, shifts=shifts.effects), now
-            if np.array_equal(before.labels, now.labels):
-                break
-        numbers = range(1, now.by_numbers.n_groups + 1) if self.search.n_clusters is None else [self.search.n_clusters]
-        fits = [fit for k in numbers if (fit := now.fitted(k)) is not None]
-        if max((self.evidence(fit) for fit in fits), default=-np.inf) <= known:
-            return plain
-        result = now.searched(fits)
-        return result if result.n_classes > 1 else plain
+        """A result, or that of numbers which differ between the levels of categories, if it has more evidence.
 
-    def _shifts(self) -> Shifts | None:
-        """Those that the clusters of the numbers alone leave."""
+        Effects and clusters are found in turns, from the clusters of numbers without effects and from a single one:
+        strong effects hide all others.
+        """
+        best, known = plain, self.evidence(plain.compared.mixtures[plain.chosen])
+        for labels in self._worth_a_try(known):
+            now = self._in_turns(labels)
+            own = None if now is None else now.fitted(now.by_numbers.n_groups)
+            if now is None or own is None or self.evidence(own) <= known:
+                continue
+            told = self.search.n_clusters
+            numbers = range(1, own.n_components + 1) if told is None else [told]
+            result = now.searched([fit for k in numbers if (fit := now.fitted(k)) is not None])
+            if result.n_classes > 1:
+                best, known = result, self.evidence(own)
+        return best
+
+    def _worth_a_try(self, known: float) -> list[Labels]:
+        """Clusters from which to begin; none if the effects of categories are worth too little to reach `known`."""
+        begin = [np.zeros_like(self.labels), *([self.labels] if self.by_numbers.n_groups > 1 else [])]
+        worth = max(0.0 if (found := self._effects(labels)) is None else found.worth for labels in begin)
+        so_far = max((self.evidence(fit) for fit in self._known.values() if fit is not None), default=-np.inf)
+        return begin if worth > 0 and so_far + worth > known else []
+
+    def _in_turns(self, labels: Labels) -> _Related | None:
+        """Numbers with effects of categories, given clusters of these without them; None if there are no effects."""
+        now = None
+        for _ in range(TURNS):
+            found = self._effects(labels)
+            if found is None:
+                return None
+            now = replace(self, shifts=found.effects)
+            if np.array_equal(now.labels, labels):
+                break
+            labels = now.labels
+        return now
+
+    def _effects(self, labels: Labels) -> CategoryShifts | None:
+        """The effects of categories on the numbers of the table, given clusters."""
         numbers, categories = taken_apart(self.search.sample, self.search.levels)
-        return category_shifts(numbers, categories, moved_together(self.search.levels), self.labels)
+        return category_shifts(numbers, categories, moved_together(self.search.levels), labels)
 
     @property
     def labels(self) -> Labels:
