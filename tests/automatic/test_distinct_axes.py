@@ -9,6 +9,7 @@ from fusewise.automatic import choosing
 from fusewise.automatic.coordinates.axes import fit_axes
 from fusewise.automatic.coordinates.permuted import permuted
 from fusewise.automatic.search.distinct_axes import n_distinct
+from fusewise.automatic.search.searching import TreeSearch
 from fusewise.datasets import hide_entries, make_clusters
 from fusewise.observations import as_entries
 
@@ -54,6 +55,7 @@ def test_clusters_that_axes_of_noise_hide(monkeypatch, seed):
     assert found.n_clusters_ == 3
     assert adjusted_rand_score(y, found.labels_) > 0.45
     monkeypatch.setattr(choosing, "along_distinct_axes", lambda _, searched: searched)
+    monkeypatch.setattr(TreeSearch, "by_even_axes", lambda _, searched: searched)
     assert FusionClustering(random_state=0).fit(X).n_clusters_ < 3
 
 

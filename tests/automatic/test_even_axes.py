@@ -38,14 +38,21 @@ class TestEvened:
     def test_the_same_rows_in_other_units(self, hidden):
         """The posterior of a row is the same, whatever the units of its coordinates."""
         rows = rows_of(hide_entries(animals()[0], hidden, random_state=0))
-        even, unit = rows.evened, np.sqrt(rows.variances)
+        even, unit = rows.evened(2.0), np.sqrt(np.maximum(rows.variances, 2.0))
         np.testing.assert_allclose(even.places * unit, rows.places, atol=1e-8)
         np.testing.assert_allclose(even.covariances * np.outer(unit, unit), rows.covariances, atol=1e-8)
 
     def test_all_axes_vary_alike(self):
         rows = rows_of(animals(3000)[0])
         assert rows.variances.max() > 20 * rows.variances.min()
-        np.testing.assert_allclose(rows.evened.places.std(axis=0), 1, atol=0.1)
+        np.testing.assert_allclose(rows.evened(0.0).places.std(axis=0), 1, atol=0.1)
+
+    def test_but_for_those_that_vary_less_than_the_noise(self):
+        rows = rows_of(animals(3000)[0])
+        noise = float(np.sort(rows.variances)[3])
+        deviations = rows.evened(noise).places.std(axis=0)
+        np.testing.assert_allclose(deviations[rows.variances >= noise], 1, atol=0.1)
+        assert (deviations[rows.variances < noise / 1.2] < 0.95).all()
 
 
 @pytest.fixture

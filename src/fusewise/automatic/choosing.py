@@ -97,8 +97,8 @@ def _searched(
 ) -> tuple[sampled.SampledSearch, SearchedRows]:
     """Search a table, or its columns made symmetric if the clusters are due to their shapes.
 
-    Shapes add clusters, so symmetric columns must not have more of them; and fewer, if the rows do show valleys between
-    all. So must the classes of a table with categories.
+    Shapes add components and clusters, so symmetric columns must not have more of both. If rows do show valleys between
+    all clusters, symmetric columns must have fewer of these; and so must the classes of a table with categories.
     """
     first = _in_sample(task, rank)
     rows, search, found = first
@@ -112,7 +112,7 @@ def _searched(
         if not shapes_behind(search, found, powers):
             return task, _settled(task, first, before)
         other = _settled(symmetric, _in_sample(symmetric, rank), before)
-        if in_doubt(search, found) and _number(other) <= _number(first):
+        if in_doubt(search, found) and not _adds(other, first):
             return symmetric, other
         plain = _settled(task, first, before)
         return (symmetric, other) if _number(other) < _number(plain) else (task, plain)
@@ -167,6 +167,11 @@ def _settled(task: sampled.SampledSearch, first: SearchedRows, before: Choice | 
         rows, search, found = task.enlarged(rows, search, found)
     known = None if before is None else before.clusters
     return rows, search, across_gaps(search, search.or_as_before(found, known))
+
+
+def _adds(other: SearchedRows, plain: SearchedRows) -> bool:
+    """Whether a search has more components than another, and more clusters."""
+    return other[2].n_groups > plain[2].n_groups and _number(other) > _number(plain)
 
 
 def _number(searched: SearchedRows) -> int:

@@ -32,11 +32,10 @@ class Rows:
         """Compute the posterior of coordinates with prior N(0, diag(variances))."""
         return cls(evidence, *evidence.posterior(variances), variances)
 
-    @property
-    def evened(self) -> Rows:
-        """The same rows in units of the standard deviation along each axis."""
-        deviations = np.sqrt(self.variances)
-        return Rows.of(self.evidence.turned(np.diag(deviations)), np.ones(len(deviations)))
+    def evened(self, noise: float) -> Rows:
+        """The same rows in units of the standard deviation along each axis, or of the noise if that is larger."""
+        units = np.sqrt(np.maximum(self.variances, noise))
+        return Rows.of(self.evidence.turned(np.diag(units)), self.variances / units**2)
 
     def within(self, labels: Labels) -> Real:
         """Spread around the means of groups, including the uncertainty of each row."""

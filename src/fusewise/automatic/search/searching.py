@@ -156,7 +156,7 @@ class TreeSearch:
         """
         if self.levels or self.hints or found.rank == 1 or found.compared.interrupted:
             return found
-        rows = found.placed.rows.evened
+        rows = found.placed.rows.evened(float(found.placed.subspace.noises.mean()))
         try:
             tree = grow(rows, self.n_neighbors or NEIGHBORS)
             others = partitions(tree, rows.places, self.smallest, self.n_clusters, copies=self.copies)
