@@ -149,3 +149,26 @@ class TestNewClusters:
         hints = hints_of([[0], [1], [2], [3], [4]], [(i, j) for i in range(5) for j in range(i)])
         other = replace(beside, clusters=beside.clusters.common)
         assert better_supported(beside, other, model.observations_, hints) is other
+
+
+def partitions_of(n):
+    """All partitions of n rows, as labels in order of appearance."""
+    found = [(0,)]
+    for _ in range(n - 1):
+        found = [(*labels, k) for labels in found for k in range(max(labels) + 2)]
+    return found
+
+
+def test_no_method_that_obeys_labels_can_promise_never_to_lose():
+    """Rows 0, 1 and 2 are in one cluster, row 3 is alone, and the labels say that 0 and 1 differ.
+
+    Whatever partition obeys this, the truth may be one that the first clusters are nearer to.
+    """
+    before, obeying = (0, 0, 0, 1), [labels for labels in partitions_of(4) if labels[0] != labels[1]]
+    assert len(partitions_of(4)) == 15  # Bell's number
+    assert len(obeying) == 10
+
+    def lost(labels):
+        return max(adjusted_rand_score(truth, before) - adjusted_rand_score(truth, labels) for truth in obeying)
+
+    assert min(map(lost, obeying)) > 0.3
