@@ -189,6 +189,7 @@ class TestFitted:
         now = FusionClustering(n_clusters=n_clusters, random_state=0).fit(frame)
         assert effects_of(now) is not None
         assert now.n_clusters_ == 3
+        assert now.limits_[0].startswith("4 columns of numbers differ between the levels of 1 category by the same")
         score = adjusted_rand_score(y, now.labels_)
         monkeypatch.setattr(related_numbers, "category_shifts", lambda *_: None)
         before = FusionClustering(n_clusters=n_clusters, random_state=0).fit(frame)

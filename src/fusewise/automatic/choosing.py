@@ -9,6 +9,8 @@ from fusewise.automatic.coordinates.level_blocks import Levels
 from fusewise.automatic.coordinates.units import units_of
 from fusewise.automatic.hints import NO_HINTS, Hints
 from fusewise.automatic.models.clusters import Clusters
+from fusewise.automatic.models.joined import Joined
+from fusewise.automatic.models.numbers_and_categories import NumbersAndCategories
 from fusewise.automatic.search import limits, sampled
 from fusewise.automatic.search.across_gaps import across_gaps
 from fusewise.automatic.search.among_centres import among_centres
@@ -180,11 +182,20 @@ def _number(searched: SearchedRows) -> int:
     return search.clusters(found)[1].n_components
 
 
+def _said_of(task: sampled.SampledSearch, clusters: Clusters) -> list[str]:
+    """What was done to the numbers before clusters were searched for in them."""
+    parts = clusters.parts if isinstance(clusters, Joined) else clusters
+    said = [] if task.units.powers is None else [limits.of_shapes()]
+    if isinstance(parts, NumbersAndCategories) and parts.shifts is not None:
+        said.append(limits.of_effects(*parts.n_effects))
+    return said
+
+
 def _with_rare(
     task: sampled.SampledSearch, found: Searched, clusters: Clusters, n_sampled: int
 ) -> tuple[Clusters, tuple[str, ...]]:
     """The clusters, and rare ones if the table is large; and the limits that were met."""
-    met, n = [limits.of_shapes()] if task.units.powers is not None else [], task.table.n_seen
+    met, n = _said_of(task, clusters), task.table.n_seen
     if n <= sampled.SAMPLE or task.n_clusters is not None or task.hints:
         return clusters, tuple(met)
     clusters, missed = task.with_rare(clusters, n_sampled)

@@ -79,6 +79,13 @@ class NumbersAndCategories(Checked):
         return self.categories.level_cost
 
     @property
+    def n_effects(self) -> tuple[int, int]:
+        """How many numbers differ between the levels of categories, and of how many of these."""
+        shifts = np.zeros((0, 0)) if self.shifts is None else self.shifts
+        of_categories = [shifts[start:stop].any() for start, stop, *_ in moved_together(self.levels)]
+        return int(shifts.any(axis=0).sum()), sum(map(bool, of_categories))
+
+    @property
     def is_number(self) -> Mask:
         """Whether each column holds numbers."""
         return is_number(self.numbers.subspace.basis.shape[0] + self.categories.means.shape[1], self.levels)

@@ -46,6 +46,15 @@ def of_shapes() -> str:
     )
 
 
+def of_effects(n_numbers: int, n_categories: int) -> str:
+    """Numbers differ between the levels of categories."""
+    return (
+        f"{counted(n_numbers, 'column of numbers differs', 'columns of numbers differ')} between the levels of "
+        f"{counted(n_categories, 'category', 'categories')} by the same amounts in all clusters. "
+        "Clusters were searched for without these differences, and are not due to them."
+    )
+
+
 def of_labels(n_right: int, n_before: int, n_labels: int) -> str:
     """Clusters are the classes of known labels."""
     return (
