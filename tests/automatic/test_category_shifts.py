@@ -102,6 +102,19 @@ class TestEffects:
                 taken += category_shifts(whole(X), whole(has), LEVELS[:1], rng.integers(3, size=300)) is not None
             assert taken <= 4
 
+    def test_a_single_cluster_that_shows_an_effect_is_not_enough(self):
+        """Two levels in one of two clusters are two clusters; in both of them, they have an effect."""
+        rng = np.random.default_rng(0)
+        y, has = np.repeat([0, 1], 200), np.eye(2)[np.arange(400) % 2]
+        X = rng.standard_normal((400, 2)) + 5 * y[:, None] + has @ [[2.0, 2], [0, 0]]
+        both = category_shifts(whole(X), whole(has), LEVELS[:1], y)
+        np.testing.assert_allclose(differences(np.vstack([both.effects, np.zeros((3, 2))]))[1], -2, atol=0.3)
+        alone = has.copy()
+        alone[y == 1] = [0, 1]
+        X = rng.standard_normal((400, 2)) + 5 * y[:, None] + alone @ [[2.0, 2], [0, 0]]
+        assert category_shifts(whole(X), whole(alone), LEVELS[:1], y) is None
+        assert category_shifts(whole(X), whole(alone), LEVELS[:1], np.zeros(400, int)) is not None
+
     def test_they_are_counted(self):
         numbers, categories, y = rows_with_effects()
         found = category_shifts(numbers, categories, LEVELS, y).effects
@@ -202,6 +215,17 @@ class TestFitted:
         found = FusionClustering(random_state=0).fit(one)
         assert effects_of(found) is None
         assert adjusted_rand_score(male[y == 0], found.labels_) > 0.8
+
+    def test_a_gap_between_levels_is_not_an_effect(self):
+        """Three groups far apart, of which a category tells one from the others: no cluster has both levels."""
+        rng = np.random.default_rng(2)
+        kind = np.repeat([0, 1, 2], [100, 70, 30])
+        centres = np.array([[0.0] * 5, [12.0] * 5, [12.0] * 4 + [21.0]])
+        frame = pd.DataFrame(centres[kind] + rng.normal(size=(200, 5)), columns=list("abcde"))
+        frame["f"] = pd.Categorical(np.array(["x", "y", "y"])[kind])
+        found = FusionClustering(random_state=0).fit(frame)
+        assert effects_of(found) is None
+        assert adjusted_rand_score(kind > 0, found.labels_) > 0.7
 
     def test_categories_without_effects_have_none(self):
         frame, y, _ = animals(effect=0.0)

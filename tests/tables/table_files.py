@@ -194,6 +194,7 @@ MARKERS = {
                                         note="-1 (2 cells) is far outside"),
     "-99 and 999": number("1", "-99", "3", "5", "999", "4", become=[1, -99, 3, 5, 999, 4], note="--missing -99"),
     "-1 among negatives": number("-3", "-1", "2", "4", become=[-3, -1, 2, 4]),
+    "-1 of two": number("-1", "1", "1", "-1", become=[-1, 1, 1, -1]),
     "-1 of three": number("-1", "0", "1", "0", become=[-1, 0, 1, 0]),
     "999 in its range": number("900", "999", "950", "1010", become=[900, 999, 950, 1010]),
 }  # fmt: skip

@@ -149,12 +149,13 @@ def _missing(markers: Counter[str]) -> str:
 def _suspicious(seen: Floats) -> list[str]:
     """Notes on numbers that often encode missing values and are far from the other values; they are kept.
 
-    Far means further away than the range of the others, or negative if five or more different others are not.
+    Far means further away than the range of the others, or negative if five or more different others are not. A single
+    other value has no range: -1 and 1 are two answers.
     """
     present = set(seen.tolist())
     here = [value for value in SUSPICIOUS if value in present]
     others = present.difference(here)
-    if not here or not others:
+    if not here or len(others) < 2:
         return []
     low, high = min(others), max(others)
     outside = [v for v in here if (v < 0 <= low and len(others) >= 5) or max(low - v, v - high) > max(high - low, 1)]

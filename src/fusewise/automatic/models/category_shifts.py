@@ -24,6 +24,8 @@ LEVEL_ENTRIES = 1.0
 #: Effects of several categories on one number are found in turn, in at most so many rounds; and a round must lower the
 #: BIC by this much.
 ROUNDS, ENOUGH = 20, 0.1
+#: A cluster has a level if it is that of at least this share of its rows, and of so many.
+PRESENT, FEWEST = 0.05, 3
 
 
 class CategoryShifts(NamedTuple):
@@ -41,8 +43,10 @@ def category_shifts(numbers: InMemory, categories: InMemory, levels: Levels, lab
 
         (n / 2) log (R / R')  >  ((L - 1) / 2) log n + log M.
 
-    Effects are zero on average, so that a missing category shifts nothing, and multiples of the step in which a column
-    was recorded, so that values that were equal, or apart, remain so.
+    If there are several clusters, at least two of them must show the effect: one that a single cluster shows cuts
+    this cluster in two, and says nothing about others (`shown_by_several`). Effects are zero on average, so that a
+    missing category shifts nothing, and multiples of the step in which a column was recorded, so that values that
+    were equal, or apart, remain so.
 
     Parameters
     ----------
@@ -54,6 +58,8 @@ def category_shifts(numbers: InMemory, categories: InMemory, levels: Levels, lab
     has, seen = (held > 0).astype(float), rows.mask.astype(float)
     price = 0.5 * np.array([[stop - start - 1] for start, stop, *_ in levels]) * np.log(np.maximum(seen.sum(axis=0), 2))
     price += np.log(price.size)
+    if labels.max() > 0:
+        price[~shown_by_several(categories, levels, labels)] = np.inf
     effects: Real = np.zeros((has.shape[1], seen.shape[1]))
     depends = np.zeros(price.shape, bool)
     counts, member = has.T @ seen, np.eye(int(labels.max()) + 1)[labels]
@@ -74,12 +80,29 @@ def category_shifts(numbers: InMemory, categories: InMemory, levels: Levels, lab
     return CategoryShifts(effects / np.where(unit > 0, unit, 1)[:, None], worth) if effects.any() else None
 
 
+def shown_by_several(categories: InMemory, levels: Levels, labels: Index) -> Mask:
+    """Whether at least two clusters have several levels of each category, each in at least `PRESENT` of their rows."""
+    has = (categories.dense().values > 0).astype(float)
+    counts = np.eye(int(labels.max()) + 1)[labels].T @ has
+    found = []
+    for start, stop, *_ in levels:
+        known = counts[:, start:stop].sum(axis=1, keepdims=True)
+        present = (counts[:, start:stop] >= FEWEST) & (counts[:, start:stop] >= PRESENT * known)
+        found.append((present.sum(axis=1) > 1).sum() > 1)
+    return np.array(found, bool)
+
+
 def shifted(numbers: InMemory, categories: InMemory, effects: Real | None) -> InMemory:
     """The y of a table of x: numbers without the effects of categories."""
     if effects is None:
         return numbers
     rows = numbers.dense()
     return Entries(np.where(rows.mask, rows.values - categories.dense().values @ effects, 0), rows.mask)
+
+
+def has_effects(effects: Real | None, levels: Levels) -> Mask:
+    """Whether each category has an effect on some number."""
+    return np.array([effects is not None and effects[start:stop].any() for start, stop, *_ in levels], bool)
 
 
 def count_effects(effects: Real | None, levels: Levels) -> float:

@@ -18,7 +18,7 @@ import numpy as np
 from fusewise.automatic.coordinates.evidence import Evidence
 from fusewise.automatic.coordinates.level_blocks import LevelBlock, Levels, is_number
 from fusewise.automatic.coordinates.placed_rows import Rows
-from fusewise.automatic.models.category_shifts import shifted
+from fusewise.automatic.models.category_shifts import has_effects, shifted
 from fusewise.automatic.models.clusters import AlongAxes, Count, axes_complexity
 from fusewise.automatic.models.columnwise import LEVELS_RULE, ColumnMixture, fit_columns
 from fusewise.automatic.models.mixture import Mixture, one_of_each, probabilities, soften
@@ -81,9 +81,8 @@ class NumbersAndCategories(Checked):
     @property
     def n_effects(self) -> tuple[int, int]:
         """How many numbers differ between the levels of categories, and of how many of these."""
-        shifts = np.zeros((0, 0)) if self.shifts is None else self.shifts
-        of_categories = [shifts[start:stop].any() for start, stop, *_ in moved_together(self.levels)]
-        return int(shifts.any(axis=0).sum()), sum(map(bool, of_categories))
+        numbers = 0 if self.shifts is None else int(self.shifts.any(axis=0).sum())
+        return numbers, int(has_effects(self.shifts, moved_together(self.levels)).sum())
 
     @property
     def is_number(self) -> Mask:

@@ -29,7 +29,14 @@ from fusewise.automatic.coordinates.level_blocks import is_number
 from fusewise.automatic.judging.classes import LONG_ROUNDS, SHORT_ROUNDS, fewest
 from fusewise.automatic.judging.comparing import Compared
 from fusewise.automatic.judging.criterion import Classes, class_criterion
-from fusewise.automatic.models.category_shifts import CategoryShifts, category_shifts, count_effects, shifted
+from fusewise.automatic.models.category_shifts import (
+    CategoryShifts,
+    category_shifts,
+    count_effects,
+    has_effects,
+    shifted,
+    shown_by_several,
+)
 from fusewise.automatic.models.group_fit import enough_gain
 from fusewise.automatic.models.mixture import Mixture, probabilities
 from fusewise.automatic.models.numbers_and_categories import (
@@ -109,7 +116,7 @@ class _Related:
         for labels in self._worth_a_try(known):
             now = self._in_turns(labels)
             own = None if now is None else now.fitted(now.by_numbers.n_groups)
-            if now is None or own is None or self.evidence(own) <= known:
+            if now is None or own is None or self.evidence(own) <= known or not self._shows_effects(own):
                 continue
             told = self.search.n_clusters
             numbers = range(1, own.n_components + 1) if told is None else [told]
@@ -137,6 +144,12 @@ class _Related:
                 break
             labels = now.labels
         return now
+
+    def _shows_effects(self, fit: NumbersAndCategories) -> bool:
+        """Whether several classes of a fit show the effects of each category that has any."""
+        levels, labels = moved_together(self.search.levels), fit.log_densities(self.search.sample)[0].argmax(axis=1)
+        several = shown_by_several(taken_apart(self.search.sample, self.search.levels)[1], levels, labels)
+        return bool((several | ~has_effects(fit.shifts, levels)).all())
 
     def _effects(self, labels: Labels) -> CategoryShifts | None:
         """The effects of categories on the numbers of the table, given clusters."""
