@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 
 import fusewise
@@ -232,6 +233,16 @@ class TestFitted:
         found = FusionClustering(random_state=0).fit(frame)
         assert effects_of(found) is None
         assert adjusted_rand_score(y, found.labels_) > 0.8
+
+    def test_ctrl_c_keeps_the_result_without_effects(self, monkeypatch):
+        def stop(*_):
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(related_numbers, "category_shifts", stop)
+        with pytest.warns(ConvergenceWarning, match="interrupted: this is the best result without effects"):
+            found = FusionClustering(random_state=0).fit(animals()[0])
+        assert not found.converged_
+        assert effects_of(found) is None
 
     def test_it_is_saved(self, fitted, tmp_path):
         frame, _, model = fitted

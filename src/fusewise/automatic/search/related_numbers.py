@@ -50,6 +50,7 @@ from fusewise.automatic.search.candidates import partitions
 from fusewise.automatic.search.search_result import Searched
 from fusewise.automatic.search.searching import TreeSearch
 from fusewise.kernels.types import Labels, Real
+from fusewise.observations import Entries
 
 #: Clusters and the effects of categories are found in turns, at most so many.
 TURNS = 3
@@ -70,12 +71,14 @@ def with_related_numbers(search: TreeSearch, found: Searched, rank: int | None =
         return found
     if search.wide is not search.sample:  # a nearly empty table, of which axes are fitted to more rows
         return found
+    best, missing = found, "relations"
     try:
         related = _Related(search, found, rank)
-        return related.with_shifts(related.chosen())
+        best, missing = related.chosen(), "effects of categories"
+        return related.with_shifts(best)
     except KeyboardInterrupt:
-        warnings.warn("interrupted: this is the best result without relations", ConvergenceWarning, stacklevel=5)
-        return found._replace(compared=replace(found.compared, interrupted=True))
+        warnings.warn(f"interrupted: this is the best result without {missing}", ConvergenceWarning, stacklevel=5)
+        return best._replace(compared=replace(best.compared, interrupted=True))
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,17 +119,19 @@ class _Related:
         for labels in self._worth_a_try(known):
             now = self._in_turns(labels)
             own = None if now is None else now.fitted(now.by_numbers.n_groups)
-            if now is None or own is None or self.evidence(own) <= known or not self._shows_effects(own):
+            if now is None or own is None or self.evidence(own) <= known:
                 continue
             told = self.search.n_clusters
             numbers = range(1, own.n_components + 1) if told is None else [told]
             result = now.searched([fit for k in numbers if (fit := now.fitted(k)) is not None])
-            if result.n_classes > 1:
+            if self._shows_effects(result.compared.mixtures[result.chosen]):
                 best, known = result, self.evidence(own)
         return best
 
     def _worth_a_try(self, known: float) -> list[Labels]:
-        """Clusters from which to begin; none if the effects of categories are worth too little to reach `known`."""
+        """Clusters to begin from; none if effects are worth too little to reach `known`, or the table is sparse."""
+        if not isinstance(self.search.sample, Entries):
+            return []
         begin = [np.zeros_like(self.labels), *([self.labels] if self.by_numbers.n_groups > 1 else [])]
         worth = max(0.0 if (found := self._effects(labels)) is None else found.worth for labels in begin)
         so_far = max((self.evidence(fit) for fit in self._known.values() if fit is not None), default=-np.inf)
@@ -145,8 +150,9 @@ class _Related:
             labels = now.labels
         return now
 
-    def _shows_effects(self, fit: NumbersAndCategories) -> bool:
+    def _shows_effects(self, fit: Mixture | Classes) -> bool:
         """Whether several classes of a fit show the effects of each category that has any."""
+        assert isinstance(fit, NumbersAndCategories)
         levels, labels = moved_together(self.search.levels), fit.log_densities(self.search.sample)[0].argmax(axis=1)
         several = shown_by_several(taken_apart(self.search.sample, self.search.levels)[1], levels, labels)
         return bool((several | ~has_effects(fit.shifts, levels)).all())
