@@ -3,6 +3,7 @@
 import json
 import re
 from itertools import pairwise
+from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
@@ -13,6 +14,7 @@ from scipy.spatial import cKDTree
 
 from fusewise import FusionClustering
 from fusewise.datasets import make_clusters
+from fusewise.views import report
 from fusewise.views.findings import read_findings
 from fusewise.views.report import write_report
 
@@ -215,3 +217,12 @@ def test_many_rows_still_answer(browser, tmp_path):
     assert opened.text("#map-legend summary") == "2 more"
     assert opened.complaints == []
     opened.close()
+
+
+@pytest.mark.parametrize(("low", "high", "texts"), [(2007, 2010, "2007 2008 2009 2010"), (0, 3, "0 1 2 3")])
+def test_no_two_ticks_read_the_same(page, low, high, texts):
+    """Of numbers written without decimals, there are no ticks between whole ones."""
+    scales = Path(report.__file__).with_name("web") / "scales.js"
+    asked = f"linearScale([{low}, {high}], [0, 300], {{ format: (value) => value.toFixed(0) }})"
+    told = f"(() => {{ {scales.read_text()}; return {asked}.ticks.map((tick) => tick.text).join(' '); }})()"
+    assert page.evaluate(told) == texts

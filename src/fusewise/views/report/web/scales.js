@@ -16,7 +16,10 @@ function linearScale([low, high], [from, to], { count = 5, format = readable } =
   const room = high > low ? high - low : 1;
   const at = (value) => from + ((value - low) / room) * (to - from);
   const back = (pixel) => low + ((pixel - from) / (to - from)) * room;
-  return { at, back, ticks: roundTicks(low, high, count).map((value) => ({ at: at(value), text: format(value) })) };
+  const values = roundTicks(low, high, count), distinct = new Set(values.map(format)).size === values.length;
+  // Years 2007 to 2009 have no ticks at the half, which would read the same as the next.
+  const kept = distinct ? values : values.filter(Number.isInteger);
+  return { at, back, ticks: kept.map((value) => ({ at: at(value), text: format(value) })) };
 }
 
 /** A logarithmic scale, with ticks at 1, 2 and 5 times each power of ten (only at 1, if these are too many; at round numbers, if too few). */
