@@ -153,8 +153,10 @@ class TreeSearch:
 
         Distances between rows are mostly those along the axes that vary most, such as the size of an animal. Clusters
         that differ along others are found where each is in units of its standard deviation (Scrucca and Raftery, 2015).
+        A subspace has the axes that vary most, and the last of these are mostly noise: there only if nothing was found.
         """
-        if self.levels or self.hints or found.rank == 1 or found.compared.interrupted:
+        useful = found.rank > 1 and (found.rank == self.wide.shape[1] or found.n_groups == 1)
+        if not useful or self.levels or self.hints or found.compared.interrupted:
             return found
         rows = found.placed.rows.evened(float(found.placed.subspace.noises.mean()))
         try:
