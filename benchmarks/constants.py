@@ -4,8 +4,9 @@
 
 Each constant is varied alone, on simulated tables (those of ``quality.py``: the paper's two designs with missing
 values, skewed, rounded, unequal, noisy and many groups), on shapes in two columns (complete, and with 20%, 40% and
-60% of the entries hidden) and, where given, on your own tables (class in the last column, under 1000 rows; each as it
-is, and with a fifth of its entries hidden). The middle value of each row is the one in use.
+60% of the entries hidden), on numbers that differ between two sexes (those of ``mixed_tables.py effects``; only these
+depend on the last constants) and, where given, on your own tables (class in the last column, under 1000 rows; each as
+it is, and with a fifth of its entries hidden). The middle value of each row is the one in use.
 """
 
 from __future__ import annotations
@@ -19,10 +20,12 @@ from pathlib import Path
 from unittest.mock import patch
 
 import numpy as np
+import pandas as pd
 from sklearn.metrics import adjusted_rand_score
 
 from fusewise import FusionClustering
 from fusewise.datasets import hide_entries
+from mixed_tables import with_sexes
 from quality import SHAPES, _by_factors, _many, _noisy, _paper, _rounded, _skewed, _unequal
 from tables import standardised
 
@@ -57,6 +60,10 @@ CONSTANTS: tuple[tuple[tuple[str, ...], str, tuple[float, ...]], ...] = (
     (("coordinates.rounding",), "ROUNDED", (0.03, 0.05, 0.1, 0.2, 0.3)),
     (("coordinates.rounding",), "FEW_VALUES", (10, 15, 20, 30, 40)),
     (("coordinates.rounding",), "MANY_EQUAL", (2.0, 2.5, 3.0, 4.0, 6.0)),
+    (("models.category_shifts",), "LEVEL_ENTRIES", (0.0, 0.5, 1.0, 2.0, 4.0)),
+    (("models.category_shifts",), "PRESENT", (0.01, 0.02, 0.05, 0.1, 0.2)),
+    (("models.category_shifts",), "FEWEST", (1, 2, 3, 5, 8)),
+    (("search.related_numbers",), "TURNS", (1, 2, 3, 4, 5)),
 )
 
 
@@ -77,6 +84,12 @@ def shapes() -> Iterator[Table]:
                 yield (hide_entries(X, hidden, random_state=seed) if hidden else X), y
 
 
+def with_effects() -> Iterator[tuple[pd.DataFrame, np.ndarray]]:
+    """Tables of ``mixed_tables.py effects``, six of each strength."""
+    for seed in range(6):
+        yield from (with_sexes(400, effect, seed) for effect in (0.0, 1.0, 2.0, 3.0))
+
+
 def own(paths: list[Path]) -> Iterator[Table]:
     """Tables in some files, as they are and with a fifth of their entries hidden."""
     for _, X, y in standardised(paths):
@@ -84,14 +97,17 @@ def own(paths: list[Path]) -> Iterator[Table]:
         yield hide_entries(X, 0.2, random_state=0), y
 
 
+KINDS = {"simulated": simulated, "shapes": shapes, "two sexes": with_effects}
+
+
 def mean_ari(modules: tuple[str, ...], name: str, value: float, kind: str, paths: list[Path]) -> float:
-    """Mean ARI of the default over the simulated tables, the shapes, or your own tables, with another constant."""
+    """Mean ARI of the default over one kind of tables, or your own, with another constant."""
     warnings.simplefilter("ignore")
     for module in modules:
         patch.object(importlib.import_module(f"fusewise.automatic.{module}"), name, value).start()
     scores = [
         adjusted_rand_score(y, FusionClustering(random_state=0).fit_predict(X))
-        for X, y in (simulated() if kind == "simulated" else shapes() if kind == "shapes" else own(paths))
+        for X, y in (own(paths) if kind == "own tables" else KINDS[kind]())
     ]
     patch.stopall()
     return float(np.mean(scores))
@@ -102,9 +118,10 @@ def main() -> None:
     parser.add_argument("paths", nargs="*", type=Path)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--only", nargs="*", help="names of constants")
+    parser.add_argument("--kinds", nargs="*", choices=KINDS, help="kinds of tables")
     args = parser.parse_args()
     wanted = [each for each in CONSTANTS if not args.only or each[1] in args.only]
-    kinds = ["simulated", "shapes", *(["own tables"] if args.paths else [])]
+    kinds = [*(args.kinds or KINDS), *(["own tables"] if args.paths else [])]
     with ProcessPoolExecutor(args.jobs) as pool:
         found = [
             [[pool.submit(mean_ari, modules, name, value, kind, args.paths) for value in values] for kind in kinds]
