@@ -11,7 +11,7 @@ the fits that are likeliest to have it: a single class, as many as were found, a
 
 Numbers may also differ between the levels of categories, such as the sexes, by the same amounts in all classes
 (``models.category_shifts``). These are found with the classes, in turns. They are taken if they have more evidence
-still, and leave several classes: a single one would say that the levels of a category are all there is to see.
+still, and several classes show them: an effect that a single class shows cuts this class in two.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ class _Related:
     shifts: Real | None = None
 
     def chosen(self) -> Searched:
-        """The better result of the two."""
+        """Those that were found, or related numbers if these have more evidence."""
         told, own = self.search.n_clusters, self.by_numbers.n_groups
         likely = {told} if told is not None else {1, own, self.found.n_groups}
         fits = {k: fit for k in sorted(likely) if (fit := self.fitted(k)) is not None}
