@@ -32,8 +32,8 @@ from tables import standardised
 Table = tuple[np.ndarray, np.ndarray]
 #: The modules of ``fusewise.automatic`` in which a constant is used, its name, and the values to try.
 CONSTANTS: tuple[tuple[tuple[str, ...], str, tuple[float, ...]], ...] = (
-    (("search.searching", "search.among_centres"), "RANK", (4, 5, 6, 7, 8)),
-    (("search.searching",), "LARGEST_RANK", (8, 10, 12, 14, 16)),
+    (("search.searching", "search.among_centres", "search.some_columns"), "RANK", (4, 5, 6, 7, 8)),
+    (("search.searching", "search.some_columns"), "LARGEST_RANK", (8, 10, 12, 14, 16)),
     (("search.searching",), "NEIGHBORS", (8, 11, 15, 20, 30)),
     (("search.sampled",), "SMALLEST_SHARE", (0.005, 0.01, 0.015, 0.02, 0.03)),
     (("search.candidates",), "WITHIN_SHARE", (0.03, 0.05, 0.1, 0.2, 0.3)),

@@ -22,6 +22,7 @@ from fusewise.automatic.search.related_numbers import with_related_numbers
 from fusewise.automatic.search.search_result import Searched, interrupted
 from fusewise.automatic.search.searching import TreeSearch
 from fusewise.automatic.search.skewed_columns import in_doubt, powers_in_question, shapes_behind
+from fusewise.automatic.search.some_columns import in_some_columns
 from fusewise.kernels.threads import small_products
 from fusewise.kernels.types import Index
 from fusewise.observations import Table
@@ -151,7 +152,7 @@ def _in_sample(task: sampled.SampledSearch, rank: int | None) -> SearchedRows:
     found = with_traits(search, search.in_all_dimensions(rank))
     found = with_halves(search, with_related_numbers(search, found, rank))
     if rank is None:
-        found = along_distinct_axes(search, search.in_some_columns(found, with_halves))
+        found = along_distinct_axes(search, in_some_columns(search, found))
         if task.n_clusters is None and not task.levels:
             found = for_many(search, found)
             if not (found.unsettled or task.hints):

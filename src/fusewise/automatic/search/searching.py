@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -12,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from fusewise.automatic.coordinates import gaps
 from fusewise.automatic.coordinates.axes import fit_axes, prior_variances
 from fusewise.automatic.coordinates.evidence import Evidence
-from fusewise.automatic.coordinates.informative_columns import axes_in, cost_of_choice, informative_columns
+from fusewise.automatic.coordinates.informative_columns import axes_in
 from fusewise.automatic.coordinates.level_blocks import Levels, is_number
 from fusewise.automatic.coordinates.placed_rows import Rows
 from fusewise.automatic.hints import NO_HINTS, Hints
@@ -276,29 +275,6 @@ class TreeSearch:
         if other.compared.interrupted:
             return found._replace(compared=replace(found.compared, interrupted=True))
         return self.by_other_trees(found)
-
-    def in_some_columns(self, found: Searched, improved: Callable[[TreeSearch, Searched], Searched]) -> Searched:
-        """The search in the columns that may say something about clusters, if these are few and show more clusters.
-
-        Gains are compared in nats over a single cluster, less the cost of having chosen the columns. There must be
-        some: if the number of clusters was given, and no columns show that many, all columns are as good as others.
-
-        Parameters
-        ----------
-        found : the search in all columns.
-        improved : what was done to it, and is done to the other search before they are compared.
-        """
-        wide = self.wide.shape[1] > LARGEST_RANK and not self.levels and not self.hints
-        columns = informative_columns(self.sample) if wide and not found.compared.interrupted else None
-        if columns is None:
-            return found
-        try:
-            room = min(len(columns), LARGEST_RANK if len(columns) <= LARGEST_RANK else RANK, self.most)
-            other = improved(self, self.by_best_known(self(room, columns=columns)))
-        except KeyboardInterrupt:
-            return interrupted(found)
-        cost = cost_of_choice(len(columns), self.wide.shape[1])
-        return other if other.gain - cost > max(found.gain, 0.0) else found
 
     def or_as_before(self, found: Searched, before: Clusters | None) -> Searched:
         """The search, with the clusters found without hints if these explain the table and the hints better.
