@@ -75,11 +75,13 @@ def test_species_are_found_among_animals_of_all_sizes(n_clusters, by_size_alone)
     assert score() < 0.75
 
 
-def test_some_of_them_in_a_subspace():
+def test_in_a_subspace_where_nothing_is_found_otherwise(by_size_alone):
     """Species that differ along an axis that varies little, but still more than the noise of twenty columns."""
     X, y = animals(p=20, groups=2)
     X += 3 * np.outer(2 * y - 1, np.linalg.svd(X, full_matrices=False)[2][5])
     assert adjusted_rand_score(y, FusionClustering(random_state=0).fit(X).labels_) > 0.9
+    by_size_alone()
+    assert FusionClustering(random_state=0).fit(X).n_clusters_ == 1
 
 
 def test_a_single_species_stays_one():
