@@ -24,7 +24,6 @@ from fusewise.automatic.judging.colouring import place
 from fusewise.automatic.judging.comparing import Compared
 from fusewise.automatic.judging.criterion import class_explained, explained
 from fusewise.automatic.models.mixture import Mixture
-from fusewise.automatic.models.taught import Taught
 from fusewise.automatic.search.search_result import Placed, Searched
 from fusewise.automatic.search.searching import TreeSearch
 from fusewise.kernels import field_rules
@@ -116,8 +115,6 @@ def nearly_as_good(choice: Choice, table: Table, hints: Hints, *, told: bool) ->
     hints : what is known of its rows; candidates that cannot obey are left out.
     told : whether the number of clusters was given; else components without a valley between them are joined.
     """
-    if isinstance(choice.clusters, Taught):
-        return []  # what labels say was not compared with other numbers
     rows = np.flatnonzero(table.row_counts > 0)[choice.rows]
     sample, known = choice.units.applied(table.take(rows)), hints.among(rows)
     ours = _explained(choice, choice.chosen, sample)

@@ -17,8 +17,6 @@ from fusewise.automatic.models.clusters import AlongAxes, Clusters, ambient, che
 from fusewise.automatic.models.columnwise import ColumnMixture
 from fusewise.automatic.models.joined import Joined
 from fusewise.automatic.models.mixture import Mixture
-from fusewise.automatic.models.numbers_and_categories import NumbersAndCategories
-from fusewise.automatic.models.taught import Taught
 from fusewise.automatic.passes.classifying import Classifier
 from fusewise.automatic.passes.labelling import Classified
 from fusewise.automatic.tree.join_heights import join_heights
@@ -69,11 +67,11 @@ class Choice(Checked):
         "evidence": Record(Evidence, N="N", r="r"),
         "tree": Record(MergeTree, N="N"),
         "partitions": Several(field_rules.Index("N", below="N"), "C", least=1),
-        "mixtures": Several(Record(Mixture, ColumnMixture, NumbersAndCategories, Joined, r="r", P="V"), "C"),
+        "mixtures": Several(Record(Mixture, ColumnMixture, Joined, r="r", P="V"), "C"),
         "criteria": Several(Number(finite=False), "C"),
         "chosen": Number(low=0, whole=True),
         "mixture": Record(Mixture, r="r"),
-        "clusters": Record(AlongAxes, ColumnMixture, NumbersAndCategories, Joined, Beside, Taught, K="K", P="V"),
+        "clusters": Record(AlongAxes, ColumnMixture, Joined, Beside, K="K", P="V"),
         "interrupted": Flag(),
         "limits": Several(Word()),
     }
@@ -112,15 +110,13 @@ class Choice(Checked):
         """What is needed to classify rows."""
         return Classifier(self.units, self.clusters)
 
-    def classify(
-        self, table: Table, hints: Hints = NO_HINTS, *, posterior: bool | None = None, device: str = "cpu"
-    ) -> Classified:
+    def classify(self, table: Table, hints: Hints = NO_HINTS, *, posterior: bool | None = None) -> Classified:
         """Find the most likely cluster of each row, its probability, and whether it is an outlier.
 
         Rows with hints are placed together or apart as these say, and are no outliers. With `posterior` also the
-        probabilities of all clusters; by default where these are not too many. `device` is that of ``Classifier``.
+        probabilities of all clusters; by default where these are not too many.
         """
-        found = self.classifier.classify(table, posterior=posterior, device=device)
+        found = self.classifier.classify(table, posterior=posterior)
         if hints:
             rows = np.sort(hints.rows)
             densities = self.clusters.log_densities(self.units.applied(table.take(rows)))[0]
@@ -128,9 +124,7 @@ class Choice(Checked):
             found.put(hints.rows, Classified(labels, shares.max(axis=1), np.ones(len(labels)), shares))
         return found
 
-    def occupied(
-        self, table: Table, counted: Mask, hints: Hints = NO_HINTS, *, device: str = "cpu"
-    ) -> tuple[Choice, Classified]:
+    def occupied(self, table: Table, counted: Mask, hints: Hints = NO_HINTS) -> tuple[Choice, Classified]:
         """Leave out clusters that have no rows, and classify: each is that of a row that counts and is no outlier.
 
         Clusters of rows with hints are kept. Where two are equal to within rounding, leaving out a third may turn the
@@ -138,7 +132,7 @@ class Choice(Checked):
         """
         choice = self
         while True:
-            found = choice.classify(table, hints, device=device)
+            found = choice.classify(table, hints)
             kept = np.unique(np.append(found.labels[counted & ~found.outlying], found.labels[hints.rows]))
             if not len(kept):  # nothing but outliers: of the largest cluster
                 kept = np.array([choice.clusters.shares.argmax()])

@@ -2,26 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from fusewise.automatic.choice import Choice
 from fusewise.automatic.coordinates.level_blocks import Levels
 from fusewise.automatic.coordinates.units import units_of
 from fusewise.automatic.hints import NO_HINTS, Hints
 from fusewise.automatic.models.clusters import Clusters
-from fusewise.automatic.models.joined import Joined
-from fusewise.automatic.models.numbers_and_categories import NumbersAndCategories
 from fusewise.automatic.search import limits, sampled
 from fusewise.automatic.search.across_gaps import across_gaps
-from fusewise.automatic.search.among_centres import among_centres
-from fusewise.automatic.search.class_traits import with_traits
-from fusewise.automatic.search.distinct_axes import along_distinct_axes
-from fusewise.automatic.search.halving import with_halves
 from fusewise.automatic.search.many_clusters import for_many
-from fusewise.automatic.search.related_numbers import with_related_numbers
 from fusewise.automatic.search.search_result import Searched, interrupted
 from fusewise.automatic.search.searching import TreeSearch
-from fusewise.automatic.search.skewed_columns import in_doubt, powers_in_question, shapes_behind
 from fusewise.automatic.search.some_columns import in_some_columns
 from fusewise.kernels.threads import small_products
 from fusewise.kernels.types import Index
@@ -46,7 +36,6 @@ def choose(
     progress: Progress = silent,
     hints: Hints = NO_HINTS,
     before: Choice | None = None,
-    device: str = "cpu",
 ) -> Choice:
     """Cluster a table, choosing every parameter that is not given.
 
@@ -73,20 +62,17 @@ def choose(
     levels : the blocks of columns that hold the levels of a category, 1 or 0.
     n_clusters, rank, n_neighbors : numbers to use instead of choosing them.
     min_size : smallest cluster considered; None: 1.5% of the rows, at least 3.
-    seed, progress, device : seed of the sample; called at each step; where all rows of a large table are looked at.
+    seed, progress : seed of the sample; called at each step.
     worth : rows that a row is worth when partitions are compared, if the table is part of a larger one.
     hints, before : rows that must be together, or apart; and the result without these hints.
     """
     units, blocks = units_of(table, levels)
     task = sampled.SampledSearch(
         table=table, units=units if before is None else before.units, levels=blocks, hints=hints, min_size=min_size,
-        seed=seed, n_clusters=n_clusters, n_neighbors=n_neighbors, worth=worth, progress=progress, device=device,
+        seed=seed, n_clusters=n_clusters, n_neighbors=n_neighbors, worth=worth, progress=progress,
     )  # fmt: skip
     task, (rows, search, found) = _searched(task, rank, before)
     mixture, clusters = search.clusters(found)
-    if task.by_complete and search.sample.is_complete and not task.explained(clusters):
-        task, (rows, search, found) = _searched(replace(task, complete_first=False), rank, before)
-        mixture, clusters = search.clusters(found)
     clusters, met = _with_rare(task, found, clusters, len(rows))
     placed, partitions, compared, chosen, *_ = found.allowed
     return Choice(
@@ -98,65 +84,23 @@ def choose(
 def _searched(
     task: sampled.SampledSearch, rank: int | None, before: Choice | None
 ) -> tuple[sampled.SampledSearch, SearchedRows]:
-    """Search a table, or its columns made symmetric if the clusters are due to their shapes.
-
-    Shapes add components and clusters, so symmetric columns must not have more of both. If rows do show valleys between
-    all clusters, symmetric columns must have fewer of these; and so must the classes of a table with categories.
-    """
+    """Search a table."""
     first = _in_sample(task, rank)
     rows, search, found = first
     try:
-        powers = powers_in_question(search, found)
-        if powers is None:
-            return task, _settled(task, first, before)
-        symmetric = replace(task, units=replace(task.units, powers=powers))
-        if task.levels:
-            return _classes_by_shape(task, symmetric, first, rank)
-        if not shapes_behind(search, found, powers):
-            return task, _settled(task, first, before)
-        other = _settled(symmetric, _in_sample(symmetric, rank), before)
-        if in_doubt(search, found) and not _adds(other, first):
-            return symmetric, other
-        plain = _settled(task, first, before)
-        return (symmetric, other) if _number(other) < _number(plain) else (task, plain)
+        return task, _settled(task, first, before)
     except KeyboardInterrupt:
         return task, (rows, search, interrupted(found))
 
 
-def _classes_by_shape(
-    task: sampled.SampledSearch, symmetric: sampled.SampledSearch, first: SearchedRows, rank: int | None
-) -> tuple[sampled.SampledSearch, SearchedRows]:
-    """The classes of a table with categories, or of its columns made symmetric if fewer are found there.
-
-    A single class of such columns must show as many by its shape. If nothing tells some of the classes apart, symmetric
-    columns are taken whatever their number. If the number of classes is given, those that would be found without it
-    decide.
-    """
-    plain = first
-    if task.n_clusters is not None:
-        plain = _in_sample(replace(task, n_clusters=None), rank)
-    _, search, found = plain
-    powers = powers_in_question(search, found)
-    if powers is None:
-        return task, first
-    other = _in_sample(replace(symmetric, n_clusters=None), rank)
-    doubtful = in_doubt(search, found) or other[2].n_classes < found.n_classes
-    if not doubtful or not shapes_behind(search, found, powers):
-        return task, first
-    return symmetric, other if task.n_clusters is None else _in_sample(symmetric, rank)
-
-
 def _in_sample(task: sampled.SampledSearch, rank: int | None) -> SearchedRows:
-    """Search a sample: in few dimensions and many, in some columns, along some axes, and for many clusters."""
+    """Search a sample: in few dimensions and many, in some columns, and for many clusters."""
     rows, search = task.of(sampled.SAMPLE, TreeSearch)
-    found = with_traits(search, search.in_all_dimensions(rank))
-    found = with_halves(search, with_related_numbers(search, found, rank))
+    found = search.in_all_dimensions(rank)
     if rank is None:
-        found = along_distinct_axes(search, in_some_columns(search, found))
+        found = in_some_columns(search, found)
         if task.n_clusters is None and not task.levels:
             found = for_many(search, found)
-            if not (found.unsettled or task.hints):
-                found = among_centres(search, found)
     return rows, search, found
 
 
@@ -172,31 +116,11 @@ def _settled(task: sampled.SampledSearch, first: SearchedRows, before: Choice | 
     return rows, search, across_gaps(search, search.or_as_before(found, known))
 
 
-def _adds(other: SearchedRows, plain: SearchedRows) -> bool:
-    """Whether a search has more components than another, and more clusters."""
-    return other[2].n_groups > plain[2].n_groups and _number(other) > _number(plain)
-
-
-def _number(searched: SearchedRows) -> int:
-    """The number of clusters that were found."""
-    _, search, found = searched
-    return search.clusters(found)[1].n_components
-
-
-def _said_of(task: sampled.SampledSearch, clusters: Clusters) -> list[str]:
-    """What was done to the numbers before clusters were searched for in them."""
-    parts = clusters.parts if isinstance(clusters, Joined) else clusters
-    said = [] if task.units.powers is None else [limits.of_shapes()]
-    if isinstance(parts, NumbersAndCategories) and parts.shifts is not None:
-        said.append(limits.of_effects(*parts.n_effects))
-    return said
-
-
 def _with_rare(
     task: sampled.SampledSearch, found: Searched, clusters: Clusters, n_sampled: int
 ) -> tuple[Clusters, tuple[str, ...]]:
     """The clusters, and rare ones if the table is large; and the limits that were met."""
-    met, n = _said_of(task, clusters), task.table.n_seen
+    met, n = [limits.of_shapes()] if task.units.powers is not None else [], task.table.n_seen
     if n <= sampled.SAMPLE or task.n_clusters is not None or task.hints:
         return clusters, tuple(met)
     clusters, missed = task.with_rare(clusters, n_sampled)

@@ -75,23 +75,12 @@ class AutomaticFitMixin(Estimator):
                 seed=seed,
                 worth=worth,
                 progress=progress,
-                device=self.device,
             )
             choice = search()
             if hints and not choice.obeys(table, hints):
                 own = hints if self._counts is None else hints.among(np.repeat(np.arange(table.shape[0]), self._counts))
-                with_hints = partial(search, before=choice)
-                told = with_hints(hints=own)
-                number = self._number("n_clusters")
-                choice = better_supported(
-                    choice,
-                    told,
-                    repeated,
-                    own,
-                    number,
-                    lambda some: with_hints(hints=some),
-                    labels=self.semi_supervised,
-                )
+                told = search(hints=own, before=choice)
+                choice = better_supported(choice, told, repeated, own, self._number("n_clusters"))
             if isinstance(repeated, RepeatedRows):
                 rows = repeated.source(np.flatnonzero(repeated.row_counts > 0)[choice.rows])
                 choice = replace(choice, rows=np.cumsum(table.row_counts > 0)[rows] - 1)
@@ -115,7 +104,7 @@ class AutomaticFitMixin(Estimator):
         hints, seen = self._hints, table.row_counts > 0
         seen[hints.rows] = True
         counted_rows = seen if self._counts is None else seen & (self._counts > 0)
-        choice, found = choice.occupied(table, counted_rows, hints, device=self.device)
+        choice, found = choice.occupied(table, counted_rows, hints)
         inside = seen & ~found.outlying
         often = None if self._counts is None else self._counts[inside]
         self._tails = np.sort(found.tails[found.outlying & seen])
@@ -137,7 +126,7 @@ class AutomaticFitMixin(Estimator):
         """Label the rows of a table, and keep it as the one that was observed."""
         assert isinstance(self.path_, Choice)
         self.observations_ = table
-        self._take_labels(self.path_.classify(table, device=self.device), table.row_counts > 0)
+        self._take_labels(self.path_.classify(table), table.row_counts > 0)
 
     def _take_labels(self, found: Classified, seen: npt.NDArray[np.bool_]) -> None:
         place = self._placement
@@ -163,7 +152,7 @@ class AutomaticFitMixin(Estimator):
         """Probability of each cluster for each row, N x K, with clusters ordered by size."""
         assert isinstance(self.path_, Choice)
         check_fits("the probabilities of the clusters", (table.shape[0], self.n_clusters_), 16)
-        found = self.path_.classify(table, hints, posterior=True, device=self.device)
+        found = self.path_.classify(table, hints, posterior=True)
         return self._placement.probabilities(found)
 
     def _fused(self, choice: Choice) -> npt.NDArray[Any]:

@@ -54,7 +54,7 @@ class NewRowsMixin(Estimator):
         """The cluster of each row of a table that was read."""
         if isinstance(self.path_, Choice):
             place = self._placement
-            found = self.path_.classify(table, posterior=False, device=self.device)
+            found = self.path_.classify(table, posterior=False)
             return place.labels(found, table.row_counts > 0)
         if self.n_clusters_:
             distances = self._squared_distances(table)
@@ -81,7 +81,7 @@ class NewRowsMixin(Estimator):
         table = self._read(X, None, reset=False)
         if not isinstance(self.path_, Choice):
             raise AttributeError("the plain algorithm has no probabilities: use the default, or predict")
-        found = self.path_.classify(table, posterior=False, device=self.device)
+        found = self.path_.classify(table, posterior=False)
         return self._placement.confidence(found, table.row_counts > 0)
 
     def transform(self, X: Any) -> Any:

@@ -16,8 +16,6 @@ from fusewise.automatic.models.clusters import AlongAxes
 from fusewise.automatic.models.columnwise import ColumnMixture
 from fusewise.automatic.models.joined import Joined
 from fusewise.automatic.models.mixture import Mixture
-from fusewise.automatic.models.numbers_and_categories import NumbersAndCategories
-from fusewise.automatic.models.taught import Taught
 from fusewise.automatic.stability import Stability
 from fusewise.automatic.tree.merge_tree import MergeTree
 from fusewise.fusion import Solution
@@ -43,8 +41,8 @@ def _by_name(*classes: type[Any]) -> dict[str, type[Any]]:
 #: Result dataclasses, saved field by field.
 RECORDS = _by_name(
     AlongAxes, Alternative, Beside, Choice, ColumnCode, ColumnMixture, ColumnMoments, DaskTable, Entries, Evidence,
-    FrameEncoder, FusionPath, Hints, Joined, MergeTree, Mixture, NumbersAndCategories, Powers, RowSample, Smooth,
-    Solution, SparseEntries, Stability, StreamSummary, StreamedEntries, Subspace, Taught, Units, ValueRanges,
+    FrameEncoder, FusionPath, Hints, Joined, MergeTree, Mixture, Powers, RowSample, Smooth,
+    Solution, SparseEntries, Stability, StreamSummary, StreamedEntries, Subspace, Units, ValueRanges,
 )  # fmt: skip
 
 #: Parts that records had in files of earlier versions, and that nothing needs any more.

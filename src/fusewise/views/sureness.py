@@ -11,7 +11,6 @@ from fusewise.automatic import Choice
 from fusewise.automatic.alternatives import Alternative, Cut, best_cut
 from fusewise.automatic.judging.classes import ENOUGH_GAINED
 from fusewise.automatic.models.mixture import Mixture
-from fusewise.automatic.models.taught import Taught
 from fusewise.automatic.stability import MOST_ROWS, Stability
 from fusewise.kernels.types import Index
 from fusewise.kernels.words import counted, in_series, readable
@@ -201,8 +200,6 @@ def number_sentence(found: Findings, option: str = "n_clusters=") -> str:
     others, cut = alternatives(found), best_cut(found.path)
     if found.n_clusters == 1 and cut is not None:
         return _why_one(cut, others, option, hinted=bool(getattr(found.model, "_hints", None)))
-    if isinstance(found.path.clusters, Taught):
-        return _taught(found.path.clusters)
     told = found.model.n_clusters is not None
     number = counted(found.n_clusters, "cluster") + (", as requested" if told else "")
     if len(found.path.criteria) < 2:
@@ -217,13 +214,6 @@ def number_sentence(found: Findings, option: str = "n_clusters=") -> str:
     better = ("gains more", "gain more") if few else ("is better", "are better")
     said = [_rivals(*better, higher), _rivals("is nearly as good", "are nearly as good", near)]
     return "; ".join([number, *filter(None, said)]) + "."
-
-
-def _taught(clusters: Taught) -> str:
-    """As in "4 clusters: 3 classes of the given labels, and 1 that has none of them."."""
-    classes = counted(len(clusters.odds), "class", "classes") + " of the given labels"
-    others = f", and {len(clusters.alone)} without any" if len(clusters.alone) else ""
-    return f"{counted(clusters.n_components, 'cluster')}: {classes}{others}."
 
 
 def _rivals(is_how: str, are_how: str, others: list[Alternative]) -> str:

@@ -17,15 +17,13 @@ from fusewise.automatic.coordinates.evidence import Evidence, regular
 from fusewise.automatic.coordinates.level_blocks import is_number
 from fusewise.automatic.models.columnwise import ColumnMixture
 from fusewise.automatic.models.group_fit import enough_gain
-from fusewise.automatic.models.joined import Joined
 from fusewise.automatic.models.mixture import Mixture, probabilities
-from fusewise.automatic.models.numbers_and_categories import NumbersAndCategories
 from fusewise.automatic.models.spreads import TAIL
 from fusewise.kernels.types import Index, Real
 from fusewise.observations import InMemory
 
 #: Classes of a table with categories.
-Classes = ColumnMixture | NumbersAndCategories | Joined
+Classes = ColumnMixture
 
 #: The entropy is averaged over this many draws of each row's coordinates, or fewer if there are many rows: a few
 #: thousand draws in all are accurate enough.
@@ -150,28 +148,20 @@ def class_criterion(table: InMemory, mixture: Classes, worth: float = 1.0, *, co
     the data (the coarsened posterior of Miller and Dunson, 2019). If not `coarsened`, w = 1. In a table with numbers
     each cut costs log N as well, as above; else cuts that are due to the shape of a column would pay.
     """
-    parts = components_of(mixture)
     n = worth * table.shape[0]
-    by_chance = max(worth - 1, 0.0) * 0.5 * parts.complexity  # as in `_penalised`
-    fit = worth * float(probabilities(parts.log_densities(table)[0])[1].sum()) - by_chance
-    cuts = mixture.n_components - 1 if has_numbers(parts) else 0
-    cost = (0.5 * parts.complexity + cuts) * float(np.log(n)) + parts.level_cost
+    by_chance = max(worth - 1, 0.0) * 0.5 * mixture.complexity  # as in `_penalised`
+    fit = worth * float(probabilities(mixture.log_densities(table)[0])[1].sum()) - by_chance
+    cuts = mixture.n_components - 1 if has_numbers(mixture) else 0
+    cost = (0.5 * mixture.complexity + cuts) * float(np.log(n)) + mixture.level_cost
     return (fit / (1 + n / ROWS) if coarsened else fit) - cost
 
 
-def components_of(mixture: Classes) -> ColumnMixture | NumbersAndCategories:
-    """Those of classes, each of which may have several (``traits``)."""
-    parts = mixture.parts if isinstance(mixture, Joined) else mixture
-    assert isinstance(parts, ColumnMixture | NumbersAndCategories)
-    return parts
-
-
-def has_numbers(parts: ColumnMixture | NumbersAndCategories) -> bool:
+def has_numbers(classes: ColumnMixture) -> bool:
     """Whether the table has columns of numbers."""
-    return len(parts.levels) == 0 or bool(is_number(parts.centers.shape[1], parts.levels).any())
+    return bool(is_number(classes.centers.shape[1], classes.levels).any())
 
 
 def class_explained(table: InMemory, mixture: Classes, worth: float = 1.0) -> Real:
     """What each row adds to ``class_criterion``."""
-    total = probabilities(components_of(mixture).log_densities(table)[0])[1]
+    total = probabilities(mixture.log_densities(table)[0])[1]
     return np.asarray(total / (1 + worth * len(total) / ROWS))

@@ -40,7 +40,7 @@ WITHIN_PART = 0.05
 #: Components are about equally dense if their peaks differ by at most this factor.
 EQUALLY_DENSE = 3.0
 #: Points of a ridgeline that are looked at.
-POINTS = 33
+RIDGE_POINTS = 33
 #: With more components, each pair is judged by itself: a group that is cut takes fewer.
 MOST_COMPONENTS = 25
 
@@ -133,7 +133,7 @@ def saddles(mixture: Mixture, k: int, others: Index) -> Floats:
     means, shares, spreads = mixture.means[both], mixture.shares[both], regular(mixture.spreads[both])
     precisions, log_dets = np.linalg.inv(spreads), np.linalg.slogdet(spreads)[1]
     pulls = np.einsum("krs,ks->kr", precisions, means)
-    share = np.linspace(0, 1, POINTS)[:, None, None]
+    share = np.linspace(0, 1, RIDGE_POINTS)[:, None, None]
     system = (1 - share[..., None]) * precisions[-1] + share[..., None] * precisions[:-1]
     places = np.linalg.solve(system, ((1 - share) * pulls[-1] + share * pulls[:-1])[..., None])[..., 0]
 

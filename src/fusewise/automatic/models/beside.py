@@ -12,7 +12,6 @@ from fusewise.automatic.models.clusters import AlongAxes, Clusters, Count
 from fusewise.automatic.models.columnwise import ColumnMixture
 from fusewise.automatic.models.joined import Joined
 from fusewise.automatic.models.mixture import probabilities
-from fusewise.automatic.models.numbers_and_categories import NumbersAndCategories
 from fusewise.kernels.checked import Checked, Record
 from fusewise.kernels.field_rules import Dims, Number
 from fusewise.kernels.types import Index, Real, Values
@@ -36,7 +35,7 @@ class Beside(Checked):
     share: float
 
     _rules: ClassVar = {
-        "common": Record(AlongAxes, ColumnMixture, NumbersAndCategories, Joined, K="first", P="P"),
+        "common": Record(AlongAxes, ColumnMixture, Joined, K="first", P="P"),
         "rare": Record(ColumnMixture, K="second", P="P"),
         "share": Number(low=0),
     }

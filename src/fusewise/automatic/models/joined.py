@@ -11,7 +11,6 @@ from fusewise.automatic.coordinates.evidence import Evidence
 from fusewise.automatic.models.clusters import AlongAxes, Clusters, Count
 from fusewise.automatic.models.columnwise import ColumnMixture
 from fusewise.automatic.models.mixture import probabilities
-from fusewise.automatic.models.numbers_and_categories import NumbersAndCategories
 from fusewise.kernels import field_rules
 from fusewise.kernels.checked import Checked, Record
 from fusewise.kernels.field_rules import Dims
@@ -33,7 +32,7 @@ class Joined(Checked):
     group: Index
 
     _rules: ClassVar = {
-        "parts": Record(AlongAxes, ColumnMixture, NumbersAndCategories, K="J", P="P"),
+        "parts": Record(AlongAxes, ColumnMixture, K="J", P="P"),
         "group": field_rules.Index("J", below="J"),
     }
 

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from fusewise.automatic.coordinates.units import Units
 from fusewise.automatic.models.clusters import Clusters
-from fusewise.automatic.models.taught import Taught
 from fusewise.automatic.passes.labelling import MOST_PROBABILITIES, Classified, classified
-from fusewise.automatic.passes.nearby import MANY, n_parts
-from fusewise.kernels.devices import torch_device
 from fusewise.kernels.types import Real, Values
-from fusewise.observations import InMemory, SparseEntries, Table, each_block
-from fusewise.observations.kinds import Remote
+from fusewise.observations import InMemory, Table, each_block
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,22 +25,14 @@ class Classifier:
     units: Units
     clusters: Clusters
 
-    def classify(self, table: Table, *, posterior: bool | None = None, device: str = "cpu") -> Classified:
+    def classify(self, table: Table, *, posterior: bool | None = None) -> Classified:
         """Find the most likely cluster of each row, its probability, and whether it is an outlier.
 
-        With `posterior` also the probabilities of all clusters; by default where these are not too many. `device` is
-        that of ``torch_device``; a device takes real tables that are not sparse, and fewer clusters than ``MANY``, but
-        no classes taught by labels.
+        With `posterior` also the probabilities of all clusters; by default where these are not too many.
         """
         n, k = table.shape[0], self.clusters.n_components
         keep = n * k <= MOST_PROBABILITIES if posterior is None else posterior
         found = Classified.blank(n, k, posterior=keep)
-        there = device_for(device, self.clusters, table)
-        if there is not None:
-            from fusewise.automatic.passes.device_passes import DeviceUnits, label_rows
-
-            label_rows(self.clusters, DeviceUnits(self.units, there), table, found)
-            return found
 
         def one(rows: InMemory, where: slice) -> None:
             found.put(where, classified(self.clusters, self.units.applied(rows), posterior=keep))
@@ -64,11 +51,3 @@ class Classifier:
 
         each_block(one, table, width=table.shape[1])
         return filled
-
-
-def device_for(name: str, clusters: Clusters, table: Table) -> Any:
-    """The torch device on which the rows of a table are labelled; None for the CPU, and for what only it can do."""
-    there = torch_device(name)
-    possible = table.dtype.kind == "f" and not isinstance(table, SparseEntries | Remote)
-    possible = possible and n_parts(clusters) < MANY and not isinstance(clusters, Taught)
-    return there if possible else None

@@ -26,7 +26,7 @@ from fusewise.kernels.words import counted
 #: Rows of the smallest group.
 FEWEST = 5.0
 #: With fewer rows in each group on average, more rows may show more groups.
-ROWS_EACH = 12
+CROWDED_ROWS = 12
 #: Densities computed to compare two partitions of an incomplete table: of all rows, or of as many as that allows.
 MOST_DENSITIES = 20_000_000
 
@@ -52,7 +52,7 @@ class CrowdedSearch(TreeSearch):
             mixture = describe(rows, labels, self.worth)
             compared = compared.with_one(mixture, self._criterion(rows, mixture), 0.0)
         best = compared.best
-        crowded = len(nodes) * ROWS_EACH > tree.n_points
+        crowded = len(nodes) * CROWDED_ROWS > tree.n_points
         return Searched(placed, partitions, compared, best, unsettled=crowded)
 
     def _criterion(self, rows: Rows, mixture: Mixture) -> float:

@@ -44,20 +44,3 @@ def of_shapes() -> str:
         "Columns are so skewed that even a single cluster would be cut into several. So clusters were searched for in "
         "columns made symmetric (by a Box-Cox power of each); their centres are nearer to medians than to means."
     )
-
-
-def of_effects(n_numbers: int, n_categories: int) -> str:
-    """Numbers differ between the levels of categories."""
-    return (
-        f"{counted(n_numbers, 'column of numbers differs', 'columns of numbers differ')} between the levels of "
-        f"{counted(n_categories, 'category', 'categories')} by the same amounts in all clusters. "
-        "Clusters were searched for without these differences, and are not due to them."
-    )
-
-
-def of_labels(n_right: int, n_before: int, n_labels: int) -> str:
-    """Clusters are the classes of known labels."""
-    return (
-        f"Clusters are the classes of the given labels. Of {n_labels:,} rows with labels, {n_right:,} are recognised "
-        f"if their own label is left out; the clusters found without labels recognise {n_before:,}."
-    )

@@ -9,14 +9,11 @@ from typing import TypeVar
 import numpy as np
 
 from fusewise.automatic.coordinates.copies import shares_of_copies, worth_of_rows
-from fusewise.automatic.coordinates.gaps import MOST_DIMENSIONS
 from fusewise.automatic.coordinates.level_blocks import Levels
 from fusewise.automatic.coordinates.rounding import spread_out
 from fusewise.automatic.coordinates.units import Units
 from fusewise.automatic.hints import NO_HINTS, Hints
 from fusewise.automatic.models.clusters import Clusters
-from fusewise.automatic.passes.classifying import device_for
-from fusewise.automatic.passes.labelling import classified
 from fusewise.automatic.passes.surprising import Surprised, Surprises
 from fusewise.automatic.search import limits
 from fusewise.automatic.search.candidates import MOST_CLUSTERS
@@ -26,7 +23,7 @@ from fusewise.automatic.search.search_result import Searched
 from fusewise.automatic.search.searching import TreeSearch
 from fusewise.kernels.types import Index
 from fusewise.kernels.words import counted
-from fusewise.observations import Entries, InMemory, Table, reduce_blocks
+from fusewise.observations import Entries, Table, reduce_blocks
 from fusewise.progress import Progress
 
 Search = TypeVar("Search", bound=TreeSearch)
@@ -42,9 +39,6 @@ GROWTH, LARGEST_SAMPLE = 4, 80_000
 #: Axes and independent columns are fitted to more rows than that if a typical column would have fewer entries than
 #: this, but not to more than fill so many numbers.
 ENTRIES_PER_COLUMN, MOST_NUMBERS = 300, 50_000_000
-#: In a few dimensions rows show the shape of a group, but only rows that are complete. These alone are searched if
-#: there are at least so many of them, and they are at least this share of the rows.
-ENOUGH_COMPLETE, SHARE_COMPLETE = 50, 0.2
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -60,9 +54,7 @@ class SampledSearch:
     min_size : smallest cluster considered, in rows of the table; None: a share of them.
     seed : seed of the samples.
     worth : rows of a larger table that a row is worth.
-    device : where all rows are looked at.
     n_clusters, n_neighbors, progress : those of ``TreeSearch``.
-    complete_first : whether incomplete rows may be left out of the search.
     """
 
     table: Table
@@ -75,8 +67,6 @@ class SampledSearch:
     n_neighbors: int | None
     worth: float
     progress: Progress
-    device: str = "cpu"
-    complete_first: bool = True
 
     @cached_property
     def known(self) -> Hints:
@@ -89,9 +79,6 @@ class SampledSearch:
         rows, many = self._samples(size)
         wide = self.units.scaled(self.table.take_seen(many))
         among = None if len(many) == len(rows) else np.searchsorted(many, rows)
-        complete = self._complete(wide if among is None else wide.take(among))
-        if complete is not None:
-            wide, rows, among = wide.take(complete if among is None else among[complete]), rows[complete], None
         copies = shares_of_copies(wide if among is None else wide.take(among))
         if copies is None and isinstance(wide, Entries):
             wide = spread_out(wide, self.seed)
@@ -107,33 +94,6 @@ class SampledSearch:
         """`samples` of the table."""
         table, row_length = self.table, self.table.n_stored / self.table.shape[0]
         return samples(table.n_seen, size, table.column_counts[self.units.columns], row_length, self.seed, self.known)
-
-    @property
-    def by_complete(self) -> bool:
-        """Whether the complete rows of a sample may be searched alone: in few columns, without hints."""
-        few = 1 < len(self.units.columns) <= MOST_DIMENSIONS
-        return self.complete_first and few and not (self.levels or self.known or self.table.is_complete)
-
-    def _complete(self, sample: InMemory) -> Index | None:
-        """The complete rows of a sample, if they alone are searched and there are enough of them."""
-        if not self.by_complete:
-            return None
-        n, p = sample.shape
-        found = np.flatnonzero(sample.row_counts == p)
-        return found if len(found) >= max(ENOUGH_COMPLETE, SHARE_COMPLETE * n) else None
-
-    def explained(self, clusters: Clusters) -> bool:
-        """Whether clusters of complete rows explain the others: not if as many are outliers as may be a cluster.
-
-        A group may have no complete rows, if one of its columns was never measured.
-        """
-        rows, _ = self._samples(SAMPLE)
-        sample = self.units.applied(self.table.take_seen(rows))
-        complete = sample.row_counts == sample.shape[1]
-        outlying = classified(clusters, sample, posterior=False).outlying
-        by_chance = outlying[complete].mean() * (~complete).sum()
-        smallest, _ = smallest_clusters(len(rows), self.table.n_seen, self.min_size)
-        return bool(outlying[~complete].sum() - by_chance < smallest)
 
     def enlarged(self, rows: Index, search: TreeSearch, found: Searched) -> tuple[Index, TreeSearch, Searched]:
         """The sample, the search and what it found, in a larger sample if that has more clusters, and more than few."""
@@ -155,22 +115,13 @@ class SampledSearch:
             return clusters, [limits.of_kind(smallest, n, "has categories" if self.levels else "is complex")]
         self.progress(f"looking for rare clusters in {counted(n, 'row')}", 0)
         surprised = Surprised(clusters, self.units, self.seed)
-        known = self._surprises(surprised).in_order(n)
+        known = reduce_blocks(surprised, Surprises.merged, self.table).in_order(n)
         rows = self.units.applied(self.table.take(known.row))
         if not isinstance(rows, Entries):
             return clusters, [limits.of_kind(smallest, n, "is sparse")]
         met = [limits.of_outliers(len(known.row), known.n_outlying)] if known.n_outlying > len(known.row) else []
         found, refused = RareSearch(clusters, rows, known, n, self.min_size or 0.0)()
         return found, [*met, limits.of_size(refused, self.min_size or 0.0)] if refused else met
-
-    def _surprises(self, surprised: Surprised) -> Surprises:
-        """The rows that no cluster explains, among all."""
-        there = device_for(self.device, surprised.clusters, self.table)
-        if there is None:
-            return reduce_blocks(surprised, Surprises.merged, self.table)
-        from fusewise.automatic.passes.device_passes import surprising_rows
-
-        return surprising_rows(surprised, self.table, there)
 
 
 def smallest_clusters(n_sampled: int, n: int, min_size: float | None) -> tuple[float, float]:

@@ -15,10 +15,8 @@ from fusewise.automatic.coordinates.informative_columns import axes_in
 from fusewise.automatic.coordinates.level_blocks import Levels, is_number
 from fusewise.automatic.coordinates.placed_rows import Rows
 from fusewise.automatic.hints import NO_HINTS, Hints
-from fusewise.automatic.judging.class_valleys import alike_classes
 from fusewise.automatic.judging.classes import ENOUGH_GAINED, Judged, classes_of, fewest, known_so_far
 from fusewise.automatic.judging.comparing import Compared, Comparison, assign
-from fusewise.automatic.judging.criterion import Classes
 from fusewise.automatic.judging.settling import coloured, held, joined, log_odds
 from fusewise.automatic.judging.valleys import linked, without_valley
 from fusewise.automatic.models.clusters import Clusters, better_explained
@@ -147,28 +145,6 @@ class TreeSearch:
         except KeyboardInterrupt:
             return interrupted(found)
 
-    def by_even_axes(self, found: Searched) -> Searched:
-        """The search, with partitions along the tree in which all axes count the same as well.
-
-        Distances between rows are mostly those along the axes that vary most, such as the size of an animal. Clusters
-        that differ along others are found where each is in units of its standard deviation (Scrucca and Raftery, 2015).
-        A subspace has the axes that vary most, and the last of these are mostly noise: there only if nothing was found.
-        """
-        useful = found.rank > 1 and (found.rank == self.wide.shape[1] or found.n_groups == 1)
-        if not useful or self.levels or self.hints or found.compared.interrupted:
-            return found
-        rows = found.placed.rows.evened(float(found.placed.subspace.noises.mean()))
-        try:
-            tree = grow(rows, self.n_neighbors or NEIGHBORS)
-            others = partitions(tree, rows.places, self.smallest, self.n_clusters, copies=self.copies)
-            return self._better_of(found, self._compared(found.placed, others, None, rival=found.criterion))
-        except KeyboardInterrupt:
-            return interrupted(found)
-
-    def by_other_trees(self, found: Searched) -> Searched:
-        """The search, with partitions along all other trees of the same rows as well."""
-        return self.by_even_axes(self.by_best_known(found))
-
     def along(self, placed: Placed, until: int | None) -> Searched:
         """Compare the partitions along one tree, or the classes that they lead to."""
         if self.levels:
@@ -255,26 +231,26 @@ class TreeSearch:
     def in_all_dimensions(self, rank: int | None) -> Searched:
         """The search in as many dimensions as asked for; else in as many as the clusters that are found need."""
         if rank is not None:
-            return self.by_other_trees(self(min(rank, self.most)))
+            return self.by_best_known(self(min(rank, self.most)))
         room = min(max(RANK, (self.n_clusters or 1) - 1), LARGEST_RANK, self.most)
         found = self(room, until=LARGEST_RANK + 1 if room < min(LARGEST_RANK, self.most) else None)
         columns = self.wide.shape[1]
         whole = columns <= min(MOST_COLUMNS if found.featureless else LARGEST_RANK, self.most)
         wanted = columns if whole else min(found.n_groups - 1, LARGEST_RANK, self.most)
         if found.compared.interrupted or wanted <= found.rank:
-            return self.by_other_trees(found)
+            return self.by_best_known(found)
         try:
-            other = self.by_other_trees(self(wanted, start=found.placed.subspace))
+            other = self.by_best_known(self(wanted, start=found.placed.subspace))
         except KeyboardInterrupt:
             return interrupted(found)
         except FloatingPointError:  # the noise beside so many axes is too small to compute with
-            return self.by_other_trees(found)
+            return self.by_best_known(found)
         crowded = found.n_groups > LARGEST_RANK  # where the first search ended
         if not whole or crowded or other.gain > found.gain:
             return other
         if other.compared.interrupted:
             return found._replace(compared=replace(found.compared, interrupted=True))
-        return self.by_other_trees(found)
+        return self.by_best_known(found)
 
     def or_as_before(self, found: Searched, before: Clusters | None) -> Searched:
         """The search, with the clusters found without hints if these explain the table and the hints better.
@@ -310,7 +286,7 @@ class TreeSearch:
             away = held(densities, self.hints, self.n_clusters)
             labels = np.unique((densities + away).argmax(axis=1), return_inverse=True)[1]
             mixture, kept = describe(rows, labels, self.worth), best.occupied(self.sample, away)
-            pairs = [] if told else self.alike(kept)
+            pairs = []
         else:
             mixture = assign(rows, best, self.hints, self.n_clusters)
             evidence = rows.evidence if self.wide is self.sample else Evidence.of(subspace, self.wide)
@@ -319,11 +295,6 @@ class TreeSearch:
             pairs = [] if told else without_valley(mixture, rows.evidence, parts=gaps.parts(rows, subspace.blur))
         group = self._joined_by_hints(kept, pairs) if self.hints else linked(kept.n_components, pairs)
         return mixture, joined_clusters(kept, group)
-
-    def alike(self, classes: Classes, *, of_any_density: bool = False) -> list[tuple[int, int]]:
-        """``alike_classes`` of the sample."""
-        rank = min(LARGEST_RANK, self.most)
-        return alike_classes(self.sample, classes, rank, self.worth, of_any_density=of_any_density)
 
     def _joined_by_hints(self, kept: Clusters, pairs: list[tuple[int, int]]) -> Index:
         """The cluster of each component: hints join some; of `pairs`, those are joined that hints do not keep apart."""

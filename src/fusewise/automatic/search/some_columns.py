@@ -7,7 +7,6 @@ Columns that neither depend on others nor have two humps say nothing, and enough
 from __future__ import annotations
 
 from fusewise.automatic.coordinates.informative_columns import cost_of_choice, informative_columns
-from fusewise.automatic.search.halving import with_halves
 from fusewise.automatic.search.search_result import Searched, interrupted
 from fusewise.automatic.search.searching import LARGEST_RANK, RANK, TreeSearch
 
@@ -24,7 +23,7 @@ def in_some_columns(search: TreeSearch, found: Searched) -> Searched:
         return found
     try:
         room = min(len(columns), LARGEST_RANK if len(columns) <= LARGEST_RANK else RANK, search.most)
-        other = with_halves(search, search.by_best_known(search(room, columns=columns)))
+        other = search.by_best_known(search(room, columns=columns))
     except KeyboardInterrupt:
         return interrupted(found)
     cost = cost_of_choice(len(columns), search.wide.shape[1])

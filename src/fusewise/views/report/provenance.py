@@ -12,7 +12,6 @@ import numpy as np
 
 import fusewise
 from fusewise.automatic import Choice
-from fusewise.automatic.models.numbers_and_categories import NumbersAndCategories
 from fusewise.fusion.path import FusionPath
 from fusewise.kernels.words import counted, readable
 from fusewise.views.findings import Findings
@@ -39,11 +38,7 @@ def convergence(found: Findings) -> list[str]:
 
 def _of_what(choice: Choice) -> str:
     """Which columns rows are placed by, if these are not all as they are."""
-    chosen = choice.mixtures[choice.chosen]
-    columns = "numbers" if isinstance(chosen, NumbersAndCategories) else "columns"
-    if choice.units.powers is not None:
-        return f" of the {columns}, made symmetric"
-    return " of the numbers, which are related to each other within clusters" if columns == "numbers" else ""
+    return "" if choice.units.powers is None else " of the columns, made symmetric"
 
 
 def _searched(found: Findings, choice: Choice) -> list[str]:
