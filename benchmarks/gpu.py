@@ -269,9 +269,9 @@ PHASES_OF_THE_DEFAULT = (
     "fusewise.automatic.choosing.units_of",
     "fusewise.automatic.choosing._in_sample",
     "fusewise.automatic.choosing.shapes_behind",
-    "fusewise.automatic.search.searching:TreeSearch.clusters",
-    "fusewise.automatic.search.sampled:SampledSearch._surprises",
-    "fusewise.automatic.search.sampled:RareSearch.__call__",
+    "fusewise.automatic.search:TreeSearch.clusters",
+    "fusewise.automatic.sample:SampledSearch._surprises",
+    "fusewise.automatic.sample:RareSearch.__call__",
     "fusewise.automatic.choice:Choice.classify",
     "fusewise.estimators.automatic_fit:AutomaticFitMixin._take_labels",
 )

@@ -1,6 +1,6 @@
 import pytest
 
-from fusewise.automatic.coordinates import evidence
+from fusewise.automatic import evidence
 
 
 @pytest.fixture(params=[10**9, 0], ids=["small", "compiled"])

@@ -5,14 +5,14 @@ import pytest
 from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 
+from fusewise.automatic import cuts
 from fusewise.automatic.choosing import choose
-from fusewise.automatic.coordinates.evidence import Evidence
-from fusewise.automatic.coordinates.placed_rows import Rows
-from fusewise.automatic.judging.comparing import assign
-from fusewise.automatic.models.partition_fit import describe
-from fusewise.automatic.search import candidates
-from fusewise.automatic.search.candidates import from_best_known
-from fusewise.automatic.search.searching import TreeSearch
+from fusewise.automatic.comparison import assign
+from fusewise.automatic.cuts import from_best_known
+from fusewise.automatic.evidence import Evidence
+from fusewise.automatic.mixture_fit import describe
+from fusewise.automatic.rows import Rows
+from fusewise.automatic.search import TreeSearch
 from fusewise.observations import as_entries
 from fusewise.subspace import Subspace
 
@@ -62,7 +62,7 @@ def stretched(seed, hidden=0.2):
 @pytest.fixture
 def all_rows(monkeypatch):
     """The search takes all rows of a table of few columns, not the complete ones alone, along axes as they are."""
-    monkeypatch.setattr("fusewise.automatic.search.sampled.SHARE_COMPLETE", 2.0)
+    monkeypatch.setattr("fusewise.automatic.sample.SHARE_COMPLETE", 2.0)
     monkeypatch.setattr(TreeSearch, "by_even_axes", lambda _, found: found)
 
 
@@ -76,7 +76,7 @@ def test_rows_known_well_find_clusters_that_others_hide(monkeypatch):
     best = adjusted_rand_score(y, from_truth.log_densities(found.evidence)[0].argmax(axis=1))
     assert found.n_clusters == 3
     assert adjusted_rand_score(y, found.classify(table).labels) > best - 0.05
-    monkeypatch.setattr("fusewise.automatic.search.searching.from_best_known", lambda *_: [])
+    monkeypatch.setattr("fusewise.automatic.search.from_best_known", lambda *_: [])
     assert choose(table).n_clusters < 3
 
 
@@ -92,7 +92,7 @@ def test_as_many_clusters_as_asked_for(n_clusters):
 def test_criteria_only_gain(monkeypatch):
     table = as_entries(stretched(172)[0])
     both = choose(table).criteria
-    monkeypatch.setattr("fusewise.automatic.search.searching.from_best_known", lambda *_: [])
+    monkeypatch.setattr("fusewise.automatic.search.from_best_known", lambda *_: [])
     alone = choose(table).criteria
     shared = min(len(both), len(alone))
     assert shared > 3
@@ -114,5 +114,5 @@ def test_no_group_is_left_empty(monkeypatch):
             densities[:, -1] -= 2.0 * (self.n_groups == 2)
             return densities, densities
 
-    monkeypatch.setattr(candidates, "describe", LastFitsNone)
+    monkeypatch.setattr(cuts, "describe", LastFitsNone)
     assert [labels.max() + 1 for labels in from_best_known(rows, 3, 3, 5, range(1, 4))] == [1, 3]

@@ -5,11 +5,10 @@ import pytest
 from scipy import integrate, optimize, stats
 
 from fusewise.automatic.choosing import choose
-from fusewise.automatic.coordinates.level_blocks import LevelBlock
-from fusewise.automatic.judging.classes import fewest, joining_losses
-from fusewise.automatic.models.columnwise import ColumnMixture, fit_columns
-from fusewise.automatic.models.level_shares import PSEUDO_ENTRIES, level_shares
-from fusewise.automatic.models.spreads import TAIL
+from fusewise.automatic.classes import fewest, joining_losses
+from fusewise.automatic.columns import PSEUDO_ENTRIES, ColumnMixture, fit_columns, level_shares
+from fusewise.automatic.mixture import TAIL
+from fusewise.automatic.units import LevelBlock
 from fusewise.observations import Entries
 
 LEVELS = (LevelBlock(1, 4), LevelBlock(4, 6))

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from fusewise.automatic import choose
-from fusewise.automatic.coordinates.evidence import Evidence
-from fusewise.automatic.models.clusters import AlongAxes
-from fusewise.automatic.models.columnwise import ColumnMixture
+from fusewise.automatic.clusters import AlongAxes
+from fusewise.automatic.columns import ColumnMixture
+from fusewise.automatic.evidence import Evidence
 from fusewise.datasets import hide_entries
 from fusewise.observations import as_entries
 

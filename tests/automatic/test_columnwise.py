@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from fusewise.automatic.models.columnwise import ColumnMixture, fit_columns
-from fusewise.automatic.models.mixture import TAIL
+from fusewise.automatic.columns import ColumnMixture, fit_columns
+from fusewise.automatic.mixture import TAIL
 from fusewise.datasets import hide_entries
 from fusewise.observations import as_entries
 

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from fusewise import FusionClustering
-from fusewise.automatic.coordinates.copies import shares_of_copies, worth_of_rows
-from fusewise.automatic.coordinates.evidence import Evidence
-from fusewise.automatic.judging.criterion import criterion
-from fusewise.automatic.models.group_fit import fit_groups
-from fusewise.automatic.tree.merge_tree import MergeTree
+from fusewise.automatic.copies import shares_of_copies, worth_of_rows
+from fusewise.automatic.criterion import criterion
+from fusewise.automatic.evidence import Evidence
+from fusewise.automatic.mixture_fit import fit_groups
+from fusewise.automatic.tree import MergeTree
 from fusewise.datasets import hide_entries, make_clusters
 from fusewise.observations import as_entries
 from fusewise.subspace import Subspace

@@ -4,12 +4,11 @@ import numpy as np
 import pytest
 
 from fusewise.automatic import Smooth
-from fusewise.automatic.coordinates.evidence import Evidence
-from fusewise.automatic.coordinates.level_blocks import LevelBlock
-from fusewise.automatic.models.clusters import AlongAxes
-from fusewise.automatic.models.columnwise import ColumnMixture, fit_columns
-from fusewise.automatic.models.mixture import Mixture, one_of_each
-from fusewise.automatic.models.spreads import TAIL
+from fusewise.automatic.clusters import AlongAxes
+from fusewise.automatic.columns import ColumnMixture, fit_columns
+from fusewise.automatic.evidence import Evidence
+from fusewise.automatic.mixture import TAIL, Mixture, one_of_each
+from fusewise.automatic.units import LevelBlock
 from fusewise.observations import as_entries
 from fusewise.subspace import Subspace
 

@@ -8,10 +8,10 @@ from scipy import sparse
 from scipy.cluster.hierarchy import dendrogram, fcluster, is_valid_linkage
 from scipy.spatial.distance import pdist, squareform
 
+from fusewise.automatic import fusion_tree as module
+from fusewise.automatic.fusion_tree import RIDGE, fusion_tree
 from fusewise.automatic.hints import NO_HINTS, Hints
-from fusewise.automatic.tree import fusion_tree as module
-from fusewise.automatic.tree.fusion_tree import RIDGE, fusion_tree
-from fusewise.automatic.tree.merge_tree import MergeTree
+from fusewise.automatic.tree import MergeTree
 from fusewise.kernels.compiling import Loop
 from fusewise.observations import Quadratics
 from fusewise.pairs import NeighborPairs

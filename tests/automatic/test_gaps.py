@@ -7,11 +7,10 @@ from scipy.stats import gamma
 from sklearn.datasets import make_circles
 from sklearn.metrics import adjusted_rand_score
 
+from fusewise.automatic import gaps
 from fusewise.automatic.choosing import choose
-from fusewise.automatic.coordinates import gaps
-from fusewise.automatic.coordinates.axes import fit_axes
-from fusewise.automatic.coordinates.evidence import Evidence
-from fusewise.automatic.coordinates.placed_rows import Rows
+from fusewise.automatic.evidence import Evidence
+from fusewise.automatic.rows import Rows, fit_axes
 from fusewise.observations import as_entries
 
 

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from fusewise.automatic.tree import fusion_tree as module
-from fusewise.automatic.tree.fusion_tree import fusion_tree
-from fusewise.automatic.tree.graph_shares import SHARES, merged_order, shares_of
+from fusewise.automatic import fusion_tree as module
+from fusewise.automatic.fusion_tree import SHARES, fusion_tree, merged_order, shares_of
 from fusewise.kernels import threads
 from fusewise.observations import Quadratics
 from fusewise.pairs import NeighborPairs

@@ -5,11 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from fusewise.automatic.coordinates.axes import fit_axes
-from fusewise.automatic.coordinates.evidence import Evidence
-from fusewise.automatic.models.group_fit import fit_groups
-from fusewise.automatic.models.mixture import Mixture, evaluate, fit_means, row_weights, seen_of
-from fusewise.automatic.models.spreads import Spreads, em_step
+from fusewise.automatic.evidence import Evidence
+from fusewise.automatic.mixture import Mixture, Spreads, em_step, evaluate, fit_means, row_weights, seen_of
+from fusewise.automatic.mixture_fit import fit_groups
+from fusewise.automatic.rows import fit_axes
 from fusewise.datasets import make_clusters
 from fusewise.kernels import compiling
 from fusewise.kernels.compiling import SMALL, few

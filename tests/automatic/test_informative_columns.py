@@ -7,8 +7,8 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.mixture import GaussianMixture
 
 from fusewise import FusionClustering
-from fusewise.automatic.coordinates import informative_columns as module
-from fusewise.automatic.coordinates.informative_columns import axes_in, cost_of_choice, informative_columns, two_humps
+from fusewise.automatic import rows as module
+from fusewise.automatic.rows import axes_in, cost_of_choice, informative_columns, two_humps
 from fusewise.observations import as_entries
 from fusewise.subspace import fit_subspace
 

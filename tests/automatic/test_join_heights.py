@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.cluster.hierarchy import fcluster, linkage
 
-from fusewise.automatic.tree.join_heights import join_heights, successors
-from fusewise.automatic.tree.merge_tree import MergeTree
+from fusewise.automatic import successors
+from fusewise.automatic.tree import MergeTree, join_heights
 
 
 def lowest_of_both(tree, labels, a, b):

@@ -12,10 +12,10 @@ from sklearn.metrics import adjusted_rand_score
 
 import fusewise
 from fusewise import DataWarning, FusionClustering, FusionImputer
-from fusewise.automatic.coordinates.axes import fit_axes
-from fusewise.automatic.coordinates.evidence import Evidence
-from fusewise.automatic.models.columnwise import ColumnMixture, fit_columns
-from fusewise.automatic.search import sampled
+from fusewise.automatic import sample
+from fusewise.automatic.columns import ColumnMixture, fit_columns
+from fusewise.automatic.evidence import Evidence
+from fusewise.automatic.rows import fit_axes
 from fusewise.datasets import hide_entries, make_clusters
 from fusewise.observations import (
     ArrayBlocks,
@@ -99,8 +99,8 @@ class TestTheSameResults:
         same(model, wanted, X, mapped)
 
     def test_a_sample_of_the_rows(self, request, monkeypatch):
-        monkeypatch.setattr(sampled, "SAMPLE", 80)
-        monkeypatch.setattr(sampled, "ENTRIES_PER_COLUMN", 80)  # of which a column has 56 in 80 rows
+        monkeypatch.setattr(sample, "SAMPLE", 80)
+        monkeypatch.setattr(sample, "ENTRIES_PER_COLUMN", 80)  # of which a column has 56 in 80 rows
         X, _ = clusters()
         wanted = FusionClustering().fit(X)
         assert wanted.path_.evidence.shape[0] == len(wanted.path_.rows) == 80
@@ -149,33 +149,33 @@ class TestTheSameResults:
 class TestNearlyEmpty:
     def test_columns_are_fitted_to_more_rows_than_the_sample(self, monkeypatch):
         # In 500 rows a column has 12 entries, too few for its six loadings; in all 6000 it has 150.
-        monkeypatch.setattr(sampled, "SAMPLE", 500)
+        monkeypatch.setattr(sample, "SAMPLE", 500)
         X, y = tastes(6000, 200, 5)
         model = FusionClustering().fit(X)
         assert model.n_clusters_ == 3
         assert adjusted_rand_score(y, model.labels_) > 0.9
         assert len(model.path_.rows) == 500
-        monkeypatch.setattr(sampled, "ENTRIES_PER_COLUMN", 0)
+        monkeypatch.setattr(sample, "ENTRIES_PER_COLUMN", 0)
         assert adjusted_rand_score(y, FusionClustering().fit(X).labels_) < 0.5
 
     def test_no_more_rows_than_fit(self):
         counts = np.full(50, 100)
-        rows, many = sampled.samples(20_000, sampled.SAMPLE, counts, 10.0, 0)
-        assert len(rows) == sampled.SAMPLE
+        rows, many = sample.samples(20_000, sample.SAMPLE, counts, 10.0, 0)
+        assert len(rows) == sample.SAMPLE
         assert len(many) == 20_000
-        rows, many = sampled.samples(20_000, sampled.SAMPLE, counts, sampled.MOST_NUMBERS / 6000, 0)
-        assert 6000 <= len(many) <= 6000 + sampled.SAMPLE
+        rows, many = sample.samples(20_000, sample.SAMPLE, counts, sample.MOST_NUMBERS / 6000, 0)
+        assert 6000 <= len(many) <= 6000 + sample.SAMPLE
         assert set(rows) <= set(many)
-        rows, many = sampled.samples(20_000, sampled.SAMPLE, 10 * counts * 2, 10.0, 0)
+        rows, many = sample.samples(20_000, sample.SAMPLE, 10 * counts * 2, 10.0, 0)
         assert len(many) < 10_000
-        rows, many = sampled.samples(20_000, sampled.SAMPLE, 200 * counts, 10.0, 0)
+        rows, many = sample.samples(20_000, sample.SAMPLE, 200 * counts, 10.0, 0)
         assert many is rows
 
     def test_nothing_is_made_dense(self, large, monkeypatch):
         def refuse(self):
             raise AssertionError("made dense")
 
-        monkeypatch.setattr(sampled, "SAMPLE", 300)
+        monkeypatch.setattr(sample, "SAMPLE", 300)
         monkeypatch.setattr(SparseEntries, "dense", refuse)
         X, _ = tastes(1500, 200, 8)
         model = FusionClustering().fit(X)

@@ -9,13 +9,11 @@ from scipy.optimize import minimize
 from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 
-from fusewise.automatic.coordinates.axes import fit_axes, prior_variances
-from fusewise.automatic.coordinates.evidence import Evidence
-from fusewise.automatic.coordinates.placed_rows import Rows
-from fusewise.automatic.models.partition_fit import describe
-from fusewise.automatic.models.spreads import TAIL
-from fusewise.automatic.search.candidates import grow, labels_of
-from fusewise.automatic.search.local_cuts import Scores, best_cuts, branches, cut
+from fusewise.automatic.cuts import Scores, best_cuts, branches, cut, grow, labels_of
+from fusewise.automatic.evidence import Evidence
+from fusewise.automatic.mixture import TAIL
+from fusewise.automatic.mixture_fit import describe
+from fusewise.automatic.rows import Rows, fit_axes, prior_variances
 from fusewise.datasets import hide_entries
 from fusewise.observations import as_entries
 
@@ -115,5 +113,5 @@ def test_looking_at_some_rows_of_large_branches_decides_as_all_do(monkeypatch):
     rows, tree = placed(X)
     shape = branches(tree, tree.sizes >= 5)
     some = cut(tree, rows, shape, 0.02 * np.eye(3), 30.0)
-    monkeypatch.setattr("fusewise.automatic.search.local_cuts.LOOKED_AT", 10**6)
+    monkeypatch.setattr("fusewise.automatic.cuts.LOOKED_AT", 10**6)
     assert cut(tree, rows, shape, 0.02 * np.eye(3), 30.0) == some

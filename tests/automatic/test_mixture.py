@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from fusewise.automatic.coordinates.evidence import Evidence
-from fusewise.automatic.models import mixture as module
-from fusewise.automatic.models.mixture import TAIL, Mixture
+from fusewise.automatic import mixture as module
+from fusewise.automatic.evidence import Evidence
+from fusewise.automatic.mixture import TAIL, Mixture
 from fusewise.kernels.lanes import LANES
 from fusewise.kernels.pattern_systems import shifted_inverses
 from fusewise.observations import as_entries

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from scipy import integrate, optimize, stats
 
-from fusewise.automatic.coordinates.evidence import Evidence
-from fusewise.automatic.models import group_fit as module
-from fusewise.automatic.models.group_fit import fit_groups
-from fusewise.automatic.models.mixture import TAIL, soften
+from fusewise.automatic import mixture_fit as module
+from fusewise.automatic.evidence import Evidence
+from fusewise.automatic.mixture import TAIL, soften
+from fusewise.automatic.mixture_fit import fit_groups
 from fusewise.observations import as_entries
 from fusewise.subspace import Subspace
 

@@ -3,14 +3,12 @@
 import numpy as np
 import pytest
 
-from fusewise.automatic.coordinates.axes import fit_axes
-from fusewise.automatic.models.beside import Beside
-from fusewise.automatic.models.clusters import AlongAxes
-from fusewise.automatic.models.columnwise import fit_columns
-from fusewise.automatic.models.joined import Joined
-from fusewise.automatic.models.mixture import Mixture, probabilities
-from fusewise.automatic.passes.labelling import classified
-from fusewise.automatic.passes.nearby import MANY, NEGLIGIBLE, nearby
+from fusewise.automatic.clusters import AlongAxes, Beside, Joined
+from fusewise.automatic.columns import fit_columns
+from fusewise.automatic.labelling import classified
+from fusewise.automatic.mixture import Mixture, probabilities
+from fusewise.automatic.nearby import MANY, NEGLIGIBLE, nearby
+from fusewise.automatic.rows import fit_axes
 from fusewise.datasets import hide_entries
 from fusewise.observations import as_entries
 

@@ -3,14 +3,12 @@
 import numpy as np
 import pytest
 
-from fusewise.automatic.coordinates.axes import fit_axes, prior_variances
-from fusewise.automatic.coordinates.evidence import Evidence
-from fusewise.automatic.coordinates.placed_rows import Rows
-from fusewise.automatic.judging.comparing import Comparison
-from fusewise.automatic.judging.criterion import criterion
-from fusewise.automatic.models.group_fit import fit_groups
-from fusewise.automatic.models.partition_fit import FAMILIES, FIRST_ROUNDS, PartitionFit, describe
-from fusewise.automatic.search.candidates import grow, partitions
+from fusewise.automatic.comparison import Comparison
+from fusewise.automatic.criterion import criterion
+from fusewise.automatic.cuts import grow, partitions
+from fusewise.automatic.evidence import Evidence
+from fusewise.automatic.mixture_fit import FAMILIES, FIRST_ROUNDS, PartitionFit, describe, fit_groups
+from fusewise.automatic.rows import Rows, fit_axes, prior_variances
 from fusewise.datasets import hide_entries, make_clusters
 from fusewise.observations import as_entries
 

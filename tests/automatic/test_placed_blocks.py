@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from fusewise.automatic import settling
 from fusewise.automatic.hints import Hints
-from fusewise.automatic.judging import placed_blocks
-from fusewise.automatic.judging.placed_blocks import are_right, obeyed, placed, supported, worth
+from fusewise.automatic.settling import are_right, obeyed, placed, supported, worth
 
 
 def hints_of(blocks, conflicts=()):
@@ -60,7 +60,7 @@ class TestPlaced:
     def test_more_blocks_than_clusters_need_new_ones(self, monkeypatch):
         hints = hints_of([[0], [1], [2, 3]], [(0, 1), (0, 2), (1, 2)])
         assert sorted(placed(self.densities, hints, np.array([20.0, 20.0])))[2] >= 2
-        monkeypatch.setattr(placed_blocks, "MOST_NEW", 0)
+        monkeypatch.setattr(settling, "MOST_NEW", 0)
         assert placed(self.densities, hints, np.array([20.0, 20.0])) is None
         assert not are_right(self.densities, hints, None).any()
 

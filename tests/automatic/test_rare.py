@@ -5,10 +5,8 @@ import pytest
 from scipy.optimize import minimize
 
 from fusewise import FusionClustering
-from fusewise.automatic.passes import surprising
-from fusewise.automatic.passes.surprising import Surprises, uniform
-from fusewise.automatic.search import sampled
-from fusewise.automatic.search.rare import kept_share, valley_gain
+from fusewise.automatic import rare, sample
+from fusewise.automatic.rare import Surprises, kept_share, uniform, valley_gain
 from fusewise.datasets import hide_entries
 from fusewise.saving import load, save
 
@@ -22,8 +20,8 @@ def rng():
 @pytest.fixture(autouse=True)
 def small_samples(monkeypatch):
     """Tables of some thousand rows are large."""
-    monkeypatch.setattr(sampled, "SAMPLE", 1500)
-    monkeypatch.setattr(surprising, "MOST", 1200)
+    monkeypatch.setattr(sample, "SAMPLE", 1500)
+    monkeypatch.setattr(rare, "MOST", 1200)
 
 
 def with_group(rng, n=6000, size=30, far=10.0, p=5):
@@ -84,7 +82,7 @@ def of(rows, priorities):
 
 
 def test_merging_samples_keeps_the_smallest_in_any_grouping(monkeypatch, rng):
-    monkeypatch.setattr(surprising, "MOST", 5)
+    monkeypatch.setattr(rare, "MOST", 5)
     priorities = rng.random(30)
     blocks = [of(range(k, k + 6), priorities[k : k + 6]) for k in range(0, 30, 6)]
     left = blocks[0]
@@ -101,7 +99,7 @@ def test_merging_samples_keeps_the_smallest_in_any_grouping(monkeypatch, rng):
 
 
 def test_weights_estimate_the_number_of_all_rows(monkeypatch):
-    monkeypatch.setattr(surprising, "MOST", 2000)
+    monkeypatch.setattr(rare, "MOST", 2000)
     rows = np.arange(100_000)
     tails = np.random.default_rng(0).random(100_000)
     all_rows = Surprises(uniform(rows, 7) * tails, rows, tails, tails, np.zeros(100_000, int), 0)
@@ -155,5 +153,5 @@ def test_a_sample_that_thins_out_is_no_valley():
 @pytest.mark.parametrize("seed", [2, 3])
 def test_a_uniform_cube_is_one_cluster(monkeypatch, seed):
     # Its corners are denser than the model expects; of their rows all are in the sample, of those in the middle few.
-    monkeypatch.setattr(surprising, "MOST", 4000)
+    monkeypatch.setattr(rare, "MOST", 4000)
     assert FusionClustering(random_state=seed).fit(np.random.default_rng(seed).random((8000, 5))).n_clusters_ == 1

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from fusewise import FusionClustering
-from fusewise.automatic.coordinates.rounding import row_keys, spread_out, step
+from fusewise.automatic.copies import row_keys, spread_out, step
 from fusewise.observations import as_entries
 
 

@@ -5,9 +5,8 @@ import itertools
 import numpy as np
 import pytest
 
-from fusewise.automatic.hints import Hints, given_to_nearest
-from fusewise.automatic.judging.colouring import place
-from fusewise.automatic.judging.settling import STRAY, coloured, held, joined, log_odds, settle
+from fusewise.automatic.hints import Hints, given_to_nearest, place
+from fusewise.automatic.settling import STRAY, coloured, held, joined, log_odds, settle
 
 
 def all_placed(scores, conflicts):

@@ -3,11 +3,22 @@
 import numpy as np
 import pytest
 
-from fusewise.automatic.coordinates.evidence import Evidence
-from fusewise.automatic.models import spreads as module
-from fusewise.automatic.models.group_fit import fit_groups
-from fusewise.automatic.models.mixture import _explain, fit_means, row_weights, seen_of
-from fusewise.automatic.models.spreads import TAIL, Seen, Spreads, _information, _solved, em_step, fisher_step
+from fusewise.automatic import mixture as module
+from fusewise.automatic.evidence import Evidence
+from fusewise.automatic.mixture import (
+    TAIL,
+    Seen,
+    Spreads,
+    _explain,
+    _information,
+    _solved,
+    em_step,
+    fisher_step,
+    fit_means,
+    row_weights,
+    seen_of,
+)
+from fusewise.automatic.mixture_fit import fit_groups
 from fusewise.observations import as_entries
 from fusewise.subspace import Subspace
 
@@ -111,11 +122,9 @@ def test_scoring_gets_there_sooner_where_noise_hides_the_spread(rng, family, mon
     fits = {}
     for name in ("fisher", "em"):
         with monkeypatch.context() as patch:
-            patch.setattr("fusewise.automatic.models.group_fit.ROUNDS", 5)
+            patch.setattr("fusewise.automatic.mixture_fit.ROUNDS", 5)
             if name == "em":
-                patch.setattr(
-                    "fusewise.automatic.models.group_fit.fisher_step", lambda now, *rest: em_step(now, *rest[:3])
-                )
+                patch.setattr("fusewise.automatic.mixture_fit.fisher_step", lambda now, *rest: em_step(now, *rest[:3]))
             fits[name] = fit_groups(*arguments).fit
     assert fits["fisher"] > fits["em"] + 1
 

@@ -8,9 +8,7 @@ import pytest
 from sklearn.metrics import adjusted_rand_score
 
 from fusewise.automatic.choosing import choose
-from fusewise.automatic.judging import together
-from fusewise.automatic.judging.between import Valley
-from fusewise.automatic.judging.together import by_chance, easiest, not_shown, settled
+from fusewise.automatic.valleys import Valley, by_chance, easiest, not_shown, settled
 from fusewise.datasets import hide_entries
 from fusewise.observations import as_entries
 
@@ -53,7 +51,7 @@ def test_what_chance_shows_by_simulation(valleys):
     """Half the squares of normal numbers, one for each depth, of which only the positive ones count."""
     draws = np.maximum(np.random.default_rng(0).normal(size=(40_000, valleys)), 0)
     share = np.mean(0.5 * (draws**2).sum(axis=1) > by_chance(valleys))
-    assert share == pytest.approx(together.CHANCE, abs=0.005)
+    assert share == pytest.approx(valleys.CHANCE, abs=0.005)
 
 
 @pytest.mark.parametrize("m", [2, 3, 5])

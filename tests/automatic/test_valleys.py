@@ -9,14 +9,12 @@ from scipy.stats import t as student
 from sklearn.datasets import make_blobs, make_moons
 from sklearn.metrics import adjusted_rand_score
 
+from fusewise.automatic import valleys
 from fusewise.automatic.choosing import choose
-from fusewise.automatic.coordinates.evidence import Evidence
-from fusewise.automatic.judging import between, valleys
-from fusewise.automatic.judging.between import Between
-from fusewise.automatic.judging.valleys import CONTIGUOUS, NO_VALLEY, linked, saddles, without_valley
-from fusewise.automatic.models.clusters import AlongAxes
-from fusewise.automatic.models.joined import Joined
-from fusewise.automatic.models.mixture import Mixture, probabilities
+from fusewise.automatic.clusters import AlongAxes, Joined
+from fusewise.automatic.evidence import Evidence
+from fusewise.automatic.mixture import Mixture, probabilities
+from fusewise.automatic.valleys import CONTIGUOUS, NO_VALLEY, Between, linked, saddles, without_valley
 from fusewise.datasets import hide_entries, make_clusters
 from fusewise.observations import as_entries
 from fusewise.subspace import Subspace
@@ -152,9 +150,9 @@ def test_how_well_a_filled_valley_explains_the_rows(monkeypatch):
     found = Between(mixture, known(x), labels)(0, 1)
     assert found[:2] == pytest.approx((fits[0] - fits[-1], shallow), abs=0.02)
     assert 0 < shallow < 1
-    monkeypatch.setattr(between, "_odds", lambda *_: 0.0)  # by the rows alone
+    monkeypatch.setattr(valleys, "_odds", lambda *_: 0.0)  # by the rows alone
     for tolerated in (0.97, 1.03):
-        monkeypatch.setattr(between, "TOLERATED", tolerated * shallow)
+        monkeypatch.setattr(valleys, "TOLERATED", tolerated * shallow)
         assert Between(mixture, known(x), labels)(0, 1).filled == (tolerated > 1)
 
 
@@ -189,10 +187,10 @@ def test_alignment_counts_how_far_two_components_point_to_each_other():
     """Four times as long as wide, end to end; side by side; and round, in two and three dimensions."""
     for r in (2, 3):
         towards, long, round_ = np.eye(r)[0] * 3.0, np.diag([16.0, *[1.0] * (r - 1)]), np.eye(r)
-        assert between.alignment(towards, np.array([long, long])) == pytest.approx(2 * (r - 1) * np.log(4))
-        assert between.alignment(towards, np.array([long, round_])) == pytest.approx((r - 1) * np.log(4))
-        assert between.alignment(np.eye(r)[1], np.array([long, long])) == 0
-    assert between.alignment(np.ones(1), np.ones((2, 1, 1))) == 0
+        assert valleys.alignment(towards, np.array([long, long])) == pytest.approx(2 * (r - 1) * np.log(4))
+        assert valleys.alignment(towards, np.array([long, round_])) == pytest.approx((r - 1) * np.log(4))
+        assert valleys.alignment(np.eye(r)[1], np.array([long, long])) == 0
+    assert valleys.alignment(np.ones(1), np.ones((2, 1, 1))) == 0
 
 
 def test_components_on_either_side_of_a_gap_are_not_joined():

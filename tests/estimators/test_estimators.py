@@ -15,6 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from fusewise import DataWarning, FusionClustering, FusionImputer, fuse, load
+from fusewise.automatic import search
 from fusewise.datasets import hide_entries, make_clusters
 from fusewise.fusion.fidelity import Ball, Box
 from fusewise.fusion.penalties import H1, Lp
@@ -64,22 +65,21 @@ def test_interrupted_is_not_converged(clusters, monkeypatch):
             raise KeyboardInterrupt
         return 0.0
 
-    monkeypatch.setattr("fusewise.automatic.judging.comparing.criterion", interrupt)
+    monkeypatch.setattr("fusewise.automatic.comparison.criterion", interrupt)
     with pytest.warns(ConvergenceWarning, match="interrupted"):
         assert not FusionClustering().fit(clusters[0]).converged_
 
 
 def test_interrupted_on_the_way_to_more_dimensions(clusters, monkeypatch):
     """What the first search found is the best so far."""
-    from fusewise.automatic.search import searching
 
     def axes(table, rank, progress, **how):
-        if rank > searching.RANK:
+        if rank > search.RANK:
             raise KeyboardInterrupt
         return fit_axes(table, rank, progress, **how)
 
-    fit_axes = searching.fit_axes
-    monkeypatch.setattr(searching, "fit_axes", axes)
+    fit_axes = search.fit_axes
+    monkeypatch.setattr(search, "fit_axes", axes)
     with pytest.warns(ConvergenceWarning, match="interrupted: this is the best result in 6 dimensions"):
         model = FusionClustering().fit(clusters[0])
     assert not model.converged_
@@ -326,7 +326,7 @@ def test_many_probabilities_are_computed_when_they_are_asked_for(monkeypatch, tm
     X = hide_entries(X, 0.3, random_state=0)
     given = {"must_link": [(0, 1)], "cannot_link": [(0, 100)]}
     kept = FusionClustering(random_state=0).fit(X, **given)
-    monkeypatch.setattr("fusewise.automatic.passes.classifying.MOST_PROBABILITIES", 100)
+    monkeypatch.setattr("fusewise.automatic.labelling.MOST_PROBABILITIES", 100)
     lazy = FusionClustering(random_state=0).fit(X, **given)
     assert "probabilities_" in vars(kept)
     assert "probabilities_" not in vars(lazy)

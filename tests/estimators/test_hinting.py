@@ -11,7 +11,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from fusewise import FusionClustering, FusionImputer, load
-from fusewise.automatic.search import sampled, searching
+from fusewise.automatic import sample, searching
 from fusewise.datasets import hide_entries, make_clusters
 from fusewise.estimators import automatic_fit
 from fusewise.observations import DataWarning
@@ -166,7 +166,7 @@ class TestUseful:
         assert obeys(model.labels_, [(0, 119)], [(1, 2)])
 
     def test_large_tables_keep_rows_with_hints_in_the_sample(self, monkeypatch):
-        monkeypatch.setattr(sampled, "SAMPLE", 120)
+        monkeypatch.setattr(sample, "SAMPLE", 120)
         X, y = blobs(200, centers=[(0.0, 0.0), (2.4, 0.0)])
         low, high = X[:, 0].argsort()[:10], X[:, 0].argsort()[-10:]
         must = [*itertools.pairwise(low), *itertools.pairwise(high)]

@@ -17,7 +17,7 @@ from scipy.sparse import csr_matrix
 
 import fusewise
 from fusewise import FusionClustering, FusionImputer
-from fusewise.automatic.search import sampled
+from fusewise.automatic import sample
 
 
 def in_blocks(rng, n):
@@ -154,18 +154,18 @@ def in_form(X, kind, folder):
 def rare(seed):
     """A table from which a sample is taken, with groups of a few rows far from all others."""
     rng = np.random.default_rng(seed)
-    n, p, before = int(rng.integers(150, 400)), int(rng.integers(2, 6)), sampled.SAMPLE
+    n, p, before = int(rng.integers(150, 400)), int(rng.integers(2, 6)), sample.SAMPLE
     X = 9 * rng.integers(rng.integers(1, 4), size=n)[:, None] + rng.normal(size=(n, p)) * rng.choice([0.1, 1, 3])
     for _ in range(int(rng.integers(0, 4))):
         X[rng.integers(n, size=int(rng.integers(1, 9)))] = 60 * rng.normal(size=p) + 0.1 * rng.normal(size=p)
     X[rng.random(X.shape) < rng.choice([0, 0.1, 0.5])] = np.nan
-    sampled.SAMPLE = int(rng.integers(40, 120))
+    sample.SAMPLE = int(rng.integers(40, 120))
     try:
         with refusing():
             model = FusionClustering(random_state=int(rng.integers(9))).fit(X)
         check_fit(model, X)
     finally:
-        sampled.SAMPLE = before
+        sample.SAMPLE = before
 
 
 def many(seed):

@@ -2,7 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fusewise.automatic.search import sampled
+from fusewise.automatic import sample
 from fusewise.datasets import hide_entries, make_clusters
 
 pytest.importorskip("dask")
@@ -12,7 +12,7 @@ pytest.importorskip("distributed")
 @pytest.fixture(autouse=True)
 def small_sample(monkeypatch):
     """Clusters are found in a sample of 150 rows."""
-    monkeypatch.setattr(sampled, "SAMPLE", 150)
+    monkeypatch.setattr(sample, "SAMPLE", 150)
 
 
 @pytest.fixture(scope="session")

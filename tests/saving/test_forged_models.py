@@ -268,7 +268,7 @@ def test_compiled_loops_refuse_arrays_that_do_not_fit():
 
 
 def test_objects_are_checked_when_they_are_made():
-    from fusewise.automatic.models.mixture import Mixture
+    from fusewise.automatic.mixture import Mixture
     from fusewise.observations import Entries
 
     with pytest.raises(ValueError, match=r"Entries\.mask has 2 along P, where 3 are expected"):

@@ -2,11 +2,10 @@
 
 from fusewise.automatic.choice import Choice
 from fusewise.automatic.choosing import choose
-from fusewise.automatic.coordinates.level_blocks import LevelBlock
 from fusewise.automatic.hints import NO_HINTS, Hints
-from fusewise.automatic.models.smooth import Smooth
-from fusewise.automatic.passes.classifying import Classifier
-from fusewise.automatic.passes.labelling import Classified
+from fusewise.automatic.labelling import Classified, Classifier
+from fusewise.automatic.smooth import Smooth
+from fusewise.automatic.units import LevelBlock
 from fusewise.automatic.with_hints import better_supported
 
 __all__ = [

@@ -16,16 +16,13 @@ from typing import ClassVar
 import numpy as np
 
 from fusewise.automatic.choice import Choice
-from fusewise.automatic.coordinates.axes import prior_variances
-from fusewise.automatic.coordinates.copies import shares_of_copies, worth_of_rows
-from fusewise.automatic.coordinates.placed_rows import Rows
-from fusewise.automatic.hints import Hints
-from fusewise.automatic.judging.colouring import place
-from fusewise.automatic.judging.comparing import Compared
-from fusewise.automatic.judging.criterion import class_explained, explained
-from fusewise.automatic.models.mixture import Mixture
-from fusewise.automatic.search.search_result import Placed, Searched
-from fusewise.automatic.search.searching import TreeSearch
+from fusewise.automatic.comparison import Compared, Placed, Searched
+from fusewise.automatic.copies import shares_of_copies, worth_of_rows
+from fusewise.automatic.criterion import class_explained, explained
+from fusewise.automatic.hints import Hints, place
+from fusewise.automatic.mixture import Mixture
+from fusewise.automatic.rows import Rows, prior_variances
+from fusewise.automatic.search import TreeSearch
 from fusewise.kernels import field_rules
 from fusewise.kernels.checked import Checked
 from fusewise.kernels.field_rules import Number

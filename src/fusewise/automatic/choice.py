@@ -7,20 +7,16 @@ from typing import ClassVar
 
 import numpy as np
 
-from fusewise.automatic.coordinates.evidence import Evidence
-from fusewise.automatic.coordinates.units import Units
+from fusewise.automatic.clusters import AlongAxes, Beside, Clusters, Joined, ambient, check_coordinates
+from fusewise.automatic.columns import ColumnMixture
+from fusewise.automatic.criterion import Classes
+from fusewise.automatic.evidence import Evidence
 from fusewise.automatic.hints import NO_HINTS, Hints
-from fusewise.automatic.judging.criterion import Classes
-from fusewise.automatic.judging.placed_blocks import obeyed
-from fusewise.automatic.models.beside import Beside
-from fusewise.automatic.models.clusters import AlongAxes, Clusters, ambient, check_coordinates
-from fusewise.automatic.models.columnwise import ColumnMixture
-from fusewise.automatic.models.joined import Joined
-from fusewise.automatic.models.mixture import Mixture
-from fusewise.automatic.passes.classifying import Classifier
-from fusewise.automatic.passes.labelling import Classified
-from fusewise.automatic.tree.join_heights import join_heights
-from fusewise.automatic.tree.merge_tree import MergeTree
+from fusewise.automatic.labelling import Classified, Classifier
+from fusewise.automatic.mixture import Mixture
+from fusewise.automatic.settling import obeyed
+from fusewise.automatic.tree import MergeTree, join_heights
+from fusewise.automatic.units import Units
 from fusewise.kernels import field_rules
 from fusewise.kernels.checked import Checked, Record
 from fusewise.kernels.field_rules import Dims, Flag, Number, Several, Word

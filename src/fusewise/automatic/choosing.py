@@ -1,22 +1,47 @@
-"""The default method: a subspace, a neighbour graph, the merge tree of l0 fusion, and the best partition of it."""
+"""The search in the columns alone that may say something about clusters, in wide tables.
+
+Columns that neither depend on others nor have two humps say nothing, and enough of them hide clusters
+(``informative_columns``).
+
+The default method: a subspace, a neighbour graph, the merge tree of l0 fusion, and the best partition of it.
+"""
 
 from __future__ import annotations
 
+from fusewise.automatic import sample
+from fusewise.automatic.across_gaps import across_gaps
 from fusewise.automatic.choice import Choice
-from fusewise.automatic.coordinates.level_blocks import Levels
-from fusewise.automatic.coordinates.units import units_of
+from fusewise.automatic.clusters import Clusters
+from fusewise.automatic.comparison import Searched, interrupted
 from fusewise.automatic.hints import NO_HINTS, Hints
-from fusewise.automatic.models.clusters import Clusters
-from fusewise.automatic.search import limits, sampled
-from fusewise.automatic.search.across_gaps import across_gaps
-from fusewise.automatic.search.many_clusters import for_many
-from fusewise.automatic.search.search_result import Searched, interrupted
-from fusewise.automatic.search.searching import TreeSearch
-from fusewise.automatic.search.some_columns import in_some_columns
+from fusewise.automatic.many import for_many
+from fusewise.automatic.rows import cost_of_choice, informative_columns
+from fusewise.automatic.search import LARGEST_RANK, RANK, TreeSearch
+from fusewise.automatic.units import Levels, units_of
 from fusewise.kernels.threads import small_products
 from fusewise.kernels.types import Index
 from fusewise.observations import Table
 from fusewise.progress import Progress, silent
+
+
+def in_some_columns(search: TreeSearch, found: Searched) -> Searched:
+    """The search, or one in the columns that may say something about clusters, if these are few and show more clusters.
+
+    Gains are compared in nats over a single cluster, less the cost of having chosen the columns. There must be some: if
+    the number of clusters was given, and no columns show that many, all columns are as good as others.
+    """
+    wide = search.wide.shape[1] > LARGEST_RANK and not search.levels and not search.hints
+    columns = informative_columns(search.sample) if wide and not found.compared.interrupted else None
+    if columns is None:
+        return found
+    try:
+        room = min(len(columns), LARGEST_RANK if len(columns) <= LARGEST_RANK else RANK, search.most)
+        other = search.by_best_known(search(room, columns=columns))
+    except KeyboardInterrupt:
+        return interrupted(found)
+    cost = cost_of_choice(len(columns), search.wide.shape[1])
+    return other if other.gain - cost > max(found.gain, 0.0) else found
+
 
 #: The rows of a table that were searched, by number; the search; and its result.
 SearchedRows = tuple[Index, TreeSearch, Searched]
@@ -52,7 +77,7 @@ def choose(
     entries better; if a table has categories, classes of independent columns (``columnwise``), with a trait
     (``class_traits``) or with related numbers (``related_numbers``) are compared.
 
-    With more than ``sampled.SAMPLE`` rows a sample is used. It grows if nearly as many clusters are found as it can
+    With more than ``sample.SAMPLE`` rows a sample is used. It grows if nearly as many clusters are found as it can
     show, or if a large number would win with four times the rows. Axes, and the means of independent columns, may need
     more rows if most of the table is missing.
 
@@ -67,7 +92,7 @@ def choose(
     hints, before : rows that must be together, or apart; and the result without these hints.
     """
     units, blocks = units_of(table, levels)
-    task = sampled.SampledSearch(
+    task = sample.SampledSearch(
         table=table, units=units if before is None else before.units, levels=blocks, hints=hints, min_size=min_size,
         seed=seed, n_clusters=n_clusters, n_neighbors=n_neighbors, worth=worth, progress=progress,
     )  # fmt: skip
@@ -82,8 +107,8 @@ def choose(
 
 
 def _searched(
-    task: sampled.SampledSearch, rank: int | None, before: Choice | None
-) -> tuple[sampled.SampledSearch, SearchedRows]:
+    task: sample.SampledSearch, rank: int | None, before: Choice | None
+) -> tuple[sample.SampledSearch, SearchedRows]:
     """Search a table."""
     first = _in_sample(task, rank)
     rows, search, found = first
@@ -93,9 +118,9 @@ def _searched(
         return task, (rows, search, interrupted(found))
 
 
-def _in_sample(task: sampled.SampledSearch, rank: int | None) -> SearchedRows:
+def _in_sample(task: sample.SampledSearch, rank: int | None) -> SearchedRows:
     """Search a sample: in few dimensions and many, in some columns, and for many clusters."""
-    rows, search = task.of(sampled.SAMPLE, TreeSearch)
+    rows, search = task.of(sample.SAMPLE, TreeSearch)
     found = search.in_all_dimensions(rank)
     if rank is None:
         found = in_some_columns(search, found)
@@ -104,7 +129,7 @@ def _in_sample(task: sampled.SampledSearch, rank: int | None) -> SearchedRows:
     return rows, search, found
 
 
-def _settled(task: sampled.SampledSearch, first: SearchedRows, before: Choice | None) -> SearchedRows:
+def _settled(task: sample.SampledSearch, first: SearchedRows, before: Choice | None) -> SearchedRows:
     """The search, in a larger sample if need be; its clusters lie on one side of a gap each.
 
     Where these explain the table and the hints better, those found without hints.
@@ -117,13 +142,13 @@ def _settled(task: sampled.SampledSearch, first: SearchedRows, before: Choice | 
 
 
 def _with_rare(
-    task: sampled.SampledSearch, found: Searched, clusters: Clusters, n_sampled: int
+    task: sample.SampledSearch, found: Searched, clusters: Clusters, n_sampled: int
 ) -> tuple[Clusters, tuple[str, ...]]:
     """The clusters, and rare ones if the table is large; and the limits that were met."""
-    met, n = [limits.of_shapes()] if task.units.powers is not None else [], task.table.n_seen
-    if n <= sampled.SAMPLE or task.n_clusters is not None or task.hints:
+    met, n = [sample.of_shapes()] if task.units.powers is not None else [], task.table.n_seen
+    if n <= sample.SAMPLE or task.n_clusters is not None or task.hints:
         return clusters, tuple(met)
     clusters, missed = task.with_rare(clusters, n_sampled)
     if found.unsettled:
-        met.append(limits.of_sample(n_sampled, n, clusters.n_components))
+        met.append(sample.of_sample(n_sampled, n, clusters.n_components))
     return clusters, (*met, *missed)

@@ -17,7 +17,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from fusewise.automatic.coordinates.level_blocks import Levels
+from fusewise.automatic.units import Levels
 from fusewise.kernels.checked import Checked
 from fusewise.kernels.field_rules import Array, Number, Rule
 from fusewise.kernels.types import Index, Labels, Mask, Real

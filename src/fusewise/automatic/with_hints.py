@@ -14,11 +14,10 @@ from dataclasses import replace
 import numpy as np
 
 from fusewise.automatic.choice import Choice
+from fusewise.automatic.clusters import Beside, Joined
+from fusewise.automatic.columns import ColumnMixture, fit_columns
 from fusewise.automatic.hints import Hints
-from fusewise.automatic.judging.placed_blocks import are_right, placed, supported
-from fusewise.automatic.models.beside import Beside
-from fusewise.automatic.models.columnwise import ColumnMixture, fit_columns
-from fusewise.automatic.models.joined import Joined
+from fusewise.automatic.settling import are_right, placed, supported
 from fusewise.kernels.types import Index, Real
 from fusewise.observations import Table
 

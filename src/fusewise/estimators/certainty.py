@@ -17,8 +17,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from fusewise.automatic import NO_HINTS, Choice, Hints
 from fusewise.automatic.alternatives import Alternative, nearly_as_good
-from fusewise.automatic.coordinates.level_blocks import Levels
 from fusewise.automatic.stability import MOST_HIDDEN, MOST_ROWS, Refit, Stability, hide_more, row_draws, summarise
+from fusewise.automatic.units import Levels
 from fusewise.kernels.threads import single_products
 from fusewise.kernels.types import Index, Labels
 from fusewise.kernels.words import counted

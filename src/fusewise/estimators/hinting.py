@@ -8,9 +8,8 @@ import numpy as np
 from scipy.sparse import coo_matrix
 from scipy.sparse.csgraph import breadth_first_order, connected_components
 
-from fusewise.automatic.hints import Hints
-from fusewise.automatic.judging.colouring import place
-from fusewise.automatic.judging.settling import UNSATISFIED
+from fusewise.automatic.hints import Hints, place
+from fusewise.automatic.settling import UNSATISFIED
 from fusewise.kernels.types import Index
 from fusewise.kernels.words import counted, some_of
 

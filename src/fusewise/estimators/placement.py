@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from fusewise.automatic import Classified, Classifier
-from fusewise.automatic.passes.labelling import OUTLIER_LEVEL
-from fusewise.automatic.passes.outlying import outlier_confidence
+from fusewise.automatic.labelling import OUTLIER_LEVEL, outlier_confidence
 from fusewise.kernels.types import Index, Labels, Mask, Real, Values
 from fusewise.observations import Entries, InMemory, Table, each_block
 from fusewise.pairs import partial_squared_distances_to

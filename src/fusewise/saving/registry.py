@@ -8,16 +8,13 @@ from sklearn.base import BaseEstimator
 
 from fusewise.automatic import Choice, Hints, Smooth
 from fusewise.automatic.alternatives import Alternative
-from fusewise.automatic.coordinates.evidence import Evidence
-from fusewise.automatic.coordinates.symmetric import Powers
-from fusewise.automatic.coordinates.units import Units
-from fusewise.automatic.models.beside import Beside
-from fusewise.automatic.models.clusters import AlongAxes
-from fusewise.automatic.models.columnwise import ColumnMixture
-from fusewise.automatic.models.joined import Joined
-from fusewise.automatic.models.mixture import Mixture
+from fusewise.automatic.clusters import AlongAxes, Beside, Joined
+from fusewise.automatic.columns import ColumnMixture
+from fusewise.automatic.evidence import Evidence
+from fusewise.automatic.mixture import Mixture
 from fusewise.automatic.stability import Stability
-from fusewise.automatic.tree.merge_tree import MergeTree
+from fusewise.automatic.tree import MergeTree
+from fusewise.automatic.units import Powers, Units
 from fusewise.fusion import Solution
 from fusewise.fusion.fidelity import FIDELITIES
 from fusewise.fusion.parameters import Parameterised

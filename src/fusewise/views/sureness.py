@@ -9,8 +9,8 @@ import numpy as np
 
 from fusewise.automatic import Choice
 from fusewise.automatic.alternatives import Alternative, Cut, best_cut
-from fusewise.automatic.judging.classes import ENOUGH_GAINED
-from fusewise.automatic.models.mixture import Mixture
+from fusewise.automatic.classes import ENOUGH_GAINED
+from fusewise.automatic.mixture import Mixture
 from fusewise.automatic.stability import MOST_ROWS, Stability
 from fusewise.kernels.types import Index
 from fusewise.kernels.words import counted, in_series, readable

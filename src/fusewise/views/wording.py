@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from fusewise.automatic import Choice
-from fusewise.automatic.judging.classes import ENOUGH_GAINED
+from fusewise.automatic.classes import ENOUGH_GAINED
 from fusewise.kernels.types import Real
 from fusewise.kernels.words import counted, in_series, readable, some_of
 from fusewise.views.findings import Findings, Missingness, Profile

@@ -9,8 +9,8 @@ from sklearn.feature_selection import f_classif
 from sklearn.metrics import adjusted_rand_score
 
 from fusewise import FusionClustering, FusionImputer
-from fusewise.automatic.tree.join_heights import join_heights, successors
-from fusewise.automatic.tree.merge_tree import MergeTree
+from fusewise.automatic import successors
+from fusewise.automatic.tree import MergeTree, join_heights
 from fusewise.datasets import make_clusters
 from fusewise.observations.groups import number_by_size
 from fusewise.views.findings import branches_of, compare_missingness, profile_of, read_findings

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.decomposition import PCA
 
-from fusewise.automatic.coordinates.units import Units
+from fusewise.automatic.units import Units
 from fusewise.kernels.types import Real
 from fusewise.observations import Entries
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fusewise.automatic import Choice
-from fusewise.automatic.tree.merge_tree import MergeTree
+from fusewise.automatic.tree import MergeTree
 from fusewise.kernels.types import Index, Real
 from fusewise.views.findings.cluster_map import standardised
 from fusewise.views.findings.findings import Findings

@@ -10,8 +10,7 @@ from scipy.sparse import coo_matrix
 from scipy.sparse.csgraph import connected_components
 
 from fusewise.automatic import Choice
-from fusewise.automatic.tree.join_heights import join_heights
-from fusewise.automatic.tree.merge_tree import MergeTree
+from fusewise.automatic.tree import MergeTree, join_heights
 from fusewise.fusion.path import FusionPath
 from fusewise.kernels.types import Index, Labels, Real
 from fusewise.observations.groups import group_means

@@ -1,0 +1,176 @@
+"""Latent classes of a table with categories: a mixture with independent columns for each number of classes.
+
+EM finds the nearest optimum of many, so the start matters. Each number of classes has two starts: the partition along
+the merge tree, and the classes found for one more, the two joined that differ least. Joining goes from many classes to
+few, so that a class that is found once is kept as long as it is worth its parameters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from fusewise.automatic.columns import ColumnMixture, fit_columns
+from fusewise.automatic.criterion import class_criterion
+from fusewise.automatic.hints import NO_HINTS, Hints
+from fusewise.automatic.mixture import probabilities
+from fusewise.automatic.mixture_fit import enough_gain
+from fusewise.automatic.settling import held
+from fusewise.automatic.units import Levels, is_number
+from fusewise.kernels.types import Labels, Real
+from fusewise.observations import InMemory
+
+#: EM starts from a partition with this part of each row shared among all groups.
+DOUBT = 0.1
+#: Rounds of EM from each start; and at most from the better of them, with fixed smoothing and with that of each column.
+SHORT_ROUNDS, LONG_ROUNDS = 8, 50
+
+#: A table with numbers has the fewest classes that gain this share of what is gained at most: numbers follow no simple
+#: law, and further classes improve on its shape.
+ENOUGH_GAINED = 0.9
+
+Judged = tuple[ColumnMixture, float]
+Away = Real | float  # see ``settling.held``
+
+
+def classes_of(
+    table: InMemory,
+    candidates: list[Labels],
+    levels: Levels,
+    told: int | None,
+    worth: float = 1.0,
+    hints: Hints = NO_HINTS,
+) -> Iterator[Judged]:
+    """Mixture and criterion for each number of classes, from the most to one.
+
+    Parameters
+    ----------
+    table : the rows, standardised.
+    candidates : partitions into 1, 2, ... groups.
+    levels : the blocks of columns that hold the levels of a category.
+    told : the number of classes, if it is given: none of so many may be empty.
+    worth : that of ``class_criterion``.
+    hints : rows with hints are only in classes where their block may be.
+    """
+    joined = None
+    for labels in reversed(candidates):
+        n_groups = int(labels.max()) + 1
+        hard = np.eye(n_groups)[labels]
+        starts: list[Real] = [DOUBT / n_groups + (1 - DOUBT) * hard]
+        if joined is not None and joined.shape[1] == n_groups:  # hints may leave no partition into fewer but one
+            starts.append(joined)
+        held_starts = [(start, held(np.log(start), hints, told)) for start in starts]
+        classes, criterion, away = _best(table, held_starts, levels, worth)
+        if n_groups == told and _n_occupied(table, classes, away) < n_groups:
+            classes, criterion = _judged(table, hard, 1, levels, worth, away)
+        yield classes, criterion
+        joined = _joined(_posterior(table, classes), classes, table) if n_groups > 1 else None
+
+
+def known_so_far(
+    table: InMemory,
+    candidates: list[Labels],
+    judged: list[Judged],
+    levels: Levels,
+    told: int | None,
+    worth: float = 1.0,
+    hints: Hints = NO_HINTS,
+) -> tuple[list[Labels], list[Judged]]:
+    """After Ctrl-C: the candidates whose classes are known, and these, both from few groups to many.
+
+    A single class, and the number that is asked for, are among them: where EM has not come to them, after one round.
+
+    Parameters
+    ----------
+    judged : what ``classes_of`` has yielded, from the most groups on; the other parameters are as there.
+    """
+    known = dict(zip(range(len(candidates) - 1, -1, -1), judged, strict=False))
+    asked = [k for k, labels in enumerate(candidates) if int(labels.max()) + 1 == told]
+    for k in {0, *asked} - known.keys():
+        hard = np.eye(int(candidates[k].max()) + 1)[candidates[k]]
+        start = DOUBT / hard.shape[1] + (1 - DOUBT) * hard
+        known[k] = _judged(table, start, 1, levels, worth, held(np.log(start), hints, told))
+    return [candidates[k] for k in sorted(known)], [known[k] for k in sorted(known)]
+
+
+def fewest(criteria: Sequence[float], share: float, barred: frozenset[int] = frozenset()) -> int:
+    """The first that gains `share` of what the best gains over one class, of those that are not barred."""
+    gains = np.subtract(criteria, criteria[0])
+    gains[sorted(barred)] = -np.inf
+    return int(np.argmax(gains >= min(share * gains.max(), gains.max())))
+
+
+def _best(
+    table: InMemory, starts: Sequence[tuple[Real, Away]], levels: Levels, worth: float
+) -> tuple[ColumnMixture, float, Away]:
+    """EM from the best of the starts, each with what is added to its log-densities: classes, criterion, and the latter.
+
+    First with a fixed smoothing: to begin with no column tells much, and all might be taken for noise.
+    """
+
+    def fitted(start: Real, rounds: int, away: Away) -> ColumnMixture:
+        return fit_columns(table, start, rounds, levels, enough_gain(table.shape[0]), pseudo=1.0, away=away)
+
+    fits = ((fitted(start, SHORT_ROUNDS, away), away) for start, away in starts)
+    first, away = max(fits, key=lambda each: each[0].log_likelihood)
+    settled = _posterior(table, fitted(_posterior(table, first, away), LONG_ROUNDS, away), away)
+    judged = (_judged(table, settled, rounds, levels, worth, away) for rounds in (1, LONG_ROUNDS))
+    return *max(judged, key=lambda each: each[1]), away
+
+
+def _judged(table: InMemory, start: Real, rounds: int, levels: Levels, worth: float, away: Away) -> Judged:
+    classes = fit_columns(table, start, rounds, levels, enough_gain(table.shape[0]), away=away)
+    return classes, class_criterion(table, classes, worth)
+
+
+def _posterior(table: InMemory, classes: ColumnMixture, away: Away = 0.0) -> Real:
+    return probabilities(classes.log_densities(table)[0] + away)[0]
+
+
+def _n_occupied(table: InMemory, classes: ColumnMixture, away: Away) -> int:
+    return len(np.unique((classes.log_densities(table)[0] + away).argmax(axis=1)))
+
+
+def _joined(posterior: Real, classes: ColumnMixture, table: InMemory) -> Real:
+    """The posterior with the two classes joined whose union loses least of the expected log-likelihood."""
+    loss = joining_losses(classes, table.real().column_counts / table.shape[0])
+    one, other = np.unravel_index(int(loss.argmin()), loss.shape)
+    joined = np.delete(posterior, other, axis=1)
+    joined[:, one - (one > other)] += posterior[:, other]
+    return joined
+
+
+def joining_losses(classes: ColumnMixture, seen: Real) -> Real:
+    """Expected log-likelihood per row that is lost if classes k and l are described as one, K x K; inf if k = l.
+
+    With H the entropy of a column in a class, which is -sum q log q for a category and log(s)/2 for a number:
+
+        (pi_k + pi_l) H(union) - pi_k H(k) - pi_l H(l),    the same for the shares, and the sum over columns.
+
+    Parameters
+    ----------
+    classes : the components.
+    seen : the fraction of rows in which each column is observed.
+    """
+    shares, numeric = classes.shares, is_number(classes.means.shape[1], classes.levels)
+    units = np.ones(len(numeric))
+    for start, stop, *_ in classes.levels:
+        units[start:stop] = classes.means[0, start:stop].sum()
+    means, variances = classes.means / units, classes.variances
+
+    def described(weight: Real, mean: Real, variance: Real) -> Real:
+        entropy = np.where(numeric, 0.5 * np.log(variance), -mean * np.log(np.where(numeric, 1, mean)))
+        return np.asarray(weight * (entropy @ seen - np.log(weight)))
+
+    alone = described(shares, means, variances)
+    losses = np.full((len(shares), len(shares)), np.inf)
+    for k in range(len(shares) - 1):
+        others = slice(k + 1, None)
+        weight = shares[k] + shares[others]
+        part = (shares[k] / weight)[:, None]
+        middle = part * means[k] + (1 - part) * means[others]
+        spread = part * variances[k] + (1 - part) * variances[others]
+        spread = spread + part * (1 - part) * np.square(means[k] - means[others])
+        losses[k, others] = described(weight, middle, spread) - alone[k] - alone[others]
+    return losses

@@ -1,1 +1,0 @@
-"""What the observed entries of a row say about its place: columns on one scale, axes, likelihoods of coordinates."""

@@ -1,1 +1,0 @@
-"""Partitions compared: a criterion, valleys between components, components joined into clusters."""

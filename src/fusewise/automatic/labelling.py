@@ -1,0 +1,149 @@
+"""The most likely cluster of each row, how sure it is, and whether the row is an outlier.
+
+How sure it is that an outlier is one.
+
+Clusters have a share t of their own rows at a certain distance or beyond: n t of n rows. If c rows are that far, the
+fraction n t / c of them is expected to be ordinary (the false discovery rate; Benjamini and Hochberg, 1995; Efron and
+Tibshirani, 2002), and the others are outliers.
+
+Rows given to the clusters that were chosen: all that is needed for it, small enough to be sent to other machines.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import fdtrc
+
+from fusewise.automatic.clusters import Clusters
+from fusewise.automatic.mixture import probabilities
+from fusewise.automatic.mixture_kernels import TAIL
+from fusewise.automatic.nearby import MANY, n_parts, nearby
+from fusewise.automatic.units import Units
+from fusewise.kernels.types import Index, Labels, Real, Values
+from fusewise.observations import InMemory, Table, each_block
+
+#: A row is an outlier if its own cluster has less than this probability at its distance or beyond.
+OUTLIER_LEVEL = 0.01
+#: Probabilities of all clusters are kept for all rows if they are no more numbers than that: few ask for more of them.
+MOST_PROBABILITIES = 10_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class Classified:
+    """Assignment of rows to clusters.
+
+    Attributes
+    ----------
+    labels : the most likely cluster of each row.
+    sure : its probability.
+    tails : share of the rows of a Student-t cluster that are as far from it as this row or further.
+    posterior : N x K, the probability of each cluster for each row; None if it was not asked for.
+    """
+
+    labels: Labels
+    sure: Real
+    tails: Real
+    posterior: Real | None
+
+    @classmethod
+    def blank(cls, n: int, n_clusters: int, *, posterior: bool) -> Classified:
+        """Room for n rows."""
+        return cls(
+            np.empty(n, np.intp), np.empty(n), np.empty(n), np.empty((n, n_clusters)) if posterior else None
+        )  # fmt: skip
+
+    @property
+    def outlying(self) -> npt.NDArray[np.bool_]:
+        """Whether a row is further from its cluster than 99% of the rows of a Student-t cluster."""
+        return np.asarray(self.tails < OUTLIER_LEVEL)
+
+    def put(self, where: slice | Index, block: Classified) -> None:
+        """Fill in some rows."""
+        self.labels[where], self.sure[where], self.tails[where] = block.labels, block.sure, block.tails
+        if self.posterior is not None:
+            self.posterior[where] = block.posterior
+
+
+def classified(clusters: Clusters, rows: InMemory, *, posterior: bool) -> Classified:
+    """Assign a block of rows, on the scale of the clusters.
+
+    Where there are many clusters only those near a row are looked at, and the others have probability zero.
+    """
+    if n_parts(clusters) < MANY:
+        densities, distances, dimensions = clusters.log_densities(rows)
+        shares, _ = probabilities(densities)
+        labels = shares.argmax(axis=1)
+        own = np.arange(len(labels)), labels
+        return Classified(labels, shares[own], tail(distances[own], dimensions), shares if posterior else None)
+    near, dimensions = nearby(clusters, rows)
+    best = near.likeliest
+    sure = np.exp(near.density[best] - near.total)
+    every = near.dense(clusters.n_components) if posterior else None
+    return Classified(near.component[best], sure, tail(near.distance[best], dimensions), every)
+
+
+def tail(distance: Real, dimensions: npt.NDArray[np.integer]) -> Real:
+    """Share of the rows of a Student-t cluster at a squared distance or beyond, in so many dimensions."""
+    d = np.maximum(dimensions, 1)
+    return np.asarray(fdtrc(d, TAIL, distance / d))
+
+
+def outlier_confidence(tails: Real, known: Real, n_rows: int, counts: Index | None = None) -> Real:
+    """1 - min over s >= t of n s / #{j: t_j <= s}, for each t: the probability that such a row is an outlier.
+
+    Parameters
+    ----------
+    tails : share t of a cluster's rows as far from it as each of some rows, or further.
+    known : the same for the outliers among the n rows of the fit, in increasing order.
+    n_rows : n.
+    counts : number of outliers with a share of known_k or less; None: 1, 2, ..., each is listed.
+    """
+    counts = np.arange(1, len(known) + 1) if counts is None else counts
+    rates = n_rows * known / counts
+    further = np.append(np.minimum.accumulate(rates[::-1])[::-1], np.inf)
+    place = np.searchsorted(known, tails, side="right")
+    count = np.append(0, counts)[place]
+    return np.asarray(1 - np.minimum(np.minimum(n_rows * tails / np.maximum(count, 1), further[place]), 1.0))
+
+
+@dataclass(frozen=True, eq=False)
+class Classifier:
+    """Clusters, and the scale on which they are.
+
+    Attributes
+    ----------
+    units, clusters : those of ``Choice``.
+    """
+
+    units: Units
+    clusters: Clusters
+
+    def classify(self, table: Table, *, posterior: bool | None = None) -> Classified:
+        """Find the most likely cluster of each row, its probability, and whether it is an outlier.
+
+        With `posterior` also the probabilities of all clusters; by default where these are not too many.
+        """
+        n, k = table.shape[0], self.clusters.n_components
+        keep = n * k <= MOST_PROBABILITIES if posterior is None else posterior
+        found = Classified.blank(n, k, posterior=keep)
+
+        def one(rows: InMemory, where: slice) -> None:
+            found.put(where, classified(self.clusters, self.units.applied(rows), posterior=keep))
+
+        each_block(one, table)
+        return found
+
+    def completed(self, table: Table, posterior: Real | None = None) -> Values:
+        """E[row | its entries], in the units of the table: the clusters' predictions, weighted by their probability."""
+        filled = np.empty(table.shape, self.units.middle.dtype)
+
+        def one(rows: InMemory, where: slice) -> None:
+            own = self.units.applied(rows)
+            shares = classified(self.clusters, own, posterior=True).posterior if posterior is None else posterior[where]
+            filled[where] = self.units.undone(self.clusters.completed(own, np.asarray(shares)))
+
+        each_block(one, table, width=table.shape[1])
+        return filled

@@ -1,0 +1,390 @@
+"""Spreads of the components of a mixture: the EM step, and the longer step of Fisher scoring.
+
+Two families of spreads: ``"scale"``, Sigma_k = tau_k Sigma, one shape in several sizes; and ``"full"``, one each,
+shrunk towards the common one by r + 2 pseudo-rows. EM is slow if the rows of a group hardly vary beyond the noise of
+their entries, and with heavy tails: its step is the gradient divided by the information of rows that are known exactly
+and normal. Fisher scoring divides by the actual information; both have the same fixed points.
+
+Groups as the components of a mixture, fitted to the observed entries alone.
+
+A row of component k has coordinates v ~ t_nu(mu_k, Sigma_k) in the subspace, and its observed entries are those
+coordinates mapped by Q, plus noise. With Student-t tails (few degrees of freedom) a component can have a wide fringe
+that does not need a second component to explain it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cache
+from itertools import pairwise
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+from scipy.special import gammaln
+
+from fusewise.automatic.evidence import Evidence, Groups, Marginal, regular
+from fusewise.automatic.mixture_kernels import TAIL, explain_groups
+from fusewise.kernels.checked import Checked
+from fusewise.kernels.field_rules import Array, Number, Word
+from fusewise.kernels.threads import in_ranges
+from fusewise.kernels.types import Index, Real
+
+#: A spread grows or shrinks by at most this factor in a step.
+LARGEST_STEP = 3.0
+
+
+class Spreads(NamedTuple):
+    """Sigma_k of each group, K x r x r, and the common one, r x r."""
+
+    each: Real
+    common: Real
+
+
+class Seen(NamedTuple):
+    """Statistics of the rows of each group on its spread.
+
+    Attributes
+    ----------
+    scatter : K x r x r, the sum_i E[w_i (v_i - mu)(v_i - mu)'].
+    known : K x r x r, the mean of I - B_i^-1: I if the s of v = mu + L s are known exactly, 0 if not at all.
+    sizes : K, rows in each group.
+    """
+
+    scatter: Real
+    known: Real
+    sizes: Real
+
+
+def em_step(now: Spreads, seen: Seen, prior: Real, family: str) -> Spreads:
+    """Return the spreads that maximise the expected likelihood given the current ones.
+
+    Parameters
+    ----------
+    now : the current spreads.
+    seen : statistics of the rows.
+    prior : spread of r + 2 pseudo-rows that are added to each group, so that small groups have a spread too.
+    family : "scale" or "full".
+    """
+    r, sizes = len(prior), seen.sizes
+    n, pseudo = sizes.sum(), r + 2.0
+    if family == "scale":
+        tau = np.einsum("kl,jlk->j", np.linalg.inv(regular(now.common)), seen.scatter) + pseudo
+        tau /= r * sizes + pseudo
+        common = ((seen.scatter / tau[:, None, None]).sum(axis=0) + pseudo * prior) / (n + pseudo)
+        return Spreads(tau[:, None, None] * common, common)
+    common = (seen.scatter.sum(axis=0) + pseudo * prior) / (n + pseudo)
+    return Spreads((seen.scatter + pseudo * common) / (sizes + pseudo)[:, None, None], common)
+
+
+def fisher_step(now: Spreads, seen: Seen, prior: Real, family: str) -> Spreads:
+    """Return the spreads after a step of Fisher scoring from the current ones.
+
+    With Sigma = L (I + X) L', the gradient of twice the log-likelihood at X = 0 is D = L^-1 scatter L^-T - n I, and
+    pseudo-rows of spread P add r + 2 times L^-1 P L^-T - I. X solves H X = D with the information H of `_solved`.
+    For ``"scale"`` the tau_k take their steps first, and the common spread takes the rest of the gradient.
+    """
+    r, sizes = len(prior), seen.sizes
+    n, pseudo = sizes.sum(), r + 2.0
+    eye, every = np.eye(r), np.einsum("k,kij->ij", sizes, seen.known) / sizes.sum()
+    each, common = np.linalg.cholesky(regular(now.each)), np.linalg.cholesky(regular(now.common))
+    if family == "full":
+        em = em_step(now, seen, prior, family)
+        steps = []
+        for factor, to, known, count in ((each, em.each, seen.known, sizes), (common, em.common, every, n)):
+            x = whitened(to, factor) - eye
+            further = _solved(np.multiply.outer(count + pseudo, np.ones((r, r))) * x, known, count)
+            steps.append(_stretched(factor, further))
+        return Spreads(*steps)
+    tau = np.trace(regular(now.each), axis1=1, axis2=2) / np.trace(regular(now.common))
+    gradients = whitened(seen.scatter, each) - sizes[:, None, None] * eye
+    shape, size = _information(r)
+    traces = np.trace(seen.known, axis1=1, axis2=2)
+    informations = sizes * (shape * np.einsum("kij,kij->k", seen.known, seen.known) - size * traces**2) + pseudo
+    x = (np.trace(gradients, axis1=1, axis2=2) + pseudo * (1 / tau - 1)) / informations
+    taken = shape * seen.known @ seen.known - size * traces[:, None, None] * seen.known
+    left = gradients.sum(axis=0) - np.einsum("k,kij->ij", x * sizes, taken) + pseudo * (whitened(prior, common) - eye)
+    spread = _stretched(common, _solved(left, every, n))
+    return Spreads((tau * _lengthened(x))[:, None, None] * spread, spread)
+
+
+def _information(r: int) -> tuple[float, float]:
+    """(a, b) with H X = a X - b tr(X) I, the information on X of one exactly known Student-t row in r dimensions."""
+    return (TAIL + r) / (TAIL + r + 2), 1 / (TAIL + r + 2)
+
+
+def _solved(gradient: Real, known: Real, n: Real | float) -> Real:
+    """Solve n (a G X G - b tr(G X) G) + (r + 2) X = D for X, with n rows and `known` = G.
+
+    In the eigenbasis of G the equations decouple for each entry of X off the diagonal; on it the system is a diagonal
+    matrix minus one of rank one.
+    """
+    r = gradient.shape[-1]
+    shape, size = _information(r)
+    g, axes = np.linalg.eigh(known)
+    g = np.clip(g, 0, 1)
+    turned = np.swapaxes(axes, -1, -2)
+    rows = np.asarray(n)[..., None]
+    information = shape * rows[..., None] * g[..., :, None] * g[..., None, :] + r + 2
+    x = turned @ gradient @ axes / information
+    diagonal = np.arange(r)
+    own, pivot = x[..., diagonal, diagonal], information[..., diagonal, diagonal]
+    lost = 1 - size * rows * (g * g / pivot).sum(axis=-1, keepdims=True)
+    x[..., diagonal, diagonal] = own + size * rows * g / pivot * (g * own).sum(axis=-1, keepdims=True) / lost
+    return np.asarray(axes @ x @ turned)
+
+
+def whitened(spread: Real, factor: Real) -> Real:
+    """L^-1 S L^-T."""
+    inverse = np.linalg.inv(factor)
+    return np.asarray(inverse @ spread @ np.swapaxes(inverse, -1, -2))
+
+
+def _stretched(factor: Real, x: Real) -> Real:
+    """L f(X) L' with f(x) of `_lengthened`."""
+    values, axes = np.linalg.eigh(x)
+    turned = factor @ axes
+    return np.asarray((turned * _lengthened(values)[..., None, :]) @ np.swapaxes(turned, -1, -2))
+
+
+def _lengthened(x: Real) -> Real:
+    """1 + x for growth and 1 / (1 - x) for shrinkage: positive, and at most `LARGEST_STEP`."""
+    grown = 1 + np.minimum(np.abs(x), LARGEST_STEP - 1)
+    return np.asarray(np.where(x > 0, grown, 1 / grown))
+
+
+#: Components that a row is less likely than this to belong to are left out of what is expected of it; and the row is
+#: left out of the fit of those that it is less likely than this to belong to.
+NEGLIGIBLE, SLIGHT = 1e-12, 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class Mixture(Checked):
+    """Components mu_k, Sigma_k with shares pi_k, and the likelihood of the rows they were fitted to.
+
+    Attributes
+    ----------
+    means, spreads, shares : K x r, K x r x r, K.
+    family : "scale" or "full".
+    fit : classification log-likelihood of the labels the components were fitted to.
+    complexity : number of free parameters.
+    """
+
+    means: Real
+    spreads: Real
+    shares: Real
+    family: str
+    fit: float
+    complexity: float
+
+    _rules: ClassVar = {
+        "means": Array("K", "r"),
+        "spreads": Array("K", "r", "r"),
+        "shares": Array("K", low=0, high=1 + 1e-6),
+        "family": Word("scale", "full"),
+        "fit": Number(),
+        "complexity": Number(low=0),
+    }
+
+    def _verify(self) -> None:
+        values = np.linalg.eigvalsh(self.spreads)
+        if not np.allclose(self.spreads, self.spreads.transpose(0, 2, 1)) or values.min() < -1e-8 * values.max():
+            raise ValueError("Mixture.spreads has a matrix that is not a covariance")
+
+    @property
+    def n_components(self) -> int:
+        """K."""
+        return len(self.shares)
+
+    def log_densities(self, evidence: Evidence) -> tuple[Real, Real]:
+        """log pi_k + log p(x_i | k), N x K; and the squared distance of each row from each mean, in spreads."""
+        distances, rest = evidence.seen_from(self.means, self.spreads)
+        densities = rest + log_tails(distances, evidence.dimensions)
+        return densities.T + np.log(self.shares), distances.T
+
+    def only(self, kept: Index) -> Mixture:
+        """Some of the components, their shares in the same proportions."""
+        shares = self.shares[kept] / self.shares[kept].sum()
+        return replace(self, means=self.means[kept], spreads=self.spreads[kept], shares=shares)
+
+    def conditional(self, groups: Groups, noise: Real | None = None) -> Real:
+        """Mean of the coordinates of each row, given its entries and that it belongs to the component of its group.
+
+        With `noise`, r x N standard normal numbers: a draw of the coordinates given the entries. N x r, rows in the
+        order of the groups.
+        """
+        marginal = groups.marginal(self.spreads, roots=noise is not None)
+        away = _explain(groups, marginal, self.means).pull
+        if noise is not None:
+            away += groups.evidence.each_applied(marginal.root.transpose(1, 0, 2), noise)
+        return np.asarray(self.means[groups.group] + groups.turned(marginal.factor, away).T)
+
+
+def soften(evidence: Evidence, mixture: Mixture, prior: Real, rounds: int, away: Real | float = 0.0) -> Mixture:
+    """Run a few rounds of soft EM on the observed entries: rows may be shared between components.
+
+    `away` is added to the log-densities (``settling.held``).
+
+    Only a few, as EM run to convergence may leave the partition it started from, and does so on tables whose clusters
+    do not follow a Student-t distribution.
+    """
+    factor = np.linalg.cholesky(regular(np.einsum("k,kij->ij", mixture.shares, mixture.spreads)))
+    turned = evidence.turned(factor)
+    for _ in range(rounds):
+        densities, distances = mixture.log_densities(evidence)
+        posterior, _ = probabilities(densities + away)
+        sizes = posterior.sum(axis=0)
+        if sizes.min() < 1:
+            break
+        rows, component = np.nonzero(posterior > SLIGHT)
+        groups = turned.grouped(component, mixture.n_components, rows)
+        which = rows[groups.order], groups.group
+        weights = row_weights(groups.evidence, distances[which])
+        spreads = whitened(mixture.spreads, factor)
+        means, _, _, seen = evaluate(groups, spreads, posterior[which], weights, renew=False)
+        now = Spreads(spreads, seen.scatter.sum(axis=0) / sizes.sum())
+        spreads = factor @ em_step(now, seen, whitened(prior, factor), mixture.family).each @ factor.T
+        mixture = replace(mixture, means=means @ factor.T, spreads=spreads, shares=sizes / sizes.sum())
+    return mixture
+
+
+def probabilities(densities: Real) -> tuple[Real, Real]:
+    """p(k | row) from the logarithms of p(k, row), and log p(row).
+
+    Never exactly zero: subnormal numbers would slow down every product a hundredfold.
+    """
+    top = densities.max(axis=1, keepdims=True)
+    shares = np.exp(np.maximum(densities - top, -100.0))
+    sums = shares.sum(axis=1, keepdims=True)
+    return shares / sums, (top + np.log(sums))[:, 0]
+
+
+@cache
+def _leads(most: int, nu: float) -> Real:
+    """log of the constant of t_nu over that of the Gaussian in 0, 1, ..., `most` dimensions."""
+    d = np.arange(most + 1)
+    return np.asarray(gammaln((nu + d) / 2) - gammaln(nu / 2) - d / 2 * np.log(nu / 2))
+
+
+def log_tails(distance: Real, dimensions: Index) -> Real:
+    """log t_nu - log of the Gaussian's normaliser: replaces -distance/2 for Student-t tails."""
+    lead = _leads(int(dimensions.max(initial=0)), TAIL)
+    return np.asarray(lead[dimensions.astype(np.intp)] - (TAIL + dimensions) / 2 * np.log1p(distance / TAIL))
+
+
+def one_of_each(probabilities: Real, random: np.random.Generator) -> Index:
+    """Draw an index with given probabilities, N x K, for each row."""
+    below = probabilities.cumsum(axis=1)
+    return np.asarray((random.random((len(below), 1)) * below[:, -1:] < below).argmax(axis=1), np.intp)
+
+
+def tail_weights(distance: Real, dimensions: Index, random: np.random.Generator) -> Real:
+    """Draw Student's weight of each row given its squared distance D²: Gamma, with the mean (nu + d) / (nu + D²)."""
+    return np.asarray(2 * random.gamma((TAIL + dimensions) / 2) / (TAIL + distance))
+
+
+class Explained(NamedTuple):
+    """Rows under t_nu(mu_k, Sigma_k), where the component k of a row is its group.
+
+    Attributes
+    ----------
+    marginal : the marginal likelihood with Sigma_k = L L' integrated out.
+    means : K x r, the mu_k.
+    density, distance : log-density of each row, and its squared distance from mu_k.
+    pull : r x N, the E[s | x_i] with coordinates mu_k + L s.
+    """
+
+    marginal: Marginal
+    means: Real
+    density: Real
+    distance: Real
+    pull: Real
+
+
+def _explain(groups: Groups, marginal: Marginal, means: Real) -> Explained:
+    """Evaluate components with given means (K x r); |x - mu|² is E[s | x]' L^-1 (v - mu) at the least-squares v."""
+    evidence = groups.evidence
+    m = np.einsum("jkg,gk->jg", marginal.undone, means)
+    own = m[:, groups.pattern_group]
+    moved = own - groups.all_applied(marginal.inverse, m)
+    rows = own[:, evidence.pattern]
+    pull = marginal.target - moved[:, evidence.pattern]
+    away = groups.turned(marginal.undone, evidence.places) - rows
+    distance = np.maximum(np.einsum("ki,ki->i", pull, away), 0)
+    gaussian = marginal.constant + np.einsum("ki,ki->i", marginal.target, rows)
+    gaussian -= 0.5 * np.einsum("ku,ku->u", moved, own)[evidence.pattern]
+    density = gaussian + 0.5 * distance + log_tails(distance, evidence.dimensions)
+    return Explained(marginal, means, density, distance, pull)
+
+
+def fit_means(groups: Groups, spreads: Real, weights: Real) -> Explained:
+    """Find the means that maximise sum_i w_i log p(x_i | mu_k) with fixed weights."""
+    marginal = groups.marginal(spreads)
+    sizes = np.add.reduceat(weights, groups.begin[:-1])
+    # A direction that no row of a group determines stays at the origin.
+    system = ((1 + 1e-9) * sizes)[:, None, None] * np.eye(spreads.shape[1]) - _summed(groups, marginal, weights)
+    right = np.add.reduceat(marginal.target * weights, groups.begin[:-1], axis=1)
+    m = np.linalg.solve(system, right.T[:, :, None])[:, :, 0]
+    return _explain(groups, marginal, np.einsum("jkg,gk->gj", marginal.factor, m))
+
+
+def seen_of(groups: Groups, explained: Explained, shares: Real, weights: Real) -> Seen:
+    """Statistics of the rows on the spreads: expected scatter around the means, weighted by the shares p_i."""
+    pull, weighed = explained.pull, explained.pull * (shares * weights)
+    sizes, unsure = np.add.reduceat(shares, groups.begin[:-1]), _summed(groups, explained.marginal, shares)
+    spans = [slice(*span) for span in pairwise(groups.begin)]
+    scatter = np.array([weighed[:, span] @ pull[:, span].T for span in spans]) + unsure
+    factors = explained.marginal.factor.transpose(2, 0, 1)
+    known = np.eye(len(pull)) - unsure / sizes[:, None, None]
+    return Seen(factors @ scatter @ factors.transpose(0, 2, 1), known, sizes)
+
+
+class Evaluated(NamedTuple):
+    """Rows in groups under the likeliest means of their groups.
+
+    Attributes
+    ----------
+    means : K x r.
+    density, distance : log-density of each row, and its squared distance from the mean.
+    seen : what the rows say on the spreads.
+    """
+
+    means: Real
+    density: Real
+    distance: Real
+    seen: Seen
+
+
+def evaluate(groups: Groups, spreads: Real, shares: Real, weights: Real, *, renew: bool) -> Evaluated:
+    """``fit_means`` with the weights p_i w_i, and ``seen_of`` these or, if `renew`, the weights that follow from them.
+
+    Compiled, unless there are few rows (``group_rounds``).
+    """
+    own, spreads = groups.evidence, regular(spreads)
+    n, r = own.shape
+    if own.plain:
+        explained = fit_means(groups, spreads, shares * weights)
+        weights = row_weights(own, explained.distance) if renew else weights
+        seen = seen_of(groups, explained, shares, weights)
+        return Evaluated(explained.means, explained.density, explained.distance, seen)
+    means, density, distance = np.empty((len(spreads), r)), np.empty(n), np.empty(n)
+    scatter, known = np.empty_like(spreads), np.empty_like(spreads)
+    rows = own.precision, own.pattern, own.vector, own.places, own.constant, own.dimensions
+    given = groups.begin, groups.pattern_begin, spreads, shares, weights, renew, _leads(int(own.dimensions.max()), TAIL)
+    found = means, density, distance, scatter, known
+    work = n // len(spreads) * r**3
+    in_ranges(len(spreads), work, lambda first, last: explain_groups(*rows, *given, *found, first, last))
+    return Evaluated(means, density, distance, Seen(scatter, known, np.add.reduceat(shares, groups.begin[:-1])))
+
+
+def _summed(groups: Groups, marginal: Marginal, weights: Real) -> Real:
+    """sum_i w_i B_i^-1 over the rows of each group, K x r x r."""
+    r, _, n = marginal.inverse.shape
+    per_pattern = np.bincount(groups.evidence.pattern, weights, minlength=n)
+    flat = marginal.inverse.reshape(r * r, n)
+    spans = (slice(*span) for span in pairwise(groups.pattern_begin))
+    return np.array([flat[:, span] @ per_pattern[span] for span in spans]).reshape(-1, r, r)
+
+
+def row_weights(evidence: Evidence, distance: Real) -> Real:
+    """Expected precision of each row under the Student-t distribution, given its distance."""
+    return np.asarray((TAIL + evidence.dimensions) / (TAIL + distance))

@@ -1,1 +1,0 @@
-"""Mixtures that describe a partition of the rows, fitted to the observed entries."""

@@ -1,0 +1,396 @@
+"""The rows that no cluster explains: a sample of all rows that is the denser, the less likely a row is.
+
+A row of a Student-t cluster is as far from it as it is with probability t, the tail. Row i is kept if u_i t_i is among
+the smallest `MOST` of all rows, u_i uniform (priority sampling; Duffield, Lund and Thorup, 2007): so it is kept with
+the probability min(1, c / t_i), c the first value that is left out, and stands for the inverse of that many rows. Each
+factor of e in t has about N c rows in the sample, as far out as there are rows. The summary of a block of rows is its
+own sample, and two samples are merged by keeping the smallest of both.
+
+Rare clusters: groups among the rows that no cluster explains, too small for a sample of the table to show.
+
+The rows are those of ``surprising``. Each is taken relative to the component nearest to it, so that axes fitted to them
+lead to where the model is wrong, and placed along these axes where it is. On their merge tree a node gains
+
+    sum_i [ log(n / N) + log t(x_i; mu, tau W) - log p(x_i) ] - ((r + 2) / 2 + 1) log N
+
+if its n rows are a cluster of their own among all N rows, with the density p they have under the clusters so far. Of
+all sets of nodes that do not overlap the best is taken (``local_cuts``). The tails of a skewed or heavy-tailed cluster
+gain as well; but on the way from there to its centre the density only rises. So a group is a cluster only if there is
+a valley: if the rows in a tube about that way, counted in steps, have a likelihood under the best counts that first
+fall and then rise that exceeds the one under the best counts that only rise, by more than log N.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.isotonic import isotonic_regression
+
+from fusewise.automatic.clusters import AlongAxes, Beside, Clusters, Joined
+from fusewise.automatic.columns import ColumnMixture, columns_of_groups
+from fusewise.automatic.cuts import Scores, TreeBranches, branches, grow
+from fusewise.automatic.evidence import Evidence
+from fusewise.automatic.labelling import OUTLIER_LEVEL, tail
+from fusewise.automatic.many import FEWEST
+from fusewise.automatic.mixture import log_tails, probabilities
+from fusewise.automatic.nearby import MANY, near_components, nearby
+from fusewise.automatic.rows import Rows, fit_axes
+from fusewise.automatic.search import LARGEST_RANK, NEIGHBORS, WIDE_TOL
+from fusewise.automatic.units import Units
+from fusewise.kernels.types import Floats, Index, Labels, Mask, Real
+from fusewise.observations import Entries, InMemory
+from fusewise.subspace import Subspace
+
+#: Rows that are kept, and those of them that are searched in a table of few rows: this share, but at least so many.
+MOST, SHARE, FEW = 10_000, 0.25, 2500
+#: What is kept of each row.
+COLUMNS = ("priority", "row", "tail", "density", "label")
+
+
+class Surprises(NamedTuple):
+    """A sample of rows.
+
+    Attributes
+    ----------
+    priority : u_i t_i, in increasing order; one more than `MOST` if there are as many rows.
+    row : position in the table.
+    tail, density : t_i, and log p(x_i) under the clusters.
+    label : the component nearest to the row.
+    n_outlying : how many of all rows are outliers.
+    left_out : c, the first priority that is left out (see ``in_order``).
+    """
+
+    priority: Real
+    row: Index
+    tail: Real
+    density: Real
+    label: Labels
+    n_outlying: int
+    left_out: float = np.inf
+
+    def merged(self, other: Surprises) -> Surprises:
+        """The sample of both."""
+        return Surprises.of_all([self, other])
+
+    @classmethod
+    def of_all(cls, samples: Sequence[Surprises]) -> Surprises:
+        """The sample of several groups of rows."""
+        columns: Any = {name: np.concatenate([getattr(each, name) for each in samples]) for name in COLUMNS}
+        whole = cls(**columns, n_outlying=sum(each.n_outlying for each in samples))
+        return whole.taken(_smallest(whole.priority, whole.row))
+
+    def taken(self, which: Index) -> Surprises:
+        """Some of the rows."""
+        columns: Any = {name: getattr(self, name)[which] for name in COLUMNS}
+        return self._replace(**columns)
+
+    def in_order(self, n_rows: int) -> Surprises:
+        """The rows to search, of N in the table and in its order, without those that were not seen."""
+        most = min(MOST, max(FEW, int(SHARE * n_rows)))
+        kept = np.flatnonzero(np.isfinite(self.priority[:most]))
+        left_out = float(self.priority[most]) if len(self.priority) > most else np.inf
+        return self.taken(kept[np.argsort(self.row[kept])])._replace(left_out=left_out)
+
+    @property
+    def weights(self) -> Real:
+        """How many rows each stands for."""
+        return np.asarray(np.maximum(self.tail / self.left_out, 1.0))
+
+
+@dataclass(frozen=True, eq=False)
+class Surprised:
+    """Summarises a block of rows: a function that is small to send.
+
+    Attributes
+    ----------
+    clusters : those that should explain the rows.
+    units : their scale.
+    seed : of the u_i, which depend on it and on the position of the row.
+    """
+
+    clusters: Clusters
+    units: Units
+    seed: int
+
+    def __call__(self, rows: InMemory, first: int) -> Surprises:
+        """The sample of a block that begins at a position of the table."""
+        known = explained(self.clusters, self.units.applied(rows))
+        return self.summary(*known, rows.row_counts > 0, first)
+
+    def summary(self, density: Real, tails: Real, label: Labels, seen: Mask, first: int) -> Surprises:
+        """The sample of a block, from what ``explained`` says of its rows and whether any entry of them was seen."""
+        where = first + np.arange(len(tails))
+        priority = np.where(seen, uniform(where, self.seed) * tails, np.inf)
+        n_outlying = int(np.count_nonzero(tails < OUTLIER_LEVEL))
+        return Surprises(priority, where, tails, density, label, n_outlying).taken(_smallest(priority, where))
+
+
+def _smallest(priority: Real, row: Index) -> Index:
+    """The first `MOST` + 1 places by priority, and by row where it is equal."""
+    some = np.argpartition(priority, MOST)[: MOST + 1] if len(priority) > MOST + 1 else np.arange(len(priority))
+    return some[np.lexsort((row[some], priority[some]))]
+
+
+def explained(clusters: Clusters, rows: InMemory) -> tuple[Real, Real, Labels]:
+    """Log p(x_i), the tail, and the likeliest component of each row, on the scale of the clusters.
+
+    Along axes, the tail is that of the row along them or about them, whichever is smaller.
+    """
+    parts = clusters.parts if isinstance(clusters, Joined) else clusters
+    many = parts.n_components >= MANY
+    if not isinstance(parts, AlongAxes):
+        if many:
+            near, dimensions = nearby(parts, rows)
+            best = near.likeliest
+            return near.total, tail(near.distance[best], dimensions), near.component[best]
+        densities, distances, dimensions = parts.log_densities(rows)
+        label = densities.argmax(axis=1)
+        return probabilities(densities)[1], tail(distances[np.arange(len(label)), label], dimensions), label
+    evidence = Evidence.of(parts.subspace, rows)
+    if many:
+        near = near_components(parts.mixture, evidence)
+        best = near.likeliest
+        total, distance, label = near.total, near.distance[best], near.component[best]
+    else:
+        densities, distances = parts.mixture.log_densities(evidence)
+        label = densities.argmax(axis=1)
+        total, distance = probabilities(densities)[1], distances[np.arange(len(label)), label]
+    known = evidence.constant + 0.5 * np.einsum("ki,ki->i", evidence.vector, evidence.places)
+    about = np.maximum(-2 * known - rows.seen @ np.log(2 * np.pi * parts.subspace.noises), 0.0)
+    left = np.maximum(rows.row_counts - evidence.dimensions, 0)
+    return total, np.minimum(tail(distance, evidence.dimensions), tail_about(about, left)), label
+
+
+def tail_about(distance: Real, left: Index) -> Real:
+    """The tail of rows about the axes, at a squared distance from these in so many entries; 1 if none are left."""
+    return np.where(left > 0, tail(distance, left), 1.0)
+
+
+def uniform(index: Index, seed: int) -> Real:
+    """Numbers in (0, 1) that depend on each index and the seed only (the mixing function of SplitMix64)."""
+    with np.errstate(over="ignore"):
+        z = (index.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(seed)
+        for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+            z = (z ^ (z >> np.uint64(shift))) * np.uint64(factor)
+        z ^= z >> np.uint64(31)
+    return np.asarray(((z >> np.uint64(11)).astype(float) + 0.5) * 2.0**-53)
+
+
+#: The tube has this share of a group's own rows; a row counts if it is known along it at least half as well as others.
+TUBE, KNOWN = 0.9, 0.5
+#: Steps on the way to a centre: so many for each spread, and at most so many.
+STEPS, MOST_STEPS = 2, 60
+#: Ways to the centres of components that have at least this share of the rows of a group are looked at.
+OFTEN = 0.1
+#: How much better a valley must explain the rows of the sample, in nats.
+CERTAIN = 3.0
+#: Rounds in which rows join the group that explains them better than the clusters do.
+ROUNDS = 3
+
+
+@dataclass(frozen=True, eq=False)
+class RareSearch:
+    """A search for rare clusters.
+
+    Attributes
+    ----------
+    clusters : the clusters so far.
+    rows : the rows that they explain least, on the scale of the clusters.
+    known : what is known of these rows.
+    n_rows : N, rows of the table.
+    smallest : rows of the smallest cluster considered.
+    """
+
+    clusters: Clusters
+    rows: Entries
+    known: Surprises
+    n_rows: int
+    smallest: float
+
+    def __call__(self) -> tuple[Clusters, list[float]]:
+        """The clusters, with the rare ones that were found; and the sizes of those that are smaller than asked for."""
+        groups = self.groups()
+        for _ in range(ROUNDS if groups else 0):
+            groups = [rows for rows in self._attracted(*self._described(groups)) if self._size(rows) >= FEWEST]
+            if not groups:
+                break
+        refused = [self._size(rows) for rows in groups if self._size(rows) < self.smallest]
+        groups = [rows for rows in groups if self._size(rows) >= self.smallest]
+        if not groups:
+            return self.clusters, refused
+        rare, sizes = self._described(groups)
+        return Beside(self.clusters, rare, float(sizes.sum()) / self.n_rows), refused
+
+    def _size(self, rows: Index) -> float:
+        return float(self.known.weights[rows].sum())
+
+    def groups(self) -> list[Index]:
+        """The rows of each group with a valley around it."""
+        parts = self.clusters.parts if isinstance(self.clusters, Joined) else self.clusters
+        centers = np.asarray(parts.centers)
+        own = centers[self.known.label]
+        away = Entries(np.where(self.rows.mask, self.rows.values - own, 0), self.rows.mask)
+        # Directions of rows far out: a coarse fit tells these.
+        subspace = fit_axes(away, min(LARGEST_RANK, away.shape[1], away.shape[0] - 1), tol=WIDE_TOL)
+        about = Evidence.of(subspace, away)
+        evidence = shifted(about, (own @ subspace.basis).T)
+        places, covariances = about.posterior(subspace.variances)
+        placed = Rows(evidence, places + own @ subspace.basis, covariances, subspace.variances)
+        common = within(parts, subspace)
+        tree = grow(placed, NEIGHBORS)
+        shape = branches(tree, tree.sizes >= FEWEST)
+        scores = Scores(tree, placed, shape, common)
+        price = (evidence.shape[1] / 2 + 2) * np.log(self.n_rows)
+        gains = scores.alone + tree.totals(self._against(evidence, common))[shape.top] - price
+        ways = Ways(evidence, scores.metric, self.known, centers @ subspace.basis, float(np.log(self.n_rows)))
+
+        def apart(branch: int) -> bool:
+            return ways.have_valley(tree.members(int(shape.top[branch])), scores.fits[branch, :-1])
+
+        return [tree.members(int(shape.top[branch])) for branch in best_branches(shape, gains, apart)]
+
+    def _against(self, evidence: Evidence, common: Real) -> Real:
+        """What a row adds to the gain of any group it is in: all that does not depend on the group."""
+        covariances, log_det = evidence.uncertainty
+        both = np.linalg.slogdet(common + covariances.transpose(2, 0, 1))[1]
+        known = evidence.constant + 0.5 * np.einsum("ki,ki->i", evidence.vector, evidence.places)
+        known += 0.5 * (log_det - both)[evidence.pattern] + log_tails(np.zeros(len(known)), evidence.dimensions)
+        return np.asarray(known - self.known.density - np.log(self.n_rows))
+
+    def _described(self, groups: list[Index]) -> tuple[ColumnMixture, Real]:
+        """Groups as clusters with independent columns, and how many rows of the table they have."""
+        members = np.concatenate(groups)
+        labels = np.repeat(np.arange(len(groups)), [len(rows) for rows in groups])
+        order = np.argsort(members, kind="stable")
+        fitted = columns_of_groups(self.rows.take(members[order]), labels[order], ROUNDS)
+        sizes = np.array([self._size(rows) for rows in groups])
+        return replace(fitted, shares=sizes / sizes.sum()), sizes
+
+    def _attracted(self, rare: ColumnMixture, sizes: Real) -> list[Index]:
+        """The rows that each group explains better than the clusters do; none for a group without rows."""
+        densities = rare.log_densities(self.rows)[0] + np.log(sizes.sum() / self.n_rows)
+        label = np.where(densities.max(axis=1) > self.known.density, densities.argmax(axis=1), -1)
+        return [np.flatnonzero(label == k) for k in range(len(sizes))]
+
+
+def shifted(evidence: Evidence, by: Real) -> Evidence:
+    """The evidence of rows whose coordinates are moved by given vectors, r x N."""
+    turned = evidence.each_applied(evidence.precision, by)
+    constant = evidence.constant - np.einsum("ki,ki->i", evidence.vector + 0.5 * turned, by)
+    return Evidence(
+        evidence.precision, evidence.pattern, evidence.vector + turned, constant, evidence.places + by,
+        evidence.dimensions, evidence.small,
+    )  # fmt: skip
+
+
+def within(clusters: Clusters, subspace: Subspace) -> Real:
+    """The mean spread of the components along the axes of a subspace."""
+    basis = subspace.basis
+    if isinstance(clusters, AlongAxes):
+        across = basis.T @ clusters.subspace.basis
+        spread = np.einsum("k,kij->ij", clusters.mixture.shares, clusters.mixture.spreads)
+        return np.asarray(across @ spread @ across.T + (basis.T * clusters.subspace.noises) @ basis)
+    assert isinstance(clusters, ColumnMixture)
+    return np.asarray((basis.T * (clusters.shares @ clusters.variances)) @ basis)
+
+
+def best_branches(shape: TreeBranches, gains: Real, apart: Callable[[int], bool]) -> list[int]:
+    """Branches that do not overlap, with the largest sum of gains, that are apart from the rest; else parts of them."""
+    best = np.maximum(gains, 0)
+    for k, (left, right) in enumerate(zip(shape.left.tolist(), shape.right.tolist(), strict=True)):
+        if left >= 0:
+            best[k] = max(best[k], best[left] + best[right])
+    found, waiting = [], [shape.root]
+    while waiting:
+        k = waiting.pop()
+        if best[k] <= 0:
+            continue
+        if gains[k] >= best[k] and apart(k):
+            found.append(k)
+        elif shape.left[k] >= 0:
+            waiting += [int(shape.left[k]), int(shape.right[k])]
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class Ways:
+    """The ways from groups to the centres of components.
+
+    Attributes
+    ----------
+    evidence, known : the rows.
+    metric : U x r x r, their precision about a centre, (W + C)^-1, for each pattern of missing values.
+    centers : K x r, the centres of the components.
+    price : how much better a valley must explain the rows, in nats.
+    """
+
+    evidence: Evidence
+    metric: Real
+    known: Surprises
+    centers: Real
+    price: float
+
+    def have_valley(self, members: Index, mean: Real) -> bool:
+        """Whether there is a valley between a group and each of the components nearest to its rows."""
+        labels, counts = np.unique(self.known.label[members], return_counts=True)
+        near = labels[counts >= OFTEN * len(members)]
+        gains = (self.gains(members, mean, self.centers[label]) for label in near)
+        return all(of_table > self.price and of_sample > CERTAIN for of_table, of_sample in gains)
+
+    def gains(self, members: Index, mean: Real, center: Real) -> tuple[float, float]:
+        """How much better a valley explains the rows on the way from a mean to a centre than none.
+
+        First the rows of the table, as estimated from the sample; then those of the sample alone, which are fewer
+        towards the centre: a gap in few rows is no gap, whatever they stand for.
+        """
+        way, from_mean = center - mean, self.evidence.places.T - mean
+        turned = (self.metric @ way)[self.evidence.pattern]
+        information = turned @ way
+        at = np.einsum("ir,ir->i", turned, from_mean) / np.maximum(information, 1e-300)
+        square = np.einsum("ir,irs,is->i", from_mean, self.metric[self.evidence.pattern], from_mean)
+        beside = np.maximum(square - at**2 * information, 0) / np.maximum(self.evidence.dimensions - 1, 1)
+        sure = information >= KNOWN * information.max()
+        own = members[sure[members]]
+        if len(own) < FEWEST:
+            return -np.inf, -np.inf
+        inside: Mask = sure & (beside <= np.quantile(beside[own], TUBE)) & (at >= 0) & (at <= 1)
+        n_steps = int(np.clip(STEPS * np.sqrt(information.max()), 4, MOST_STEPS))
+        step = (at[inside] * n_steps).astype(int).clip(0, n_steps - 1)
+        counts = np.bincount(step, minlength=n_steps).astype(float)
+        weights = self.known.weights
+        stood_for = np.asarray(np.bincount(step, weights[inside], n_steps), dtype=float)
+        of_table = valley_gain(stood_for / weights[own].mean(), np.ones(n_steps))
+        return of_table, valley_gain(counts, kept_share(counts, stood_for))
+
+
+def kept_share(counts: Real, stood_for: Real) -> Real:
+    """The share of the rows of each step that is in the sample; in empty steps interpolated from the others."""
+    steps, some = np.arange(len(counts)), counts > 0
+    if not some.any():
+        return np.ones(len(counts))
+    return np.interp(steps, steps[some], counts[some] / stood_for[some])
+
+
+def valley_gain(counts: Real, kept: Real) -> float:
+    """Log-likelihood of densities that first fall and then rise, less that of some that only rise; both at their best.
+
+    Counts are Poisson with means a_b s_b, where s_b is the share that is `kept` of the rows of step b. As both have the
+    sum of the counts, it is sum_b n_b log(a_b / r_b).
+    """
+    densities = counts / kept
+
+    def fit(expected: Floats) -> float:
+        some = counts > 0
+        return float(counts[some] @ np.log(expected[some]))
+
+    def monotone(part: slice, *, rising: bool) -> Floats:
+        return np.asarray(isotonic_regression(densities[part], sample_weight=kept[part], increasing=rising))
+
+    valleys = (
+        np.concatenate([monotone(slice(k), rising=False), monotone(slice(k, None), rising=True)])
+        for k in range(1, len(counts))
+    )
+    return max(fit(valley) for valley in valleys) - fit(monotone(slice(None), rising=True))

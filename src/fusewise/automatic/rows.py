@@ -1,0 +1,225 @@
+"""The axes along which the columns of a table vary, once they are on a common scale.
+
+Rows placed in a subspace.
+
+Columns of a wide table that can say something about clusters, and axes in them alone.
+
+If rows form clusters, a column in which the clusters differ depends on the other such columns, or has more than one
+hump itself. A column that does neither is noise to a search for clusters, and many of them hide the few others: six
+columns with clusters among two hundred do not stand out by their variance.
+
+With n common entries, n r² of two independent columns is about chi-squared with one degree of freedom; the largest over
+all P²/2 pairs is about 4 log P, and columns that exceed it are taken to depend on each other. A column has two humps if
+two Gaussian distributions of equal variance have a larger likelihood than one, by more than log n for their two
+further parameters and log P for the choice of the column.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import gammaln
+
+from fusewise.automatic.evidence import Evidence
+from fusewise.kernels.types import Index, Labels, Real
+from fusewise.observations import Entries, InMemory
+from fusewise.observations.groups import group_means
+from fusewise.observations.resolution import blur
+from fusewise.progress import Progress, silent
+from fusewise.subspace import Subspace, fit_subspace
+
+#: Smallest noise, as a share of the mean variance along an axis.
+NOISE_FLOOR = 1e-6
+
+
+def fit_axes(
+    table: InMemory, rank: int, progress: Progress = silent, *, tol: float = 1e-6, start: Subspace | None = None
+) -> Subspace:
+    """Fit a subspace of at most the given rank; if that is the whole space, return it along its principal axes.
+
+    Axes without variation are dropped, and the noise is kept from vanishing relative to the variances, as it would in
+    an exact fit. Columns recorded in steps are blurred by the step. `tol` and `start` are those of
+    ``fit_subspace``.
+    """
+    p = table.shape[1]
+    if rank < p:
+        fitted = fit_subspace(table, rank=rank, tol=tol, start=start, progress=progress)
+    else:
+        inner = fit_subspace(table, rank=max(p - 1, 1), tol=tol, start=start, progress=progress)
+        covariance = (inner.basis * inner.variances) @ inner.basis.conj().T + inner.noise * np.eye(p)
+        variances, basis = np.linalg.eigh(covariance)
+        fitted = replace(inner, basis=np.ascontiguousarray(basis[:, ::-1]), variances=np.maximum(variances[::-1], 0))
+        # With all dimensions, the entries are the coordinates, except for negligible noise.
+        fitted = replace(fitted, noise=0.01 * float(fitted.variances[_varying_axes(fitted.variances)].min()))
+    varying = _varying_axes(fitted.variances)
+    variances = fitted.variances[varying]
+    noise = max(fitted.noise, NOISE_FLOOR * float(variances.mean()), 1e-12)
+    own = None if table.dtype.kind == "c" else blur(table)
+    return replace(fitted, basis=fitted.basis[:, varying], variances=variances, noise=noise, blur=own)
+
+
+def _varying_axes(variances: Real) -> npt.NDArray[np.bool_]:
+    """Axes with variation; the first, if there is none."""
+    varying = variances > 1e-8 * float(variances.max(initial=0))
+    return varying if varying.any() else np.arange(len(variances)) == 0
+
+
+def axes_through(subspace: Subspace, points: Real, least: int) -> Subspace:
+    """The directions in a subspace along which some points of it differ, at least so many; the others become noise.
+
+    With S = B' diag(variances) B along these directions B, the variance that the others lose is shared by all that is
+    left of the columns: noise' = noise + (sum(variances) - tr S) / (P - q), where q is the number of directions.
+    """
+    q = max(least, len(points) - 1)
+    spanned = points - points.mean(axis=0)
+    # A small share of the axes: where the points span too few directions, those follow that vary most.
+    others = 1e-6 * float(np.linalg.norm(spanned)) * np.diag(np.sqrt(subspace.variances / subspace.variances.max()))
+    directions = np.linalg.svd(np.vstack([spanned, others]))[2][:q].T
+    along = (directions.T * subspace.variances) @ directions
+    columns = int(subspace.basis.any(axis=1).sum())
+    lost = float(subspace.variances.sum() - np.trace(along)) / (columns - q)
+    variances, turn = np.linalg.eigh(along)
+    basis = subspace.basis @ directions @ turn[:, ::-1]
+    floor = NOISE_FLOOR * float(variances[-1])
+    return replace(
+        subspace,
+        basis=np.ascontiguousarray(basis),
+        variances=np.maximum(variances[::-1] - lost, floor),
+        noise=subspace.noise + lost,
+    )
+
+
+def prior_variances(subspace: Subspace, evidence: Evidence) -> Real:
+    """Variance of each real coordinate."""
+    if evidence.shape[1] == subspace.rank:
+        return subspace.variances
+    return np.concatenate([subspace.variances, subspace.variances]) / 2
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Rows in a subspace: the evidence on their coordinates, and the posterior of these.
+
+    Attributes
+    ----------
+    evidence : the likelihood of the coordinates given the entries.
+    places, covariances : mean and covariance of each row's coordinates, N x r and N x r x r.
+    variances : variance of each coordinate over all rows, r.
+    """
+
+    evidence: Evidence
+    places: Real
+    covariances: Real
+    variances: Real
+
+    @classmethod
+    def of(cls, evidence: Evidence, variances: Real) -> Rows:
+        """Compute the posterior of coordinates with prior N(0, diag(variances))."""
+        return cls(evidence, *evidence.posterior(variances), variances)
+
+    def evened(self, noise: float) -> Rows:
+        """The same rows in units of the standard deviation along each axis, or of the noise if that is larger."""
+        units = np.sqrt(np.maximum(self.variances, noise))
+        return Rows.of(self.evidence.turned(np.diag(units)), self.variances / units**2)
+
+    def within(self, labels: Labels) -> Real:
+        """Spread around the means of groups, including the uncertainty of each row."""
+        deviations = self.places - group_means(self.places, labels)[labels]
+        return np.asarray((deviations.T @ deviations + self.covariances.sum(axis=0)) / len(deviations))
+
+    @property
+    def best_known(self) -> Index:
+        """The half of the rows whose coordinates are known best, and those known as well; sorted.
+
+        A row is known as far as its entries lower the variance of its coordinates, on average over these.
+        """
+        unknown = (np.einsum("irr->ir", self.covariances) / np.maximum(self.variances, 1e-300)).mean(axis=1)
+        return np.flatnonzero(unknown <= np.median(unknown) * (1 + 1e-9))
+
+    def some(self, which: Index) -> tuple[Rows, Index]:
+        """Some of the rows, and the order they are in; variances stay those of all rows."""
+        groups = self.evidence.grouped(np.zeros(len(which), np.intp), 1, which)
+        order = which[groups.order]
+        return Rows(groups.evidence, self.places[order], self.covariances[order], self.variances), order
+
+    def prior(self, n_groups: int) -> Real:
+        """Approximate spread of each of K groups that together fill the space."""
+        return np.asarray(np.diag(self.variances) / n_groups ** (2 / len(self.variances)))
+
+
+#: Wider tables are not looked at by pairs of columns; and of each so many rows that products take no longer than this.
+MOST_COLUMNS, MOST_PRODUCTS = 1000, 500_000_000
+#: Shares of the lower of two humps to begin with, and rounds of EM.
+SHARES, ROUNDS = (0.3, 0.5, 0.7), 20
+
+
+def informative_columns(table: InMemory) -> Index | None:
+    """The columns that depend on others or have two humps; None unless they are at least two and at most half of all.
+
+    Parameters
+    ----------
+    table : standardised rows; None is returned for a sparse or a complex one.
+    """
+    if not isinstance(table, Entries) or table.dtype.kind == "c" or table.shape[1] > MOST_COLUMNS:
+        return None
+    n, p = table.shape
+    rows = table.take(np.arange(0, n, -(-n * p * p // MOST_PRODUCTS)))
+    informative = _dependence(rows) > 4 * np.log(p)
+    if informative.sum() <= p / 2:
+        rest = np.flatnonzero(~informative)
+        informative[rest] = two_humps(rows.standardised(rest, np.ones(p), np.zeros(p))) > np.log(p)
+    found = np.flatnonzero(informative)
+    return found if 2 <= len(found) <= p / 2 else None
+
+
+def cost_of_choice(n_chosen: int, n_columns: int) -> float:
+    """log of the number of ways to choose so many columns."""
+    return float(gammaln(n_columns + 1) - gammaln(n_chosen + 1) - gammaln(n_columns - n_chosen + 1))
+
+
+def axes_in(table: InMemory, columns: Index, rank: int, progress: Progress = silent, *, tol: float = 1e-6) -> Subspace:
+    """Axes of some columns (``fit_axes``); the others vary about their means, independently."""
+    p = table.shape[1]
+    inner = fit_axes(table.standardised(columns, np.ones(p), np.zeros(p)), rank, progress, tol=tol)
+    return among_others(inner, table, columns)
+
+
+def among_others(inner: Subspace, table: InMemory, columns: Index) -> Subspace:
+    """Axes of some columns of a table as those of all: the others vary about their means, independently."""
+    p = table.shape[1]
+    mean, basis, noise = table.column_means.copy(), np.zeros((p, inner.rank)), table.column_variances - inner.noise
+    mean[columns], basis[columns], noise[columns] = inner.mean, inner.basis, inner.noises - inner.noise
+    return Subspace(mean, basis, inner.variances, inner.noise, inner.history, np.maximum(noise, 0))
+
+
+def _dependence(table: Entries) -> Real:
+    """The largest n r² of each column with another."""
+    centred = np.where(table.mask, table.values - table.column_means, 0)
+    common, squares = table.seen.T @ table.seen, np.square(centred).T @ table.seen
+    products = np.square(centred.T @ centred) / np.maximum(squares * squares.T, np.finfo(float).tiny)
+    np.fill_diagonal(products, 0)
+    return np.asarray((common * products).max(axis=0))
+
+
+def two_humps(table: Entries) -> Real:
+    """log-likelihood of two Gaussian distributions with one variance over that of one, less log n, for each column."""
+    seen, counts = table.seen, np.maximum(table.column_counts, 1)
+    x = np.where(table.mask, table.values - table.column_means, 0) / np.sqrt(np.maximum(table.column_variances, 1e-300))
+    filled = np.where(table.mask, x, np.nan)
+    gains = np.full(table.shape[1], -np.inf)
+    for share in SHARES:
+        means = np.nanquantile(filled, [share / 2, (1 + share) / 2], axis=0)
+        shares: Real = np.repeat([[share], [1 - share]], table.shape[1], axis=1)
+        variances = np.full(table.shape[1], 0.5)
+        for _ in range(ROUNDS):
+            away = np.square(x - means[:, None])
+            densities = np.log(shares)[:, None] - 0.5 * (np.log(variances) + away / variances)
+            total = np.logaddexp(*densities)
+            parts = np.exp(densities - total) * seen
+            sizes = parts.sum(axis=1) + 1e-9
+            means, shares = (parts * x).sum(axis=1) / sizes, sizes / sizes.sum(axis=0)
+            variances = np.maximum(np.sum(parts * np.square(x - means[:, None]), axis=(0, 1)) / counts, 1e-3)
+        gains = np.maximum(gains, np.sum(total * seen, axis=0) + 0.5 * counts)
+    return np.asarray(gains - np.log(counts))

@@ -1,0 +1,191 @@
+"""What may have been missed, in words: the limits that a search met.
+
+Which rows of a large table are searched: a sample, which grows while more rows may show more clusters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeVar
+
+import numpy as np
+
+from fusewise.automatic.clusters import Clusters
+from fusewise.automatic.comparison import Searched
+from fusewise.automatic.copies import shares_of_copies, spread_out, worth_of_rows
+from fusewise.automatic.cuts import MOST_CLUSTERS
+from fusewise.automatic.hints import NO_HINTS, Hints
+from fusewise.automatic.many import CrowdedSearch
+from fusewise.automatic.rare import RareSearch, Surprised, Surprises
+from fusewise.automatic.search import TreeSearch
+from fusewise.automatic.units import Levels, Units
+from fusewise.kernels.types import Index
+from fusewise.kernels.words import counted, in_series
+from fusewise.observations import Entries, Table, reduce_blocks
+from fusewise.progress import Progress
+
+
+def of_sample(n_sampled: int, n_rows: int, n_clusters: int) -> str:
+    """More clusters were found than the largest sample shows well."""
+    return (
+        f"Clusters were searched for in {n_sampled:,} of {counted(n_rows, 'row')}, the largest sample that is used: "
+        f"there may be more than {counted(n_clusters, 'cluster')}."
+    )
+
+
+def of_kind(smallest: float, n_rows: int, what: str) -> str:
+    """Rare clusters are not looked for in such a table."""
+    return (
+        f"Clusters of fewer than about {smallest:,.0f} of {counted(n_rows, 'row')} were not looked for: rare clusters "
+        f"are found in tables of numbers only, and this one {what}."
+    )
+
+
+def of_outliers(n_searched: int, n_outlying: int) -> str:
+    """There are more rows far from all clusters than are searched."""
+    return (
+        f"Of {counted(n_outlying, 'row')} far from every cluster, a sample of {n_searched:,} was searched for rare "
+        "clusters: the smallest may be missing."
+    )
+
+
+def of_size(sizes: Sequence[float], min_size: float) -> str:
+    """Groups that were found are smaller than asked for."""
+    groups = counted(len(sizes), "rare group was", "rare groups were")
+    about = in_series([f"{size:,.0f}" for size in sizes])
+    return f"{groups} left out, of about {about} rows: min_cluster_size is {min_size:,.0f}."
+
+
+def of_shapes() -> str:
+    """Columns were made symmetric."""
+    return (
+        "Columns are so skewed that even a single cluster would be cut into several. So clusters were searched for in "
+        "columns made symmetric (by a Box-Cox power of each); their centres are nearer to medians than to means."
+    )
+
+
+Search = TypeVar("Search", bound=TreeSearch)
+
+#: A cluster has at least this share of the rows, and at least three.
+SMALLEST_SHARE = 0.015
+#: The same where more clusters than ``candidates.MOST_CLUSTERS`` are compared. A few equal rows are no cluster.
+SMALLEST_OF_MANY, FEWEST_OF_MANY = 0.005, 4.0
+#: Rows of a larger table that are sampled to find the clusters: the smallest cluster has 75 rows among them.
+SAMPLE = 5_000
+#: The sample grows by this factor, up to so many rows.
+GROWTH, LARGEST_SAMPLE = 4, 80_000
+#: Axes and independent columns are fitted to more rows than that if a typical column would have fewer entries than
+#: this, but not to more than fill so many numbers.
+ENTRIES_PER_COLUMN, MOST_NUMBERS = 300, 50_000_000
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SampledSearch:
+    """Searches for clusters in samples of a table.
+
+    Attributes
+    ----------
+    table : rows without observed entries are left out.
+    units : those in which rows are searched.
+    levels : the blocks of columns that hold the levels of a category.
+    hints : what is known of the rows of the table.
+    min_size : smallest cluster considered, in rows of the table; None: a share of them.
+    seed : seed of the samples.
+    worth : rows of a larger table that a row is worth.
+    n_clusters, n_neighbors, progress : those of ``TreeSearch``.
+    """
+
+    table: Table
+    units: Units
+    levels: Levels
+    hints: Hints
+    min_size: float | None
+    seed: int
+    n_clusters: int | None
+    n_neighbors: int | None
+    worth: float
+    progress: Progress
+
+    @cached_property
+    def known(self) -> Hints:
+        """The hints on the rows with observed entries."""
+        return self.hints.among(np.flatnonzero(self.table.row_counts > 0)) if self.hints else NO_HINTS
+
+    def of(self, size: int, kind: type[Search]) -> tuple[Index, Search]:
+        """A sample of so many rows (or all), numbered among those seen, and the search for clusters in it."""
+        n = self.table.n_seen
+        rows, many = self._samples(size)
+        wide = self.units.scaled(self.table.take_seen(many))
+        among = None if len(many) == len(rows) else np.searchsorted(many, rows)
+        copies = shares_of_copies(wide if among is None else wide.take(among))
+        if copies is None and isinstance(wide, Entries):
+            wide = spread_out(wide, self.seed)
+        wide = self.units.made_symmetric(wide)
+        sample = wide if among is None else wide.take(among)
+        smallest = smallest_clusters(len(rows), n, self.min_size)
+        return rows, kind(
+            wide, sample, self.levels, *smallest, self.n_clusters, self.n_neighbors, self.progress,
+            self.worth * worth_of_rows(copies), self.known.among(rows), self.known.among(many), copies,
+        )  # fmt: skip
+
+    def _samples(self, size: int) -> tuple[Index, Index]:
+        """`samples` of the table."""
+        table, row_length = self.table, self.table.n_stored / self.table.shape[0]
+        return samples(table.n_seen, size, table.column_counts[self.units.columns], row_length, self.seed, self.known)
+
+    def enlarged(self, rows: Index, search: TreeSearch, found: Searched) -> tuple[Index, TreeSearch, Searched]:
+        """The sample, the search and what it found, in a larger sample if that has more clusters, and more than few."""
+        size = SAMPLE
+        while found.unsettled and size < min(self.table.n_seen, LARGEST_SAMPLE):
+            size *= GROWTH
+            more, wider = self.of(size, CrowdedSearch)
+            larger = wider.among_all()
+            if larger.n_groups <= max(MOST_CLUSTERS, found.n_groups):
+                break
+            rows, search, found = more, wider, larger
+        return rows, search, found
+
+    def with_rare(self, clusters: Clusters, n_sampled: int) -> tuple[Clusters, list[str]]:
+        """The clusters, and rare ones among the rows that none explains, in the whole table; and the limits met."""
+        n = self.table.n_seen
+        smallest = smallest_clusters(n_sampled, n, self.min_size)[0] * n / n_sampled
+        if self.levels or self.table.dtype.kind == "c":
+            return clusters, [of_kind(smallest, n, "has categories" if self.levels else "is complex")]
+        self.progress(f"looking for rare clusters in {counted(n, 'row')}", 0)
+        surprised = Surprised(clusters, self.units, self.seed)
+        known = reduce_blocks(surprised, Surprises.merged, self.table).in_order(n)
+        rows = self.units.applied(self.table.take(known.row))
+        if not isinstance(rows, Entries):
+            return clusters, [of_kind(smallest, n, "is sparse")]
+        met = [of_outliers(len(known.row), known.n_outlying)] if known.n_outlying > len(known.row) else []
+        found, refused = RareSearch(clusters, rows, known, n, self.min_size or 0.0)()
+        return found, [*met, of_size(refused, self.min_size or 0.0)] if refused else met
+
+
+def smallest_clusters(n_sampled: int, n: int, min_size: float | None) -> tuple[float, float]:
+    """Rows of the smallest cluster in a sample of n rows, among few clusters and among many."""
+    if min_size is not None:
+        return (max(min_size * n_sampled / n, 1.0),) * 2
+    return max(3.0, SMALLEST_SHARE * n_sampled), max(FEWEST_OF_MANY, SMALLEST_OF_MANY * min(n_sampled, SAMPLE))
+
+
+def samples(
+    n: int, size: int, column_counts: Index, row_length: float, seed: int, hints: Hints = NO_HINTS
+) -> tuple[Index, Index]:
+    """Sample the rows to search for clusters, and the rows to fit columns to: the same, or a superset of them.
+
+    Rows with hints are in both, up to half of `size` of them beside the others.
+    """
+    if n <= size:
+        return np.arange(n), np.arange(n)
+    random = np.random.default_rng(seed)
+    rows = np.sort(random.choice(n, size, replace=False))
+    if hints:
+        rows = np.union1d(rows, hints.sample(size // 2, random))
+    typical = max(float(np.median(column_counts)), 1.0)
+    wanted = int(min(n * min(ENTRIES_PER_COLUMN / typical, 1.0), MOST_NUMBERS / row_length))
+    if wanted <= size:
+        return rows, rows
+    return rows, np.union1d(rows, random.choice(n, wanted, replace=False))

@@ -1,0 +1,293 @@
+"""The search for clusters in a subspace: a merge tree, and the partition along it that explains the table best."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, replace
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from fusewise.automatic import gaps
+from fusewise.automatic.classes import ENOUGH_GAINED, Judged, classes_of, fewest, known_so_far
+from fusewise.automatic.clusters import Clusters, Joined, better_explained, joined_clusters
+from fusewise.automatic.comparison import Compared, Comparison, Placed, Searched, assign, interrupted
+from fusewise.automatic.cuts import AROUND, MOST_CLUSTERS, from_best_known, grow, partitions
+from fusewise.automatic.evidence import Evidence
+from fusewise.automatic.hints import NO_HINTS, Hints
+from fusewise.automatic.mixture import Mixture
+from fusewise.automatic.mixture_fit import describe
+from fusewise.automatic.rows import Rows, axes_in, fit_axes, prior_variances
+from fusewise.automatic.settling import coloured, held, joined, log_odds
+from fusewise.automatic.tree import MergeTree
+from fusewise.automatic.units import Levels, is_number
+from fusewise.automatic.valleys import linked, without_valley
+from fusewise.kernels.types import Index, Labels, Real
+from fusewise.kernels.words import counted
+from fusewise.observations import InMemory
+from fusewise.progress import Progress
+from fusewise.subspace import Subspace
+
+#: Initial dimension of the subspace, and the largest one, for many clusters. A table with no more columns than the
+#: latter is also searched in all its dimensions; if no direction stands out from the noise, so is one with up to
+#: MOST_COLUMNS columns.
+RANK, LARGEST_RANK, MOST_COLUMNS = 6, 12, 20
+#: Neighbours of each point.
+NEIGHBORS = 15
+#: EM of axes ends at this gain per entry; at the larger one where many rows are needed to fit a nearly empty table.
+TOL, WIDE_TOL = 1e-6, 1e-4
+
+
+@dataclass(frozen=True, eq=False)
+class TreeSearch:
+    """A search for clusters.
+
+    Attributes
+    ----------
+    wide, sample : rows on one scale, to fit columns to and to find clusters in: the same, or a part of them.
+    levels : the blocks of columns that hold the levels of a category.
+    smallest, smallest_of_many : rows of the smallest cluster considered, among few clusters and among many.
+    n_clusters, n_neighbors : numbers to use instead of choosing them.
+    progress : told of each step.
+    worth : different rows of the whole table that a row is worth (see ``criterion``).
+    hints, wide_hints : what is known of the rows of `sample` and `wide`.
+    copies : the part that each row of `sample` is of a different row; None if all differ.
+    """
+
+    wide: InMemory
+    sample: InMemory
+    levels: Levels
+    smallest: float
+    smallest_of_many: float
+    n_clusters: int | None
+    n_neighbors: int | None
+    progress: Progress
+    worth: float = 1.0
+    hints: Hints = NO_HINTS
+    wide_hints: Hints = NO_HINTS
+    copies: Real | None = None
+
+    @property
+    def most(self) -> int:
+        """The largest possible number of dimensions."""
+        return min(self.wide.shape[1], self.sample.shape[0] - 1)
+
+    def place(self, rank: int, columns: Index | None = None, start: Subspace | None = None) -> Placed:
+        """Place the rows in a subspace, of some columns or all, and fuse them along their neighbours.
+
+        `start` is a subspace of fewer dimensions that was fitted to the same rows: EM may begin with it.
+        """
+        tol = TOL if self.wide is self.sample else WIDE_TOL
+        if columns is None:
+            if start is not None and (self.wide is not self.sample or not start.basis.any(axis=1).all()):
+                start = None  # a sample of so many rows is the better start, and axes of some columns a bad one
+            subspace = fit_axes(self.wide, rank, self.progress, tol=tol, start=start)
+        else:
+            subspace = axes_in(self.wide, columns, rank, self.progress, tol=tol)
+        return self.placed_in(subspace)
+
+    def placed_in(self, subspace: Subspace) -> Placed:
+        """Place the rows in a given subspace, and fuse them along their neighbours."""
+        evidence = Evidence.of(subspace, self.sample)
+        rows = Rows.of(evidence, prior_variances(subspace, evidence))
+        size = f"{counted(len(rows.places), 'row')} in {counted(subspace.rank, 'dimension')}"
+        self.progress(f"merge tree of {size}", 0)
+        return Placed(subspace, rows, self._tree(rows))
+
+    def _tree(self, rows: Rows) -> MergeTree:
+        """The merge tree; where conflicts leave more groups than asked for, they are first settled in that number."""
+        neighbors = self.n_neighbors or NEIGHBORS
+        tree = grow(rows, neighbors, self.hints)
+        if self.n_clusters is None or tree.forced < self.n_clusters:
+            return tree
+        parts = [tree.members(node) for node in tree.partitions(1, 1)[0]]
+        return grow(rows, neighbors, coloured(self.hints, rows.places, parts, self.n_clusters))
+
+    def __call__(
+        self, rank: int, until: int | None = None, columns: Index | None = None, start: Subspace | None = None
+    ) -> Searched:
+        """Compare the partitions along the tree in a subspace; with `until`, not beyond that number of groups.
+
+        The subspace is one of all columns, or of some; its fit may begin with one of fewer dimensions.
+
+        With conflicts, those along the tree that would be without them are compared as well: hints may part groups at
+        odd places.
+        """
+        placed = self.place(rank, columns, start)
+        found = self.along(placed, until)
+        if not len(self.hints.conflicts) or found.compared.interrupted:
+            return found
+        try:
+            free = placed._replace(tree=grow(placed.rows, self.n_neighbors or NEIGHBORS))
+            return self._better_of(found, self.along(free, until))
+        except KeyboardInterrupt:
+            return interrupted(found)
+
+    def by_best_known(self, found: Searched) -> Searched:
+        """The search, if entries are missing with partitions along the tree of the rows that are known best as well."""
+        if self.levels or self.sample.is_complete or found.compared.interrupted:
+            return found
+        rows, neighbors = found.placed.rows, self.n_neighbors or NEIGHBORS
+        numbers = range(max(1, found.n_groups - AROUND), found.n_groups + AROUND + 1)
+        try:
+            others = from_best_known(rows, self.smallest, self.n_clusters, neighbors, numbers, self.copies)
+            return self._better_of(found, self._compared(found.placed, others, None)) if others else found
+        except KeyboardInterrupt:
+            return interrupted(found)
+
+    def along(self, placed: Placed, until: int | None) -> Searched:
+        """Compare the partitions along one tree, or the classes that they lead to."""
+        if self.levels:
+            return self._classes(placed)
+        candidates = partitions(
+            placed.tree, placed.rows.places, self.smallest, self.n_clusters, copies=self.copies, hints=self.hints
+        )
+        return self._compared(placed, candidates, until)
+
+    def _compared(
+        self, placed: Placed, candidates: list[Labels], until: int | None, rival: float = -np.inf
+    ) -> Searched:
+        told = self.n_clusters is not None
+        compared = self.comparison(placed.rows)(candidates, compare_all=told, until=until, rival=rival)
+        return Searched(placed, candidates[: len(compared.criteria)], compared, self._best(compared))
+
+    def _best(self, compared: Compared) -> int:
+        return compared.best if self.n_clusters is None or self.hints else len(compared.criteria) - 1
+
+    def _better_of(self, one: Searched, other: Searched) -> Searched:
+        """For each number of groups, the partition of two searches that explains the table better.
+
+        With hints the better search: groups are joined by them, so that their number says little.
+        """
+        if self.hints:
+            return max(one, other, key=lambda each: each.criterion)
+        kept = list(zip(one.partitions, one.compared.mixtures, one.compared.criteria, strict=True))
+        for each in zip(other.partitions, other.compared.mixtures, other.compared.criteria, strict=True):
+            number = each[1].n_components
+            if number == len(kept) + 1:
+                kept.append(each)
+            elif number <= len(kept) and each[2] > kept[number - 1][2]:
+                kept[number - 1] = each
+        labels, mixtures, criteria = zip(*kept, strict=True)
+        compared = Compared(mixtures, criteria, other.compared.interrupted)
+        return Searched(one.placed, list(labels), compared, self._best(compared))
+
+    def comparison(self, rows: Rows) -> Comparison:
+        """Compares partitions of the sample."""
+        return Comparison(rows, self.sample, self.worth, self.hints, self.n_clusters, self.progress)
+
+    def _classes(self, placed: Placed) -> Searched:
+        """Compare the latent classes that the partitions along the tree lead to."""
+        told, places, hints = self.n_clusters, placed.rows.places, self.hints
+        most = max(MOST_CLUSTERS, 0 if told is None else told + 10)
+        candidates = partitions(placed.tree, places, self.smallest, None, most, hints=hints)
+        if told is not None and int(candidates[-1].max()) + 1 < told:
+            candidates = partitions(placed.tree, places, self.smallest, told, hints=hints)
+        candidates, judged, stopped = self._judged(candidates)
+        compared = Compared((), (), stopped)
+        for mixture, criterion in judged:
+            odds = log_odds(mixture.log_densities(self.sample)[0], hints, self.worth, told) if hints else 0.0
+            compared = compared.with_one(mixture, criterion, odds)
+        if told is None:
+            chosen = fewest(compared.criteria, self.enough_gained, compared.barred)
+        else:
+            numbers_of = [mixture.n_components for mixture in compared.mixtures]
+            chosen = compared.best if hints else numbers_of.index(told)
+        return Searched(placed, candidates, compared, chosen)
+
+    @property
+    def enough_gained(self) -> float:
+        """The share of the largest gain that the classes chosen have."""
+        return ENOUGH_GAINED if is_number(self.sample.real().shape[1], self.levels).any() else 1.0
+
+    def _judged(self, candidates: list[Labels]) -> tuple[list[Labels], list[Judged], bool]:
+        """Candidates, the classes they lead to, and whether Ctrl-C ended the comparison; then those known so far."""
+        asked = self.levels, self.n_clusters, self.worth, self.hints
+        judged: list[Judged] = []
+        try:
+            for classes in classes_of(self.sample, candidates, *asked):
+                judged.append(classes)
+                self.progress("comparing classes", len(judged), len(candidates), objective=-classes[1])
+        except KeyboardInterrupt:
+            if not judged:
+                raise
+            some = counted(len(judged), "number")
+            warnings.warn(
+                f"interrupted: this is the best of {some} of classes compared", ConvergenceWarning, stacklevel=6
+            )
+            return *known_so_far(self.sample, candidates, judged, *asked), True
+        return candidates, judged[::-1], False
+
+    def in_all_dimensions(self, rank: int | None) -> Searched:
+        """The search in as many dimensions as asked for; else in as many as the clusters that are found need."""
+        if rank is not None:
+            return self.by_best_known(self(min(rank, self.most)))
+        room = min(max(RANK, (self.n_clusters or 1) - 1), LARGEST_RANK, self.most)
+        found = self(room, until=LARGEST_RANK + 1 if room < min(LARGEST_RANK, self.most) else None)
+        columns = self.wide.shape[1]
+        whole = columns <= min(MOST_COLUMNS if found.featureless else LARGEST_RANK, self.most)
+        wanted = columns if whole else min(found.n_groups - 1, LARGEST_RANK, self.most)
+        if found.compared.interrupted or wanted <= found.rank:
+            return self.by_best_known(found)
+        try:
+            other = self.by_best_known(self(wanted, start=found.placed.subspace))
+        except KeyboardInterrupt:
+            return interrupted(found)
+        except FloatingPointError:  # the noise beside so many axes is too small to compute with
+            return self.by_best_known(found)
+        crowded = found.n_groups > LARGEST_RANK  # where the first search ended
+        if not whole or crowded or other.gain > found.gain:
+            return other
+        if other.compared.interrupted:
+            return found._replace(compared=replace(found.compared, interrupted=True))
+        return self.by_best_known(found)
+
+    def or_as_before(self, found: Searched, before: Clusters | None) -> Searched:
+        """The search, with the clusters found without hints if these explain the table and the hints better.
+
+        Both are judged in the dimensions of the search, of which hints may have changed the number.
+        """
+        if before is None or self.levels:
+            return found
+        parts = before.parts if isinstance(before, Joined) else before
+        labels = np.unique(parts.log_densities(self.sample)[0].argmax(axis=1), return_inverse=True)[1]
+        one = self.comparison(found.placed.rows)([labels], compare_all=True)
+        if one.barred or one.criteria[0] <= found.criterion:
+            return found
+        few, known = found.allowed if np.isfinite(found.criterion) else found, one.mixtures[0].n_components
+        numbers = [mixture.n_components for mixture in few.compared.mixtures]
+        at, end = np.searchsorted(numbers, known), np.searchsorted(numbers, known, side="right")
+        mixtures = (*few.compared.mixtures[:at], *one.mixtures, *few.compared.mixtures[end:])
+        criteria = (*few.compared.criteria[:at], *one.criteria, *few.compared.criteria[end:])
+        partitions = [*few.partitions[:at], labels, *few.partitions[end:]]
+        return Searched(few.placed, partitions, Compared(mixtures, criteria, few.compared.interrupted), int(at))
+
+    def clusters(self, found: Searched) -> tuple[Mixture, Clusters]:
+        """The components that were chosen, along the axes, and the clusters as they are kept.
+
+        Components without a valley between them are one cluster, and so are classes that neither numbers nor categories
+        tell apart, unless the number of clusters was given.
+        """
+        subspace, rows, _ = found.placed
+        best, told = found.compared.mixtures[found.chosen], self.n_clusters is not None
+        kept: Clusters
+        if not isinstance(best, Mixture):
+            densities = best.log_densities(self.sample)[0]
+            away = held(densities, self.hints, self.n_clusters)
+            labels = np.unique((densities + away).argmax(axis=1), return_inverse=True)[1]
+            mixture, kept = describe(rows, labels, self.worth), best.occupied(self.sample, away)
+            pairs = []
+        else:
+            mixture = assign(rows, best, self.hints, self.n_clusters)
+            evidence = rows.evidence if self.wide is self.sample else Evidence.of(subspace, self.wide)
+            away = held(mixture.log_densities(evidence)[0], self.wide_hints, self.n_clusters)
+            kept = better_explained(self.wide, evidence, subspace, mixture, self.worth, away)
+            pairs = [] if told else without_valley(mixture, rows.evidence, parts=gaps.parts(rows, subspace.blur))
+        group = self._joined_by_hints(kept, pairs) if self.hints else linked(kept.n_components, pairs)
+        return mixture, joined_clusters(kept, group)
+
+    def _joined_by_hints(self, kept: Clusters, pairs: list[tuple[int, int]]) -> Index:
+        """The cluster of each component: hints join some; of `pairs`, those are joined that hints do not keep apart."""
+        densities = kept.log_densities(self.wide.take(self.wide_hints.rows))[0]
+        price = float(np.log(self.wide.shape[0]))
+        return joined(densities, self.wide_hints, price, pairs, self.n_clusters)

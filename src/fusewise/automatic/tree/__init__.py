@@ -1,1 +1,0 @@
-"""The merge tree of l0 fusion along a graph."""

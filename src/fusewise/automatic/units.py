@@ -1,0 +1,258 @@
+"""Which columns hold the levels of a category.
+
+Powers by which skewed columns become symmetric, one for each column (Box and Cox, 1964; Yeo and Johnson, 2000).
+
+The scale on which rows are clustered: the columns that vary, in units of their own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+from scipy.special import boxcox1p, inv_boxcox1p
+
+from fusewise.kernels import field_rules
+from fusewise.kernels.checked import Checked, Record
+from fusewise.kernels.field_rules import Array, Maybe
+from fusewise.kernels.types import Index, Mask, Real, Values
+from fusewise.observations import Entries, InMemory, Table
+from fusewise.observations.checks import refuse_tiny
+
+
+class LevelBlock(NamedTuple):
+    """The columns from `start` to before `stop` hold the levels of one category, which may be ordered."""
+
+    start: int
+    stop: int
+    ordered: bool = False
+
+
+Levels = tuple[LevelBlock, ...]
+
+
+def is_number(n_columns: int, levels: Levels) -> Mask:
+    """Whether each column holds numbers, rather than a level of a category."""
+    numeric = np.ones(n_columns, bool)
+    for start, stop, *_ in levels:
+        numeric[start:stop] = False
+    return numeric
+
+
+#: Exponents are searched for between minus this and this, to this precision, in about so many rows.
+LARGEST, PRECISE, MOST_ROWS = 5.0, 1e-3, 1000
+GOLDEN = (np.sqrt(5) - 1) / 2
+#: No value is further away than this, in standard deviations: an outlier is one, however far it is.
+FAR = 1e6
+
+
+@dataclass(frozen=True, eq=False)
+class Powers(Checked):
+    """A power for each column.
+
+        t = a x + b,    y = ((1 + t)^e - 1) / e,  or log(1 + t) if e = 0,    z = c y + d
+
+    The rows to which it is fitted have 0 <= t <= T. Beyond these, y goes on along its tangents: a power below zero has
+    an upper bound, and no value would be an outlier. With e = 1, a column stays as it is but for its scale.
+
+    Attributes
+    ----------
+    exponents, last : V, the e and the T.
+    before, after : 2 x V, the a and b, and the c and d.
+    """
+
+    exponents: Real
+    last: Real
+    before: Real
+    after: Real
+
+    _rules: ClassVar = {
+        "exponents": Array("V"),
+        "last": Array("V", low=0),
+        "before": Array("2", "V"),
+        "after": Array("2", "V"),
+    }
+
+    def _verify(self) -> None:
+        if not (self.before[0].all() and self.after[0].all()):
+            raise ValueError("Powers has a column that is multiplied by zero")
+
+    @classmethod
+    def of(cls, table: Entries, levels: Levels = ()) -> Powers:
+        """The powers after which columns are as near to a normal distribution as any power makes them.
+
+        Observed values then have mean 0 and variance 1. The levels of categories stay as they are.
+        """
+        numbers = np.flatnonzero(is_number(table.shape[1], levels))
+        values, mask = table.values[:, numbers], table.mask[:, numbers]
+        a, b = np.array([_counted(values[seen, j].astype(float)) for j, seen in enumerate(mask.T)]).reshape(-1, 2).T
+        t = np.where(mask, a * values + b, 0)
+        some = slice(None, None, 1 + len(t) // MOST_ROWS)
+        exponents = likeliest(t[some], mask[some])
+        y = boxcox1p(t, exponents)  # 0 where missing
+        n = np.maximum(mask.sum(axis=0), 1)
+        middle = y.sum(axis=0) / n
+        deviation = np.sqrt(np.square(np.where(mask, y - middle, 0)).sum(axis=0) / n)
+        c = np.sign(a) / np.where(deviation > 0, deviation, 1)
+        found = cls.none(table)
+        found.exponents[numbers], found.last[numbers] = exponents, t.max(axis=0, initial=0)
+        found.before[:, numbers], found.after[:, numbers] = (a, b), (c, -c * middle)
+        return found
+
+    @classmethod
+    def none(cls, table: Entries) -> Powers:
+        """Those that leave all columns as they are."""
+        p = table.shape[1]
+        same = np.array([np.ones(p), np.zeros(p)])
+        return cls(np.ones(p), table.values.max(axis=0, initial=0).astype(float), same, same.copy())
+
+    @property
+    def slopes(self) -> Real:
+        """V, the slope of y at T; at 0 it is 1."""
+        return np.asarray((1 + self.last) ** (self.exponents - 1))
+
+    def gain(self, table: Entries) -> float:
+        """How much likelier the columns of a table are as powers of normal ones, each by itself, in nats."""
+        t = np.where(table.mask, self.before[0] * table.values + self.before[1], 0)
+        ours, plain = (log_likelihood(t, table.mask, each) for each in (self.exponents, np.ones(len(self.last))))
+        with np.errstate(invalid="ignore"):  # of columns without variation
+            return float(np.nansum(ours - plain))
+
+    def applied(self, table: InMemory) -> Entries:
+        """The z of a table of x."""
+        rows = table.dense()
+        t = self.before[0] * rows.values + self.before[1]
+        below, above = np.minimum(t, 0), np.maximum(t - self.last, 0)
+        y = boxcox1p(np.clip(t, 0, self.last), self.exponents) + below + self.slopes * above
+        y = np.where(self.exponents == 1, t, y)  # not only nearly so: levels are compared
+        z = np.clip(self.after[0] * y + self.after[1], -FAR, FAR)
+        return Entries(np.where(rows.mask, z, 0), rows.mask, rows.feature_names)
+
+    def undone(self, rows: Real) -> Real:
+        """The x of some z, confined to the range of the rows that the powers were fitted to."""
+        y = np.clip((rows - self.after[1]) / self.after[0], 0, boxcox1p(self.last, self.exponents))
+        return np.asarray((np.clip(inv_boxcox1p(y, self.exponents), 0, self.last) - self.before[1]) / self.before[0])
+
+
+def _counted(values: Real) -> tuple[float, float]:
+    """The a and b of one column, of its observed values.
+
+    Powers depend on the origin and the unit. Values are counted from the end of the short tail, in units of the
+    distance to the median, or of the standard deviation, where half of the values lie at that end.
+    """
+    if not len(values):
+        return 1.0, 0.0
+    long_tail = -1.0 if values.mean() < np.median(values) else 1.0
+    counted = long_tail * values
+    end = float(counted.min())
+    unit = float(np.median(counted) - end) or float(counted.std()) or 1.0
+    return long_tail / unit, -end / unit
+
+
+def likeliest(t: Real, mask: Mask) -> Real:
+    """The exponent of each column with the largest likelihood, by golden-section search."""
+    low, high = (np.full(t.shape[1], bound) for bound in (-LARGEST, LARGEST))
+    inner = [high - GOLDEN * (high - low), low + GOLDEN * (high - low)]
+    known = [log_likelihood(t, mask, exponents) for exponents in inner]
+    while (high - low).max() > PRECISE:
+        left = known[0] > known[1]  # the largest is below the upper of the two
+        low, high = np.where(left, low, inner[0]), np.where(left, inner[1], high)
+        new = np.where(left, high - GOLDEN * (high - low), low + GOLDEN * (high - low))
+        found = log_likelihood(t, mask, new)
+        inner = [np.where(left, new, inner[1]), np.where(left, inner[0], new)]
+        known = [np.where(left, found, known[1]), np.where(left, known[0], found)]
+    return np.asarray((low + high) / 2)
+
+
+def log_likelihood(t: Real, mask: Mask, exponents: Real) -> Real:
+    """Log-likelihood of each column's exponent e, with y normal: -n/2 log var(y) + (e - 1) sum_i log(1 + t_i)."""
+    n = np.maximum(mask.sum(axis=0), 1)
+    with np.errstate(all="ignore"):  # powers may overflow
+        y = boxcox1p(t, exponents)
+        variance = np.square(np.where(mask, y - y.sum(axis=0) / n, 0)).sum(axis=0) / n
+        found = -0.5 * n * np.log(variance) + (exponents - 1) * np.log1p(t).sum(axis=0)
+    return np.where(np.isfinite(found), found, -np.inf)
+
+
+@dataclass(frozen=True, eq=False)
+class Units(Checked):
+    """z = (x - middle) / scale in the columns that vary, or a power of it.
+
+    Attributes
+    ----------
+    columns : V, those that vary; z has no others.
+    scale, middle : P, the standard deviation of each column (1 for those that do not vary), and its mean.
+    powers : those of the varying columns, if they were made symmetric.
+    """
+
+    columns: Index
+    scale: Real
+    middle: Values
+    powers: Powers | None = None
+
+    _rules: ClassVar = {
+        "columns": field_rules.Index("V", below="P"),
+        "scale": Array("P", low=0),
+        "middle": Array("P", kinds="fc"),
+        "powers": Maybe(Record(Powers, V="V")),
+    }
+
+    def _verify(self) -> None:
+        if np.any(self.scale == 0):
+            raise ValueError("Units.scale has a column of zero")
+
+    def scaled(self, rows: InMemory) -> InMemory:
+        """(x - middle) / scale of the rows of a table."""
+        return rows.standardised(self.columns, self.scale, self.middle)
+
+    def applied(self, rows: InMemory) -> InMemory:
+        """The z of the rows of a table."""
+        return self.made_symmetric(self.scaled(rows))
+
+    def made_symmetric(self, rows: InMemory) -> InMemory:
+        """The z of rows that are scaled already."""
+        return rows if self.powers is None else self.powers.applied(rows)
+
+    def undone(self, rows: Values) -> Values:
+        """The rows of the table of some z; columns that do not vary have their mean."""
+        whole = np.repeat(self.middle[None], len(rows), axis=0)
+        scaled = rows if self.powers is None else self.powers.undone(rows)
+        whole[:, self.columns] += scaled * self.scale[self.columns]
+        return whole
+
+
+def varying_columns(table: Table) -> tuple[Index, Real]:
+    """The columns that vary (all, if none does), and the standard deviation of each column, 1 for the others."""
+    deviations = np.sqrt(table.column_variances)
+    # A constant that is not an exact binary fraction varies in its last digits: that is rounding, not data.
+    rounding = 100 * float(np.finfo(table.dtype).eps) * np.abs(table.column_means)
+    columns = np.flatnonzero(deviations > rounding)
+    scale = np.ones(len(deviations))
+    scale[columns] = deviations[columns]
+    return (columns if len(columns) else np.arange(len(deviations))), scale
+
+
+def units_of(table: Table, levels: Levels) -> tuple[Units, Levels]:
+    """The units of a table, and the blocks of levels among the columns that vary.
+
+    Numbers have their standard deviation and mean; the levels of a category share one scale, by which the category as
+    a whole has the variance of one number, and are not centred.
+    """
+    refuse_tiny(table)
+    columns, scale = varying_columns(table)
+    middle = table.column_means.copy()
+    # A level that no row has (one of earlier rows of a stream) has no logarithm of its share.
+    never = np.zeros(len(middle), bool)
+    for start, stop, _ in levels:
+        never[start:stop] = middle[start:stop] == 0
+    columns = columns[~never[columns]] if not never[columns].all() else columns
+    blocks = []
+    for start, stop, ordered in levels:
+        inside = columns[(columns >= start) & (columns < stop)]
+        if table.column_counts[inside].any():  # else it says nothing
+            scale[inside] = np.sqrt(table.column_variances[inside].sum()) or 1.0  # a single level
+            middle[inside] = 0
+            first = int(np.searchsorted(columns, inside[0]))
+            blocks.append(LevelBlock(first, first + len(inside), ordered))
+    return Units(columns, scale, middle), tuple(blocks)
