@@ -43,7 +43,7 @@ def across_gaps(search: TreeSearch, found: Searched) -> Searched:
         return found
     labels = _refined(search, rows, parts)
     one = search.comparison(rows)([labels], compare_all=True)
-    return _with_partition(found, labels, one)
+    return with_partition(found, labels, one)
 
 
 def _within(parts: Index, labels: Labels) -> bool:
@@ -82,7 +82,7 @@ def _joined_criterion(rows: Rows, labels: Labels) -> float:
     return float(total.sum() - entropy - (0.5 * mixture.complexity + group.max()) * np.log(n))
 
 
-def _with_partition(found: Searched, labels: Labels, one: Compared) -> Searched:
+def with_partition(found: Searched, labels: Labels, one: Compared) -> Searched:
     """The search with one more partition, which is chosen; it replaces another with as many groups."""
     compared, number = found.compared, one.mixtures[0].n_components
     numbers = [mixture.n_components for mixture in compared.mixtures]

@@ -8,19 +8,25 @@ The default method: a subspace, a neighbour graph, the merge tree of l0 fusion, 
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import numpy as np
+
 from fusewise.automatic import sample
-from fusewise.automatic.across_gaps import across_gaps
+from fusewise.automatic.across_gaps import across_gaps, with_partition
 from fusewise.automatic.choice import Choice
 from fusewise.automatic.clusters import Clusters
 from fusewise.automatic.comparison import Searched, interrupted
+from fusewise.automatic.criterion import ROWS
 from fusewise.automatic.hints import NO_HINTS, Hints
-from fusewise.automatic.many import for_many
+from fusewise.automatic.mixture import Mixture
 from fusewise.automatic.rows import cost_of_choice, informative_columns
 from fusewise.automatic.search import LARGEST_RANK, RANK, TreeSearch
-from fusewise.automatic.units import Levels, units_of
+from fusewise.automatic.units import Levels, Powers, is_number, units_of
+from fusewise.automatic.valleys import without_valley
 from fusewise.kernels.threads import small_products
 from fusewise.kernels.types import Index
-from fusewise.observations import Table
+from fusewise.observations import Entries, Table
 from fusewise.progress import Progress, silent
 
 
@@ -109,23 +115,82 @@ def choose(
 def _searched(
     task: sample.SampledSearch, rank: int | None, before: Choice | None
 ) -> tuple[sample.SampledSearch, SearchedRows]:
-    """Search a table."""
+    """Search a table, and its columns made symmetric if that could explain what was found; the better of the two."""
     first = _in_sample(task, rank)
     rows, search, found = first
     try:
-        return task, _settled(task, first, before)
+        plain = _settled(task, first, before)
+        powers = _powers_in_question(search, found)
+        if powers is None:
+            return task, plain
+        symmetric = replace(task, units=replace(task.units, powers=powers))
+        other = _settled(symmetric, _in_sample(symmetric, rank), before)
+        other = _with_partition_of(other, plain)
+        assert isinstance(search.sample, Entries)
+        n = search.worth * search.sample.shape[0]
+        price = 0.5 * np.count_nonzero(powers.exponents != 1) * np.log(n)
+        gained = search.worth * powers.log_jacobian(search.sample)
+        if search.levels:
+            gained /= 1 + n / ROWS
+        import os
+
+        if os.environ.get("FW_SAY"):
+            print(
+                "powers",
+                other[2].criterion + gained - price,
+                "plain",
+                plain[2].criterion,
+                other[2].n_groups,
+                plain[2].n_groups,
+            )
+        if other[2].n_groups == 1 and not _in_doubt(search, plain[2]):
+            return task, plain
+        return (symmetric, other) if other[2].criterion + gained - price > plain[2].criterion else (task, plain)
     except KeyboardInterrupt:
         return task, (rows, search, interrupted(found))
 
 
+def _with_partition_of(searched: SearchedRows, other: SearchedRows) -> SearchedRows:
+    """A search, with the partition that was found in other coordinates of the same rows if it explains more."""
+    rows, search, found = searched
+    labels = other[2].partitions[other[2].chosen]
+    if search.levels or len(rows) != len(labels) or search.n_clusters is not None:
+        return searched
+    one = search.comparison(found.placed.rows)([labels], compare_all=True)
+    if one.criteria[0] <= found.criterion:
+        return searched
+    return rows, search, with_partition(found, labels, one)
+
+
+def _in_doubt(search: TreeSearch, found: Searched) -> bool:
+    """Whether nothing tells some of the components apart."""
+    best = found.compared.mixtures[found.chosen]
+    if not isinstance(best, Mixture):
+        return True
+    return bool(without_valley(best, found.placed.rows.evidence, of_any_density=True))
+
+
+def _powers_in_question(search: TreeSearch, found: Searched) -> Powers | None:
+    """The powers that make columns symmetric, if they alone gain more than the clusters that were found."""
+    rows = search.sample
+    if search.hints or found.compared.interrupted or found.n_groups == 1:
+        return None
+    if not isinstance(rows, Entries) or rows is not search.wide or rows.dtype.kind == "c":
+        return None
+    if not is_number(rows.shape[1], search.levels).any():
+        return None
+    powers = Powers.of(rows, search.levels)
+    return powers if powers.gain(rows) > found.gain else None
+
+
 def _in_sample(task: sample.SampledSearch, rank: int | None) -> SearchedRows:
     """Search a sample: in few dimensions and many, in some columns, and for many clusters."""
-    rows, search = task.of(sample.SAMPLE, TreeSearch)
+    rows, search = task.of(sample.SAMPLE)
     found = search.in_all_dimensions(rank)
     if rank is None:
         found = in_some_columns(search, found)
         if task.n_clusters is None and not task.levels:
-            found = for_many(search, found)
+            found = search.with_many(found)
     return rows, search, found
 
 

@@ -12,9 +12,11 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from fusewise.kernels.types import Real, Values
+from fusewise.kernels.types import Index, Mask, Real, Values
 from fusewise.observations import Entries, InMemory
 
+#: Standard deviations within which values of a column are the same.
+SAME = 1e-6
 #: Values are rounded if this share of the gaps between neighbouring ones is the smallest gap: values of which many are
 #: equal by rounding fill neighbouring places of their grid.
 ROUNDED = 0.1
@@ -22,6 +24,32 @@ ROUNDED = 0.1
 FEW_VALUES = 20
 #: Rows are spread out if a row has so many equals (itself included) on average.
 MANY_EQUAL = 3.0
+
+
+def canonical(table: Entries, numbers: Mask) -> tuple[Entries, Index]:
+    """The rows in an order of their own, with nearly equal values made equal; and which row of the table each is.
+
+    Values of a column that follow each other within `SAME` standard deviations are one value, rounded to a multiple of
+    it. So nothing that is found depends on the order of the rows, on the units of the columns, or on last digits.
+
+    Parameters
+    ----------
+    table : real columns, numbers in units of their standard deviations.
+    numbers : which columns hold numbers; the levels of categories are left as they are.
+    """
+    values = np.where(table.mask, table.values, 0.0)
+    for j in np.flatnonzero(numbers):
+        seen = table.mask[:, j]
+        column = table.values[seen, j]
+        order = np.argsort(column, kind="stable")
+        ordered = column[order]
+        first = np.flatnonzero(np.diff(ordered, prepend=-np.inf) > SAME)
+        same = np.repeat(ordered[first], np.diff(np.append(first, len(ordered))))
+        settled = np.empty(len(column))
+        settled[order] = SAME * np.round(same / SAME)
+        values[seen, j] = settled
+    order = np.lexsort((*values.T, *table.mask.T))
+    return Entries(values[order], table.mask[order], table.feature_names), np.asarray(order, np.intp)
 
 
 def row_keys(table: Entries) -> npt.NDArray[np.void]:

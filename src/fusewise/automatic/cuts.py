@@ -166,6 +166,8 @@ TURNS = 5
 ROUNDS, ENOUGH = 8, 0.2
 #: The first spread is that within the smallest groups of at least so many rows, plus one for each dimension.
 FIRST_ROWS = 4
+#: By which factor these groups grow as long as their spread shows nothing.
+LARGER = 4
 #: Of a branch with twice as many rows, some are looked at; all, if the result is within so many standard errors.
 LOOKED_AT, SURE = 400, 6.0
 
@@ -220,10 +222,26 @@ def best_cuts(
     n_rows : the N of what a cut costs; by default the number of rows.
     """
     r = rows.evidence.shape[1]
-    first = branches(tree, large & (tree.sizes >= r + FIRST_ROWS))
     shape = branches(tree, large)
     price = ((r + 2) / 2 + 1) * log(n_rows or tree.n_points)
-    nodes = [int(node) for node in first.top[first.left < 0]]
+    nodes: list[int] = []
+    size = r + FIRST_ROWS
+    while len(nodes) <= 1 and size < tree.n_points / 2:  # too small a spread shows nothing
+        first = branches(tree, large & (tree.sizes >= size))
+        nodes = _in_turn(tree, rows, shape, [int(node) for node in first.top[first.left < 0]], describe, price)
+        size *= LARGER
+    return nodes or [2 * tree.n_points - 2]
+
+
+def _in_turn(
+    tree: MergeTree,
+    rows: Rows,
+    shape: TreeBranches,
+    nodes: list[int],
+    describe: Callable[[Labels], Mixture],
+    price: float,
+) -> list[int]:
+    """The nodes of the best partition, with the spread within the groups so far, in turn."""
     for _ in range(TURNS):
         mixture = describe(labels_of(tree, nodes, rows.places))
         common = np.einsum("k,kij->ij", mixture.shares, mixture.spreads)

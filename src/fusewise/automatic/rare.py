@@ -34,7 +34,6 @@ from fusewise.automatic.columns import ColumnMixture, columns_of_groups
 from fusewise.automatic.cuts import Scores, TreeBranches, branches, grow
 from fusewise.automatic.evidence import Evidence
 from fusewise.automatic.labelling import OUTLIER_LEVEL, tail
-from fusewise.automatic.many import FEWEST
 from fusewise.automatic.mixture import log_tails, probabilities
 from fusewise.automatic.nearby import MANY, near_components, nearby
 from fusewise.automatic.rows import Rows, fit_axes
@@ -179,6 +178,8 @@ def uniform(index: Index, seed: int) -> Real:
     return np.asarray(((z >> np.uint64(11)).astype(float) + 0.5) * 2.0**-53)
 
 
+#: Rows of the smallest group.
+FEWEST = 5.0
 #: The tube has this share of a group's own rows; a row counts if it is known along it at least half as well as others.
 TUBE, KNOWN = 0.9, 0.5
 #: Steps on the way to a centre: so many for each spread, and at most so many.

@@ -8,19 +8,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeVar
 
 import numpy as np
 
 from fusewise.automatic.clusters import Clusters
 from fusewise.automatic.comparison import Searched
-from fusewise.automatic.copies import shares_of_copies, spread_out, worth_of_rows
+from fusewise.automatic.copies import canonical, shares_of_copies, spread_out, worth_of_rows
 from fusewise.automatic.cuts import MOST_CLUSTERS
 from fusewise.automatic.hints import NO_HINTS, Hints
-from fusewise.automatic.many import CrowdedSearch
 from fusewise.automatic.rare import RareSearch, Surprised, Surprises
 from fusewise.automatic.search import TreeSearch
-from fusewise.automatic.units import Levels, Units
+from fusewise.automatic.units import Levels, Units, is_number
 from fusewise.kernels.types import Index
 from fusewise.kernels.words import counted, in_series
 from fusewise.observations import Entries, Table, reduce_blocks
@@ -65,8 +63,6 @@ def of_shapes() -> str:
         "columns made symmetric (by a Box-Cox power of each); their centres are nearer to medians than to means."
     )
 
-
-Search = TypeVar("Search", bound=TreeSearch)
 
 #: A cluster has at least this share of the rows, and at least three.
 SMALLEST_SHARE = 0.015
@@ -113,19 +109,22 @@ class SampledSearch:
         """The hints on the rows with observed entries."""
         return self.hints.among(np.flatnonzero(self.table.row_counts > 0)) if self.hints else NO_HINTS
 
-    def of(self, size: int, kind: type[Search]) -> tuple[Index, Search]:
+    def of(self, size: int) -> tuple[Index, TreeSearch]:
         """A sample of so many rows (or all), numbered among those seen, and the search for clusters in it."""
         n = self.table.n_seen
         rows, many = self._samples(size)
         wide = self.units.scaled(self.table.take_seen(many))
         among = None if len(many) == len(rows) else np.searchsorted(many, rows)
+        if among is None and isinstance(wide, Entries) and wide.dtype.kind == "f" and not self.known:
+            wide, order = canonical(wide, is_number(wide.shape[1], self.levels))
+            rows = many = rows[order]
         copies = shares_of_copies(wide if among is None else wide.take(among))
         if copies is None and isinstance(wide, Entries):
             wide = spread_out(wide, self.seed)
         wide = self.units.made_symmetric(wide)
         sample = wide if among is None else wide.take(among)
         smallest = smallest_clusters(len(rows), n, self.min_size)
-        return rows, kind(
+        return rows, TreeSearch(
             wide, sample, self.levels, *smallest, self.n_clusters, self.n_neighbors, self.progress,
             self.worth * worth_of_rows(copies), self.known.among(rows), self.known.among(many), copies,
         )  # fmt: skip
@@ -140,9 +139,9 @@ class SampledSearch:
         size = SAMPLE
         while found.unsettled and size < min(self.table.n_seen, LARGEST_SAMPLE):
             size *= GROWTH
-            more, wider = self.of(size, CrowdedSearch)
-            larger = wider.among_all()
-            if larger.n_groups <= max(MOST_CLUSTERS, found.n_groups):
+            more, wider = self.of(size)
+            larger = wider.cut_anywhere()
+            if larger.n_groups <= max(MOST_CLUSTERS, found.n_groups) or not wider.explains_more(larger, found):
                 break
             rows, search, found = more, wider, larger
         return rows, search, found

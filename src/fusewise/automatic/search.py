@@ -10,13 +10,34 @@ from sklearn.exceptions import ConvergenceWarning
 
 from fusewise.automatic import gaps
 from fusewise.automatic.classes import ENOUGH_GAINED, Judged, classes_of, fewest, known_so_far
-from fusewise.automatic.clusters import Clusters, Joined, better_explained, joined_clusters
+from fusewise.automatic.clusters import (
+    SOFT_ROUNDS,
+    AlongAxes,
+    Clusters,
+    Joined,
+    axes_complexity,
+    better_explained,
+    joined_clusters,
+)
+from fusewise.automatic.columns import columns_of_groups
 from fusewise.automatic.comparison import Compared, Comparison, Placed, Searched, assign, interrupted
-from fusewise.automatic.cuts import AROUND, MOST_CLUSTERS, from_best_known, grow, partitions
+from fusewise.automatic.criterion import criterion, foreseen
+from fusewise.automatic.cuts import (
+    AROUND,
+    MOST_CLUSTERS,
+    allowed_nodes,
+    best_cuts,
+    candidate_nodes,
+    from_best_known,
+    grow,
+    labels_of,
+    partitions,
+)
 from fusewise.automatic.evidence import Evidence
 from fusewise.automatic.hints import NO_HINTS, Hints
 from fusewise.automatic.mixture import Mixture
-from fusewise.automatic.mixture_fit import describe
+from fusewise.automatic.mixture_fit import describe, fit_groups
+from fusewise.automatic.nearby import near_components
 from fusewise.automatic.rows import Rows, axes_in, fit_axes, prior_variances
 from fusewise.automatic.settling import coloured, held, joined, log_odds
 from fusewise.automatic.tree import MergeTree
@@ -32,6 +53,15 @@ from fusewise.subspace import Subspace
 #: latter is also searched in all its dimensions; if no direction stands out from the noise, so is one with up to
 #: MOST_COLUMNS columns.
 RANK, LARGEST_RANK, MOST_COLUMNS = 6, 12, 20
+#: Many clusters are looked for among at least this many rows for each; with fewer than the second number of rows in
+#: each group that is found, on average, more rows may show more groups.
+FEWEST_OF_MANY, CROWDED = 6, 12
+#: Rows of the smallest of many clusters.
+FEWEST = 5.0
+#: With so many rows, many clusters are looked for whatever few dimensions show.
+MANY_ROWS = 5000
+#: Densities computed to compare two partitions of an incomplete table: of all rows, or of as many as that allows.
+MOST_DENSITIES = 20_000_000
 #: Neighbours of each point.
 NEIGHBORS = 15
 #: EM of axes ends at this gain per entry; at the larger one where many rows are needed to fit a nearly empty table.
@@ -185,9 +215,9 @@ class TreeSearch:
             candidates = partitions(placed.tree, places, self.smallest, told, hints=hints)
         candidates, judged, stopped = self._judged(candidates)
         compared = Compared((), (), stopped)
-        for mixture, criterion in judged:
+        for mixture, value in judged:
             odds = log_odds(mixture.log_densities(self.sample)[0], hints, self.worth, told) if hints else 0.0
-            compared = compared.with_one(mixture, criterion, odds)
+            compared = compared.with_one(mixture, value, odds)
         if told is None:
             chosen = fewest(compared.criteria, self.enough_gained, compared.barred)
         else:
@@ -242,6 +272,81 @@ class TreeSearch:
             return found._replace(compared=replace(found.compared, interrupted=True))
         return self.by_best_known(found)
 
+    def with_many(self, found: Searched) -> Searched:
+        """The search, or the best of all partitions along the tree if that has many groups and explains more.
+
+        Few dimensions may show nothing of many clusters: where all seems to be one, or the rows are many, they are
+        looked for in as many dimensions as there may be.
+        """
+        n, room = self.sample.shape[0], min(LARGEST_RANK, self.most)
+        if found.compared.interrupted or n < FEWEST_OF_MANY * MOST_CLUSTERS or self.hints:
+            return found
+        try:
+            sure = found.chosen > 0 and n < MANY_ROWS
+            if sure and len(self._cuts(found.placed)) <= MOST_CLUSTERS:
+                return found
+            placed = found.placed if found.rank >= room else self.place(room, start=found.placed.subspace)
+            few = self.comparison(placed.rows)([found.partitions[found.chosen]], compare_all=True)
+            many = self.cut_anywhere(placed, along_tree=True)
+            if many.n_groups > MOST_CLUSTERS and many.criterion > few.criteria[0]:
+                return many
+            return found._replace(unsettled=self._may_win(many, few))
+        except KeyboardInterrupt:
+            return interrupted(found)
+
+    def _cuts(self, placed: Placed) -> list[int]:
+        """The nodes of the best of all partitions along a tree, by the fit of each group to its own rows."""
+        allowed = allowed_nodes(placed.tree, min(self.smallest_of_many, FEWEST), self.copies)
+        return best_cuts(placed.tree, placed.rows, allowed, lambda labels: describe(placed.rows, labels, self.worth))
+
+    def cut_anywhere(self, placed: Placed | None = None, *, along_tree: bool = False) -> Searched:
+        """Compare the best of all partitions along a tree, in as many dimensions as there may be, with one cluster.
+
+        With `along_tree`, also those into growing numbers of groups from the root down.
+        """
+        placed = placed or self.place(min(LARGEST_RANK, self.most))
+        tree, rows = placed.tree, placed.rows
+        self.progress("cutting the merge tree", 0)
+        found = {len(nodes): nodes for nodes in (self._ladder(tree) if along_tree else [])}
+        found |= {len(nodes): nodes for nodes in [self._cuts(placed)] if len(nodes) > 1}
+        partitions = [np.zeros(tree.n_points, np.intp)]
+        partitions += [labels_of(tree, found[number], rows.places) for number in sorted(found)]
+        compared = Compared((), (), interrupted=False)
+        for labels in partitions:
+            mixture = describe(rows, labels, self.worth)
+            most = MOST_DENSITIES // mixture.n_components
+            complete = self.sample.is_complete
+            judged = criterion(rows.evidence, mixture, complete=complete, worth=self.worth, most_rows=most)
+            compared = compared.with_one(mixture, judged, 0.0)
+        best = compared.best
+        crowded = compared.mixtures[best].n_components * CROWDED > tree.n_points
+        return Searched(placed, partitions, compared, best, unsettled=crowded)
+
+    def _ladder(self, tree: MergeTree) -> list[list[int]]:
+        """Partitions from the root down into more than `MOST_CLUSTERS` groups, each with half as many again."""
+        most = tree.n_points // FEWEST_OF_MANY
+        every = candidate_nodes(tree, self.smallest_of_many, None, most, self.copies)
+        numbers = MOST_CLUSTERS * 1.5 ** np.arange(1, 20)
+        return [every[int(k) - 1] for k in numbers if int(k) <= len(every)]
+
+    def _may_win(self, many: Searched, few: Compared) -> bool:
+        """Whether many groups would win with four times the rows, if they explained each of them as well."""
+        n, later = self.sample.shape[0], []
+        for mixture, judged in zip(
+            (*many.compared.mixtures, *few.mixtures), (*many.compared.criteria, *few.criteria), strict=True
+        ):
+            assert isinstance(mixture, Mixture)
+            later.append((foreseen(judged, mixture, n, self.worth, times=4), mixture.n_components))
+        return max(later)[1] > MOST_CLUSTERS
+
+    def explains_more(self, found: Searched, few: Searched) -> bool:
+        """Whether a search explains its rows better than the groups that were found in fewer of them."""
+        best = few.compared.mixtures[few.chosen]
+        assert isinstance(best, Mixture)
+        densities = best.log_densities(Evidence.of(few.placed.subspace, self.sample))[0]
+        labels = np.unique(densities.argmax(axis=1), return_inverse=True)[1]
+        return found.criterion > self.comparison(found.placed.rows)([labels], compare_all=True).criteria[0]
+
     def or_as_before(self, found: Searched, before: Clusters | None) -> Searched:
         """The search, with the clusters found without hints if these explain the table and the hints better.
 
@@ -271,6 +376,8 @@ class TreeSearch:
         subspace, rows, _ = found.placed
         best, told = found.compared.mixtures[found.chosen], self.n_clusters is not None
         kept: Clusters
+        if isinstance(best, Mixture) and best.n_components > MOST_CLUSTERS and not told and not self.hints:
+            return self._many_clusters(found, best)
         if not isinstance(best, Mixture):
             densities = best.log_densities(self.sample)[0]
             away = held(densities, self.hints, self.n_clusters)
@@ -291,3 +398,37 @@ class TreeSearch:
         densities = kept.log_densities(self.wide.take(self.wide_hints.rows))[0]
         price = float(np.log(self.wide.shape[0]))
         return joined(densities, self.wide_hints, price, pairs, self.n_clusters)
+
+    def _many_clusters(self, found: Searched, best: Mixture) -> tuple[Mixture, Clusters]:
+        """The same for many components: rows belong to one each, and only those near a row are looked at."""
+        subspace, rows, _ = found.placed
+        self.progress(f"fitting {counted(best.n_components, 'component')}", 0)
+        evidence = rows.evidence if self.wide is self.sample else Evidence.of(subspace, self.wide)
+        mixture, labels = refitted(rows, evidence, best)
+        apart = columns_of_groups(self.wide, labels, SOFT_ROUNDS)
+        gain = self.worth * (apart.log_likelihood - mixture.fit)
+        cost = apart.complexity - mixture.complexity - axes_complexity(self.wide, subspace)
+        independent = gain > 0.5 * cost * np.log(self.worth * self.wide.shape[0])
+        own = labels if self.wide is self.sample else near_components(mixture, rows.evidence).labels
+        group = linked(mixture.n_components, without_valley(mixture, rows.evidence, own))
+        return mixture, joined_clusters(apart if independent else AlongAxes(subspace, mixture), group)
+
+
+def refitted(rows: Rows, evidence: Evidence, mixture: Mixture) -> tuple[Mixture, Labels]:
+    """Assign rows to their likeliest component and fit components to their rows, a few times; and the labels.
+
+    Parameters
+    ----------
+    rows : the rows of the sample.
+    evidence : of these, or of more rows that components are fitted to.
+    mixture : the components; those that lose all rows are left out.
+    """
+    labels: Index = np.zeros(0, np.intp)
+    for _ in range(SOFT_ROUNDS):
+        again = np.unique(near_components(mixture, evidence).labels, return_inverse=True)[1]
+        if np.array_equal(again, labels):
+            break
+        labels = again
+        within = np.einsum("k,kij->ij", mixture.shares, mixture.spreads)
+        mixture = fit_groups(evidence, labels, within, rows.prior(int(labels.max()) + 1), mixture.family)
+    return mixture, labels

@@ -43,6 +43,8 @@ def is_number(n_columns: int, levels: Levels) -> Mask:
 #: Exponents are searched for between minus this and this, to this precision, in about so many rows.
 LARGEST, PRECISE, MOST_ROWS = 5.0, 1e-3, 1000
 GOLDEN = (np.sqrt(5) - 1) / 2
+#: A value that more than this share of the entries of a column have; values are equal to within so many deviations.
+ATOM, ROUNDING = 0.1, 1e-6
 #: No value is further away than this, in standard deviations: an outlier is one, however far it is.
 FAR = 1e6
 
@@ -82,9 +84,12 @@ class Powers(Checked):
     def of(cls, table: Entries, levels: Levels = ()) -> Powers:
         """The powers after which columns are as near to a normal distribution as any power makes them.
 
-        Observed values then have mean 0 and variance 1. The levels of categories stay as they are.
+        Observed values then have mean 0 and variance 1. The levels of categories stay as they are, and so do columns in
+        which one value is frequent (``have_atoms``).
         """
-        numbers = np.flatnonzero(is_number(table.shape[1], levels))
+        numbers = np.flatnonzero(is_number(table.shape[1], levels) & ~have_atoms(table))
+        if not len(numbers):
+            return cls.none(table)
         values, mask = table.values[:, numbers], table.mask[:, numbers]
         a, b = np.array([_counted(values[seen, j].astype(float)) for j, seen in enumerate(mask.T)]).reshape(-1, 2).T
         t = np.where(mask, a * values + b, 0)
@@ -112,6 +117,12 @@ class Powers(Checked):
         """V, the slope of y at T; at 0 it is 1."""
         return np.asarray((1 + self.last) ** (self.exponents - 1))
 
+    def log_jacobian(self, table: Entries) -> float:
+        """sum over the entries of log |dz/dx|: what turns a density of z into one of x."""
+        t = np.clip(np.where(table.mask, self.before[0] * table.values + self.before[1], 0), 0, self.last)
+        slopes = (self.exponents - 1) * np.log1p(t) + np.log(np.abs(self.before[0] * self.after[0]))
+        return float(np.sum(slopes[table.mask]))
+
     def gain(self, table: Entries) -> float:
         """How much likelier the columns of a table are as powers of normal ones, each by itself, in nats."""
         t = np.where(table.mask, self.before[0] * table.values + self.before[1], 0)
@@ -133,6 +144,19 @@ class Powers(Checked):
         """The x of some z, confined to the range of the rows that the powers were fitted to."""
         y = np.clip((rows - self.after[1]) / self.after[0], 0, boxcox1p(self.last, self.exponents))
         return np.asarray((np.clip(inv_boxcox1p(y, self.exponents), 0, self.last) - self.before[1]) / self.before[0])
+
+
+def have_atoms(table: Entries) -> Mask:
+    """Whether more than a tenth (`ATOM`) of the entries of each column have one value, to within rounding.
+
+    No power spreads such values out; but one that is steep there would be rewarded for it by a density.
+    """
+    steps = np.round(table.values / np.sqrt(np.maximum(table.column_variances, 1e-300)) / ROUNDING)
+    largest = [
+        np.unique(each[seen], return_counts=True)[1].max(initial=0)
+        for each, seen in zip(steps.T, table.mask.T, strict=True)
+    ]
+    return np.asarray(np.array(largest) > ATOM * table.column_counts)
 
 
 def _counted(values: Real) -> tuple[float, float]:
