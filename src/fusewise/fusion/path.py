@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from fusewise.fusion.common_centers import warn_of_unshared
 from fusewise.fusion.fidelity import Fidelity
 from fusewise.fusion.fuse import Settings, descend_from, first_centers
 from fusewise.fusion.loop import Status, choose_solver
@@ -143,8 +144,10 @@ def _follow(
         else:
             descent = descend_from(merged.working, ahead, interrupted, solver, how, progress)
         groups, start = merged.groups(descent), descent.centers
-        yield conclude(posed, merged, descent, groups, how.min_cluster_size)
+        solution = conclude(posed, merged, descent, groups, how.min_cluster_size)
+        yield solution
         warn_if_unfinished(descent, how.tol)
+        warn_of_unshared(posed, solution)
         interrupted = descent.status == Status.INTERRUPTED
         # The weights do not depend on lam; but those of all pairs take too much memory to be kept.
         known = descent.weighted if isinstance(descent.weighted, SparseWeights) else None
