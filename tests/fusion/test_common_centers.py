@@ -27,7 +27,7 @@ def warned(solve):
 
 
 def test_two_groups_that_no_box_holds():
-    """The case of 1,600 pairs: all 80 rows are one cluster, and no row of one half can share a centre with the other."""
+    """All 80 rows are one cluster, and no row of one half can share a centre with one of the other: 1,600 pairs."""
     X = two_groups(0, gap=0.2, scatter=0.02, hidden=0.0)
     found, said = warned(lambda: fuse(X, fidelity=Box(0.16), penalty=H1(0.5)))
     assert found.n_clusters == 1
@@ -73,7 +73,7 @@ def test_decimals_that_fit_exactly_are_not_refused(epsilon):
 
 @pytest.mark.parametrize(("side", "meet"), [(1.70, True), (1.73, True), (1.734, False), (1.99, False)])
 def test_three_discs_that_meet_in_pairs(side, meet):
-    """Discs of radius 1 around the corners of a triangle share a point if its circumradius, side / sqrt(3), is at most 1."""
+    """Discs of radius 1 around the corners of a triangle share a point if its circumradius is at most 1: side / sqrt(3)."""
     corners = side * np.array([[0, 0], [1, 0], [0.5, np.sqrt(0.75)]])
     for X, fidelity in ((corners, Ball(1.0)), (corners @ np.array([[1], [1j]]), Box(2.0))):
         found, said = warned(lambda: fuse(X, fidelity=fidelity, penalty=H1(5.0)))  # noqa: B023

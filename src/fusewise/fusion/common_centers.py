@@ -69,8 +69,8 @@ def _decided(fidelity: Fidelity, entries: Entries) -> bool:
 def _search(fidelity: Fidelity, entries: Entries, groups: Index, centers: Values) -> Mask:
     """Whether a common centre of each group was found, by steps c + s (sum_i d_i), s = sum_i |d_i|² / |sum_i d_i|².
 
-    d_i is the way from c to the constraint of row i. No point that satisfies all constraints is nearer to c than to
-    the point after the step; where the d_i cancel, there is none.
+    d_i is the way from c to the constraint of row i. Every point that satisfies all constraints is nearer to the new c
+    than to the old one; where the d_i cancel, there is none.
     """
     found = np.zeros(len(centers), bool)
     for _ in range(STEPS):
@@ -90,7 +90,7 @@ def _shared(fidelity: Fidelity, entries: Entries, groups: Index, centers: Values
     size = np.sqrt(_squares(entries.residual(anchors)))
     rounding = ROUNDING * (np.abs(entries.values).max(axis=1, initial=0.0) + size)
     outside = np.sqrt(_squares(_ways(fidelity, entries, anchors))) > tolerance * size + rounding
-    return np.bincount(groups, outside, minlength=len(centers)) == 0
+    return np.asarray(np.bincount(groups, outside, minlength=len(centers)) == 0)
 
 
 def _ways(fidelity: Fidelity, entries: Entries, anchors: Values) -> Values:
@@ -115,8 +115,8 @@ def warn_of_unshared(posed: Posed, solution: Solution) -> None:
     scale = f"decrease sigma of {penalty!r}" if "sigma" in penalty.get_params() else "use a penalty of smaller scale"
     warnings.warn(
         f"no centre {known} within the {type(fidelity).__name__} of every row of "
-        f"{'cluster' if len(clusters) == 1 else 'clusters'} {some_of(rows)}: the centres of these rows are so close that "
-        f"they count as fused, but they are not equal. To tell them apart, {scale}; to let them fuse, increase "
+        f"{'cluster' if len(clusters) == 1 else 'clusters'} {some_of(rows)}: the centres of these rows are so close "
+        f"that they count as fused, but they are not equal. To tell them apart, {scale}; to let them fuse, increase "
         f"{' or '.join(fidelity.get_params())}.",
         stacklevel=3,
     )

@@ -105,7 +105,7 @@ def _write(out: Path, findings: dict[str, StudyResult], quick: bool) -> None:
 
 
 def _kept(out: Path) -> dict[str, Section]:
-    """The figures of earlier runs into this folder, as far as their numbers can be read and their pictures are there."""
+    """The figures of earlier runs into this folder whose numbers can be read and whose pictures are there."""
     try:
         numbers = json.loads((out / NUMBERS).read_text(encoding="utf-8"))
         sections = {name: Section.read(numbers[name]) for name in STUDIES if name in numbers}
