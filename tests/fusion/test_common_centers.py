@@ -73,7 +73,7 @@ def test_decimals_that_fit_exactly_are_not_refused(epsilon):
 
 @pytest.mark.parametrize(("side", "meet"), [(1.70, True), (1.73, True), (1.734, False), (1.99, False)])
 def test_three_discs_that_meet_in_pairs(side, meet):
-    """Discs of radius 1 around the corners of a triangle share a point if side / sqrt(3), its circumradius, is below 1."""
+    """Discs of radius 1 at the corners of a triangle meet if its circumradius, side / sqrt(3), is below 1."""
     corners = side * np.array([[0, 0], [1, 0], [0.5, np.sqrt(0.75)]])
     for X, fidelity in ((corners, Ball(1.0)), (corners @ np.array([[1], [1j]]), Box(2.0))):
         found, said = warned(lambda: fuse(X, fidelity=fidelity, penalty=H1(5.0)))  # noqa: B023
