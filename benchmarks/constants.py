@@ -12,10 +12,15 @@ it is, and with a fifth of its entries hidden). The middle value of each row is 
 from __future__ import annotations
 
 import argparse
+import ast
 import importlib
+import importlib.util
+import pkgutil
 import warnings
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import ExitStack, contextmanager
+from functools import cache
 from pathlib import Path
 from unittest.mock import patch
 
@@ -23,6 +28,7 @@ import numpy as np
 import pandas as pd
 from sklearn.metrics import adjusted_rand_score
 
+import fusewise
 from fusewise import FusionClustering
 from fusewise.datasets import hide_entries
 from mixed_tables import with_sexes
@@ -30,40 +36,40 @@ from quality import SHAPES, _by_factors, _many, _noisy, _paper, _rounded, _skewe
 from tables import standardised
 
 Table = tuple[np.ndarray, np.ndarray]
-#: The modules of ``fusewise.automatic`` in which a constant is used, its name, and the values to try.
-CONSTANTS: tuple[tuple[tuple[str, ...], str, tuple[float, ...]], ...] = (
-    (("search.searching", "search.among_centres", "search.some_columns"), "RANK", (4, 5, 6, 7, 8)),
-    (("search.searching", "search.some_columns"), "LARGEST_RANK", (8, 10, 12, 14, 16)),
-    (("search.searching",), "NEIGHBORS", (8, 11, 15, 20, 30)),
-    (("search.sampled",), "SMALLEST_SHARE", (0.005, 0.01, 0.015, 0.02, 0.03)),
-    (("search.candidates",), "WITHIN_SHARE", (0.03, 0.05, 0.1, 0.2, 0.3)),
-    (("search.candidates", "search.searching"), "AROUND", (1, 2, 3, 4, 6)),
-    (("judging.comparing",), "PATIENCE", (4, 6, 8, 12, 16)),
-    (("search.among_centres",), "MUCH", (0.1, 0.15, 0.2, 0.25, 0.3)),
-    (("judging.valleys",), "NO_VALLEY", (0.9, 0.93, 0.95, 0.97, 0.99)),
-    (("judging.valleys",), "CONTIGUOUS", (0.1, 0.15, 0.2, 0.3, 0.4)),
-    (("judging.valleys",), "EQUALLY_DENSE", (1.5, 2.0, 3.0, 4.0, 6.0)),
-    (("judging.between",), "ALIGNED", (2.0, 2.5, 3.0, 3.5, 4.0)),
-    (("judging.between",), "TOLERATED", (0.25, 0.5, 1.0, 2.0, 4.0)),
-    (("models.clusters", "judging.comparing"), "SOFT_ROUNDS", (1, 2, 4, 8, 16)),
-    (("judging.together",), "CHANCE", (0.01, 0.02, 0.05, 0.1, 0.2)),
-    (("judging.together",), "ENOUGH_KNOWN", (0.1, 0.15, 0.25, 0.35, 0.5)),
-    (("coordinates.gaps",), "CHANCE", (0.01, 0.02, 0.05, 0.1, 0.2)),
-    (("search.sampled",), "ENOUGH_COMPLETE", (10, 25, 50, 100, 200)),
-    (("search.sampled",), "SHARE_COMPLETE", (0.05, 0.1, 0.2, 0.3, 0.5)),
-    (("search.distinct_axes",), "MARGIN", (1.0, 1.15, 1.3, 1.5, 2.0)),
-    (("search.skewed_columns",), "ENOUGH", (0.3, 0.4, 0.5, 0.6, 0.8)),
-    (("search.skewed_columns",), "TABLES", (1, 2, 3, 4, 5)),
-    (("search.skewed_columns",), "WEAK", (10.0, 20.0, 30.0, 40.0, 60.0)),
-    (("search.skewed_columns",), "SMALL", (30.0, 50.0, 100.0, 200.0, 400.0)),
-    (("search.skewed_columns",), "MORE_TABLES", (3, 5, 10, 15, 20)),
-    (("coordinates.rounding",), "ROUNDED", (0.03, 0.05, 0.1, 0.2, 0.3)),
-    (("coordinates.rounding",), "FEW_VALUES", (10, 15, 20, 30, 40)),
-    (("coordinates.rounding",), "MANY_EQUAL", (2.0, 2.5, 3.0, 4.0, 6.0)),
-    (("models.category_shifts",), "LEVEL_ENTRIES", (0.0, 0.5, 1.0, 2.0, 4.0)),
-    (("models.category_shifts",), "PRESENT", (0.01, 0.02, 0.05, 0.1, 0.2)),
-    (("models.category_shifts",), "FEWEST", (1, 2, 3, 5, 8)),
-    (("search.related_numbers",), "TURNS", (1, 2, 3, 4, 5)),
+#: The module of ``fusewise.automatic`` that defines a constant, its name, and the values to try.
+CONSTANTS: tuple[tuple[str, str, tuple[float, ...]], ...] = (
+    ("search.searching", "RANK", (4, 5, 6, 7, 8)),
+    ("search.searching", "LARGEST_RANK", (8, 10, 12, 14, 16)),
+    ("search.searching", "NEIGHBORS", (8, 11, 15, 20, 30)),
+    ("search.sampled", "SMALLEST_SHARE", (0.005, 0.01, 0.015, 0.02, 0.03)),
+    ("search.candidates", "WITHIN_SHARE", (0.03, 0.05, 0.1, 0.2, 0.3)),
+    ("search.candidates", "AROUND", (1, 2, 3, 4, 6)),
+    ("judging.comparing", "PATIENCE", (4, 6, 8, 12, 16)),
+    ("search.among_centres", "MUCH", (0.1, 0.15, 0.2, 0.25, 0.3)),
+    ("judging.valleys", "NO_VALLEY", (0.9, 0.93, 0.95, 0.97, 0.99)),
+    ("judging.valleys", "CONTIGUOUS", (0.1, 0.15, 0.2, 0.3, 0.4)),
+    ("judging.valleys", "EQUALLY_DENSE", (1.5, 2.0, 3.0, 4.0, 6.0)),
+    ("judging.between", "ALIGNED", (2.0, 2.5, 3.0, 3.5, 4.0)),
+    ("judging.between", "TOLERATED", (0.25, 0.5, 1.0, 2.0, 4.0)),
+    ("models.clusters", "SOFT_ROUNDS", (1, 2, 4, 8, 16)),
+    ("judging.together", "CHANCE", (0.01, 0.02, 0.05, 0.1, 0.2)),
+    ("judging.together", "ENOUGH_KNOWN", (0.1, 0.15, 0.25, 0.35, 0.5)),
+    ("coordinates.gaps", "CHANCE", (0.01, 0.02, 0.05, 0.1, 0.2)),
+    ("search.sampled", "ENOUGH_COMPLETE", (10, 25, 50, 100, 200)),
+    ("search.sampled", "SHARE_COMPLETE", (0.05, 0.1, 0.2, 0.3, 0.5)),
+    ("search.distinct_axes", "MARGIN", (1.0, 1.15, 1.3, 1.5, 2.0)),
+    ("search.skewed_columns", "ENOUGH", (0.3, 0.4, 0.5, 0.6, 0.8)),
+    ("search.skewed_columns", "TABLES", (1, 2, 3, 4, 5)),
+    ("search.skewed_columns", "WEAK", (10.0, 20.0, 30.0, 40.0, 60.0)),
+    ("search.skewed_columns", "SMALL", (30.0, 50.0, 100.0, 200.0, 400.0)),
+    ("search.skewed_columns", "MORE_TABLES", (3, 5, 10, 15, 20)),
+    ("coordinates.rounding", "ROUNDED", (0.03, 0.05, 0.1, 0.2, 0.3)),
+    ("coordinates.rounding", "FEW_VALUES", (10, 15, 20, 30, 40)),
+    ("coordinates.rounding", "MANY_EQUAL", (2.0, 2.5, 3.0, 4.0, 6.0)),
+    ("models.category_shifts", "LEVEL_ENTRIES", (0.0, 0.5, 1.0, 2.0, 4.0)),
+    ("models.category_shifts", "PRESENT", (0.01, 0.02, 0.05, 0.1, 0.2)),
+    ("models.category_shifts", "FEWEST", (1, 2, 3, 5, 8)),
+    ("search.related_numbers", "TURNS", (1, 2, 3, 4, 5)),
 )
 
 
@@ -100,16 +106,49 @@ def own(paths: list[Path]) -> Iterator[Table]:
 KINDS = {"simulated": simulated, "shapes": shapes, "two sexes": with_effects}
 
 
-def mean_ari(modules: tuple[str, ...], name: str, value: float, kind: str, paths: list[Path]) -> float:
+@cache
+def imports() -> list[tuple[str, str, str, str]]:
+    """All ``from module import name as own`` at the top of a module of fusewise: (importer, own, module, name)."""
+    found = []
+    for each in pkgutil.walk_packages(fusewise.__path__, "fusewise."):
+        spec = importlib.util.find_spec(each.name)
+        if spec is None or spec.origin is None or not spec.origin.endswith(".py"):
+            continue
+        for node in ast.parse(Path(spec.origin).read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ImportFrom) and node.module:
+                found += [(each.name, alias.asname or alias.name, node.module, alias.name) for alias in node.names]
+    return found
+
+
+def holders(module: str, name: str) -> list[tuple[str, str]]:
+    """The module that defines a constant and all that import it, from it or from each other, with their name for it.
+
+    An import copies the value, so that a change in the defining module alone would change part of the code only. Equal
+    names and values do not show who imports it: other modules have constants of their own with the same ones.
+    """
+    found = [(module, name)]
+    for place in found:  # it grows
+        found += [(importer, own) for importer, own, *origin in imports() if tuple(origin) == place]
+    return found
+
+
+@contextmanager
+def changed(module: str, name: str, value: float) -> Iterator[None]:
+    """Give a constant of a module another value, wherever it is held."""
+    with ExitStack() as stack:
+        for place, own in holders(module, name):
+            stack.enter_context(patch.object(importlib.import_module(place), own, value))
+        yield
+
+
+def mean_ari(module: str, name: str, value: float, kind: str, paths: list[Path]) -> float:
     """Mean ARI of the default over one kind of tables, or your own, with another constant."""
     warnings.simplefilter("ignore")
-    for module in modules:
-        patch.object(importlib.import_module(f"fusewise.automatic.{module}"), name, value).start()
-    scores = [
-        adjusted_rand_score(y, FusionClustering(random_state=0).fit_predict(X))
-        for X, y in (own(paths) if kind == "own tables" else KINDS[kind]())
-    ]
-    patch.stopall()
+    with changed(f"fusewise.automatic.{module}", name, value):
+        scores = [
+            adjusted_rand_score(y, FusionClustering(random_state=0).fit_predict(X))
+            for X, y in (own(paths) if kind == "own tables" else KINDS[kind]())
+        ]
     return float(np.mean(scores))
 
 
@@ -124,8 +163,8 @@ def main() -> None:
     kinds = [*(args.kinds or KINDS), *(["own tables"] if args.paths else [])]
     with ProcessPoolExecutor(args.jobs) as pool:
         found = [
-            [[pool.submit(mean_ari, modules, name, value, kind, args.paths) for value in values] for kind in kinds]
-            for modules, name, values in wanted
+            [[pool.submit(mean_ari, module, name, value, kind, args.paths) for value in values] for kind in kinds]
+            for module, name, values in wanted
         ]
         heads = ["constant", "values", *kinds]
         print(f"| {' | '.join(heads)} |\n|{'---|' * len(heads)}")

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from cli_helpers import SIZE, read
+from sklearn.datasets import make_circles
 
 from fusewise import FusionClustering
 
@@ -39,13 +40,28 @@ def test_the_paper_s_path(run, table, numbers):
 def test_the_file_is_what_is_printed(run, table, options):
     steps = (ran := run("path", table, "--json", *options)).json["steps"]
     written = read(Path("table_path.csv"))
-    assert [float(lam) for lam in written["lam"]] == [step["lam"] for step in steps]
+    assert [float(lam) if lam else None for lam in written["lam"]] == [step["lam"] for step in steps]
     assert [list(map(int, sizes.split())) for sizes in written["sizes"]] == [step["sizes"] for step in steps]
     assert [k for k, word in enumerate(written["chosen"]) if word] == [ran.json["chosen"]]
     for step in steps:  # every row is in a group or alone
         assert sum(step["sizes"]) + step["alone"] == 3 * SIZE
-    lams = [step["lam"] for step in steps]
-    assert lams == sorted(lams)
+    lams = [step["lam"] for step in steps if step["lam"] is not None]
+    assert lams == sorted(set(lams))
+
+
+def test_two_partitions_never_have_the_same_lam(run):
+    """The tree joins the two rings only at its root, so 3, 2 and 1 clusters would all begin at the same lam."""
+    X, _ = make_circles(400, noise=0.05, factor=0.4, random_state=0)
+    np.savetxt("rings.csv", X, delimiter=",", header="a,b", comments="")
+    out = run("path", "rings.csv").out
+    printed = [line.split()[:2] for line in out.splitlines() if "█" in line]
+    numbers = [lam for lam, _ in printed if lam != "–"]
+    assert len(set(numbers)) == len(numbers)
+    assert printed[-1][1] == "1"
+    assert printed[-1][0] != "–"
+    assert "no lam gives this partition" in out
+    steps = run("path", "rings.csv", "--force", "--json").json["steps"]
+    assert [step["lam"] is None for step in steps[-len(printed) :]] == [lam == "–" for lam, _ in printed]
 
 
 def test_the_choice_is_marked(run, table):

@@ -1,6 +1,6 @@
 import pytest
 
-from fusewise.kernels.words import counted, readable, some_of
+from fusewise.kernels.words import counted, readable, readable_apart, some_of
 
 
 @pytest.mark.parametrize(
@@ -26,3 +26,17 @@ def test_some_of():
 )
 def test_readable(value, said):
     assert readable(value) == said
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ([1.0, 2.0, 2.0], ["1", "2", "2"]),
+        ([50.7313, 50.7399, 0.5], ["50.73", "50.74", "0.5"]),
+        ([2633.7, 2634.2, 12.0], ["2,633.7", "2,634.2", "12"]),
+        ([float("nan"), 3.0, float("nan")], ["–", "3", "–"]),
+        ([], []),
+    ],
+)
+def test_different_numbers_read_differently(values, said):
+    assert readable_apart(values) == said

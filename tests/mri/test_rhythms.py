@@ -1,5 +1,6 @@
 """Breath and beat are found at their rates, with their phases, and only where there are any; labels follow them."""
 
+import re
 from itertools import product
 from types import SimpleNamespace
 
@@ -9,8 +10,8 @@ from sklearn.metrics import adjusted_rand_score
 
 from fusewise.mri import frame_labels
 from fusewise.mri.frames.phases import cells, frame_rhythms, spectral_labels
-from fusewise.mri.frames.rhythms import RATE_CHANGE, Rhythms, edge, find_rhythms, low_pass, steadiest
-from fusewise.mri.phantom import contraction, cyclic_phase, inspiration
+from fusewise.mri.frames.rhythms import RATE_CHANGE, edge, find_rhythms, low_pass, steadiest
+from fusewise.mri.phantom import contraction, cyclic_phase, inspiration, make_phantom
 from fusewise.views.mri_page import rhythms as rhythms_on_page
 
 
@@ -95,6 +96,20 @@ def test_held_breath():
     assert len(np.unique(frame_labels(images))) == 20
 
 
+@pytest.mark.parametrize("n_frames", [50, 100, 150, 200, 260, 300])
+def test_too_few_breaths_are_not_taken_for_more(n_frames):
+    """Half a breath to three. Of fewer than 2.5, only multiples of the rate can be seen: 1.9 breaths looked like 4."""
+    for seed in range(3):
+        phantom = make_phantom(n_frames, 32, random_state=seed)
+        noise = 0.01 * np.random.default_rng(seed).standard_normal(phantom.images.shape)
+        found = frame_rhythms(phantom.images + noise)
+        true = cycles(phantom.respiratory)
+        if found.breath is not None:
+            assert found.breath_cycles == pytest.approx(true, rel=0.25)
+            assert found.beat_cycles == pytest.approx(cycles(phantom.cardiac), rel=0.15)
+        assert (found.breath is not None) == (true > 2.5)
+
+
 def test_frames_in_no_order_have_no_rhythm():
     images, _, _ = blobs(300, 20.0, 80.0, seed=4)
     shuffled = np.random.default_rng(0).permutation(images)
@@ -171,8 +186,10 @@ def test_cells_are_arcs_by_depths():
 def test_the_page_draws_what_was_found():
     images, _, _ = blobs(200, 15.0, 60.0, seed=5)
     found = frame_rhythms(images)
-    page = rhythms_on_page(SimpleNamespace(rhythms=found, beat=found.beat, breath=found.breath))
+    page = rhythms_on_page(SimpleNamespace(beat=found.beat, breath=found.breath))
     assert page.count("<svg") == 2
     assert page.count("<polyline") == 2 + np.count_nonzero(np.diff(found.beat) < -0.5)
-    nothing = Rhythms()
-    assert "No periodic motion was found" in rhythms_on_page(SimpleNamespace(rhythms=nothing, beat=None, breath=None))
+    words = re.sub("<svg.*?</svg>|<[^>]*>", "", page)
+    assert "heartbeat" in words
+    assert not re.search("[0-9]", words), "no rate is stated"
+    assert "Not found" in rhythms_on_page(SimpleNamespace(beat=None, breath=None))

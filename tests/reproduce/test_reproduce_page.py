@@ -8,7 +8,7 @@ import pytest
 
 from fusewise.reproduce import STUDIES, reproduce
 from fusewise.reproduce.index_page import render
-from fusewise.reproduce.study import Claim, Study, StudyResult, StudyTable
+from fusewise.reproduce.study import Claim, Section, Study, StudyResult, StudyTable
 
 
 class Reader(HTMLParser):
@@ -63,22 +63,63 @@ def test_the_same_run_gives_the_same_page(folder, tmp_path):
     assert (tmp_path / "index.html").read_bytes() == (folder / "index.html").read_bytes()
 
 
+def a_study(name="fig9", title="a title"):
+    return Study(name, title, "a & b", report=lambda outcomes: StudyResult([], []))
+
+
 def test_text_is_escaped():
-    study = Study("fig9", "<b>bold</b>", "a & b", report=lambda outcomes: StudyResult([], []))
-    found = StudyResult([], [Claim("x < y", '"quoted"', "differs", "<i>")], [StudyTable("T", ["<h>"], [["<c>"]])])
-    reader = Reader(render([(study, found)], {}, quick=False))
+    claims, tables = [Claim("x < y", '"quoted"', "differs", "<i>")], [StudyTable("T", ["<h>"], [["<c>"]])]
+    section = Section(claims, tables, [], quick=False, version="1.0")
+    reader = Reader(render([(a_study(title="<b>bold</b>"), section)], {}))
     assert not any(tag in ("b", "i", "h", "c") for tag, _ in reader.tags)
     for words in ("x < y", '"quoted"', "<i>", "<c>", "differs 1", "full run"):
         assert words in reader.text
 
 
+def test_each_figure_names_the_command_that_made_it():
+    runs = {"fig8": Section([], [], [], quick=True, version="1.0"), "fig9": Section([], [], [], False, "2.0")}
+    page = render([(a_study(name), section) for name, section in runs.items()], {})
+    assert "quick run, with fewer and smaller trials than in the paper: <code>fusewise reproduce fig8 --quick" in page
+    assert "<code>fusewise reproduce fig9</code>, Fusewise 2.0." in page
+
+
+def test_a_second_run_keeps_the_figures_of_the_first(tmp_path):
+    """Whatever is asked for first, and with the full run beside the quick one."""
+    reproduce(["fig2"], tmp_path, quick=False)
+    reproduce(["fig1"], tmp_path, quick=True)
+    reader = Reader((tmp_path / "index.html").read_text())
+    headings = [attrs["id"] for tag, attrs in reader.tags if tag == "h2"]
+    assert headings == ["fig1", "fig2"]
+    assert "fusewise reproduce fig1 --quick" in reader.text
+    assert "fusewise reproduce fig2, " in reader.text
+    images = [base64.b64decode(attrs["src"].partition(",")[2]) for tag, attrs in reader.tags if tag == "img"]
+    pictures = [path.read_bytes() for path in tmp_path.iterdir() if path.suffix in (".svg", ".png")]
+    assert sorted(images) == sorted(pictures)
+    assert set(json.loads((tmp_path / "numbers.json").read_text())) == {"fig1", "fig2"}
+    # The same figure again takes the place of the first.
+    reproduce(["fig2"], tmp_path, quick=True)
+    reader = Reader((tmp_path / "index.html").read_text())
+    assert [attrs["id"] for tag, attrs in reader.tags if tag == "h2"] == ["fig1", "fig2"]
+    assert "fusewise reproduce fig2 --quick" in reader.text
+
+
 @pytest.mark.parametrize(
-    ("names", "command"), [(["fig9"], "reproduce fig9 --quick"), (["fig8", "fig9"], "reproduce all")]
+    "numbers", ["", "[]", "3", '{"fig1": {}}', '{"fig1": {"claims": [], "tables": []}}', '{"fig1": 1}', '["fig1"]']
 )
-def test_the_page_names_the_command_that_made_it(names, command):
-    studies = [Study(name, "a title", "settings", report=lambda outcomes: StudyResult([], [])) for name in names]
-    page = render([(study, StudyResult([], [])) for study in studies], {}, quick=True)
-    assert f"<code>fusewise {command}" in page
+def test_numbers_of_somebody_else_are_no_figures(tmp_path, numbers):
+    (tmp_path / "numbers.json").write_text(numbers)
+    reproduce(["fig2"], tmp_path, quick=True)
+    assert list(json.loads((tmp_path / "numbers.json").read_text())) == ["fig2"]
+
+
+def test_a_figure_whose_picture_is_gone_is_left_out(tmp_path):
+    reproduce(["fig2"], tmp_path, quick=True)
+    numbers = json.loads((tmp_path / "numbers.json").read_text())
+    for name in ("gone.svg", "../outside.svg"):
+        kept = {"fig1": {**numbers["fig2"], "pictures": [{"name": name, "caption": ""}]}}
+        (tmp_path / "numbers.json").write_text(json.dumps(kept))
+        reproduce(["fig2"], tmp_path, quick=True)
+        assert list(json.loads((tmp_path / "numbers.json").read_text())) == ["fig2"]
 
 
 def test_unknown_figures_are_refused(tmp_path):

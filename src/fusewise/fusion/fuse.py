@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from fusewise.fusion.common_centers import warn_of_unshared
 from fusewise.fusion.fidelity import Fidelity
 from fusewise.fusion.loop import Descent, Status, choose_solver, descend
 from fusewise.fusion.merging import Merged
@@ -104,6 +105,14 @@ def fuse(
     -------
     Solution
 
+    Warns
+    -----
+    ConvergenceWarning
+        If the iterations did not converge.
+    UserWarning
+        If no centre satisfies the ``Box`` or ``Ball`` constraints of all rows of a cluster, or none was found
+        (``fusewise.fusion.common_centers`` says what is checked).
+
     Examples
     --------
     >>> import numpy as np
@@ -121,7 +130,9 @@ def fuse(
     with how.progress() as progress:
         descent = descend_from(problem, *first_centers(posed, problem, solver, how), solver, how, progress)
     warn_if_unfinished(descent, how.tol)
-    return conclude(posed, merged, descent, merged.groups(descent), how.min_cluster_size)
+    solution = conclude(posed, merged, descent, merged.groups(descent), how.min_cluster_size)
+    warn_of_unshared(posed, solution)
+    return solution
 
 
 def first_centers(posed: Posed, problem: Problem, solver: str, how: Settings) -> tuple[Array, bool]:

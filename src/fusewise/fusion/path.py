@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from fusewise.fusion.common_centers import warn_of_unshared
 from fusewise.fusion.fidelity import Fidelity
 from fusewise.fusion.fuse import Settings, descend_from, first_centers
 from fusewise.fusion.loop import Status, choose_solver
@@ -22,11 +23,15 @@ from fusewise.kernels.arrays import Array
 from fusewise.kernels.checked import Checked, Record
 from fusewise.kernels.field_rules import Several
 from fusewise.kernels.types import Index, Labels, Values
+from fusewise.kernels.words import counted, readable_apart
 from fusewise.pairs import SparseWeights
 from fusewise.progress import Progress
 
+#: Points shown by ``repr``: of a longer path the first and the last ones.
+MOST_SHOWN = 20
 
-@dataclass(frozen=True, eq=False)
+
+@dataclass(frozen=True, eq=False, repr=False)
 class FusionPath(Checked):
     """Solutions along a path, in order.
 
@@ -77,6 +82,23 @@ class FusionPath(Checked):
     def __getitem__(self, k: int) -> Solution:
         return self.solutions[k]
 
+    def __repr__(self) -> str:
+        """lam, sigma (if the penalty has one) and number of clusters at each point; long paths are abbreviated."""
+        columns = [["lam", *readable_apart(self.lams.tolist())], ["clusters", *map(str, self.n_clusters)]]
+        if not np.isnan(self.sigmas).all():
+            columns.insert(1, ["sigma", *readable_apart(self.sigmas.tolist())])
+        rows = list(zip(*(_aligned(column) for column in columns), strict=True))
+        if len(self) > MOST_SHOWN:
+            half = MOST_SHOWN // 2
+            rows[1 + half : -half] = [tuple("...".rjust(len(word)) for word in rows[0])]
+        name = f"{type(self).__name__} of {counted(len(self), 'point')}"
+        return "\n".join([name, *("".join(row) for row in rows)])
+
+
+def _aligned(words: Sequence[str]) -> list[str]:
+    """Words of one column, right-aligned, with a margin of two."""
+    return [word.rjust(max(map(len, words)) + 2) for word in words]
+
 
 def fusion_path(
     X: Any,
@@ -113,6 +135,18 @@ def fusion_path(
     zero (``merge=False`` solves for every centre). The objective and the relative gradient are then those of the
     problem with these centres equal: for a penalty that is smooth at zero, such as H1, the centres of a group would
     otherwise differ by a share of about 1/(1 + 2 lam d) of their data.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fusewise import fusion_path
+    >>> from fusewise.penalties import H1
+    >>> X = np.array([[0.0, 0.1], [0.1, np.nan], [np.nan, 0.0], [5.0, 5.1], [5.1, np.nan], [np.nan, 5.0]])
+    >>> fusion_path(X, lams=[0.01, 1.0], penalty=H1(0.5))
+    FusionPath of 2 points
+       lam  sigma  clusters
+      0.01    0.5         6
+         1    0.5         2
     """
     how = Settings(**settings)
     schedule = _schedule(lams, sigmas, as_penalty(penalty))
@@ -143,8 +177,10 @@ def _follow(
         else:
             descent = descend_from(merged.working, ahead, interrupted, solver, how, progress)
         groups, start = merged.groups(descent), descent.centers
-        yield conclude(posed, merged, descent, groups, how.min_cluster_size)
+        solution = conclude(posed, merged, descent, groups, how.min_cluster_size)
+        yield solution
         warn_if_unfinished(descent, how.tol)
+        warn_of_unshared(posed, solution)
         interrupted = descent.status == Status.INTERRUPTED
         # The weights do not depend on lam; but those of all pairs take too much memory to be kept.
         known = descent.weighted if isinstance(descent.weighted, SparseWeights) else None

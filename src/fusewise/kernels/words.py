@@ -32,8 +32,20 @@ def in_series(words: Sequence[str]) -> str:
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 
-def readable(value: float) -> str:
-    """Format to three significant digits, and all before the point: 0.0123, 12.3, 1,230; a dash if not finite."""
+def readable(value: float, digits: int = 3) -> str:
+    """Format to some significant digits, and all before the point: 0.0123, 12.3, 1,230; a dash if not finite."""
     if not math.isfinite(value):
         return "–"
-    return (f"{value:,.0f}" if 100 <= abs(value) < 1e7 else f"{value:.3g}").replace("-", "−")
+    whole = 100 <= abs(value) < 1e7
+    decimals = max(0, digits - len(f"{abs(value):.0f}"))
+    return (f"{value:,.{decimals}f}" if whole else f"{value:.{digits}g}").replace("-", "−")
+
+
+def readable_apart(values: Sequence[float]) -> list[str]:
+    """Format numbers to as many significant digits, three or more, as make different ones read differently."""
+    n_different = len({value for value in values if math.isfinite(value)})
+    for digits in range(3, 18):
+        texts = [readable(value, digits) for value in values]
+        if len({text for text, value in zip(texts, values, strict=True) if math.isfinite(value)}) == n_different:
+            break
+    return texts

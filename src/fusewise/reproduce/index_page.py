@@ -6,8 +6,7 @@ import base64
 from collections.abc import Mapping, Sequence
 from html import escape
 
-import fusewise
-from fusewise.reproduce.study import Claim, Picture, Study, StudyResult, StudyTable
+from fusewise.reproduce.study import Claim, PictureFile, Section, Study, StudyTable
 
 _MARKS = {"agrees": "✓", "agrees in part": "◐", "differs": "✗"}
 _CLASSES = {"agrees": "yes", "agrees in part": "part", "differs": "no"}
@@ -42,14 +41,13 @@ summary:focus-visible, a:focus-visible { outline: 2px solid var(--link); outline
 """
 
 
-def render(studies: Sequence[tuple[Study, StudyResult]], images: Mapping[str, bytes], quick: bool) -> str:
+def render(studies: Sequence[tuple[Study, Section]], images: Mapping[str, bytes]) -> str:
     """The page as HTML.
 
     Parameters
     ----------
     studies : figures, with what was found.
     images : the encoded pictures, by file name.
-    quick : whether the quick run made them.
     """
     claims = [claim for _, found in studies for claim in found.claims]
     counts = ", ".join(f"{v} {sum(c.verdict == v for c in claims)}" for v in _MARKS)
@@ -58,13 +56,6 @@ def render(studies: Sequence[tuple[Study, StudyResult]], images: Mapping[str, by
         f'<span aria-hidden="true">{_marks(found.claims)}</span></li>'
         for study, found in studies
     )
-    size = (
-        "This is the quick run: fewer and smaller trials than in the paper."
-        if quick
-        else "This is the full run, with as many trials as in the paper or more."
-    )
-    which = studies[0][0].name if len(studies) == 1 else "all"
-    command = f"fusewise reproduce {which}" + (" --quick" if quick else "")
     sections = "".join(_section(study, found, images) for study, found in studies)
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
@@ -72,10 +63,8 @@ def render(studies: Sequence[tuple[Study, StudyResult]], images: Mapping[str, by
         f"<title>The paper, rerun</title><style>{_STYLE}</style></head>\n<body><main>"
         "<h1>The paper, rerun</h1>"
         "<p>Poddar and Jacob, <cite>Clustering of Data with Missing Entries using Non-convex Fusion Penalties</cite>: "
-        "each "
-        f"figure made again with Fusewise {escape(fusewise.__version__)}, each claim beside what was measured. "
+        "figures made again with Fusewise, each claim beside what was measured. "
         f"Of {len(claims)} claims: {counts}. Verdicts are computed from the numbers.</p>"
-        f'<p class="soft">{size} Made by <code>{command}</code>.</p>'
         f"<nav aria-label='Figures'><ul>{contents}</ul></nav>\n{sections}</main></body></html>\n"
     )
 
@@ -84,10 +73,17 @@ def _marks(claims: Sequence[Claim]) -> str:
     return " ".join(f'<span class="{_CLASSES[c.verdict]}">{_MARKS[c.verdict]}</span>' for c in claims)
 
 
-def _section(study: Study, found: StudyResult, images: Mapping[str, bytes]) -> str:
+def _section(study: Study, found: Section, images: Mapping[str, bytes]) -> str:
+    size = (
+        "the quick run, with fewer and smaller trials than in the paper"
+        if found.quick
+        else "the full run, with as many trials as in the paper or more"
+    )
+    command = f"fusewise reproduce {study.name}" + (" --quick" if found.quick else "")
+    made = f"This is {size}: <code>{command}</code>, Fusewise {escape(found.version)}."
     return (
         f'<section aria-labelledby="{study.name}"><h2 id="{study.name}">Figure {study.name.removeprefix("fig")}: '
-        f'{escape(study.title)}</h2><p class="soft">{escape(study.settings)}</p>'
+        f'{escape(study.title)}</h2><p class="soft">{escape(study.settings)} {made}</p>'
         + _claims(found.claims)
         + "".join(_figure(picture, images) for picture in found.pictures)
         + "".join(_table(table) for table in found.tables)
@@ -109,9 +105,9 @@ def _claims(claims: Sequence[Claim]) -> str:
     )
 
 
-def _figure(picture: Picture, images: Mapping[str, bytes]) -> str:
-    name, kind = (f"{picture.name}.svg", "svg+xml") if picture.vector else (f"{picture.name}.png", "png")
-    data = base64.b64encode(images[name]).decode()
+def _figure(picture: PictureFile, images: Mapping[str, bytes]) -> str:
+    kind = "svg+xml" if picture.name.endswith(".svg") else "png"
+    data = base64.b64encode(images[picture.name]).decode()
     return (
         f'<figure><div><img src="data:image/{kind};base64,{data}" alt="{escape(picture.caption)}"></div>'
         f"<figcaption>{escape(picture.caption)}</figcaption></figure>"

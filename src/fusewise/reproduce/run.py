@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -21,7 +22,7 @@ from fusewise.reproduce import (
 )
 from fusewise.reproduce.drawing import encode
 from fusewise.reproduce.index_page import render
-from fusewise.reproduce.study import Study, StudyResult
+from fusewise.reproduce.study import Section, Study, StudyResult
 from fusewise.reproduce.trials import Outcomes, load_result, run_trials
 
 STUDIES: dict[str, Study] = {
@@ -56,6 +57,7 @@ def reproduce(
     ----------
     figures : names, of ``STUDIES``.
     out : folder for ``index.html``, the pictures, ``numbers.json`` and the results of trials, which a later run uses.
+        The page also shows the figures that earlier runs have left there.
     quick : fewer and smaller trials.
     jobs : processes; None: one for each processor.
     fresh : forget the trials that are there.
@@ -89,18 +91,28 @@ def _outcomes(study: Study, folder: Path, quick: bool) -> Outcomes:
 
 
 def _write(out: Path, findings: dict[str, StudyResult], quick: bool) -> None:
-    """Pictures, numbers, and the page last of all."""
-    images: dict[str, bytes] = {}
+    """Pictures, numbers, and the page last of all; figures of earlier runs stay on it."""
     for found in findings.values():
         for picture in found.pictures:
-            name = f"{picture.name}.{'svg' if picture.vector else 'png'}"
-            images[name] = encode(picture.figure, picture.vector)
-            write_whole(out / name, images[name])
-    numbers = {
-        name: {"claims": [asdict(c) for c in found.claims], "tables": [asdict(t) for t in found.tables]}
-        for name, found in findings.items()
-    }
+            write_whole(out / picture.file.name, encode(picture.figure, picture.vector))
+    sections = _kept(out) | {name: Section.of(found, quick) for name, found in findings.items()}
+    ordered = {name: sections[name] for name in STUDIES if name in sections}
+    numbers = {name: asdict(section) for name, section in ordered.items()}
     write_whole(out / NUMBERS, finite_json(numbers, indent=1).encode())
-    write_whole(
-        out / PAGE, render([(STUDIES[name], found) for name, found in findings.items()], images, quick).encode()
-    )
+    images = {file.name: (out / file.name).read_bytes() for section in ordered.values() for file in section.pictures}
+    page = render([(STUDIES[name], section) for name, section in ordered.items()], images)
+    write_whole(out / PAGE, page.encode())
+
+
+def _kept(out: Path) -> dict[str, Section]:
+    """The figures of earlier runs into this folder whose numbers can be read and whose pictures are there."""
+    try:
+        numbers = json.loads((out / NUMBERS).read_text(encoding="utf-8"))
+        sections = {name: Section.read(numbers[name]) for name in STUDIES if name in numbers}
+    except (OSError, ValueError, KeyError, TypeError):  # none, or of somebody else, or of an older version
+        return {}
+    return {
+        name: section
+        for name, section in sections.items()
+        if all(Path(file.name).name == file.name and (out / file.name).is_file() for file in section.pictures)
+    }

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import fusewise
 from fusewise.reproduce.trials import Outcomes, Trial
 
 if TYPE_CHECKING:
@@ -48,6 +49,20 @@ class StudyTable:
     rows: Sequence[Sequence[str]]
 
 
+@dataclass(frozen=True)
+class PictureFile:
+    """A drawing in a file.
+
+    Attributes
+    ----------
+    name : of the file; it ends in .svg or .png.
+    caption : what is to be seen; also read out to those who cannot see it.
+    """
+
+    name: str
+    caption: str
+
+
 @dataclass(frozen=True, eq=False)
 class Picture:
     """A drawing.
@@ -65,6 +80,11 @@ class Picture:
     caption: str
     vector: bool = True
 
+    @property
+    def file(self) -> PictureFile:
+        """The file to which it is written."""
+        return PictureFile(f"{self.name}.{'svg' if self.vector else 'png'}", self.caption)
+
 
 @dataclass(frozen=True, eq=False)
 class StudyResult:
@@ -73,6 +93,39 @@ class StudyResult:
     pictures: Sequence[Picture]
     claims: Sequence[Claim]
     tables: Sequence[StudyTable] = ()
+
+
+@dataclass(frozen=True)
+class Section:
+    """What the page shows of a study; ``numbers.json`` keeps it, so that a later run can show it again.
+
+    Attributes
+    ----------
+    claims, tables : as in ``StudyResult``.
+    pictures : the files of its pictures.
+    quick : whether the quick run made it.
+    version : of the library that made it.
+    """
+
+    claims: Sequence[Claim]
+    tables: Sequence[StudyTable]
+    pictures: Sequence[PictureFile]
+    quick: bool
+    version: str
+
+    @classmethod
+    def of(cls, found: StudyResult, quick: bool) -> Section:
+        """What this version of the library has found."""
+        files = [picture.file for picture in found.pictures]
+        return cls(found.claims, found.tables, files, quick, fusewise.__version__)
+
+    @classmethod
+    def read(cls, kept: Mapping[str, Any]) -> Section:
+        """Read what ``dataclasses.asdict`` made of it; KeyError, TypeError or ValueError if it is something else."""
+        claims = [Claim(**{**claim, "verdict": Verdict(claim["verdict"])}) for claim in kept["claims"]]
+        tables = [StudyTable(**table) for table in kept["tables"]]
+        pictures = [PictureFile(**picture) for picture in kept["pictures"]]
+        return cls(claims, tables, pictures, bool(kept["quick"]), str(kept["version"]))
 
 
 @dataclass(frozen=True, eq=False)

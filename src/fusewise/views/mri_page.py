@@ -67,14 +67,19 @@ def write_page(folder: Path, found: Reconstruction, scan: Scan, title: str) -> P
 
 
 def rhythms(found: Reconstruction) -> str:
-    """HTML of the breathing and heartbeat curves, or of a sentence that none were found."""
+    """HTML of the breathing and heartbeat curves, or of a sentence that none were found.
+
+    No rate is stated: the time between frames is not known, and a count of cycles would be more than the curve shows.
+    """
     if found.beat is None:
-        return "<h2>Breathing and heartbeat</h2><p>No periodic motion was found; clusters contain similar frames.</p>"
-    cycles = found.rhythms
-    parts = [f"<h2>Breathing and heartbeat</h2><p>Phase of the heartbeat ({cycles.beat_cycles:.1f} beats).</p>"]
+        return (
+            "<h2>Breathing and heartbeat</h2><p>Not found: frames may be noisy or in no order, or span fewer than "
+            "about three breaths. Clusters contain similar frames.</p>"
+        )
+    parts = ["<h2>Breathing and heartbeat</h2><p>Phase of the heartbeat, as estimated from the images.</p>"]
     parts.append(drawing(found.beat, 1 + np.flatnonzero(np.diff(found.beat) < -0.5)))
     if found.breath is not None:
-        parts.append(f"<p>Breathing position ({cycles.breath_cycles:.1f} cycles).</p>{drawing(found.breath)}")
+        parts.append(f"<p>Breathing position, as estimated from the images.</p>{drawing(found.breath)}")
     return "\n".join(parts)
 
 

@@ -15,7 +15,7 @@ from fusewise.cli.running.model_options import Model
 from fusewise.cli.running.staging import staged, write_csv
 from fusewise.cli.running.table_fit import Clustered, cluster, prepare
 from fusewise.cli.showing.console import BAR, Terminal, bar, grid, headed, listed, print_below
-from fusewise.kernels.words import readable
+from fusewise.kernels.words import readable_apart
 from fusewise.progress import Progress
 from fusewise.tables.errors import InputError
 from fusewise.tables.grids import Cells
@@ -79,11 +79,21 @@ def _chosen(found: Findings) -> Step | None:
     return None if trail.chosen is None else trail.steps[trail.chosen]
 
 
+def lams_of(trail: Trail) -> list[float]:
+    """The lam from which on each step holds; NaN if it holds at none, because the next one begins at the same lam.
+
+    Such a partition was compared, but is not one of the tree's: fusing its groups takes the tree from a finer partition
+    to a coarser one at once.
+    """
+    lams = [step.lam for step in trail.steps]
+    return [math.nan if lam == following else lam for lam, following in zip(lams, [*lams[1:], math.nan], strict=True)]
+
+
 def _table(found: Clustered, trail: Trail) -> dict[str, Cells]:
-    dialect = found.table.dialect
+    dialect, lams = found.table.dialect, lams_of(trail)
     rows = [
         (
-            _written(step.lam, dialect),
+            _written(lams[k], dialect),
             len(sizes(found.findings, step)),
             _alone(found.findings, step),
             _written(step.criterion, dialect),
@@ -109,13 +119,13 @@ def path_data(found: PathResult) -> dict[str, Any]:
         "chosen": found.trail.chosen,
         "steps": [
             {
-                "lam": step.lam,
+                "lam": lam,
                 "clusters": len(sizes(found.clustered.findings, step)),
                 "alone": _alone(found.clustered.findings, step),
                 "criterion": step.criterion,
                 "sizes": sizes(found.clustered.findings, step),
             }
-            for step in found.trail.steps
+            for step, lam in zip(found.trail.steps, lams_of(found.trail), strict=True)
         ],
         "notes": found.clustered.notes,
         "files": [str(path) for path in found.files],
@@ -125,13 +135,14 @@ def path_data(found: PathResult) -> dict[str, Any]:
 def print_path(found: PathResult) -> None:
     """Print the path as a table with bars and the chosen step marked."""
     console, trail = Terminal(), found.trail
+    lams = lams_of(trail)
     legend = f"lam: strength of the fusion penalty; {trail.criterion_name}"
     console.print(Text.assemble((found.clustered.table.path.name, "bold"), "  ", legend))
     table = headed("lam", "clusters", "criterion", "", "sizes", left=("sizes",))
     # Steps before the first candidate are finer cuts of the tree: they are written to the file but not printed.
     known = [k for k, step in enumerate(trail.steps) if not math.isnan(step.criterion)]
     first = known[0] if known else 0
-    heights = _heights(trail)
+    heights, shown = _heights(trail), readable_apart(lams)
     for k, step in enumerate(trail.steps[first:], first):
         chosen = k == trail.chosen
         drawn = Text() if math.isnan(step.criterion) else bar(heights[k], "bold green" if chosen else "cyan")
@@ -139,8 +150,10 @@ def print_path(found: PathResult) -> None:
         mark = " ◀ chosen" if chosen else ""
         criterion = "" if math.isnan(step.criterion) else f"{step.criterion:,.1f}"
         counts = sizes(found.clustered.findings, step)
-        table.add_row(readable(step.lam), str(len(counts)), criterion, drawn, _shown(counts) + mark)
+        table.add_row(shown[k], str(len(counts)), criterion, drawn, _shown(counts) + mark)
     facts = grid("dim", "")
+    if any(math.isnan(lam) for lam in lams[first:]):
+        listed(facts, "lam –", ["compared as well, but no lam gives this partition"])
     listed(facts, "written", list(found.files))
     listed(facts, Text("note", "yellow"), found.clustered.notes)
     print_below(console, table, facts)

@@ -19,6 +19,10 @@ Shuffled frames have none, and random smooth motion hardly ever has one.
 combinations of coordinates find each of them. So the slowest rhythm is taken first, all that is a function of it is
 removed, and the rhythm that explains most of the remainder is the second. The slower is the breath, the faster the
 beat. A single one is a beat (the breath is held) if it explains most of the motion: its rate alone does not decide.
+
+**Is the series long enough?** Of fewer than ``FEWEST_CYCLES`` breaths only the multiples of their rate can be seen as
+tones. So where frames move more below the band of the slowest tone than in it, along the direction of that tone, no
+rhythm is found at all: it would be one of these multiples, and the beat among the next.
 """
 
 from __future__ import annotations
@@ -67,7 +71,8 @@ class Rhythms:
     breath : position in each frame, from 0 (where it rests longest: lungs empty) to 1; None if no breath was found.
     beat : phase in each frame, in [0, 1), 0 where the mean beat is farthest from its average: usually the end of
         systole. None if no beat was found.
-    breath_cycles, beat_cycles : number of cycles in the series; 0 if not found.
+    breath_cycles, beat_cycles : number of cycles in the series, 0 if not found: the centre of the band (a factor
+        ``BAND_WIDTH`` to either side) that has most of the power.
     """
 
     breath: Array | None = None
@@ -104,7 +109,7 @@ def find_rhythms(coordinates: Array) -> Rhythms:
     frames = coordinates - coordinates.mean(axis=0)
     rates = np.exp(np.arange(np.log(FEWEST_CYCLES), np.log(max(len(frames) / (3 * BAND_WIDTH), 1)), 0.07))
     slow = slowest([tone_in_band(frames, rate) for rate in rates]) if frames.any() else None
-    if slow is None:
+    if slow is None or is_overtone(frames, slow):
         return Rhythms()
     rests = [(without(frames, slow, rate), rate) for rate in rates if rate > MIN_RATE_RATIO * slow.rate]
     tones = [(tone_in_band(rest, rate), rest) for rest, rate in rests]
@@ -122,7 +127,7 @@ def tone_in_band(frames: Array, rate: float) -> Tone:
     values, directions = np.linalg.eigh(frames.T @ frames)
     kept = values > 1e-8 * values.sum()
     white = frames @ directions[:, kept] / np.sqrt(values[kept] + RIDGE * values.sum())
-    inside = np.arange(int(np.ceil(rate / BAND_WIDTH)), int(rate * BAND_WIDTH) + 1)
+    inside = band(rate)
     spectrum = np.fft.rfft(white, axis=0)
     _, vectors = np.linalg.eigh((spectrum[inside].conj().T @ spectrum[inside]).real)
     line = spectrum @ vectors[:, -1]
@@ -137,6 +142,24 @@ def tone_in_band(frames: Array, rate: float) -> Tone:
     plane, _ = np.linalg.qr(np.column_stack([wave.real, wave.imag]))
     centre = float(np.average(inside, weights=np.abs(line[inside]) ** 2))
     return Tone(centre, clarity, float(np.square(plane.T @ frames).sum()), wave)
+
+
+def band(rate: float) -> Array:
+    """The frequencies, in cycles in the series, of the band around a rate."""
+    return np.arange(int(np.ceil(rate / BAND_WIDTH)), int(rate * BAND_WIDTH) + 1)
+
+
+def is_overtone(frames: Array, tone: Tone) -> bool:
+    """Whether frames move more below the band of a tone than in it, along the direction that moves most with it."""
+    powers = np.square(np.abs(np.fft.rfft(along(frames, tone))))
+    inside = band(tone.rate)
+    return bool(powers[1 : inside[0]].sum() > powers[inside].sum())
+
+
+def along(frames: Array, tone: Tone) -> Array:
+    """Position of each frame along the direction that moves most with a tone."""
+    _, _, patterns = np.linalg.svd(np.stack([tone.wave.real, tone.wave.imag]) @ frames, full_matrices=False)
+    return np.asarray(frames @ patterns[0])
 
 
 def edge(p: float, q: float) -> float:
@@ -180,9 +203,8 @@ def breath_position(frames: Array, slow: Tone, rate: float) -> Array:
 
     It contains nothing faster than the geometric mean of the two rates.
     """
-    _, _, patterns = np.linalg.svd(np.stack([slow.wave.real, slow.wave.imag]) @ frames, full_matrices=False)
-    along = frames @ patterns[0]
-    position = low_pass(along if np.mean(along**3) > 0 else -along, np.sqrt(slow.rate * rate))
+    moved = along(frames, slow)
+    position = low_pass(moved if np.mean(moved**3) > 0 else -moved, np.sqrt(slow.rate * rate))
     return np.asarray((position - position.min()) / np.ptp(position))
 
 

@@ -1,0 +1,128 @@
+"""A cluster whose rows cannot share a centre under the constraint is named in a warning; any other is not."""
+
+import warnings
+
+import numpy as np
+import pytest
+from scipy.optimize import linprog, minimize
+
+from fusewise import FusionClustering, fuse, fusion_path
+from fusewise.fidelity import Ball, Box
+from fusewise.penalties import H1, Lp
+
+
+def two_groups(seed, gap, scatter, n=40, hidden=0.2):
+    rng = np.random.default_rng(seed)
+    X = np.concatenate([rng.normal(at, scatter, (n, 6)) for at in (0, gap)])
+    X[rng.random(X.shape) < hidden] = np.nan
+    return X
+
+
+def warned(solve):
+    """What `solve` returns, and its warnings of clusters without a common centre."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        found = solve()
+    return found, [str(w.message) for w in caught if "no centre" in str(w.message)]
+
+
+def test_two_groups_that_no_box_holds():
+    """All 80 rows are one cluster, and no row of one half can share a centre with one of the other: 1,600 pairs."""
+    X = two_groups(0, gap=0.2, scatter=0.02, hidden=0.0)
+    found, said = warned(lambda: fuse(X, fidelity=Box(0.16), penalty=H1(0.5)))
+    assert found.n_clusters == 1
+    assert found.certificate().n_violations == 1600
+    assert len(said) == 1
+    assert "no centre is within the Box of every row of cluster 0 (80 rows)" in said[0]
+    assert "decrease sigma of H1(sigma=0.5)" in said[0]
+    assert "increase epsilon" in said[0]
+    # What the message says helps: a smaller sigma tells them apart, and a wider box lets them fuse.
+    for fidelity, penalty, n_clusters in ((Box(0.16), H1(0.05), 2), (Box(0.6), H1(0.5), 1)):
+        found, said = warned(lambda: fuse(X, fidelity=fidelity, penalty=penalty))  # noqa: B023
+        assert (found.n_clusters, said) == (n_clusters, [])
+        assert found.certificate().feasible
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("gap", [0.2, 0.5])
+def test_boxes_beside_the_certificate(seed, gap):
+    """The certificate compares pairs of rows; boxes that meet in pairs meet all together."""
+    X = two_groups(seed, gap, scatter=0.05)
+    for width, sigma in ((0.3, 0.5), (0.4, 0.2), (0.4, 0.05)):
+        found, said = warned(lambda: fuse(X, fidelity=Box(width), penalty=H1(sigma)))  # noqa: B023
+        assert bool(said) != found.certificate(time_limit=0.01).feasible
+
+
+def feasible_by_linear_programme(X, epsilon):
+    """Whether some c has |c_p - x_ip| <= epsilon / 2 wherever x_ip was observed."""
+    low, high = np.nanmax(X, axis=0) - epsilon / 2, np.nanmin(X, axis=0) + epsilon / 2
+    signs = np.vstack([-np.eye(X.shape[1]), np.eye(X.shape[1])])
+    return linprog(np.zeros(X.shape[1]), signs, np.concatenate([-low, high]), bounds=(None, None)).status == 0
+
+
+@pytest.mark.parametrize("epsilon", [0.19, 0.2, 0.21, 0.3])
+def test_decimals_that_fit_exactly_are_not_refused(epsilon):
+    """0.3 - 0.1 is a little more than 0.2."""
+    X = np.array([[0.1, 0.3], [0.3, np.nan], [0.2, 0.1]])
+    found, said = warned(lambda: fuse(X, fidelity=Box(epsilon), penalty=H1(2.0)))
+    assert found.n_clusters == 1
+    assert bool(said) == (epsilon < 0.2)
+    if epsilon != 0.2:
+        assert bool(said) != feasible_by_linear_programme(X, epsilon)
+
+
+@pytest.mark.parametrize(("side", "meet"), [(1.70, True), (1.73, True), (1.734, False), (1.99, False)])
+def test_three_discs_that_meet_in_pairs(side, meet):
+    """Discs of radius 1 at the corners of a triangle meet if its circumradius, side / sqrt(3), is below 1."""
+    corners = side * np.array([[0, 0], [1, 0], [0.5, np.sqrt(0.75)]])
+    for X, fidelity in ((corners, Ball(1.0)), (corners @ np.array([[1], [1j]]), Box(2.0))):
+        found, said = warned(lambda: fuse(X, fidelity=fidelity, penalty=H1(5.0)))  # noqa: B023
+        assert found.n_clusters == 1
+        assert bool(said) != meet
+        assert all("no centre was found" in words for words in said)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_balls_beside_the_smallest_radius(seed):
+    """Balls share a point if their radius is at least min_c max_i |S_i (c - x_i)|, here by another solver."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(8, 3))
+    X[rng.random(X.shape) < 0.2] = np.nan
+    X[np.isnan(X).all(axis=1)] = 0.0
+
+    def slack(point):
+        return point[-1] ** 2 - np.nansum(np.square(point[:-1] - X), axis=1)
+
+    bound = {"type": "ineq", "fun": slack}
+    radius = minimize(lambda c: c[-1], [0, 0, 0, 5.0], constraints=bound, method="SLSQP", options={"ftol": 1e-12}).x[-1]
+    for factor in (0.98, 1.02):
+        found, said = warned(lambda: fuse(X, fidelity=Ball(factor * radius), penalty=H1(10.0)))  # noqa: B023
+        assert found.n_clusters == 1
+        assert bool(said) == (factor < 1)
+
+
+def test_radii_of_their_own_and_rows_without_entries():
+    X = np.array([[0.0, 0.0], [np.nan, np.nan], [1.0, 0.0], [0.5, np.nan]])
+    radii = np.array([0.8, 9.0, 0.1, 0.3])
+    assert warned(lambda: fuse(X, fidelity=Ball(np.where(radii < 0.5, 0.4, radii)), penalty=H1(5.0)))[1] == []
+    said = warned(lambda: fuse(X, fidelity=Ball(radii), penalty=H1(5.0)))[1]
+    assert len(said) == 1
+    assert "cluster 0 (3 rows)" in said[0]
+
+
+def test_paths_and_estimators_say_it_too():
+    X = two_groups(0, gap=0.2, scatter=0.02, hidden=0.0)
+    path, said = warned(lambda: fusion_path(X, sigmas=[0.05, 0.5], fidelity=Box(0.16)))
+    assert path.n_clusters.tolist() == [2, 1]
+    assert len(said) == 1
+    model = FusionClustering(lam=1.0, penalty=H1(0.5), fidelity=Box(0.16))
+    assert len(warned(lambda: model.fit(X))[1]) == 1
+
+
+def test_a_penalty_without_sigma():
+    said = warned(lambda: fuse(np.array([[0.0], [1.0]]), fidelity=Box(0.99999), penalty=Lp(0.5)))[1]
+    assert all("use a penalty of smaller scale" in words for words in said)
+
+
+def test_without_a_constraint_there_is_nothing_to_say():
+    assert warned(lambda: fuse(two_groups(0, 0.3, 0.02), penalty=H1(0.5)))[1] == []
