@@ -127,6 +127,8 @@ class FusionClustering(
 
     _rules: ClassVar = CLUSTERING
 
+    transform = NewRowsMixin.transform  # scikit-learn's ``set_output`` looks only at methods that the class has itself
+
     def _verify(self) -> None:
         if isinstance(self.path_, Choice) and len(np.unique(getattr(self, "_order", ()))) != self.n_clusters_:
             raise ValueError("FusionClustering._order is not an order of the clusters")

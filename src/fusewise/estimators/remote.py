@@ -89,7 +89,7 @@ class RemoteMixin(Estimator):
     def _lazily(self, what: str, source: DaskBlocks) -> Any:
         """What the model says of each row of a Dask table, in a collection with the same blocks."""
         encode = None if self._encoder is None else self._encoder.encode
-        if what == "distances":
+        if what == "distances" and not isinstance(self.path_, Choice):
             given: tuple[Any, ...] = (self.cluster_centers_,)
             function: Any = _distances
         else:

@@ -103,6 +103,13 @@ class Powers(Checked):
         z = np.clip(self.after[0] * y + self.after[1], -FAR, FAR)
         return Entries(np.where(rows.mask, z, 0), rows.mask, rows.feature_names)
 
+    def log_slopes(self, table: InMemory) -> Real:
+        """Log |dz / dx|, summed over the observed entries of each row of a table of x."""
+        rows = table.dense()
+        t = np.clip(self.before[0] * rows.values + self.before[1], 0, self.last)
+        slopes = (self.exponents - 1) * np.log1p(t) + np.log(np.abs(self.before[0] * self.after[0]))
+        return np.asarray(np.where(rows.mask, slopes, 0).sum(axis=1))
+
     def undone(self, rows: Real) -> Real:
         """The x of some z, confined to the range of the rows that the powers were fitted to."""
         y = np.clip((rows - self.after[1]) / self.after[0], 0, boxcox1p(self.last, self.exponents))

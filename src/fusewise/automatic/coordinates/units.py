@@ -56,6 +56,10 @@ class Units(Checked):
         """The z of rows that are scaled already."""
         return rows if self.powers is None else self.powers.applied(rows)
 
+    def log_slopes(self, scaled: InMemory) -> Real | float:
+        """By what the log-density of rows that are scaled already exceeds that of their z."""
+        return 0.0 if self.powers is None else self.powers.log_slopes(scaled)
+
     def undone(self, rows: Values) -> Values:
         """The rows of the table of some z; columns that do not vary have their mean."""
         whole = np.repeat(self.middle[None], len(rows), axis=0)
