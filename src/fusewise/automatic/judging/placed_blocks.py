@@ -17,6 +17,7 @@ from fusewise.automatic.hints import FAR, Hints
 from fusewise.automatic.judging.colouring import place
 from fusewise.automatic.judging.settling import UNSATISFIED
 from fusewise.automatic.models.mixture import probabilities
+from fusewise.kernels.input_errors import InputError
 from fusewise.kernels.types import Index, Labels, Mask, Real
 from fusewise.kernels.words import counted
 
@@ -68,7 +69,7 @@ def obeyed(densities: Real, hints: Hints, sizes: Real) -> tuple[Labels, Real]:
         scores = worth(densities, hints, sizes) - TIE * below / min(below.min(), -1.0)
     cluster = place(scores, hints.conflicts)
     if cluster is None:
-        raise ValueError(UNSATISFIED.format(counted(densities.shape[1], "cluster")))
+        raise InputError(UNSATISFIED.format(counted(densities.shape[1], "cluster")))
     taken = np.zeros(scores.shape, bool)
     for one, other in (hints.conflicts.T, hints.conflicts.T[::-1]):
         taken[one, cluster[other]] = True
