@@ -25,6 +25,7 @@ from fusewise.kernels.input_errors import InputError, as_input_errors
 from fusewise.kernels.types import Index
 from fusewise.observations import ParquetBlocks, Table, as_table
 from fusewise.observations.dask_blocks import is_dask
+from fusewise.observations.plain import refuse_other_than_tables
 from fusewise.saving import save
 from fusewise.tables.encoder import FrameEncoder, needs_encoding
 from fusewise.tables.frames import names_of
@@ -152,6 +153,7 @@ class FusionEstimator(Checked, BaseEstimator):  # type: ignore[misc]
         fewest = min_rows or (2 if reset else 1)
         if is_dask(X):
             raise TypeError(f"{type(self).__name__} does not take a Dask table here: compute it first")
+        refuse_other_than_tables(X)
         if not self.semi_supervised and isinstance(y, np.ndarray) and y.dtype.kind == "c":
             raise InputError("Complex data not supported in y (which is ignored here; leave it out)")
         if reset:

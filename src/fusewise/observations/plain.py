@@ -11,6 +11,15 @@ from sklearn.utils.validation import _get_feature_names
 from fusewise.kernels.input_errors import InputError
 
 
+def refuse_other_than_tables(X: Any) -> None:
+    """Raise ``InputError`` for a column by itself (a pandas or polars Series), and for a polars LazyFrame."""
+    kind = type(X).__name__
+    if kind == "LazyFrame":
+        raise InputError("X is a polars LazyFrame, whose rows have not been read: pass X.collect()")
+    if hasattr(X, "to_frame") and np.ndim(X) == 1:
+        raise InputError(f"X is a {kind}, a single column: pass a table, such as X.to_frame() or X.to_numpy()[:, None]")
+
+
 def as_plain(X: Any) -> Any:
     """Return X as scikit-learn's checks read it right: masked entries, None and pandas' NA are NaN.
 
@@ -18,6 +27,7 @@ def as_plain(X: Any) -> Any:
     fill values being observed. Dates and records are refused, as their numbers would be arbitrary, and so are complex
     columns of a frame: beside columns with missing values pandas would drop their imaginary parts.
     """
+    refuse_other_than_tables(X)
     if isinstance(X, list | tuple) and any(isinstance(row, np.ma.MaskedArray) for row in X):
         X = np.ma.stack([np.ma.asarray(row) for row in X])
     if isinstance(X, np.ma.MaskedArray):

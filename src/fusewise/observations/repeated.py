@@ -16,6 +16,7 @@ from fusewise.kernels.words import counted
 from fusewise.observations.checks import check_fits
 from fusewise.observations.entries import Entries, wide
 from fusewise.observations.kinds import InMemory, Table
+from fusewise.observations.plain import refuse_other_than_tables
 from fusewise.observations.seen_rows import SeenRows
 
 #: Largest sum of weights.
@@ -29,6 +30,7 @@ def as_counts(sample_weight: Any, X: Any) -> Index | None:
     """
     if sample_weight is None:
         return None
+    refuse_other_than_tables(X)
     n_rows = (X if hasattr(X, "shape") else np.asarray(X)).shape[0]
     try:
         weights = np.array(np.broadcast_to(np.asarray(sample_weight, dtype=float), (n_rows,)))

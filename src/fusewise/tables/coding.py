@@ -17,6 +17,8 @@ from fusewise.tables.frames import DATE_KINDS, dtype_of, entries_of, is_text_or_
 
 #: Levels of a category told apart; rarer ones are pooled.
 MOST_LEVELS = 50
+#: Values of a text that may be names of rows: with fewer, that most differ means little.
+FEWEST_NAMES = 20
 #: Levels of a column that are counted: of more, the most frequent ones.
 MOST_COUNTED = 10_000
 
@@ -58,8 +60,8 @@ def asked_positions(features: Any, names: Sequence[str]) -> set[int] | None:
     return {j % len(names) for j in given.tolist()}
 
 
-def code_of(name: str, column: Any, asked: bool | None) -> ColumnCode:
-    """How a column is encoded.
+def code_of(name: str, column: Column, asked: bool | None) -> ColumnCode:
+    """How a column of a file is encoded.
 
     Parameters
     ----------
@@ -67,8 +69,6 @@ def code_of(name: str, column: Any, asked: bool | None) -> ColumnCode:
     column : one of ``columns_of``.
     asked : whether it is said to be a category; None: by its dtype.
     """
-    if not isinstance(column, Column):
-        return ColumnContent.of(name, column, asked).code
     if not (is_text_or_flag(column) if asked is None else asked):
         return ColumnCode(name, "number", dtype="float64")
     return _from_file(name, column, [plain(entry) for entry in entries_of(column) if entry is not None])
@@ -129,6 +129,13 @@ class ColumnContent:
             listed=listed,
             ordered=self.ordered or later.ordered,
         )
+
+    @property
+    def is_identifier(self) -> bool:
+        """Whether a text has too many values for a category, by the rule for files; lists of levels are as meant."""
+        distinct, seen = len(self.counts), self.counts.total()
+        text = self.category and self.listed is None and any(isinstance(level, str) for level in self.counts)
+        return text and distinct >= FEWEST_NAMES and distinct > min(MOST_LEVELS, seen // 2)
 
     @property
     def code(self) -> ColumnCode:
