@@ -27,6 +27,7 @@ FAULTS = {
 @pytest.fixture
 def place(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("signal.signal", lambda *handler: None)  # those of the process stay
     (tmp_path / "t.csv").write_text("a,b\n1,2\n2,1\n8,9\n9,8\n")
     FusionClustering().fit(np.array([[1, 2], [2, 1], [8, 9], [9, 8.0]])).save(tmp_path / "m.fusewise")
     return tmp_path
