@@ -10,6 +10,7 @@ from sklearn.utils import check_random_state
 
 from fusewise.kernels.checked import check_values
 from fusewise.kernels.field_rules import Number
+from fusewise.kernels.input_errors import InputError
 from fusewise.kernels.types import Floats, Labels
 from fusewise.observations import as_entries
 from fusewise.observations.checks import check_fits
@@ -60,10 +61,10 @@ def make_clusters(
     rng = check_random_state(random_state)
     means = rng.uniform(size=(n_clusters, n_features)) if centers is None else np.asarray(centers, dtype=float)
     if means.ndim != 2 or not means.size:
-        raise ValueError(f"centers must be a table with one row for each cluster, got an array of shape {means.shape}")
+        raise InputError(f"centers must be a table with one row for each cluster, got an array of shape {means.shape}")
     means = means.mean(axis=0) + shrink * (means - means.mean(axis=0))
     if np.ndim(size) and len(np.atleast_1d(size)) != len(means):
-        raise ValueError(f"size must be one number, or one for each of {len(means)} clusters; got {size!r}")
+        raise InputError(f"size must be one number, or one for each of {len(means)} clusters; got {size!r}")
     y = np.repeat(np.arange(len(means)), size)
     shape = (len(y), means.shape[1])
     if centers is not None or distribution == "uniform":
@@ -75,7 +76,7 @@ def make_clusters(
     elif distribution == "uniform":
         deviations = rng.uniform(-noise / 2, noise / 2, size=shape)
     else:
-        raise ValueError(f"unknown distribution {distribution!r}: use 'normal' or 'uniform'")
+        raise InputError(f"unknown distribution {distribution!r}: use 'normal' or 'uniform'")
     return means[y] + deviations, y, means
 
 
@@ -143,9 +144,9 @@ def hide_entries(
     """
     check_values({"fraction": fraction}, {"fraction": Number(low=0)})
     if fraction >= 1:
-        raise ValueError(f"fraction must be in [0, 1), got {fraction!r}")
+        raise InputError(f"fraction must be in [0, 1), got {fraction!r}")
     if mechanism not in _MECHANISMS:
-        raise ValueError(f"unknown mechanism {mechanism!r}: use one of {', '.join(map(repr, _MECHANISMS))}")
+        raise InputError(f"unknown mechanism {mechanism!r}: use one of {', '.join(map(repr, _MECHANISMS))}")
     table = as_entries(X, min_rows=1).fill(np.nan)
     sizes = np.abs(table) if np.iscomplexobj(table) else table
     table[_MECHANISMS[mechanism](sizes, fraction, check_random_state(random_state))] = np.nan
@@ -159,7 +160,7 @@ def _hide_mcar(table: Floats, fraction: float, rng: np.random.RandomState) -> np
 def _hide_mar(table: Floats, fraction: float, rng: np.random.RandomState) -> npt.NDArray[np.bool_]:
     n, p = table.shape
     if p < 2:
-        raise ValueError("mechanism 'mar' needs at least two columns: the first, never hidden, decides what is hidden")
+        raise InputError("mechanism 'mar' needs at least two columns: the first, never hidden, decides what is hidden")
     rate = 2 * fraction * _ranks(table[:, :1]) * p / (p - 1)
     hidden = np.asarray(rng.uniform(size=(n, p)) < np.minimum(rate, 1))
     hidden[:, 0] = False

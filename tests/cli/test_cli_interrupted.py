@@ -16,7 +16,7 @@ from fusewise.cli.exits import Stop
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, Stop])
 def test_an_interruption_outside_of_the_command_exits_with_130(error):
-    with pytest.raises(SystemExit) as caught, cli._exiting_if_interrupted():
+    with pytest.raises(SystemExit) as caught, cli._exiting_on_errors():
         raise error
     assert caught.value.code == 130
 
@@ -28,10 +28,10 @@ def test_what_typer_makes_of_an_interruption_exits_with_130():
         except KeyboardInterrupt:
             sys.exit(1)  # as click does for an abort
 
-    with pytest.raises(SystemExit) as caught, cli._exiting_if_interrupted():
+    with pytest.raises(SystemExit) as caught, cli._exiting_on_errors():
         command()
     assert caught.value.code == 130
-    with pytest.raises(SystemExit) as caught, cli._exiting_if_interrupted():
+    with pytest.raises(SystemExit) as caught, cli._exiting_on_errors():
         sys.exit(2)
     assert caught.value.code == 2
 

@@ -1,6 +1,7 @@
 """The estimators, as a scikit-learn user meets them."""
 
 import pickle
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -143,15 +144,6 @@ def test_predict_new_rows_with_missing_values(fitted):
     assert adjusted_rand_score(y, fitted.predict(holes)) > 0.95
 
 
-def test_transform_is_the_distance_to_centres(clusters, fitted):
-    X, _ = clusters
-    distances = fitted.transform(X)
-    row, k = 5, 1
-    seen = ~np.isnan(X[row])
-    gap = (X[row] - fitted.cluster_centers_[k])[seen]
-    assert distances[row, k] == pytest.approx(np.sqrt(gap @ gap * 10 / seen.sum()))
-
-
 def test_blank_rows_are_labelled_minus_one(clusters):
     X = np.vstack([clusters[0], np.full((2, 10), np.nan)])
     with pytest.warns(DataWarning, match="rows 90, 91 have no observed entry"):
@@ -224,8 +216,40 @@ def test_pandas_output(clusters):
     filled = FusionImputer().set_output(transform="pandas").fit_transform(table)
     assert list(filled.columns) == list("abcdefghij")
     assert list(filled.index) == list(table.index)
-    distances = FusionClustering().set_output(transform="pandas").fit_transform(table)
-    assert list(distances.columns) == [f"fusionclustering{k}" for k in range(3)]
+    model = FusionClustering().set_output(transform="pandas")
+    for distances in (model.fit_transform(table), model.fit(table).transform(table)):
+        assert list(distances.columns) == [f"fusionclustering{k}" for k in range(3)]
+        assert list(distances.index) == list(table.index)
+
+
+@pytest.mark.parametrize("estimator", [FusionClustering, FusionImputer])
+@pytest.mark.parametrize("weights", [None, np.ones(90)])
+def test_what_is_no_table_is_refused_in_plain_words(clusters, estimator, weights):
+    column, lazy = clusters[0][:, 0], pl.DataFrame(clusters[0]).lazy()
+    for series in (pd.Series(column), pl.Series(column)):
+        with pytest.raises(ValueError, match=r"X is a Series, a single column: pass a table"):
+            estimator().fit(series, sample_weight=weights)
+    with pytest.raises(ValueError, match=r"X is a polars LazyFrame, .*: pass X.collect\(\)"):
+        estimator().fit(lazy, sample_weight=weights)
+    with pytest.raises(ValueError, match="LazyFrame"):
+        estimator().fit(clusters[0]).transform(lazy)
+
+
+@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame])
+def test_a_text_that_is_an_identifier_is_warned_of_by_name(clusters, kind):
+    X, _ = clusters
+    columns = {"a": X[:, 0], "b": X[:, 1], "town": np.array(["here", "there"])[np.arange(90) % 2]}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", DataWarning)
+        FusionClustering().fit(kind(columns))
+    named = kind(columns | {"patient": [f"p{i}" for i in range(90)]})
+    with pytest.warns(DataWarning, match="column 'patient' is text with 90 different values") as said:
+        FusionClustering().fit(named)
+    assert said[0].filename == __file__
+    some = kind(columns | {"patient": [f"p{i // 3}" for i in range(90)]})  # three rows each: a category
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", DataWarning)
+        FusionClustering().fit(some)
 
 
 def test_imputer_says_how_far_off_it_is():

@@ -129,7 +129,7 @@ def _searched(
         assert isinstance(search.sample, Entries)
         n = search.worth * search.sample.shape[0]
         price = 0.5 * np.count_nonzero(powers.exponents != 1) * np.log(n)
-        gained = search.worth * powers.log_jacobian(search.sample)
+        gained = search.worth * float(powers.log_slopes(search.sample).sum())
         if search.levels:
             gained /= 1 + n / ROWS
         import os

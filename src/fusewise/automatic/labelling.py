@@ -17,8 +17,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import fdtrc
 
-from fusewise.automatic.clusters import Clusters
-from fusewise.automatic.mixture import probabilities
+from fusewise.automatic.clusters import Clusters, Count
+from fusewise.automatic.mixture import log_tails, probabilities
 from fusewise.automatic.mixture_kernels import TAIL
 from fusewise.automatic.nearby import MANY, n_parts, nearby
 from fusewise.automatic.units import Units
@@ -136,6 +136,28 @@ class Classifier:
         each_block(one, table)
         return found
 
+    def distances(self, table: Table) -> Real:
+        """sqrt(2 (L_i - l_ik)) of each row from each cluster, N x K: see ``deviances``."""
+        found = np.empty((table.shape[0], self.clusters.n_components))
+
+        def one(rows: InMemory, where: slice) -> None:
+            found[where] = np.sqrt(deviances(*self.clusters.log_densities(self.units.applied(rows))))
+
+        each_block(one, table, width=max(table.shape[1], n_parts(self.clusters)))
+        return found
+
+    def log_likelihood(self, table: Table) -> Real:
+        """log p(x_i) of the observed entries of each row, in standard deviations of the columns of the fit."""
+        found = np.empty(table.shape[0])
+
+        def one(rows: InMemory, where: slice) -> None:
+            scaled = self.units.scaled(rows)
+            densities = self.clusters.log_densities(self.units.made_symmetric(scaled))[0]
+            found[where] = probabilities(densities)[1] + self.units.log_slopes(scaled)
+
+        each_block(one, table, width=max(table.shape[1], n_parts(self.clusters)))
+        return found
+
     def completed(self, table: Table, posterior: Real | None = None) -> Values:
         """E[row | its entries], in the units of the table: the clusters' predictions, weighted by their probability."""
         filled = np.empty(table.shape, self.units.middle.dtype)
@@ -147,3 +169,20 @@ class Classifier:
 
         each_block(one, table, width=table.shape[1])
         return filled
+
+
+def deviances(densities: Real, squares: Real, dimensions: Count) -> Real:
+    """2 (L_i - l_ik), N x K, where L_i is the most that row i would have at a centre, whichever is the likeliest.
+
+    l_ik = log pi_k + log p(x_i | k), and a row at the distance D_ik has log t(D_ik) - log t(0) less than at the centre,
+    where t is the density of Student's distribution. L_i - l_ik does not depend on units, and it is smallest in the
+    cluster that the row is given to. For equal spreads and shares it is a function of D_ik alone.
+
+    Parameters
+    ----------
+    densities, squares, dimensions : the l_ik, the D_ik² and the dimensions that each row determines, as
+        ``Clusters.log_densities`` gives them.
+    """
+    d = np.asarray(dimensions)[:, None]
+    tops = densities + log_tails(np.zeros_like(squares), d) - log_tails(squares, d)
+    return np.asarray(2 * np.maximum(tops.max(axis=1, keepdims=True) - densities, 0))

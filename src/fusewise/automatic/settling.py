@@ -30,6 +30,7 @@ import numpy as np
 
 from fusewise.automatic.hints import FAR, Hints, place
 from fusewise.automatic.mixture import probabilities
+from fusewise.kernels.input_errors import InputError
 from fusewise.kernels.types import Index, Labels, Mask, Real
 from fusewise.kernels.words import counted
 
@@ -156,7 +157,7 @@ def joined(densities: Real, hints: Hints, price: float, pairs: list[tuple[int, i
     """
     settled = settle(densities, hints, price, n_clusters, exactly=n_clusters is not None)
     if settled is None:
-        raise ValueError(UNSATISFIED.format(counted(densities.shape[1], "cluster")))
+        raise InputError(UNSATISFIED.format(counted(densities.shape[1], "cluster")))
     group, cluster = settled.group, settled.cluster
     for a, b in pairs:
         one, other = group[a], group[b]
@@ -180,7 +181,7 @@ def coloured(hints: Hints, places: Real, nodes: list[Index], n_clusters: int) ->
     scores = -hints.sums(np.square(places[hints.rows, None] - centres).sum(axis=2))
     cluster = place(scores, hints.conflicts)
     if cluster is None:
-        raise ValueError(UNSATISFIED.format(counted(n_clusters, "cluster")))
+        raise InputError(UNSATISFIED.format(counted(n_clusters, "cluster")))
     alone = ~hints.apart.any(axis=0)
     united = np.where(alone, n_clusters + np.arange(hints.n_blocks), cluster)[hints.block]
     order = np.argsort(united, kind="stable")
@@ -238,7 +239,7 @@ def obeyed(densities: Real, hints: Hints, sizes: Real) -> tuple[Labels, Real]:
         scores = worth(densities, hints, sizes) - TIE * below / min(below.min(), -1.0)
     cluster = place(scores, hints.conflicts)
     if cluster is None:
-        raise ValueError(UNSATISFIED.format(counted(densities.shape[1], "cluster")))
+        raise InputError(UNSATISFIED.format(counted(densities.shape[1], "cluster")))
     taken = np.zeros(scores.shape, bool)
     for one, other in (hints.conflicts.T, hints.conflicts.T[::-1]):
         taken[one, cluster[other]] = True

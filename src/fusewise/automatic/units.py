@@ -117,12 +117,6 @@ class Powers(Checked):
         """V, the slope of y at T; at 0 it is 1."""
         return np.asarray((1 + self.last) ** (self.exponents - 1))
 
-    def log_jacobian(self, table: Entries) -> float:
-        """sum over the entries of log |dz/dx|: what turns a density of z into one of x."""
-        t = np.clip(np.where(table.mask, self.before[0] * table.values + self.before[1], 0), 0, self.last)
-        slopes = (self.exponents - 1) * np.log1p(t) + np.log(np.abs(self.before[0] * self.after[0]))
-        return float(np.sum(slopes[table.mask]))
-
     def gain(self, table: Entries) -> float:
         """How much likelier the columns of a table are as powers of normal ones, each by itself, in nats."""
         t = np.where(table.mask, self.before[0] * table.values + self.before[1], 0)
@@ -139,6 +133,13 @@ class Powers(Checked):
         y = np.where(self.exponents == 1, t, y)  # not only nearly so: levels are compared
         z = np.clip(self.after[0] * y + self.after[1], -FAR, FAR)
         return Entries(np.where(rows.mask, z, 0), rows.mask, rows.feature_names)
+
+    def log_slopes(self, table: InMemory) -> Real:
+        """Log |dz / dx|, summed over the observed entries of each row of a table of x."""
+        rows = table.dense()
+        t = np.clip(self.before[0] * rows.values + self.before[1], 0, self.last)
+        slopes = (self.exponents - 1) * np.log1p(t) + np.log(np.abs(self.before[0] * self.after[0]))
+        return np.asarray(np.where(rows.mask, slopes, 0).sum(axis=1))
 
     def undone(self, rows: Real) -> Real:
         """The x of some z, confined to the range of the rows that the powers were fitted to."""
@@ -237,6 +238,10 @@ class Units(Checked):
     def made_symmetric(self, rows: InMemory) -> InMemory:
         """The z of rows that are scaled already."""
         return rows if self.powers is None else self.powers.applied(rows)
+
+    def log_slopes(self, scaled: InMemory) -> Real | float:
+        """By what the log-density of rows that are scaled already exceeds that of their z."""
+        return 0.0 if self.powers is None else self.powers.log_slopes(scaled)
 
     def undone(self, rows: Values) -> Values:
         """The rows of the table of some z; columns that do not vary have their mean."""

@@ -5,7 +5,7 @@
 ``commands/``         arguments, options and help text of each command
 ``running/``          what each command computes and writes
 ``showing/``          results as text and pictures in the terminal
-``exits``             handling of invalid input and interruptions; exit codes
+``exits``             handling of invalid input, interruptions and bugs; exit codes
 ====================  ===========================================================
 """
 
@@ -26,7 +26,7 @@ INTERRUPTED, TERMINATED = 130, 128 + signal.SIGTERM
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command line and exit with 0 (done), 2 (invalid input), 130 (interrupted) or 143 (terminated).
+    """Run the command line and exit: 0 (done), 1 (a bug), 2 (invalid input), 130 (interrupted) or 143 (terminated).
 
     Parameters
     ----------
@@ -53,14 +53,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sys.exit(2)
     except KeyboardInterrupt:  # Ctrl-C while the libraries are loading
         sys.exit(INTERRUPTED)
-    with _exiting_if_interrupted():
+    with _exiting_on_errors():
         app(args=None if arguments is None else list(arguments), prog_name="fusewise")
 
 
 @contextmanager
-def _exiting_if_interrupted() -> Iterator[None]:
-    """Exit with 130 after Ctrl-C, wherever it came: also where typer, or a compiled loop, makes another error of it."""
-    from fusewise.cli.exits import Stop
+def _exiting_on_errors() -> Iterator[None]:
+    """Exit with 130 after Ctrl-C, wherever it came: also where typer, or a compiled loop, makes another error of it.
+
+    Any other error that a command has not reported is a bug: it is said, and the exit code is 1.
+    """
+    from fusewise.cli.exits import BUG, Stop, report_bug
 
     interrupted: list[int] = []
 
@@ -75,7 +78,10 @@ def _exiting_if_interrupted() -> Iterator[None]:
     except BaseException as error:
         if isinstance(error, KeyboardInterrupt | Stop) or (interrupted and getattr(error, "code", 1) not in (0, 2)):
             sys.exit(INTERRUPTED)
-        raise
+        if not isinstance(error, Exception):
+            raise
+        report_bug(error)
+        sys.exit(BUG)
     finally:
         if main_thread:
             signal.signal(signal.SIGINT, before)

@@ -1,12 +1,18 @@
-"""Errors caused by the user's input or by an interruption, and their exit codes."""
+"""Errors caused by the user's input, by an interruption or by a bug, and their exit codes.
+
+The user's input is at fault where the code says so: an ``InputError``, or an error of the system (``OSError``) or of
+too little memory. Whatever else ends a command is a bug, also a ``ValueError`` that NumPy raises in our code.
+"""
 
 from __future__ import annotations
 
 import functools
 import os
+import platform
 import signal
 import sys
 import threading
+import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -14,14 +20,19 @@ from typing import ParamSpec, TypeVar
 
 import typer
 
+import fusewise
 from fusewise.kernels.words import visible
 from fusewise.tables.errors import InputError
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
+BUG = 1
 INVALID_INPUT = 2
 INTERRUPTED = 130
+
+#: Where bugs are reported.
+ISSUES = "https://github.com/fusewise/fusewise/issues"
 
 
 class Stop(BaseException):
@@ -29,7 +40,7 @@ class Stop(BaseException):
 
 
 def guarded(command: Callable[P, R]) -> Callable[P, R]:
-    """Report the errors of a command as a message on stderr and an exit code, without a traceback."""
+    """Report bad input and interruptions as a message on stderr and an exit code, without a traceback."""
 
     @functools.wraps(command)
     def run(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -75,8 +86,8 @@ def stopping_at_once() -> Iterator[None]:
 
 
 @contextmanager
-def reporting_input_errors(names: dict[str, str] | None = None) -> Iterator[None]:
-    """Report a ValueError of the library as an ``InputError``.
+def naming_options(names: dict[str, str]) -> Iterator[None]:
+    """Report an ``InputError`` of the library in terms of the options.
 
     Parameters
     ----------
@@ -84,9 +95,22 @@ def reporting_input_errors(names: dict[str, str] | None = None) -> Iterator[None
     """
     try:
         yield
-    except ValueError as error:
+    except InputError as error:
         message = str(error)
-        for ours, theirs in (names or {}).items():
+        for ours, theirs in names.items():
             if message.startswith(f"{ours} "):
                 message = theirs + message[len(ours) :]
         raise InputError(message) from error
+
+
+def report_bug(error: Exception) -> None:
+    """Say on stderr that an error is a bug of the program and what to send; before it, where it happened."""
+    for line in "".join(traceback.format_exception(error)).splitlines():
+        print(visible(line), file=sys.stderr)
+    what = visible(f"{type(error).__name__}: {error}".splitlines()[0])
+    versions = f"fusewise {fusewise.__version__}, Python {platform.python_version()}, {platform.platform()}"
+    print(
+        f"fusewise: this is a bug of fusewise, not a fault of your input ({what}). Please report it at {ISSUES}: send "
+        f"the lines above, the command, the versions ({versions}) and, if you may share it, the table.",
+        file=sys.stderr,
+    )

@@ -17,6 +17,7 @@ from fusewise.estimators.placement import Placement
 from fusewise.fusion.fidelity import Fidelity, Quadratic
 from fusewise.fusion.penalties import L0, Penalty
 from fusewise.kernels.compiling import announcing
+from fusewise.kernels.input_errors import InputError
 from fusewise.kernels.types import Index, Real
 from fusewise.kernels.words import counted
 from fusewise.observations import RepeatedRows, Table, warn_of_blanks
@@ -61,7 +62,7 @@ class AutomaticFitMixin(Estimator):
         warn_of_blanks(table, placed=hints.rows)
         n, n_seen = repeated.shape[0], repeated.n_seen
         if n_seen < 2:
-            raise ValueError(f"clustering needs at least 2 rows with an observed entry, got {n_seen} of {n}")
+            raise InputError(f"clustering needs at least 2 rows with an observed entry, got {n_seen} of {n}")
         seed = 0 if self.random_state is None else int(check_random_state(self.random_state).randint(2**31))
         with shown(self.verbose) as progress, announcing(progress):
             search = partial(

@@ -12,7 +12,7 @@ from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator
-from sklearn.utils import Tags, _safe_indexing
+from sklearn.utils import Tags, _safe_indexing, check_random_state
 from sklearn.utils.validation import validate_data
 
 from fusewise.estimators.fitted import PARAMETERS
@@ -21,9 +21,11 @@ from fusewise.fusion.penalties import H1, Penalty, as_penalty
 from fusewise.kernels.checked import Checked, check_values
 from fusewise.kernels.devices import torch_device
 from fusewise.kernels.field_rules import Dims
+from fusewise.kernels.input_errors import InputError, as_input_errors
 from fusewise.kernels.types import Index
 from fusewise.observations import ParquetBlocks, Table, as_table
 from fusewise.observations.dask_blocks import is_dask
+from fusewise.observations.plain import refuse_other_than_tables
 from fusewise.saving import save
 from fusewise.tables.encoder import FrameEncoder, needs_encoding
 from fusewise.tables.frames import names_of
@@ -102,16 +104,18 @@ class FusionEstimator(Checked, BaseEstimator):  # type: ignore[misc]
         known = self.get_params(deep=False)
         unknown = next((name for name in params if name.partition("__")[0] not in known), None)
         if unknown is not None:
-            raise ValueError(_no_parameter(self, unknown, known))
+            raise InputError(_no_parameter(self, unknown, known))
         super().set_params(**params)
         return self
 
     def _check_parameters(self) -> None:
-        """Raise ValueError, in plain words, for a parameter of the wrong type or out of range."""
+        """Raise ``InputError``, in plain words, for a parameter of the wrong type or out of range."""
         check_values(self.get_params(deep=False), PARAMETERS)
         as_penalty(self.penalty)
         as_fidelity(self.fidelity)
         torch_device(self.device)  # raises if the device does not exist
+        with as_input_errors():
+            check_random_state(self.random_state)
 
     def is_plain(self) -> bool:
         """Whether any parameter selects the paper's plain algorithm."""
@@ -149,8 +153,9 @@ class FusionEstimator(Checked, BaseEstimator):  # type: ignore[misc]
         fewest = min_rows or (2 if reset else 1)
         if is_dask(X):
             raise TypeError(f"{type(self).__name__} does not take a Dask table here: compute it first")
+        refuse_other_than_tables(X)
         if not self.semi_supervised and isinstance(y, np.ndarray) and y.dtype.kind == "c":
-            raise ValueError("Complex data not supported in y (which is ignored here; leave it out)")
+            raise InputError("Complex data not supported in y (which is ignored here; leave it out)")
         if reset:
             self.encoder_ = self._encoder_of(X, counts)
         if self._encoder is None:
@@ -175,14 +180,15 @@ class FusionEstimator(Checked, BaseEstimator):  # type: ignore[misc]
     def _record_columns(self, X: Any, *, reset: bool) -> None:
         """Record the number of columns and their names, or check them against the fit."""
         if not isinstance(X, Reading):
-            validate_data(self, X.header if isinstance(X, ParquetBlocks) else X, skip_check_array=True, reset=reset)
+            with as_input_errors():
+                validate_data(self, X.header if isinstance(X, ParquetBlocks) else X, skip_check_array=True, reset=reset)
             return
         names = names_of(X)  # scikit-learn does not see them
         if reset:
             self.n_features_in_, self.feature_names_in_ = len(names), np.array(names, dtype=object)
         known = getattr(self, "feature_names_in_", None)
         if len(names) != self.n_features_in_ or (known is not None and list(known) != names):
-            raise ValueError(f"the table has the columns {names}, but the model was fitted to {list(known or ())}")
+            raise InputError(f"the table has the columns {names}, but the model was fitted to {list(known or ())}")
 
     def _agree(self, dims: Dims) -> None:
         """Check that the columns are those of the encoder, if there is one, and that each has a name or none has."""

@@ -19,6 +19,7 @@ from fusewise.automatic import NO_HINTS, Choice, Hints
 from fusewise.automatic.alternatives import Alternative, nearly_as_good
 from fusewise.automatic.stability import MOST_HIDDEN, MOST_ROWS, Refit, Stability, hide_more, row_draws, summarise
 from fusewise.automatic.units import Levels
+from fusewise.kernels.input_errors import InputError
 from fusewise.kernels.threads import single_products
 from fusewise.kernels.types import Index, Labels
 from fusewise.kernels.words import counted
@@ -80,7 +81,7 @@ class CertaintyMixin(Estimator):
         check_is_fitted(self)
         table = self._fitted_table(X)
         if n_draws < 1:
-            raise ValueError(f"n_draws must be at least 1, got {n_draws}")
+            raise InputError(f"n_draws must be at least 1, got {n_draws}")
         share = _share_to_hide(table, hidden)
         counts = vars(self).get("_counts")
         seen = np.flatnonzero(table.row_counts > 0 if counts is None else (table.row_counts > 0) & (counts > 0))
@@ -143,16 +144,16 @@ class CertaintyMixin(Estimator):
     def _fitted_table(self, X: Any) -> Table:
         """The table that the model was fitted to."""
         if "_stream" in vars(self):
-            raise ValueError("the model has learnt from blocks of rows, of which it holds only a sample: fit a table")
+            raise InputError("the model has learnt from blocks of rows, of which it holds only a sample: fit a table")
         if X is None:
             table = self.observations_
             if isinstance(table, StreamedEntries) and table.source is None:
-                raise ValueError("a saved or copied model does not include a table on disk: pass it as X")
+                raise InputError("a saved or copied model does not include a table on disk: pass it as X")
             return table
         table = self._read(X, None, reset=False)
         if table.shape[0] != len(self.labels_):
             here, rows = counted(table.shape[0], "row"), counted(len(self.labels_), "row")
-            raise ValueError(f"X has {here}, but the model was fitted to {rows}: pass that table")
+            raise InputError(f"X has {here}, but the model was fitted to {rows}: pass that table")
         return table
 
     @property
@@ -169,7 +170,7 @@ class CertaintyMixin(Estimator):
         if not isinstance(model.lam, str) and not isinstance(model.n_neighbors, int):
             model.lam /= reduced
         if isinstance(model.init, np.ndarray):
-            raise ValueError("stability cannot refit a model whose init is an array: use one with a name ('partial')")
+            raise InputError("stability cannot refit a model whose init is an array: use one with a name ('partial')")
         model.encoder_ = self._encoder
         return model._fit_table(part, hints, counts, min(n, MOST_ROWS) / part.shape[0])  # type: ignore[no-any-return]
 
@@ -179,7 +180,7 @@ def _share_to_hide(table: Table, hidden: float | str) -> float:
     missing = 1 - int(table.column_counts.sum()) / (table.shape[0] * table.shape[1])
     share = min(missing, MOST_HIDDEN) if isinstance(hidden, str) and hidden == "auto" else hidden
     if isinstance(share, str) or not 0 <= share < 1:
-        raise ValueError(f"hidden must be 'auto' or a share from 0 to below 1, got {hidden!r}")
+        raise InputError(f"hidden must be 'auto' or a share from 0 to below 1, got {hidden!r}")
     return share
 
 
@@ -188,7 +189,7 @@ def _draw_size(n: int, n_clusters: int | None) -> int:
     size = min(n // 2, MOST_ROWS)
     if size < max(2, n_clusters or 2):
         clusters = "" if n_clusters is None else f" for n_clusters={n_clusters}"
-        raise ValueError(f"stability fits half of the {counted(n, 'row')}, which is too few{clusters}")
+        raise InputError(f"stability fits half of the {counted(n, 'row')}, which is too few{clusters}")
     return size
 
 

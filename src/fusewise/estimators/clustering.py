@@ -20,6 +20,7 @@ from fusewise.estimators.plain_fit import PlainFitMixin
 from fusewise.estimators.remote import LAZY, RemoteMixin
 from fusewise.estimators.showing import ShowingMixin
 from fusewise.fusion.path import FusionPath
+from fusewise.kernels.input_errors import InputError
 from fusewise.kernels.types import Index, Real
 from fusewise.observations import RepeatedRows, Table, as_counts
 from fusewise.observations.dask_blocks import is_dask
@@ -127,6 +128,8 @@ class FusionClustering(
 
     _rules: ClassVar = CLUSTERING
 
+    transform = NewRowsMixin.transform  # scikit-learn's ``set_output`` looks only at methods that the class has itself
+
     def _verify(self) -> None:
         if isinstance(self.path_, Choice) and len(np.unique(getattr(self, "_order", ()))) != self.n_clusters_:
             raise ValueError("FusionClustering._order is not an order of the clusters")
@@ -156,13 +159,13 @@ class FusionClustering(
         self._check_parameters()
         if isinstance(X, Iterator):
             if any(given is not None for given in (sample_weight, must_link, cannot_link)):
-                raise ValueError("a stream of blocks takes no sample_weight, must_link or cannot_link")
+                raise InputError("a stream of blocks takes no sample_weight, must_link or cannot_link")
             return self._fit_stream(X)
         if is_dask(X):
             return self._fit_dask(X, sample_weight, must_link, cannot_link)
         counts = as_counts(sample_weight, X)
         if counts is not None and self.is_plain():
-            raise ValueError(
+            raise InputError(
                 "the plain algorithm takes no sample_weight: repeat rows, or leave lam, penalty, fidelity, "
                 "init, rank and n_neighbors at their defaults"
             )
@@ -183,7 +186,7 @@ class FusionClustering(
         repeated = table if counts is None else RepeatedRows(table, counts)
         n_seen = repeated.n_seen
         if self.n_clusters is not None and self.n_clusters > n_seen:
-            raise ValueError(f"n_clusters={self.n_clusters} exceeds the {n_seen} rows with an observed entry")
+            raise InputError(f"n_clusters={self.n_clusters} exceeds the {n_seen} rows with an observed entry")
         for name in ("fused_", "stability_", "labels_"):  # of an earlier fit
             self.__dict__.pop(name, None)
         self.observations_, self._hints = table, hints
@@ -207,11 +210,11 @@ class FusionClustering(
 
     def _read_hints(self, n_rows: int, y: Any, must_link: Any, cannot_link: Any) -> Hints:
         if self.semi_supervised and y is None:
-            raise ValueError("semi_supervised=True needs y, the label of each row, -1 where it is unknown")
+            raise InputError("semi_supervised=True needs y, the label of each row, -1 where it is unknown")
         if not self.semi_supervised and must_link is None and cannot_link is None:
             return NO_HINTS
         if self.is_plain():
-            raise ValueError(
+            raise InputError(
                 "the plain algorithm takes no hints: leave lam, penalty, fidelity, init, rank and n_neighbors at "
                 "their defaults, or leave out must_link, cannot_link and semi_supervised"
             )

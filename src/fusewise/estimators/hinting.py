@@ -10,6 +10,7 @@ from scipy.sparse.csgraph import breadth_first_order, connected_components
 
 from fusewise.automatic.hints import Hints, place
 from fusewise.automatic.settling import UNSATISFIED
+from fusewise.kernels.input_errors import InputError
 from fusewise.kernels.types import Index
 from fusewise.kernels.words import counted, some_of
 
@@ -27,7 +28,7 @@ def read_hints(n_rows: int, must_link: Any, cannot_link: Any, y: Any, n_clusters
     together, apart = _pairs("must_link", must_link, n_rows), _pairs("cannot_link", cannot_link, n_rows)
     known, label, names = _labels(y, n_rows)
     if n_clusters is not None and len(names) > n_clusters:
-        raise ValueError(f"y has {counted(len(names), 'label')} ({some_of(names)}), but n_clusters={n_clusters}")
+        raise InputError(f"y has {counted(len(names), 'label')} ({some_of(names)}), but n_clusters={n_clusters}")
     first = known[np.unique(label, return_index=True)[1]]  # a row of each class
     edges = np.concatenate([together, np.column_stack([first[label], known])])
     graph = coo_matrix((np.ones(len(edges)), edges.T), (n_rows, n_rows)).tocsr()
@@ -40,7 +41,7 @@ def read_hints(n_rows: int, must_link: Any, cannot_link: Any, y: Any, n_clusters
     kinds, numbers = np.unique(block[order], return_inverse=True)
     conflicts = np.unique(np.sort(np.searchsorted(kinds, pairs), axis=1), axis=0)
     if n_clusters is not None and place(np.zeros((len(kinds), n_clusters)), conflicts) is None:
-        raise ValueError(UNSATISFIED.format(counted(n_clusters, "cluster")))
+        raise InputError(UNSATISFIED.format(counted(n_clusters, "cluster")))
     return Hints(order, numbers, conflicts)
 
 
@@ -51,13 +52,13 @@ def _pairs(name: str, pairs: Any, n_rows: int) -> Index:
         return np.empty((0, 2), np.intp)
     if found.dtype.kind not in "iu" or found.ndim != 2 or found.shape[1] != 2:
         what = f"an array of shape {found.shape} and dtype {found.dtype}"
-        raise ValueError(f"{name} must be pairs of row numbers, such as [(0, 3), (1, 2)]; got {what}")
+        raise InputError(f"{name} must be pairs of row numbers, such as [(0, 3), (1, 2)]; got {what}")
     outside = found[(found < 0) | (found >= n_rows)]
     if len(outside):
-        raise ValueError(f"{name} names row {outside[0]}, but X has {counted(n_rows, 'row')}, numbered from 0")
+        raise InputError(f"{name} names row {outside[0]}, but X has {counted(n_rows, 'row')}, numbered from 0")
     itself = found[found[:, 0] == found[:, 1], 0]
     if len(itself):
-        raise ValueError(f"{name} pairs row {itself[0]} with itself: remove the pair")
+        raise InputError(f"{name} pairs row {itself[0]} with itself: remove the pair")
     return found.astype(np.intp)
 
 
@@ -67,7 +68,7 @@ def _labels(y: Any, n_rows: int) -> tuple[Index, Index, list[Any]]:
         return np.empty(0, np.intp), np.empty(0, np.intp), []
     given = np.asarray(y)
     if given.shape != (n_rows,):
-        raise ValueError(f"y must have one label for each of {counted(n_rows, 'row')}; its shape is {given.shape}")
+        raise InputError(f"y must have one label for each of {counted(n_rows, 'row')}; its shape is {given.shape}")
     values = given.tolist()
     rows = [row for row, value in enumerate(values) if not _is_unknown(value)]
     numbers: dict[Any, int] = {}
@@ -89,14 +90,14 @@ def _refuse_contradictions(
     broken = apart[block[apart[:, 0]] == block[apart[:, 1]]]
     if len(broken):
         one, other = broken[0].tolist()
-        raise ValueError(f"{_chain(graph, one, other)}, but cannot_link separates rows {one} and {other}")
+        raise InputError(f"{_chain(graph, one, other)}, but cannot_link separates rows {one} and {other}")
     order = np.lexsort((label, block[known]))
     rows, blocks, labels = known[order], block[known[order]], label[order]
     (split,) = np.nonzero((blocks[1:] == blocks[:-1]) & (labels[1:] != labels[:-1]))
     if len(split):
         one, other = rows[split[0]], rows[split[0] + 1]
         said = f"y labels row {one} {names[labels[split[0]]]!r} and row {other} {names[labels[split[0] + 1]]!r}"
-        raise ValueError(f"{_chain(graph, one, other)}, but {said}")
+        raise InputError(f"{_chain(graph, one, other)}, but {said}")
 
 
 def _chain(graph: Any, one: int, other: int) -> str:

@@ -19,6 +19,7 @@ from fusewise.estimators.filling import Filler, fill_block
 from fusewise.estimators.fitted import COMMON
 from fusewise.kernels.checked import Record
 from fusewise.kernels.field_rules import Array, Maybe, Rule, Word
+from fusewise.kernels.input_errors import InputError
 from fusewise.kernels.types import Mask, Real
 from fusewise.observations import Entries, RepeatedRows, ValueRanges, as_counts, as_entries
 from fusewise.observations.dask_blocks import is_dask
@@ -91,6 +92,7 @@ class FusionImputer(OneToOneFeatureMixin, TransformerMixin, FusionEstimator):  #
 
         A `sample_weight` is a number of rows, as in ``FusionClustering.fit``.
         """
+        self._check_parameters()
         if is_dask(X):
             return self._fit_dask(X, sample_weight)
         counts = as_counts(sample_weight, X)
@@ -143,11 +145,11 @@ class FusionImputer(OneToOneFeatureMixin, TransformerMixin, FusionEstimator):  #
         """
         check_is_fitted(self)
         if n_draws != int(n_draws) or n_draws < 1:
-            raise ValueError(f"n_draws must be a positive whole number, got {n_draws!r}")
+            raise InputError(f"n_draws must be a positive whole number, got {n_draws!r}")
         entries = self._read(X, None, reset=False).dense()
         source = self.clustering_.path_ if self.smooth_ is None else self.smooth_
         if not isinstance(source, Choice | Smooth):
-            raise ValueError(
+            raise InputError(
                 "the plain algorithm has no distribution to draw from: leave lam, penalty, fidelity, init, "
                 "rank and n_neighbors at their defaults"
             )
@@ -167,7 +169,7 @@ class FusionImputer(OneToOneFeatureMixin, TransformerMixin, FusionEstimator):  #
     def _fit_dask(self, X: Any, sample_weight: Any) -> Self:
         """Fit to a table of Dask: it is filled from its clusters."""
         if sample_weight is not None:
-            raise ValueError("a Dask table takes no sample_weight: compute it first, if it fits in memory")
+            raise InputError("a Dask table takes no sample_weight: compute it first, if it fits in memory")
         clustering = self.clustering_ = self._clustering().fit(X)
         for name in ("n_features_in_", "feature_names_in_", "encoder_"):
             self.__dict__.pop(name, None)
@@ -184,7 +186,7 @@ class FusionImputer(OneToOneFeatureMixin, TransformerMixin, FusionEstimator):  #
         """A lazy table with missing values filled in."""
         check_is_fitted(self)
         if self.smooth_ is not None or not isinstance(self.clustering_.path_, Choice):
-            raise ValueError("this model fills in tables in memory only: fit it to a Dask table, or transform blocks")
+            raise InputError("this model fills in tables in memory only: fit it to a Dask table, or transform blocks")
         source, given = self.clustering_._source(X), (self._filler, self.clustering_._placement)
         if source.is_frame:
             return source.rows(fill_block, *given, meta=source.header)

@@ -10,6 +10,7 @@ from sklearn.utils import check_random_state
 
 from fusewise.automatic import NO_HINTS, Hints
 from fusewise.estimators.fitted import CLUSTERING
+from fusewise.kernels.input_errors import InputError
 from fusewise.kernels.types import Index, Mask
 from fusewise.observations import Entries, StreamSummary, Table, warn_of_blanks
 
@@ -59,7 +60,7 @@ class LearningMixin(Estimator):
         self._check_parameters()
         if self.is_plain() or self.semi_supervised:
             what = "the plain algorithm" if self.is_plain() else "semi_supervised"
-            raise ValueError(f"partial_fit does not work with {what}: use the default parameters, or fit to all rows")
+            raise InputError(f"partial_fit does not work with {what}: use the default parameters, or fit to all rows")
         before, encoder = self._so_far(), self._encoder
         try:
             table = self._read(X, None, reset=before is None, min_rows=1, extend=before is not None)
@@ -82,7 +83,7 @@ class LearningMixin(Estimator):
         for block in blocks:
             self.partial_fit(block)
         if "_stream" not in vars(self):
-            raise ValueError("the stream has no blocks of rows")
+            raise InputError("the stream has no blocks of rows")
         self._settle()
         return self
 
@@ -93,7 +94,7 @@ class LearningMixin(Estimator):
             return held.get("_stream")
         table = held["observations_"]
         if held.get("_counts") is not None or not hasattr(table, "parts") or getattr(table, "source", table) is None:
-            raise ValueError(
+            raise InputError(
                 "partial_fit cannot go on from a fit with sample_weight, or to a table that the model does not hold: "
                 "start with partial_fit, or fit to all rows again"
             )

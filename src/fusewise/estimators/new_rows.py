@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from fusewise.automatic import NO_HINTS, Choice, Hints
 from fusewise.estimators.placement import Placement, squared_distances
-from fusewise.kernels.types import Real, Values
+from fusewise.kernels.types import Index, Real, Values
 from fusewise.observations import Table, warn_of_blanks
 from fusewise.observations.dask_blocks import is_dask
 
@@ -85,25 +85,55 @@ class NewRowsMixin(Estimator):
         return self._placement.confidence(found, table.row_counts > 0)
 
     def transform(self, X: Any) -> Any:
-        """Distances of the rows of X to the centres, scaled from the observed entries to all; NaN without any."""
+        """d_ik = sqrt(2 (L_i - l_ik)), the distance of each row i of X from each cluster k, N x K.
+
+        l_ik is the log-density of the observed entries of row i in cluster k, with the cluster's share, and L_i is the
+        most that the row would have at a centre, whichever is the likeliest. Units cancel in the difference. The
+        nearest cluster is the one that ``predict`` gives to a row that is no outlier, and exp(-d_ik² / 2), divided by
+        its sum over k, is ``predict_proba``. In a cluster of normal shape d is the Mahalanobis distance, plus what
+        a smaller share and a wider spread than the other clusters' add. A row with nothing observed has NaN.
+
+        In the plain algorithm it is the Euclidean distance from the centre in the units of the table, scaled from the
+        observed entries to all.
+        """
         if is_dask(X):
             return self._lazily("distances", self._source(X))
         check_is_fitted(self)
-        return np.sqrt(self._squared_distances(self._read(X, None, reset=False)))
+        table = self._read(X, None, reset=False)
+        if isinstance(self.path_, Choice):
+            return self._placement.distances(table)
+        return np.sqrt(self._squared_distances(table))
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """Negative mean squared distance of the observed entries of X from the nearest centre (y is ignored).
+        """sum_i w_i log p(x_i) / sum_i w_i m_i: the log-likelihood of the rows of X for each observed entry.
 
-        With `sample_weight`, each row counts as often as its weight says.
+        m_i is the number of observed entries of row i, w_i its `sample_weight` (1 by default), and p the density of the
+        clusters together, with every column in standard deviations of the fit: units do not matter, and larger is
+        better. y is ignored.
+
+        In the plain algorithm, which has no density, it is minus the mean squared distance of the observed entries from
+        the nearest centre, in the units of the table.
         """
         check_is_fitted(self)
         table = self._read(X, y, reset=False)
         if not self.n_clusters_:
             return -np.inf
-        squares = self._squared_distances(table).min(axis=1) / table.shape[1]
         seen = table.row_counts > 0
-        weights = table.row_counts * (1.0 if sample_weight is None else np.asarray(sample_weight, dtype=float))
-        return -float(np.average(squares[seen], weights=weights[seen]))
+        weights = np.broadcast_to(1.0 if sample_weight is None else np.asarray(sample_weight, float), seen.shape)
+        if isinstance(self.path_, Choice):
+            gained = self.path_.classifier.log_likelihood(table)
+            return float(weights[seen] @ gained[seen] / (weights[seen] @ self._entry_counts(table)[seen]))
+        squares = self._squared_distances(table).min(axis=1) / table.shape[1]
+        return -float(np.average(squares[seen], weights=(weights * table.row_counts)[seen]))
+
+    def _entry_counts(self, table: Table) -> Index:
+        """Observed entries of each row; a category is one, however many features its levels are."""
+        if self._encoder is None:
+            return table.row_counts
+        first = np.ones(table.shape[1], bool)
+        for start, stop in self._encoder.levels:
+            first[start + 1 : stop] = False
+        return np.asarray(table.dense().mask[:, first].sum(axis=1))
 
     def _squared_distances(self, table: Table) -> Real:
         """Squared distances to the cluster centres, N x K."""

@@ -11,6 +11,7 @@ from fusewise.automatic import Classified, Classifier
 from fusewise.automatic.labelling import OUTLIER_LEVEL, outlier_confidence
 from fusewise.kernels.types import Index, Labels, Mask, Real, Values
 from fusewise.observations import Entries, InMemory, Table, each_block
+from fusewise.observations.checks import check_fits
 from fusewise.pairs import partial_squared_distances_to
 
 #: Rows whose probabilities are put in order at a time: a copy of all might not fit into memory.
@@ -57,10 +58,19 @@ class Placement:
         confidence[outlying] = outlier_confidence(own, self.tails, self.n_fitted, self.tail_counts)
         return confidence
 
+    def distances(self, table: Table) -> Real:
+        """sqrt(2 (L_i - l_ik)) of each row from each cluster, N x K; NaN where nothing is observed."""
+        check_fits("the distances from the clusters", (table.shape[0], len(self.order)), 16)
+        found = self.classifier.distances(table)[:, np.argsort(self.order)]
+        found[table.row_counts == 0] = np.nan
+        return found.astype(np.finfo(table.dtype).dtype, copy=False)
+
     def of_rows(self, what: str, rows: Entries) -> Any:
-        """The "labels", "probabilities" or "confidence" of rows, or the rows "completed" from their clusters."""
+        """The "labels", "probabilities", "confidence" or "distances" of rows, or these "completed" from clusters."""
         if what == "completed":
             return self.classifier.completed(rows)
+        if what == "distances":
+            return self.distances(rows)
         found, seen = self.classifier.classify(rows, posterior=what == "probabilities"), rows.row_counts > 0
         if what == "labels":
             return self.labels(found, seen)

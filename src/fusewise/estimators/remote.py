@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fusewise.automatic import NO_HINTS, Choice, Hints
 from fusewise.estimators.placement import TAIL_GRID, Counted, Placement, squared_distances
+from fusewise.kernels.input_errors import InputError
 from fusewise.observations import Table, reduce_blocks
 from fusewise.observations.dask_blocks import DaskBlocks, merged
 from fusewise.observations.dask_table import DaskTable, as_rows
@@ -48,7 +49,7 @@ class RemoteMixin(Estimator):
     def _fit_dask(self, X: Any, *hints: Any) -> Self:
         """Fit to a table of Dask, which takes no weights and no hints."""
         if self.is_plain() or self.semi_supervised or any(given is not None for given in hints):
-            raise ValueError(
+            raise InputError(
                 "a Dask table takes no sample_weight, known labels, must_link or cannot_link, and only the default "
                 "parameters: compute it first, if it fits in memory"
             )
@@ -89,7 +90,7 @@ class RemoteMixin(Estimator):
     def _lazily(self, what: str, source: DaskBlocks) -> Any:
         """What the model says of each row of a Dask table, in a collection with the same blocks."""
         encode = None if self._encoder is None else self._encoder.encode
-        if what == "distances":
+        if what == "distances" and not isinstance(self.path_, Choice):
             given: tuple[Any, ...] = (self.cluster_centers_,)
             function: Any = _distances
         else:

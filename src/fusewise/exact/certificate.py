@@ -13,6 +13,7 @@ from fusewise.exact.lower_bounds import fewest_splits
 from fusewise.exact.search import relative_gap
 from fusewise.exact.solve import solve_l0
 from fusewise.exact.status import CertificateStatus, SolutionStatus
+from fusewise.kernels.input_errors import InputError
 from fusewise.kernels.types import Floats
 
 _SHOWN = 1000
@@ -147,7 +148,7 @@ def _check_labels(labels: Any, n_points: int) -> Ints:
     """Labels as consecutive whole numbers, every -1 a group of its own."""
     array = np.asarray(labels)
     if array.shape != (n_points,):
-        raise ValueError(f"labels must have one entry per row of X, shape ({n_points},), got {array.shape}")
+        raise InputError(f"labels must have one entry per row of X, shape ({n_points},), got {array.shape}")
     if array.dtype.kind not in "iub":
         raise TypeError(f"labels must be whole numbers, got dtype {array.dtype}")
     groups = np.unique(array, return_inverse=True)[1].astype(np.int64)

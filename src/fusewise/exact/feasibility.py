@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fusewise.kernels.input_errors import InputError
 from fusewise.kernels.types import Floats, Mask
 from fusewise.observations import as_entries, is_complex, warn_of_blanks
 
@@ -26,7 +27,7 @@ def check_epsilon(epsilon: Any) -> float:
         raise TypeError(f"epsilon must be a number, got {epsilon!r}")
     value = float(epsilon)
     if not math.isfinite(value) or value < 0:
-        raise ValueError(f"epsilon must be finite and >= 0, got {value!r}")
+        raise InputError(f"epsilon must be finite and >= 0, got {value!r}")
     return value
 
 

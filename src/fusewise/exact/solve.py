@@ -13,6 +13,7 @@ from fusewise.exact.clock import Clock
 from fusewise.exact.feasibility import Ints, check_data, check_epsilon, feasible_pairs, midranges, observed_rows
 from fusewise.exact.search import Reductions, Search
 from fusewise.exact.status import SolutionStatus
+from fusewise.kernels.input_errors import InputError
 from fusewise.kernels.types import Floats
 
 
@@ -146,11 +147,11 @@ def _check_limit(time_limit: Any) -> float:
     if time_limit is None:
         return math.inf
     if isinstance(time_limit, bool) or not isinstance(time_limit, Real) or not float(time_limit) > 0:
-        raise ValueError(f"time_limit must be a positive number of seconds or None, got {time_limit!r}")
+        raise InputError(f"time_limit must be a positive number of seconds or None, got {time_limit!r}")
     return float(time_limit)
 
 
 def _check_gap(gap: Any) -> float:
     if isinstance(gap, bool) or not isinstance(gap, Real) or not 0 <= float(gap) < 1:
-        raise ValueError(f"gap must be a number in [0, 1), got {gap!r}")
+        raise InputError(f"gap must be a number in [0, 1), got {gap!r}")
     return float(gap)

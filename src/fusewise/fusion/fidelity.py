@@ -18,6 +18,7 @@ import numpy.typing as npt
 from scipy.special import gammaincinv, ndtri
 
 from fusewise.fusion.parameters import Parameterised, by_name
+from fusewise.kernels.input_errors import InputError
 from fusewise.kernels.types import Real, Values
 from fusewise.observations import Entries, Observations
 
@@ -91,7 +92,7 @@ class Box(Fidelity):
     @property
     def _half_width(self) -> float:
         if self.epsilon is None:
-            raise ValueError("Box(epsilon=None) has no width until it is fitted to data: set epsilon")
+            raise InputError("Box(epsilon=None) has no width until it is fitted to data: set epsilon")
         return self.epsilon / 2
 
 
@@ -131,10 +132,10 @@ class Ball(Fidelity):
 
     def _radii(self, observations: Observations) -> Real:
         if self.radius is None:
-            raise ValueError("Ball(radius=None) has no radius until it is fitted to data: set radius")
+            raise InputError("Ball(radius=None) has no radius until it is fitted to data: set radius")
         radii = np.asarray(self.radius, dtype=float)
         if radii.ndim and radii.shape != (observations.shape[0],):
-            raise ValueError(f"radius has shape {radii.shape}: give one number, or one for each of the "
+            raise InputError(f"radius has shape {radii.shape}: give one number, or one for each of the "
                              f"{observations.shape[0]} points")  # fmt: skip
         return np.broadcast_to(radii, observations.shape[:1])
 
@@ -169,7 +170,7 @@ def _check_non_negative(name: str, value: Any) -> None:
     except (TypeError, ValueError):
         numbers = np.asarray(np.nan)
     if not (np.isfinite(numbers).all() and (numbers >= 0).all()):
-        raise ValueError(f"{name} must be non-negative and finite, got {value!r}")
+        raise InputError(f"{name} must be non-negative and finite, got {value!r}")
 
 
 FIDELITIES: dict[str, type[Fidelity]] = {"quadratic": Quadratic, "box": Box, "ball": Ball}

@@ -12,6 +12,7 @@ from fusewise.fusion.problem import Problem
 from fusewise.fusion.steps import average, solve_quadratic
 from fusewise.kernels.arrays import Array
 from fusewise.kernels.compiling import SMALL
+from fusewise.kernels.input_errors import InputError
 from fusewise.pairs import SparseWeights, Weighted
 from fusewise.progress import Progress, silent
 
@@ -234,9 +235,9 @@ def choose_solver(problem: Problem, solver: str) -> str:
     """Resolve "auto": "exact" for the quadratic fidelity, "average" for constraints."""
     known = ("auto", "exact", "average")
     if solver not in known:
-        raise ValueError(f"unknown solver {solver!r}: use one of {', '.join(map(repr, known))}")
+        raise InputError(f"unknown solver {solver!r}: use one of {', '.join(map(repr, known))}")
     if solver == "exact" and problem.fidelity.constrained:
-        raise ValueError("solver='exact' solves the quadratic fidelity only; a constraint needs solver='average'")
+        raise InputError("solver='exact' solves the quadratic fidelity only; a constraint needs solver='average'")
     if solver == "auto":
         return "average" if problem.fidelity.constrained else "exact"
     return solver

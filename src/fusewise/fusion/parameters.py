@@ -6,6 +6,8 @@ from typing import Any, Self, TypeVar
 
 from sklearn.base import BaseEstimator
 
+from fusewise.kernels.input_errors import InputError
+
 T = TypeVar("T")
 
 
@@ -43,4 +45,4 @@ def by_name(kind: str, name: object, known: dict[str, type[T]], base: type[T]) -
         return name
     if isinstance(name, str) and name.lower() in known:
         return known[name.lower()]()
-    raise ValueError(f"unknown {kind} {name!r}: use one of {', '.join(map(repr, known))}, or a {base.__name__} object")
+    raise InputError(f"unknown {kind} {name!r}: use one of {', '.join(map(repr, known))}, or a {base.__name__} object")

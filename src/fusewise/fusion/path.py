@@ -22,6 +22,7 @@ from fusewise.fusion.solution import Solution, conclude, warn_if_unfinished
 from fusewise.kernels.arrays import Array
 from fusewise.kernels.checked import Checked, Record
 from fusewise.kernels.field_rules import Several
+from fusewise.kernels.input_errors import InputError
 from fusewise.kernels.types import Index, Labels, Values
 from fusewise.kernels.words import counted, readable_apart
 from fusewise.pairs import SparseWeights
@@ -237,17 +238,17 @@ def _schedule(lams: Any, sigmas: Any, penalty: Penalty) -> list[tuple[float, Pen
     """Pairs (lam, penalty) in the order of the path."""
     lam_list = np.atleast_1d(np.asarray(lams, dtype=float))
     if lam_list.ndim != 1 or not len(lam_list):
-        raise ValueError(f"lams must be a number or a non-empty sequence of numbers, got {lams!r}")
+        raise InputError(f"lams must be a number or a non-empty sequence of numbers, got {lams!r}")
     for lam in lam_list:
         check_lam(float(lam))
     if sigmas is None:
         return [(float(lam), penalty) for lam in lam_list]
     if "sigma" not in penalty.get_params():
-        raise ValueError(f"sigmas were given, but {type(penalty).__name__} has no scale sigma")
+        raise InputError(f"sigmas were given, but {type(penalty).__name__} has no scale sigma")
     scales = [penalty.replace(sigma=float(sigma)) for sigma in np.atleast_1d(np.asarray(sigmas, dtype=float))]
     if not scales:
-        raise ValueError("sigmas must be a number or a non-empty sequence of numbers")
+        raise InputError("sigmas must be a number or a non-empty sequence of numbers")
     if len(lam_list) > 1 and len(scales) > 1 and len(lam_list) != len(scales):
-        raise ValueError(f"lams and sigmas must be equally many, got {len(lam_list)} lams and {len(scales)} sigmas")
+        raise InputError(f"lams and sigmas must be equally many, got {len(lam_list)} lams and {len(scales)} sigmas")
     length = max(len(lam_list), len(scales))
     return [(float(lam_list[k % len(lam_list)]), scales[k % len(scales)]) for k in range(length)]

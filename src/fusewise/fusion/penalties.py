@@ -26,6 +26,7 @@ import numpy.typing as npt
 
 from fusewise.fusion.parameters import Parameterised, by_name
 from fusewise.kernels.arrays import library
+from fusewise.kernels.input_errors import InputError
 from fusewise.kernels.types import Real as RealArray
 
 #: Scales of penalties: distances are from 1e-100 to 1e100, and a scale may be a small share of one.
@@ -123,7 +124,7 @@ class Lp(Penalty):
     def check(self) -> None:
         """Check that 0 < p < 1 and smoothing > 0."""
         if not 0 < self.p < 1:
-            raise ValueError(f"Lp needs 0 < p < 1, got p={self.p!r} (for p = 1 use L1, for p = 0 L0)")
+            raise InputError(f"Lp needs 0 < p < 1, got p={self.p!r} (for p = 1 use L1, for p = 0 L0)")
         _check_positive("smoothing", self.smoothing)
 
     def value_and_weight(self, s: RealArray) -> tuple[RealArray, RealArray]:
@@ -270,7 +271,7 @@ class SCAD(_Saturating):
         """Check that sigma > 0, if given, a > 2 and smoothing > 0."""
         super().check()
         if not self.a > 2:
-            raise ValueError(f"SCAD needs a > 2, got a={self.a!r}")
+            raise InputError(f"SCAD needs a > 2, got a={self.a!r}")
         _check_positive("smoothing", self.smoothing)
 
     def value_and_weight(self, s: RealArray) -> tuple[RealArray, RealArray]:
@@ -287,9 +288,9 @@ class SCAD(_Saturating):
 def _check_positive(name: str, value: Any) -> None:
     """Raise ValueError unless a scale is one that data can have, whose square is neither zero nor infinite."""
     if isinstance(value, bool | np.bool_) or not (isinstance(value, Real) and 0 < float(value) < np.inf):
-        raise ValueError(f"{name} must be a positive number, got {value!r}")
+        raise InputError(f"{name} must be a positive number, got {value!r}")
     if not SMALLEST <= float(value) <= LARGEST:
-        raise ValueError(f"{name} must be from {SMALLEST:g} to {LARGEST:g}, got {value!r}")
+        raise InputError(f"{name} must be from {SMALLEST:g} to {LARGEST:g}, got {value!r}")
 
 
 PENALTIES: dict[str, type[Penalty]] = {

@@ -11,6 +11,7 @@ from fusewise.fusion.device_quadratics import DeviceQuadratics
 from fusewise.fusion.pooled import PooledEntries
 from fusewise.fusion.problem import Problem
 from fusewise.kernels.devices import torch_device
+from fusewise.kernels.input_errors import InputError
 from fusewise.observations import Entries, Observations, Quadratics
 from fusewise.pairs import CompletePairs, NeighborPairs, Pairs
 from fusewise.pairs.device_complete import DeviceCompletePairs
@@ -23,13 +24,13 @@ def place(problem: Problem, device: str) -> Problem:
     if there is None:
         return problem
     if problem.fidelity.constrained:
-        raise ValueError(
+        raise InputError(
             f"device={device!r} supports only the quadratic fidelity: use {type(problem.fidelity).__name__} on 'cpu'"
         )
     if isinstance(problem.observations, DeviceQuadratics):
         observations: Observations = problem.observations
     elif np.iscomplexobj(problem.observations.target):
-        raise ValueError(f"device={device!r} supports only real tables: use device='cpu' for complex ones")
+        raise InputError(f"device={device!r} supports only real tables: use device='cpu' for complex ones")
     else:
         observations = _place_observations(problem.observations, there)
     members = None if problem.members is None else _tensor(problem.members, there)

@@ -20,6 +20,7 @@ from fusewise.kernels.arrays import Array
 from fusewise.kernels.checked import check_values
 from fusewise.kernels.devices import torch_device
 from fusewise.kernels.field_rules import Either, Maybe, Number, Word
+from fusewise.kernels.input_errors import InputError
 from fusewise.kernels.memory import available_memory, in_words
 from fusewise.kernels.types import Mask, Real, Values
 from fusewise.observations import Entries, Observations, Quadratics, as_entries, warn_of_blanks
@@ -98,7 +99,7 @@ def pose(
     blank = table.row_counts == 0
     warn_of_blanks(table)
     if len(blank) - blank.sum() < 2:
-        raise ValueError(
+        raise InputError(
             f"observed entries in only {len(blank) - blank.sum()} of {len(blank)} rows: at least 2 rows are needed"
         )
     refuse_tiny(table)
@@ -109,7 +110,7 @@ def pose(
         entries, fidelity = entries.take(kept), fidelity.take(table, kept)
     fidelity = fidelity.resolve(entries, lambda: noise_level(entries))
     if rank is not None and fidelity.constrained:
-        raise ValueError(f"{type(fidelity).__name__} constrains the observed entries: use it with rank=None")
+        raise InputError(f"{type(fidelity).__name__} constrains the observed entries: use it with rank=None")
     subspace = None if rank is None else _fit(entries, rank, device)
     observations, pairs = _through(subspace, entries, n_neighbors, device)
     return Posed(table, blank, entries, subspace, Problem(observations, pairs, penalty, fidelity, float(lam)))
@@ -180,7 +181,7 @@ def memory_of_pairs(entries: Entries) -> int:
 
 def _fit(entries: Entries, rank: int, device: str) -> Subspace:
     if not 1 <= rank <= min(entries.shape):
-        raise ValueError(
+        raise InputError(
             f"rank must be from 1 to {min(entries.shape)} for a table of shape {entries.shape}, got {rank!r}"
         )
     return fit_subspace(entries, rank, device=device)
@@ -197,7 +198,7 @@ def through(subspace: Subspace, entries: Entries) -> Quadratics:
 def check_lam(lam: Any) -> None:
     """Check that lam is a non-negative finite number."""
     if not (isinstance(lam, RealNumber) and 0 <= float(lam) < np.inf):
-        raise ValueError(f"lam must be a non-negative finite number, got {lam!r}")
+        raise InputError(f"lam must be a non-negative finite number, got {lam!r}")
 
 
 def noise_level(entries: Entries) -> float:

@@ -19,6 +19,7 @@ from fusewise.kernels import field_rules
 from fusewise.kernels.arrays import to_host
 from fusewise.kernels.checked import Checked, Record
 from fusewise.kernels.field_rules import Array, Number, Several
+from fusewise.kernels.input_errors import InputError
 from fusewise.kernels.types import Index, Labels, Values
 from fusewise.kernels.words import counted
 from fusewise.observations import Entries
@@ -95,7 +96,7 @@ class Solution(Checked):
         """
         width = getattr(self.fidelity, "epsilon", None) if epsilon is None else epsilon
         if width is None:
-            raise ValueError("set epsilon, the width of the boxes of the l0 problem: this fidelity has no box")
+            raise InputError("set epsilon, the width of the boxes of the l0 problem: this fidelity has no box")
         return certify(self.observations.fill(np.nan), self.labels, float(width), time_limit=time_limit)
 
 

@@ -11,6 +11,7 @@ from fusewise.fusion.loop import lower_majoriser
 from fusewise.fusion.problem import Problem
 from fusewise.fusion.setup import Posed
 from fusewise.kernels.arrays import Array, beside
+from fusewise.kernels.input_errors import InputError
 from fusewise.subspace import coordinates
 
 STARTS = ("partial", "zero", "mean", "subspace")
@@ -30,11 +31,11 @@ def start(posed: Posed, problem: Problem, init: Init, *, solver: str, min_overla
     if not isinstance(init, str):
         return _from_array(posed, problem, np.asarray(init))
     if init not in STARTS:
-        raise ValueError(f"unknown init {init!r}: use one of {', '.join(map(repr, STARTS))}, or an array of centres")
+        raise InputError(f"unknown init {init!r}: use one of {', '.join(map(repr, STARTS))}, or an array of centres")
     entries = posed.entries
     if init == "subspace":
         if posed.subspace is None:
-            raise ValueError("init='subspace' needs a subspace: set rank")
+            raise InputError("init='subspace' needs a subspace: set rank")
         places = coordinates(posed.subspace, entries)[0]
         return beside(places, problem.observations.target)
     filled = posed.coordinates(entries.fill(0 if init == "zero" else entries.column_means))
@@ -49,9 +50,9 @@ def start(posed: Posed, problem: Problem, init: Init, *, solver: str, min_overla
 def _from_array(posed: Posed, problem: Problem, init: npt.NDArray[Any]) -> Array:
     """Starting centres from an array with one row for each row of the table."""
     if init.shape != posed.table.shape:
-        raise ValueError(f"init has shape {init.shape}, but the table has shape {posed.table.shape}")
+        raise InputError(f"init has shape {init.shape}, but the table has shape {posed.table.shape}")
     if not np.isfinite(init).all():
-        raise ValueError("init must be finite: one complete centre for every row")
+        raise InputError("init must be finite: one complete centre for every row")
     centers = posed.coordinates(init[~posed.blank].astype(np.result_type(posed.table.values.dtype, init.dtype)))
     if problem.fidelity.constrained:
         centers = problem.fidelity.prox(problem.observations, centers, np.ones(len(centers)))

@@ -18,6 +18,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from fusewise.kernels.field_rules import Dims, Rule, bind, kind_of
+from fusewise.kernels.input_errors import as_input_errors
 from fusewise.kernels.words import counted
 
 
@@ -77,10 +78,11 @@ def verify(held: Checked) -> None:
 
 
 def check_values(values: Mapping[str, Any], rules: Mapping[str, Rule]) -> None:
-    """Raise ValueError for the first value that is not what its rule asks for."""
+    """Raise ``InputError`` for the first value that is not what its rule asks for."""
     for name, rule in rules.items():
-        rule.shape(values[name], name, {})
-        rule.content(values[name], name, {})
+        with as_input_errors():
+            rule.shape(values[name], name, {})
+            rule.content(values[name], name, {})
 
 
 @cache

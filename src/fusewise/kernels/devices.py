@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fusewise.kernels.arrays import Array
+from fusewise.kernels.input_errors import InputError
 
 #: From an array on the host to an array on the device.
 Placement = Callable[[npt.NDArray[Any]], Array]
@@ -25,7 +26,7 @@ def torch_device(name: str) -> Any:
     if name == "cpu":
         return None
     if not (name in ("auto", "torch", "torch:cpu", "cuda") or name.startswith("cuda:")):
-        raise ValueError(f"unknown device {name!r}: use 'cpu', 'cuda' (or 'cuda:1', ...) or 'auto'")
+        raise InputError(f"unknown device {name!r}: use 'cpu', 'cuda' (or 'cuda:1', ...) or 'auto'")
     try:
         import torch
     except ImportError as error:

@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fusewise.kernels.devices import placement
+from fusewise.kernels.input_errors import InputError
 from fusewise.mri.result import Reconstruction
 from fusewise.mri.sampling.coils import maps_from_images, mean_gridded_images, sensitivity_maps
 from fusewise.mri.solving.fusing import reconstruct_by_fusion
@@ -71,7 +72,7 @@ def reconstruct(
                 return reconstruct_by_fusion(samples, known, coils, guide, (sigma, lam), rng, place, progress)
             return reconstruct_gridded(samples, known, coils, guide, rng, place, progress)
     if mask is not None:
-        raise ValueError("mask is for data on the grid: leave out the mask, or the trajectory")
+        raise InputError("mask is for data on the grid: leave out the mask, or the trajectory")
     path = np.asarray(trajectory, dtype=float)
     coils = _off_grid(samples, path, coils, guide)
     with shown(verbose) as progress:
@@ -90,55 +91,55 @@ def _off_grid(kspace: Array, trajectory: Array, maps: Array | None, navigator: A
 
 def _check_method(method: str, gridded: bool, sigma: float | None, lam: float | None) -> None:
     if method not in METHODS:
-        raise ValueError(f"unknown method {method!r}: use one of {', '.join(map(repr, METHODS))}")
+        raise InputError(f"unknown method {method!r}: use one of {', '.join(map(repr, METHODS))}")
     if method == "fusion" and not gridded:
-        raise ValueError("method='fusion' needs gridded k-space: leave out the trajectory, or use 'interpolation'")
+        raise InputError("method='fusion' needs gridded k-space: leave out the trajectory, or use 'interpolation'")
     for name, value in (("sigma", sigma), ("lam", lam)):
         if value is not None and method != "fusion":
-            raise ValueError(f"{name} is a setting of method='fusion': 'interpolation' chooses its own")
+            raise InputError(f"{name} is a setting of method='fusion': 'interpolation' chooses its own")
         if value is not None and not 0 < value < np.inf:
-            raise ValueError(f"{name} must be a positive number, got {value}")
+            raise InputError(f"{name} must be a positive number, got {value}")
 
 
 def _on_grid(kspace: Array, mask: npt.ArrayLike | None) -> tuple[Array, Array]:
     """k-space T x coils x ny x nx in single precision, zero where not sampled, and the mask T x ny x nx."""
     if kspace.ndim not in (3, 4):
-        raise ValueError(f"kspace must have 3 or 4 axes (see the docstring), got shape {kspace.shape}")
+        raise InputError(f"kspace must have 3 or 4 axes (see the docstring), got shape {kspace.shape}")
     samples = kspace[:, None] if kspace.ndim == 3 else kspace
     _check_length(samples)
     known = np.isfinite(samples).all(axis=1)
     known &= (samples != 0).any(axis=1) if mask is None else _same_shape(np.asarray(mask, dtype=bool), known.shape)
     if not known.any(axis=(1, 2)).all():
-        raise ValueError(f"frame {int(np.argmin(known.any(axis=(1, 2))))} has no samples")
+        raise InputError(f"frame {int(np.argmin(known.any(axis=(1, 2))))} has no samples")
     return np.where(known[:, None], samples, 0).astype(np.complex64, copy=False), known
 
 
 def _same_shape(mask: Array, shape: tuple[int, ...]) -> Array:
     if mask.shape != shape:
-        raise ValueError(f"mask has shape {mask.shape}, the frames {shape}")
+        raise InputError(f"mask has shape {mask.shape}, the frames {shape}")
     return mask
 
 
 def _check_length(kspace: Array) -> None:
     if len(kspace) < 3:
-        raise ValueError(f"{len(kspace)} frames are too few: fusion compares frames")
+        raise InputError(f"{len(kspace)} frames are too few: fusion compares frames")
 
 
 def _check_signal(kspace: Array) -> None:
     if not kspace.any():
-        raise ValueError("kspace holds nothing but zeros")
+        raise InputError("kspace holds nothing but zeros")
 
 
 def _check_path(kspace: Array, trajectory: Array) -> None:
     if kspace.ndim != 3:
-        raise ValueError(f"kspace must have 3 axes (see the docstring), got shape {kspace.shape}")
+        raise InputError(f"kspace must have 3 axes (see the docstring), got shape {kspace.shape}")
     if trajectory.shape != (len(kspace), kspace.shape[2], 2):
-        raise ValueError(f"trajectory must have shape {(len(kspace), kspace.shape[2], 2)}, got {trajectory.shape}")
+        raise InputError(f"trajectory must have shape {(len(kspace), kspace.shape[2], 2)}, got {trajectory.shape}")
     _check_length(kspace)
     if not np.abs(trajectory).max(initial=0) <= 0.5 + 1e-6:
-        raise ValueError("trajectory must be in cycles per pixel, within [-0.5, 0.5]")
+        raise InputError("trajectory must be in cycles per pixel, within [-0.5, 0.5]")
     if not np.isfinite(kspace).all():
-        raise ValueError("kspace holds NaN or infinities")
+        raise InputError("kspace holds NaN or infinities")
 
 
 def _check_navigator(navigator: Array | None, frames: Array) -> None:
@@ -147,16 +148,16 @@ def _check_navigator(navigator: Array | None, frames: Array) -> None:
         return
     if navigator.dtype == bool:
         if frames.dtype != bool:
-            raise ValueError("a navigator of booleans marks locations of a grid: off the grid give frames x anything")
+            raise InputError("a navigator of booleans marks locations of a grid: off the grid give frames x anything")
         if navigator.shape != frames.shape[1:]:
-            raise ValueError(f"navigator has shape {navigator.shape}, a frame {frames.shape[1:]}")
+            raise InputError(f"navigator has shape {navigator.shape}, a frame {frames.shape[1:]}")
         if not navigator.any():
-            raise ValueError("navigator marks no location")
+            raise InputError("navigator marks no location")
         return
     if navigator.shape[:1] != frames.shape[:1] or navigator.size == 0:
-        raise ValueError(f"navigator has shape {navigator.shape}: it must begin with {len(frames)} frames")
+        raise InputError(f"navigator has shape {navigator.shape}: it must begin with {len(frames)} frames")
     if not np.isfinite(navigator).all():
-        raise ValueError("navigator holds NaN or infinities")
+        raise InputError("navigator holds NaN or infinities")
 
 
 def _check_maps(maps: Array | None, kspace: Array) -> None:
@@ -164,6 +165,6 @@ def _check_maps(maps: Array | None, kspace: Array) -> None:
         return
     size = kspace.shape[2:] if kspace.ndim == 4 else maps.shape[1:]
     if maps.ndim != 3 or maps.shape != (kspace.shape[1], *size):
-        raise ValueError(f"maps must be {kspace.shape[1]} coils x ny x nx, got shape {maps.shape}")
+        raise InputError(f"maps must be {kspace.shape[1]} coils x ny x nx, got shape {maps.shape}")
     if not np.isfinite(maps).all() or not maps.any():
-        raise ValueError("maps hold NaN or infinities, or nothing but zeros")
+        raise InputError("maps hold NaN or infinities, or nothing but zeros")

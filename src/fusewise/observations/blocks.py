@@ -9,6 +9,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
+from fusewise.kernels.input_errors import InputError
 from fusewise.kernels.types import Mask, Values
 from fusewise.observations.entries import Entries
 
@@ -50,7 +51,7 @@ class ArrayBlocks:
     def shape(self) -> tuple[int, int]:
         """(N, P)."""
         if len(self.array.shape) != 2:
-            raise ValueError(f"Expected 2D array, got {len(self.array.shape)}D array instead: one row per point")
+            raise InputError(f"Expected 2D array, got {len(self.array.shape)}D array instead: one row per point")
         n, p = self.array.shape
         return n, p
 
@@ -82,7 +83,7 @@ class ParquetBlocks:
         known = tuple(_parquet().ParquetFile(self.path).schema_arrow.names)
         unknown = set(self.columns or ()).difference(known)
         if unknown:
-            raise ValueError(f"{os.fspath(self.path)} has no column {min(unknown)!r}; it has {', '.join(known[:20])}")
+            raise InputError(f"{os.fspath(self.path)} has no column {min(unknown)!r}; it has {', '.join(known[:20])}")
         return self.columns or known
 
     @property
@@ -112,12 +113,12 @@ class ParquetBlocks:
         try:
             return np.asarray(batch.column(name).cast("float64").to_numpy(zero_copy_only=False))
         except (ValueError, NotImplementedError) as error:
-            raise ValueError(f"column {name!r} of {os.fspath(self.path)} is not numeric: leave it out") from error
+            raise InputError(f"column {name!r} of {os.fspath(self.path)} is not numeric: leave it out") from error
 
 
 def _entries(values: Values, mask: Mask | None, names: tuple[str, ...] | None = None) -> Entries:
     if values.dtype.kind not in "biufc":
-        raise ValueError(f"the array must be numeric, but its dtype is {values.dtype}")
+        raise InputError(f"the array must be numeric, but its dtype is {values.dtype}")
     if values.dtype not in FLOATS + COMPLEX:
         values = values.astype(np.complex128 if values.dtype.kind == "c" else np.float64)
     observed = ~np.isnan(values)

@@ -8,17 +8,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from fusewise.kernels.input_errors import InputError
 from fusewise.kernels.memory import available_memory, in_words
 
 
 def check_size(shape: tuple[int, ...], min_rows: int) -> None:
     """Raise if there are too few rows or columns, with scikit-learn's messages."""
     if shape[0] < min_rows:
-        raise ValueError(
+        raise InputError(
             f"Found array with {shape[0]} sample(s) (shape={shape}) while a minimum of {min_rows} is required."
         )
     if shape[1] < 1:
-        raise ValueError(f"Found array with 0 feature(s) (shape={shape}) while a minimum of 1 is required.")
+        raise InputError(f"Found array with 0 feature(s) (shape={shape}) while a minimum of 1 is required.")
 
 
 def check_fits(what: str, shape: tuple[int, ...], bytes_each: int) -> None:
@@ -55,7 +56,7 @@ def refuse(value: Any, row: int, column: int, n_more: int, names: Sequence[Any] 
     name = f" ({names[column]!r})" if names is not None else ""
     more = f", and {n_more} more" if n_more else ""
     what = "infinity" if np.isinf(value) else f"a number beyond {LARGEST:g} ({value:g})"
-    raise ValueError(
+    raise InputError(
         f"Input X contains {what}: at row {row}, column {column}{name}{more}. "
         "Set unknown entries to NaN, or exclude them with mask."
     )
@@ -67,4 +68,4 @@ def refuse_tiny(table: Any) -> None:
     if tiny.any():
         column = int(np.flatnonzero(tiny)[0])
         name = "" if table.feature_names is None else f" ({table.feature_names[column]!r})"
-        raise ValueError(f"column {column}{name} varies by less than {LEAST_RANGE:g}: multiply it by a large constant")
+        raise InputError(f"column {column}{name} varies by less than {LEAST_RANGE:g}: multiply it by a large constant")

@@ -10,6 +10,7 @@ from scipy import sparse
 from sklearn.utils import check_array
 from sklearn.utils.validation import _get_feature_names
 
+from fusewise.kernels.input_errors import InputError
 from fusewise.kernels.threads import in_threads
 from fusewise.kernels.types import Mask, Values
 from fusewise.observations.blocks import COMPLEX, FLOATS, ArrayBlocks, RowBlocks
@@ -69,7 +70,7 @@ def as_entries(X: Any, mask: npt.ArrayLike | None = None, *, min_rows: int = 2) 
     names = _get_feature_names(X)
     if sparse.issparse(X):
         if mask is not None:
-            raise ValueError("a sparse table takes no mask: its stored entries are the observed ones")
+            raise InputError("a sparse table takes no mask: its stored entries are the observed ones")
         return as_sparse_entries(X, min_rows=min_rows).dense()
     given = _as_numbers(X, min_rows)
     known = None if mask is None else _as_mask(mask, given.shape)
@@ -110,7 +111,7 @@ def _as_numbers(X: Any, min_rows: int) -> Values:
     if is_complex(X):
         X = np.asarray(X)
         if X.ndim != 2:
-            raise ValueError(
+            raise InputError(
                 f"Expected 2D array, got {X.ndim}D array instead: one row per point, one column per feature"
             )
         check_size(X.shape, min_rows)
@@ -121,9 +122,14 @@ def _as_numbers(X: Any, min_rows: int) -> Values:
     except (ValueError, TypeError, OverflowError) as error:
         where = first_non_number(X)
         if where is None:
-            raise
-        raise ValueError(f"{where}: the table must be numeric; encode or drop that column") from error
+            raise _refused(error) from error
+        raise InputError(f"{where}: the table must be numeric; encode or drop that column") from error
     return np.asarray(array)
+
+
+def _refused(error: Exception) -> Exception:
+    """What scikit-learn says of a table, as an error of the input; the class of its ``TypeError`` is kept."""
+    return error if isinstance(error, TypeError) else InputError(str(error))
 
 
 def is_complex(X: Any) -> bool:
@@ -137,7 +143,7 @@ def is_complex(X: Any) -> bool:
 def _as_mask(mask: npt.ArrayLike, shape: tuple[int, ...]) -> Mask:
     mask = np.asarray(mask)
     if mask.shape != shape:
-        raise ValueError(f"mask has shape {mask.shape}, but the table has shape {shape}: one True or False per entry")
+        raise InputError(f"mask has shape {mask.shape}, but the table has shape {shape}: one True or False per entry")
     if mask.dtype != bool and not np.isin(mask, (0, 1)).all():
-        raise ValueError("mask must contain only True (observed) and False (missing)")
+        raise InputError("mask must contain only True (observed) and False (missing)")
     return mask.astype(bool)

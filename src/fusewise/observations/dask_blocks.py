@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from fusewise.kernels.input_errors import InputError
 from fusewise.kernels.threads import one_thread
 
 T = TypeVar("T")
@@ -51,12 +52,12 @@ class DaskBlocks:
         """Check a collection of Dask."""
         if hasattr(X, "npartitions") and hasattr(X, "_meta") and not hasattr(X, "chunks"):
             if not hasattr(X, "columns") or len(X._meta.shape) != 2:
-                raise ValueError("a table must have rows and columns: pass a dask.dataframe.DataFrame")
+                raise InputError("a table must have rows and columns: pass a dask.dataframe.DataFrame")
             return cls(X)
         if not hasattr(X, "chunks"):
-            raise ValueError(f"X is {type(X).__name__}: pass a dask.array.Array or a dask.dataframe.DataFrame")
+            raise InputError(f"X is {type(X).__name__}: pass a dask.array.Array or a dask.dataframe.DataFrame")
         if X.ndim != 2:
-            raise ValueError(f"Expected 2D array, got {X.ndim}D array instead: one row per point")
+            raise InputError(f"Expected 2D array, got {X.ndim}D array instead: one row per point")
         return cls(X if X.numblocks[1] <= 1 else X.rechunk({1: -1}))
 
     @property

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from fusewise.kernels.checked import Checked, Record
 from fusewise.kernels.field_rules import Array, Maybe, Several, Word
+from fusewise.kernels.input_errors import InputError
 from fusewise.kernels.types import Index, Real, Values
 from fusewise.observations.checks import check_fits, check_size
 from fusewise.observations.conversion import as_entries
@@ -133,7 +134,7 @@ class DaskTable(Checked):
     @property
     def _there(self) -> DaskBlocks:
         if self.source is None:
-            raise ValueError("saved and copied models do not include their Dask table: pass the table again")
+            raise InputError("saved and copied models do not include their Dask table: pass the table again")
         return self.source
 
     def _selected(self, rows: Index, lengths: Index, among_seen: bool) -> Entries:

@@ -8,6 +8,17 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import _get_feature_names
 
+from fusewise.kernels.input_errors import InputError
+
+
+def refuse_other_than_tables(X: Any) -> None:
+    """Raise ``InputError`` for a column by itself (a pandas or polars Series), and for a polars LazyFrame."""
+    kind = type(X).__name__
+    if kind == "LazyFrame":
+        raise InputError("X is a polars LazyFrame, whose rows have not been read: pass X.collect()")
+    if hasattr(X, "to_frame") and np.ndim(X) == 1:
+        raise InputError(f"X is a {kind}, a single column: pass a table, such as X.to_frame() or X.to_numpy()[:, None]")
+
 
 def as_plain(X: Any) -> Any:
     """Return X as scikit-learn's checks read it right: masked entries, None and pandas' NA are NaN.
@@ -16,18 +27,19 @@ def as_plain(X: Any) -> Any:
     fill values being observed. Dates and records are refused, as their numbers would be arbitrary, and so are complex
     columns of a frame: beside columns with missing values pandas would drop their imaginary parts.
     """
+    refuse_other_than_tables(X)
     if isinstance(X, list | tuple) and any(isinstance(row, np.ma.MaskedArray) for row in X):
         X = np.ma.stack([np.ma.asarray(row) for row in X])
     if isinstance(X, np.ma.MaskedArray):
         X = _filled(X)
     for name, dtype in zip(getattr(X, "columns", ()), getattr(X, "dtypes", ()), strict=False):
         if getattr(dtype, "kind", None) == "c":
-            raise ValueError(f"column {name!r} holds complex numbers: give a complex table as an array, not as a frame")
+            raise InputError(f"column {name!r} holds complex numbers: give a complex table as an array, not as a frame")
     if hasattr(X, "sparse") and all(type(dtype).__name__ == "SparseDtype" for dtype in X.dtypes):
         return X.sparse.to_dense()
     if isinstance(X, np.ndarray) and X.dtype.kind in "mMV":
         what = "records" if X.dtype.kind == "V" else "dates or times"
-        raise ValueError(f"the table holds {what} (dtype {X.dtype}): convert them to numbers first")
+        raise InputError(f"the table holds {what} (dtype {X.dtype}): convert them to numbers first")
     if isinstance(X, np.ndarray) and X.dtype == object and X.ndim == 2:
         return _from_objects(X)
     return X
@@ -78,7 +90,7 @@ def _from_objects(X: npt.NDArray[Any]) -> npt.NDArray[Any]:
     try:
         return np.array(cells, dtype=object).astype(kind).reshape(X.shape)
     except (TypeError, ValueError, OverflowError) as error:
-        kind_of_error = TypeError if isinstance(error, TypeError) else ValueError
+        kind_of_error = TypeError if isinstance(error, TypeError) else InputError
         raise kind_of_error(
             f"{first_non_number(X)}: the table must be numeric; encode or drop that column ({error})"
         ) from error

@@ -10,11 +10,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from fusewise.kernels.input_errors import InputError
 from fusewise.kernels.types import Index, Real, Values
 from fusewise.kernels.words import counted
 from fusewise.observations.checks import check_fits
 from fusewise.observations.entries import Entries, wide
 from fusewise.observations.kinds import InMemory, Table
+from fusewise.observations.plain import refuse_other_than_tables
 from fusewise.observations.seen_rows import SeenRows
 
 #: Largest sum of weights.
@@ -28,23 +30,24 @@ def as_counts(sample_weight: Any, X: Any) -> Index | None:
     """
     if sample_weight is None:
         return None
+    refuse_other_than_tables(X)
     n_rows = (X if hasattr(X, "shape") else np.asarray(X)).shape[0]
     try:
         weights = np.array(np.broadcast_to(np.asarray(sample_weight, dtype=float), (n_rows,)))
     except (TypeError, ValueError) as error:
         shape = np.shape(sample_weight)
         message = f"sample_weight has shape {shape}, but there are {counted(n_rows, 'row')}: pass one number per row"
-        raise ValueError(message) from error
+        raise InputError(message) from error
     bad = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
     if len(bad):
-        raise ValueError(
+        raise InputError(
             f"sample_weight of row {bad[0]} is {weights[bad[0]]}: Negative values, NaN and inf are not allowed"
         )
     counts = np.diff(np.floor(np.cumsum(weights) + 0.5), prepend=0.0)
     if not weights.any():
-        raise ValueError("every sample_weight is zero: no row is left to fit to")
+        raise InputError("every sample_weight is zero: no row is left to fit to")
     if not 2 <= counts.sum() <= MOST_COPIES:
-        raise ValueError(
+        raise InputError(
             f"sample_weight adds up to {weights.sum():g}, but a weight is a number of rows: "
             "scale the weights so that they add up to the number of rows"
         )

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from fusewise.kernels import field_rules
 from fusewise.kernels.checked import Checked
 from fusewise.kernels.field_rules import Array, Maybe, Several, Word
+from fusewise.kernels.input_errors import InputError
 from fusewise.kernels.types import Index, Real, Values
 from fusewise.observations.blocks import RowBlocks
 from fusewise.observations.checks import check_fits, refuse_infinite
@@ -100,7 +101,7 @@ class StreamedEntries(SeenRows, Checked):
     def parts(self) -> Iterator[Entries]:
         """Iterate over the rows in order, in blocks."""
         if self.source is None:
-            raise ValueError("saved and copied models do not include their table on disk: pass the table again")
+            raise InputError("saved and copied models do not include their table on disk: pass the table again")
         return self.source.blocks()
 
     def take(self, rows: Index) -> Entries:

@@ -15,6 +15,7 @@ from fusewise.kernels import graph as kernels
 from fusewise.kernels.arrays import Array, to_host
 from fusewise.kernels.devices import torch_device
 from fusewise.kernels.graph_groups import by_rows, merged_edges, spanning_forest
+from fusewise.kernels.input_errors import InputError
 from fusewise.kernels.types import Index, Mask, Real, Values
 from fusewise.observations import Entries
 from fusewise.pairs.distances import partial_squared_distances, partial_squared_distances_between, real_view, row_blocks
@@ -124,7 +125,7 @@ class NeighborPairs:
         """Join each point to its `n_neighbors` nearest by partial distance."""
         n = entries.shape[0]
         if n_neighbors < 1:
-            raise ValueError(f"n_neighbors must be at least 1, got {n_neighbors!r}")
+            raise InputError(f"n_neighbors must be at least 1, got {n_neighbors!r}")
         k = min(n_neighbors, n - 1)
         neighbors, known = _nearest(entries, k, min_overlap)
         return cls.from_neighbors(np.where(known, neighbors, np.arange(n)[:, None]), entries.seen.dtype)

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
+from fusewise.kernels.input_errors import InputError
 from fusewise.kernels.output import finite_json, write_whole
 from fusewise.progress import Progress, silent
 from fusewise.reproduce import (
@@ -70,7 +71,7 @@ def reproduce(
     """
     unknown = [name for name in figures if name not in STUDIES]
     if unknown:
-        raise ValueError(f"unknown figure {unknown[0]!r}: use one of {', '.join(STUDIES)}")
+        raise InputError(f"unknown figure {unknown[0]!r}: use one of {', '.join(STUDIES)}")
     studies = [STUDIES[name] for name in STUDIES if name in figures]
     folder = out / TRIALS
     if fresh:

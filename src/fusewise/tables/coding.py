@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from fusewise.kernels.input_errors import InputError
 from fusewise.kernels.words import counted, some_of
 from fusewise.tables.column_codes import OTHER, ColumnCode, plain
 from fusewise.tables.column_kinds import Column
@@ -16,6 +17,8 @@ from fusewise.tables.frames import DATE_KINDS, dtype_of, entries_of, is_text_or_
 
 #: Levels of a category told apart; rarer ones are pooled.
 MOST_LEVELS = 50
+#: Values of a text that may be names of rows: with fewer, that most differ means little.
+FEWEST_NAMES = 20
 #: Levels of a column that are counted: of more, the most frequent ones.
 MOST_COUNTED = 10_000
 
@@ -33,7 +36,7 @@ def asked_positions(features: Any, names: Sequence[str]) -> set[int] | None:
     """
     if isinstance(features, str):
         if features != "from_dtype":
-            raise ValueError(f"categorical_features={features!r}: use 'from_dtype', a mask, indices or names")
+            raise InputError(f"categorical_features={features!r}: use 'from_dtype', a mask, indices or names")
         return None
     try:
         given = np.asarray([] if features is None else list(features))
@@ -41,24 +44,24 @@ def asked_positions(features: Any, names: Sequence[str]) -> set[int] | None:
         given = np.zeros(())
     integers = given.dtype.kind in "iu" or not given.size
     if given.ndim != 1 or not (integers or given.dtype.kind in "bUO"):
-        raise ValueError(f"categorical_features={features!r}: use 'from_dtype', a mask, indices or names")
+        raise InputError(f"categorical_features={features!r}: use 'from_dtype', a mask, indices or names")
     if given.dtype == bool:
         if len(given) != len(names):
-            raise ValueError(f"categorical_features is a mask of {len(given)} for {counted(len(names), 'column')}")
+            raise InputError(f"categorical_features is a mask of {len(given)} for {counted(len(names), 'column')}")
         return set(np.flatnonzero(given).tolist())
     if given.dtype.kind in "UO":
         unknown = [name for name in given.tolist() if name not in names]
         if unknown:
-            raise ValueError(f"categorical_features names {unknown[0]!r}, which is not a column: {some_of(names)}")
+            raise InputError(f"categorical_features names {unknown[0]!r}, which is not a column: {some_of(names)}")
         return {names.index(name) for name in given.tolist()}
     outside = [j for j in given.tolist() if not -len(names) <= j < len(names)]
     if outside:
-        raise ValueError(f"categorical_features has index {outside[0]}, and there are {counted(len(names), 'column')}")
+        raise InputError(f"categorical_features has index {outside[0]}, and there are {counted(len(names), 'column')}")
     return {j % len(names) for j in given.tolist()}
 
 
-def code_of(name: str, column: Any, asked: bool | None) -> ColumnCode:
-    """How a column is encoded.
+def code_of(name: str, column: Column, asked: bool | None) -> ColumnCode:
+    """How a column of a file is encoded.
 
     Parameters
     ----------
@@ -66,8 +69,6 @@ def code_of(name: str, column: Any, asked: bool | None) -> ColumnCode:
     column : one of ``columns_of``.
     asked : whether it is said to be a category; None: by its dtype.
     """
-    if not isinstance(column, Column):
-        return ColumnContent.of(name, column, asked).code
     if not (is_text_or_flag(column) if asked is None else asked):
         return ColumnCode(name, "number", dtype="float64")
     return _from_file(name, column, [plain(entry) for entry in entries_of(column) if entry is not None])
@@ -101,7 +102,7 @@ class ColumnContent:
         """Look at the rows that a column has here; `asked` is that of ``code_of``."""
         dtype = dtype_of(column)
         if dtype.startswith(DATE_KINDS):
-            raise ValueError(f"column {name!r} holds dates or times ({dtype}): {DATES}")
+            raise InputError(f"column {name!r} holds dates or times ({dtype}): {DATES}")
         category = is_text_or_flag(column) if asked is None else asked
         if not category and (asked is False or dtype != "object"):
             return cls(name, dtype, False, Counter(), False, None, False)
@@ -111,7 +112,7 @@ class ColumnContent:
         if odd is not None and listed is None:
             if not category:
                 return cls(name, dtype, False, Counter(), False, None, False)
-            raise ValueError(f"column {name!r} holds {type(odd).__name__} values, such as {odd!r}: {DATES}")
+            raise InputError(f"column {name!r} holds {type(odd).__name__} values, such as {odd!r}: {DATES}")
         flags = listed is None and all(isinstance(entry, bool) for entry in entries)
         return cls(name, dtype, category, _bounded(Counter(entries)), flags, listed, ordered)
 
@@ -130,6 +131,13 @@ class ColumnContent:
         )
 
     @property
+    def is_identifier(self) -> bool:
+        """Whether a text has too many values for a category, by the rule for files; lists of levels are as meant."""
+        distinct, seen = len(self.counts), self.counts.total()
+        text = self.category and self.listed is None and any(isinstance(level, str) for level in self.counts)
+        return text and distinct >= FEWEST_NAMES and distinct > min(MOST_LEVELS, seen // 2)
+
+    @property
     def code(self) -> ColumnCode:
         """How the column is encoded."""
         if not self.category:
@@ -144,7 +152,7 @@ class ColumnContent:
         """A code of earlier rows with the levels of these as well; beyond `MOST_LEVELS` they are pooled."""
         if (code.kind == "number") == self.category:
             was, now = ("numbers", "levels of a category") if self.category else ("levels of a category", "numbers")
-            raise ValueError(f"column {self.name!r} held {was} before, and now holds {now}: convert its dtype")
+            raise InputError(f"column {self.name!r} held {was} before, and now holds {now}: convert its dtype")
         new = [level for level in self.code.levels if level != OTHER and level not in code.levels]
         if not new or code.levels[-1:] == (OTHER,):
             return code

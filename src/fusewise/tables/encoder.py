@@ -17,7 +17,7 @@ from fusewise.kernels.field_rules import Several
 from fusewise.kernels.types import Floats
 from fusewise.kernels.words import counted, some_of
 from fusewise.observations import DataWarning
-from fusewise.tables.coding import ColumnContent, asked_positions, code_of
+from fusewise.tables.coding import MOST_LEVELS, ColumnContent, asked_positions, code_of
 from fusewise.tables.column_codes import ColumnCode
 from fusewise.tables.frames import columns_of, entries_of, is_frame, is_text_or_flag, names_of, rebuilt
 from fusewise.tables.read_result import Reading
@@ -66,6 +66,8 @@ class FrameEncoder(Checked):
         """
         if isinstance(categorical_features, FrameEncoder):
             return categorical_features
+        if not isinstance(X, Reading):
+            return cls.from_contents(contents_of(X, categorical_features))
         names = names_of(X)
         asked = asked_positions(categorical_features, names)
         columns = enumerate(zip(names, columns_of(X), strict=True))
@@ -74,6 +76,8 @@ class FrameEncoder(Checked):
     @classmethod
     def from_contents(cls, contents: Iterable[ColumnContent]) -> FrameEncoder:
         """Decide what each column is from what it holds."""
+        contents = tuple(contents)
+        _warn_of_identifiers(contents)
         return cls(_said(content.code for content in contents))
 
     def extended(self, X: Any, categorical_features: Any) -> FrameEncoder:
@@ -190,6 +194,19 @@ def _said(codes: Iterable[ColumnCode]) -> tuple[ColumnCode, ...]:
     return codes
 
 
+def _warn_of_identifiers(contents: Iterable[ColumnContent]) -> None:
+    for content in contents:
+        if content.is_identifier:
+            distinct = len(content.counts)
+            pooled = f" (all but the {MOST_LEVELS} most frequent are pooled)" if distinct > MOST_LEVELS else ""
+            warnings.warn(
+                f"column {content.name!r} is text with {distinct} different values{pooled}, like an identifier: "
+                "leave it out, unless it is a category",
+                DataWarning,
+                stacklevel=7,
+            )
+
+
 def _warn_useless(name: str, code: ColumnCode) -> None:
     what = "has no observed entry" if not code.levels else f"is always {code.levels[0]!r} where observed"
-    warnings.warn(f"column {name!r} {what}: it does not separate clusters", DataWarning, stacklevel=6)
+    warnings.warn(f"column {name!r} {what}: it does not separate clusters", DataWarning, stacklevel=8)

@@ -1,5 +1,5 @@
 """The error for invalid tables, files and options."""
 
+from fusewise.kernels.input_errors import InputError
 
-class InputError(ValueError):
-    """The user's input is invalid; the message says what is wrong, where (row, column) and what to do."""
+__all__ = ["InputError"]

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from fusewise.kernels.input_errors import InputError
 from fusewise.kernels.types import Floats
 from fusewise.observations.plain import as_objects, is_missing
 from fusewise.tables.column_kinds import Column, Kind
@@ -74,7 +75,7 @@ def numbers_of(column: Any, name: str) -> Floats:
         return np.array([np.nan if cell is None else float(cell) for cell in cells], dtype=float)
     except (TypeError, ValueError) as error:
         row = next(i for i, cell in enumerate(cells) if cell is not None and not _is_number(cell))
-        raise ValueError(f"column {name!r}, row {row}: {cells[row]!r} is not a number") from error
+        raise InputError(f"column {name!r}, row {row}: {cells[row]!r} is not a number") from error
 
 
 def _is_number(cell: Any) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from fusewise.kernels.input_errors import InputError
 from fusewise.kernels.types import Floats
 
 #: Points up to which bounds that sum over groups of points are computed: seconds, and some hundred megabytes.
@@ -21,7 +22,7 @@ def real(name: str, value: ArrayLike, low: float, high: float, *, open_high: boo
     if not np.all(inside):
         bad = float(array[~inside].flat[0])
         bracket = ")" if open_high else "]"
-        raise ValueError(f"{name} = {bad:g} is out of range: it must lie in [{low:g}, {high:g}{bracket}")
+        raise InputError(f"{name} = {bad:g} is out of range: it must lie in [{low:g}, {high:g}{bracket}")
     return array
 
 
@@ -31,14 +32,14 @@ def whole(name: str, value: ArrayLike, low: int) -> Floats:
     good = np.isfinite(array) & (array >= low) & (array == np.floor(array))
     if not np.all(good):
         bad = float(array[~good].flat[0])
-        raise ValueError(f"{name} = {bad:g} is out of range: it must be a whole number >= {low}")
+        raise InputError(f"{name} = {bad:g} is out of range: it must be a whole number >= {low}")
     return array
 
 
 def countable(name: str, n_points: float) -> None:
     """Raise ValueError for more points than the sums over groups are computed for: they take their memory and time."""
     if n_points > MOST_POINTS:
-        raise ValueError(f"{name} = {n_points:g} points are too many: the bound is computed for up to {MOST_POINTS:g}")
+        raise InputError(f"{name} = {n_points:g} points are too many: the bound is computed for up to {MOST_POINTS:g}")
 
 
 def between_one_and(name: str, value: ArrayLike, high: ArrayLike) -> Floats:
@@ -47,7 +48,7 @@ def between_one_and(name: str, value: ArrayLike, high: ArrayLike) -> Floats:
     inside = (array >= 1) & (array <= top)
     if not np.all(inside):
         bad, bound = float(array[~inside].flat[0]), float(top[~inside].flat[0])
-        raise ValueError(f"{name} = {bad:g} is out of range: a coherence lies in [1, P] = [1, {bound:g}]")
+        raise InputError(f"{name} = {bad:g} is out of range: a coherence lies in [1, P] = [1, {bound:g}]")
     return np.asarray(value, dtype=np.float64)
 
 

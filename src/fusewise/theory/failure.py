@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import gammaln, logsumexp
 
+from fusewise.kernels.input_errors import InputError
 from fusewise.kernels.types import Floats
 from fusewise.theory import _checks as check
 
@@ -32,7 +33,7 @@ INTERVALS, T_GRID, R_GRID = 24, 12, 32
 def _sizes(sizes: ArrayLike) -> Floats:
     array = np.atleast_1d(check.whole("sizes", sizes, 1))
     if array.ndim != 1 or not len(array):
-        raise ValueError(f"sizes must be a list of numbers, one for each cluster; its shape is {array.shape}")
+        raise InputError(f"sizes must be a list of numbers, one for each cluster; its shape is {array.shape}")
     return array
 
 

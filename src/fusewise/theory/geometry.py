@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from fusewise.kernels.input_errors import InputError
 from fusewise.kernels.types import Floats
 from fusewise.observations import as_entries
 from fusewise.theory import _checks as check
@@ -23,7 +24,7 @@ def coherence(y: ArrayLike) -> Floats:
     """
     y = np.abs(np.asarray(y, dtype=np.float64))
     if y.ndim == 0 or y.shape[-1] == 0:
-        raise ValueError(f"y must have at least one feature along its last axis; it has shape {y.shape}")
+        raise InputError(f"y must have at least one feature along its last axis; it has shape {y.shape}")
     largest = y.max(axis=-1)
     scaled = y / np.where(largest > 0, largest, 1.0)[..., None]  # so that squares do not under- or overflow
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -142,7 +143,7 @@ class ClusterGeometry:
         K = int(check.whole("n_clusters", n_clusters, 1))
         sizes = (size,) * K if isinstance(size, int | np.integer) else tuple(size)
         if len(sizes) != K:
-            raise ValueError(f"size has {len(sizes)} entries and n_clusters = {K}: they must agree")
+            raise InputError(f"size has {len(sizes)} entries and n_clusters = {K}: they must agree")
         check.whole("size", sizes, 1)
         check.whole("n_features", n_features, 1)
         check.real("kappa", kappa, 0, np.inf, open_high=True)
@@ -204,7 +205,7 @@ class ClusterGeometry:
             min_common = max(1, int(np.ceil(observed**2 * P / 2)))
         pairs = measure.pair_summary(table, codes, K, epsilon, min_common)
         if K > 1 and pairs.n_pairs == 0:
-            raise ValueError(
+            raise InputError(
                 f"no two rows of different clusters share {min_common} observed entries: "
                 "nothing can be measured; pass a smaller min_common"
             )
@@ -227,12 +228,12 @@ def _clean(X: ArrayLike, labels: ArrayLike) -> tuple[Floats, np.ndarray[Any, np.
     """Drop outliers (label -1) and number the clusters from 0."""
     table, names = as_entries(X, min_rows=1).fill(np.nan), np.asarray(labels)
     if np.iscomplexobj(table):
-        raise ValueError("X is complex: the guarantees are for real features; pass real and imaginary parts as columns")
+        raise InputError("X is complex: the guarantees are for real features; pass real and imaginary parts as columns")
     table = table.astype(float)
     if table.ndim != 2 or names.shape != table.shape[:1]:
-        raise ValueError(f"X must be (N, P) and labels (N,); they are {table.shape} and {names.shape}")
+        raise InputError(f"X must be (N, P) and labels (N,); they are {table.shape} and {names.shape}")
     inliers = np.ones(len(names), dtype=bool) if names.dtype.kind in "USO" else names != -1
     if not inliers.any():
-        raise ValueError("labels are all -1: there is no cluster to measure")
+        raise InputError("labels are all -1: there is no cluster to measure")
     _, codes, counts = np.unique(names[inliers], return_inverse=True, return_counts=True)
     return table[inliers], codes, tuple(int(n) for n in counts)

@@ -8,6 +8,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from fusewise.kernels.input_errors import InputError
 from fusewise.kernels.types import Floats
 from fusewise.kernels.words import counted
 from fusewise.theory import _checks as check
@@ -24,7 +25,7 @@ Bound = Literal["sharp", "paper"]
 def _log_paper_failure(geometry: ClusterGeometry, p0: Floats, uniform: bool) -> Floats:
     """log eta0 where kappa < 1; nothing fails on complete data; log eta1 there when the clusters are uniform."""
     if not geometry.equal_sizes:
-        raise ValueError(
+        raise InputError(
             f"the paper's theorem needs clusters of equal size, and these have sizes {geometry.sizes}: "
             "use bound='sharp', which does not"
         )
@@ -62,7 +63,7 @@ def log_failure(
         if uniform:
             failure = np.minimum(failure, _log_uniform_failure(geometry, array))
     else:
-        raise ValueError(f"bound = {bound!r} is unknown: it must be 'sharp' or 'paper'")
+        raise InputError(f"bound = {bound!r} is unknown: it must be 'sharp' or 'paper'")
     return check.unwrap(failure.reshape(given.shape))
 
 

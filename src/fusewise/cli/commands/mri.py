@@ -12,7 +12,7 @@ from zipfile import BadZipFile
 import typer
 
 from fusewise.cli import options
-from fusewise.cli.exits import guarded, reporting_input_errors, stopping_at_once
+from fusewise.cli.exits import guarded, stopping_at_once
 from fusewise.kernels.words import counted
 from fusewise.tables.errors import InputError
 
@@ -168,8 +168,7 @@ def read(path: Path, lines_per_frame: int, coils: int | None) -> Scan:
 def reporting_scan_errors(path: Path) -> Iterator[None]:
     """Report an invalid scan, or a missing library, as an ``InputError`` that names the file."""
     try:
-        with reporting_input_errors():
-            yield
+        yield
     except InputError as error:
         raise InputError(str(error) if path.name in str(error) else f"{path.name}: {error}") from error
     except FileNotFoundError as error:

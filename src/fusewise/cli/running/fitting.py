@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from fusewise.cli.exits import reporting_input_errors
 from fusewise.cli.running.model_options import Model
 from fusewise.cli.running.staging import staged, write_csv
 from fusewise.cli.running.table_fit import Clustered, cluster, prepare
@@ -100,7 +99,7 @@ def run_fit(path: Path, model: Model, outputs: Outputs, *, asked: ReadOptions, s
 
 def _judge_stability(found: Clustered, n_draws: int, tell: Progress) -> None:
     """Compute the stability of the clusters; after Ctrl-C with the draws that are done, and a note."""
-    with warnings.catch_warnings(record=True) as caught, reporting_input_errors(), listening(tell):
+    with warnings.catch_warnings(record=True) as caught, listening(tell):
         warnings.simplefilter("always")
         found.model.stability(n_draws)
     found.notes.extend(f"stability: {warning.message}" for warning in caught)

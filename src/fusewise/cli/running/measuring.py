@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from fusewise.cli.exits import reporting_input_errors
 from fusewise.kernels.words import counted
 from fusewise.tables.encoder import FrameEncoder
 from fusewise.tables.errors import InputError
@@ -30,8 +29,7 @@ def measure_geometry(path: Path, labels: str, *, asked: ReadOptions, standardize
     table = read(path, replace(asked, labels=labels if inside else None), grid)
     cells = table.cells[labels] if inside else _from_file(Path(labels), table)
     encoder = FrameEncoder.of(table).by_distance(table, standardize=standardize)
-    with reporting_input_errors():
-        return ClusterGeometry.from_data(encoder.encode(table), _codes(cells))
+    return ClusterGeometry.from_data(encoder.encode(table), _codes(cells))
 
 
 def _from_file(path: Path, table: Reading) -> Cells:

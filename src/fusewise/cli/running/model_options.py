@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fusewise import FusionClustering
-from fusewise.cli.exits import reporting_input_errors
+from fusewise.cli.exits import naming_options
 from fusewise.fusion.fidelity import FIDELITIES, Ball, Box, Fidelity, as_fidelity
 from fusewise.fusion.penalties import PENALTIES, Penalty, as_penalty
 from fusewise.tables.errors import InputError
@@ -58,7 +58,7 @@ class Model:
             return penalty
         if not hasattr(penalty, "sigma"):
             raise InputError(f"--sigma cannot be used with --penalty {self.penalty}, which has no scale")
-        with reporting_input_errors({"sigma": "--sigma"}):
+        with naming_options({"sigma": "--sigma"}):
             return penalty.replace(sigma=self.sigma)
 
     def _fidelity(self) -> Fidelity:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from fusewise import FusionClustering
-from fusewise.cli.exits import reporting_input_errors, stopping_at_once
+from fusewise.cli.exits import stopping_at_once
 from fusewise.cli.running.fitting import Outputs
 from fusewise.cli.running.model_options import Model
 from fusewise.cli.running.schedulers import scheduling
@@ -151,8 +151,7 @@ def _reporting() -> Iterator[None]:
     from distributed import KilledWorker
 
     try:
-        with reporting_input_errors():
-            yield
+        yield
     except KilledWorker as error:
         raise InputError(
             "workers were lost, probably for want of memory: use smaller parts or larger workers"

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from fusewise.cli.exits import reporting_input_errors
+from fusewise.cli.exits import naming_options
 from fusewise.tables.errors import InputError
 from fusewise.theory import ClusterGeometry, Promise, promise, success_probability
 
@@ -31,7 +31,7 @@ def planned_geometry(clusters: int, size: int, features: int, kappa: float, cohe
     """The geometry of a planned study."""
     if features < 1:
         raise InputError(f"--features = {features} is out of range: it must be a whole number >= 1")
-    with reporting_input_errors(OPTIONS):
+    with naming_options(OPTIONS):
         return ClusterGeometry.from_parameters(
             n_clusters=clusters, size=size, n_features=features, kappa=kappa, mu0=coherence
         )
@@ -39,7 +39,7 @@ def planned_geometry(clusters: int, size: int, features: int, kappa: float, cohe
 
 def promised(geometry: ClusterGeometry, observed: float | None, target: float, uniform: bool) -> Promise:
     """The recovery guarantee, with errors reported in terms of the options."""
-    with reporting_input_errors(OPTIONS):
+    with naming_options(OPTIONS):
         return promise(geometry, observed, target, uniform=uniform)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from fusewise import FusionClustering, FusionImputer
 from fusewise.automatic import Choice
-from fusewise.cli.exits import reporting_input_errors, stopping_at_once
+from fusewise.cli.exits import stopping_at_once
 from fusewise.cli.running.fitting import label_table
 from fusewise.cli.running.staging import staged, write_csv
 from fusewise.kernels.words import counted
@@ -88,7 +88,7 @@ def _clustering(saved: SavedModel, path: Path) -> FusionClustering:
 
 def _predict(model: FusionClustering, rows: Reading) -> tuple[Any, Any]:
     """Labels, and the confidence in each if the model has probabilities (else None)."""
-    with warnings.catch_warnings(), reporting_input_errors(), stopping_at_once():
+    with warnings.catch_warnings(), stopping_at_once():
         # Warnings about empty rows are redundant (their label is -1), and columns were already matched by name.
         warnings.simplefilter("ignore")
         labels = model.predict(rows)

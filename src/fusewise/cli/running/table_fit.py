@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from fusewise import DataWarning, FusionClustering, FusionImputer
-from fusewise.cli.exits import reporting_input_errors, stopping_at_once
+from fusewise.cli.exits import stopping_at_once
 from fusewise.kernels.compiling import Stopwatch, announcing
 from fusewise.kernels.types import Floats
 from fusewise.kernels.words import counted, some_of
@@ -94,7 +94,6 @@ def cluster(prepared: Prepared, estimator: FusionClustering, *, impute: bool = F
     watch = Stopwatch()
     with (
         warnings.catch_warnings(record=True) as caught,
-        reporting_input_errors(),
         stopping_at_once(),
         listening(tell),
         announcing(tell),

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from fusewise.kernels.input_errors import InputError
 from fusewise.kernels.words import counted
 from fusewise.mri.tensors import Array
 
@@ -48,7 +49,7 @@ def read_scan(path: str | Path, *, lines_per_frame: int = 10) -> Scan:
     except (ImportError, MemoryError, PermissionError):
         raise
     except Exception as error:  # each library raises its own errors for a damaged file
-        raise ValueError(f"{path.name} cannot be read as a scan: {error or type(error).__name__}") from error
+        raise InputError(f"{path.name} cannot be read as a scan: {error or type(error).__name__}") from error
 
 
 def _read(path: Path, lines_per_frame: int) -> Scan:
@@ -61,9 +62,9 @@ def _read(path: Path, lines_per_frame: int) -> Scan:
     if path.suffix == ".npz":
         with np.load(path) as found:
             if "kspace" not in found:
-                raise ValueError(f"{path.name} has no array named kspace; it has {', '.join(found) or 'none at all'}")
+                raise InputError(f"{path.name} has no array named kspace; it has {', '.join(found) or 'none at all'}")
             return Scan(found["kspace"], *(found.get(name) for name in ("mask", "trajectory", "maps")))
-    raise ValueError(f"unknown format of {path.name}: use .h5, .mrd, .cfl, .npz or .npy")
+    raise InputError(f"unknown format of {path.name}: use .h5, .mrd, .cfl, .npz or .npy")
 
 
 def write_scan(path: str | Path, scan: Scan, **truth: Array) -> None:
@@ -84,7 +85,7 @@ def write_images(path: str | Path, images: Array) -> None:
     elif path.suffix == ".npy":
         np.save(path, images)
     else:
-        raise ValueError(f"cannot write {path.name}: use .npy, .cfl, .nii or .nii.gz")
+        raise InputError(f"cannot write {path.name}: use .npy, .cfl, .nii or .nii.gz")
 
 
 def read_cfl(path: str | Path) -> Array:
@@ -94,7 +95,7 @@ def read_cfl(path: str | Path) -> Array:
     dimensions = [int(n) for n in lines[lines.index("# Dimensions") + 1].split()]
     values = np.fromfile(path.with_suffix(".cfl"), dtype="<c8")
     if values.size != np.prod(dimensions):
-        raise ValueError(f"{path.name}: the header gives {np.prod(dimensions)} values, but the file has {values.size}")
+        raise InputError(f"{path.name}: the header gives {np.prod(dimensions)} values, but the file has {values.size}")
     return np.asarray(values.reshape(dimensions, order="F"))
 
 
@@ -109,7 +110,7 @@ def series_from_bart(array: Array) -> Array:
     """T x ny x nx, or T x coils x ny x nx, from BART's dimensions (y, x, z, coils, ..., time at index 10)."""
     sides: list[int] = [*array.shape, *((16 - array.ndim) * [1])]
     if any(side != 1 for axis, side in enumerate(sides) if axis not in (0, 1, 3, 10)):
-        raise ValueError(f"BART array of dimensions {array.shape}: only y, x, coils (4th) and time (11th) may exceed 1")
+        raise InputError(f"BART array of dimensions {array.shape}: only y, x, coils (4th) and time (11th) may exceed 1")
     series = array.reshape(sides[0], sides[1], sides[3], sides[10]).transpose(3, 2, 0, 1)
     return series[:, 0] if sides[3] == 1 else series
 
@@ -144,7 +145,7 @@ def read_ismrmrd(path: str | Path, lines_per_frame: int) -> Scan:
             file.close()
     readouts = [a for a in readouts if not a.is_flag_set(ismrmrd.ACQ_IS_NOISE_MEASUREMENT)]
     if not readouts or readouts[0].traj.shape[1] < 2:
-        raise ValueError(f"{Path(path).name} has no readouts with a trajectory (x, y)")
+        raise InputError(f"{Path(path).name} has no readouts with a trajectory (x, y)")
     lines = np.stack([a.data for a in readouts])
     # ISMRMRD names the axes x, y; ours are rows, columns.
     places = np.stack([a.traj[:, [1, 0]] for a in readouts]).astype(float)
@@ -159,7 +160,7 @@ def read_ismrmrd(path: str | Path, lines_per_frame: int) -> Scan:
     n_frames = len(lines) // lines_per_frame
     if n_frames < 3:
         few = f"{counted(len(lines), 'readout')} ({lines_per_frame} per frame) give {counted(n_frames, 'frame')}"
-        raise ValueError(f"{few}: at least 3 frames are needed")
+        raise InputError(f"{few}: at least 3 frames are needed")
     used = n_frames * lines_per_frame
     _, coils, readout = lines.shape
     kspace = lines[:used].reshape(n_frames, lines_per_frame, coils, readout).swapaxes(1, 2)
@@ -171,6 +172,6 @@ def read_ismrmrd(path: str | Path, lines_per_frame: int) -> Scan:
 
 def _gridded(kspace: Array) -> Scan:
     if kspace.dtype.kind not in "biufc" or kspace.ndim not in (3, 4) or 0 in kspace.shape:
-        raise ValueError(f"k-space must be T x ny x nx or T x coils x ny x nx, got {kspace.shape} of {kspace.dtype}")
+        raise InputError(f"k-space must be T x ny x nx or T x coils x ny x nx, got {kspace.shape} of {kspace.dtype}")
     seen = np.isfinite(kspace) & (kspace != 0)
     return Scan(np.nan_to_num(kspace), mask=seen.any(axis=1) if kspace.ndim == 4 else seen)

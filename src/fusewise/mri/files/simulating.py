@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from fusewise.kernels.input_errors import InputError
 from fusewise.mri.files.formats import Scan
 from fusewise.mri.phantom import make_phantom
 from fusewise.mri.sampling.operators import Nufft
@@ -35,7 +36,7 @@ def simulate_scan(
     truth : images, and the cardiac and respiratory phase of every frame.
     """
     if min(frames, size, coils, golden + navigators) < 1 or noise < 0:
-        raise ValueError("frames, size, coils and lines must be at least 1, and noise must not be negative")
+        raise InputError("frames, size, coils and lines must be at least 1, and noise must not be negative")
     phantom = make_phantom(frames, size, n_coils=coils, random_state=random_state)
     truth = {"truth": phantom.images, "cardiac": phantom.cardiac, "respiratory": phantom.respiratory}
     if coils == 1:

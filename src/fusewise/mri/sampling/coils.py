@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from fusewise.kernels.input_errors import InputError
 from fusewise.mri.sampling.fourier import invert, transform
 from fusewise.mri.sampling.operators import Nufft
 from fusewise.mri.tensors import Array
@@ -38,7 +39,7 @@ def maps_from_images(coil_images: Array, *, method: str = "espirit") -> Array:
     method : "espirit", or "jsense" (as accurate on the phantom, and much slower on large images).
     """
     if method not in ("espirit", "jsense"):
-        raise ValueError(f"unknown method {method!r}: use 'espirit' or 'jsense'")
+        raise InputError(f"unknown method {method!r}: use 'espirit' or 'jsense'")
     if len(coil_images) == 1:
         return np.ones(coil_images.shape, np.complex64)
     try:

@@ -15,6 +15,7 @@ import numpy as np
 
 from fusewise.kernels.arrays import library, to_host
 from fusewise.kernels.devices import Placement
+from fusewise.kernels.input_errors import InputError
 from fusewise.kernels.words import counted
 from fusewise.mri.result import Reconstruction, Setting
 from fusewise.mri.sampling.fourier import invert
@@ -185,7 +186,7 @@ def start_distances(rows: Array, seen: Array, ever: Array, navigator: Array | No
     compared = slice(None) if navigator is None else np.broadcast_to(navigator, ever.shape)[ever]
     distances = partial_squared_distances(Entries(rows[:, compared], seen[:, compared]))
     if not np.isfinite(distances).all():
-        raise ValueError(
+        raise InputError(
             "two frames have no sample location in common: pass a navigator, or use method='interpolation'"
         )
     return distances

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from fusewise.automatic import Choice
 from fusewise.fusion.path import FusionPath
+from fusewise.kernels.input_errors import InputError
 from fusewise.kernels.types import Index, Labels, Mask, Real
 from fusewise.observations import Entries
 from fusewise.tables.grids import Cells
@@ -245,7 +246,7 @@ def _all_rows(model: Any) -> Entries:
     """The table that a model was fitted to."""
     check_is_fitted(model)
     if "_stream" in vars(model):
-        raise ValueError(
+        raise InputError(
             "reports and plots need all rows, and a model that learnt by partial_fit holds only a sample of them: "
             "fit a new model to the rows to be shown"
         )
@@ -261,7 +262,7 @@ def _words(what: str, given: Any, length: int) -> tuple[str, ...]:
     """Names as text; raises ValueError if their number is not `length`."""
     words = () if given is None else tuple(map(str, given))
     if given is not None and len(words) != length:
-        raise ValueError(f"{what} has {len(words)} entries, but the model was fitted to {length}")
+        raise InputError(f"{what} has {len(words)} entries, but the model was fitted to {length}")
     return words
 
 

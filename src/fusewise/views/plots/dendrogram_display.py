@@ -6,6 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from fusewise.kernels.input_errors import InputError
 from fusewise.kernels.words import counted, readable
 from fusewise.views.findings import Branches, branches_of, read_findings
 from fusewise.views.palette import MARKERS, OUTLIER, colour, shape
@@ -41,7 +42,7 @@ class DendrogramDisplay:
         found = read_findings(estimator)
         branches, chosen = branches_of(found), found.trail.chosen
         if branches is None or chosen is None:
-            raise ValueError("the path has no step with two or more groups: there is no tree to draw")
+            raise InputError("the path has no step with two or more groups: there is no tree to draw")
         return cls(branches=branches, chosen=chosen).plot(ax=ax)
 
     def plot(self, ax: Any = None) -> Self:

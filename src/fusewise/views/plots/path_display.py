@@ -6,6 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from fusewise.kernels.input_errors import InputError
 from fusewise.kernels.types import Real
 from fusewise.kernels.words import counted, readable
 from fusewise.views.findings import read_findings
@@ -47,7 +48,7 @@ class FusionPathDisplay:
         """Plot `estimator`, a fitted ``FusionClustering``, on `ax` or on new axes."""
         trail = read_findings(estimator).trail
         if trail.chosen is None:
-            raise ValueError("the model was fitted at a given lam: it has no path to draw")
+            raise InputError("the model was fitted at a given lam: it has no path to draw")
         display = cls(
             groups=np.array([step.n_groups for step in trail.steps], dtype=float),
             lams=np.array([step.lam for step in trail.steps]),

@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from fusewise.kernels.input_errors import InputError
 from fusewise.kernels.types import Real
 from fusewise.kernels.words import readable
 from fusewise.views.findings import profile_of, read_findings
@@ -51,7 +52,7 @@ class ProfileDisplay:
         """
         found = read_findings(estimator, feature_names=feature_names)
         if not found.n_clusters:
-            raise ValueError("every row is an outlier: there is no cluster to draw")
+            raise InputError("every row is an outlier: there is no cluster to draw")
         profile = profile_of(found, most)
         display = cls(
             deviations=profile.deviations[:, profile.shown],
