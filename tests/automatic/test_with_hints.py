@@ -27,12 +27,6 @@ def hints_of(blocks, conflicts=()):
     return Hints(np.concatenate(blocks).astype(int), block, np.array(conflicts, int).reshape(-1, 2))
 
 
-def flags(*counts):
-    """Rows right in both results, in the first alone, in the second alone, and in none."""
-    one, other = np.repeat([1, 1, 0, 0], counts), np.repeat([1, 0, 1, 0], counts)
-    return one.astype(bool), other.astype(bool)
-
-
 @pytest.fixture
 def told(monkeypatch):
     """Makes the search with hints return what a function makes of its result, and collects the results without."""
@@ -75,17 +69,6 @@ class TestStays:
         t = np.where(np.arange(len(y)) % 5 == 0, y, -1)
         model = FusionClustering(semi_supervised=True).fit(X, t)
         assert adjusted_rand_score(y, model.labels_) == 1
-
-    @pytest.mark.parametrize(("more", "fewer", "changed"), [(2, 0, False), (3, 0, True), (8, 3, False), (9, 3, True)])
-    def test_the_lead_that_is_needed(self, monkeypatch, more, fewer, changed):
-        model = FusionClustering().fit(blobs()[0])
-        before, told = model.path_, replace(model.path_)
-        now, right = flags(20, more, fewer, 5)
-        each = iter([now, right])
-        monkeypatch.setattr(with_hints, "are_right", lambda *_: next(each))
-        found = better_supported(before, told, model.observations_, hints_of([[0, 40]]))
-        assert (found is told) == changed
-        assert changed or found.clusters is before.clusters
 
     @pytest.mark.parametrize("n_clusters", [None, 3])
     def test_a_number_that_was_given_leaves_the_search_with_hints_alone(self, told, n_clusters):
