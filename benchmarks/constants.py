@@ -4,9 +4,8 @@
 
 Each constant is varied alone, on simulated tables (those of ``quality.py``: the paper's two designs with missing
 values, skewed, rounded, unequal, noisy and many groups), on shapes in two columns (complete, and with 20%, 40% and
-60% of the entries hidden), on numbers that differ between two sexes (those of ``mixed_tables.py effects``; only these
-depend on the last constants) and, where given, on your own tables (class in the last column, under 1000 rows; each as
-it is, and with a fifth of its entries hidden). The middle value of each row is the one in use.
+60% of the entries hidden) and, where given, on your own tables (class in the last column, under 1000 rows; each as it
+is, and with a fifth of its entries hidden). The middle value of each row is the one in use.
 """
 
 from __future__ import annotations
@@ -20,50 +19,35 @@ from pathlib import Path
 from unittest.mock import patch
 
 import numpy as np
-import pandas as pd
 from sklearn.metrics import adjusted_rand_score
 
 from fusewise import FusionClustering
 from fusewise.datasets import hide_entries
-from mixed_tables import with_sexes
 from quality import SHAPES, _by_factors, _many, _noisy, _paper, _rounded, _skewed, _unequal
 from tables import standardised
 
 Table = tuple[np.ndarray, np.ndarray]
 #: The modules of ``fusewise.automatic`` in which a constant is used, its name, and the values to try.
 CONSTANTS: tuple[tuple[tuple[str, ...], str, tuple[float, ...]], ...] = (
-    (("search.searching", "search.among_centres", "search.some_columns"), "RANK", (4, 5, 6, 7, 8)),
-    (("search.searching", "search.some_columns"), "LARGEST_RANK", (8, 10, 12, 14, 16)),
-    (("search.searching",), "NEIGHBORS", (8, 11, 15, 20, 30)),
-    (("search.sampled",), "SMALLEST_SHARE", (0.005, 0.01, 0.015, 0.02, 0.03)),
-    (("search.candidates",), "WITHIN_SHARE", (0.03, 0.05, 0.1, 0.2, 0.3)),
-    (("search.candidates", "search.searching"), "AROUND", (1, 2, 3, 4, 6)),
-    (("judging.comparing",), "PATIENCE", (4, 6, 8, 12, 16)),
-    (("search.among_centres",), "MUCH", (0.1, 0.15, 0.2, 0.25, 0.3)),
-    (("judging.valleys",), "NO_VALLEY", (0.9, 0.93, 0.95, 0.97, 0.99)),
-    (("judging.valleys",), "CONTIGUOUS", (0.1, 0.15, 0.2, 0.3, 0.4)),
-    (("judging.valleys",), "EQUALLY_DENSE", (1.5, 2.0, 3.0, 4.0, 6.0)),
-    (("judging.between",), "ALIGNED", (2.0, 2.5, 3.0, 3.5, 4.0)),
-    (("judging.between",), "TOLERATED", (0.25, 0.5, 1.0, 2.0, 4.0)),
-    (("models.clusters", "judging.comparing"), "SOFT_ROUNDS", (1, 2, 4, 8, 16)),
-    (("judging.together",), "CHANCE", (0.01, 0.02, 0.05, 0.1, 0.2)),
-    (("judging.together",), "ENOUGH_KNOWN", (0.1, 0.15, 0.25, 0.35, 0.5)),
-    (("coordinates.gaps",), "CHANCE", (0.01, 0.02, 0.05, 0.1, 0.2)),
-    (("search.sampled",), "ENOUGH_COMPLETE", (10, 25, 50, 100, 200)),
-    (("search.sampled",), "SHARE_COMPLETE", (0.05, 0.1, 0.2, 0.3, 0.5)),
-    (("search.distinct_axes",), "MARGIN", (1.0, 1.15, 1.3, 1.5, 2.0)),
-    (("search.skewed_columns",), "ENOUGH", (0.3, 0.4, 0.5, 0.6, 0.8)),
-    (("search.skewed_columns",), "TABLES", (1, 2, 3, 4, 5)),
-    (("search.skewed_columns",), "WEAK", (10.0, 20.0, 30.0, 40.0, 60.0)),
-    (("search.skewed_columns",), "SMALL", (30.0, 50.0, 100.0, 200.0, 400.0)),
-    (("search.skewed_columns",), "MORE_TABLES", (3, 5, 10, 15, 20)),
-    (("coordinates.rounding",), "ROUNDED", (0.03, 0.05, 0.1, 0.2, 0.3)),
-    (("coordinates.rounding",), "FEW_VALUES", (10, 15, 20, 30, 40)),
-    (("coordinates.rounding",), "MANY_EQUAL", (2.0, 2.5, 3.0, 4.0, 6.0)),
-    (("models.category_shifts",), "LEVEL_ENTRIES", (0.0, 0.5, 1.0, 2.0, 4.0)),
-    (("models.category_shifts",), "PRESENT", (0.01, 0.02, 0.05, 0.1, 0.2)),
-    (("models.category_shifts",), "FEWEST", (1, 2, 3, 5, 8)),
-    (("search.related_numbers",), "TURNS", (1, 2, 3, 4, 5)),
+    (("search", "choosing"), "RANK", (4, 5, 6, 7, 8)),
+    (("search", "choosing", "many", "rare"), "LARGEST_RANK", (8, 10, 12, 14, 16)),
+    (("search", "rare"), "NEIGHBORS", (8, 11, 15, 20, 30)),
+    (("sample",), "SMALLEST_SHARE", (0.005, 0.01, 0.015, 0.02, 0.03)),
+    (("cuts",), "WITHIN_SHARE", (0.03, 0.05, 0.1, 0.2, 0.3)),
+    (("cuts", "search"), "AROUND", (1, 2, 3, 4, 6)),
+    (("comparison",), "PATIENCE", (4, 6, 8, 12, 16)),
+    (("valleys",), "NO_VALLEY", (0.9, 0.93, 0.95, 0.97, 0.99)),
+    (("valleys",), "CONTIGUOUS", (0.1, 0.15, 0.2, 0.3, 0.4)),
+    (("valleys",), "EQUALLY_DENSE", (1.5, 2.0, 3.0, 4.0, 6.0)),
+    (("valleys",), "ALIGNED", (2.0, 2.5, 3.0, 3.5, 4.0)),
+    (("valleys",), "TOLERATED", (0.25, 0.5, 1.0, 2.0, 4.0)),
+    (("clusters", "comparison", "many"), "SOFT_ROUNDS", (1, 2, 4, 8, 16)),
+    (("valleys",), "CHANCE", (0.01, 0.02, 0.05, 0.1, 0.2)),
+    (("valleys",), "ENOUGH_KNOWN", (0.1, 0.15, 0.25, 0.35, 0.5)),
+    (("gaps",), "CHANCE", (0.01, 0.02, 0.05, 0.1, 0.2)),
+    (("copies",), "ROUNDED", (0.03, 0.05, 0.1, 0.2, 0.3)),
+    (("copies",), "FEW_VALUES", (10, 15, 20, 30, 40)),
+    (("copies",), "MANY_EQUAL", (2.0, 2.5, 3.0, 4.0, 6.0)),
 )
 
 
@@ -84,12 +68,6 @@ def shapes() -> Iterator[Table]:
                 yield (hide_entries(X, hidden, random_state=seed) if hidden else X), y
 
 
-def with_effects() -> Iterator[tuple[pd.DataFrame, np.ndarray]]:
-    """Tables of ``mixed_tables.py effects``, six of each strength."""
-    for seed in range(6):
-        yield from (with_sexes(400, effect, seed) for effect in (0.0, 1.0, 2.0, 3.0))
-
-
 def own(paths: list[Path]) -> Iterator[Table]:
     """Tables in some files, as they are and with a fifth of their entries hidden."""
     for _, X, y in standardised(paths):
@@ -97,7 +75,7 @@ def own(paths: list[Path]) -> Iterator[Table]:
         yield hide_entries(X, 0.2, random_state=0), y
 
 
-KINDS = {"simulated": simulated, "shapes": shapes, "two sexes": with_effects}
+KINDS = {"simulated": simulated, "shapes": shapes}
 
 
 def mean_ari(modules: tuple[str, ...], name: str, value: float, kind: str, paths: list[Path]) -> float:
