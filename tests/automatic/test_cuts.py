@@ -22,12 +22,6 @@ from fusewise.observations import as_entries
 from fusewise.subspace import Subspace
 
 
-@pytest.fixture
-def rng():
-    """Random numbers, the same for every test."""
-    return np.random.default_rng(0)
-
-
 def placed(X):
     table = as_entries((X - np.nanmean(X, axis=0)) / np.nanstd(X, axis=0))
     subspace = fit_axes(table, X.shape[1])

@@ -293,11 +293,6 @@ def test_distances_of_precise_rows_do_not_depend_on_other_rows(noise):
 R, ROWS = 3, 150
 
 
-@pytest.fixture
-def rng():
-    return np.random.default_rng(0)
-
-
 def symmetric(rng, *shape):
     x = rng.normal(size=(*shape, R, R))
     return x + np.swapaxes(x, -1, -2)

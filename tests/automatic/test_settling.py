@@ -4,9 +4,10 @@ import itertools
 
 import numpy as np
 import pytest
+from hinted import hints_of
 
 from fusewise.automatic import settling
-from fusewise.automatic.hints import Hints, given_to_nearest, place
+from fusewise.automatic.hints import given_to_nearest, place
 from fusewise.automatic.settling import (
     STRAY,
     are_right,
@@ -27,13 +28,6 @@ def all_placed(scores, conflicts):
     ways = itertools.product(range(scores.shape[1]), repeat=len(scores))
     sums = [scores[np.arange(len(way)), way].sum() for way in ways if all(way[a] != way[b] for a, b in conflicts)]
     return max(sums, default=-np.inf)
-
-
-def hints_of(blocks, conflicts=()):
-    """Blocks given as lists of rows."""
-    rows = np.concatenate(blocks).astype(int)
-    block = np.repeat(np.arange(len(blocks)), [len(b) for b in blocks])
-    return Hints(rows, block, np.array(conflicts, int).reshape(-1, 2))
 
 
 class TestPlace:

@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hinted import hints_of
 from sklearn.metrics import adjusted_rand_score
 
 from fusewise import FusionClustering, load
 from fusewise.automatic import with_hints
-from fusewise.automatic.hints import Hints
 from fusewise.automatic.with_hints import better_supported
 from fusewise.estimators import automatic_fit
 
@@ -19,12 +19,6 @@ def blobs(n=40, centers=GRID, seed=0):
     """n rows around each centre."""
     y = np.repeat(np.arange(len(centers)), n)
     return centers[y] + np.random.default_rng(seed).standard_normal((len(y), 2)), y
-
-
-def hints_of(blocks, conflicts=()):
-    """Blocks given as lists of rows."""
-    block = np.repeat(np.arange(len(blocks)), [len(b) for b in blocks])
-    return Hints(np.concatenate(blocks).astype(int), block, np.array(conflicts, int).reshape(-1, 2))
 
 
 @pytest.fixture
