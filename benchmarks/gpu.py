@@ -3,8 +3,7 @@
 ``python benchmarks/gpu.py`` prints one table. Parts can be chosen (``--parts copy nearest graph dense table huge``) and
 sizes set (``--n``, ``--huge``); ``--device cpu`` runs the parts ``nearest graph`` on the CPU for comparison
 (``taskset -c 0,1`` restricts it to two cores). ``table`` takes a whole table (``--n`` rows, ``--p`` columns, 30% of the
-entries hidden) from host memory to labels: by ``fuse``, by ``FusionClustering`` on the device and by it on the CPU
-(``--methods``), once as a whole and once with the time of each phase.
+entries hidden) from host memory to labels by ``fuse``, once as a whole and once with the time of each phase.
 """
 
 from __future__ import annotations
@@ -264,53 +263,28 @@ PHASES_OF_FUSE = (
     "fusewise.fusion.merging:Merged.groups",
     "fusewise.fusion.fuse.conclude",
 )
-PHASES_OF_THE_DEFAULT = (
-    "fusewise.estimators.base.as_table",
-    "fusewise.automatic.choosing.units_of",
-    "fusewise.automatic.choosing._in_sample",
-    "fusewise.automatic.choosing.shapes_behind",
-    "fusewise.automatic.search:TreeSearch.clusters",
-    "fusewise.automatic.sample:SampledSearch._surprises",
-    "fusewise.automatic.sample:RareSearch.__call__",
-    "fusewise.automatic.choice:Choice.classify",
-    "fusewise.estimators.automatic_fit:AutomaticFitMixin._take_labels",
-)
 
 
-def whole(n: int, p: int, r: int, device: str, methods: Sequence[str]) -> None:
-    """From a table in memory to labels: ``fuse`` (subspace, neighbours, fusion, groups), then the default."""
+def whole(n: int, p: int, r: int, device: str) -> None:
+    """From a table in memory to labels by ``fuse``: subspace, neighbours, fusion, groups."""
     from sklearn.metrics import adjusted_rand_score
 
-    from fusewise import FusionClustering, fuse
+    from fusewise import fuse
 
     table, truth = table_of(n, p)
 
-    def fused(rows: np.ndarray, where: str) -> np.ndarray:
-        how = {"rank": r, "n_neighbors": NEIGHBORS, "device": where, "tol": 1e-3}
+    def fused(rows: np.ndarray) -> np.ndarray:
+        how = {"rank": r, "n_neighbors": NEIGHBORS, "device": device, "tol": 1e-3}
         return fuse(rows, lam=10.0, penalty=H1(1.0), **how).labels
 
-    def default(rows: np.ndarray, where: str) -> np.ndarray:
-        return FusionClustering(device=where).fit_predict(rows)
-
-    cases = {
-        "fuse": (f"fuse on {device}", fused, device, PHASES_OF_FUSE),
-        "default": (f"FusionClustering(device={device!r})", default, device, PHASES_OF_THE_DEFAULT),
-        "default-cpu": ("FusionClustering() on the CPU", default, "cpu", PHASES_OF_THE_DEFAULT),
-    }
-    known: dict[str, np.ndarray] = {}
-    for method in methods:
-        name, work, where, functions = cases[method]
-        work(table[:20_000], where)  # compiles
-        labels, taken = once(lambda work=work, where=where: work(table, where), where)
-        known[method] = labels
-        score = adjusted_rand_score(truth, labels)
-        large = np.count_nonzero(np.bincount(labels[labels >= 0]) > n / (10 * CLUSTERS))
-        show(f"table of {n:,} x {p} to labels, {name}", taken, "s", f"ARI {score:.3f}, {large} large clusters")
-        with phases(functions, where), stages():
-            work(table, where)
-    if {"default", "default-cpu"} <= set(known):
-        differ = int(np.count_nonzero(known["default"] != known["default-cpu"]))
-        show("   labels that differ between the device and the CPU", differ, "rows")
+    fused(table[:20_000])  # compiles
+    labels, taken = once(lambda: fused(table), device)
+    score = adjusted_rand_score(truth, labels)
+    large = np.count_nonzero(np.bincount(labels[labels >= 0]) > n / (10 * CLUSTERS))
+    note = f"ARI {score:.3f}, {large} large clusters"
+    show(f"table of {n:,} x {p} to labels, fuse on {device}", taken, "s", note)
+    with phases(PHASES_OF_FUSE, device), stages():
+        fused(table)
 
 
 def main() -> None:
@@ -320,7 +294,6 @@ def main() -> None:
     parser.add_argument("--parts", nargs="+", default=["copy", "nearest", "graph", "dense", "table", "huge"])
     parser.add_argument("--n", type=int, default=1_000_000, help="number of points in the graph")
     parser.add_argument("--p", type=int, default=FEATURES, help="columns of the table")
-    parser.add_argument("--methods", nargs="+", default=["fuse", "default", "default-cpu"], help="of the part table")
     parser.add_argument("--r", type=int, default=10, help="dimensions of the points")
     parser.add_argument("--iterations", type=int, default=10, help="iterations of the loop along the graph")
     parser.add_argument("--huge", type=int, default=10_000_000, help="number of points in the largest graph")
@@ -334,7 +307,7 @@ def main() -> None:
     if "dense" in args.parts:
         dense(args.dense, FEATURES, args.device)
     if "table" in args.parts:
-        whole(args.n, args.p, args.r, args.device, args.methods)
+        whole(args.n, args.p, args.r, args.device)
     if "huge" in args.parts:
         indices = neighbours(args.huge, args.r, search)
         graph(args.huge, args.r, args.device, args.iterations, indices, rate)

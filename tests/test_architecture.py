@@ -44,10 +44,11 @@ def modules():
     return [path for path in PACKAGE.rglob("*.py") if not path.stem.startswith("__")]
 
 
-def test_a_file_name_occurs_once():
-    """But for the public modules at the top, which re-export, and commands, which are named as users call them."""
-    inside = [path for path in modules() if path.parent != PACKAGE and path.parent.name != "commands"]
-    assert not [name for name, count in Counter(path.name for path in inside).items() if count > 1]
+def test_a_file_name_occurs_once_in_a_room():
+    """But for commands, which are named as users call them."""
+    inside = [path.relative_to(PACKAGE) for path in modules() if path.parent.name != "commands"]
+    names = Counter((path.parts[0], path.name) for path in inside)
+    assert not [name for name, count in names.items() if count > 1]
 
 
 def test_a_class_name_occurs_once():

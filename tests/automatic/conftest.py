@@ -1,6 +1,13 @@
+import numpy as np
 import pytest
 
 from fusewise.automatic import evidence
+
+
+@pytest.fixture
+def rng():
+    """Random numbers, the same for every test."""
+    return np.random.default_rng(0)
 
 
 @pytest.fixture(params=[10**9, 0], ids=["small", "compiled"])

@@ -11,12 +11,6 @@ from fusewise.datasets import hide_entries
 from fusewise.saving import load, save
 
 
-@pytest.fixture
-def rng():
-    """Random numbers, the same for every test."""
-    return np.random.default_rng(0)
-
-
 @pytest.fixture(autouse=True)
 def small_samples(monkeypatch):
     """Tables of some thousand rows are large."""

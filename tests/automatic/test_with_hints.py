@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hinted import hints_of
 from sklearn.metrics import adjusted_rand_score
 
 from fusewise import FusionClustering, load
 from fusewise.automatic import with_hints
-from fusewise.automatic.hints import Hints
 from fusewise.automatic.with_hints import better_supported
 from fusewise.estimators import automatic_fit
 
@@ -19,18 +19,6 @@ def blobs(n=40, centers=GRID, seed=0):
     """n rows around each centre."""
     y = np.repeat(np.arange(len(centers)), n)
     return centers[y] + np.random.default_rng(seed).standard_normal((len(y), 2)), y
-
-
-def hints_of(blocks, conflicts=()):
-    """Blocks given as lists of rows."""
-    block = np.repeat(np.arange(len(blocks)), [len(b) for b in blocks])
-    return Hints(np.concatenate(blocks).astype(int), block, np.array(conflicts, int).reshape(-1, 2))
-
-
-def flags(*counts):
-    """Rows right in both results, in the first alone, in the second alone, and in none."""
-    one, other = np.repeat([1, 1, 0, 0], counts), np.repeat([1, 0, 1, 0], counts)
-    return one.astype(bool), other.astype(bool)
 
 
 @pytest.fixture
@@ -75,17 +63,6 @@ class TestStays:
         t = np.where(np.arange(len(y)) % 5 == 0, y, -1)
         model = FusionClustering(semi_supervised=True).fit(X, t)
         assert adjusted_rand_score(y, model.labels_) == 1
-
-    @pytest.mark.parametrize(("more", "fewer", "changed"), [(2, 0, False), (3, 0, True), (8, 3, False), (9, 3, True)])
-    def test_the_lead_that_is_needed(self, monkeypatch, more, fewer, changed):
-        model = FusionClustering().fit(blobs()[0])
-        before, told = model.path_, replace(model.path_)
-        now, right = flags(20, more, fewer, 5)
-        each = iter([now, right])
-        monkeypatch.setattr(with_hints, "are_right", lambda *_: next(each))
-        found = better_supported(before, told, model.observations_, hints_of([[0, 40]]))
-        assert (found is told) == changed
-        assert changed or found.clusters is before.clusters
 
     @pytest.mark.parametrize("n_clusters", [None, 3])
     def test_a_number_that_was_given_leaves_the_search_with_hints_alone(self, told, n_clusters):

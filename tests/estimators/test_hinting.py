@@ -11,7 +11,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from fusewise import FusionClustering, FusionImputer, load
-from fusewise.automatic import sample, searching
+from fusewise.automatic import sample, search
 from fusewise.datasets import hide_entries, make_clusters
 from fusewise.estimators import automatic_fit
 from fusewise.observations import DataWarning
@@ -332,16 +332,16 @@ def test_clusters_found_without_hints_stay_a_candidate(monkeypatch):
     X, t = np.vstack([X, [[3.5, 0.5]]]), np.append(known(y, 0.1), 1)
     before = FusionClustering().fit(X)
     assert before.labels_[-1] == before.labels_[0]
-    along = searching.TreeSearch.along
+    along = search.TreeSearch.along
 
-    def poor(search, placed, until):
-        found = along(search, placed, until)
-        if not search.hints:
+    def poor(tree_search, placed, until):
+        found = along(tree_search, placed, until)
+        if not tree_search.hints:
             return found
         parted = np.append(np.arange(len(y)) % 3, 0)
-        return search._compared(placed, [np.zeros_like(parted), parted], until)
+        return tree_search._compared(placed, [np.zeros_like(parted), parted], until)
 
-    monkeypatch.setattr(searching.TreeSearch, "along", poor)
+    monkeypatch.setattr(search.TreeSearch, "along", poor)
     monkeypatch.setattr(automatic_fit, "better_supported", lambda before, told, *_, **__: told)
     model = FusionClustering(semi_supervised=True).fit(X, t)
     assert adjusted_rand_score(before.labels_[:-1], model.labels_[:-1]) > 0.9

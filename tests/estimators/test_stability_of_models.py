@@ -50,7 +50,7 @@ def test_half_the_rows_count_twice():
     halves = draws = 0
     for seed in range(2):
         rng = np.random.default_rng(seed)
-        X = rng.normal(size=(60, 2)) + np.repeat([[0, 0], [3.6, 0]], 30, axis=0)
+        X = rng.normal(size=(60, 2)) + np.repeat([[0, 0], [4, 0]], 30, axis=0)
         model = FusionClustering().fit(X)
         assert model.n_clusters_ == 2
         halves += sum(FusionClustering().fit(X[rng.permutation(60)[:30]]).n_clusters_ == 2 for _ in range(12))

@@ -9,8 +9,7 @@ from sklearn.feature_selection import f_classif
 from sklearn.metrics import adjusted_rand_score
 
 from fusewise import FusionClustering, FusionImputer
-from fusewise.automatic import successors
-from fusewise.automatic.tree import MergeTree, join_heights
+from fusewise.automatic.tree import MergeTree, join_heights, successors
 from fusewise.datasets import make_clusters
 from fusewise.observations.groups import number_by_size
 from fusewise.views.findings import branches_of, compare_missingness, profile_of, read_findings

@@ -46,10 +46,8 @@ def _searched(found: Findings, choice: Choice) -> list[str]:
     seen = np.setdiff1d(np.arange(len(found.labels)), found.blank, assume_unique=True)
     if len(choice.rows) >= len(seen):
         return []
-    whole = np.asarray(found.mask.all(axis=1))
-    complete = bool(whole[seen[choice.rows]].all()) and not whole[seen].all()
-    some = counted(len(choice.rows), "complete row") if complete else f"a random sample of {len(choice.rows):,} rows"
-    return [f"The clusters were found in {some} out of {len(seen):,}; the other rows were then assigned to them."]
+    some = f"a random sample of {len(choice.rows):,} rows out of {len(seen):,}"
+    return [f"The clusters were found in {some}; the other rows were then assigned to them."]
 
 
 def settings(found: Findings) -> list[tuple[str, str]]:

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from scipy.cluster.hierarchy import fcluster, linkage
 
-from fusewise.automatic import successors
-from fusewise.automatic.tree import MergeTree, join_heights
+from fusewise.automatic.tree import MergeTree, join_heights, successors
 
 
 def lowest_of_both(tree, labels, a, b):
@@ -36,3 +35,10 @@ def test_partitions_begin_where_their_last_two_groups_join(seed):
         expected.append(max((lowest_of_both(tree, fine, a, b) for a, b in joined), default=0.0))
     heights = join_heights(tree, tuple(partitions))
     np.testing.assert_allclose(heights[1:], np.maximum.accumulate(expected))
+
+
+def test_totals_under_the_nodes_of_a_tree():
+    tree = MergeTree(np.array([[0, 1, 0.1, 2], [2, 3, 0.2, 2], [4, 5, 0.3, 4]]))
+    np.testing.assert_allclose(tree.totals(np.array([0.5, 0.5, 2.0, 1.0])), [0.5, 0.5, 2, 1, 1, 3, 4])
+    assert tree.partitions(2, 4) == [[6], [4, 5]]
+    assert tree.partitions(2, 4, tree.totals(np.array([0.5, 0.5, 1.0, 1.0])) >= 2) == [[6]]

@@ -8,7 +8,8 @@ from sklearn.mixture import GaussianMixture
 
 from fusewise import FusionClustering
 from fusewise.automatic import rows as module
-from fusewise.automatic.rows import axes_in, cost_of_choice, informative_columns, two_humps
+from fusewise.automatic.rows import axes_in, cost_of_choice, fit_axes, informative_columns, two_humps
+from fusewise.datasets import make_clusters
 from fusewise.observations import as_entries
 from fusewise.subspace import fit_subspace
 
@@ -86,3 +87,11 @@ def test_other_columns_are_independent_of_the_axes():
 
 def test_cost_of_choice():
     assert cost_of_choice(6, 200) == pytest.approx(np.log(200 * 199 * 198 * 197 * 196 * 195 / 720))
+
+
+def test_axes_that_begin_with_fewer_are_as_likely():
+    X = make_clusters(6, 60, 15, noise=0.3, random_state=0)[0]
+    X[np.random.default_rng(0).random(X.shape) < 0.3] = np.nan
+    rows = as_entries(X)
+    cold, warm = fit_axes(rows, 8), fit_axes(rows, 8, start=fit_axes(rows, 4))
+    assert warm.log_likelihood >= cold.log_likelihood - 1e-3 * abs(cold.log_likelihood)

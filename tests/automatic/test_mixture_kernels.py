@@ -8,8 +8,6 @@ import pytest
 from fusewise.automatic.evidence import Evidence
 from fusewise.automatic.mixture import Mixture, Spreads, em_step, evaluate, fit_means, row_weights, seen_of
 from fusewise.automatic.mixture_fit import fit_groups
-from fusewise.automatic.rows import fit_axes
-from fusewise.datasets import make_clusters
 from fusewise.kernels import compiling
 from fusewise.kernels.compiling import SMALL, few
 from fusewise.observations import as_entries
@@ -85,14 +83,6 @@ def test_likelihoods_do_not_depend_on_the_coordinates():
     turned = Mixture(means @ undone.T, undone @ spreads @ undone.T, shares, "full", 0.0, 0.0)
     for one, other in zip(turned.log_densities(evidence.turned(factor)), here, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-5)
-
-
-def test_axes_that_begin_with_fewer_are_as_likely():
-    X = make_clusters(6, 60, 15, noise=0.3, random_state=0)[0]
-    X[np.random.default_rng(0).random(X.shape) < 0.3] = np.nan
-    rows = as_entries(X)
-    cold, warm = fit_axes(rows, 8), fit_axes(rows, 8, start=fit_axes(rows, 4))
-    assert warm.log_likelihood >= cold.log_likelihood - 1e-3 * abs(cold.log_likelihood)
 
 
 def test_few_rows_are_left_to_numpy_until_loops_are_at_hand(monkeypatch):

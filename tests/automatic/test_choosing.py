@@ -1,0 +1,322 @@
+"""The default choice: clear clusters are found, and nothing that should not matter does."""
+
+import numpy as np
+import pytest
+from scipy.linalg import hadamard
+from sklearn.datasets import make_blobs
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import adjusted_rand_score
+
+from fusewise.automatic import choose
+from fusewise.automatic.comparison import Comparison
+from fusewise.automatic.criterion import criterion
+from fusewise.datasets import hide_entries, make_clusters
+from fusewise.observations import as_entries
+
+
+def clear(hidden=0.0, k=3, size=40, p=10, seed=0):
+    """Clusters that are far apart, every row with something observed; the table and the truth."""
+    X, y, _ = make_clusters(k, size, p, noise=0.06, random_state=seed)
+    X = hide_entries(X, hidden, random_state=seed + 1)
+    some = ~np.isnan(X).all(axis=1)
+    return X[some], y[some]
+
+
+def two(shape, gap=9.0, seed=0):
+    """Two Gaussian groups, `gap` standard deviations apart in every column."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(shape[0]) % 2
+    return rng.normal(size=shape) + gap * y[:, None], y
+
+
+def chosen(X, **settings):
+    entries = as_entries(X)
+    choice = choose(entries, **settings)
+    return choice, choice.classify(entries).labels
+
+
+class TestFinds:
+    @pytest.mark.parametrize("seed", range(3))
+    @pytest.mark.parametrize("hidden", [0.0, 0.3, 0.6])
+    def test_three_clear_clusters(self, hidden, seed):
+        # With 60% hidden some rows show one or two entries, which two clusters may share.
+        X, y = clear(hidden, seed=seed)
+        choice, labels = chosen(X)
+        assert choice.mixture.n_components == 3
+        assert adjusted_rand_score(y, labels) >= (0.9 if hidden > 0.5 else 1.0)
+
+    @pytest.mark.parametrize("seed", range(10))
+    def test_one_blob_is_one_cluster(self, seed):
+        X = np.random.default_rng(seed).normal(size=(150, 6)) @ np.diag([3, 2, 1, 1, 1, 0.5])
+        X = hide_entries(X, 0.3 * (seed % 2), random_state=seed)
+        choice, labels = chosen(X[~np.isnan(X).all(axis=1)])
+        assert choice.mixture.n_components == 1
+        assert not labels.any()
+
+    def test_more_clusters_than_the_first_subspace_has_room_for(self):
+        X, y = clear(k=10, size=25, p=30)
+        choice, labels = chosen(X)
+        assert adjusted_rand_score(y, labels) == 1
+        assert choice.subspace.rank >= 9
+
+    @pytest.mark.parametrize("p", [1, 2])
+    def test_few_columns(self, p):
+        X, y = two((100, p), gap=12)
+        assert adjusted_rand_score(y, chosen(X)[1]) == 1
+
+    def test_more_columns_than_rows(self):
+        X, y = clear(k=2, size=8, p=60)
+        assert adjusted_rand_score(y, chosen(X, n_clusters=2)[1]) == 1
+
+    @pytest.mark.parametrize("hidden", [0.0, 0.3])
+    def test_complex(self, hidden):
+        # Clusters that differ in the imaginary part alone.
+        rng = np.random.default_rng(0)
+        y = np.arange(100) % 2
+        X = rng.normal(size=(100, 8)) + 1j * (rng.normal(size=(100, 8)) + 8 * y[:, None])
+        choice, labels = chosen(hide_entries(X, hidden, random_state=0))
+        assert adjusted_rand_score(y, labels) == 1
+        assert np.iscomplexobj(choice.ambient(choice.mixture.means))
+
+    def test_single_precision(self):
+        X, y = clear(0.3)
+        assert adjusted_rand_score(y, chosen(X.astype(np.float32))[1]) == 1
+
+
+class TestDoesNotMatter:
+    @pytest.mark.parametrize("hidden", [0.0, 0.4])
+    def test_order_of_rows_and_columns(self, hidden):
+        X, _ = clear(hidden)
+        rng = np.random.default_rng(0)
+        _, labels = chosen(X)
+        rows, columns = rng.permutation(len(X)), rng.permutation(X.shape[1])
+        assert adjusted_rand_score(labels[rows], chosen(X[rows])[1]) == 1
+        assert adjusted_rand_score(labels, chosen(X[:, columns])[1]) == 1
+
+    @pytest.mark.parametrize("hidden", [0.0, 0.4])
+    def test_units_of_columns(self, hidden):
+        X, _ = clear(hidden)
+        rng = np.random.default_rng(0)
+        choice, labels = chosen(X)
+        units, origin = 10.0 ** rng.uniform(-4, 4, X.shape[1]), rng.normal(size=X.shape[1])
+        other, others = chosen((X + origin) * units)
+        np.testing.assert_array_equal(others, labels)
+        np.testing.assert_allclose(other.criteria, choice.criteria, rtol=1e-3)
+        centres = (choice.ambient(choice.mixture.means) + origin) * units
+        np.testing.assert_allclose(other.ambient(other.mixture.means) / units, centres / units, atol=1e-3)
+
+    def test_sign_of_columns(self):
+        X, _ = clear(0.3)
+        signs = np.where(np.arange(X.shape[1]) % 2, 1, -1)
+        np.testing.assert_array_equal(chosen(X * signs)[1], chosen(X)[1])
+
+    def test_twice_is_the_same(self):
+        X, _ = clear(0.5)
+        np.random.seed(1)  # noqa: NPY002 - it draws from generators of its own
+        one, other = chosen(X)[0], chosen(X)[0]
+        assert one.criteria == other.criteria
+        np.testing.assert_array_equal(one.mixture.means, other.mixture.means)
+
+
+class TestAsked:
+    @pytest.mark.parametrize("n_clusters", range(1, 7))
+    def test_number_of_clusters(self, n_clusters):
+        X, y = clear(0.3)
+        choice, labels = chosen(X, n_clusters=n_clusters)
+        assert choice.mixture.n_components == n_clusters
+        assert [p.max() + 1 for p in choice.partitions] == list(range(1, n_clusters + 1))
+        if n_clusters <= 3:  # clear clusters are joined, never cut
+            assert all(len(set(labels[y == k])) == 1 for k in range(3))
+        else:
+            assert adjusted_rand_score(y, np.minimum(labels, 99)) > 0.5
+
+    def test_smallest_cluster(self):
+        X, _ = clear(size=[60, 40, 6], k=3)
+        for min_size, found in ((3, 3), (20, 2), (70, 1)):
+            choice, _ = chosen(X, min_size=min_size)
+            assert choice.mixture.n_components == found
+            assert min(np.bincount(p).min() for p in choice.partitions) >= min_size
+
+    @pytest.mark.parametrize("rank", [1, 2, 4, 10])
+    def test_rank(self, rank):
+        X, _ = clear(0.2)
+        choice, _ = chosen(X, rank=rank)
+        assert choice.subspace.rank == rank
+        assert choice.mixture.means.shape[1] == rank
+
+    def test_neighbours(self):
+        X, y = clear()
+        for n_neighbors in (1, 5, 10_000):
+            _, labels = chosen(X, n_neighbors=n_neighbors)
+            assert adjusted_rand_score(y, labels) == 1
+
+    def test_to_be_told(self):
+        told = []
+        X, _ = clear(p=6)  # few columns, so that the search is not repeated
+        choice, _ = chosen(X, progress=lambda stage, done, total=None, **values: told.append((stage, values)))
+        compared = [values["objective"] for stage, values in told if stage == "comparing partitions"]
+        told_last = -np.array(compared[-len(choice.criteria) :])
+        assert np.all(told_last <= np.array(choice.criteria) + 1e-6)  # after a few rounds; the best gain a little more
+        assert told_last[choice.chosen] > choice.criteria[choice.chosen] - 0.05 * np.ptp(choice.criteria)
+        assert any("merge tree of 120 rows" in stage for stage, _ in told)
+
+
+class TestPoorTables:
+    @pytest.mark.parametrize("n", [2, 3, 4, 5])
+    def test_few_rows(self, n):
+        X = np.random.default_rng(0).normal(size=(n, 3))
+        _, labels = chosen(X)
+        assert len(labels) == n
+        choice, _ = chosen(X, n_clusters=2)
+        assert choice.mixture.n_components == 2
+
+    @pytest.mark.parametrize("p", [1, 3, 10])
+    @pytest.mark.parametrize("hole", [False, True])
+    def test_all_rows_the_same(self, p, hole):
+        X = np.full((20, p), 0.1)
+        if hole and p > 1:
+            X[0, 0] = np.nan
+        choice, labels = chosen(X)
+        assert choice.mixture.n_components == 1
+        assert not labels.any()
+        completed = choice.completed(as_entries(X), np.ones((20, 1)))
+        np.testing.assert_allclose(completed, 0.1, rtol=1e-6)
+
+    @pytest.mark.parametrize("value", [3.0, 0.1, 1e9])
+    @pytest.mark.parametrize("p", [4, 10])
+    @pytest.mark.parametrize("hidden", [0.0, 0.2])
+    def test_a_constant_column(self, value, p, hidden):
+        # 0.1 has no exact mean: its column must not be blown up to unit variance by the rounding.
+        X, y = two((100, p))
+        X[:, 2] = value
+        X = hide_entries(X, hidden, random_state=0)
+        telling = ~np.isnan(np.delete(X, 2, axis=1)).all(axis=1)  # rows that show more than the constant
+        choice, labels = chosen(X[telling])
+        assert adjusted_rand_score(y[telling], labels) == 1
+        assert choice.units.scale[2] == 1
+
+    @pytest.mark.parametrize("p", [6, 9, 20])
+    def test_columns_that_follow_from_others(self, p):
+        X, y = two((100, 3))
+        X = np.hstack([X, X @ np.random.default_rng(1).normal(size=(3, p - 3))])
+        choice, labels = chosen(X)
+        assert choice.mixture.n_components == 2
+        assert adjusted_rand_score(y, labels) == 1
+
+    def test_one_blob_that_fills_few_dimensions(self):
+        rng = np.random.default_rng(0)
+        for p in (4, 10):
+            X = np.hstack([rng.normal(size=(80, 3)), np.ones((80, p - 3))])
+            assert chosen(X)[0].mixture.n_components == 1
+
+    @pytest.mark.parametrize("p", [3, 8])
+    def test_few_rows_repeated(self, p):
+        y = np.repeat(np.arange(3), 20)
+        X = np.random.default_rng(5).normal(size=(3, p))[y]
+        choice, labels = chosen(X)
+        assert adjusted_rand_score(y, labels) == 1
+        np.testing.assert_allclose(choice.completed(as_entries(X), np.eye(3)[labels]), X, atol=0.1)
+
+    def test_each_row_twice(self):
+        X, y = clear(0.3, size=20)
+        _, labels = chosen(np.vstack([X, X]))
+        assert adjusted_rand_score(np.append(y, y), labels) == 1
+        np.testing.assert_array_equal(labels[: len(X)], labels[len(X) :])
+
+    def test_a_column_nobody_saw(self):
+        X, y = two((60, 5))
+        X[:, 1] = np.nan
+        assert adjusted_rand_score(y, chosen(X)[1]) == 1
+
+
+def test_interruption_gives_the_best_so_far(monkeypatch):
+    X, y = clear(0.3)
+    compared = {}
+
+    def interrupt_after_four(evidence, mixture, **kwargs):  # which are judged in any order
+        if mixture.n_components > 4:
+            raise KeyboardInterrupt
+        compared[mixture.n_components] = criterion(evidence, mixture, **kwargs)
+        return compared[mixture.n_components]
+
+    monkeypatch.setattr("fusewise.automatic.comparison.criterion", interrupt_after_four)
+    with pytest.warns(ConvergenceWarning, match="this is the best of 4 partitions compared"):
+        choice = choose(as_entries(X), rank=6)
+    assert choice.criteria == tuple(compared[k] for k in (1, 2, 3, 4))
+    assert choice.chosen == int(np.argmax(choice.criteria))
+    assert adjusted_rand_score(y, choice.classify(as_entries(X)).labels) == 1
+
+
+class TestSample:
+    def test_a_large_table_is_clustered_from_a_sample_of_its_rows(self, monkeypatch):
+        monkeypatch.setattr("fusewise.automatic.sample.SAMPLE", 150)
+        X, y = clear(0.3, size=200)
+        choice, labels = chosen(X)
+        assert len(choice.rows) == len(choice.partitions[0]) == choice.tree.n_points == 150
+        assert len(np.unique(choice.rows)) == 150
+        assert adjusted_rand_score(y, labels) > 0.99
+        other, others = chosen(X, seed=1)
+        assert not np.array_equal(other.rows, choice.rows)
+        assert adjusted_rand_score(labels, others) > 0.98
+
+    def test_the_smallest_cluster_is_counted_in_rows_of_the_table(self, monkeypatch):
+        monkeypatch.setattr("fusewise.automatic.sample.SAMPLE", 200)
+        X, _ = clear(size=[300, 200, 100], k=3)
+        assert chosen(X, min_size=50)[0].n_clusters == 3
+        assert chosen(X, min_size=150)[0].n_clusters == 2
+
+
+def test_a_search_may_end_once_enough_groups_are_best(monkeypatch):
+    # 16 clusters ask for all the room there is as soon as 13 are seen: the first look need not go on to 25.
+    X, _, _ = make_clusters(16, 40, 20, noise=0.02, random_state=0)
+    counts = []
+
+    class Counted(Comparison):
+        def __call__(self, partitions, *, compare_all, until=None, rival=-np.inf):
+            found = super().__call__(partitions, compare_all=compare_all, until=until, rival=rival)
+            counts.append((len(found.criteria), until))
+            return found
+
+    monkeypatch.setattr("fusewise.automatic.search.Comparison", Counted)
+    choice = choose(as_entries(hide_entries(X, 0.1, random_state=0)))
+    assert choice.n_clusters == 16
+    assert choice.subspace.rank == 12
+    assert counts[0] == (13, 13)
+    assert counts[1][0] >= 16
+    assert counts[1][1] is None
+
+
+@pytest.mark.parametrize("n_columns", [8, 16])
+def test_a_table_without_direction_is_looked_at_whole(n_columns):
+    """Columns made uncorrelated and equal: any six directions are as good as any other six, and show nothing."""
+    rng = np.random.default_rng(0)
+    y = np.repeat(np.arange(8), 50)
+    X = hadamard(n_columns)[y] + 0.3 * rng.standard_normal((len(y), n_columns))
+    X = (X - X.mean(axis=0)) @ np.linalg.inv(np.linalg.cholesky(np.cov(X.T))).T
+    assert choose(as_entries(X), rank=6).n_clusters == 1
+    found = choose(as_entries(X))
+    assert found.subspace.rank == n_columns
+    assert adjusted_rand_score(y, found.classify(as_entries(X)).labels) > 0.95
+
+
+def test_few_rows_are_not_explained_by_as_many_dimensions():
+    X = np.random.default_rng(0).standard_normal((9, 10))
+    assert choose(as_entries(X)).subspace.rank == 6
+
+
+@pytest.mark.parametrize(("n_clusters", "hidden"), [(40, 0.0), (40, 0.2), (100, 0.2)])
+def test_many_clusters_are_found(n_clusters, hidden):
+    X, y = make_blobs(30 * n_clusters, centers=n_clusters, n_features=10, random_state=0)
+    X[np.random.default_rng(0).random(X.shape) < hidden] = np.nan
+    found = choose(as_entries(X))
+    assert found.n_clusters == n_clusters
+    assert adjusted_rand_score(y, found.classify(as_entries(X)).labels) > 0.95
+
+
+def test_looking_further_loses_nothing_that_was_found():
+    """Close clusters with half of the entries, and rows that occur three times: three clusters, as among few."""
+    X, _, _ = make_clusters(3, 200, 50, noise=0.1**0.5, shrink=0.5, random_state=0)
+    assert choose(as_entries(hide_entries(X, 0.5, random_state=100))).n_clusters == 3
+    X, _, _ = make_clusters(3, 60, 8, noise=0.12, random_state=1)
+    X = hide_entries(X, 0.2, random_state=1)
+    assert choose(as_entries(np.vstack([X, X[:90], X[:90]]))).n_clusters == 3
