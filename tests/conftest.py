@@ -30,7 +30,7 @@ def shared_state():
         "environment": {k: v for k, v in os.environ.items() if k != "PYTEST_CURRENT_TEST"},
         "working folder": os.getcwd(),
         "floating-point errors": np.geterr(),
-        "Ctrl-C": signal.getsignal(signal.SIGINT),
+        "signals": [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)],
         "listeners to progress": list(compiling._told),
         # The first loop that is compiled brings one, which stays.
         "too many listeners to Numba": len(event._registered["numba:compile"]) > 1 if event else False,
