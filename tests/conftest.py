@@ -13,6 +13,8 @@ from skipped import what_to_get
 
 #: More processes than this gain little: each compiles, and keeps the fixtures of a session, for itself.
 MOST_WORKERS = 4
+#: What tells libraries, and the processes that tests start, how many threads to use.
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 @pytest.fixture(params=["cpu", "torch"])
@@ -47,11 +49,22 @@ def _nothing_left_behind():
     assert not changed, f"the test left behind: {changed}"
 
 
+def n_cores():
+    """Those that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 @pytest.hookimpl(optionalhook=True)  # of pytest-xdist, which is not everywhere
 def pytest_xdist_auto_num_workers():
-    """`-n auto`: as many as there are cores for this process, within reason."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return min(cores, MOST_WORKERS)
+    """`-n auto`: as many as there are cores, within reason."""
+    return min(n_cores(), MOST_WORKERS)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_setupnodes(specs):
+    """Let the processes that are about to start share the cores; tests of threads ask for theirs by themselves."""
+    for name in THREADS:
+        os.environ.setdefault(name, str(max(1, n_cores() // len(specs))))
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

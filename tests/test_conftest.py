@@ -1,5 +1,6 @@
-"""A run of the tests ends with what was skipped for want of something, and how to get it."""
+"""Runs of the tests: they end with what was skipped for want of something, and tests do not disturb each other."""
 
+import os
 import shutil
 import subprocess
 import sys
@@ -39,6 +40,7 @@ def test_the_ways_to_get_a_browser_are_there(browser):
 
 
 TESTS = """
+import os
 import pytest
 
 @pytest.fixture(scope="session")
@@ -51,6 +53,9 @@ def test_page(browser, n):
 
 def test_failing():
     assert False
+
+def test_cores_are_shared(request):
+    assert ("OMP_NUM_THREADS" in os.environ) == hasattr(request.config, "workerinput")
 """
 
 
@@ -61,7 +66,8 @@ def last_lines(folder, text, *options):
     (folder / "test_pages.py").write_text(text)
     (folder / "test_none.py").write_text("import pytest\n\npytest.importorskip('no_such_library')\n")
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", folder, *options, folder]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    environment = {name: value for name, value in os.environ.items() if "_THREADS" not in name}
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, env=environment)
     return done.stdout.splitlines()[-3:]
 
 
@@ -73,7 +79,7 @@ def test_they_are_the_last_lines(tmp_path, options):
     chromium, library, counts = last_lines(tmp_path, TESTS, *options)
     assert chromium == "Skipped for want of Chromium: 3 tests. To get it: .ci/chromium"
     assert library.startswith("Skipped for want of no_such_library: 1 whole file.")
-    assert "1 failed, 4 skipped" in counts
+    assert "1 failed, 1 passed, 4 skipped" in counts
 
 
 def test_nothing_is_said_of_nothing(tmp_path):
