@@ -2,6 +2,8 @@
 PYTHON ?= python3
 # Some of the tests: make test TESTS=tests/theory
 TESTS ?= tests
+# Processes that run them: as many as there are cores, up to four (tests/conftest.py); one without pytest-xdist: JOBS=0
+JOBS ?= auto
 VENV := .venv
 BIN := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --editable
@@ -22,8 +24,10 @@ $(VENV)/.installed: $(VENV)/.demo
 demo: $(VENV)/.demo
 	$(BIN)/python examples/demo.py --out demo
 
+# Each process begins with a part of the tests in their order, so that most fixtures of a file are made once, and when it
+# is done takes over half of what is left to another.
 test: $(VENV)/.installed
-	$(BIN)/python -m pytest $(TESTS)
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal $(TESTS)
 
 coverage: $(VENV)/.installed
 	$(BIN)/python -m pytest --cov

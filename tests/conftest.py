@@ -1,8 +1,20 @@
-"""What several tests share."""
+"""What several tests share, and what holds of all of them: they leave nothing behind, and say what was skipped."""
 
+import os
+import signal
+import sys
+
+import numpy as np
 import pytest
 
+from fusewise.kernels import compiling
 from fusewise.kernels.devices import placement
+from skipped import what_to_get
+
+#: More processes than this gain little: each compiles, and keeps the fixtures of a session, for itself.
+MOST_WORKERS = 4
+#: What tells libraries, and the processes that tests start, how many threads to use.
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 @pytest.fixture(params=["cpu", "torch"])
@@ -11,3 +23,57 @@ def place(request):
     if request.param == "torch":
         pytest.importorskip("torch")
     return placement(request.param)
+
+
+def shared_state():
+    """What a test could change for those after it."""
+    event = sys.modules.get("numba.core.event")
+    return {
+        "environment": {k: v for k, v in os.environ.items() if k != "PYTEST_CURRENT_TEST"},
+        "working folder": os.getcwd(),
+        "floating-point errors": np.geterr(),
+        "signals": [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)],
+        "listeners to progress": list(compiling._told),
+        # The first loop that is compiled brings one, which stays.
+        "too many listeners to Numba": len(event._registered["numba:compile"]) > 1 if event else False,
+    }
+
+
+@pytest.fixture(autouse=True)
+def _nothing_left_behind():
+    """Tests pass in any order: the one that would break another fails itself."""
+    before = shared_state()
+    yield
+    after = shared_state()
+    changed = {name: (before[name], after[name]) for name in before if before[name] != after[name]}
+    assert not changed, f"the test left behind: {changed}"
+
+
+def n_cores():
+    """Those that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@pytest.hookimpl(optionalhook=True)  # of pytest-xdist, which is not everywhere
+def pytest_xdist_auto_num_workers():
+    """`-n auto`: as many as there are cores, within reason."""
+    return min(n_cores(), MOST_WORKERS)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_setupnodes(specs):
+    """Let the processes that are about to start share the cores; tests of threads ask for theirs by themselves."""
+    for name in THREADS:
+        os.environ.setdefault(name, str(max(1, n_cores() // len(specs))))
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_terminal_summary(terminalreporter):
+    """After everything else, what to install in order to run what was skipped."""
+    yield
+    skips = [
+        (str(report.longrepr[2]), isinstance(report, pytest.CollectReport))
+        for report in terminalreporter.stats.get("skipped", [])
+    ]
+    for line in what_to_get(skips):
+        terminalreporter.write_line(line)

@@ -86,7 +86,7 @@ def test_likelihoods_do_not_depend_on_the_coordinates():
 
 
 def test_few_rows_are_left_to_numpy_until_loops_are_at_hand(monkeypatch):
-    monkeypatch.setattr(compiling, "_watch", compiling._Watch())
+    monkeypatch.setattr(compiling._watch, "at_hand", False)
     assert few(SMALL)
     assert not few(SMALL + 1)
     compiling._watch.numba()

@@ -44,6 +44,7 @@ def test_without_its_libraries(name, monkeypatch, capsys):
         monkeypatch.delitem(sys.modules, module)
         monkeypatch.delattr(fusewise.cli, module.rpartition(".")[2], raising=False)
     monkeypatch.setitem(sys.modules, name, None)  # what makes `import` fail
+    monkeypatch.setattr(signal, "signal", lambda *handler: None)  # main's would stay with the process of the tests
     with pytest.raises(SystemExit) as exit_:
         main(["--version"])
     assert exit_.value.code == 2

@@ -105,6 +105,18 @@ def test_only_the_latest_listener_is_told_and_only_within_its_context():
     assert len(first) == len(second) == 1
 
 
+def test_the_compiler_is_listened_to_once(monkeypatch):
+    """Also by a process that seems to begin anew."""
+    loop, heard = Loop(half.function, ("",)), []
+    loop.fast._cache.disable()
+    monkeypatch.setattr(compiling._watch, "at_hand", False)
+    compiling._watch.numba()
+    assert compiling._watch.at_hand
+    with announcing(lambda *step, **values: heard.append(step)):
+        loop(1.0)
+    assert len(heard) == 1
+
+
 SMALL_FIT = """
 import sys
 import numpy as np

@@ -127,26 +127,30 @@ def compiled(function: Callable[..., Any] | None = None, **options: Any) -> Any:
 
 
 class _Watch:
-    """Listens to Numba: seconds this process has spent importing it and compiling."""
+    """Listens to Numba: seconds this process has spent importing it and compiling.
+
+    A process has one, since Numba keeps what listens to it for good: two would tell of every loop twice.
+
+    Attributes
+    ----------
+    at_hand : whether this process has begun to compile.
+    """
 
     def __init__(self) -> None:
         self.importing, self.compiling, self.loops = 0.0, 0.0, 0
+        self.at_hand = False
         self._depth, self._begin = 0, 0.0
         self._numba: Any = None
 
-    @property
-    def at_hand(self) -> bool:
-        """Whether this process has begun to compile."""
-        return self._numba is not None
-
     def numba(self) -> Any:
-        """The module."""
+        """The module; from now on loops are at hand."""
         if self._numba is None:
             begin = time.perf_counter()
             self._numba, event = import_module("numba"), import_module("numba.core.event")
             listener = type("Listener", (event.Listener,), {"on_start": self._on_start, "on_end": self._on_end})
             event.register("numba:compile", listener())
             self.importing = time.perf_counter() - begin
+        self.at_hand = True
         return self._numba
 
     # Numba compiles one loop at a time, and those that it calls within.
