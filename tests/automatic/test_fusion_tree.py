@@ -10,9 +10,8 @@ from scipy.cluster.hierarchy import dendrogram, fcluster, is_valid_linkage
 from scipy.spatial.distance import pdist, squareform
 
 from fusewise.automatic import fusion_tree as module
-from fusewise.automatic.fusion_tree import RIDGE, SHARES, fusion_tree, merged_order, shares_of
 from fusewise.automatic.hints import NO_HINTS, Hints
-from fusewise.automatic.tree import MergeTree
+from fusewise.automatic.tree import RIDGE, SHARES, MergeTree, fusion_tree, merged_order, shares_of
 from fusewise.kernels import threads
 from fusewise.kernels.compiling import Loop
 from fusewise.observations import Quadratics

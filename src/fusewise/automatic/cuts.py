@@ -28,13 +28,12 @@ from scipy.spatial import cKDTree
 
 from fusewise.automatic.copies import FEWEST_DIFFERENT, MANY_COPIES
 from fusewise.automatic.evidence import regular
-from fusewise.automatic.fusion_tree import fusion_tree
 from fusewise.automatic.hints import NO_HINTS, Hints, given_to_nearest
 from fusewise.automatic.mixture import Mixture
 from fusewise.automatic.mixture_fit import FIRST_ROUNDS, describe, fit_groups, threads_of_fits
 from fusewise.automatic.mixture_kernels import TAIL
 from fusewise.automatic.rows import Rows
-from fusewise.automatic.tree import MergeTree
+from fusewise.automatic.tree import MergeTree, fusion_tree
 from fusewise.kernels.compiling import compiled
 from fusewise.kernels.threads import in_ranges, in_threads
 from fusewise.kernels.types import Index, Labels, Mask, Real

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from fusewise.automatic import gaps
 from fusewise.automatic.classes import ENOUGH_GAINED, Judged, classes_of, fewest, known_so_far
 from fusewise.automatic.clusters import (
     SOFT_ROUNDS,
@@ -38,7 +37,7 @@ from fusewise.automatic.hints import NO_HINTS, Hints
 from fusewise.automatic.mixture import Mixture
 from fusewise.automatic.mixture_fit import describe, fit_groups
 from fusewise.automatic.nearby import near_components
-from fusewise.automatic.rows import Rows, axes_in, fit_axes, prior_variances
+from fusewise.automatic.rows import Rows, axes_in, fit_axes, parts_of, prior_variances
 from fusewise.automatic.settling import coloured, held, joined, log_odds
 from fusewise.automatic.tree import MergeTree
 from fusewise.automatic.units import Levels, is_number
@@ -389,7 +388,7 @@ class TreeSearch:
             evidence = rows.evidence if self.wide is self.sample else Evidence.of(subspace, self.wide)
             away = held(mixture.log_densities(evidence)[0], self.wide_hints, self.n_clusters)
             kept = better_explained(self.wide, evidence, subspace, mixture, self.worth, away)
-            pairs = [] if told else without_valley(mixture, rows.evidence, parts=gaps.parts(rows, subspace.blur))
+            pairs = [] if told else without_valley(mixture, rows.evidence, parts=parts_of(rows, subspace.blur))
         group = self._joined_by_hints(kept, pairs) if self.hints else linked(kept.n_components, pairs)
         return mixture, joined_clusters(kept, group)
 

@@ -1,22 +1,50 @@
 """A merge tree: nested partitions of points.
 
 The lam at which each partition of a merge tree begins.
+
+Shares of a graph between which there is no edge, and the order of what happens in all of them.
+
+The greedy path of l0 fusion along a graph.
 """
 
 from __future__ import annotations
 
 import heapq
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
+from heapq import heapify, heapreplace
+from math import sqrt
+from types import SimpleNamespace
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
-from fusewise.kernels.checked import Checked
+from fusewise.automatic.hints import NO_HINTS, Hints
+from fusewise.automatic.tree_kernels import (
+    EDGE,
+    HALF,
+    NODE,
+    first_roots,
+    hand_over,
+    in_conflict,
+    reorder,
+    rise,
+    settle_centre,
+    simplify,
+    unite,
+)
+from fusewise.kernels.checked import Checked, check_finite
+from fusewise.kernels.compiling import compiled, few
 from fusewise.kernels.field_rules import Array, Dims, Number
+from fusewise.kernels.threads import in_threads, threads_for
 from fusewise.kernels.types import Index, Labels, Mask, Real
+from fusewise.observations import Quadratics
+from fusewise.pairs import NeighborPairs
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,3 +205,286 @@ def _last_join(tree: MergeTree, labels: Labels, groups: Index) -> float:
         else:
             break
     return float(tree.linkage[node - tree.n_points, 2])
+
+
+#: The most shares of a graph. Their number does not depend on that of the threads, nor then does the order of ties.
+SHARES = 16
+
+
+def shares_of(n: int, ends: Index) -> list[tuple[Index, Index]]:
+    """The points and the edges of each share, ascending; shares are as equal as the parts of the graph allow.
+
+    Parameters
+    ----------
+    n : number of points.
+    ends : E x 2, the points that each edge joins.
+    """
+    first, second = ends.astype(np.int32).T  # SciPy before 1.12 refuses others
+    graph = sparse.csr_matrix((np.ones(len(ends), np.int8), (first, second)), (n, n))
+    n_parts, part = connected_components(graph, directed=False)
+    sizes = np.bincount(part, minlength=n_parts)
+    # The largest part that is left goes to the smallest share so far.
+    loads = [(0, k) for k in range(min(SHARES, n_parts))]
+    heapify(loads)
+    share = np.zeros(n_parts, np.intp)
+    for largest in np.argsort(-sizes, kind="stable").tolist():
+        load, share[largest] = loads[0]
+        heapreplace(loads, (load + int(sizes[largest]), int(share[largest])))
+    of_point = share[part]
+    of_edge = of_point[ends[:, 0]]
+    return [(np.flatnonzero(of_point == k), np.flatnonzero(of_edge == k)) for k in range(len(loads))]
+
+
+def merged_order(prices: Sequence[Real]) -> Index:
+    """The order of the joins of several paths if the one with the smallest next price always goes on.
+
+    Joins are numbered path by path. A join waits for all before it in its path, so it comes when the largest price so
+    far in its path would.
+    """
+    waited = [np.maximum.accumulate(path) if len(path) else path for path in prices]
+    return np.argsort(np.concatenate(waited), kind="stable")
+
+
+#: Ridge on the quadratics, relative to their mean size, for directions that no point of a group determines.
+RIDGE = 1e-6
+
+
+def fusion_tree(observations: Quadratics, pairs: NeighborPairs, hints: Hints = NO_HINTS) -> MergeTree:
+    """Merge tree of the greedy l0 fusion of points with quadratic fidelities along a graph.
+
+    Parameters
+    ----------
+    observations : f_i(u) = u' G_i u - 2 h_i' u + e_i, real.
+    pairs : which points may fuse. Disconnected parts of the graph fuse last, as if an edge of affinity 1 joined every
+        two of them.
+    hints : groups that hold points in conflict never fuse; those that are left in the end are joined at the top of the
+        tree (``MergeTree.forced``). A block counts as one, wherever its points are: its conflicts are theirs.
+    """
+    n, r = observations.shape
+    check_finite("the merge tree", observations.gram, observations.target)
+    ridge = RIDGE * float(np.trace(observations.gram.sum(axis=0))) / (n * r)
+    # One layout: a loop is compiled for each that it meets.
+    gram = np.ascontiguousarray(observations.gram + ridge * np.eye(r), float)
+    target = np.array(observations.target, float, order="C")
+    points = _Unjoined(gram, target, np.zeros(n, NODE))
+    points.nodes["name"], points.nodes["count"], points.nodes["block"] = np.arange(n), 1, hints.block_of(n)
+    blocks = np.arange(hints.n_blocks), hints.apart.astype(np.uint8)
+    ends = np.column_stack([pairs.first, pairs.second])
+    path, groups = _along_graph(points, ends, pairs.affinity, blocks)
+    if len(groups.nodes) > 1:  # the parts of the graph
+        among = np.column_stack(np.triu_indices(len(groups.nodes), 1))
+        groups = path.go(groups, among, np.ones(len(among)), blocks)
+    forced, name, count = n - 1 - path.step, groups.nodes[0]["name"], groups.nodes[0]["count"]
+    if forced and not len(hints.conflicts):
+        raise FloatingPointError(f"the merge tree of {n} rows is incomplete: rescale very large or small columns")
+    for other in groups.nodes[1:]:  # all in conflict
+        count += other["count"]
+        path.joins[path.step] = name, other["name"], count
+        name, path.step = n + path.step, path.step + 1
+    linkage = np.column_stack([path.joins[:, :2], np.maximum.accumulate(path.prices), path.joins[:, 2]])
+    return MergeTree(linkage.astype(float), forced)
+
+
+@dataclass(frozen=True, eq=False)
+class _Unjoined:
+    """Groups that have not joined others: G and h of each, and its record."""
+
+    gram: Real
+    target: Real
+    nodes: Any
+
+    def some(self, which: Index) -> _Unjoined:
+        return _Unjoined(self.gram[which], self.target[which], self.nodes[which])
+
+    @staticmethod
+    def together(parts: Sequence[_Unjoined]) -> _Unjoined:
+        return _Unjoined(
+            *(np.concatenate([getattr(part, name) for part in parts]) for name in ("gram", "target", "nodes"))
+        )
+
+
+class _Path:
+    """A greedy path of n points.
+
+    Attributes
+    ----------
+    joins : two names and a count for each join; the name of a point is its number, that of the k-th join n + k.
+    prices : the price of each.
+    step : how many are made.
+    """
+
+    def __init__(self, n: int) -> None:
+        self.joins, self.prices, self.step = np.zeros((n - 1, 3), np.int64), np.zeros(n - 1), 0
+
+    def go(self, groups: _Unjoined, ends: Index, affinity: Real, blocks: Any, roots: Real | None = None) -> _Unjoined:
+        """Join groups along edges, of which the rises may be known, until no edge is left; returns what is left."""
+        gram, target, nodes = groups.gram, groups.target, groups.nodes
+        nodes["root"], nodes["head"], nodes["seen"], nodes["degree"] = np.arange(len(nodes)), -1, -1, 0
+        edges, halves = np.zeros(len(ends), EDGE), np.zeros(2 * len(ends), HALF)
+        edges["affinity"], edges["when"], halves["end"] = affinity, -1, ends.ravel()
+        if roots is not None:
+            edges["root"], edges["when"] = roots, 0
+        heap = np.arange(len(nodes)), np.arange(len(nodes)), np.zeros(len(nodes))
+        centre, work = np.zeros(target.shape), np.empty((target.shape[1] + 3, target.shape[1]))
+        fuse = _fuse_few if few(len(self.joins) + 1) and roots is None and not _fuse_greedily.hot else _fuse_greedily
+        joins, prices, step = self.joins, self.prices, self.step
+        self.step = fuse(gram, target, centre, nodes, edges, halves, blocks, heap, joins, prices, step, work)
+        return groups.some(np.flatnonzero(nodes["name"] >= 0))
+
+
+def _along_graph(points: _Unjoined, ends: Index, affinity: Real, blocks: Any) -> tuple[_Path, _Unjoined]:
+    """The path along the edges, and the groups that are left.
+
+    Parts of the graph that no edge joins do not wait for each other, unless there are hints: they fuse in threads, and
+    the paths are merged to what it would be if the smallest price of all came first.
+    """
+    n, r = points.target.shape
+    whole = _Path(n)
+    if few(n):  # not worth a loop to compile, and to the last bit the same whether there is one or not
+        return whole, whole.go(points, ends, affinity, blocks)
+    roots = first_roots(points.gram, points.target, ends)
+    if len(blocks[0]):
+        return whole, whole.go(points, ends, affinity, blocks, roots)
+    shares = shares_of(n, ends)
+    position = np.zeros(n, np.intp)
+    for rows, _ in shares:
+        position[rows] = np.arange(len(rows))
+
+    def fuse(share: tuple[Index, Index]) -> tuple[_Path, _Unjoined]:
+        rows, along = share
+        path, some = _Path(len(rows)), points.some(rows)
+        some.nodes["name"] = np.arange(len(rows))
+        return path, path.go(some, position[ends[along]], affinity[along], blocks, roots[along])
+
+    found = list(in_threads(fuse, shares, threads_for(len(ends) * r**3)))
+    order = merged_order([path.prices[: path.step] for path, _ in found])
+    whole.step = len(order)
+    place = n + np.argsort(order)  # names of the joins, path by path
+    made, left = [], []
+    for (rows, _), (path, groups) in zip(shares, found, strict=True):
+        own, place = place[: path.step], place[path.step :]
+        names = np.concatenate([rows, own])
+        made.append(np.column_stack([names[path.joins[: path.step, :2]], path.joins[: path.step, 2]]))
+        groups.nodes["name"] = names[groups.nodes["name"]]
+        left.append(groups)
+    whole.joins[: whole.step] = np.concatenate(made)[order]
+    whole.prices[: whole.step] = np.concatenate([path.prices[: path.step] for path, _ in found])[order]
+    return whole, _Unjoined.together(left)
+
+
+def _fuse_few(gram: Any, target: Any, centre: Any, nodes: Any, edges: Any, halves: Any, *rest: Any) -> int:
+    """``_fuse_greedily`` as Python runs it: on lists of numbers and of objects, ten times as fast there as arrays."""
+    blocks, heap, joins, prices, step, work = rest
+    numbers = [each.tolist() for each in (gram, target, centre)]
+    records = [_records(each) for each in (nodes, edges, halves)]
+    lists = [each.tolist() for each in heap]
+    found: int = _fuse_greedily.interpret(*numbers, *records, blocks, lists, joins, prices, step, work.tolist())
+    gram[:], target[:] = numbers[:2]
+    for field in ("name", "count", "block"):
+        nodes[field] = [getattr(node, field) for node in records[0]]
+    return found
+
+
+def _records(array: Any) -> list[SimpleNamespace]:
+    """A structured array as objects."""
+    return [SimpleNamespace(**dict(zip(array.dtype.names, row, strict=True))) for row in array.tolist()]
+
+
+@compiled(
+    shapes=("n r r", "n r", "n r", "n", "edges", "halves", "", "", "joins 3", "joins", "", "work r"), fastmath=False
+)
+def _fuse_greedily(
+    gram: Any,
+    target: Any,
+    centre: Any,
+    nodes: Any,
+    edges: Any,
+    halves: Any,
+    blocks: Any,
+    heap: Any,
+    joins: Any,
+    prices: Any,
+    step: int,
+    work: Any,
+) -> int:
+    """Join the pair with the smallest price (rise of fidelity / affinity) until no edge is left; return the joins made.
+
+    The key of a node is a lower bound on the prices of its edges to nodes that have not changed since its last update.
+    So the smallest key of all is at most the smallest price, and the node with the smallest key is updated before it
+    joins.
+    """
+    n, r = len(target), len(target[0])
+    slots, _, keys = heap
+    for half in range(len(halves) - 1, -1, -1):
+        slot = halves[half].end
+        halves[half].following, nodes[slot].head = nodes[slot].head, half
+        nodes[slot].degree += 1
+    for slot in range(n):
+        settle_centre(gram, target, centre, nodes[slot], slot, work)
+    for e in range(len(edges)):  # of those that have a price
+        edges[e].drift = nodes[halves[2 * e].end].drift + nodes[halves[2 * e + 1].end].drift
+    for _ in range(n * n):  # at most n keys are updated for each join
+        if not keys[slots[0]] < np.inf:
+            break
+        slot = slots[0]
+        other = _cheapest(gram, centre, nodes, edges, halves, blocks, keys, slot, step, work)
+        price = keys[slot]
+        reorder(heap, slot)
+        if other < 0 or keys[slots[0]] < price:
+            continue
+        kept, gone = (slot, other) if nodes[slot].degree >= nodes[other].degree else (other, slot)
+        joins[step, 0], joins[step, 1], prices[step] = nodes[kept].name, nodes[gone].name, price
+        nodes[kept].count += nodes[gone].count
+        joins[step, 2] = nodes[kept].count
+        step += 1
+        nodes[kept].name, nodes[gone].name = len(joins) + step, -1
+        nodes[gone].root, nodes[kept].changed = kept, step
+        nodes[kept].block = unite(blocks, nodes[kept].block, nodes[gone].block)
+        for i in range(r):
+            target[kept][i] += target[gone][i]
+            row, other_row = gram[kept][i], gram[gone][i]
+            for j in range(r):
+                row[j] += other_row[j]
+        settle_centre(gram, target, centre, nodes[kept], kept, work)
+        hand_over(nodes, edges, halves, gone, kept)
+        keys[gone] = np.inf
+        reorder(heap, gone)
+        keys[kept] = 0.0
+        reorder(heap, kept)
+    return step
+
+
+@compiled(fastmath=False)
+def _cheapest(
+    gram: Any, centre: Any, nodes: Any, edges: Any, halves: Any, blocks: Any, keys: Any, slot: int, step: int, work: Any
+) -> int:
+    """Set the key of a node to the smallest price of its edges; return the slot at the other end (-1: no edges).
+
+    Edges between nodes in conflict do not count; nodes once in conflict remain so.
+
+    Most prices need not be recomputed when an end has changed. The rise is |u_a - u_b|² in the metric M with
+    M^-1 = G_a^-1 + G_b^-1, which only grows as nodes join, and is bounded by either G. So if the centres have since
+    drifted by d in all, the rise is at least (sqrt(rise then) - sqrt(|G|) d)².
+    """
+    simplify(nodes, edges, halves, slot)
+    best, partner, half = np.inf, -1, nodes[slot].head
+    while half >= 0:
+        e = half // 2
+        other = nodes[halves[half ^ 1].end].root
+        half = halves[half].following
+        nodes[other].seen = -1
+        if in_conflict(blocks, nodes[slot].block, nodes[other].block):
+            continue
+        drift, root = nodes[slot].drift + nodes[other].drift, edges[e].root
+        known = edges[e].when >= nodes[slot].changed and edges[e].when >= nodes[other].changed
+        if not known:
+            root -= sqrt(min(nodes[slot].size, nodes[other].size)) * (drift - edges[e].drift)
+        if root > 0 and root * root >= best * edges[e].affinity:
+            continue
+        if not known:
+            root = sqrt(rise(gram, centre, slot, other, work))
+            edges[e].root, edges[e].drift, edges[e].when = root, drift, step
+        if root * root < best * edges[e].affinity:
+            best, partner = root * root / edges[e].affinity, other
+    keys[slot] = best
+    return partner

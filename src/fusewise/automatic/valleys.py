@@ -53,7 +53,7 @@ their place.
 
 In up to ``gaps.MOST_DIMENSIONS`` dimensions, where rows show the shape of a group, dense and sparse components may be
 one group with a tail, and all valleys of a table are then judged together (``together``). If there is a gap between
-groups (``gaps.parts``), components on either side of it are never joined, and those on one side touch already at
+groups (``parts_of``), components on either side of it are never joined, and those on one side touch already at
 ``WITHIN_PART``: curved groups bend between their components.
 """
 
@@ -67,9 +67,9 @@ from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
 from scipy.stats import binom, chi2
 
 from fusewise.automatic.evidence import Evidence, regular
-from fusewise.automatic.gaps import MOST_DIMENSIONS
 from fusewise.automatic.mixture import Mixture
 from fusewise.automatic.mixture_kernels import TAIL
+from fusewise.automatic.rows import MOST_DIMENSIONS
 from fusewise.kernels.types import Floats, Index, Mask, Real
 
 #: How much the alignment of two components counts against a valley between them.
@@ -204,7 +204,7 @@ def settled(between: Between, pairs: list[Pair], group: Index, part: Index) -> l
     ----------
     between : the valleys between components.
     pairs, group : pairs without a valley, each judged by itself, and the clusters that they link.
-    part : the part of each component (``gaps.parts``).
+    part : the part of each component (``parts_of``).
     """
     n, r = between.evidence.shape
     alone, now, odds = len(group), group.copy(), np.zeros(int(part.max()) + 1)
@@ -300,7 +300,7 @@ def without_valley(
     ----------
     mixture, evidence : the components, and the rows they were fitted to.
     labels : the most likely components of the rows, if they are known.
-    parts : those of ``gaps.parts``.
+    parts : those of ``parts_of``.
     of_any_density : whether dense and sparse components may be one group in any number of dimensions.
     """
     if labels is None:
