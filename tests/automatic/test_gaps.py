@@ -21,32 +21,32 @@ def placed(X):
 
 
 def parts(X):
-    return gaps.parts(*placed(X))
+    return parts_of(*placed(X))
 
 
 @pytest.mark.parametrize("k", [1, 2, 5, 12])
 def test_the_chance_of_a_gap_by_quadrature(k):
     """A spacing e exceeds two independent sums of k spacings: the mean of F(e)² with F of Gamma(k)."""
     chance = quad(lambda e: np.exp(-e) * gamma.cdf(e, k) ** 2, 0, np.inf)[0]
-    assert gaps.chance_of_gap(k) == pytest.approx(chance, rel=1e-6)
+    assert rows.chance_of_gap(k) == pytest.approx(chance, rel=1e-6)
 
 
 def test_how_often_chance_parts_a_line():
     """No more often than promised; by as many rows on a line as give it the full chance."""
     rng = np.random.default_rng(0)
-    cut = [np.unique(gaps._connected(rng.random((300, 1)), 0.0)).size > 1 for _ in range(300)]
-    assert np.mean(cut) <= gaps.CHANCE + 3 * np.sqrt(gaps.CHANCE / 300)
+    cut = [np.unique(rows._connected(rng.random((300, 1)), 0.0)).size > 1 for _ in range(300)]
+    assert np.mean(cut) <= rows.CHANCE + 3 * np.sqrt(rows.CHANCE / 300)
 
 
 def test_connected_parts_by_brute_force():
     """The graph of all pairs of which one is among the k nearest of the other, walked through."""
     rng = np.random.default_rng(1)
     X = np.vstack([rng.random((40, 2)), rng.random((60, 2)) + np.array([0, 3])])
-    k = gaps.enough_neighbors(100)
+    k = rows.enough_neighbors(100)
     distances = np.linalg.norm(X[:, None] - X[None], axis=2)
     near = distances <= np.sort(distances, axis=1)[:, k : k + 1]
     reached = np.linalg.matrix_power((near | near.T).astype(float), 100)[0] > 0
-    found = gaps._connected(X, 0.0)
+    found = rows._connected(X, 0.0)
     assert 1 < np.unique(found).size <= 3
     np.testing.assert_array_equal(found == found[0], reached)
 
