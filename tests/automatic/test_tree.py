@@ -1,12 +1,395 @@
-"""The lam of each partition of a merge tree, beside a search through all of its nodes."""
+"""The merge tree, against a greedy written with numpy.linalg.solve that recomputes every rise at every step."""
 
+import heapq
+import itertools
 from itertools import combinations, pairwise
 
 import numpy as np
 import pytest
-from scipy.cluster.hierarchy import fcluster, linkage
+from scipy import sparse
+from scipy.cluster.hierarchy import dendrogram, fcluster, is_valid_linkage, linkage
+from scipy.spatial.distance import pdist, squareform
 
-from fusewise.automatic.tree import MergeTree, join_heights, successors
+from fusewise.automatic import tree as module
+from fusewise.automatic.hints import NO_HINTS, Hints
+from fusewise.automatic.tree import (
+    RIDGE,
+    SHARES,
+    MergeTree,
+    fusion_tree,
+    join_heights,
+    merged_order,
+    shares_of,
+    successors,
+)
+from fusewise.kernels import threads
+from fusewise.kernels.compiling import Loop
+from fusewise.observations import Quadratics
+from fusewise.pairs import NeighborPairs
+
+
+@pytest.fixture(autouse=True, params=["interpreted", "compiled"])
+def run(request, monkeypatch):
+    """Every property holds of the loop as Python runs it, and compiled."""
+    monkeypatch.setattr(module, "few", lambda n: request.param == "interpreted")
+    if request.param == "interpreted":
+        monkeypatch.setattr(
+            module, "_fuse_greedily", Loop(module._fuse_greedily.function, module._fuse_greedily.shapes)
+        )  # not compiled yet
+
+
+def quadratics(rng, n, r, rows=None):
+    """||A_i u - b_i||² with random A_i (rows x r): fewer rows than r leave directions unseen."""
+    A = rng.normal(size=(n, r + 1 if rows is None else rows, r))
+    b = rng.normal(size=A.shape[:2])
+    return Quadratics(np.einsum("imk,iml->ikl", A, A), np.einsum("imk,im->ik", A, b), np.square(b).sum(axis=1))
+
+
+def points(X):
+    return Quadratics(np.broadcast_to(np.eye(X.shape[1]), (len(X), X.shape[1], X.shape[1])), X, (X**2).sum(axis=1))
+
+
+def graph(rng, n, density):
+    upper = np.triu(rng.uniform(0.5, 2, size=(n, n)) * (rng.uniform(size=(n, n)) < density), 1)
+    return NeighborPairs.from_graph(sparse.csr_matrix(upper))
+
+
+def complete(n):
+    return NeighborPairs.from_graph(sparse.csr_matrix(np.ones((n, n))))
+
+
+def naive(observations, pairs, hints=NO_HINTS):
+    """Sets joined, in order, and the running maximum of their prices; it ends where hints part all that is left."""
+    n, r = observations.shape
+    ridge = RIDGE * np.trace(observations.gram.sum(axis=0)) / (n * r)
+    gram = [g + ridge * np.eye(r) for g in observations.gram]
+    affinity = pairs.affinities.toarray()
+    groups = [frozenset([i]) for i in range(n)]
+
+    def explained(members):
+        G, h = sum(gram[i] for i in members), sum(observations.target[i] for i in members)
+        return h @ np.linalg.solve(G, h)
+
+    joined, heights, loose = [], [], None
+    block = hints.block_of(n)
+    united = np.arange(hints.n_blocks)  # blocks that some group holds both of are one
+
+    def pairs_left():
+        clash = {(united[a], united[b]) for a, b in np.vstack([hints.conflicts, hints.conflicts[:, ::-1]])}
+        held = {group: {united[block[i]] for i in group if block[i] >= 0} for group in groups}
+        for a, b in itertools.combinations(groups, 2):
+            if not any((one, other) in clash for one in held[a] for other in held[b]):
+                yield a, b
+
+    while left := list(pairs_left()):
+        tie = {(a, b): affinity[np.ix_(list(a), list(b))].sum() for a, b in left}
+        if loose is None and not any(tie.values()):
+            loose = list(groups)  # parts that no edge joins: one edge between every two of them
+        if loose is not None:
+            parts = {a: sum(part <= a for part in loose) for a in groups}
+            tie = {(a, b): parts[a] * parts[b] for a, b in left}
+        price = {(a, b): (explained(a) + explained(b) - explained(a | b)) / c for (a, b), c in tie.items() if c > 0}
+        a, b = min(price, key=price.get)
+        groups = [g for g in groups if g not in (a, b)] + [a | b]
+        joined.append(a | b)
+        heights.append(price[a, b])
+        both = {united[block[i]] for i in a | b if block[i] >= 0}
+        united = np.where(np.isin(united, list(both)), min(both, default=0), united)
+    return joined, np.maximum.accumulate(heights)
+
+
+def joined_sets(tree):
+    """Members of each join, followed through the linkage itself."""
+    sets = [frozenset([i]) for i in range(tree.n_points)]
+    for left, right in tree.linkage[:, :2].astype(int):
+        sets.append(sets[left] | sets[right])
+    return sets[tree.n_points :]
+
+
+CASES = [(2, 1, 1.0), (2, 3, 0.0), (3, 2, 1.0), (9, 2, 1.0), (12, 3, 0.4), (12, 1, 0.15), (11, 2, 0.0), (14, 2, 0.1)]
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(("n", "r", "density"), CASES)
+def test_it_is_the_greedy(n, r, density, seed):
+    rng = np.random.default_rng([seed, n, r])
+    observations, pairs = quadratics(rng, n, r), graph(rng, n, density)
+    joined, heights = naive(observations, pairs)
+    tree = fusion_tree(observations, pairs)
+    assert joined_sets(tree) == joined
+    np.testing.assert_allclose(tree.linkage[:, 2], heights, rtol=1e-8, atol=1e-10)
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(("n", "r", "density"), [(6, 1, 1.0), (14, 2, 0.3), (16, 2, 0.1)])
+def test_it_is_the_greedy_that_makes_no_join_between_points_in_conflict(n, r, density, seed):
+    rng = np.random.default_rng([seed, n])
+    observations, pairs = quadratics(rng, n, r), graph(rng, n, density)
+    rows = rng.permutation(n)[: n // 2 + 1]
+    block = np.sort(np.unique(rng.integers(n // 2, size=len(rows)), return_inverse=True)[1])
+    conflicts = np.array([pair for pair in itertools.combinations(range(block[-1] + 1), 2) if rng.uniform() < 0.6])
+    hints = Hints(rows, block, conflicts.astype(int).reshape(-1, 2))
+    joined, heights = naive(observations, pairs, hints)
+    tree = fusion_tree(observations, pairs, hints)
+    assert tree.forced == n - 1 - len(joined)
+    assert joined_sets(tree)[: len(joined)] == joined
+    assert joined_sets(tree)[-1] == frozenset(range(n))
+    np.testing.assert_allclose(tree.linkage[: len(joined), 2], heights, rtol=1e-8, atol=1e-10)
+    for nodes in tree.partitions(3, 5):  # however small the parts are, none holds points in conflict
+        labels = {i: node for node in nodes for i in tree.members(node)}
+        for a, b in hints.conflicts:
+            ends = [{labels.get(i) for i in hints.rows[hints.block == k]} - {None} for k in (a, b)]
+            assert not ends[0] & ends[1]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_it_is_the_greedy_where_points_have_not_seen_every_direction(seed):
+    # One measurement each in the plane: two points alone can always agree, up to the ridge.
+    rng = np.random.default_rng(seed)
+    observations, pairs = quadratics(rng, 10, 2, rows=1), graph(rng, 10, 0.5)
+    joined, heights = naive(observations, pairs)
+    tree = fusion_tree(observations, pairs)
+    # What is free comes first, in an order that rounding decides; what costs something is the same.
+    costly = heights > 1e-4
+    assert 0 < costly.sum() < 9
+    assert [s for s, c in zip(joined_sets(tree), costly, strict=True) if c] == [
+        s for s, c in zip(joined, costly, strict=True) if c
+    ]
+    np.testing.assert_allclose(tree.linkage[costly, 2], heights[costly], rtol=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_it_is_the_greedy_where_a_large_group_takes_in_one_point_after_another(seed):
+    # Tight clusters and stragglers around them: what an edge cost before its ends moved decides which are priced anew.
+    rng = np.random.default_rng(seed)
+    centres = rng.normal(size=(3, 2)) * 4
+    X = centres[rng.integers(3, size=36)] + rng.standard_t(2, size=(36, 2))
+    gram = np.einsum("imk,iml->ikl", A := rng.normal(size=(36, 3, 2)), A)
+    observations = Quadratics(gram, np.einsum("ikl,il->ik", gram, X), np.zeros(36))
+    near = squareform(pdist(X)).argsort(axis=1)[:, 1:7]
+    pairs = NeighborPairs.from_graph(sparse.csr_matrix((np.ones(216), (np.repeat(np.arange(36), 6), near.ravel()))))
+    joined, heights = naive(observations, pairs)
+    tree = fusion_tree(observations, pairs)
+    assert joined_sets(tree) == joined
+    np.testing.assert_allclose(tree.linkage[:, 2], heights, rtol=1e-6)
+
+
+@pytest.mark.parametrize("density", [0.0, 0.05, 0.3, 1.0])
+def test_scipy_takes_the_linkage(density):
+    rng = np.random.default_rng(0)
+    n = 40
+    tree = fusion_tree(quadratics(rng, n, 2), graph(rng, n, density))
+    assert is_valid_linkage(tree.linkage)
+    assert np.all(np.diff(tree.linkage[:, 2]) >= 0)
+    assert [len(s) for s in joined_sets(tree)] == tree.linkage[:, 3].astype(int).tolist()
+    assert tree.linkage[-1, 3] == n
+    assert sorted(dendrogram(tree.linkage, no_plot=True)["leaves"]) == list(range(n))
+    heights = tree.linkage[:, 2]
+    cuts = [k for k in range(2, n) if heights[-k] < heights[-k + 1]]  # at equal heights there is nothing to cut
+    assert len(cuts) > 5
+    for k in cuts:
+        labels = fcluster(tree.linkage, heights[-k], criterion="distance")
+        theirs = {frozenset(np.flatnonzero(labels == c)) for c in set(labels)}
+        assert theirs == {frozenset(tree.members(node)) for node in tree.partitions(1, k)[-1]}
+
+
+def test_members_and_sizes_of_every_node():
+    rng = np.random.default_rng(1)
+    tree = fusion_tree(quadratics(rng, 30, 2), graph(rng, 30, 0.2))
+    expected = [frozenset([i]) for i in range(30)] + joined_sets(tree)
+    for node, members in enumerate(expected):
+        assert frozenset(tree.members(node)) == members
+        assert len(tree.members(node)) == tree.sizes[node] == len(members)
+        if node >= 30:
+            left, right = tree.children(node)
+            assert expected[left] | expected[right] == members
+            assert not expected[left] & expected[right]
+
+
+def test_the_first_to_join_are_the_nearest_pair():
+    X = np.random.default_rng(2).normal(size=(50, 3))
+    tree = fusion_tree(points(X), complete(50))
+    distances = squareform(pdist(X)) + np.diag(np.full(50, np.inf))
+    assert set(tree.linkage[0, :2]) == set(np.unravel_index(distances.argmin(), distances.shape))
+    assert tree.linkage[0, 2] == pytest.approx(distances.min() ** 2 / 2, rel=1e-4)
+
+
+@pytest.mark.parametrize(("a", "b"), [(1, 1), (3, 1), (4, 7)])
+def test_the_rise_is_that_of_ward(a, b):
+    rng = np.random.default_rng(a + b)
+    X, Y = rng.normal(size=(a, 3)), rng.normal(size=(b, 3)) + 2
+    groups = points(np.vstack([X, Y])).merge(np.repeat([0, 1], [a, b]), 2)
+    (join,) = fusion_tree(groups, complete(2)).linkage
+    ward = a * b / (a + b) * np.square(X.mean(axis=0) - Y.mean(axis=0)).sum()
+    assert join[2] == pytest.approx(ward, rel=1e-4)
+
+
+def test_affinities_only_set_the_unit_of_lam():
+    rng = np.random.default_rng(3)
+    observations, pairs = quadratics(rng, 25, 2), graph(rng, 25, 0.6)
+    tenfold = NeighborPairs(25, pairs.first, pairs.second, 10 * pairs.affinity)
+    one, ten = fusion_tree(observations, pairs).linkage, fusion_tree(observations, tenfold).linkage
+    np.testing.assert_array_equal(ten[:, [0, 1, 3]], one[:, [0, 1, 3]])
+    np.testing.assert_allclose(10 * ten[:, 2], one[:, 2], rtol=1e-10)
+
+
+def test_points_that_no_edge_joins_fuse_as_if_every_two_were_joined():
+    rng = np.random.default_rng(4)
+    observations = quadratics(rng, 20, 2)
+    none = NeighborPairs.from_graph(sparse.csr_matrix((20, 20)))
+    joined = fusion_tree(observations, none).linkage, fusion_tree(observations, complete(20)).linkage
+    for joins in joined:
+        joins[:, :2].sort(axis=1)  # which of the two is named first is left open
+    np.testing.assert_allclose(*joined)
+
+
+def test_parts_that_no_edge_joins_fuse_last():
+    # Two parts on top of each other: only within them are there edges.
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(20, 2))
+    part = np.arange(20) % 2
+    pairs = NeighborPairs.from_graph(sparse.csr_matrix((part[:, None] == part).astype(float)))
+    tree = fusion_tree(points(X), pairs)
+    groups = {frozenset(tree.members(node)) for node in tree.partitions(1, 2)[1]}
+    assert groups == {frozenset(np.flatnonzero(part == k)) for k in (0, 1)}
+
+
+def test_where_points_come_from_does_not_matter():
+    # Of distances only: turning and shifting all points leaves the tree.
+    rng = np.random.default_rng(6)
+    X = rng.normal(size=(30, 3))
+    turn = np.linalg.qr(rng.normal(size=(3, 3)))[0]
+    pairs = graph(rng, 30, 0.3)
+    one, other = fusion_tree(points(X), pairs).linkage, fusion_tree(points(X @ turn + 1), pairs).linkage
+    np.testing.assert_array_equal(one[:, [0, 1, 3]], other[:, [0, 1, 3]])
+    np.testing.assert_allclose(one[:, 2], other[:, 2], rtol=1e-3, atol=1e-4)
+
+
+class TestPartitions:
+    @pytest.mark.parametrize("min_size", [1, 2, 5, 11])
+    @pytest.mark.parametrize("max_groups", [1, 4, 60])
+    def test_nested_large_enough_and_none_left_out(self, min_size, max_groups):
+        rng = np.random.default_rng(0)
+        tree = fusion_tree(quadratics(rng, 60, 2), graph(rng, 60, 0.15))
+        found = tree.partitions(min_size, max_groups)
+        assert [len(groups) for groups in found] == list(range(1, len(found) + 1))
+        assert len(found) <= max_groups
+        for groups in found:
+            members = [set(tree.members(node)) for node in groups]
+            assert sum(map(len, members)) == len(set().union(*members))
+            assert min(map(len, members)) >= min_size
+        for coarse, fine in itertools.pairwise(found):
+            for node in fine:
+                assert sum(set(tree.members(node)) <= set(tree.members(other)) for other in coarse) == 1
+
+    def test_down_to_single_points(self):
+        rng = np.random.default_rng(1)
+        tree = fusion_tree(quadratics(rng, 15, 2), complete(15))
+        found = tree.partitions(1, 15)
+        assert len(found) == 15
+        assert sorted(found[-1]) == list(range(15))
+
+    @staticmethod
+    def tree(*joins):
+        """Joins at lam 1, 2, ..."""
+        n = len(joins) + 1
+        sizes = [1] * n
+        for left, right in joins:
+            sizes.append(sizes[left] + sizes[right])
+        rows = [[*map(float, join), k + 1.0, float(sizes[n + k])] for k, join in enumerate(joins)]
+        return MergeTree(np.array(rows))
+
+    def test_a_point_that_joins_last_is_shed(self):
+        tree = self.tree((0, 1), (2, 3), (5, 6), (7, 4))
+        assert [sorted(groups) for groups in tree.partitions(2, 9)] == [[8], [5, 6]]
+
+    def test_what_would_crumble_is_kept_whole(self):
+        # Pairs 01, 23, 45; 01 with 23; all. At a size of 3 the pair 45 is shed, and 0123 is not taken apart.
+        tree = self.tree((0, 1), (2, 3), (4, 5), (6, 7), (9, 8))
+        assert tree.partitions(3, 9) == [[10]]
+        assert [sorted(groups) for groups in tree.partitions(2, 9)] == [[10], [8, 9], [6, 7, 8]]
+
+    def test_the_join_with_the_largest_lam_is_undone_first(self):
+        tree = self.tree((0, 1), (2, 3), (4, 5), (6, 7), (9, 8))
+        assert [sorted(groups) for groups in tree.partitions(1, 4)] == [[10], [8, 9], [6, 7, 8], [4, 5, 6, 7]]
+
+
+def test_interpreted_and_compiled_trees_are_the_same_to_the_last_bit(monkeypatch):
+    """Of few rows: whether the loop was compiled before, for another table, makes no difference."""
+    rng = np.random.default_rng(5)
+    observations, pairs = quadratics(rng, 80, 4), graph(rng, 80, 0.05)
+    monkeypatch.setattr(module, "few", lambda n: True)
+    loop = Loop(module._fuse_greedily.function, module._fuse_greedily.shapes)
+    monkeypatch.setattr(module, "_fuse_greedily", loop)
+    interpreted = fusion_tree(observations, pairs).linkage
+    assert not loop.hot
+    assert loop.fast
+    assert loop.hot
+    np.testing.assert_array_equal(fusion_tree(observations, pairs).linkage, interpreted)
+
+
+def islands(rng, n_parts, size):
+    """Edges within parts, whose points are scattered."""
+    numbers = rng.permutation(n_parts * size).reshape(n_parts, size)
+    chains = np.concatenate([np.column_stack([part[:-1], part[1:]]) for part in numbers])
+    extra = np.concatenate([rng.choice(part, (size, 2)) for part in numbers])
+    ends = np.sort(np.concatenate([chains, extra[extra[:, 0] != extra[:, 1]]]), axis=1)
+    return np.unique(ends, axis=0)
+
+
+@pytest.mark.parametrize("n_parts", [1, 2, SHARES, 3 * SHARES])
+def test_shares_hold_every_point_and_edge_once_and_no_edge_leaves_one(n_parts):
+    ends = islands(np.random.default_rng(n_parts), n_parts, 7)
+    shares = shares_of(7 * n_parts, ends)
+    assert len(shares) == min(SHARES, n_parts)
+    np.testing.assert_array_equal(np.sort(np.concatenate([rows for rows, _ in shares])), np.arange(7 * n_parts))
+    np.testing.assert_array_equal(np.sort(np.concatenate([along for _, along in shares])), np.arange(len(ends)))
+    for rows, along in shares:
+        assert np.isin(ends[along], rows).all()
+        assert len(rows) == 7 * n_parts / len(shares)
+
+
+def test_points_without_edges_have_a_share():
+    shares = shares_of(3, np.array([[0, 2]]))
+    assert sorted(rows.tolist() for rows, _ in shares) == [[0, 2], [1]]
+
+
+def test_the_smallest_next_price_goes_first():
+    """Against a heap that holds the next price of each path."""
+    rng = np.random.default_rng(0)
+    paths = [rng.permutation(100)[:k] + k / 10 for k in (0, 1, 5, 9)]
+    begin = np.cumsum([0, *map(len, paths)])
+    heap = [(path[0], k, 0) for k, path in enumerate(paths) if len(path)]
+    heapq.heapify(heap)
+    expected = []
+    while heap:
+        _, k, at = heapq.heappop(heap)
+        expected.append(begin[k] + at)
+        if at + 1 < len(paths[k]):
+            heapq.heappush(heap, (paths[k][at + 1], k, at + 1))
+    np.testing.assert_array_equal(merged_order(paths), expected)
+
+
+@pytest.mark.parametrize("n_threads", [1, 3])
+def test_the_tree_is_that_of_the_whole_graph(n_threads, monkeypatch):
+    """With each part by itself, or all in one; which of two joined nodes is named first is left open."""
+    monkeypatch.setattr(threads, "WORTH_A_THREAD", 1)
+    monkeypatch.setattr(threads, "n_threads", lambda: n_threads)
+    monkeypatch.setattr(module, "few", lambda n: False)
+    rng = np.random.default_rng(1)
+    n, r = 20 * 30, 3
+    ends = islands(rng, 20, 30)
+    graph = sparse.csr_matrix((rng.uniform(0.5, 2, len(ends)), (ends[:, 0], ends[:, 1])), (n, n))
+    parts = rng.normal(size=(n, r, r)) * (rng.random((n, r, 1)) < 0.7)
+    gram = np.einsum("nki,nkj->nij", parts, parts)
+    rows = Quadratics(gram, np.einsum("nij,nj->ni", gram, rng.normal(size=(n, r))), np.zeros(n))
+    pairs = NeighborPairs.from_graph(graph)
+    shared = fusion_tree(rows, pairs).linkage
+    monkeypatch.setattr(module, "shares_of", lambda n, ends: [(np.arange(n), np.arange(len(ends)))])
+    whole = fusion_tree(rows, pairs).linkage
+    np.testing.assert_array_equal(np.sort(shared[:, :2], axis=1), np.sort(whole[:, :2], axis=1))
+    np.testing.assert_allclose(shared[:, 2], whole[:, 2], rtol=1e-9)
+    np.testing.assert_array_equal(shared[:, 3], whole[:, 3])
 
 
 def lowest_of_both(tree, labels, a, b):
