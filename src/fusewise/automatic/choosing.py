@@ -1,4 +1,6 @@
-"""Groups on either side of a gap, where the partition that was found has components across it.
+"""The default method: a subspace, a neighbour graph, the merge tree of l0 fusion, and the best partition of it.
+
+Groups on either side of a gap, where the partition that was found has components across it.
 
 A ring, a crescent or a spiral takes many components to describe, more than a criterion that charges for their overlap
 will pay for. If the rows that are known well show a gap (``parts_of``), each part is described by components of its
@@ -15,7 +17,8 @@ The search in the columns alone that may say something about clusters, in wide t
 Columns that neither depend on others nor have two humps say nothing, and enough of them hide clusters
 (``informative_columns``).
 
-The default method: a subspace, a neighbour graph, the merge tree of l0 fusion, and the best partition of it.
+Powers of skewed columns, if the table is likelier with them: all is done again in columns made symmetric, and the two
+results are compared by the criterion, to which the powers add the logarithm of their slopes (the Jacobian).
 """
 
 from __future__ import annotations
@@ -153,14 +156,11 @@ def choose(
     neighbours are joined by a graph; l0 fusion along the graph gives a tree of nested partitions; each partition is
     described by a Student-t mixture on the observed entries, and the one with the best `criterion` is chosen. K
     centres span K - 1 dimensions, so if more clusters are found than fit in the subspace, it is enlarged, once. A
-    table with few columns is also searched in all its dimensions, one with many also along the axes that stand out
-    from chance; the search that gains more over a single cluster is kept. With more columns than the first subspace
-    has dimensions, the number is confirmed in the dimensions that the centres span (``among_centres``). Partitions
-    along a tree in which all axes count the same are compared as well. If clusters are due to skewed columns
-    (``skewed_columns``), these are made symmetric and all is done again. Finally every row is assigned to its
-    likeliest cluster and the mixture is fitted again, or clusters with independent columns if these explain the
-    entries better; if a table has categories, classes of independent columns (``columnwise``), with a trait
-    (``class_traits``) or with related numbers (``related_numbers``) are compared.
+    table with few columns is also searched in all its dimensions, one with many also in the columns that may say
+    something about clusters; the search that gains more over a single cluster is kept. If powers of skewed columns
+    explain the table better, these are the units of the result. Finally every row is assigned to its likeliest
+    cluster and the mixture is fitted again, or clusters with independent columns if these explain the entries better.
+    If a table has categories, latent classes with independent columns are compared instead (``classes``).
 
     With more than ``sample.SAMPLE`` rows a sample is used. It grows if nearly as many clusters are found as it can
     show, or if a large number would win with four times the rows. Axes, and the means of independent columns, may need
