@@ -59,8 +59,8 @@ def of_size(sizes: Sequence[float], min_size: float) -> str:
 def of_shapes() -> str:
     """Columns were made symmetric."""
     return (
-        "Columns are skewed, and powers of them explain the table better. So clusters were searched for in columns made "
-        "symmetric (by a Box-Cox power of each); their centres are nearer to medians than to means."
+        "Columns are skewed, and powers of them explain the table better. So clusters were searched for in columns "
+        "made symmetric (by a Box-Cox power of each); their centres are nearer to medians than to means."
     )
 
 
