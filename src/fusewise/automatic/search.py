@@ -391,8 +391,7 @@ class TreeSearch:
     def clusters(self, found: Searched) -> tuple[Mixture, Clusters]:
         """The components that were chosen, along the axes, and the clusters as they are kept.
 
-        Components without a valley between them are one cluster, and so are classes that neither numbers nor categories
-        tell apart, unless the number of clusters was given.
+        Components without a valley between them are one cluster, unless the number of clusters was given.
         """
         subspace, rows, _ = found.placed
         best, told = found.compared.mixtures[found.chosen], self.n_clusters is not None
