@@ -501,10 +501,7 @@ def toys(runs: int) -> Iterator[Row]:
         for hidden in (0.0, 0.2):
             scores, numbers = [], []
             for seed in range(runs):
-                X, y = draw(seed, 500)
-                X = np.where(np.random.default_rng(seed).random(X.shape) < hidden, np.nan, X)
-                seen = ~np.isnan(X).all(axis=1)
-                X, y = X[seen], y[seen]
+                X, y = _shape(name, hidden, seed)
                 model = fit(X, seed)
                 filled = StandardScaler().fit_transform(KNNImputer().fit_transform(X))
                 peer = HDBSCAN(min_cluster_size=15).fit_predict(filled)
@@ -514,6 +511,13 @@ def toys(runs: int) -> Iterator[Row]:
             ours, peer_score, bound = np.mean(scores, axis=0)
             note = f"best classifier {bound:.3f}; {' '.join(map(str, numbers))} clusters"
             yield f"{name}, {hidden:.0%} hidden", f"{ours:.3f}", f"{peer_score:.3f}", note
+
+
+def _shape(name: str, hidden: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    X, y = SHAPES[name](seed, 500)
+    X = np.where(np.random.default_rng(seed).random(X.shape) < hidden, np.nan, X)
+    seen = ~np.isnan(X).all(axis=1)
+    return X[seen], y[seen]
 
 
 def _classified(X: np.ndarray, drawn: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -546,8 +550,7 @@ def many(runs: int) -> Iterator[Row]:
         for hidden in (0.0, 0.2):
             scores, numbers = [], []
             for seed in range(runs):
-                X, y = make_blobs(100 * k, centers=k, n_features=10, random_state=seed)
-                X = np.where(np.random.default_rng(seed).random(X.shape) < hidden, np.nan, X)
+                X, y = _groups(k, hidden, seed)
                 model = fit(X, seed)
                 peer = MiniBatchKMeans(k, n_init=3, random_state=seed).fit_predict(SimpleImputer().fit_transform(X))
                 scores.append([adjusted_rand_score(y, labels) for labels in (model.labels_, peer)])
@@ -556,19 +559,18 @@ def many(runs: int) -> Iterator[Row]:
             yield f"{k} groups, {hidden:.0%} hidden", f"{ours:.3f}", f"{peer_score:.3f}", f"{numbers} clusters"
 
 
+def _groups(k: int, hidden: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    X, y = make_blobs(100 * k, centers=k, n_features=10, random_state=seed)
+    return np.where(np.random.default_rng(seed).random(X.shape) < hidden, np.nan, X), y
+
+
 def columns(runs: int) -> Iterator[Row]:
     """Four groups that differ in six columns, among noisy ones, 500 rows; and noise alone, where one group is right."""
     for n_columns in (50, 200):
         for width, hidden in ((6.0, 0.0), (5.0, 0.0), (6.0, 0.2), (0.0, 0.0)):
             scores, numbers = [], []
             for seed in range(runs):
-                rng = np.random.default_rng(seed)
-                y = rng.integers(4 if width else 1, size=500)
-                X = rng.normal(size=(500, n_columns))
-                X[:, :6] += rng.uniform(-width / 2, width / 2, (4, 6))[y]
-                X = hide_entries(X, hidden, random_state=seed) if hidden else X
-                seen = ~np.isnan(X[:, :6]).all(axis=1)
-                X, y = X[seen], y[seen]
+                X, y = _among_noise(n_columns, width, hidden, seed)
                 model = fit(X, seed)
                 scores.append([adjusted_rand_score(y, each) for each in (model.labels_, fit(X[:, :6], seed).labels_)])
                 numbers.append(model.n_clusters_)
@@ -576,6 +578,17 @@ def columns(runs: int) -> Iterator[Row]:
             groups = f"centres within {width:g} standard deviations" if width else "noise alone"
             case = f"{n_columns} columns, {groups}, {hidden:.0%} hidden"
             yield case, f"{ours:.3f}", f"{told:.3f}", f"{numbers} clusters"
+
+
+def _among_noise(n_columns: int, width: float, hidden: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Rows with none of the six entries are left out."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(4 if width else 1, size=500)
+    X = rng.normal(size=(500, n_columns))
+    X[:, :6] += rng.uniform(-width / 2, width / 2, (4, 6))[y]
+    X = hide_entries(X, hidden, random_state=seed) if hidden else X
+    seen = ~np.isnan(X[:, :6]).all(axis=1)
+    return X[seen], y[seen]
 
 
 def overlapping(runs: int) -> Iterator[Row]:

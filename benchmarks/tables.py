@@ -18,12 +18,14 @@ from __future__ import annotations
 
 import argparse
 import csv
+import json
 import time
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 from sklearn.impute import KNNImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import adjusted_rand_score
@@ -38,6 +40,20 @@ def read(path: Path) -> tuple[np.ndarray, np.ndarray]:
         rows = list(csv.reader(file))[1:]
     X = np.array([[float(v) if v else np.nan for v in row[:-1]] for row in rows])
     return X, np.unique([row[-1] for row in rows], return_inverse=True)[1]
+
+
+def read_frame(file: Path) -> tuple[pd.DataFrame, np.ndarray]:
+    """Read numbers and text, with the types that a ``types.json`` of the folder states; and the last column as classes.
+
+    It is {name: {"columns": ["number" | "category" | "ordered", ...]}}, without the class.
+    """
+    frame = pd.read_csv(file, keep_default_na=False, na_values=["", "NA", "NaN", "nan"], low_memory=False)
+    X, y = frame.iloc[:, :-1].copy(), pd.factorize(frame.iloc[:, -1])[0]
+    types = file.with_name("types.json")
+    stated = json.loads(types.read_text(encoding="utf-8")).get(file.stem) if types.exists() else None
+    for name, kind in zip(X.columns, stated["columns"], strict=True) if stated else ():
+        X[name] = pd.to_numeric(X[name]) if kind == "number" else pd.Categorical(X[name], ordered=kind == "ordered")
+    return X, y
 
 
 def stepmix_search(X: np.ndarray) -> np.ndarray:
