@@ -18,7 +18,7 @@ import numpy as np
 from fusewise.automatic.choice import Choice
 from fusewise.automatic.comparison import Compared, Placed, Searched
 from fusewise.automatic.copies import shares_of_copies, worth_of_rows
-from fusewise.automatic.criterion import class_explained, explained
+from fusewise.automatic.criterion import NEARLY, class_explained, explained
 from fusewise.automatic.hints import Hints, place
 from fusewise.automatic.mixture import Mixture
 from fusewise.automatic.rows import Rows, prior_variances
@@ -30,9 +30,6 @@ from fusewise.kernels.types import Labels, Real
 from fusewise.kernels.words import counted, readable
 from fusewise.observations import InMemory, Table
 from fusewise.progress import silent
-
-#: Standard errors by which a number of clusters that is nearly as good may fall short.
-NEARLY = 2.0
 
 
 @dataclass(frozen=True, eq=False, repr=False)

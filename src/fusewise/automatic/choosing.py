@@ -1,21 +1,9 @@
-"""Groups on either side of a gap, where the partition that was found has components across it.
+"""The default method: rows are placed in coordinates, neighbours fuse along a tree, and the best partition is taken.
 
-A ring, a crescent or a spiral takes many components to describe, more than a criterion that charges for their overlap
-will pay for. If the rows that are known well show a gap (``parts_of``), each part is described by components of its
-own: of the partitions along its merge tree the one with the largest
-
-    log L - H - (p/2) log N - (K - 1) log N,
-
-where p counts the parameters of all components, but K and the entropy H are those of the clusters that remain when
-components without a valley between them are joined (compare ``criterion``, where every component is a cluster). Other
-rows are in the component that explains them best.
-
-The search in the columns alone that may say something about clusters, in wide tables.
-
-Columns that neither depend on others nor have two humps say nothing, and enough of them hide clusters
-(``informative_columns``).
-
-The default method: a subspace, a neighbour graph, the merge tree of l0 fusion, and the best partition of it.
+A *proposal* is a set of coordinates in which a tree is grown, and partitions along it are compared by one criterion:
+few axes and more of them (``TreeSearch.in_all_dimensions``), the rows that are known best, the columns alone that may
+say something about clusters (``in_some_columns``), very many groups (``TreeSearch.with_many``), groups on either side
+of a gap (``across_gaps``), and columns made symmetric (``_powers_in_question``).
 """
 
 from __future__ import annotations
@@ -25,11 +13,11 @@ from functools import partial
 
 import numpy as np
 
-from fusewise.automatic import sample  # module sample
+from fusewise.automatic import sample
 from fusewise.automatic.choice import Choice
 from fusewise.automatic.clusters import Clusters
 from fusewise.automatic.comparison import Compared, Searched, assign, interrupted
-from fusewise.automatic.criterion import ROWS
+from fusewise.automatic.criterion import NEARLY, ROWS, explained
 from fusewise.automatic.cuts import grow, partitions
 from fusewise.automatic.hints import NO_HINTS, Hints
 from fusewise.automatic.mixture import Mixture, probabilities
@@ -50,7 +38,18 @@ MOST_COMPONENTS, ROWS_EACH = 15, 3
 
 
 def across_gaps(search: TreeSearch, found: Searched) -> Searched:
-    """The search, with a partition that has no component across a gap if the one that was found has."""
+    """The search, with a partition that has no component across a gap if the one that was found has.
+
+    A ring, a crescent or a spiral takes many components to describe, more than a criterion that charges for their
+    overlap will pay for. If the rows that are known well show a gap (``parts_of``), each part is described by
+    components of its own: of the partitions along its merge tree the one with the largest
+
+        log L - H - (p/2) log N - (K - 1) log N,
+
+    where p counts the parameters of all components, but K and the entropy H are those of the clusters that remain when
+    components without a valley between them are joined (compare ``criterion``, where every component is a cluster).
+    Other rows are in the component that explains them best.
+    """
     best, rows = found.compared.mixtures[found.chosen], found.placed.rows
     if search.n_clusters is not None or search.hints or not isinstance(best, Mixture) or found.compared.interrupted:
         return found
@@ -59,7 +58,7 @@ def across_gaps(search: TreeSearch, found: Searched) -> Searched:
         return found
     labels = _refined(search, rows, parts)
     one = search.comparison(rows)([labels], compare_all=True)
-    return with_partition(found, labels, one)
+    return _with_partition(found, labels, one)
 
 
 def _within(parts: Index, labels: Labels) -> bool:
@@ -98,7 +97,7 @@ def _joined_criterion(rows: Rows, labels: Labels) -> float:
     return float(total.sum() - entropy - (0.5 * mixture.complexity + group.max()) * np.log(n))
 
 
-def with_partition(found: Searched, labels: Labels, one: Compared) -> Searched:
+def _with_partition(found: Searched, labels: Labels, one: Compared) -> Searched:
     """The search with one more partition, which is chosen; it replaces another with as many groups."""
     compared, number = found.compared, one.mixtures[0].n_components
     numbers = [mixture.n_components for mixture in compared.mixtures]
@@ -151,16 +150,12 @@ def choose(
 
     Columns are scaled to unit variance; rows are placed in a subspace, with the uncertainty due to missing values;
     neighbours are joined by a graph; l0 fusion along the graph gives a tree of nested partitions; each partition is
-    described by a Student-t mixture on the observed entries, and the one with the best `criterion` is chosen. K
-    centres span K - 1 dimensions, so if more clusters are found than fit in the subspace, it is enlarged, once. A
-    table with few columns is also searched in all its dimensions, one with many also along the axes that stand out
-    from chance; the search that gains more over a single cluster is kept. With more columns than the first subspace
-    has dimensions, the number is confirmed in the dimensions that the centres span (``among_centres``). Partitions
-    along a tree in which all axes count the same are compared as well. If clusters are due to skewed columns
-    (``skewed_columns``), these are made symmetric and all is done again. Finally every row is assigned to its
-    likeliest cluster and the mixture is fitted again, or clusters with independent columns if these explain the
-    entries better; if a table has categories, classes of independent columns (``columnwise``), with a trait
-    (``class_traits``) or with related numbers (``related_numbers``) are compared.
+    described by a Student-t mixture on the observed entries (of a table with categories, by latent classes), and the
+    one with the best `criterion` is chosen. K centres span K - 1 dimensions, so if more clusters are found than fit in
+    the subspace, it is enlarged, once. A table with few columns is also searched in all its dimensions; the search that
+    gains more over a single cluster is kept. Columns made symmetric are searched as well, and taken if the table is
+    likelier by them. Finally every row is assigned to its likeliest cluster and the mixture is fitted again, or
+    clusters with independent columns if these explain the entries better.
 
     With more than ``sample.SAMPLE`` rows a sample is used. It grows if nearly as many clusters are found as it can
     show, or if a large number would win with four times the rows. Axes, and the means of independent columns, may need
@@ -194,7 +189,7 @@ def choose(
 def _searched(
     task: sample.SampledSearch, rank: int | None, before: Choice | None
 ) -> tuple[sample.SampledSearch, SearchedRows]:
-    """Search a table, and its columns made symmetric if that could explain what was found; the better of the two."""
+    """Search a table, and its columns made symmetric if that may explain what was found; the likelier of the two."""
     first = _in_sample(task, rank)
     rows, search, found = first
     try:
@@ -204,49 +199,34 @@ def _searched(
             return task, plain
         symmetric = replace(task, units=replace(task.units, powers=powers))
         other = _settled(symmetric, _in_sample(symmetric, rank), before)
-        other = _with_partition_of(other, plain)
-        assert isinstance(search.sample, Entries)
-        n = search.worth * search.sample.shape[0]
-        price = 0.5 * np.count_nonzero(powers.exponents != 1) * np.log(n)
-        gained = search.worth * float(powers.log_slopes(search.sample).sum())
-        if search.levels:
-            gained /= 1 + n / ROWS
-        import os
-
-        if os.environ.get("FW_SAY"):
-            print(
-                "powers",
-                other[2].criterion + gained - price,
-                "plain",
-                plain[2].criterion,
-                other[2].n_groups,
-                plain[2].n_groups,
-            )
-        if other[2].n_groups == 1 and not _in_doubt(search, plain[2]):
-            return task, plain
-        return (symmetric, other) if other[2].criterion + gained - price > plain[2].criterion else (task, plain)
+        taken = other[2].criterion + _worth_of(powers, search) > plain[2].criterion and not _hides(other, plain)
+        return (symmetric, other) if taken else (task, plain)
     except KeyboardInterrupt:
         return task, (rows, search, interrupted(found))
 
 
-def _with_partition_of(searched: SearchedRows, other: SearchedRows) -> SearchedRows:
-    """A search, with the partition that was found in other coordinates of the same rows if it explains more."""
+def _worth_of(powers: Powers, search: TreeSearch) -> float:
+    """What powers add to a criterion, so that those with and without them compare: log |dz/dx| - (p/2) log N."""
+    n = search.worth * search.sample.shape[0]
+    slopes = search.worth * float(powers.log_slopes(search.sample).sum())
+    return (slopes / (1 + n / ROWS) if search.levels else slopes) - 0.5 * powers.n_powers * float(np.log(n))
+
+
+def _hides(searched: SearchedRows, other: SearchedRows) -> bool:
+    """Whether a search found one cluster, and the partition found in other coordinates is nearly as good in its own.
+
+    As among ``alternatives``, it is nearly as good if it falls short by no more than `NEARLY` standard errors.
+    """
     rows, search, found = searched
-    labels = other[2].partitions[other[2].chosen]
-    if search.levels or len(rows) != len(labels) or search.n_clusters is not None:
-        return searched
-    one = search.comparison(found.placed.rows)([labels], compare_all=True)
-    if one.criteria[0] <= found.criterion:
-        return searched
-    return rows, search, with_partition(found, labels, one)
-
-
-def _in_doubt(search: TreeSearch, found: Searched) -> bool:
-    """Whether nothing tells some of the components apart."""
-    best = found.compared.mixtures[found.chosen]
-    if not isinstance(best, Mixture):
-        return True
-    return bool(without_valley(best, found.placed.rows.evidence, of_any_density=True))
+    labels, one = other[2].partitions[other[2].chosen], found.compared.mixtures[found.chosen]
+    if found.n_groups > 1 or not isinstance(one, Mixture) or len(rows) != len(labels):
+        return False
+    several = search.comparison(found.placed.rows)([labels], compare_all=True)
+    split = several.mixtures[0]
+    assert isinstance(split, Mixture)
+    evidence = found.placed.rows.evidence
+    error = np.sqrt(len(rows)) * np.std(explained(evidence, split) - explained(evidence, one))
+    return bool(found.criterion - several.criteria[0] <= NEARLY * error)
 
 
 def _powers_in_question(search: TreeSearch, found: Searched) -> Powers | None:
@@ -259,7 +239,7 @@ def _powers_in_question(search: TreeSearch, found: Searched) -> Powers | None:
     if not is_number(rows.shape[1], search.levels).any():
         return None
     powers = Powers.of(rows, search.levels)
-    return powers if powers.gain(rows) > found.gain else None
+    return powers if powers.n_powers and powers.gain(rows) > found.gain else None
 
 
 def _in_sample(task: sample.SampledSearch, rank: int | None) -> SearchedRows:

@@ -31,6 +31,8 @@ DRAWS, ENOUGH = 4, 5000
 #: Rows are not drawn whose labels have, given their entries, less entropy in all than this share of the gain at which
 #: fits end.
 CERTAIN = 0.25
+#: Standard errors by which a partition that is nearly as good may fall short.
+NEARLY = 2.0
 #: Size of a sample in which a table is indistinguishable from a mixture whose columns are independent, see
 #: ``class_criterion``.
 ROWS = 3000

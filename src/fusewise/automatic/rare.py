@@ -8,16 +8,16 @@ own sample, and two samples are merged by keeping the smallest of both.
 
 Rare clusters: groups among the rows that no cluster explains, too small for a sample of the table to show.
 
-The rows are those of ``surprising``. Each is taken relative to the component nearest to it, so that axes fitted to them
+The rows are those of ``Surprises``. Each is taken relative to the component nearest to it, so that axes fitted to them
 lead to where the model is wrong, and placed along these axes where it is. On their merge tree a node gains
 
     sum_i [ log(n / N) + log t(x_i; mu, tau W) - log p(x_i) ] - ((r + 2) / 2 + 1) log N
 
 if its n rows are a cluster of their own among all N rows, with the density p they have under the clusters so far. Of
-all sets of nodes that do not overlap the best is taken (``local_cuts``). The tails of a skewed or heavy-tailed cluster
-gain as well; but on the way from there to its centre the density only rises. So a group is a cluster only if there is
-a valley: if the rows in a tube about that way, counted in steps, have a likelihood under the best counts that first
-fall and then rise that exceeds the one under the best counts that only rise, by more than log N.
+all sets of nodes that do not overlap the best is taken (``best_branches``). The tails of a skewed or heavy-tailed
+cluster gain as well; but on the way from there to its centre the density only rises. So a group is a cluster only if
+there is a valley: if the rows in a tube about that way, counted in steps, have a likelihood under the best counts that
+first fall and then rise that exceeds the one under the best counts that only rise, by more than log N.
 """
 
 from __future__ import annotations

@@ -59,14 +59,14 @@ def of_size(sizes: Sequence[float], min_size: float) -> str:
 def of_shapes() -> str:
     """Columns were made symmetric."""
     return (
-        "Columns are so skewed that even a single cluster would be cut into several. So clusters were searched for in "
-        "columns made symmetric (by a Box-Cox power of each); their centres are nearer to medians than to means."
+        "Columns are skewed, and powers of them explain the table better. So clusters were searched for in columns "
+        "made symmetric (by a Box-Cox power of each); their centres are nearer to medians than to means."
     )
 
 
 #: A cluster has at least this share of the rows, and at least three.
 SMALLEST_SHARE = 0.015
-#: The same where more clusters than ``candidates.MOST_CLUSTERS`` are compared. A few equal rows are no cluster.
+#: The same where more clusters than ``cuts.MOST_CLUSTERS`` are compared. A few equal rows are no cluster.
 SMALLEST_OF_MANY, FEWEST_OF_MANY = 0.005, 4.0
 #: Rows of a larger table that are sampled to find the clusters: the smallest cluster has 75 rows among them.
 SAMPLE = 5_000

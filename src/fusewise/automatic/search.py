@@ -6,6 +6,7 @@ import warnings
 from dataclasses import dataclass, replace
 
 import numpy as np
+from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
 from fusewise.automatic.classes import ENOUGH_GAINED, Judged, classes_of, fewest, known_so_far
@@ -61,6 +62,8 @@ FEWEST = 5.0
 MANY_ROWS = 5000
 #: Densities computed to compare two partitions of an incomplete table: of all rows, or of as many as that allows.
 MOST_DENSITIES = 20_000_000
+#: Starts of k-means.
+STARTS = 4
 #: Neighbours of each point.
 NEIGHBORS = 15
 #: EM of axes ends at this gain per entry; at the larger one where many rows are needed to fit a nearly empty table.
@@ -149,6 +152,25 @@ class TreeSearch:
         try:
             free = placed._replace(tree=grow(placed.rows, self.n_neighbors or NEIGHBORS))
             return self._better_of(found, self.along(free, until))
+        except KeyboardInterrupt:
+            return interrupted(found)
+
+    def by_other_ways(self, found: Searched) -> Searched:
+        """The search, with partitions that do not follow the tree of all rows as well."""
+        return self.by_kmeans(self.by_best_known(found))
+
+    def by_kmeans(self, found: Searched) -> Searched:
+        """The search, if the number of clusters is given with those of k-means as well.
+
+        The tree is greedy, and its partitions are nested: two groups that it has fused early are never parted again.
+        """
+        k, places = self.n_clusters, found.placed.rows.places
+        if k is None or k == 1 or self.levels or self.hints or found.compared.interrupted or len(places) <= k:
+            return found
+        try:
+            others = [KMeans(k, n_init=STARTS, random_state=0).fit_predict(places)]
+            others = [labels for labels in others if len(np.unique(labels)) == k]
+            return self._better_of(found, self._compared(found.placed, others, None)) if others else found
         except KeyboardInterrupt:
             return interrupted(found)
 
@@ -250,26 +272,26 @@ class TreeSearch:
     def in_all_dimensions(self, rank: int | None) -> Searched:
         """The search in as many dimensions as asked for; else in as many as the clusters that are found need."""
         if rank is not None:
-            return self.by_best_known(self(min(rank, self.most)))
+            return self.by_other_ways(self(min(rank, self.most)))
         room = min(max(RANK, (self.n_clusters or 1) - 1), LARGEST_RANK, self.most)
         found = self(room, until=LARGEST_RANK + 1 if room < min(LARGEST_RANK, self.most) else None)
         columns = self.wide.shape[1]
         whole = columns <= min(MOST_COLUMNS if found.featureless else LARGEST_RANK, self.most)
         wanted = columns if whole else min(found.n_groups - 1, LARGEST_RANK, self.most)
         if found.compared.interrupted or wanted <= found.rank:
-            return self.by_best_known(found)
+            return self.by_other_ways(found)
         try:
-            other = self.by_best_known(self(wanted, start=found.placed.subspace))
+            other = self.by_other_ways(self(wanted, start=found.placed.subspace))
         except KeyboardInterrupt:
             return interrupted(found)
         except FloatingPointError:  # the noise beside so many axes is too small to compute with
-            return self.by_best_known(found)
+            return self.by_other_ways(found)
         crowded = found.n_groups > LARGEST_RANK  # where the first search ended
         if not whole or crowded or other.gain > found.gain:
             return other
         if other.compared.interrupted:
             return found._replace(compared=replace(found.compared, interrupted=True))
-        return self.by_best_known(found)
+        return self.by_other_ways(found)
 
     def with_many(self, found: Searched) -> Searched:
         """The search, or the best of all partitions along the tree if that has many groups and explains more.
@@ -369,8 +391,7 @@ class TreeSearch:
     def clusters(self, found: Searched) -> tuple[Mixture, Clusters]:
         """The components that were chosen, along the axes, and the clusters as they are kept.
 
-        Components without a valley between them are one cluster, and so are classes that neither numbers nor categories
-        tell apart, unless the number of clusters was given.
+        Components without a valley between them are one cluster, unless the number of clusters was given.
         """
         subspace, rows, _ = found.placed
         best, told = found.compared.mixtures[found.chosen], self.n_clusters is not None

@@ -7,8 +7,6 @@ Components are joined, and each block of rows that must be together is placed in
 is largest, blocks in conflict in different clusters. The same is added to the criterion of a partition, which then
 is one of the table and the hints together.
 
-How blocks are placed once the clusters are known is the subject of ``placed_blocks``.
-
 Blocks of rows placed in clusters that are known, by what they stand for, and the rows that these explain.
 
 A row with a hint is *right* if the cluster of its block is its likeliest one, judged by its entries alone. Of two

@@ -24,7 +24,7 @@ from fusewise.kernels.types import Index, Labels, Mask, Real
 from fusewise.kernels.words import counted
 from fusewise.observations import Entries, InMemory
 
-#: Most rows in a draw: as many as the clusters of a longer table were found in (``sampled.SAMPLE``).
+#: Most rows in a draw: as many as the clusters of a longer table were found in (``sample.SAMPLE``).
 MOST_ROWS = 5_000
 #: At most this share of the observed entries is hidden in a draw.
 MOST_HIDDEN = 0.1

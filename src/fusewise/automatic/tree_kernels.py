@@ -196,7 +196,7 @@ LANES = 32
 
 
 def first_roots(gram: Real, target: Real, ends: Index) -> Real:
-    """Square roots of ``fusion_price.rise`` of each edge, whose ends have the centres G^-1 h.
+    """Square roots of ``rise`` of each edge, whose ends have the centres G^-1 h.
 
     Most of what the greedy path computes are these: an edge has a new price only where a centre has moved far.
 

@@ -113,6 +113,11 @@ class Powers(Checked):
         return cls(np.ones(p), table.values.max(axis=0, initial=0).astype(float), same, same.copy())
 
     @property
+    def n_powers(self) -> int:
+        """Columns that have a power."""
+        return int(np.count_nonzero(self.exponents != 1))
+
+    @property
     def slopes(self) -> Real:
         """V, the slope of y at T; at 0 it is 1."""
         return np.asarray((1 + self.last) ** (self.exponents - 1))

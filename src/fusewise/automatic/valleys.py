@@ -5,14 +5,14 @@ f(u) = sum_k pi_k t_nu, and f_b = max(f, b g) / c_b is the same with its valley 
 With l(b) = sum_i log f_b(u_i) over the rows between the two centres, they have no valley between them if the filled one
 explains the rows better than the model's, l(1) > l(0), and a shallow one hardly better, max_b l(b) - l(1) < 1.
 
-In up to ``gaps.MOST_DIMENSIONS`` dimensions components that are long and point to each other are likely to be pieces of
+In up to ``rows.MOST_DIMENSIONS`` dimensions components that are long and point to each other are likely to be pieces of
 one group. Long axes point to each other by chance with a probability of about exp(-`alignment`), so `ALIGNED` times
 that many nats are added to l(1), but no more than log N, the price of a cut that was chosen among N; on a line, where
 all point to each other, half of that is added.
 
 The valleys of a table judged together: whether the rows show more of them than chance does.
 
-A pair of components is judged by what the rows between them say (``between``). But a cut through one group is made
+A pair of components is judged by what the rows between them say (``Between``). But a cut through one group is made
 where its rows are scarce by chance, and of many cuts some are; while many shallow valleys, none of which is certain,
 are not all due to chance. The rows' evidence for a valley between components a and b is
 
@@ -48,11 +48,11 @@ uncertainty of incomplete rows taken out by the fit, so that missing values do n
 
 A valley may also be the model's alone: a long flat group cut in two is described by two bells, with a valley at the
 cut that its rows do not have. So where two components touch (``CONTIGUOUS``) and are about equally dense, the rows
-between their centres decide (``between``). A dense and a sparse component are two clusters: they differ in more than
+between their centres decide (``Between``). A dense and a sparse component are two clusters: they differ in more than
 their place.
 
-In up to ``gaps.MOST_DIMENSIONS`` dimensions, where rows show the shape of a group, dense and sparse components may be
-one group with a tail, and all valleys of a table are then judged together (``together``). If there is a gap between
+In up to ``rows.MOST_DIMENSIONS`` dimensions, where rows show the shape of a group, dense and sparse components may be
+one group with a tail, and all valleys of a table are then judged together (``settled``). If there is a gap between
 groups (``parts_of``), components on either side of it are never joined, and those on one side touch already at
 ``WITHIN_PART``: curved groups bend between their components.
 """

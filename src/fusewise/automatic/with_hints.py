@@ -4,7 +4,7 @@
    more clusters than there are, blocks that no cluster holds get one of their own.
 2. Those found with hints. The search has used these, so that its criterion does not show whether its clusters are
    nearer to what the hints mean. The rows with hints do, each judged by its entries alone: it is taken where more of
-   them are right (``judging.placed_blocks``).
+   them are right (``settling.supported``).
 """
 
 from __future__ import annotations

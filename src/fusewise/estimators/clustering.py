@@ -75,9 +75,10 @@ class FusionClustering(
         smaller groups are outliers.
     max_iter, tol : for each lam of the plain algorithm, the maximum number of iterations and the tolerance on the
         relative gradient.
-    device : "cpu", "cuda" or "auto" (a GPU if there is one). By default all rows are labelled there, and clusters are
-        chosen on the CPU; tables that are complex or sparse, and 64 clusters or more, are labelled on the CPU.
-    random_state : seed for sampling rows of tables with more than 5000 rows; nothing else is random.
+    device : where the plain algorithm computes: "cpu", "cuda" or "auto" (a GPU if there is one). The default method
+        runs on the CPU.
+    random_state : seed for sampling rows of tables with more than 5000 rows, and for spreading out rows that are equal
+        by rounding; nothing else is random.
     verbose : 1 shows each stage (iteration, objective, time left).
     categorical_features : the columns that are categories: "from_dtype" takes strings, categories and booleans of a
         pandas or polars frame; or a mask, indices or names. A category has the probabilities of its levels.
