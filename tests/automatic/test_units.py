@@ -52,17 +52,17 @@ class TestPowers:
 
     @pytest.mark.parametrize("kind", ["lognormal", "exponential", "normal"])
     def test_the_power_is_the_likeliest(self, kind):
-        """That of scikit-learn, where its origin and unit are those in which the values are counted."""
+        """That of scikit-learn without the two extreme values, in the origin and unit in which values are counted."""
         X = getattr(np.random.default_rng(0), kind)(size=(500, 4))
         X -= X.min(axis=0)
         X /= np.median(X, axis=0)
-        peer = PowerTransformer().fit(X)
+        peer = PowerTransformer().fit(np.sort(X, axis=0)[1:-1])
         found = Powers.of(as_entries(X))
         turned = found.before[0] > 0  # others have their long tail at the other end
         np.testing.assert_allclose(found.exponents[turned], peer.lambdas_[turned], atol=1e-3)
-        np.testing.assert_allclose(
-            found.applied(as_entries(X)).values[:, turned], peer.transform(X)[:, turned], atol=5e-3
-        )
+        expected = peer.transform(X)
+        expected = (expected - expected.mean(axis=0)) / expected.std(axis=0)
+        np.testing.assert_allclose(found.applied(as_entries(X)).values[:, turned], expected[:, turned], atol=5e-3)
         assert turned.any()
 
     def test_the_likelihood(self, lognormal):

@@ -19,7 +19,7 @@ from invariants import (
     same_partition,
     weights,
 )
-from shape_invariants import degrees, graphs, shapes
+from shape_invariants import census, degrees, graphs, shapes
 
 #: Of cases that take milliseconds (texts, scans, forged models, parameters) a long run has many; of those with several
 #: fits in them, which take up to a second, few.
@@ -28,7 +28,7 @@ CASES = {
     judged: (3, 1), fills: (4, 1.5), draws: (4, 1.5), filled_frames: (4, 1.5), fuses: (20, 10),
     same_partition: (1, 0.3), streams: (3, 1.5), reordered_streams: (2, 0.5), dask_arrays: (2, 1), dask_frames: (2, 1),
     forms: (4, 2), rare: (3, 0.5), many: (1, 0.2), wide: (3, 0.5), described: (6, 2.5), commands: (5, 4),
-    shapes: (4, 2), degrees: (4, 2), graphs: (15, 8),
+    shapes: (4, 2), degrees: (4, 2), census: (1, 0.2), graphs: (15, 8),
     calls: (60, 260), reads: (60, 430), scans: (30, 100), models: (10, 160),
 }  # fmt: skip
 BUDGET = {case: few for case, (few, _) in CASES.items()}

@@ -127,6 +127,34 @@ def degrees(seed):
         np.testing.assert_array_equal(fusewise.load(Path(folder, "m")).predict(frame), model.labels_)
 
 
+def skewed_frame(rng):
+    """Amounts that are mostly zero, prices, ages and hours beside categories with a dominant level, as in a census."""
+    n = int(rng.integers(800, 4000))
+    group = rng.integers(rng.integers(1, 4), size=n)
+    numbers = (
+        lambda: np.where(rng.random(n) < 0.92, 0.0, np.round(np.exp(7 + 2 * rng.normal(size=n)))),
+        lambda: np.exp(3 + group * rng.choice([0, 1]) + rng.normal(size=n)),
+        lambda: np.round(18 + rng.gamma(2, 10, size=n)),
+        lambda: np.where(rng.random(n) < 0.6, 40.0, np.round(40 + 12 * rng.standard_t(3, size=n))),
+        lambda: rng.poisson(0.3 + group, size=n).astype(float),
+    )
+    columns = {f"x{j}": numbers[rng.integers(len(numbers))]() for j in range(int(rng.integers(2, 6)))}
+    for j in range(int(rng.integers(1, 7))):
+        shares = 1.0 / np.arange(1, int(rng.integers(2, 16)) + 1) ** rng.choice([1, 2])
+        codes = np.where(rng.random(n) < 0.3, group % len(shares), rng.choice(len(shares), n, p=shares / shares.sum()))
+        columns[f"c{j}"] = pd.Categorical.from_codes(codes, [f"l{k}" for k in range(len(shares))])
+    return pd.DataFrame(columns).mask(rng.random((n, len(columns))) < rng.choice([0, 0.02, 0.3]))
+
+
+def census(seed):
+    """Thousands of rows of skewed numbers and unequal categories: no component is left without rows."""
+    rng = np.random.default_rng(seed)
+    frame = skewed_frame(rng)
+    with refusing():
+        model = FusionClustering(n_clusters=int(rng.integers(2, 6)) if rng.random() < 0.3 else None).fit(frame)
+    check_fit(model, frame)
+
+
 def graphs(seed):
     """Along the edges of a graph the objective never rises, at a point or along a path, in any dtype."""
     rng = np.random.default_rng(seed)

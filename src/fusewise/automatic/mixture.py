@@ -369,7 +369,15 @@ def evaluate(groups: Groups, spreads: Real, shares: Real, weights: Real, *, rene
     means, density, distance = np.empty((len(spreads), r)), np.empty(n), np.empty(n)
     scatter, known = np.empty_like(spreads), np.empty_like(spreads)
     rows = own.precision, own.pattern, own.vector, own.places, own.constant, own.dimensions
-    given = groups.begin, groups.pattern_begin, spreads, shares, weights, renew, _leads(int(own.dimensions.max()), TAIL)
+    given = (
+        groups.begin,
+        groups.pattern_begin,
+        spreads,
+        shares,
+        weights,
+        renew,
+        _leads(int(own.dimensions.max(initial=0)), TAIL),
+    )
     found = means, density, distance, scatter, known
     work = n // len(spreads) * r**3
     in_ranges(len(spreads), work, lambda first, last: explain_groups(*rows, *given, *found, first, last))

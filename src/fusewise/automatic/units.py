@@ -94,7 +94,8 @@ class Powers(Checked):
         a, b = np.array([_counted(values[seen, j].astype(float)) for j, seen in enumerate(mask.T)]).reshape(-1, 2).T
         t = np.where(mask, a * values + b, 0)
         some = slice(None, None, 1 + len(t) // MOST_ROWS)
-        exponents = likeliest(t[some], mask[some])
+        central = _central(t[some], mask[some])
+        exponents = likeliest(np.where(central, t[some], 0), central)
         y = boxcox1p(t, exponents)  # 0 where missing
         n = np.maximum(mask.sum(axis=0), 1)
         middle = y.sum(axis=0) / n
@@ -178,6 +179,12 @@ def _counted(values: Real) -> tuple[float, float]:
     end = float(counted.min())
     unit = float(np.median(counted) - end) or float(counted.std()) or 1.0
     return long_tail / unit, -end / unit
+
+
+def _central(t: Real, mask: Mask) -> Mask:
+    """The entries of each column but for the smallest and the largest: one outlier is no shape."""
+    low, high = np.where(mask, t, np.inf).min(axis=0), np.where(mask, t, -np.inf).max(axis=0)
+    return np.asarray(mask & (t > low) & (t < high))
 
 
 def likeliest(t: Real, mask: Mask) -> Real:
