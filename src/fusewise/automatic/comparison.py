@@ -228,11 +228,6 @@ class Searched(NamedTuple):
         return int(self.partitions[self.chosen].max()) + 1
 
     @property
-    def n_classes(self) -> int:
-        """Components of the chosen mixture, before any are joined."""
-        return self.compared.mixtures[self.chosen].n_components
-
-    @property
     def rank(self) -> int:
         """Dimensions searched."""
         return self.placed.subspace.rank

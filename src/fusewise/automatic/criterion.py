@@ -141,13 +141,13 @@ def _entropies(densities: Real, posterior: Real, total: Real) -> Real:
     return np.asarray(np.einsum("ik,ik->i", posterior, total[:, None] - densities))
 
 
-def class_criterion(table: InMemory, mixture: Classes, worth: float = 1.0, *, coarsened: bool = True) -> float:
+def class_criterion(table: InMemory, mixture: Classes, worth: float = 1.0) -> float:
     """The same for latent classes: w log-likelihood - level cost - (complexity / 2 + cuts) log N.
 
     w is 1 / (1 + N / ROWS). The entropy is not charged: the classes of categories overlap by nature. That the columns
     of a class are independent is an approximation, and with many rows every departure from it would be worth a class of
     its own; with w the likelihood speaks for classes that differ by more than a sample of `ROWS` rows could tell from
-    the data (the coarsened posterior of Miller and Dunson, 2019). If not `coarsened`, w = 1. In a table with numbers
+    the data (the coarsened posterior of Miller and Dunson, 2019). In a table with numbers
     each cut costs log N as well, as above; else cuts that are due to the shape of a column would pay.
     """
     n = worth * table.shape[0]
@@ -155,7 +155,7 @@ def class_criterion(table: InMemory, mixture: Classes, worth: float = 1.0, *, co
     fit = worth * float(probabilities(mixture.log_densities(table)[0])[1].sum()) - by_chance
     cuts = mixture.n_components - 1 if has_numbers(mixture) else 0
     cost = (0.5 * mixture.complexity + cuts) * float(np.log(n)) + mixture.level_cost
-    return (fit / (1 + n / ROWS) if coarsened else fit) - cost
+    return fit / (1 + n / ROWS) - cost
 
 
 def has_numbers(classes: ColumnMixture) -> bool:

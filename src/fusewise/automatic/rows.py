@@ -82,31 +82,6 @@ def _varying_axes(variances: Real) -> npt.NDArray[np.bool_]:
     return varying if varying.any() else np.arange(len(variances)) == 0
 
 
-def axes_through(subspace: Subspace, points: Real, least: int) -> Subspace:
-    """The directions in a subspace along which some points of it differ, at least so many; the others become noise.
-
-    With S = B' diag(variances) B along these directions B, the variance that the others lose is shared by all that is
-    left of the columns: noise' = noise + (sum(variances) - tr S) / (P - q), where q is the number of directions.
-    """
-    q = max(least, len(points) - 1)
-    spanned = points - points.mean(axis=0)
-    # A small share of the axes: where the points span too few directions, those follow that vary most.
-    others = 1e-6 * float(np.linalg.norm(spanned)) * np.diag(np.sqrt(subspace.variances / subspace.variances.max()))
-    directions = np.linalg.svd(np.vstack([spanned, others]))[2][:q].T
-    along = (directions.T * subspace.variances) @ directions
-    columns = int(subspace.basis.any(axis=1).sum())
-    lost = float(subspace.variances.sum() - np.trace(along)) / (columns - q)
-    variances, turn = np.linalg.eigh(along)
-    basis = subspace.basis @ directions @ turn[:, ::-1]
-    floor = NOISE_FLOOR * float(variances[-1])
-    return replace(
-        subspace,
-        basis=np.ascontiguousarray(basis),
-        variances=np.maximum(variances[::-1] - lost, floor),
-        noise=subspace.noise + lost,
-    )
-
-
 def prior_variances(subspace: Subspace, evidence: Evidence) -> Real:
     """Variance of each real coordinate."""
     if evidence.shape[1] == subspace.rank:
@@ -134,11 +109,6 @@ class Rows:
     def of(cls, evidence: Evidence, variances: Real) -> Rows:
         """Compute the posterior of coordinates with prior N(0, diag(variances))."""
         return cls(evidence, *evidence.posterior(variances), variances)
-
-    def evened(self, noise: float) -> Rows:
-        """The same rows in units of the standard deviation along each axis, or of the noise if that is larger."""
-        units = np.sqrt(np.maximum(self.variances, noise))
-        return Rows.of(self.evidence.turned(np.diag(units)), self.variances / units**2)
 
     def within(self, labels: Labels) -> Real:
         """Spread around the means of groups, including the uncertainty of each row."""
