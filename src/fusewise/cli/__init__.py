@@ -32,9 +32,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     ----------
     arguments : the arguments after ``fusewise``; None takes them from ``sys.argv``.
     """
-    # SIGTERM from a batch system raises SystemExit, so that partially written files are cleaned up.
-    if threading.current_thread() is threading.main_thread():  # handlers can only be set there
-        signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(TERMINATED))
+    with _exiting_if_terminated():
+        _run(arguments)
+
+
+def _run(arguments: Sequence[str] | None) -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal without Unicode must not cause a traceback
@@ -55,6 +57,19 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sys.exit(INTERRUPTED)
     with _exiting_if_interrupted():
         app(args=None if arguments is None else list(arguments), prog_name="fusewise")
+
+
+@contextmanager
+def _exiting_if_terminated() -> Iterator[None]:
+    """Raise SystemExit on SIGTERM, as from a batch system, so that partially written files are cleaned up."""
+    if threading.current_thread() is not threading.main_thread():  # handlers can only be set there
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(TERMINATED))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 @contextmanager
