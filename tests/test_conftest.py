@@ -59,8 +59,8 @@ def test_cores_are_shared(request):
 """
 
 
-def last_lines(folder, text, *options):
-    """What a run of some tests with this conftest ends with; the last line has the counts."""
+def run_of(folder, text, *options):
+    """What a run of some tests with this conftest prints; the last line has the counts."""
     for name in ("conftest.py", "skipped.py"):
         shutil.copy(Path(__file__).with_name(name), folder)
     (folder / "test_pages.py").write_text(text)
@@ -68,7 +68,7 @@ def last_lines(folder, text, *options):
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", folder, *options, folder]
     environment = {name: value for name, value in os.environ.items() if "_THREADS" not in name}
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, env=environment)
-    return done.stdout.splitlines()[-3:]
+    return done.stdout.splitlines()
 
 
 @pytest.mark.parametrize("options", [(), ("-n", "2")], ids=["one process", "two"])
@@ -76,14 +76,14 @@ def test_they_are_the_last_lines(tmp_path, options):
     """Also after those on failures."""
     if options:
         pytest.importorskip("xdist")
-    chromium, library, counts = last_lines(tmp_path, TESTS, *options)
+    *_, chromium, library, counts = run_of(tmp_path, TESTS, *options)
     assert chromium == "Skipped for want of Chromium: 3 tests. To get it: .ci/chromium"
     assert library.startswith("Skipped for want of no_such_library: 1 whole file.")
     assert "1 failed, 1 passed, 4 skipped" in counts
 
 
 def test_nothing_is_said_of_nothing(tmp_path):
-    lines = last_lines(tmp_path, "def test_passing():\n    pass\n", "--ignore", "test_none.py")
+    lines = run_of(tmp_path, "def test_passing():\n    pass\n", "--ignore", "test_none.py")
     assert not any("want" in line for line in lines)
 
 
@@ -91,7 +91,7 @@ LEFT = """
 import os
 
 def test_careless():
-    os.environ["LEFT"] = "1"
+    os.environ["LEFT"] = "a secret"
 
 def test_careful(monkeypatch):
     monkeypatch.setenv("KEPT", "1")
@@ -99,4 +99,7 @@ def test_careful(monkeypatch):
 
 
 def test_a_test_that_leaves_something_behind_fails(tmp_path):
-    assert "2 passed, 1 skipped, 1 error" in last_lines(tmp_path, LEFT)[-1]
+    *_, counts = lines = run_of(tmp_path, LEFT)
+    assert "2 passed, 1 skipped, 1 error" in counts
+    assert "the test left changed: environment ['LEFT']" in lines
+    assert not any("secret" in line for line in lines)

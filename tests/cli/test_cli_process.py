@@ -44,11 +44,18 @@ def test_without_its_libraries(name, monkeypatch, capsys):
         monkeypatch.delitem(sys.modules, module)
         monkeypatch.delattr(fusewise.cli, module.rpartition(".")[2], raising=False)
     monkeypatch.setitem(sys.modules, name, None)  # what makes `import` fail
-    monkeypatch.setattr(signal, "signal", lambda *handler: None)  # main's would stay with the process of the tests
     with pytest.raises(SystemExit) as exit_:
         main(["--version"])
     assert exit_.value.code == 2
     assert f'needs typer and rich, but {name} is not installed: pip install "fusewise[cli]"' in capsys.readouterr().err
+
+
+def test_handlers_of_signals_are_those_of_before(capsys):
+    """Whoever calls the command from Python keeps theirs."""
+    before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
+    with pytest.raises(SystemExit):
+        main(["--version"])
+    assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)] == before
 
 
 class Without:

@@ -1,3 +1,6 @@
+import os
+from contextlib import contextmanager
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,6 +10,28 @@ from fusewise.datasets import hide_entries, make_clusters
 
 pytest.importorskip("dask")
 pytest.importorskip("distributed")
+
+
+@contextmanager
+def environment_kept():
+    before = dict(os.environ)
+    yield
+    os.environ.clear()
+    os.environ.update(before)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _environment_of_the_module():
+    """Clusters of a whole module: see below."""
+    with environment_kept():
+        yield
+
+
+@pytest.fixture(autouse=True)
+def _environment():
+    """Dask sets what its workers are to inherit in this process, and leaves it there: one thread for each library."""
+    with environment_kept():
+        yield
 
 
 @pytest.fixture(autouse=True)
