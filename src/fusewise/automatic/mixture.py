@@ -357,7 +357,7 @@ class Evaluated(NamedTuple):
 def evaluate(groups: Groups, spreads: Real, shares: Real, weights: Real, *, renew: bool) -> Evaluated:
     """``fit_means`` with the weights p_i w_i, and ``seen_of`` these or, if `renew`, the weights that follow from them.
 
-    Compiled, unless there are few rows (``group_rounds``).
+    Compiled, unless there are few rows (``mixture_kernels``).
     """
     own, spreads = groups.evidence, regular(spreads)
     n, r = own.shape

@@ -62,8 +62,8 @@ FEWEST = 5.0
 MANY_ROWS = 5000
 #: Densities computed to compare two partitions of an incomplete table: of all rows, or of as many as that allows.
 MOST_DENSITIES = 20_000_000
-#: Starts of k-means.
-STARTS = 4
+#: Starts of k-means, and turns in which its groups are fitted and rows are assigned to them.
+STARTS, TURNS = 4, 3
 #: Neighbours of each point.
 NEIGHBORS = 15
 #: EM of axes ends at this gain per entry; at the larger one where many rows are needed to fit a nearly empty table.
@@ -168,8 +168,12 @@ class TreeSearch:
         if k is None or k == 1 or self.levels or self.hints or found.compared.interrupted or len(places) <= k:
             return found
         try:
-            others = [KMeans(k, n_init=STARTS, random_state=0).fit_predict(places)]
-            others = [labels for labels in others if len(np.unique(labels)) == k]
+            others: list[Labels] = []
+            labels = KMeans(k, n_init=STARTS, random_state=0).fit_predict(places)
+            while len(np.unique(labels)) == k and len(others) <= TURNS:
+                others.append(labels)  # where groups spread differently, k-means is only a start
+                settled = assign(found.placed.rows, describe(found.placed.rows, labels, self.worth))
+                labels = settled.log_densities(found.placed.rows.evidence)[0].argmax(axis=1)
             return self._better_of(found, self._compared(found.placed, others, None)) if others else found
         except KeyboardInterrupt:
             return interrupted(found)
