@@ -15,6 +15,8 @@ from skipped import what_to_get
 MOST_WORKERS = 4
 #: What tells libraries, and the processes that tests start, how many threads to use.
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+#: How the names of variables begin that change what Fusewise does.
+OURS = ("FUSEWISE", "NUMBA", *THREADS)
 
 
 @pytest.fixture(params=["cpu", "torch"])
@@ -25,11 +27,19 @@ def place(request):
     return placement(request.param)
 
 
-def shared_state():
-    """What a test could change for those after it."""
+def shared_state(known=None):
+    """What a test could change for those after it.
+
+    Libraries set variables of the environment when they are first imported: of those that were not `known` before,
+    only ours and Numba's count.
+    """
     event = sys.modules.get("numba.core.event")
     return {
-        "environment": {name: value for name, value in os.environ.items() if name != "PYTEST_CURRENT_TEST"},
+        "environment": {
+            name: value
+            for name, value in os.environ.items()
+            if name != "PYTEST_CURRENT_TEST" and (known is None or name in known or name.startswith(OURS))
+        },
         "working folder": os.getcwd(),
         "floating-point errors": np.geterr(),
         "signals": [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)],
@@ -44,7 +54,7 @@ def _nothing_left_behind():
     """Tests pass in any order: the one that would break another fails itself."""
     before = shared_state()
     yield
-    after = shared_state()
+    after = shared_state(known=before["environment"])
     changed = [name for name in before if before[name] != after[name]]
     # Names only: values in an environment may be secrets, and what fails is printed to logs.
     variables = sorted({name for name, _ in before.pop("environment").items() ^ after.pop("environment").items()})

@@ -91,7 +91,7 @@ LEFT = """
 import os
 
 def test_careless():
-    os.environ["LEFT"] = "a secret"
+    os.environ["FUSEWISE_LEFT"] = "a secret"
 
 def test_careful(monkeypatch):
     monkeypatch.setenv("KEPT", "1")
@@ -101,5 +101,5 @@ def test_careful(monkeypatch):
 def test_a_test_that_leaves_something_behind_fails(tmp_path):
     *_, counts = lines = run_of(tmp_path, LEFT)
     assert "2 passed, 1 skipped, 1 error" in counts
-    assert "the test left changed: environment ['LEFT']" in lines
+    assert "the test left changed: environment ['FUSEWISE_LEFT']" in lines
     assert not any("secret" in line for line in lines)
