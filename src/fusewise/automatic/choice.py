@@ -7,7 +7,15 @@ from typing import ClassVar
 
 import numpy as np
 
-from fusewise.automatic.clusters import AlongAxes, Beside, Clusters, Joined, ambient, check_coordinates
+from fusewise.automatic.clusters import (
+    AlongAxes,
+    Beside,
+    Clusters,
+    Joined,
+    NumbersAndLevels,
+    ambient,
+    check_coordinates,
+)
 from fusewise.automatic.columns import ColumnMixture
 from fusewise.automatic.criterion import Classes
 from fusewise.automatic.evidence import Evidence
@@ -67,7 +75,7 @@ class Choice(Checked):
         "criteria": Several(Number(finite=False), "C"),
         "chosen": Number(low=0, whole=True),
         "mixture": Record(Mixture, r="r"),
-        "clusters": Record(AlongAxes, ColumnMixture, Joined, Beside, K="K", P="V"),
+        "clusters": Record(AlongAxes, ColumnMixture, NumbersAndLevels, Joined, Beside, K="K", P="V"),
         "interrupted": Flag(),
         "limits": Several(Word()),
     }

@@ -57,7 +57,7 @@ def across_gaps(search: TreeSearch, found: Searched) -> Searched:
     best, rows = found.compared.mixtures[found.chosen], found.placed.rows
     if search.n_clusters is not None or search.hints or not isinstance(best, Mixture) or found.compared.interrupted:
         return found
-    parts = parts_of(rows, found.placed.subspace.blur)
+    parts = parts_of(rows, search.within(found.placed.subspace).blur)
     if parts is None or _within(parts, found.partitions[found.chosen]):
         return found
     labels = _refined(search, rows, parts)
@@ -124,7 +124,7 @@ def in_some_columns(search: TreeSearch, found: Searched) -> Searched:
         return found
     try:
         room = min(len(columns), LARGEST_RANK if len(columns) <= LARGEST_RANK else RANK, search.most)
-        other = search.by_best_known(search(room, columns=columns))
+        other = search(room, columns=columns)
     except KeyboardInterrupt:
         return interrupted(found)
     cost = cost_of_choice(len(columns), search.wide.shape[1])
@@ -213,7 +213,7 @@ def _worth_of(powers: Powers, search: TreeSearch) -> float:
     """What powers add to a criterion, so that those with and without them compare: log |dz/dx| - (p/2) log N."""
     n = search.worth * search.sample.shape[0]
     slopes = search.worth * float(powers.log_slopes(search.sample).sum())
-    return (slopes / (1 + n / ROWS) if search.levels else slopes) - 0.5 * powers.n_powers * float(np.log(n))
+    return (slopes / (1 + n / ROWS) if search.for_classes else slopes) - 0.5 * powers.n_powers * float(np.log(n))
 
 
 def _hides(searched: SearchedRows, other: SearchedRows) -> bool:
@@ -249,12 +249,38 @@ def _powers_in_question(search: TreeSearch, found: Searched) -> Powers | None:
 def _in_sample(task: sample.SampledSearch, rank: int | None) -> SearchedRows:
     """Search a sample: in few dimensions and many, in some columns, and for many clusters."""
     rows, search = task.of(sample.SAMPLE)
+    numbers = search.among_numbers
+    found = _by_every_proposal(search if numbers is None else numbers, rank)
+    if numbers is None:
+        return rows, search, found
+    try:
+        classes = search.in_all_dimensions(rank)
+    except KeyboardInterrupt:
+        return rows, numbers, interrupted(found)
+    return (rows, search, classes) if _explain_more(classes, numbers, found) else (rows, numbers, found)
+
+
+def _by_every_proposal(search: TreeSearch, rank: int | None) -> Searched:
     found = search.in_all_dimensions(rank)
     if rank is None:
         found = in_some_columns(search, found)
-        if task.n_clusters is None and not task.levels:
+        if search.n_clusters is None and not search.for_classes:
             found = search.with_many(found)
-    return rows, search, found
+    return found
+
+
+def _explain_more(classes: Searched, numbers: TreeSearch, found: Searched) -> bool:
+    """Whether latent classes explain a table better than what its numbers lead to, and categories tell them apart."""
+    best = {classes.chosen, int(np.argmax(classes.compared.criteria))}
+    mixtures = [classes.compared.mixtures[k] for k in sorted(best)]
+    labels = [
+        np.unique(mixture.log_densities(numbers.sample)[0].argmax(axis=1), return_inverse=True)[1]
+        for mixture in mixtures
+    ]
+    told = max(numbers.categories(each) for each in labels)
+    if told <= np.log(numbers.sample.shape[0]):
+        return False
+    return max(numbers.comparison(found.placed.rows)(labels, compare_all=True).criteria) > found.criterion
 
 
 def _settled(task: sample.SampledSearch, first: SearchedRows, before: Choice | None) -> SearchedRows:

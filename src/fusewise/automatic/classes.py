@@ -25,10 +25,12 @@ from fusewise.observations import InMemory
 DOUBT = 0.1
 #: Rounds of EM from each start; and at most from the better of them, with fixed smoothing and with that of each column.
 SHORT_ROUNDS, LONG_ROUNDS = 8, 50
+#: Rounds of EM with independent columns that lead to a partition to be compared.
+ROUNDS = 20
 
-#: A table with numbers has the fewest classes that gain this share of what is gained at most: numbers follow no simple
-#: law, and further classes improve on its shape.
-ENOUGH_GAINED = 0.9
+#: The fewest classes are taken that gain this share of what is gained at most: columns of a class are never quite
+#: independent, and further classes improve on that.
+ENOUGH_GAINED = 0.8
 
 Judged = tuple[ColumnMixture, float]
 Away = Real | float  # see ``settling.held``
@@ -99,6 +101,14 @@ def fewest(criteria: Sequence[float], share: float, barred: frozenset[int] = fro
     gains = np.subtract(criteria, criteria[0])
     gains[sorted(barred)] = -np.inf
     return int(np.argmax(gains >= min(share * gains.max(), gains.max())))
+
+
+def by_independent_columns(table: InMemory, labels: Labels) -> Labels:
+    """The likeliest components of the rows, in a mixture with independent columns that begins with a partition."""
+    k = int(labels.max()) + 1
+    start = DOUBT / k + (1 - DOUBT) * np.eye(k)[labels]
+    mixture = fit_columns(table, start, ROUNDS)
+    return np.asarray(mixture.log_densities(table)[0].argmax(axis=1))
 
 
 def _best(

@@ -8,15 +8,17 @@ Rare clusters beside the others.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from fusewise.automatic.columns import ColumnMixture, fit_columns
+from fusewise.automatic.columns import ColumnMixture, fit_columns, only_columns
 from fusewise.automatic.evidence import Evidence
 from fusewise.automatic.mixture import NEGLIGIBLE, Mixture, one_of_each, probabilities, soften, tail_weights
 from fusewise.automatic.rows import prior_variances
+from fusewise.automatic.units import LevelBlock, Levels, is_number
 from fusewise.kernels import field_rules
 from fusewise.kernels.checked import Checked, Record
 from fusewise.kernels.field_rules import Dims, Number
@@ -138,6 +140,101 @@ class AlongAxes(Checked):
         return np.asarray(middle + scale * away)
 
 
+@dataclass(frozen=True, eq=False)
+class NumbersAndLevels(Checked):
+    """Clusters of a table with numbers and categories: p(x | k) = p(numbers | k) p(levels | k).
+
+    Attributes
+    ----------
+    numbers, levels : the clusters in the columns of numbers alone, and in the others, in the same order.
+    columns : the columns that hold numbers.
+    """
+
+    numbers: AlongAxes | ColumnMixture
+    levels: ColumnMixture
+    columns: Index
+
+    _rules: ClassVar = {
+        "numbers": Record(AlongAxes, ColumnMixture, K="K", P="V"),
+        "levels": Record(ColumnMixture, K="K", P="Q"),
+        "columns": field_rules.Index("V", below="P"),
+    }
+
+    def _agree(self, dims: Dims) -> None:
+        dims["P"] = dims["V"] + dims["Q"]
+
+    @property
+    def n_components(self) -> int:
+        """K."""
+        return self.levels.n_components
+
+    @property
+    def shares(self) -> Real:
+        """pi_k."""
+        return self.numbers.shares
+
+    @property
+    def _others(self) -> Index:
+        return np.setdiff1d(np.arange(len(self.columns) + self.levels.centers.shape[1]), self.columns)
+
+    def _parts(self, table: InMemory) -> tuple[InMemory, InMemory]:
+        return only_columns(table, self.columns), only_columns(table, self._others)
+
+    def _whole(self, numbers: Values, levels: Values) -> Values:
+        """Columns of numbers and of levels, in the order of the table."""
+        found = np.empty((len(numbers), numbers.shape[1] + levels.shape[1]))
+        found[:, self.columns], found[:, self._others] = numbers, levels
+        return found
+
+    @property
+    def centers(self) -> Values:
+        """K x P."""
+        return self._whole(self.numbers.centers, self.levels.centers)
+
+    def log_densities(self, table: InMemory) -> tuple[Real, Real, Count]:
+        """log pi_k + log p(x_i | k); squared distance of row i from centre k in its numbers; dimensions it determines.
+
+        Both N x K, and N.
+        """
+        numbers, levels = self._parts(table)
+        densities, distances, dimensions = self.numbers.log_densities(numbers)
+        return densities + self.levels.log_densities(levels)[0] - np.log(self.levels.shares), distances, dimensions
+
+    def only(self, kept: Index) -> NumbersAndLevels:
+        """Some of the components, their shares in the same proportions."""
+        return replace(self, numbers=self.numbers.only(kept), levels=self.levels.only(kept))
+
+    def completed(self, table: InMemory, posterior: Real) -> Values:
+        """E[row | its entries]: the clusters' predictions, weighted by their probability."""
+        numbers, levels = self._parts(table)
+        return self._whole(self.numbers.completed(numbers, posterior), self.levels.completed(levels, posterior))
+
+    def redrawn(self, evidence: Evidence, random: np.random.Generator) -> NumbersAndLevels:
+        """Parameters drawn about their estimates."""
+        numbers, levels = self.numbers.redrawn(evidence, random), self.levels.redrawn(evidence, random)
+        return replace(self, numbers=numbers, levels=levels)
+
+    def drawn(self, table: InMemory, scale: Real, random: np.random.Generator) -> Values:
+        """Rows drawn given their entries: the component, then its numbers and levels."""
+        labels = one_of_each(probabilities(self.log_densities(table)[0])[0], random)
+        numbers, levels = self._parts(table)
+        return self._whole(
+            self.numbers.drawn_in(numbers, labels, scale[self.columns], random),
+            self.levels.drawn_in(levels, labels, scale[self._others], random),
+        )
+
+
+def with_levels(
+    numbers: AlongAxes | ColumnMixture, table: InMemory, levels: Levels, posterior: Real
+) -> NumbersAndLevels:
+    """Clusters of numbers, with the levels of a table beside them, given the probability of each cluster for each row."""
+    numeric = is_number(table.shape[1], levels)
+    begin = np.cumsum([0, *(block.stop - block.start for block in levels)]).tolist()
+    blocks = tuple(LevelBlock(*ends, block.ordered) for ends, block in zip(pairwise(begin), levels, strict=True))
+    fitted = fit_columns(only_columns(table, np.flatnonzero(~numeric)), posterior, 1, blocks)
+    return NumbersAndLevels(numbers, fitted, np.flatnonzero(numeric))
+
+
 def with_noise(rows: Values, variances: Real, random: np.random.Generator) -> Values:
     """Add independent normal noise of given variances of the columns, shared by the two parts of complex ones."""
     noise = random.standard_normal(rows.shape)
@@ -165,7 +262,7 @@ def better_explained(
     mixture: Mixture,
     worth: float = 1.0,
     away: Real | float = 0.0,
-) -> Clusters:
+) -> AlongAxes | ColumnMixture:
     """Return the clusters of a mixture along axes, or with independent columns if these explain the entries better.
 
     Both are densities of the observed entries, so log L - (p/2) log N compares them. `worth` is that of
@@ -210,7 +307,7 @@ class Joined(Checked):
     group: Index
 
     _rules: ClassVar = {
-        "parts": Record(AlongAxes, ColumnMixture, K="J", P="P"),
+        "parts": Record(AlongAxes, ColumnMixture, NumbersAndLevels, K="J", P="P"),
         "group": field_rules.Index("J", below="J"),
     }
 

@@ -440,9 +440,61 @@ def _fit_levels(means: Real, held: Real, middle: Real, levels: Levels, pseudo: f
     starts = np.concatenate([[0], np.cumsum(widths[:-1])]).astype(np.intp)
     # the sum over the levels of a column is the value of a level that a row has
     unit = np.repeat(np.add.reduceat(middle[where], starts), widths)
-    shares, cost = level_shares(held / unit, middle[where] / unit, starts, ordered, pseudo)
+    counts = held / unit
+    shares, cost = level_shares(counts, _positive(middle[where] / unit, counts.sum(), starts), starts, ordered, pseudo)
     means[:, where] = shares * unit
     return cost
+
+
+def _positive(base: Real, n: float, starts: Index) -> Real:
+    """Shares of levels; those that none of the rows at hand has, but others of the table do, count as half a row."""
+    floored = np.maximum(base, 0.5 / max(n, 1.0))
+    return np.asarray(floored / np.repeat(np.add.reduceat(floored, starts), np.diff(np.append(starts, len(base)))))
+
+
+class LevelEvidence:
+    """log p(levels | partition) - log p(levels | one group), the evidence of categories for a partition of the rows.
+
+    A category that tells nothing about the groups adds nothing (``level_shares``).
+
+    Parameters
+    ----------
+    table : the rows.
+    levels : the blocks of columns that hold the levels of a category.
+    """
+
+    def __init__(self, table: InMemory, levels: Levels) -> None:
+        real = table.real()
+        widths = [block.stop - block.start for block in levels]
+        self._starts = np.concatenate([[0], np.cumsum(widths[:-1])]).astype(np.intp)
+        self._ordered = np.array([block.ordered for block in levels])
+        self._held = csr_array(real.values[:, ~is_number(real.shape[1], levels)] != 0, dtype=float)
+        totals = np.asarray(self._held.sum(axis=0))
+        sums = np.maximum(np.add.reduceat(totals, self._starts), 1.0)
+        together = np.zeros(table.shape[0], np.intp)
+        self._base = _positive(totals / np.repeat(sums, widths), len(together), self._starts)
+        self._alone = self._evidence(together)
+
+    def __call__(self, labels: Index) -> float:
+        """The evidence for the groups given by labels 0, 1, ..."""
+        return self._evidence(labels) - self._alone
+
+    def log_shares(self, posterior: Real) -> Real:
+        """log of the probability of each row's levels in each of K groups, N x K, given p(k | row), N x K."""
+        shares, _ = level_shares(np.asarray(posterior.T @ self._held), self._base, self._starts, self._ordered)
+        return np.asarray(self._held @ np.log(shares).T)
+
+    def _evidence(self, labels: Index) -> float:
+        n = len(labels)
+        member = csr_array((np.ones(n), labels, np.arange(n + 1)), (n, int(labels.max()) + 1))
+        counts = _dense(member.T @ self._held)
+        shares, cost = level_shares(counts, self._base, self._starts, self._ordered)
+        return float(np.sum(counts * np.log(shares)) - cost)
+
+
+def only_columns(table: InMemory, columns: Index) -> InMemory:
+    """Some of the columns of a table."""
+    return table.standardised(columns, np.ones(table.shape[1]), np.zeros(table.shape[1]))
 
 
 def _centers(means: Real, table: InMemory) -> Values:

@@ -14,9 +14,10 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from fusewise.automatic.clusters import SOFT_ROUNDS
+from fusewise.automatic.columns import LevelEvidence
 from fusewise.automatic.criterion import Classes, criterion
 from fusewise.automatic.hints import NO_HINTS, Hints
-from fusewise.automatic.mixture import Mixture, soften
+from fusewise.automatic.mixture import Mixture, probabilities, soften
 from fusewise.automatic.mixture_fit import FIRST_ROUNDS, ROUNDS, PartitionFit, fit_groups, threads_of_fits
 from fusewise.automatic.rows import Rows
 from fusewise.automatic.settling import held, log_odds
@@ -89,6 +90,7 @@ class Comparison:
     hints : their likelihood given the mixture counts as well.
     n_clusters : the number of clusters that hints must leave, and the last partition has; None if it is to be chosen.
     progress : told of each partition.
+    categories : what categories beside the numbers of the table say about a partition.
     """
 
     rows: Rows
@@ -97,6 +99,7 @@ class Comparison:
     hints: Hints = NO_HINTS
     n_clusters: int | None = None
     progress: Progress = silent
+    categories: LevelEvidence | None = None
 
     def __call__(
         self, partitions: list[Labels], *, compare_all: bool, until: int | None = None, rival: float = -np.inf
@@ -153,6 +156,8 @@ class Comparison:
         fit.advance(rounds)
         evidence, mixture, worth = self.rows.evidence, fit.mixture, self.worth
         judged = criterion(evidence, mixture, complete=self.table.is_complete, worth=worth)
+        if self.categories is not None:
+            judged += worth * self.categories(fit.labels)
         odds: float | None = 0.0
         if self.hints:
             odds = log_odds(mixture.log_densities(evidence)[0], self.hints, worth, self.n_clusters)
@@ -169,16 +174,24 @@ def _compared(candidates: list[Candidate]) -> Compared:
     return compared
 
 
-def assign(rows: Rows, mixture: Mixture, hints: Hints = NO_HINTS, n_clusters: int | None = None) -> Mixture:
+def assign(
+    rows: Rows,
+    mixture: Mixture,
+    hints: Hints = NO_HINTS,
+    n_clusters: int | None = None,
+    categories: LevelEvidence | None = None,
+) -> Mixture:
     """Assign rows to their likeliest component, then run a few rounds of soft EM, unless that empties a component.
 
-    Rows with hints are only in components of the cluster of their block.
+    Rows with hints are only in components of the cluster of their block; categories beside the numbers count as well.
     """
     if mixture.n_components == 1:
         return mixture
     evidence, prior = rows.evidence, rows.prior(mixture.n_components)
     densities = mixture.log_densities(evidence)[0]
     away = held(densities, hints, n_clusters)
+    if categories is not None:
+        away = categories.log_shares(probabilities(densities)[0])
     labels = (densities + away).argmax(axis=1)
     if len(np.unique(labels)) == mixture.n_components:
         mixture = fit_groups(evidence, labels, rows.within(labels), prior, mixture.family)

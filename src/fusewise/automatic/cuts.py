@@ -30,12 +30,12 @@ from fusewise.automatic.copies import FEWEST_DIFFERENT, MANY_COPIES
 from fusewise.automatic.evidence import regular
 from fusewise.automatic.hints import NO_HINTS, Hints, given_to_nearest
 from fusewise.automatic.mixture import Mixture
-from fusewise.automatic.mixture_fit import FIRST_ROUNDS, describe, fit_groups, threads_of_fits
+from fusewise.automatic.mixture_fit import fit_groups
 from fusewise.automatic.mixture_kernels import TAIL
 from fusewise.automatic.rows import Rows
 from fusewise.automatic.tree import MergeTree, fusion_tree
 from fusewise.kernels.compiling import compiled
-from fusewise.kernels.threads import in_ranges, in_threads
+from fusewise.kernels.threads import in_ranges
 from fusewise.kernels.types import Index, Labels, Mask, Real
 from fusewise.observations import Quadratics
 from fusewise.observations.groups import group_means
@@ -45,8 +45,6 @@ from fusewise.pairs import nearest_expected
 MOST_CLUSTERS = 25
 #: With hints, partitions into so many groups more are compared: hints may join some of them.
 MOST_JOINED = 10
-#: Of the rows that are known best, partitions into so many groups more or fewer than were found are compared.
-AROUND = 3
 #: Spread within a cluster assumed while fusing, as a share of the variance along an axis of the subspace.
 WITHIN_SHARE = 0.1
 
@@ -113,35 +111,6 @@ def partitions(
     found = candidate_nodes(tree, smallest, n_clusters, most, copies, hints)
     labels = [labels_of(tree, nodes, places, hints) for nodes in found]
     return [np.zeros(tree.n_points, np.intp), *labels] if tree.forced else labels
-
-
-def from_best_known(
-    rows: Rows,
-    smallest: float,
-    n_clusters: int | None,
-    n_neighbors: int,
-    numbers: range,
-    copies: Real | None = None,
-) -> list[Labels]:
-    """Candidates along the tree of the rows that are known best; every row is in the group that explains it best.
-
-    A row with few entries fits many groups, and those it is fused with early may be the wrong ones. Only partitions
-    into some `numbers` of groups are wanted.
-    """
-    which = rows.best_known
-    if len(which) == len(rows.places) or len(which) < 2:
-        return []
-    known, order = rows.some(which)
-    fewest, own = max(3.0, len(which) / len(rows.places) * smallest), None if copies is None else copies[order]
-    found = partitions(grow(known, n_neighbors), known.places, fewest, n_clusters, numbers[-1], own)
-    wanted = [labels for labels in found if int(labels.max()) + 1 in numbers]
-
-    def in_likeliest(labels: Labels) -> Labels:
-        described = describe(known, labels, rounds=FIRST_ROUNDS)
-        return np.asarray(described.log_densities(rows.evidence)[0].argmax(axis=1))
-
-    placed = in_threads(in_likeliest, wanted, threads_of_fits(*rows.evidence.shape))
-    return [to for labels, to in zip(wanted, placed, strict=True) if len(np.unique(to)) == labels.max() + 1]
 
 
 def labels_of(tree: MergeTree, nodes: list[int], places: Real, hints: Hints = NO_HINTS) -> Labels:

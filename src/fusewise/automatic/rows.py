@@ -115,15 +115,6 @@ class Rows:
         deviations = self.places - group_means(self.places, labels)[labels]
         return np.asarray((deviations.T @ deviations + self.covariances.sum(axis=0)) / len(deviations))
 
-    @property
-    def best_known(self) -> Index:
-        """The half of the rows whose coordinates are known best, and those known as well; sorted.
-
-        A row is known as far as its entries lower the variance of its coordinates, on average over these.
-        """
-        unknown = (np.einsum("irr->ir", self.covariances) / np.maximum(self.variances, 1e-300)).mean(axis=1)
-        return np.flatnonzero(unknown <= np.median(unknown) * (1 + 1e-9))
-
     def some(self, which: Index) -> tuple[Rows, Index]:
         """Some of the rows, and the order they are in; variances stay those of all rows."""
         groups = self.evidence.grouped(np.zeros(len(which), np.intp), 1, which)
@@ -170,6 +161,12 @@ def axes_in(table: InMemory, columns: Index, rank: int, progress: Progress = sil
     p = table.shape[1]
     inner = fit_axes(table.standardised(columns, np.ones(p), np.zeros(p)), rank, progress, tol=tol)
     return among_others(inner, table, columns)
+
+
+def subspace_of(whole: Subspace, columns: Index) -> Subspace:
+    """The part of a subspace in some columns, which hold its axes."""
+    blur = None if whole.blur is None else whole.blur[columns]
+    return replace(whole, mean=whole.mean[columns], basis=whole.basis[columns], blur=blur)
 
 
 def among_others(inner: Subspace, table: InMemory, columns: Index) -> Subspace:

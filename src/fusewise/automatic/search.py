@@ -9,7 +9,14 @@ import numpy as np
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
-from fusewise.automatic.classes import ENOUGH_GAINED, Judged, classes_of, fewest, known_so_far
+from fusewise.automatic.classes import (
+    ENOUGH_GAINED,
+    Judged,
+    by_independent_columns,
+    classes_of,
+    fewest,
+    known_so_far,
+)
 from fusewise.automatic.clusters import (
     SOFT_ROUNDS,
     AlongAxes,
@@ -18,27 +25,26 @@ from fusewise.automatic.clusters import (
     axes_complexity,
     better_explained,
     joined_clusters,
+    with_levels,
 )
-from fusewise.automatic.columns import columns_of_groups
+from fusewise.automatic.columns import LevelEvidence, columns_of_groups, only_columns
 from fusewise.automatic.comparison import Compared, Comparison, Placed, Searched, assign, interrupted
 from fusewise.automatic.criterion import criterion, foreseen
 from fusewise.automatic.cuts import (
-    AROUND,
     MOST_CLUSTERS,
     allowed_nodes,
     best_cuts,
     candidate_nodes,
-    from_best_known,
     grow,
     labels_of,
     partitions,
 )
 from fusewise.automatic.evidence import Evidence
 from fusewise.automatic.hints import NO_HINTS, Hints
-from fusewise.automatic.mixture import Mixture
+from fusewise.automatic.mixture import Mixture, probabilities
 from fusewise.automatic.mixture_fit import describe, fit_groups
 from fusewise.automatic.nearby import near_components
-from fusewise.automatic.rows import Rows, axes_in, fit_axes, parts_of, prior_variances
+from fusewise.automatic.rows import Rows, axes_in, fit_axes, parts_of, prior_variances, subspace_of
 from fusewise.automatic.settling import coloured, held, joined, log_odds
 from fusewise.automatic.tree import MergeTree
 from fusewise.automatic.units import Levels, is_number
@@ -84,6 +90,8 @@ class TreeSearch:
     worth : different rows of the whole table that a row is worth (see ``criterion``).
     hints, wide_hints : what is known of the rows of `sample` and `wide`.
     copies : the part that each row of `sample` is of a different row; None if all differ.
+    columns : those in which axes are fitted, the numbers beside categories; None: all, or classes are searched for.
+    categories : what the categories beside these numbers say about a partition.
     """
 
     wide: InMemory
@@ -98,11 +106,31 @@ class TreeSearch:
     hints: Hints = NO_HINTS
     wide_hints: Hints = NO_HINTS
     copies: Real | None = None
+    columns: Index | None = None
+    categories: LevelEvidence | None = None
+
+    @property
+    def for_classes(self) -> bool:
+        """Whether latent classes are searched for."""
+        return bool(self.levels) and self.columns is None
+
+    @property
+    def among_numbers(self) -> TreeSearch | None:
+        """The search led by the numbers of a table that also has categories; None if it has none, or no categories."""
+        numbers = np.flatnonzero(is_number(self.wide.shape[1], self.levels))
+        if not self.levels or not len(numbers) or self.hints:
+            return None
+        return replace(self, columns=numbers, categories=LevelEvidence(self.sample, self.levels))
+
+    @property
+    def n_columns(self) -> int:
+        """How many columns axes are fitted in."""
+        return self.wide.shape[1] if self.columns is None else len(self.columns)
 
     @property
     def most(self) -> int:
         """The largest possible number of dimensions."""
-        return min(self.wide.shape[1], self.sample.shape[0] - 1)
+        return min(self.n_columns, self.sample.shape[0] - 1)
 
     def place(self, rank: int, columns: Index | None = None, start: Subspace | None = None) -> Placed:
         """Place the rows in a subspace, of some columns or all, and fuse them along their neighbours.
@@ -110,6 +138,7 @@ class TreeSearch:
         `start` is a subspace of fewer dimensions that was fitted to the same rows: EM may begin with it.
         """
         tol = TOL if self.wide is self.sample else WIDE_TOL
+        columns = self.columns if columns is None else columns
         if columns is None:
             if start is not None and (self.wide is not self.sample or not start.basis.any(axis=1).all()):
                 start = None  # a sample of so many rows is the better start, and axes of some columns a bad one
@@ -157,7 +186,7 @@ class TreeSearch:
 
     def by_other_ways(self, found: Searched) -> Searched:
         """The search, with partitions that do not follow the tree of all rows as well."""
-        return self.by_kmeans(self.by_best_known(found))
+        return self.by_kmeans(self.by_columns(found))
 
     def by_kmeans(self, found: Searched) -> Searched:
         """The search, if the number of clusters is given with those of k-means as well.
@@ -165,7 +194,7 @@ class TreeSearch:
         The tree is greedy, and its partitions are nested: two groups that it has fused early are never parted again.
         """
         k, places = self.n_clusters, found.placed.rows.places
-        if k is None or k == 1 or self.levels or self.hints or found.compared.interrupted or len(places) <= k:
+        if k is None or k == 1 or self.for_classes or self.hints or found.compared.interrupted or len(places) <= k:
             return found
         try:
             others: list[Labels] = []
@@ -178,21 +207,25 @@ class TreeSearch:
         except KeyboardInterrupt:
             return interrupted(found)
 
-    def by_best_known(self, found: Searched) -> Searched:
-        """The search, if entries are missing with partitions along the tree of the rows that are known best as well."""
-        if self.levels or self.sample.is_complete or found.compared.interrupted:
+    def by_columns(self, found: Searched) -> Searched:
+        """The search, with partitions by mixtures with independent columns as well, which begin with those of the tree.
+
+        Along axes, groups that differ where columns vary little are hidden by what varies more.
+        """
+        if self.for_classes or self.hints or found.compared.interrupted:
             return found
-        rows, neighbors = found.placed.rows, self.n_neighbors or NEIGHBORS
-        numbers = range(max(1, found.n_groups - AROUND), found.n_groups + AROUND + 1)
+        numbers = self.sample if self.columns is None else only_columns(self.sample, self.columns)
         try:
-            others = from_best_known(rows, self.smallest, self.n_clusters, neighbors, numbers, self.copies)
+            starts = [labels for labels in found.partitions if labels.max() > 0]
+            others = [by_independent_columns(numbers, labels) for labels in starts]
+            others = [new for new, old in zip(others, starts, strict=True) if len(np.unique(new)) == old.max() + 1]
             return self._better_of(found, self._compared(found.placed, others, None)) if others else found
         except KeyboardInterrupt:
             return interrupted(found)
 
     def along(self, placed: Placed, until: int | None) -> Searched:
         """Compare the partitions along one tree, or the classes that they lead to."""
-        if self.levels:
+        if self.for_classes:
             return self._classes(placed)
         candidates = partitions(
             placed.tree, placed.rows.places, self.smallest, self.n_clusters, copies=self.copies, hints=self.hints
@@ -229,7 +262,9 @@ class TreeSearch:
 
     def comparison(self, rows: Rows) -> Comparison:
         """Compares partitions of the sample."""
-        return Comparison(rows, self.sample, self.worth, self.hints, self.n_clusters, self.progress)
+        return Comparison(
+            rows, self.sample, self.worth, self.hints, self.n_clusters, self.progress, self.categories
+        )  # fmt: skip
 
     def _classes(self, placed: Placed) -> Searched:
         """Compare the latent classes that the partitions along the tree lead to."""
@@ -244,16 +279,11 @@ class TreeSearch:
             odds = log_odds(mixture.log_densities(self.sample)[0], hints, self.worth, told) if hints else 0.0
             compared = compared.with_one(mixture, value, odds)
         if told is None:
-            chosen = fewest(compared.criteria, self.enough_gained, compared.barred)
+            chosen = fewest(compared.criteria, ENOUGH_GAINED, compared.barred)
         else:
             numbers_of = [mixture.n_components for mixture in compared.mixtures]
             chosen = compared.best if hints else numbers_of.index(told)
         return Searched(placed, candidates, compared, chosen)
-
-    @property
-    def enough_gained(self) -> float:
-        """The share of the largest gain that the classes chosen have."""
-        return ENOUGH_GAINED if is_number(self.sample.real().shape[1], self.levels).any() else 1.0
 
     def _judged(self, candidates: list[Labels]) -> tuple[list[Labels], list[Judged], bool]:
         """Candidates, the classes they lead to, and whether Ctrl-C ended the comparison; then those known so far."""
@@ -279,7 +309,7 @@ class TreeSearch:
             return self.by_other_ways(self(min(rank, self.most)))
         room = min(max(RANK, (self.n_clusters or 1) - 1), LARGEST_RANK, self.most)
         found = self(room, until=LARGEST_RANK + 1 if room < min(LARGEST_RANK, self.most) else None)
-        columns = self.wide.shape[1]
+        columns = self.n_columns
         whole = columns <= min(MOST_COLUMNS if found.featureless else LARGEST_RANK, self.most)
         wanted = columns if whole else min(found.n_groups - 1, LARGEST_RANK, self.most)
         if found.compared.interrupted or wanted <= found.rank:
@@ -377,7 +407,7 @@ class TreeSearch:
 
         Both are judged in the dimensions of the search, of which hints may have changed the number.
         """
-        if before is None or self.levels:
+        if before is None or self.for_classes:
             return found
         parts = before.parts if isinstance(before, Joined) else before
         labels = np.unique(parts.log_densities(self.sample)[0].argmax(axis=1), return_inverse=True)[1]
@@ -400,7 +430,8 @@ class TreeSearch:
         subspace, rows, _ = found.placed
         best, told = found.compared.mixtures[found.chosen], self.n_clusters is not None
         kept: Clusters
-        if isinstance(best, Mixture) and best.n_components > MOST_CLUSTERS and not told and not self.hints:
+        many = best.n_components > MOST_CLUSTERS and not (told or self.hints or self.categories)
+        if isinstance(best, Mixture) and many:
             return self._many_clusters(found, best)
         if not isinstance(best, Mixture):
             densities = best.log_densities(self.sample)[0]
@@ -409,13 +440,39 @@ class TreeSearch:
             mixture, kept = describe(rows, labels, self.worth), best.occupied(self.sample, away)
             pairs = []
         else:
-            mixture = assign(rows, best, self.hints, self.n_clusters)
-            evidence = rows.evidence if self.wide is self.sample else Evidence.of(subspace, self.wide)
-            away = held(mixture.log_densities(evidence)[0], self.wide_hints, self.n_clusters)
-            kept = better_explained(self.wide, evidence, subspace, mixture, self.worth, away)
-            pairs = [] if told else without_valley(mixture, rows.evidence, parts=parts_of(rows, subspace.blur))
+            mixture = assign(rows, best, self.hints, self.n_clusters, self.categories)
+            kept = self._kept(subspace, rows, mixture)
+            pairs = [] if told else self._without_valley(mixture, rows, self.within(subspace).blur)
         group = self._joined_by_hints(kept, pairs) if self.hints else linked(kept.n_components, pairs)
         return mixture, joined_clusters(kept, group)
+
+    def within(self, subspace: Subspace) -> Subspace:
+        """The subspace of the columns in which axes are fitted."""
+        return subspace if self.columns is None else subspace_of(subspace, self.columns)
+
+    def _kept(self, subspace: Subspace, rows: Rows, mixture: Mixture) -> Clusters:
+        """The clusters of a mixture: along axes or with independent columns, and with levels beside these."""
+        if self.categories is None:
+            evidence = rows.evidence if self.wide is self.sample else Evidence.of(subspace, self.wide)
+            away = held(mixture.log_densities(evidence)[0], self.wide_hints, self.n_clusters)
+            return better_explained(self.wide, evidence, subspace, mixture, self.worth, away)
+        numbers, inner = only_columns(self.wide, self.columns), self.within(subspace)
+        evidence = Evidence.of(inner, numbers)
+        categories = self.categories if self.wide is self.sample else LevelEvidence(self.wide, self.levels)
+        own = mixture.log_densities(evidence)[0]
+        away = categories.log_shares(probabilities(own + categories.log_shares(probabilities(own)[0]))[0])
+        kept = better_explained(numbers, evidence, inner, mixture, self.worth, away)
+        return with_levels(kept, self.wide, self.levels, probabilities(kept.log_densities(numbers)[0] + away)[0])
+
+    def _without_valley(self, mixture: Mixture, rows: Rows, blur: Real | None) -> list[tuple[int, int]]:
+        """Pairs of components without a valley between them, and which no category tells apart."""
+        pairs = without_valley(mixture, rows.evidence, parts=parts_of(rows, blur))
+        if self.categories is None or not pairs:
+            return pairs
+        labels = np.unique(mixture.log_densities(rows.evidence)[0].argmax(axis=1), return_inverse=True)[1]
+        apart = self.categories(labels)
+        alike = [self.categories(np.unique(np.where(labels == a, b, labels), return_inverse=True)[1]) for a, b in pairs]
+        return [pair for pair, joined in zip(pairs, alike, strict=True) if joined >= apart]
 
     def _joined_by_hints(self, kept: Clusters, pairs: list[tuple[int, int]]) -> Index:
         """The cluster of each component: hints join some; of `pairs`, those are joined that hints do not keep apart."""
