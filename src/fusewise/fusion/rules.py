@@ -63,7 +63,7 @@ def cut_to(path: FusionPath, n_clusters: int) -> tuple[int, Labels]:
 
 
 def _cut(tree: Real, n_groups: int) -> Labels:
-    """The groups after the first merges of a linkage matrix, exactly `n_groups` (``fcluster`` has fewer at ties)."""
+    """The groups after the first merges of a linkage matrix, exactly `n_groups` (SciPy's has fewer at ties)."""
     n = len(tree) + 1
     first = tree[: max(n - n_groups, 0), :2].astype(np.intp)
     made = n + np.repeat(np.arange(len(first)), 2)

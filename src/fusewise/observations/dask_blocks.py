@@ -76,7 +76,7 @@ class DaskBlocks:
         return self.collection._meta if self.is_frame else np.empty((0, self.collection.shape[1]))
 
     def each(self, function: Callable[..., Any], *given: Any) -> list[Any]:
-        """What a function returns for each block, not yet computed, as a list of ``dask.delayed.Delayed``.
+        """What a function returns for each block, not yet computed, as a list of Dask's delayed values.
 
         Parameters
         ----------

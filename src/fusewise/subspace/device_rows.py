@@ -97,7 +97,7 @@ class RowsOnDevice:
         return Expected(cross, moments, latent, float(energy), float(log_likelihood))
 
     def information(self, subspace: Subspace) -> tuple[Array, Array, Array]:
-        """``precision_i``, ``vector_i`` (see ``projection.information``) and ``|x_i - mean|²`` on the entries."""
+        """`precision_i`, `vector_i` (see ``projection.information``) and ``|x_i - mean|²`` on the entries."""
         import torch
 
         n, r = len(self.values), subspace.rank

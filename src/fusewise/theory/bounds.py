@@ -1,6 +1,6 @@
 """The paper's bounds for one pair of points: gamma0, delta0, beta0 (missing entries) and beta1 (none missing).
 
-Each has a ``log_`` form that neither under- nor overflows; the plain form is its exponential.
+Each has a form named `log_...` that neither under- nor overflows; the plain form is its exponential.
 """
 
 from __future__ import annotations

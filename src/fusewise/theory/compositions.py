@@ -73,7 +73,7 @@ def _log_power(base: Floats, k: int, loss: float) -> Floats:
 def _log_mixed(M: int, K: int, loss: float) -> float:
     """log eta0 by the full recursion: parts are added one block at a time, counting only mixed compositions.
 
-    A block of k parts holds ``mixed`` (two or more of them non-zero). One non-zero part is k C(M, s)
+    A block of k parts holds `mixed` (two or more of them non-zero). One non-zero part is k C(M, s)
     and none is 1 at s = 0, so no pure term is ever subtracted.
     """
     single = log_binomials(M, M + 1).copy()
