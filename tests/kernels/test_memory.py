@@ -7,7 +7,8 @@ from fusewise.fusion import fuse, setup
 from fusewise.fusion.path import fusion_path
 from fusewise.fusion.setup import lacking_memory
 from fusewise.kernels import memory
-from fusewise.kernels.memory import available_memory, in_words
+from fusewise.kernels.memory import available_memory
+from fusewise.kernels.words import in_words
 from fusewise.observations import as_entries
 
 GIB = 2**30

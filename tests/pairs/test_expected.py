@@ -157,7 +157,7 @@ def test_a_device_finds_the_same(hidden, monkeypatch):
     rng = np.random.default_rng(5)
     places, spreads = rng.normal(size=(200, R)), hidden * covariances(rng, 200, R, 0.5)
     monkeypatch.setattr(expected, "EXHAUSTIVE", 10)
-    monkeypatch.setattr(device_expected, "BLOCK", 1000)  # several blocks
+    monkeypatch.setattr(device_expected, "DEVICE_BLOCK", 1000)  # several blocks
     host, device = nearest_expected(places, spreads, 5), nearest_expected(places, spreads, 5, "torch:cpu")
     assert edges(device) == edges(host)
     assert (edges(host) == nearest_edges(places, 5)) == (hidden == 0)

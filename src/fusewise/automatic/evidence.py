@@ -288,7 +288,7 @@ def _pseudo_inverses(precision: Real) -> tuple[Real, Index]:
     """A^+ and the rank of each of U x r x r symmetric matrices."""
     n, r, _ = precision.shape
     size = np.einsum("ukk->u", precision)
-    inverses, ranks = small_matrices.inverses(precision, 1e-15 * size + 1e-100)[0], np.full(n, r)
+    inverses, ranks = small_matrices.block_inverses(precision, 1e-15 * size + 1e-100)[0], np.full(n, r)
     # The smallest eigenvalue is at least 1 / |A^-1| and the largest at most the trace: most are regular for sure.
     sure = size**2 * np.einsum("ukl,ukl->u", inverses, inverses) < 0.01 * REGULAR**-2
     unsure = np.flatnonzero(~sure | (size <= 0))

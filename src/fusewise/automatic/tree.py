@@ -38,7 +38,8 @@ from fusewise.automatic.tree_kernels import (
     simplify,
     unite,
 )
-from fusewise.kernels.checked import Checked, check_finite
+from fusewise.kernels.arrays import check_finite
+from fusewise.kernels.checked import Checked
 from fusewise.kernels.compiling import compiled, few
 from fusewise.kernels.field_rules import Array, Dims, Number
 from fusewise.kernels.threads import in_threads, threads_for

@@ -21,7 +21,8 @@ from fusewise.kernels.checked import check_values
 from fusewise.kernels.devices import torch_device
 from fusewise.kernels.field_rules import Either, Maybe, Number, Word
 from fusewise.kernels.input_errors import InputError
-from fusewise.kernels.memory import available_memory, in_words
+from fusewise.kernels.memory import available_memory
+from fusewise.kernels.words import in_words
 from fusewise.kernels.types import Mask, Real, Values
 from fusewise.observations import Entries, Observations, Quadratics, as_entries, warn_of_blanks
 from fusewise.observations.checks import refuse_tiny

@@ -57,3 +57,9 @@ def beside(x: npt.NDArray[Any], other: Array) -> Array:
 def copied(values: Array) -> Array:
     """Copy an array, on the same device."""
     return values.copy() if library(values) is np else values.clone()
+
+
+def check_finite(what: str, *arrays: Any) -> None:
+    """Raise FloatingPointError if a computation was given, or has made, a number that is not finite."""
+    if not all(np.isfinite(array).all() for array in arrays):
+        raise FloatingPointError(f"{what} got numbers that are not finite: rescale very large or small columns")

@@ -10,16 +10,12 @@ from outside, as from a model file. Compiled loops check no bounds, so what they
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
 from typing import Any, ClassVar
-
-import numpy as np
 
 from fusewise.kernels.field_rules import Dims, Rule, bind, kind_of
 from fusewise.kernels.input_errors import as_input_errors
-from fusewise.kernels.words import counted
 
 
 @dataclass(frozen=True, init=False)
@@ -83,31 +79,3 @@ def check_values(values: Mapping[str, Any], rules: Mapping[str, Rule]) -> None:
         with as_input_errors():
             rule.shape(values[name], name, {})
             rule.content(values[name], name, {})
-
-
-@cache
-def _parsed(shapes: tuple[str, ...]) -> tuple[list[list[str]], Dims]:
-    """The dimensions of each shape, and those that are numbers."""
-    names = [shape.split() for shape in shapes]
-    return names, {each: int(each) for shape in names for each in shape if each.isdigit()}
-
-
-def check_shapes(name: str, shapes: tuple[str, ...], arrays: Sequence[Any]) -> None:
-    """Raise ValueError unless arrays have shapes that agree: ``("r r U", "U", "")``; an empty one is not checked."""
-    parsed, numbers = _parsed(shapes)
-    dims = dict(numbers)
-    for k, (names, array) in enumerate(zip(parsed, arrays, strict=True)):
-        if not names:
-            continue
-        if len(names) != array.ndim:
-            needed = counted(len(names), "dimension")
-            raise ValueError(f"{name}: argument {k} has shape {array.shape}: it must have {needed}")
-        for dimension, size in zip(names, array.shape, strict=True):
-            if dims.setdefault(dimension, size) != size:
-                bind(dims, dimension, size, f"{name}: argument {k}")  # raises
-
-
-def check_finite(what: str, *arrays: Any) -> None:
-    """Raise FloatingPointError if a computation was given, or has made, a number that is not finite."""
-    if not all(np.isfinite(array).all() for array in arrays):
-        raise FloatingPointError(f"{what} got numbers that are not finite: rescale very large or small columns")

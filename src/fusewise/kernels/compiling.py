@@ -8,15 +8,16 @@ over few items are not worth that: see ``SMALL``.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import cached_property, partial, update_wrapper
+from functools import cache, cached_property, partial, update_wrapper
 from importlib import import_module
 from threading import RLock
 from types import FunctionType
 from typing import Any, overload
 
-from fusewise.kernels.checked import check_shapes
+from fusewise.kernels.field_rules import Dims, bind
+from fusewise.kernels.words import counted
 from fusewise.progress import Progress
 
 #: What progress says while loops are compiled.
@@ -46,6 +47,28 @@ def raise_interruption(error: SystemError) -> None:
         raise cause from None
 
 
+@cache
+def _parsed(shapes: tuple[str, ...]) -> tuple[list[list[str]], Dims]:
+    """The dimensions of each shape, and those that are numbers."""
+    names = [shape.split() for shape in shapes]
+    return names, {each: int(each) for shape in names for each in shape if each.isdigit()}
+
+
+def _check_shapes(name: str, shapes: tuple[str, ...], arrays: Sequence[Any]) -> None:
+    """Raise ValueError unless arrays have shapes that agree: ``("r r U", "U", "")``; an empty one is not checked."""
+    parsed, numbers = _parsed(shapes)
+    dims = dict(numbers)
+    for k, (names, array) in enumerate(zip(parsed, arrays, strict=True)):
+        if not names:
+            continue
+        if len(names) != array.ndim:
+            needed = counted(len(names), "dimension")
+            raise ValueError(f"{name}: argument {k} has shape {array.shape}: it must have {needed}")
+        for dimension, size in zip(names, array.shape, strict=True):
+            if dims.setdefault(dimension, size) != size:
+                bind(dims, dimension, size, f"{name}: argument {k}")  # raises
+
+
 class Loop:
     """A function that runs compiled when it is called.
 
@@ -72,7 +95,7 @@ class Loop:
         # Loops are called thousands of times with the same shapes, small ones in less time than checking these takes.
         given = [getattr(argument, "shape", None) for argument in arguments]
         if given != self._checked:
-            check_shapes(self.function.__name__, self.shapes, arguments)
+            _check_shapes(self.function.__name__, self.shapes, arguments)
             self._checked = given
         try:
             return self.fast(*arguments)

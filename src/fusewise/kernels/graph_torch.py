@@ -12,14 +12,14 @@ BLOCK = 2**27
 
 
 def triton_kernels(device: Any) -> Any:
-    """The module ``graph_triton``; None if Triton cannot run it."""
+    """The Triton kernels; None if Triton cannot run it."""
     try:
         from triton import knobs
 
-        from fusewise.kernels import graph_triton
+        from fusewise.kernels import _triton
     except ImportError:
         return None
-    return graph_triton if device.type == "cuda" or knobs.runtime.interpret else None
+    return _triton if device.type == "cuda" or knobs.runtime.interpret else None
 
 
 def edge_squares(points: Array, first: Array, second: Array) -> Array:

@@ -16,15 +16,6 @@ def available_memory() -> int:
     return min([_free_memory(), *_left_in_groups()])
 
 
-def in_words(n_bytes: float) -> str:
-    """Format a number of bytes, as in '3.1 GiB'."""
-    for unit in ("B", "KiB", "MiB", "GiB"):
-        if n_bytes < 1024:
-            return f"{n_bytes:.3g} {unit}"
-        n_bytes /= 1024
-    return f"{n_bytes:.3g} TiB"
-
-
 def _free_memory() -> int:
     """Memory available without swapping; all memory, or no limit, if the system does not report it."""
     try:

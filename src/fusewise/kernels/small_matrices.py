@@ -11,7 +11,7 @@ from fusewise.kernels.lanes import LANES, Blocks, accumulate, factorise, inverse
 from fusewise.kernels.threads import in_ranges
 
 
-def products(blocks: Blocks, vectors: Blocks) -> Blocks:
+def block_products(blocks: Blocks, vectors: Blocks) -> Blocks:
     """G_i u_i, for blocks N x r x r and vectors N x r."""
     n, r = vectors.shape
     out = np.empty((n, r), np.result_type(blocks, vectors))
@@ -19,7 +19,7 @@ def products(blocks: Blocks, vectors: Blocks) -> Blocks:
     return out
 
 
-def inverses(blocks: Blocks, shift: Blocks) -> tuple[Blocks, Blocks]:
+def block_inverses(blocks: Blocks, shift: Blocks) -> tuple[Blocks, Blocks]:
     """(G_i + t_i I)^-1 of Hermitian G_i (N x r x r), each sum positive definite; and log det(G_i + t_i I)."""
     n, r, _ = blocks.shape
     if few(n):

@@ -49,3 +49,12 @@ def readable_apart(values: Sequence[float]) -> list[str]:
         if len({text for text, value in zip(texts, values, strict=True) if math.isfinite(value)}) == n_different:
             break
     return texts
+
+
+def in_words(n_bytes: float) -> str:
+    """Format a number of bytes, as in '3.1 GiB'."""
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if n_bytes < 1024:
+            return f"{n_bytes:.3g} {unit}"
+        n_bytes /= 1024
+    return f"{n_bytes:.3g} TiB"

@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from fusewise.kernels.input_errors import InputError
-from fusewise.kernels.memory import available_memory, in_words
+from fusewise.kernels.memory import available_memory
+from fusewise.kernels.words import in_words
 
 
 def check_size(shape: tuple[int, ...], min_rows: int) -> None:

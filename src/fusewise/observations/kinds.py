@@ -14,14 +14,13 @@ from fusewise.kernels.types import Index, Real, Values
 from fusewise.observations.entries import Entries
 from fusewise.observations.sparse import SparseEntries
 
-R = TypeVar("R")
 S = TypeVar("S")
 
 #: Tables held in memory.
 InMemory = Entries | SparseEntries
 
 #: Largest number of rows in a block, and numbers of work space for it.
-BLOCK_ROWS, BLOCK_ENTRIES = 8192, 4_000_000
+BLOCK_ROWS, SCAN_ENTRIES = 8192, 4_000_000
 
 
 class Table(Protocol):
@@ -147,7 +146,7 @@ def _of_each_block(work: Callable[[InMemory, slice], R], table: Table, width: in
     for part in table.parts():
         n = part.shape[0]
         begin, end = end, end + n
-        step = min(BLOCK_ROWS, max(1, BLOCK_ENTRIES // max(width or part.n_stored // max(n, 1), 1)))
+        step = min(BLOCK_ROWS, max(1, SCAN_ENTRIES // max(width or part.n_stored // max(n, 1), 1)))
 
         def one(rows: slice, part: InMemory = part, begin: int = begin) -> R:
             return work(part.take(rows), slice(begin + rows.start, begin + rows.stop))

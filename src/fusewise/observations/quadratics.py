@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from fusewise.kernels import small_matrices as blocks
+from fusewise.kernels import small_matrices
 from fusewise.kernels.types import Real, Values
 
 
@@ -73,7 +73,7 @@ class Quadratics:
 
     def normal(self, centers: Values) -> Values:
         """G_i u_i."""
-        return blocks.products(self.gram, centers)
+        return small_matrices.block_products(self.gram, centers)
 
     def solve(self, anchors: Values, pull: Real) -> Values:
         """argmin_u ||A_i u - b_i||² + t_i ||u - v_i||² = v_i + (G_i + t_i I)^+ (h_i - G_i v_i)."""
@@ -87,5 +87,5 @@ class Quadratics:
         """(G_i + t_i I)^-1, as a function of the right-hand sides."""
         # Without a pull, unobserved directions are undetermined: a tiny pull keeps the system regular.
         floor = np.finfo(pull.dtype).eps * max(1.0, float(np.abs(self.gram).max(initial=0)))
-        inverse, _ = blocks.inverses(self.gram, np.maximum(pull, 1000 * floor))
-        return lambda right: blocks.products(inverse, right)
+        inverse, _ = small_matrices.block_inverses(self.gram, np.maximum(pull, 1000 * floor))
+        return lambda right: small_matrices.block_products(inverse, right)

@@ -9,9 +9,6 @@ import numpy as np
 
 from fusewise.kernels.types import Index
 
-if TYPE_CHECKING:
-    from fusewise.observations.kinds import InMemory
-
 
 class SeenRows:
     """``n_seen`` and ``take_seen`` for tables that hold the number of observed entries of each row."""

@@ -12,7 +12,7 @@ from fusewise.kernels.lanes_torch import factorised, squares_of
 from fusewise.kernels.nearest_torch import nearest_in
 
 #: Numbers in the covariances of the pairs that are processed at a time.
-BLOCK = 2**28
+DEVICE_BLOCK = 2**28
 
 
 def likeliest(places: Array, covariances: Array, k: int, n_candidates: int, every: int, device: str) -> Array:
@@ -35,17 +35,17 @@ def likeliest(places: Array, covariances: Array, k: int, n_candidates: int, ever
     rows, columns = torch.tril_indices(r, r, device=v.device)
     S = torch.as_tensor(covariances, device=v.device)[:, rows, columns]
     chosen = []
-    step = max(1, BLOCK // (n_candidates * S.shape[1]))
+    step = max(1, DEVICE_BLOCK // (n_candidates * S.shape[1]))
     for begin in range(0, n, step):
         some = candidates[begin : begin + step]
         own = slice(begin, begin + len(some))
         away = (v[own, None] - v[some]).unbind(2)
-        weights = _log_expected_weights(away, (S[own, None] + S[some]).unbind(2), variance)
+        weights = _log_weights_on_device(away, (S[own, None] + S[some]).unbind(2), variance)
         chosen.append(some.gather(1, weights.topk(k, dim=1).indices))
     return torch.cat(chosen)
 
 
-def _log_expected_weights(away: tuple[Array, ...], both: tuple[Array, ...], variance: float) -> Array:
+def _log_weights_on_device(away: tuple[Array, ...], both: tuple[Array, ...], variance: float) -> Array:
     """Log of the expected weights (see ``expected``), from a tensor for each entry of v_i - v_j and of S_i + S_j.
 
     S_i + S_j is given by its lower triangle, row by row.

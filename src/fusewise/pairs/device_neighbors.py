@@ -9,7 +9,7 @@ import numpy as np
 
 from fusewise.kernels import graph_torch as kernels
 from fusewise.kernels.arrays import Array, to_host, total
-from fusewise.kernels.spanning_torch import spanning_forest
+from fusewise.kernels import spanning_torch
 from fusewise.kernels.types import Index, Real
 from fusewise.observations import Entries
 from fusewise.pairs.neighbors import NeighborPairs
@@ -97,7 +97,7 @@ class DeviceNeighborPairs(OnDevice):
     def spans(self, centers: Array) -> tuple[Index, Index, Real]:
         """Minimum spanning forest of the centres along the edges: ends and lengths of its edges, in NumPy arrays."""
         lengths = self._squared_lengths(centers).sqrt_()
-        kept = spanning_forest(self.n_points, self.first, self.second, lengths)
+        kept = spanning_torch.spanning_forest(self.n_points, self.first, self.second, lengths)
         first, second, length = (to_host(each[kept]) for each in (self.first, self.second, lengths))
         return first.astype(np.intp), second.astype(np.intp), length
 

@@ -9,7 +9,8 @@ import numpy as np
 
 from fusewise.kernels import small_matrices
 from fusewise.kernels.checked import Checked
-from fusewise.kernels.field_rules import Array, Maybe, Number, Several
+from fusewise.kernels import field_rules
+from fusewise.kernels.field_rules import Maybe, Number, Several
 from fusewise.kernels.threads import in_threads
 from fusewise.kernels.types import Values
 from fusewise.observations import InMemory
@@ -46,12 +47,12 @@ class Subspace(Checked):
     blur: Values | None = None
 
     _rules: ClassVar = {
-        "mean": Array("P", kinds="fc"),
-        "basis": Array("P", "r", kinds="fc"),
-        "variances": Array("r", low=0),
+        "mean": field_rules.Array("P", kinds="fc"),
+        "basis": field_rules.Array("P", "r", kinds="fc"),
+        "variances": field_rules.Array("r", low=0),
         "noise": Number(low=0),
         "history": Several(Number(finite=False)),
-        "blur": Maybe(Array("P", low=0)),
+        "blur": Maybe(field_rules.Array("P", low=0)),
     }
 
     @property
@@ -75,7 +76,7 @@ def posterior(y: Any, pattern: Any, loadings: Values, noise: float) -> tuple[Val
     r = loadings.shape[1]
     outer = (loadings.conj()[:, :, None] * loadings[:, None, :]).reshape(-1, r * r)
     grams = np.asarray(pattern @ outer).reshape(-1, r, r)
-    inverse, log_det = small_matrices.inverses(grams, np.full(len(grams), noise))
+    inverse, log_det = small_matrices.block_inverses(grams, np.full(len(grams), noise))
     right = np.asarray(y @ loadings.conj())
     return inverse, np.einsum("ikl,il->ik", inverse, right), log_det
 
@@ -120,9 +121,9 @@ def coordinates(subspace: Subspace, table: InMemory) -> tuple[Values, Values]:
     """
     precision, vector = information(subspace, table)
     scales = np.sqrt(subspace.variances)  # on both sides: a variance of zero gives a coordinate of zero
-    inverse, _ = small_matrices.inverses(scales[:, None] * precision * scales, np.ones(len(vector)))
+    inverse, _ = small_matrices.block_inverses(scales[:, None] * precision * scales, np.ones(len(vector)))
     covariance = scales[:, None] * inverse * scales
-    return small_matrices.products(covariance, vector), covariance
+    return small_matrices.block_products(covariance, vector), covariance
 
 
 def reconstruct(subspace: Subspace, v: Values) -> Values:

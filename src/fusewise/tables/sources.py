@@ -14,7 +14,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 from typing import Any
 
-from fusewise.kernels.memory import available_memory, in_words
+from fusewise.kernels.memory import available_memory
+from fusewise.kernels.words import in_words
 from fusewise.kernels.words import counted, some_of
 from fusewise.tables.errors import InputError
 from fusewise.tables.grids import READABLE

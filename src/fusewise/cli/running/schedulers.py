@@ -10,7 +10,8 @@ from multiprocessing import resource_tracker
 from pathlib import Path
 from typing import Any
 
-from fusewise.kernels.memory import available_memory, in_words
+from fusewise.kernels.memory import available_memory
+from fusewise.kernels.words import in_words
 from fusewise.observations.dask_blocks import dask_library
 from fusewise.tables.errors import InputError
 
