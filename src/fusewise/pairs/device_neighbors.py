@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from fusewise.kernels import graph_torch as kernels
+from fusewise.kernels import graph_torch
 from fusewise.kernels.arrays import Array, to_host, total
 from fusewise.kernels import spanning_torch
 from fusewise.kernels.types import Index, Real
@@ -38,7 +38,7 @@ class DeviceSparseWeights:
 
     def laplacian(self, centers: Array) -> Array:
         """L u = d_i u_i - sum_j w_ij u_j."""
-        return kernels.laplacian(self.indptr, self.indices, self.data, self.degree, centers)
+        return graph_torch.laplacian(self.indptr, self.indices, self.data, self.degree, centers)
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +103,7 @@ class DeviceNeighborPairs(OnDevice):
 
     def _squared_lengths(self, centers: Array) -> Array:
         """||u_i - u_j||² of every edge."""
-        return kernels.edge_squares(centers, self.first, self.second)
+        return graph_torch.edge_squares(centers, self.first, self.second)
 
     def weigh_partial(self, entries: Entries, penalty: PairPenalty, min_overlap: int) -> Weighted:
         """Weigh every edge by its partial distance; an edge with too few common entries gets no weight."""
@@ -113,7 +113,7 @@ class DeviceNeighborPairs(OnDevice):
         s = torch.empty_like(self.affinity, dtype=values.dtype)
         known = torch.empty_like(self.affinity, dtype=torch.bool)
         n_features = float(np.count_nonzero(entries.column_counts))
-        step = max(1, kernels.BLOCK // values.shape[1])
+        step = max(1, graph_torch.BLOCK // values.shape[1])
         for start in range(0, len(s), step):
             some = slice(start, start + step)
             i, j = self.first[some], self.second[some]
@@ -127,5 +127,5 @@ class DeviceNeighborPairs(OnDevice):
         return self._weighted(value, weight * known)
 
     def _weighted(self, value: Array, weight: Array) -> DeviceSparseWeights:
-        data, degree = kernels.row_weights(self.indptr, self.indices, self.edges, self.affinity * weight)
+        data, degree = graph_torch.row_weights(self.indptr, self.indices, self.edges, self.affinity * weight)
         return DeviceSparseWeights(2 * total(self.affinity * value), degree, self.indptr, self.indices, data)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from scipy import sparse
 from sklearn.neighbors import NearestNeighbors
 
-from fusewise.kernels import graph as kernels
+from fusewise.kernels import graph
 from fusewise.kernels.arrays import Array, to_host
 from fusewise.kernels.devices import torch_device
 from fusewise.kernels.graph_groups import by_rows, merged_edges, spanning_forest
@@ -37,9 +37,9 @@ class Adjacency:
     spare : arrays for intermediate results on this graph (see ``ColumnSystems``).
     """
 
-    indptr: kernels.Integers
-    indices: kernels.Integers
-    edges: kernels.Integers
+    indptr: graph.Integers
+    indices: graph.Integers
+    edges: graph.Integers
     spare: list[Any] = field(default_factory=list, repr=False)
 
     @classmethod
@@ -93,7 +93,7 @@ class SparseWeights:
 
     def _product(self, centers: Values) -> Values:
         rows = self.adjacency
-        product = kernels.laplacian(rows.indptr, rows.indices, self.data, self.degree, real_view(centers))
+        product = graph.laplacian(rows.indptr, rows.indices, self.data, self.degree, real_view(centers))
         return product.view(centers.dtype)
 
 
@@ -192,7 +192,7 @@ class NeighborPairs:
 
     def squared_lengths(self, centers: Values) -> Real:
         """||u_i - u_j||² of every edge."""
-        return kernels.edge_squares(real_view(centers), self.first, self.second)
+        return graph.edge_squares(real_view(centers), self.first, self.second)
 
     def merge(self, groups: Index, n_groups: int) -> NeighborPairs:
         """Replace each group by one point: affinities of parallel edges add up, edges within a group are removed."""
@@ -207,7 +207,7 @@ class NeighborPairs:
     def _weighted(self, value: Real, weight: Real, s: Real, centers: Values | None = None) -> SparseWeights:
         energy = 2 * float(np.dot(self.affinity.astype(float, copy=False), value.astype(float, copy=False)))
         weights = self.affinity.astype(weight.dtype, copy=False) * weight
-        data, degree = kernels.gather(weights, self.adjacency.indptr, self.adjacency.edges)
+        data, degree = graph.gather(weights, self.adjacency.indptr, self.adjacency.edges)
         return SparseWeights(energy, degree, self.adjacency, data, weights, s, centers)
 
 

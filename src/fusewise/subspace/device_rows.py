@@ -15,7 +15,7 @@ import numpy as np
 
 from fusewise.kernels.arrays import Array, to_host
 from fusewise.kernels.devices import device_memory
-from fusewise.kernels.graph_torch import block_inverses, block_products
+from fusewise.kernels import graph_torch
 from fusewise.kernels.lanes_torch import factorised, squares_of
 from fusewise.kernels.types import Real, Values
 from fusewise.observations import Entries
@@ -119,9 +119,9 @@ def coordinates_of(subspace: Subspace, precision: Array, vector: Array) -> tuple
     import torch
 
     scales = torch.from_numpy(np.sqrt(subspace.variances)).to(vector.device)
-    inverse = block_inverses(scales[:, None] * precision * scales, torch.ones_like(vector[:, 0]))
+    inverse = graph_torch.block_inverses(scales[:, None] * precision * scales, torch.ones_like(vector[:, 0]))
     covariance = inverse.mul_(scales).mul_(scales[:, None])
-    return block_products(covariance, vector), covariance
+    return graph_torch.block_products(covariance, vector), covariance
 
 
 def _posterior(
