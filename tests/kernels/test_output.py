@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pytest
 
-from fusewise.kernels.output import finish_killed_runs, finite_json, written_together, written_whole
+from fusewise.support.files import finish_killed_runs, finite_json, written_together, written_whole
 
 #: Two files replace old ones and one is new; the process dies instead of renaming or deleting the n-th time.
 KILLED = """

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from fusewise.kernels import small_matrices as blocks
-from fusewise.kernels import threads
+from fusewise.kernels import _small_matrices as blocks
+from fusewise.kernels import _threads as threads
 
 
 @pytest.fixture(autouse=True, params=[10**9, 0], ids=["small", "compiled"])
@@ -33,7 +33,10 @@ def test_blocks(dtype, r, worth, monkeypatch):
     np.testing.assert_allclose(log_det, np.linalg.slogdet(system)[1], rtol=precision, atol=precision)
     vectors = factors[:, 0]
     np.testing.assert_allclose(
-        blocks.block_products(grams, vectors), np.squeeze(grams @ vectors[:, :, None], 2), rtol=precision, atol=precision
+        blocks.block_products(grams, vectors),
+        np.squeeze(grams @ vectors[:, :, None], 2),
+        rtol=precision,
+        atol=precision,
     )
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import trial_functions
 
-from fusewise.reproduce.trials import Outcomes, Trial, load_result, run_trials, save_result
+from fusewise.reproduce._study import Outcomes, Trial, load_result, run_trials, save_result
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ from typing import ParamSpec, TypeVar
 import typer
 
 import fusewise
-from fusewise.kernels.words import visible
+from fusewise.support.words import visible
 from fusewise.tables.errors import InputError
 
 P = ParamSpec("P")

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from fusewise.kernels.words import counted, some_of
+from fusewise.support.words import counted, some_of
 from fusewise.tables.errors import InputError
 from fusewise.tables.grids import Cells, Grid, as_cells, by_column, refuse_duplicates
 from fusewise.tables.sources import Source, open_source

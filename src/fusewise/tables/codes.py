@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from fusewise.kernels.words import counted
+from fusewise.support.words import counted
 from fusewise.tables.column_kinds import Column, Kind
 
 #: A code has at most so many values, which are whole numbers, and each of them occurs in so many rows on average.

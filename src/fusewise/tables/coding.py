@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from fusewise.kernels.input_errors import InputError
-from fusewise.kernels.words import counted, some_of
+from fusewise.support.records import InputError
+from fusewise.support.words import counted, some_of
 from fusewise.tables.column_codes import OTHER, ColumnCode, plain
 from fusewise.tables.column_kinds import Column
 from fusewise.tables.frames import DATE_KINDS, dtype_of, entries_of, is_text_or_flag

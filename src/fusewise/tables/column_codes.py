@@ -10,9 +10,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from fusewise.kernels.checked import Checked
-from fusewise.kernels.field_rules import Number, Rule, Several, Word
-from fusewise.kernels.types import Floats
+from fusewise.kernels import Floats
+from fusewise.support.records import Checked, Number, Rule, Several, Word
 from fusewise.tables.frames import entries_of, numbers_of
 
 #: The pooled level, as it is shown.

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from fusewise.kernels.types import Floats
+from fusewise.kernels import Floats
 
 
 class Kind(StrEnum):

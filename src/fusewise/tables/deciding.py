@@ -9,9 +9,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from fusewise.kernels.types import Floats
-from fusewise.kernels.words import counted, some_of
-from fusewise.observations.checks import LARGEST
+from fusewise.kernels import Floats
+from fusewise.observations import LARGEST
+from fusewise.support.words import counted, some_of
 from fusewise.tables.column_kinds import FLAGS, USABLE, Column, Kind
 from fusewise.tables.errors import InputError
 from fusewise.tables.grids import Cells

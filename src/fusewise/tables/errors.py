@@ -1,5 +1,5 @@
 """The error for invalid tables, files and options."""
 
-from fusewise.kernels.input_errors import InputError
+from fusewise.support.records import InputError
 
 __all__ = ["InputError"]

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from fusewise.kernels.input_errors import InputError
-from fusewise.kernels.types import Floats
-from fusewise.observations.plain import as_objects, is_missing
+from fusewise.kernels import Floats
+from fusewise.observations import as_objects, is_missing
+from fusewise.support.records import InputError
 from fusewise.tables.column_kinds import Column, Kind
 from fusewise.tables.read_result import Reading
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fusewise.kernels.words import some_of
+from fusewise.support.words import some_of
 from fusewise.tables.errors import InputError
 
 Cells = npt.NDArray[np.object_]

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from fusewise.kernels.types import Floats
+from fusewise.kernels import Floats
 from fusewise.tables.grids import Cells, as_cells
 
 CODES = "AUD|BRL|CAD|CHF|CNY|CZK|DKK|EUR|GBP|HKD|HUF|INR|JPY|KRW|MXN|NOK|NZD|PLN|RUB|SEK|SGD|TRY|USD|ZAR"

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from fusewise.kernels.types import Floats
-from fusewise.kernels.words import some_of
+from fusewise.kernels import Floats
+from fusewise.support.words import some_of
 from fusewise.tables.binary import frame_of_parquet, grid_of_frame
 from fusewise.tables.column_kinds import Column, Kind
 from fusewise.tables.deciding import ColumnSpec, level_key, refuse_too_large

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from fusewise.kernels.words import some_of
+from fusewise.support.words import some_of
 from fusewise.tables.errors import InputError
 from fusewise.tables.grids import Grid
 

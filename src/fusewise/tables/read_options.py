@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from fusewise.kernels.words import some_of
+from fusewise.support.words import some_of
 from fusewise.tables.column_kinds import Kind
 from fusewise.tables.deciding import ColumnSpec, level_key
 from fusewise.tables.errors import InputError

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fusewise.kernels.types import Floats
-from fusewise.kernels.words import some_of
+from fusewise.kernels import Floats
+from fusewise.support.words import some_of
 from fusewise.tables.column_kinds import Column, Kind
 from fusewise.tables.errors import InputError
 from fusewise.tables.grids import Cells, Dialect

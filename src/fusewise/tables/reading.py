@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from fusewise.kernels.words import counted, some_of
+from fusewise.support.words import counted, some_of
 from fusewise.tables.binary import read_binary, reader_of
 from fusewise.tables.codes import with_codes
 from fusewise.tables.column_kinds import Kind

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from fusewise.kernels.words import counted, some_of
+from fusewise.support.words import counted, some_of
 from fusewise.tables.column_codes import OTHER, ColumnCode
 from fusewise.tables.column_kinds import FLAGS, Column, Kind
 from fusewise.tables.deciding import ColumnSpec, level_key

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from fusewise.kernels.types import Floats
+from fusewise.kernels import Floats
 
 ROW_NAMES = re.compile(
     r"|index|unnamed: 0|rows?|samples?|subject|patient|participant|respondent"

@@ -14,9 +14,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 from typing import Any
 
-from fusewise.kernels.memory import available_memory
-from fusewise.kernels.words import in_words
-from fusewise.kernels.words import counted, some_of
+from fusewise.kernels import available_memory
+from fusewise.support.words import counted, in_words, some_of
 from fusewise.tables.errors import InputError
 from fusewise.tables.grids import READABLE
 from fusewise.tables.parts import COMPRESSED_SUFFIXES, parts_of, parts_stem

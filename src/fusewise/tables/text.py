@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from itertools import islice
 from typing import Any
 
-from fusewise.kernels.words import counted
+from fusewise.support.words import counted
 from fusewise.tables.errors import InputError
 from fusewise.tables.grids import READABLE, Grid, by_column
 from fusewise.tables.sources import Source

@@ -12,8 +12,8 @@ from fusewise.automatic.alternatives import Alternative, Cut, best_cut
 from fusewise.automatic.classes import ENOUGH_GAINED
 from fusewise.automatic.mixture import Mixture
 from fusewise.automatic.stability import MOST_ROWS, Stability
-from fusewise.kernels.types import Index
-from fusewise.kernels.words import counted, in_series, readable
+from fusewise.kernels import Index
+from fusewise.support.words import counted, in_series, readable
 from fusewise.views.findings import Findings
 from fusewise.views.palette import SYMBOLS, colour, shape
 

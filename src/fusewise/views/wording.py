@@ -8,8 +8,8 @@ import numpy as np
 
 from fusewise.automatic import Choice
 from fusewise.automatic.classes import ENOUGH_GAINED
-from fusewise.kernels.types import Real
-from fusewise.kernels.words import counted, in_series, readable, some_of
+from fusewise.kernels import Real
+from fusewise.support.words import counted, in_series, readable, some_of
 from fusewise.views.findings import Findings, Missingness, Profile
 from fusewise.views.findings.effects import LEVEL
 from fusewise.views.findings.observed_centers import ObservedCenters

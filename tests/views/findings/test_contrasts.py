@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from fusewise import FusionClustering
-from fusewise.kernels.output import finite_json
+from fusewise.support.files import finite_json
 from fusewise.views.findings import contrasts as module
 from fusewise.views.findings import read_findings
 from fusewise.views.findings.column_bins import MOST_BINS, MOST_LEVELS, bins_of

@@ -13,7 +13,7 @@ import numpy as np
 from fusewise.cli.running.model_options import Model
 from fusewise.cli.running.staging import staged, write_csv
 from fusewise.cli.running.table_fit import Clustered, cluster, prepare
-from fusewise.kernels.types import Real
+from fusewise.kernels import Real
 from fusewise.progress import Progress, listening
 from fusewise.saving import save
 from fusewise.tables.errors import InputError

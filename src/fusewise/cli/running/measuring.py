@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from fusewise.kernels.words import counted
+from fusewise.support.words import counted
 from fusewise.tables.encoder import FrameEncoder
 from fusewise.tables.errors import InputError
 from fusewise.tables.grids import Cells, find_column

@@ -14,9 +14,9 @@ from fusewise.automatic import Choice
 from fusewise.cli.exits import stopping_at_once
 from fusewise.cli.running.fitting import label_table
 from fusewise.cli.running.staging import staged, write_csv
-from fusewise.kernels.words import counted
 from fusewise.progress import Progress
 from fusewise.saving import ModelFileError, SavedModel, load_with_extra
+from fusewise.support.words import counted
 from fusewise.tables.errors import InputError
 from fusewise.tables.read_options import ReadOptions
 from fusewise.tables.read_result import Reading

@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Literal
 
-from fusewise.kernels.output import finish_killed_runs, refuse_unwritable, written_together
+from fusewise.support.files import finish_killed_runs, refuse_unwritable, written_together
 from fusewise.tables.errors import InputError
 from fusewise.tables.grids import Cells, Dialect
 

@@ -11,10 +11,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 from fusewise import DataWarning, FusionClustering, FusionImputer
 from fusewise.cli.exits import stopping_at_once
-from fusewise.kernels.compiling import Stopwatch, announcing
-from fusewise.kernels.types import Floats
-from fusewise.kernels.words import counted, some_of
+from fusewise.kernels import Floats, Stopwatch, announcing
 from fusewise.progress import Progress, listening
+from fusewise.support.words import counted, some_of
 from fusewise.tables.encoder import FrameEncoder
 from fusewise.tables.errors import InputError
 from fusewise.tables.read_options import ReadOptions

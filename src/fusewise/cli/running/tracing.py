@@ -15,8 +15,8 @@ from fusewise.cli.running.model_options import Model
 from fusewise.cli.running.staging import staged, write_csv
 from fusewise.cli.running.table_fit import Clustered, cluster, prepare
 from fusewise.cli.showing.console import BAR, Terminal, bar, grid, headed, listed, print_below
-from fusewise.kernels.words import readable_apart
 from fusewise.progress import Progress
+from fusewise.support.words import readable_apart
 from fusewise.tables.errors import InputError
 from fusewise.tables.grids import Cells
 from fusewise.tables.read_options import ReadOptions

@@ -8,7 +8,7 @@ from typing import TypeAlias
 import numpy as np
 
 from fusewise.automatic.tree import successors
-from fusewise.kernels.types import Labels
+from fusewise.kernels import Labels
 from fusewise.views.findings.findings import Findings
 from fusewise.views.findings.trail import Step, Trail
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fusewise.automatic import Choice
-from fusewise.kernels.types import Index, Labels, Real
+from fusewise.kernels import Index, Labels, Real
 from fusewise.views.findings.findings import Findings
 from fusewise.views.findings.profile import profile_of
 

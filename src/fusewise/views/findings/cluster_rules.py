@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from fusewise.kernels.types import Mask
-from fusewise.kernels.words import counted, readable
+from fusewise.kernels import Mask
+from fusewise.support.words import counted, readable
 from fusewise.views.findings.table_columns import TableColumn
 
 

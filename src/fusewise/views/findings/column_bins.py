@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from fusewise.kernels.types import Index, Real
+from fusewise.kernels import Index, Real
 from fusewise.views.findings.table_columns import TableColumn
 
 #: Maximum number of bins of a number, and of levels of a category (the rarest are counted together).

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from fusewise.kernels.words import counted, some_of
+from fusewise.support.words import counted, some_of
 from fusewise.tables.read_result import Reading
 from fusewise.views.findings.table_columns import TableColumn
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fusewise.kernels.types import Index, Labels, Real
+from fusewise.kernels import Index, Labels, Real
 from fusewise.views.findings.column_bins import ColumnBins, bins_of
 from fusewise.views.findings.counted_values import CountedValues, Side
 from fusewise.views.findings.effects import (

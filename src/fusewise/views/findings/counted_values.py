@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from fusewise.kernels.types import Index, Mask, Real
+from fusewise.kernels import Index, Mask, Real
 from fusewise.views.findings.column_bins import ColumnBins
 from fusewise.views.findings.table_columns import TableColumn
 

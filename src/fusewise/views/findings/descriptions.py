@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fusewise.kernels.words import counted, readable
+from fusewise.support.words import counted, readable
 from fusewise.views.findings.cluster_rules import ClusterRule
 from fusewise.views.findings.contrasts import Contrast
 from fusewise.views.findings.table_columns import TableColumn

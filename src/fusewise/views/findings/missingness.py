@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import chi2
 
-from fusewise.kernels.types import Index, Real
+from fusewise.kernels import Index, Real
 from fusewise.views.findings.effects import LEVEL, holm
 from fusewise.views.findings.findings import Findings
 

@@ -17,7 +17,7 @@ from scipy.sparse import coo_array, csr_array
 from scipy.spatial import cKDTree
 from sklearn.decomposition import PCA
 
-from fusewise.kernels.types import Real
+from fusewise.kernels import Real
 
 #: Neighbours of a row, rows drawn at random per step, steps, and length of the first step.
 NEIGHBOURS, DRAWN, STEPS, RATE = 12, 4, 250, 0.3

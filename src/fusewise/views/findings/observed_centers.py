@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from fusewise.kernels.types import Labels, Real
+from fusewise.kernels import Labels, Real
 
 
 @dataclass(frozen=True, eq=False)

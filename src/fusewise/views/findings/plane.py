@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.decomposition import PCA
 
 from fusewise.automatic.units import Units
-from fusewise.kernels.types import Real
+from fusewise.kernels import Real
 from fusewise.observations import Entries
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.cluster.hierarchy import leaves_list, linkage
 
-from fusewise.kernels.types import Index, Real
+from fusewise.kernels import Index, Real
 from fusewise.views.findings.findings import Findings
 
 #: Maximum number of features in a heat map.

@@ -8,7 +8,7 @@ import numpy as np
 
 from fusewise.automatic import Choice
 from fusewise.automatic.tree import MergeTree
-from fusewise.kernels.types import Index, Real
+from fusewise.kernels import Index, Real
 from fusewise.views.findings.cluster_map import standardised
 from fusewise.views.findings.findings import Findings
 from fusewise.views.findings.profile import Profile, profile_of

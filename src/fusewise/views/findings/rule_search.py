@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fusewise.kernels.types import Index, Mask, Real
+from fusewise.kernels import Index, Mask, Real
 from fusewise.views.findings.cluster_rules import ClusterRule, Condition
 from fusewise.views.findings.table_columns import TableColumn
 

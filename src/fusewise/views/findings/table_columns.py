@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from fusewise.kernels.types import Mask, Real
+from fusewise.kernels import Mask, Real
 from fusewise.tables.column_codes import OTHER
 from fusewise.tables.encoder import FrameEncoder
 from fusewise.tables.read_result import Reading

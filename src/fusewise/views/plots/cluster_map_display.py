@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from fusewise.kernels.words import readable
+from fusewise.support.words import readable
 from fusewise.views.findings import read_findings
 from fusewise.views.findings.cluster_map import MOST_FEATURES, MOST_ROWS, ClusterMap, cluster_map_of
 from fusewise.views.palette import colour

@@ -6,8 +6,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from fusewise.kernels.input_errors import InputError
-from fusewise.kernels.words import counted, readable
+from fusewise.support.records import InputError
+from fusewise.support.words import counted, readable
 from fusewise.views.findings import Branches, branches_of, read_findings
 from fusewise.views.palette import MARKERS, OUTLIER, colour, shape
 from fusewise.views.plots.canvas import MUTED, axes_for

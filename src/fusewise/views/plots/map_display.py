@@ -7,8 +7,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from fusewise.kernels.types import Labels, Real
-from fusewise.kernels.words import readable
+from fusewise.kernels import Labels, Real
+from fusewise.support.words import readable
 from fusewise.views.findings import Findings, read_findings
 from fusewise.views.palette import MARKERS, OUTLIER, colour, shape
 from fusewise.views.plots.canvas import axes_for

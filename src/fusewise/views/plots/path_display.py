@@ -6,9 +6,9 @@ from typing import Any, Self
 
 import numpy as np
 
-from fusewise.kernels.input_errors import InputError
-from fusewise.kernels.types import Real
-from fusewise.kernels.words import counted, readable
+from fusewise.kernels import Real
+from fusewise.support.records import InputError
+from fusewise.support.words import counted, readable
 from fusewise.views.findings import read_findings
 from fusewise.views.palette import COLOURS
 from fusewise.views.plots.canvas import MUTED, axes_for

@@ -7,9 +7,9 @@ from typing import Any, Self
 
 import numpy as np
 
-from fusewise.kernels.input_errors import InputError
-from fusewise.kernels.types import Real
-from fusewise.kernels.words import readable
+from fusewise.kernels import Real
+from fusewise.support.records import InputError
+from fusewise.support.words import readable
 from fusewise.views.findings import profile_of, read_findings
 from fusewise.views.plots.canvas import MUTED, axes_for
 from fusewise.views.plots.plotly_canvas import as_text, figure_of, heat_map

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from fusewise.kernels.words import readable
+from fusewise.support.words import readable
 from fusewise.views.findings import Contrast, Findings, TableColumn
 from fusewise.views.findings.descriptions import value_word
 from fusewise.views.palette import SYMBOLS, colour, shape

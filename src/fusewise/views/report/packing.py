@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fusewise.kernels.output import finite_json
-from fusewise.kernels.types import Mask, Real
+from fusewise.kernels import Mask, Real
+from fusewise.support.files import finite_json
 
 #: Array types available in browsers.
 KINDS: dict[str, np.dtype[Any]] = {

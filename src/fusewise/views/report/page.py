@@ -6,7 +6,7 @@ from importlib.resources import files
 from pathlib import PurePath
 from typing import Any
 
-from fusewise.kernels.words import readable
+from fusewise.support.words import readable
 from fusewise.views import sureness
 from fusewise.views import wording as words
 from fusewise.views.findings import Findings, branches_of

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fusewise.kernels.types import Labels, Real
+from fusewise.kernels import Labels, Real
 from fusewise.views.findings import Branches, Contrast, Contrasts, Findings, Missingness, Profile, Step
 from fusewise.views.findings.cluster_rules import python_module, sql_script
 from fusewise.views.findings.neighbour_layout import neighbour_layout

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from fusewise.kernels.words import counted
+from fusewise.support.words import counted
 from fusewise.theory import ClusterGeometry, Promise, promise, success_probability
 from fusewise.views.findings import Findings
 

@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from fusewise.kernels.types import Mask, Real
-from fusewise.observations import Entries
-from fusewise.observations.value_ranges import ValueRanges
+from fusewise.kernels import Mask, Real
+from fusewise.observations import Entries, ValueRanges
 from fusewise.views.findings import Findings, TableColumn
 from fusewise.views.report.packing import packed_numbers, packed_whole
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy.typing as npt
 
-from fusewise.kernels.output import refuse_to_overwrite, write_whole
+from fusewise.support.files import refuse_to_overwrite, write_whole
 from fusewise.views.findings import Findings, read_findings
 from fusewise.views.report.page import render
 
