@@ -12,7 +12,7 @@ from fusewise.support.files import finish_killed_runs, finite_json, written_toge
 KILLED = """
 import os, sys
 from pathlib import Path
-from fusewise.kernels.output import written_together
+from fusewise.support.files import written_together
 left = [int(sys.argv[1])]
 def dying(function):
     def call(*paths, **options):

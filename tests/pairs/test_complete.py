@@ -114,7 +114,8 @@ import numpy as np
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from fusewise.fusion.penalties import H1
-from fusewise.pairs import CompletePairs, complete
+from fusewise.pairs import CompletePairs
+from fusewise.pairs import _complete as complete
 
 complete.BLOCK_SIDE = 4
 X, results = np.random.default_rng(0).normal(size=(23, 3)), []
