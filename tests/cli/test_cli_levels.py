@@ -9,7 +9,7 @@ import pytest
 from cli_helpers import read, write
 
 from fusewise import load
-from fusewise.views import wording
+from fusewise.views import sentences as wording
 from fusewise.views.findings import read_findings
 from fusewise.views.plots import ProfileDisplay
 

@@ -25,7 +25,7 @@ from fusewise.cli.showing import summary
 from fusewise.progress import silent
 from fusewise.tables import read_table
 from fusewise.tables.read_options import ReadOptions
-from fusewise.views.findings.cluster_rules import sql_name
+from fusewise.views.rules import sql_name
 
 pytest.importorskip("jinja2")
 

@@ -7,9 +7,17 @@ from itertools import product
 import numpy as np
 import pytest
 
-from fusewise.views.findings.cluster_rules import ClusterRule, Condition, python_module, sql_name, sql_script
-from fusewise.views.findings.rule_search import judged, search, short_limit
-from fusewise.views.findings.table_columns import TableColumn
+from fusewise.views.columns import TableColumn
+from fusewise.views.rules import (
+    ClusterRule,
+    Condition,
+    judged,
+    python_module,
+    search,
+    short_limit,
+    sql_name,
+    sql_script,
+)
 
 
 def rows_by_sql(frame, query, name):

@@ -8,11 +8,10 @@ from scipy import stats
 
 from fusewise import FusionClustering
 from fusewise.kernels.output import finite_json
-from fusewise.views.findings import contrasts as module
+from fusewise.views import contrasts as module
+from fusewise.views.columns import MOST_BINS, MOST_LEVELS, TableColumn, bins_of
+from fusewise.views.effects import holm
 from fusewise.views.findings import read_findings
-from fusewise.views.findings.column_bins import MOST_BINS, MOST_LEVELS, bins_of
-from fusewise.views.findings.effects import holm
-from fusewise.views.findings.table_columns import TableColumn
 
 
 def sides(frame, labels, contrast):

@@ -5,8 +5,8 @@ import pytest
 
 from fusewise import FusionClustering
 from fusewise.fusion.penalties import H1
+from fusewise.views.certainty import UNCERTAIN, how_sure
 from fusewise.views.findings import read_findings
-from fusewise.views.sureness import UNCERTAIN, how_sure
 
 
 def test_words_hold_the_numbers(described, frame):

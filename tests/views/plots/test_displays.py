@@ -8,7 +8,8 @@ from scipy.cluster.hierarchy import leaves_list
 from sklearn.exceptions import NotFittedError
 
 from fusewise import FusionClustering
-from fusewise.views.findings import compare_missingness, profile_of, read_findings
+from fusewise.views.findings import read_findings
+from fusewise.views.missingness import compare_missingness
 from fusewise.views.palette import COLOURS, MARKERS, SYMBOLS, colour, shape
 from fusewise.views.plots import (
     ClusterMapDisplay,
@@ -18,6 +19,7 @@ from fusewise.views.plots import (
     MissingnessDisplay,
     ProfileDisplay,
 )
+from fusewise.views.profile import profile_of
 
 DISPLAYS = [
     ClusterMapDisplay,

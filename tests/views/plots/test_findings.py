@@ -12,11 +12,12 @@ from fusewise import FusionClustering, FusionImputer
 from fusewise.automatic.tree import MergeTree, join_heights, successors
 from fusewise.datasets import make_clusters
 from fusewise.observations.groups import number_by_size
-from fusewise.views.findings import branches_of, compare_missingness, profile_of, read_findings
-from fusewise.views.findings.effects import holm
-from fusewise.views.findings.missingness import chi_square
-from fusewise.views.findings.plane import fit_plane
-from fusewise.views.findings.trail import _cuts_below
+from fusewise.views.effects import holm
+from fusewise.views.findings import read_findings
+from fusewise.views.layouts import fit_plane
+from fusewise.views.missingness import chi_square, compare_missingness
+from fusewise.views.profile import profile_of
+from fusewise.views.trees import _cuts_below, branches_of
 
 
 def test_plane_is_that_of_the_svd():

@@ -10,10 +10,10 @@ from fusewise import FusionClustering
 from fusewise.automatic.alternatives import Alternative, Cut
 from fusewise.automatic.stability import Stability
 from fusewise.penalties import H1
-from fusewise.views import sureness
+from fusewise.views import certainty
 from fusewise.views.findings import read_findings
-from fusewise.views.report.page import render
-from fusewise.views.wording import path_sentence
+from fusewise.views.report import render
+from fusewise.views.sentences import path_sentence
 
 
 @pytest.fixture(scope="module")
@@ -25,11 +25,11 @@ def test_one_cluster_says_why_and_what_to_try(one):
     criteria = one.path_.criteria
     best = int(np.argmax(criteria[1:])) + 1
     small, large = sorted(np.bincount(one.path_.partitions[best]))
-    said = sureness.number_sentence(read_findings(one))
+    said = certainty.number_sentence(read_findings(one))
     assert said.startswith(f"1 cluster: no split is supported. The best would separate {small} from {large} rows, and ")
     assert float(re.search(r"falls ([\d.]+) short", said)[1]) == pytest.approx(criteria[0] - criteria[best], rel=0.01)
     assert said.endswith("set n_clusters=2.")
-    assert sureness.number_sentence(read_findings(one), "--n-clusters ").endswith("set --n-clusters 2.")
+    assert certainty.number_sentence(read_findings(one), "--n-clusters ").endswith("set --n-clusters 2.")
 
 
 def test_rivals_in_words(model, monkeypatch):
@@ -37,18 +37,18 @@ def test_rivals_in_words(model, monkeypatch):
     labels = np.zeros(75, int)
     others = [Alternative(2, -1.6, 7.2, -0.02, labels), Alternative(5, 3.0, 4.0, 0.04, labels)]
     monkeypatch.setattr(model, "_others", tuple(others))
-    assert sureness.number_sentence(found) == (
+    assert certainty.number_sentence(found) == (
         "3 clusters; 5 is better (its penalised log-likelihood is 3 higher, 0.04 per row, standard error 4); 2 is "
         "nearly as good (its penalised log-likelihood falls 1.6 short, 0.02 per row, standard error 7.2)."
     )
     others = [Alternative(k, gain, error, -0.1, labels) for k, gain, error in [(5, -9, 7), (2, -1.6, 7.2), (4, -3, 5)]]
     monkeypatch.setattr(model, "_others", tuple(others))
-    assert sureness.number_sentence(found) == (
+    assert certainty.number_sentence(found) == (
         "3 clusters; 2, 4 and 5 are nearly as good (their penalised log-likelihoods fall 1.6 to 9 short, standard "
         "errors 5 to 7.2)."
     )
     monkeypatch.setattr(model, "_others", ())
-    assert sureness.number_sentence(found) == "3 clusters; no other number is nearly as good."
+    assert certainty.number_sentence(found) == "3 clusters; no other number is nearly as good."
 
 
 def test_of_mixed_tables_the_smallest_number_that_gains_enough_is_explained():
@@ -61,7 +61,7 @@ def test_of_mixed_tables_the_smallest_number_that_gains_enough_is_explained():
     frame["f"] = np.array(["x", "y", "y"])[kind]
     model = FusionClustering().fit(frame)
     found, criteria = read_findings(model), np.array(model.path_.criteria)
-    said = sureness.number_sentence(found)
+    said = certainty.number_sentence(found)
     assert criteria[model.path_.chosen] < criteria.max()
     gains = criteria - criteria[0]
     assert model.n_clusters_ == 1 + int(np.argmax(gains >= 0.9 * gains.max()))
@@ -74,18 +74,18 @@ def test_of_mixed_tables_the_smallest_number_that_gains_enough_is_explained():
 
 def test_a_number_that_was_requested():
     X = np.random.default_rng(0).normal(size=(60, 2)) + np.repeat([[0.0], [9.0]], 30, axis=0)
-    said = [sureness.number_sentence(read_findings(FusionClustering(n_clusters=k).fit(X))) for k in (1, 2)]
+    said = [certainty.number_sentence(read_findings(FusionClustering(n_clusters=k).fit(X))) for k in (1, 2)]
     assert said == ["1 cluster, as requested.", "2 clusters, as requested; no smaller number is nearly as good."]
 
 
 def test_splits_that_are_near_or_have_no_valley():
     near = SimpleNamespace(n_clusters=2)
-    said = sureness._why_one(Cut((40, 138), 12.0, joined=False, n_rows=178), [near], "n_clusters=")
+    said = certainty._why_one(Cut((40, 138), 12.0, joined=False, n_rows=178), [near], "n_clusters=")
     assert said == (
         "1 cluster; a split is nearly as good: it would separate 40 from 138 rows, and its penalised log-likelihood "
         "falls 12 short (0.067 per row). To see it, set n_clusters=2."
     )
-    said = sureness._why_one(Cut((20, 30, 50), -5.0, joined=True, n_rows=100), [], "n_clusters=")
+    said = certainty._why_one(Cut((20, 30, 50), -5.0, joined=True, n_rows=100), [], "n_clusters=")
     assert said == (
         "1 cluster: 3 groups of 20, 30 and 50 rows describe the table better, but there is no valley of lower density "
         "between them. To see them apart, set n_clusters=3."
@@ -94,7 +94,7 @@ def test_splits_that_are_near_or_have_no_valley():
 
 def test_the_page_shows_alternatives_and_stability(model, monkeypatch):
     page = render(read_findings(model), title="t", file="t.html")
-    assert sureness.number_sentence(read_findings(model)) in page
+    assert certainty.number_sentence(read_findings(model)) in page
     assert "stability of the clusters was not computed" in page
     monkeypatch.setattr(model, "_others", (Alternative(2, -1.6, 7.2, -0.02, np.repeat([0, 1], [50, 25])),))
     judged = Stability(np.array([0.9, 0.7, 0.4]), np.ones(75), np.ones(75), {3: 18, 2: 2}, 20, 0.1)
@@ -112,5 +112,5 @@ def test_the_page_shows_alternatives_and_stability(model, monkeypatch):
 
 def test_the_plain_algorithm_says_that_it_compares_nothing():
     found = read_findings(FusionClustering(lam=0.1, penalty=H1(0.3)).fit(np.eye(4)))
-    assert sureness.number_sentence(found) == "The plain algorithm does not compare numbers of clusters."
-    assert sureness.rivals(found) == sureness.stable_clusters(found) == []
+    assert certainty.number_sentence(found) == "The plain algorithm does not compare numbers of clusters."
+    assert certainty.rivals(found) == certainty.stable_clusters(found) == []

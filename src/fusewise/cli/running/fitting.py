@@ -22,9 +22,9 @@ from fusewise.tables.read_options import ReadOptions
 from fusewise.tables.recoding import as_extra
 from fusewise.tables.sources import files_of, stem_of
 from fusewise.tables.written_back import center_table, complete, free_name, in_dialect
-from fusewise.views.describing import description_text
-from fusewise.views.findings.cluster_rules import python_module, sql_script
-from fusewise.views.findings.observed_centers import ObservedCenters
+from fusewise.views.description import description_text
+from fusewise.views.profile import ObservedCenters
+from fusewise.views.rules import python_module, sql_script
 
 TABLES = ("labels.csv", "completed.csv", "centers.csv")
 WORDS = ("description.txt", "rules.sql", "rules.py")

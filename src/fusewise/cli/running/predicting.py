@@ -23,7 +23,7 @@ from fusewise.tables.read_result import Reading
 from fusewise.tables.recoding import as_read_now, recode
 from fusewise.tables.roles import column_or_none, row_names
 from fusewise.tables.sources import files_of
-from fusewise.views.findings.known_labels import KnownLabels, compare_labels
+from fusewise.views.known_labels import KnownLabels, compare_labels
 
 
 @dataclass(frozen=True, eq=False)

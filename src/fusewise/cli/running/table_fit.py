@@ -20,9 +20,8 @@ from fusewise.tables.errors import InputError
 from fusewise.tables.read_options import ReadOptions
 from fusewise.tables.read_result import Reading
 from fusewise.tables.reading import read
+from fusewise.views.columns import columns_of_file, columns_of_reading
 from fusewise.views.findings import Findings, TableOrigin, read_findings
-from fusewise.views.findings.columns_read import columns_of_reading
-from fusewise.views.findings.table_columns import columns_of_file
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,8 +22,9 @@ from fusewise.tables.grids import Cells
 from fusewise.tables.read_options import ReadOptions
 from fusewise.tables.sources import files_of
 from fusewise.tables.written_back import in_dialect
-from fusewise.views.findings import Findings, Step, Trail
+from fusewise.views.findings import Findings
 from fusewise.views.plots import FusionPathDisplay
+from fusewise.views.trees import Step, Trail
 
 #: Maximum number of cluster sizes listed per line.
 MOST_SIZES = 8

@@ -8,17 +8,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from fusewise.kernels.words import visible
-from fusewise.views.findings import (
-    ClusterDescription,
-    ClusterRule,
-    ColumnsRead,
-    Contrasts,
-    Findings,
-    KnownLabels,
-)
-from fusewise.views.report.card import card_of
-from fusewise.views.sureness import HowSure, how_sure
-from fusewise.views.wording import headline, profile_sentences
+from fusewise.views.card import card_of
+from fusewise.views.certainty import HowSure, how_sure
+from fusewise.views.columns import ColumnsRead
+from fusewise.views.contrasts import Contrasts
+from fusewise.views.findings import Findings
+from fusewise.views.known_labels import KnownLabels
+from fusewise.views.rules import ClusterRule
+from fusewise.views.sentences import ClusterDescription, headline, profile_sentences
 
 #: Width of the text.
 WIDTH = 100

@@ -1,21 +1,168 @@
-"""The data of the pictures and of the files that the page offers."""
+"""The data of the pictures and of the files that the page offers, as base64 in JSON."""
 
 from __future__ import annotations
 
+import base64
+import math
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from fusewise.kernels.types import Labels, Real
-from fusewise.views.findings import Branches, Contrast, Contrasts, Findings, Missingness, Profile, Step
-from fusewise.views.findings.cluster_rules import python_module, sql_script
-from fusewise.views.findings.neighbour_layout import neighbour_layout
-from fusewise.views.findings.row_tree import RowTree, row_tree
+from fusewise.automatic.alternatives import Alternative
+from fusewise.kernels.output import finite_json
+from fusewise.kernels.types import Labels, Mask, Real
+from fusewise.observations import Entries
+from fusewise.observations.value_ranges import ValueRanges
+from fusewise.views.certainty import alternatives
+from fusewise.views.columns import TableColumn
+from fusewise.views.contrasts import Contrast, Contrasts
+from fusewise.views.findings import Findings
+from fusewise.views.layouts import neighbour_layout
+from fusewise.views.missingness import Missingness, compare_missingness
 from fusewise.views.palette import COLOURS, OUTLIER, SYMBOLS
-from fusewise.views.report.packing import packed, packed_bits, packed_numbers, packed_whole
-from fusewise.views.report.partitions import Partition
-from fusewise.views.report.table_cells import observed_cells, packed_column
+from fusewise.views.profile import ObservedCenters, Profile, profile_of
+from fusewise.views.rules import python_module, sql_script
+from fusewise.views.trees import Branches, RowTree, Step, row_tree
+
+#: Array types available in browsers.
+KINDS: dict[str, np.dtype[Any]] = {
+    "f4": np.dtype("<f4"),
+    "f8": np.dtype("<f8"),
+    "u1": np.dtype("u1"),
+    "i2": np.dtype("<i2"),
+    "i4": np.dtype("<i4"),
+}
+
+
+def packed(array: npt.ArrayLike, kind: str) -> dict[str, Any]:
+    """Encode an array as {kind, shape, bytes}."""
+    data = np.ascontiguousarray(array, dtype=KINDS[kind])
+    return {"kind": kind, "shape": list(data.shape), "bytes": base64.b64encode(data.tobytes()).decode("ascii")}
+
+
+def packed_numbers(array: Real) -> dict[str, Any]:
+    """Encode numbers in the fewest bytes that hold seven significant digits of each, and all digits of whole ones."""
+    finite = array[np.isfinite(array)]
+    whole = bool((finite == np.rint(finite)).all()) and len(finite) == len(array)
+    if whole and bool((np.abs(finite) < 2**31).all()):
+        return packed_whole(array.astype(np.int64))
+    size = np.abs(finite[finite != 0])
+    single = np.finfo(np.float32)
+    fits = bool(((size <= single.max) & (size >= single.tiny)).all())
+    exact = finite[finite == np.rint(finite)]  # a large whole number may be a code, and must not change
+    return packed(array, "f4" if fits and bool((np.abs(exact) < 2**24).all()) else "f8")
+
+
+def packed_whole(array: npt.NDArray[np.integer[Any]]) -> dict[str, Any]:
+    """Encode integers in the fewest bytes."""
+    low, high = array.min(initial=0), array.max(initial=0)
+    kind = "u1" if low >= 0 and high < 2**8 else "i2" if low >= -(2**15) and high < 2**15 else "i4"
+    return packed(array, kind)
+
+
+def packed_bits(mask: Mask) -> dict[str, Any]:
+    """Encode truth values in a bit each, the first in the highest bit of the first byte."""
+    return packed(np.packbits(mask.ravel()), "u1")
+
+
+def to_json(data: Any) -> str:
+    """JSON that is safe inside a <script>: "<" is escaped, and numbers that are not finite become null."""
+    return finite_json(data, separators=(",", ":")).replace("<", "\\u003c")
+
+
+def completed_cells(column: TableColumn, expected: Real, rows: Any) -> Real:
+    """Values of some rows, or positions of levels; missing ones are those expected by the model.
+
+    Parameters
+    ----------
+    column : the column.
+    expected : what the model expects of the features of the column in these rows, in the user's units.
+    rows : the rows.
+    """
+    cells: Real = column.values[rows].copy()
+    gaps = np.isnan(cells)
+    if not gaps.any():
+        return cells
+    block = expected[gaps]
+    if column.kind == "number":
+        cells[gaps] = _as_the_column_has_them(column, block[:, :1])
+    elif column.kind == "ordered" and block.shape[1] == 1:
+        cells[gaps] = np.rint(block[:, 0]).clip(0, len(column.levels) - 1)
+    else:
+        cells[gaps] = block.argmax(axis=1) if block.shape[1] > 1 else block[:, 0] > 0.5
+    return cells
+
+
+def _as_the_column_has_them(column: TableColumn, values: Real) -> Real:
+    """Numbers within the range of the column, on its grid if it has one; else to four digits of its spread."""
+    seen = column.seen
+    ranges = ValueRanges.of(Entries(column.values[:, None], seen[:, None]))
+    if not ranges.step[0]:
+        spread = float(np.std(column.values[seen]))
+        values = values.round(min(max(3 - math.floor(math.log10(spread)), 0), 300)) if spread > 0 else values
+    return np.asarray(ranges.confined(values)[:, 0])
+
+
+def packed_column(found: Findings, column: TableColumn, expected: Real) -> dict[str, Any]:
+    """A column of the drawn rows for the page; `expected` are the features of these rows in the user's units."""
+    cells = completed_cells(column, expected[:, slice(*column.features)], found.drawn)
+    if column.levels:
+        return {"name": column.name, "levels": list(map(str, column.levels)), "values": packed_whole(cells.astype(int))}
+    return {"name": column.name, "values": packed_numbers(cells)}
+
+
+def observed_cells(found: Findings, columns: tuple[TableColumn, ...]) -> Mask:
+    """Whether each cell of the drawn rows was observed."""
+    return np.column_stack([column.seen[found.drawn] for column in columns])
+
+
+@dataclass(frozen=True, eq=False)
+class Partition:
+    """A partition of the rows and what there is to say about it.
+
+    Attributes
+    ----------
+    found : the findings with the labels and centres of this partition.
+    is_result : whether it is the result of the model.
+    """
+
+    found: Findings
+    is_result: bool
+
+    @cached_property
+    def profile(self) -> Profile:
+        """Its centres by feature."""
+        return profile_of(self.found)
+
+    @cached_property
+    def observed(self) -> ObservedCenters:
+        """Means and medians of its observed values."""
+        return ObservedCenters.of(self.found.values, self.found.labels, self.found.n_clusters)
+
+    @cached_property
+    def missing(self) -> Missingness:
+        """Its missing values."""
+        return compare_missingness(self.found)
+
+
+def partitions_of(found: Findings) -> list[Partition]:
+    """The result, then its alternatives by their number of clusters."""
+    others = sorted(alternatives(found), key=lambda other: other.n_clusters)
+    return [Partition(found, True), *(Partition(_with(found, other), False) for other in others)]
+
+
+def _with(found: Findings, other: Alternative) -> Findings:
+    """The same rows in other clusters; their centres are the means of the observed values, of all rows if none is."""
+    means = ObservedCenters.of(found.values, other.labels, other.n_clusters).means
+    whole = np.nan_to_num(ObservedCenters.of(found.values, np.zeros(len(found.values), np.intp), 1).means)
+    centers = np.where(np.isnan(means), whole, means)
+    labels = other.labels[found.drawn]
+    fused = np.where(labels[:, None] >= 0, centers[labels], found.completed)
+    return replace(found, labels=other.labels, centers=centers, fused=fused, confidence=None)
+
 
 #: Maximum number of table entries stored in the page.
 MOST_ENTRIES = 1_000_000

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,8 +14,10 @@ from fusewise.automatic.mixture import Mixture
 from fusewise.automatic.stability import MOST_ROWS, Stability
 from fusewise.kernels.types import Index
 from fusewise.kernels.words import counted, in_series, readable
-from fusewise.views.findings import Findings
 from fusewise.views.palette import SYMBOLS, colour, shape
+
+if TYPE_CHECKING:
+    from fusewise.views.findings import Findings
 
 #: The criterion by which numbers of clusters are compared, in words.
 CRITERION = "its penalised log-likelihood"

@@ -17,15 +17,13 @@ from fusewise.kernels.input_errors import InputError
 from fusewise.kernels.types import Index, Labels, Mask, Real
 from fusewise.observations import Entries
 from fusewise.tables.grids import Cells
-from fusewise.views.findings.cluster_rules import ClusterRule
-from fusewise.views.findings.columns_read import ColumnsRead, columns_in_memory
-from fusewise.views.findings.contrasts import Contrasts, contrasts_of
-from fusewise.views.findings.descriptions import ClusterDescription, describe_clusters
-from fusewise.views.findings.known_labels import KnownLabels, compare_labels
-from fusewise.views.findings.plane import Plane, fit_plane
-from fusewise.views.findings.rule_search import rules_of
-from fusewise.views.findings.table_columns import TableColumn, columns_of_model
-from fusewise.views.findings.trail import Trail, read_trail
+from fusewise.views.columns import ColumnsRead, TableColumn, columns_in_memory, columns_of_model
+from fusewise.views.contrasts import Contrasts, contrasts_of
+from fusewise.views.known_labels import KnownLabels, compare_labels
+from fusewise.views.layouts import Plane, fit_plane
+from fusewise.views.rules import ClusterRule, rules_of
+from fusewise.views.sentences import ClusterDescription, describe_clusters
+from fusewise.views.trees import Trail, read_trail
 
 #: Maximum number of rows drawn; longer tables are sampled, with rows of every cluster.
 MOST_DRAWN = 20_000

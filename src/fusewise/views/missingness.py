@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.stats import chi2
 
 from fusewise.kernels.types import Index, Real
-from fusewise.views.findings.effects import LEVEL, holm
-from fusewise.views.findings.findings import Findings
+from fusewise.views.effects import LEVEL, holm
+
+if TYPE_CHECKING:
+    from fusewise.views.findings import Findings
 
 #: Columns with a cell below this expected count are not tested: the chi-square approximation fails (Cochran's rule).
 LEAST_EXPECTED = 1.0
