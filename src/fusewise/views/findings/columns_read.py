@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from fusewise.kernels.words import counted, some_of
-from fusewise.tables.read_result import Reading
+from fusewise.tables import Reading
 from fusewise.views.findings.table_columns import TableColumn
 
 #: Maximum number of levels named in the description of a column.

@@ -16,7 +16,7 @@ from fusewise.fusion.path import FusionPath
 from fusewise.kernels.input_errors import InputError
 from fusewise.kernels.types import Index, Labels, Mask, Real
 from fusewise.observations import Entries
-from fusewise.tables.grids import Cells
+from fusewise.tables import Cells
 from fusewise.views.findings.cluster_rules import ClusterRule
 from fusewise.views.findings.columns_read import ColumnsRead, columns_in_memory
 from fusewise.views.findings.contrasts import Contrasts, contrasts_of

@@ -10,9 +10,7 @@ from typing import Any
 import numpy as np
 
 from fusewise.kernels.types import Mask, Real
-from fusewise.tables.column_codes import OTHER
-from fusewise.tables.encoder import FrameEncoder
-from fusewise.tables.read_result import Reading
+from fusewise.tables import OTHER, FrameEncoder, Reading
 
 
 @dataclass(frozen=True, eq=False)
