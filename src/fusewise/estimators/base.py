@@ -27,9 +27,7 @@ from fusewise.observations import ParquetBlocks, Table, as_table
 from fusewise.observations.dask_blocks import is_dask
 from fusewise.observations.plain import refuse_other_than_tables
 from fusewise.saving import save
-from fusewise.tables.encoder import FrameEncoder, needs_encoding
-from fusewise.tables.frames import names_of
-from fusewise.tables.read_result import Reading
+from fusewise.tables import FrameEncoder, Reading, names_of, needs_encoding
 
 P = ParamSpec("P")
 S = TypeVar("S")

@@ -12,7 +12,7 @@ from fusewise.kernels.checked import Record
 from fusewise.kernels.field_rules import Array, Either, Flag, Index, Maybe, Number, Rule, Several, Word
 from fusewise.observations import Entries, SparseEntries, StreamedEntries, StreamSummary
 from fusewise.observations.dask_table import DaskTable
-from fusewise.tables.encoder import FrameEncoder
+from fusewise.tables import FrameEncoder
 
 _COUNT, _AUTO = Number(low=1, whole=True), Word("auto")
 

@@ -16,7 +16,7 @@ from fusewise.observations import Entries, StreamSummary, Table, warn_of_blanks
 
 if TYPE_CHECKING:
     from fusewise.estimators.base import FusionEstimator as Estimator
-    from fusewise.tables.encoder import FrameEncoder
+    from fusewise.tables import FrameEncoder
 else:
     Estimator = object
 

@@ -15,7 +15,7 @@ from fusewise.kernels.input_errors import InputError
 from fusewise.observations import Table, reduce_blocks
 from fusewise.observations.dask_blocks import DaskBlocks, merged
 from fusewise.observations.dask_table import DaskTable, as_rows
-from fusewise.tables.encoder import FrameEncoder, contents_of
+from fusewise.tables import FrameEncoder, contents_of
 
 if TYPE_CHECKING:
     from fusewise.estimators.base import FusionEstimator as Estimator

@@ -25,8 +25,7 @@ from fusewise.observations.dask_table import DaskTable
 from fusewise.observations.moments import ColumnMoments
 from fusewise.observations.row_sample import RowSample
 from fusewise.subspace import Subspace
-from fusewise.tables.column_codes import ColumnCode
-from fusewise.tables.encoder import FrameEncoder
+from fusewise.tables import ColumnCode, FrameEncoder
 
 E = TypeVar("E", bound=type[BaseEstimator])
 

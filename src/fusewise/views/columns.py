@@ -12,9 +12,7 @@ import numpy as np
 
 from fusewise.kernels.types import Index, Mask, Real
 from fusewise.kernels.words import counted, some_of
-from fusewise.tables.column_codes import OTHER
-from fusewise.tables.encoder import FrameEncoder
-from fusewise.tables.read_result import Reading
+from fusewise.tables import OTHER, FrameEncoder, Reading
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,7 +16,7 @@ from fusewise.fusion.path import FusionPath
 from fusewise.kernels.input_errors import InputError
 from fusewise.kernels.types import Index, Labels, Mask, Real
 from fusewise.observations import Entries
-from fusewise.tables.grids import Cells
+from fusewise.tables import Cells
 from fusewise.views.columns import ColumnsRead, TableColumn, columns_in_memory, columns_of_model
 from fusewise.views.contrasts import Contrasts, contrasts_of
 from fusewise.views.known_labels import KnownLabels, compare_labels

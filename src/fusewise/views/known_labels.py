@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.metrics import adjusted_rand_score
 
 from fusewise.kernels.types import Index, Labels
-from fusewise.tables.grids import Cells
+from fusewise.tables import Cells
 
 
 @dataclass(frozen=True, eq=False)

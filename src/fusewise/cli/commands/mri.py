@@ -13,8 +13,8 @@ import typer
 
 from fusewise.cli import options
 from fusewise.cli.exits import guarded, stopping_at_once
+from fusewise.kernels.input_errors import InputError
 from fusewise.kernels.words import counted
-from fusewise.tables.errors import InputError
 
 if TYPE_CHECKING:
     from fusewise.mri import Reconstruction

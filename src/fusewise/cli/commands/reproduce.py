@@ -15,9 +15,9 @@ from rich.progress import Progress as Bars
 
 from fusewise.cli.exits import INTERRUPTED, Stop, guarded, stopping_at_once
 from fusewise.cli.showing.console import Terminal, headed
+from fusewise.kernels.input_errors import InputError
 from fusewise.kernels.words import counted
 from fusewise.progress import Progress
-from fusewise.tables.errors import InputError
 
 if TYPE_CHECKING:
     from fusewise.reproduce.study import StudyResult

@@ -18,7 +18,7 @@ from fusewise.cli.running.table_fit import Clustered
 from fusewise.cli.showing.console import Terminal, bar, grid, headed, listed, print_below
 from fusewise.cli.showing.picture import picture
 from fusewise.kernels.words import counted
-from fusewise.tables.read_result import Reading
+from fusewise.tables import Reading
 from fusewise.views import certainty
 from fusewise.views.known_labels import KnownLabels
 

@@ -4,20 +4,91 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from dataclasses import dataclass, replace
+from collections.abc import Container, Iterable
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from typing import Any, Literal
 
 import numpy as np
 
+from fusewise.kernels.input_errors import InputError
 from fusewise.kernels.types import Floats
 from fusewise.kernels.words import counted, some_of
 from fusewise.observations.checks import LARGEST
-from fusewise.tables.column_kinds import FLAGS, USABLE, Column, Kind
-from fusewise.tables.errors import InputError
-from fusewise.tables.grids import Cells
-from fusewise.tables.markers import Unmarked
-from fusewise.tables.numbers import Numbers, read_numbers
-from fusewise.tables.recognising import are_codes, odd_numbers, odd_text
+from fusewise.tables._cells import Numbers, Unmarked, read_numbers
+from fusewise.tables._grid import Cells
+from fusewise.tables._recognition import are_codes, odd_numbers, odd_text
+
+
+class Kind(StrEnum):
+    """The kind of a column; the first four can be used for clustering."""
+
+    NUMBER = "number"
+    CATEGORY = "category"
+    ORDERED = "ordered"
+    FLAG = "flag"
+    DATE = "date"
+    IDENTIFIER = "identifier"
+    TEXT = "text"
+    CONSTANT = "constant"
+    EMPTY = "empty"
+    LABEL = "label"
+
+
+#: Kinds that can be used for clustering.
+USABLE = frozenset({Kind.NUMBER, Kind.CATEGORY, Kind.ORDERED, Kind.FLAG})
+
+
+#: Words of flags, in lower case; the alphabet puts the one that means "no" first.
+FLAGS = ({"false", "true"}, {"no", "yes"}, {"n", "y"}, {"f", "t"}, {"off", "on"}, {"0", "1"})
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """A column and how it was read.
+
+    Attributes
+    ----------
+    name, kind : its name in the file, and its kind.
+    values : numbers, or positions in `categories`; NaN if missing. Empty for kinds that cannot be used.
+    categories : the categories as the user spelled them, lowest first; empty for numbers.
+    used : whether it is used for clustering.
+    why : how it was read, or why it is not used.
+    affix : text before and after each number: a currency, a unit or a percent sign.
+    missing : words treated as missing values in this column only.
+    """
+
+    name: str
+    kind: Kind
+    values: Floats = field(default_factory=lambda: np.empty(0))
+    categories: tuple[Any, ...] = ()
+    used: bool = True
+    why: str = ""
+    affix: tuple[str, str] = ("", "")
+    missing: tuple[str, ...] = ()
+
+    @property
+    def is_boolean(self) -> bool:
+        """Whether it is a flag whose words mean no and yes."""
+        return self.kind == Kind.FLAG and {str(category).lower() for category in self.categories} in FLAGS
+
+    @property
+    def levels(self) -> tuple[Any, ...]:
+        """The values that entries have in a frame: False and True, or the categories."""
+        return (False, True) if self.is_boolean else self.categories
+
+    @property
+    def entries(self) -> list[Any]:
+        """Numbers or levels, None if missing."""
+        missing = np.isnan(self.values)
+        if self.kind == Kind.NUMBER:
+            entries = self.values.astype(object)
+            entries[missing] = None
+            return list(entries)
+        known = np.empty(len(self.categories) + 1, dtype=object)
+        known[:-1] = self.levels
+        return list(known[np.where(missing, -1, self.values).astype(int)])
+
 
 #: Text columns with more categories are not used: they rarely separate clusters, and would dominate the features.
 MOST_CATEGORIES = 20
@@ -295,3 +366,41 @@ def refuse_too_large(column: Column) -> None:
 def left_out(column: Column, why: str, kind: Kind | None = None) -> Column:
     """The column, marked as not used for the given reason."""
     return replace(column, used=False, why=why, kind=column.kind if kind is None else kind)
+
+
+#: A code has at most so many values, which are whole numbers, and each of them occurs in so many rows on average.
+MOST_CODES, ROWS_EACH = 10, 5
+
+
+def with_codes(columns: Iterable[Column], told: Container[str] = ()) -> tuple[Column, ...]:
+    """Columns, numbers read as levels if every number of the table may be a code: two values a flag, more ordered.
+
+    Such a column says which, not how much: its shares describe it whatever its shape. Beside measurements codes stay
+    numbers, on one scale with them.
+
+    Parameters
+    ----------
+    columns : as read.
+    told : columns whose kind the user gave; a number among them is a measurement.
+    """
+    columns = tuple(columns)
+    numbers = [column for column in columns if column.used and column.kind == Kind.NUMBER]
+    if not all(_may_be_code(column) and column.name not in told for column in numbers):
+        return columns
+    return tuple(_as_levels(column) if column in numbers else column for column in columns)
+
+
+def _may_be_code(column: Column) -> bool:
+    seen = column.values[~np.isnan(column.values)]
+    values = np.unique(seen)
+    whole = bool(np.all(values == np.rint(values))) and column.affix == ("", "")
+    return whole and len(values) <= min(MOST_CODES, len(seen) // ROWS_EACH)
+
+
+def _as_levels(column: Column) -> Column:
+    values, codes = np.unique(column.values, return_inverse=True, equal_nan=True)
+    known = values[~np.isnan(values)]
+    kind = Kind.FLAG if len(known) == 2 else Kind.ORDERED
+    why = f"{column.why}; {counted(len(known), 'value')}, read as levels: the table has no measurements"
+    positions = np.where(np.isnan(column.values), np.nan, codes)
+    return replace(column, kind=kind, values=positions, categories=tuple(int(value) for value in known), why=why)

@@ -11,11 +11,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from fusewise.kernels.input_errors import InputError
 from fusewise.kernels.words import counted, some_of
-from fusewise.tables.errors import InputError
-from fusewise.tables.grids import Cells, Grid, as_cells, by_column, refuse_duplicates
-from fusewise.tables.sources import Source, open_source
-from fusewise.tables.text import JSON_SUFFIXES, decode
+from fusewise.tables._grid import Cells, Grid, as_cells, by_column, refuse_duplicates
+from fusewise.tables._sources import Source, open_source
+from fusewise.tables._text import JSON_SUFFIXES, decode
 
 #: Cells of a sheet, empty ones included, up to which it is read; more only if one in a hundred is filled. Bytes of the
 #: parts of a workbook.

@@ -17,10 +17,20 @@ from fusewise.kernels.field_rules import Several
 from fusewise.kernels.types import Floats
 from fusewise.kernels.words import counted, some_of
 from fusewise.observations import DataWarning
-from fusewise.tables.coding import MOST_LEVELS, ColumnContent, asked_positions, code_of
-from fusewise.tables.column_codes import ColumnCode
-from fusewise.tables.frames import columns_of, entries_of, is_frame, is_text_or_flag, names_of, rebuilt
-from fusewise.tables.read_result import Reading
+from fusewise.tables._codes import (
+    MOST_LEVELS,
+    ColumnCode,
+    ColumnContent,
+    asked_positions,
+    code_of,
+    columns_of,
+    entries_of,
+    is_frame,
+    is_text_or_flag,
+    names_of,
+    rebuilt,
+)
+from fusewise.tables._reading import Reading
 
 
 @dataclass(frozen=True, repr=False)

@@ -1,11 +1,13 @@
-"""Reading the bytes of a table from a file, a compressed file or standard input."""
+"""The files of a table: parts of a pattern or a folder, and the bytes of a file, decompressed."""
 
 from __future__ import annotations
 
 import bz2
+import glob
 import gzip
 import io
 import lzma
+import re
 import sys
 import zipfile
 import zlib
@@ -14,11 +16,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 from typing import Any
 
+from fusewise.kernels.input_errors import InputError
 from fusewise.kernels.memory import available_memory, in_words
 from fusewise.kernels.words import counted, some_of
-from fusewise.tables.errors import InputError
-from fusewise.tables.grids import READABLE
-from fusewise.tables.parts import COMPRESSED_SUFFIXES, parts_of, parts_stem
+from fusewise.tables._grid import READABLE
 
 STANDARD_INPUT = "-"
 
@@ -168,3 +169,59 @@ COMPRESSIONS: tuple[tuple[bytes, str, Callable[[io.BytesIO], Any]], ...] = (
     (b"BZh", "bzip2", bz2.BZ2File),
     (b"\x28\xb5\x2f\xfd", "zstd", _zstd),
 )
+
+
+#: Suffixes of a part, by its format; text may be compressed.
+SUFFIXES = {"Parquet": (".parquet", ".pq"), "text": (".csv", ".tsv", ".tab", ".txt")}
+COMPRESSED_SUFFIXES = (".gz", ".xz", ".bz2", ".zst", ".zip")
+
+
+def parts_of(path: str | Path) -> list[Path]:
+    """The files of a pattern (``part-*.csv``) or a folder, part-2 before part-10; empty if the path names one file.
+
+    Of a folder the Parquet and text files are taken, except those whose names begin with a dot or an underscore.
+    """
+    text = str(path)
+    if Path(text).is_dir():
+        inside = sorted(Path(text).iterdir(), key=_order)
+        files = [file for file in inside if file.is_file() and file.name[0] not in "._" and format_of(file)]
+        if not files:
+            raise InputError(f"{text!r} is a folder without Parquet or CSV files")
+    elif Path(text).exists() or not glob.has_magic(text):
+        return []
+    else:
+        files = sorted((Path(file) for file in glob.glob(text, recursive=True) if Path(file).is_file()), key=_order)
+        if not files:
+            raise InputError(f"no file matches {text!r}")
+    _refuse_mixtures(files)
+    return files
+
+
+def parts_stem(path: str | Path) -> str:
+    """What names results of a table in parts: its folder, or the start of a pattern without signs at its end."""
+    if Path(path).is_dir():
+        return Path(path).resolve().name or "parts"
+    return re.split(r"[*?\[]", Path(path).name)[0].rstrip("-_.") or "parts"
+
+
+def format_of(file: Path) -> str | None:
+    """The format of a part, "Parquet" or "text", by the suffix; None for other files."""
+    suffixes = [suffix.lower() for suffix in file.suffixes]
+    if len(suffixes) > 1 and suffixes[-1] in COMPRESSED_SUFFIXES:
+        suffixes.pop()
+    return next((kind for kind, known in SUFFIXES.items() if suffixes[-1:] and suffixes[-1] in known), None)
+
+
+def _order(file: Path) -> list[Any]:
+    """Key that sorts numbers in names by their value."""
+    return [(int(word), "") if word.isdecimal() else (-1, word) for word in re.split(r"(\d+)", str(file))]
+
+
+def _refuse_mixtures(files: list[Path]) -> None:
+    kinds = [format_of(file) for file in files]
+    other = next((file for file, kind in zip(files, kinds, strict=True) if kind is None), None)
+    if other is not None:
+        raise InputError(f"{str(other)!r} cannot be a part of a table: parts are Parquet or CSV files")
+    if len(set(kinds)) > 1:
+        first, second = files[0], next(file for file, kind in zip(files, kinds, strict=True) if kind != kinds[0])
+        raise InputError(f"the parts {str(first)!r} and {str(second)!r} have different formats: use one of them")

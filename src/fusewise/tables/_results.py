@@ -10,11 +10,11 @@ import numpy as np
 
 from fusewise.kernels.types import Floats
 from fusewise.observations import Entries, ValueRanges
-from fusewise.tables.column_codes import ColumnCode
-from fusewise.tables.column_kinds import Column
-from fusewise.tables.encoder import FrameEncoder
-from fusewise.tables.grids import Cells, Dialect
-from fusewise.tables.read_result import Reading
+from fusewise.tables._codes import ColumnCode
+from fusewise.tables._columns import Column
+from fusewise.tables._encoder import FrameEncoder
+from fusewise.tables._grid import Cells, Dialect
+from fusewise.tables._reading import Reading
 
 
 def complete(table: Reading, encoder: FrameEncoder, completed: Floats) -> dict[str, Cells]:

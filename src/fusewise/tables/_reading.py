@@ -3,24 +3,198 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
+import numpy as np
+import numpy.typing as npt
+
+from fusewise.kernels.input_errors import InputError
+from fusewise.kernels.types import Floats
 from fusewise.kernels.words import counted, some_of
-from fusewise.tables.binary import read_binary, reader_of
-from fusewise.tables.codes import with_codes
-from fusewise.tables.column_kinds import Kind
-from fusewise.tables.deciding import ColumnSpec, Decision, decide, left_out, level_key, refuse_too_large
-from fusewise.tables.decimals import decide_decimal
-from fusewise.tables.errors import InputError
-from fusewise.tables.grids import Cells, Dialect, Grid
-from fusewise.tables.markers import Unmarked, own_levels, unmark
-from fusewise.tables.parts import joined, parts_of
-from fusewise.tables.read_options import ReadOptions, as_spec, left_out_of, specs_of
-from fusewise.tables.read_result import Reading
-from fusewise.tables.roles import labels_column, names_column
-from fusewise.tables.sources import STANDARD_INPUT, open_source
-from fusewise.tables.text import read_text
+from fusewise.tables._binary import read_binary, reader_of
+from fusewise.tables._cells import Unmarked, decide_decimal, own_levels, unmark
+from fusewise.tables._columns import (
+    Column,
+    ColumnSpec,
+    Decision,
+    Kind,
+    decide,
+    left_out,
+    level_key,
+    refuse_too_large,
+    with_codes,
+)
+from fusewise.tables._grid import Cells, Dialect, Grid, find_column, joined
+from fusewise.tables._recognition import labels_column, names_column, row_names
+from fusewise.tables._sources import STANDARD_INPUT, open_source, parts_of
+from fusewise.tables._text import read_text
+
+
+@dataclass(frozen=True)
+class ReadOptions:
+    """Options for reading a table; see ``read_table`` for the first six.
+
+    Attributes
+    ----------
+    only : names of the columns to use; empty: all.
+    names, labels : columns with the row names and the known classes; "none" or False: there is none; None: detected.
+    """
+
+    sheet: str | int | None = None
+    sep: str | None = None
+    decimal: str | None = None
+    missing: Sequence[str] = ()
+    kinds: Mapping[str, ColumnSpec] = field(default_factory=dict)
+    ignore: Sequence[str] = ()
+    only: Sequence[str] = ()
+    names: str | Literal[False] | None = None
+    labels: str | Literal[False] | None = None
+
+
+def as_spec(name: str, kind: str | Sequence[Any]) -> ColumnSpec:
+    """Convert the user's description of a column: a kind, or the levels of an ordered column."""
+    if not isinstance(kind, str):
+        levels = tuple(kind)
+        if len({level_key(level) for level in levels}) < max(2, len(levels)):
+            raise InputError(f"kinds, column {name!r}: an ordered column needs two or more different levels")
+        return ColumnSpec(Kind.ORDERED, levels)
+    if kind not in set(Kind):
+        raise InputError(f"kinds, column {name!r}: {kind!r} is not a kind of column; use one of {', '.join(Kind)}")
+    return ColumnSpec(Kind(kind))
+
+
+def specs_of(grid: Grid, kinds: Mapping[str, ColumnSpec]) -> dict[str, ColumnSpec]:
+    """Specifications of columns by the user, or else by the file (ordered columns)."""
+    for name in kinds:
+        find_column(grid.written, name, "kinds or --number, --category, --ordered")
+    told = {name: ColumnSpec(Kind.ORDERED, tuple(levels)) for name, levels in grid.levels.items()} | dict(kinds)
+    for name, kind in told.items():
+        if kind.kind == Kind.ORDERED and not kind.levels:
+            told[name] = ColumnSpec(Kind.ORDERED, _natural_levels(name, grid))
+    return told
+
+
+def _natural_levels(name: str, grid: Grid) -> tuple[Any, ...]:
+    """Levels of an ordered column that were not given: as declared by the file, or in numerical order."""
+    if name in grid.levels:
+        return tuple(grid.levels[name])
+    levels = {level_key(cell) for cell in unmark(grid.written[name]).cells if cell is not None}
+    try:
+        return tuple(sorted(levels, key=float))
+    except ValueError:
+        shown = some_of(sorted(levels), 6)
+        raise InputError(
+            f"column {name!r} is ordered, but the order of its values is not given ({shown}): list them, lowest "
+            f"first, in kinds (--ordered '{name}:low<mid<high')"
+        ) from None
+
+
+def left_out_of(grid: Grid, asked: ReadOptions) -> dict[str, str]:
+    """Columns excluded by the user, and the reason to report."""
+    left = {
+        find_column(grid.written, name, "ignore or --drop"): "excluded with ignore (--drop)" for name in asked.ignore
+    }
+    if asked.only:
+        only = set()
+        for name in asked.only:  # several names separated by commas, unless a column has that name
+            parts = [name] if name in grid.written else [part.strip() for part in name.split(",")]
+            only |= {find_column(grid.written, part, "--columns") for part in parts}
+        left |= {name: "not listed in --columns" for name in grid.written if name not in only | left.keys()}
+    return left
+
+
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """A table as read from a file.
+
+    Attributes
+    ----------
+    path : the file, as given.
+    columns : the columns of the file and how they were read.
+    cells : column names -> cells, None if missing.
+    written : the same cells exactly as in the file, to be written back unchanged.
+    dialect : separators of the file; results are written the same way.
+    notes : assumptions made while reading it, and suspicious values.
+    names_column, labels_column : columns with the row names and the known classes; None if there is none.
+    """
+
+    path: Path
+    columns: tuple[Column, ...]
+    cells: dict[str, Cells]
+    written: dict[str, Cells]
+    dialect: Dialect
+    notes: list[str]
+    names_column: str | None = None
+    labels_column: str | None = None
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows below the header."""
+        return len(next(iter(self.written.values())))
+
+    @property
+    def used(self) -> list[Column]:
+        """The columns used for clustering; raise ``InputError`` with the reason for each column if there is none."""
+        used = [column for column in self.columns if column.used]
+        if used:
+            return used
+        if all(cell is None for cells in self.cells.values() for cell in cells):
+            raise InputError(f"all values of {str(self.path)!r} are missing")
+        reasons = some_of([f"{column.name!r} ({column.why})" for column in self.columns], 6)
+        raise InputError(f"no column of {str(self.path)!r} can be used for clustering: {reasons}")
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Numbers of rows, and of columns used for clustering."""
+        return self.n_rows, len(self.used)
+
+    @property
+    def observed_fraction(self) -> float:
+        """Fraction of observed values in the columns used."""
+        return float(np.mean([~np.isnan(column.values) for column in self.used]))
+
+    @property
+    def blank_rows(self) -> npt.NDArray[np.intp]:
+        """Rows with no observed value in the columns used."""
+        return np.flatnonzero(np.all([np.isnan(column.values) for column in self.used], axis=0))
+
+    @property
+    def numbers(self) -> Floats:
+        """The columns used as floats: numbers, or positions of levels; NaN if missing."""
+        return np.column_stack([column.values for column in self.used])
+
+    @property
+    def names(self) -> Cells:
+        """Name of each row, or its number from 1."""
+        return row_names(self.cells, self.names_column, self.n_rows)
+
+    @cached_property
+    def frame(self) -> Any:
+        """The columns that are used, as a pandas DataFrame.
+
+        Numbers are float64, categories ``category``, ordered ones an ordered ``category``, flags ``boolean``; missing
+        values are NaN or NA.
+        """
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise InputError('a data frame needs pandas: pip install "fusewise[frames]"') from error
+        columns = {column.name: _typed(column) for column in self.columns if column.used}
+        return pd.DataFrame(columns, index=pd.RangeIndex(self.n_rows))
+
+
+def _typed(column: Column) -> Any:
+    import pandas as pd
+
+    if column.kind == Kind.NUMBER:
+        return column.values
+    if column.is_boolean:
+        return pd.array(column.entries, dtype="boolean")
+    codes = np.where(np.isnan(column.values), -1, column.values).astype(int)
+    return pd.Categorical.from_codes(codes, pd.Index(column.categories), ordered=column.kind == Kind.ORDERED)
 
 
 def read_table(

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import difflib
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from fusewise.kernels.input_errors import InputError
 from fusewise.kernels.words import some_of
-from fusewise.tables.errors import InputError
 
 Cells = npt.NDArray[np.object_]
 
@@ -84,3 +84,24 @@ def find_column(names: Mapping[str, object], name: str, option: str) -> str:
     close = difflib.get_close_matches(name, known, n=1)
     meant = f" (did you mean {close[0]!r}?)" if close else ""
     raise InputError(f"{option}: the table has no column {name!r}{meant}; it has {some_of(known, 12)}")
+
+
+def joined(parts: Iterable[tuple[str, Grid]]) -> Grid:
+    """The rows of several parts, each with its name, below each other; raise ``InputError`` if columns differ."""
+    named = list(parts)
+    name, first = named[0]
+    for other, grid in named[1:]:
+        refuse_other_columns(other, list(grid.written), name, list(first.written))
+        if grid.levels != first.levels:
+            raise InputError(f"the ordered columns of {other!r} have other levels than those of {name!r}")
+    written = {column: np.concatenate([grid.written[column] for _, grid in named]) for column in first.written}
+    notes = list(dict.fromkeys(note for _, grid in named for note in grid.notes))
+    return Grid(written, first.separator, first.levels, notes)
+
+
+def refuse_other_columns(name: str, columns: list[str], first: str, expected: list[str]) -> None:
+    """Raise ``InputError`` if a part has other columns than the first; their order may differ."""
+    missing, more = (some_of([repr(c) for c in a if c not in b]) for a, b in ((expected, columns), (columns, expected)))
+    if missing or more:
+        what = " and ".join([f"has no column {missing}"] * bool(missing) + [f"also has {more}"] * bool(more))
+        raise InputError(f"the parts have different columns: compared with {first!r}, {name!r} {what}")

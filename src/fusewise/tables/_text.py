@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from itertools import islice
 from typing import Any
 
+from fusewise.kernels.input_errors import InputError
 from fusewise.kernels.words import counted
-from fusewise.tables.errors import InputError
-from fusewise.tables.grids import READABLE, Grid, by_column
-from fusewise.tables.sources import Source
+from fusewise.tables._grid import READABLE, Grid, by_column
+from fusewise.tables._sources import Source
 
 SEPARATORS = ",;\t|"
 
