@@ -288,7 +288,7 @@ def _partition(partition: Partition, places: dict[str, Real], file: str) -> dict
         "centers": packed_numbers(found.shown(found.centers).ravel()),
         "means": packed_numbers(found.shown(partition.observed.means).ravel()),
         "medians": packed_numbers(found.shown(partition.observed.medians).ravel()),
-        "profile": _profile(found, partition.profile),
+        "profile": _profile(partition),
         "missing": _missing(partition.missing),
         "contrasts": _contrasts(found.contrasts),
         "rules": [{"words": str(rule), "precision": rule.precision, "recall": rule.recall} for rule in found.rules],
@@ -373,12 +373,13 @@ def _table(found: Findings, table: RowTree) -> dict[str, Any]:
     }
 
 
-def _profile(found: Findings, profile: Profile) -> dict[str, Any]:
+def _profile(partition: Partition) -> dict[str, Any]:
+    found, profile = partition.found, partition.profile
     shown = profile.shown
     return {
         "features": [found.features[j] for j in shown],
-        "deviations": profile.deviations[:, shown].round(4).tolist(),
-        "centers": _digits(found.shown(found.centers)[:, shown]),
+        "effects": profile.effects.round(3).tolist(),
+        "means": _digits(found.shown(partition.observed.means)[:, shown]),
         "telling": profile.telling[shown].round(4).tolist(),
     }
 

@@ -65,7 +65,7 @@ def test_effects_are_scipys(described, frame):
             assert contrast.separation == pytest.approx(away.abs().sum() / 2)
 
 
-def test_importance_and_what_says_nothing(described, frame):
+def test_importance_and_what_does_not_differ(described, frame):
     labels = described._findings.labels
     p_values = []
     for about in described.contrasts.columns:
@@ -80,7 +80,7 @@ def test_importance_and_what_says_nothing(described, frame):
             p_values.append(stats.chi2_contingency(table, correction=False).pvalue)
             assert about.importance == pytest.approx(stats.contingency.association(table, "cramer") ** 2)
     assert [about.p_value for about in described.contrasts.columns] == pytest.approx(holm(np.array(p_values)))
-    assert [about.name for about in described.contrasts.columns if about.says_nothing] == ["noise"]
+    assert [about.name for about in described.contrasts.columns if not about.differs] == ["noise"]
     importances = [about.importance for about in described.contrasts.columns]
     assert importances == sorted(importances, reverse=True)
 
