@@ -72,7 +72,7 @@ class ClusterDescription:
     Attributes
     ----------
     cluster, size, share : its number, its number of rows, and their share of all rows.
-    name : a short name, yours (``name_clusters``) or made of at most three traits; empty if nothing sets it apart.
+    name : a short name, yours or made of at most three traits; empty if nothing sets it apart.
     traits : what sets it apart, as phrases, the clearest first; empty if nothing does.
     columns : the columns of the traits.
     short : the same for a narrow table: "alcohol ▲ 13.1".
