@@ -21,8 +21,8 @@ from typing import ParamSpec, TypeVar
 import typer
 
 import fusewise
+from fusewise.support.records import InputError
 from fusewise.support.words import visible
-from fusewise.tables.errors import InputError
 
 P = ParamSpec("P")
 R = TypeVar("R")

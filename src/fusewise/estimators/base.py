@@ -22,9 +22,7 @@ from fusewise.kernels import Index, torch_device
 from fusewise.observations import ParquetBlocks, Table, as_table, is_dask, refuse_other_than_tables
 from fusewise.saving import save
 from fusewise.support.records import Checked, Dims, InputError, as_input_errors, check_values
-from fusewise.tables.encoder import FrameEncoder, needs_encoding
-from fusewise.tables.frames import names_of
-from fusewise.tables.read_result import Reading
+from fusewise.tables import FrameEncoder, Reading, names_of, needs_encoding
 
 P = ParamSpec("P")
 S = TypeVar("S")

@@ -10,7 +10,7 @@ from fusewise.fusion.fidelity import Fidelity
 from fusewise.fusion.penalties import Penalty
 from fusewise.observations import DaskTable, Entries, SparseEntries, StreamedEntries, StreamSummary
 from fusewise.support.records import Array, Either, Flag, Index, Maybe, Number, Record, Rule, Several, Word
-from fusewise.tables.encoder import FrameEncoder
+from fusewise.tables import FrameEncoder
 
 _COUNT, _AUTO = Number(low=1, whole=True), Word("auto")
 

@@ -16,7 +16,7 @@ from fusewise.support.records import InputError
 
 if TYPE_CHECKING:
     from fusewise.estimators.base import FusionEstimator as Estimator
-    from fusewise.tables.encoder import FrameEncoder
+    from fusewise.tables import FrameEncoder
 else:
     Estimator = object
 

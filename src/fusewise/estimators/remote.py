@@ -13,7 +13,7 @@ from fusewise.automatic import NO_HINTS, Choice, Hints
 from fusewise.estimators.placement import TAIL_GRID, Counted, Placement, squared_distances
 from fusewise.observations import DaskBlocks, DaskTable, Table, as_rows, merged, reduce_blocks
 from fusewise.support.records import InputError
-from fusewise.tables.encoder import FrameEncoder, contents_of
+from fusewise.tables import FrameEncoder, contents_of
 
 if TYPE_CHECKING:
     from fusewise.estimators.base import FusionEstimator as Estimator

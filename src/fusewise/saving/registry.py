@@ -29,8 +29,7 @@ from fusewise.observations import (
     ValueRanges,
 )
 from fusewise.subspace import Subspace
-from fusewise.tables.column_codes import ColumnCode
-from fusewise.tables.encoder import FrameEncoder
+from fusewise.tables import ColumnCode, FrameEncoder
 
 E = TypeVar("E", bound=type[BaseEstimator])
 

@@ -33,12 +33,16 @@ def in_series(words: Sequence[str]) -> str:
 
 
 def readable(value: float, digits: int = 3) -> str:
-    """Format to some significant digits, and all before the point: 0.0123, 12.3, 1,230; a dash if not finite."""
+    """Format to some significant digits, and all before the point: 0.0123, 12.3, 1230, 12,300; a dash if not finite.
+
+    Thousands are separated from five digits on, so that years are years.
+    """
     if not math.isfinite(value):
         return "–"
     whole = 100 <= abs(value) < 1e7
     decimals = max(0, digits - len(f"{abs(value):.0f}"))
-    return (f"{value:,.{decimals}f}" if whole else f"{value:.{digits}g}").replace("-", "−")
+    separator = "," if abs(value) >= 9999.5 else ""
+    return (f"{value:{separator}.{decimals}f}" if whole else f"{value:.{digits}g}").replace("-", "−")
 
 
 def readable_apart(values: Sequence[float]) -> list[str]:

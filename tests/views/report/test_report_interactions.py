@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from fusewise.views.findings import read_findings
-from fusewise.views.findings.row_tree import row_tree
+from fusewise.views.trees import row_tree
 
 CHOSEN = "[...document.querySelectorAll('#rows-list tbody th')].map((e) => e.textContent)"
 
@@ -230,7 +230,7 @@ def test_files_of_the_result(tab, plants, plant_model):
 
 def test_text_in_files_is_no_formula(tab):
     """Of the page's own functions, which its scripts keep to themselves."""
-    script = (files("fusewise.views.report") / "web" / "export.js").read_text("utf-8")
+    script = (files("fusewise.views") / "web" / "export.js").read_text("utf-8")
     own = script[script.index("const isFormula") : script.index("const csv =")]
 
     def written(cells):

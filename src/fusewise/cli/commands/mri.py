@@ -13,8 +13,8 @@ import typer
 
 from fusewise.cli import options
 from fusewise.cli.exits import guarded, stopping_at_once
+from fusewise.support.records import InputError
 from fusewise.support.words import counted
-from fusewise.tables.errors import InputError
 
 if TYPE_CHECKING:
     from fusewise.mri import Reconstruction

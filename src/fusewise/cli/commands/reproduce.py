@@ -16,8 +16,8 @@ from rich.progress import Progress as Bars
 from fusewise.cli.exits import INTERRUPTED, Stop, guarded, stopping_at_once
 from fusewise.cli.showing.console import Terminal, headed
 from fusewise.progress import Progress
+from fusewise.support.records import InputError
 from fusewise.support.words import counted
-from fusewise.tables.errors import InputError
 
 if TYPE_CHECKING:
     from fusewise.reproduce import StudyResult

@@ -22,8 +22,8 @@ from fusewise.cli.showing.console import Terminal, grid, headed, print_below
 from fusewise.datasets import hide_entries, make_clusters
 from fusewise.kernels import SMALL, Stopwatch
 from fusewise.progress import Progress
+from fusewise.support.records import InputError
 from fusewise.support.words import counted
-from fusewise.tables.errors import InputError
 
 #: Standard deviation of the noise, as in the paper's Dataset-1.
 NOISE = 0.1**0.5
