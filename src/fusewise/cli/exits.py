@@ -21,7 +21,7 @@ from typing import ParamSpec, TypeVar
 import typer
 
 import fusewise
-from fusewise.support.records import InputError
+from fusewise.support.errors import InputError
 from fusewise.support.words import visible
 
 P = ParamSpec("P")

@@ -19,7 +19,7 @@ from fusewise.fusion.penalties import L0, Penalty
 from fusewise.kernels import Index, Real, announcing
 from fusewise.observations import DaskTable, RepeatedRows, Table, check_fits, warn_of_blanks
 from fusewise.progress import shown
-from fusewise.support.records import InputError
+from fusewise.support.errors import InputError
 from fusewise.support.words import counted
 
 if TYPE_CHECKING:

@@ -21,7 +21,8 @@ from fusewise.fusion.penalties import H1, Penalty, as_penalty
 from fusewise.kernels import Index, torch_device
 from fusewise.observations import ParquetBlocks, Table, as_table, is_dask, refuse_other_than_tables
 from fusewise.saving import save
-from fusewise.support.records import Checked, Dims, InputError, as_input_errors, check_values
+from fusewise.support.errors import InputError, as_input_errors
+from fusewise.support.records import Checked, Dims, check_values
 from fusewise.tables import FrameEncoder, Reading, names_of, needs_encoding
 
 P = ParamSpec("P")

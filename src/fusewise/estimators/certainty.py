@@ -22,7 +22,7 @@ from fusewise.automatic.units import Levels
 from fusewise.kernels import Index, Labels, single_products
 from fusewise.observations import StreamedEntries, Table
 from fusewise.progress import Progress, listening, shown
-from fusewise.support.records import InputError
+from fusewise.support.errors import InputError
 from fusewise.support.words import counted
 
 if TYPE_CHECKING:

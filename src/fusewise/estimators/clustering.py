@@ -23,7 +23,7 @@ from fusewise.fusion import FusionPath
 from fusewise.kernels import Index, Real
 from fusewise.observations import DaskTable, RepeatedRows, Table, as_counts, is_dask
 from fusewise.saving.registry import saveable
-from fusewise.support.records import InputError
+from fusewise.support.errors import InputError
 
 
 @saveable

@@ -11,7 +11,7 @@ from scipy.sparse.csgraph import breadth_first_order, connected_components
 from fusewise.automatic.hints import Hints, place
 from fusewise.automatic.settling import UNSATISFIED
 from fusewise.kernels import Index
-from fusewise.support.records import InputError
+from fusewise.support.errors import InputError
 from fusewise.support.words import counted, some_of
 
 

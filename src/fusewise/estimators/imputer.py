@@ -20,7 +20,8 @@ from fusewise.estimators.fitted import COMMON
 from fusewise.kernels import Mask, Real
 from fusewise.observations import Entries, RepeatedRows, ValueRanges, as_counts, as_entries, is_dask
 from fusewise.saving.registry import saveable
-from fusewise.support.records import Array, InputError, Maybe, Record, Rule, Word
+from fusewise.support.errors import InputError
+from fusewise.support.records import Array, Maybe, Record, Rule, Word
 
 #: Fraction of the observed entries held out to estimate the imputation error.
 HELD_OUT = 0.1

@@ -12,7 +12,7 @@ from fusewise.automatic import NO_HINTS, Hints
 from fusewise.estimators.fitted import CLUSTERING
 from fusewise.kernels import Index, Mask
 from fusewise.observations import Entries, StreamSummary, Table, warn_of_blanks
-from fusewise.support.records import InputError
+from fusewise.support.errors import InputError
 
 if TYPE_CHECKING:
     from fusewise.estimators.base import FusionEstimator as Estimator

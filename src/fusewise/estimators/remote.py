@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from fusewise.automatic import NO_HINTS, Choice, Hints
 from fusewise.estimators.placement import TAIL_GRID, Counted, Placement, squared_distances
 from fusewise.observations import DaskBlocks, DaskTable, Table, as_rows, merged, reduce_blocks
-from fusewise.support.records import InputError
+from fusewise.support.errors import InputError
 from fusewise.tables import FrameEncoder, contents_of
 
 if TYPE_CHECKING:

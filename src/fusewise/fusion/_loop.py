@@ -30,7 +30,7 @@ from fusewise.kernels import (
 from fusewise.kernels.graph_steps import ColumnSystems, Line
 from fusewise.pairs import DenseWeights, NeighborPairs, SparseWeights, Weighted
 from fusewise.progress import Progress, silent
-from fusewise.support.records import InputError
+from fusewise.support.errors import InputError
 
 
 def average(problem: Problem, weighted: Weighted, centers: Array, n_steps: int = 1) -> Array:

@@ -28,7 +28,8 @@ from fusewise.kernels import Array, Index, Labels, Real, Values
 from fusewise.observations import Entries, group_means, number_by_size
 from fusewise.pairs import SparseWeights, real_view
 from fusewise.progress import Progress
-from fusewise.support.records import Checked, InputError, Record, Several
+from fusewise.support.errors import InputError
+from fusewise.support.records import Checked, Record, Several
 from fusewise.support.words import counted, readable_apart
 
 #: Points shown by ``repr``: of a longer path the first and the last ones.

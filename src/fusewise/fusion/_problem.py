@@ -38,7 +38,7 @@ from fusewise.pairs import (
     Weighted,
     real_view,
 )
-from fusewise.support.records import InputError
+from fusewise.support.errors import InputError
 
 
 @dataclass(frozen=True, eq=False)

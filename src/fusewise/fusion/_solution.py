@@ -29,7 +29,8 @@ from fusewise.kernels import Index, Labels, Mask, Real, Values, to_host
 from fusewise.kernels.graph import sum_by
 from fusewise.observations import Entries, group_means, midranges, number_by_size
 from fusewise.support import records
-from fusewise.support.records import Array, Checked, InputError, Number, Record, Several
+from fusewise.support.errors import InputError
+from fusewise.support.records import Array, Checked, Number, Record, Several
 from fusewise.support.words import counted, some_of
 
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from sklearn.utils.validation import _get_feature_names
 
 from fusewise.kernels import available_memory
-from fusewise.support.records import InputError
+from fusewise.support.errors import InputError
 from fusewise.support.words import in_words
 
 

@@ -19,7 +19,8 @@ from fusewise.observations._checks import check_fits, check_size
 from fusewise.observations._conversion import as_entries
 from fusewise.observations._entries import Entries, InMemory, reduce_blocks
 from fusewise.observations._streamed import ColumnMoments
-from fusewise.support.records import Array, Checked, InputError, Maybe, Record, Several, Word
+from fusewise.support.errors import InputError
+from fusewise.support.records import Array, Checked, Maybe, Record, Several, Word
 
 T = TypeVar("T")
 

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from fusewise.kernels import Index, Real, Values
 from fusewise.observations._checks import check_fits, refuse_other_than_tables
 from fusewise.observations._entries import Entries, InMemory, SeenRows, Table, wide
-from fusewise.support.records import InputError
+from fusewise.support.errors import InputError
 from fusewise.support.words import counted
 
 #: Largest sum of weights.

@@ -14,7 +14,8 @@ from fusewise.kernels import Index, Mask, Real, Values
 from fusewise.observations._checks import check_fits, refuse_infinite
 from fusewise.observations._entries import Entries, SeenRows, wide
 from fusewise.support import records
-from fusewise.support.records import Array, Checked, InputError, Maybe, Number, Several, Word
+from fusewise.support.errors import InputError
+from fusewise.support.records import Array, Checked, Maybe, Number, Several, Word
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,7 +23,7 @@ from fusewise.pairs._distances import (
     real_view,
     row_blocks,
 )
-from fusewise.support.records import InputError
+from fusewise.support.errors import InputError
 
 #: Rows for each of the 2^P cells around a point of P columns, up to which its neighbours are found by comparing it with
 #: all rows: measured with 15 neighbours (a tree is faster at 20,000 x 6, not at 60,000 x 8 or 60,000 x 10).

@@ -1,4 +1,4 @@
-"""Classes that declare what their fields must be, and the error for invalid input.
+"""Classes that declare what their fields must be.
 
 A class lists its fields in ``_rules``. A dimension named in several rules has the same size in all of them:
 
@@ -13,35 +13,15 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 from scipy import sparse
 
+from fusewise.support.errors import as_input_errors
 from fusewise.support.words import counted
-
-
-class InputError(ValueError):
-    """The user's input is invalid; the message says what is wrong, where (row, column) and what to do.
-
-    Every error that is raised on purpose for a wrong table, file, option or argument is one. Any other ``ValueError``
-    comes from a fault of the program, such as arrays that do not fit together, and a command says so.
-    """
-
-
-@contextmanager
-def as_input_errors() -> Iterator[None]:
-    """Raise a ``ValueError`` of another library's check of the user's input as an ``InputError``."""
-    try:
-        yield
-    except InputError:
-        raise
-    except ValueError as error:
-        raise InputError(str(error)) from error
-
 
 Dims = dict[str, int]
 

@@ -13,7 +13,8 @@ import numpy as np
 
 from fusewise.kernels import Floats
 from fusewise.observations import as_objects, is_missing
-from fusewise.support.records import Checked, InputError, Number, Rule, Several, Word
+from fusewise.support.errors import InputError
+from fusewise.support.records import Checked, Number, Rule, Several, Word
 from fusewise.support.words import counted, some_of
 from fusewise.tables._columns import Column, Kind
 from fusewise.tables._reading import Reading

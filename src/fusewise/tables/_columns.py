@@ -13,7 +13,7 @@ import numpy as np
 
 from fusewise.kernels import Floats
 from fusewise.observations import LARGEST
-from fusewise.support.records import InputError
+from fusewise.support.errors import InputError
 from fusewise.support.words import counted, some_of
 from fusewise.tables._cells import Numbers, Unmarked, read_numbers
 from fusewise.tables._grid import Cells

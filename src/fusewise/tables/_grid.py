@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fusewise.support.records import InputError
+from fusewise.support.errors import InputError
 from fusewise.support.words import some_of
 
 Cells = npt.NDArray[np.object_]

@@ -13,7 +13,7 @@ import typer
 
 from fusewise.cli import options
 from fusewise.cli.exits import guarded, stopping_at_once
-from fusewise.support.records import InputError
+from fusewise.support.errors import InputError
 from fusewise.support.words import counted
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from rich.progress import Progress as Bars
 from fusewise.cli.exits import INTERRUPTED, Stop, guarded, stopping_at_once
 from fusewise.cli.showing.console import Terminal, headed
 from fusewise.progress import Progress
-from fusewise.support.records import InputError
+from fusewise.support.errors import InputError
 from fusewise.support.words import counted
 
 if TYPE_CHECKING:

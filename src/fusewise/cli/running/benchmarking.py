@@ -22,7 +22,7 @@ from fusewise.cli.showing.console import Terminal, grid, headed, print_below
 from fusewise.datasets import hide_entries, make_clusters
 from fusewise.kernels import SMALL, Stopwatch
 from fusewise.progress import Progress
-from fusewise.support.records import InputError
+from fusewise.support.errors import InputError
 from fusewise.support.words import counted
 
 #: Standard deviation of the noise, as in the paper's Dataset-1.

@@ -16,7 +16,7 @@ from fusewise.cli.running.table_fit import Clustered, cluster, prepare
 from fusewise.kernels import Real
 from fusewise.progress import Progress, listening
 from fusewise.saving import save
-from fusewise.support.records import InputError
+from fusewise.support.errors import InputError
 from fusewise.tables import (
     Cells,
     Dialect,

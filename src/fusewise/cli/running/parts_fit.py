@@ -25,7 +25,7 @@ from fusewise.kernels import Stopwatch
 from fusewise.observations import compute, dask_library
 from fusewise.progress import Progress, listening
 from fusewise.saving import save
-from fusewise.support.records import InputError
+from fusewise.support.errors import InputError
 from fusewise.support.words import counted, some_of
 from fusewise.tables import (
     STANDARD_INPUT,

@@ -12,7 +12,7 @@ from typing import Any
 
 from fusewise.kernels import available_memory
 from fusewise.observations import dask_library
-from fusewise.support.records import InputError
+from fusewise.support.errors import InputError
 from fusewise.support.words import in_words
 
 #: Bytes that a table takes in memory for each byte of its files. Measured: 13 for CSV files of numbers with 17 digits,

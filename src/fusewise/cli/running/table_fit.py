@@ -13,7 +13,7 @@ from fusewise import DataWarning, FusionClustering, FusionImputer
 from fusewise.cli.exits import stopping_at_once
 from fusewise.kernels import Floats, Stopwatch, announcing
 from fusewise.progress import Progress, listening
-from fusewise.support.records import InputError
+from fusewise.support.errors import InputError
 from fusewise.support.words import counted, some_of
 from fusewise.tables import FrameEncoder, Reading, ReadOptions, read
 from fusewise.views.columns import columns_of_file, columns_of_reading

@@ -16,7 +16,7 @@ from fusewise.cli.running.staging import staged, write_csv
 from fusewise.cli.running.table_fit import Clustered, cluster, prepare
 from fusewise.cli.showing.console import BAR, Terminal, bar, grid, headed, listed, print_below
 from fusewise.progress import Progress
-from fusewise.support.records import InputError
+from fusewise.support.errors import InputError
 from fusewise.support.words import readable_apart
 from fusewise.tables import Cells, ReadOptions, files_of, in_dialect
 from fusewise.views.findings import Findings

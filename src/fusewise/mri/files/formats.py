@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from fusewise.mri.tensors import Array
-from fusewise.support.records import InputError
+from fusewise.support.errors import InputError
 from fusewise.support.words import counted
 
 EXTRA = 'pip install "fusewise[mri]"'

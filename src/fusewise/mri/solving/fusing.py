@@ -34,7 +34,7 @@ from fusewise.mri.tensors import (
 from fusewise.observations import Entries
 from fusewise.pairs import partial_squared_distances
 from fusewise.progress import Progress
-from fusewise.support.records import InputError
+from fusewise.support.errors import InputError
 from fusewise.support.words import counted
 
 #: Candidates for sigma², in units of the median squared distance of the frames, and for lam, in units of sigma² over
