@@ -21,7 +21,7 @@ def test_dependency_rule():
 
 def test_paths_of_the_architecture_page_exist():
     named = set(re.findall(r"`([\w./]+(?:\.py|/))`", PAGE))
-    assert len(named) > 50
+    assert len(named) > 20
     missing = [path for path in named if not ((ROOT if path.startswith("tests/") else PACKAGE) / path).exists()]
     assert not missing
 
@@ -44,21 +44,27 @@ def modules():
     return [path for path in PACKAGE.rglob("*.py") if not path.stem.startswith("__")]
 
 
-def test_a_file_name_occurs_once_in_a_room():
-    """But for commands, which are named as users call them."""
-    inside = [path.relative_to(PACKAGE) for path in modules() if path.parent.name != "commands"]
-    names = Counter((path.parts[0], path.name) for path in inside)
-    assert not [name for name, count in names.items() if count > 1]
-
-
 def test_a_class_name_occurs_once():
     trees = [ast.parse(path.read_text(encoding="utf-8")) for path in modules()]
     names = Counter(node.name for tree in trees for node in ast.walk(tree) if isinstance(node, ast.ClassDef))
     assert not [name for name, count in names.items() if count > 1]
 
 
-def test_functions_are_short():
-    for path in modules():
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.FunctionDef):
-                assert node.end_lineno - node.lineno < 60, f"{path}: {node.name}"
+def test_names_in_docstrings_exist():
+    """Every name in double backticks is a name, or part of a text, of the code outside of docstrings."""
+    known, quoted = set(), []
+    for path in PACKAGE.rglob("*.py"):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        known.update(path.relative_to(PACKAGE).with_suffix("").parts)
+        documented = [node for node in ast.walk(tree) if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)]
+        docstrings = [text for node in documented if (text := ast.get_docstring(node, clean=False))]
+        quoted += [(path, name) for text in docstrings for name in re.findall(r"``([A-Za-z_][\w.]{3,})``", text)]
+        for node in ast.walk(tree):
+            own = [getattr(node, field, None) for field in ("id", "attr", "arg", "name", "asname", "module", "value")]
+            known.update(
+                *(re.findall(r"\w+", text) for text in own if isinstance(text, str) and text not in docstrings)
+            )
+    parts = [(path, part) for path, name in quoted for part in name.split(".")]
+    stale = [(path.name, part) for path, part in parts if part not in known and not known.issuperset(part.split("__"))]
+    assert len(quoted) > 200
+    assert not stale

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from fusewise.views import plots
+from fusewise import plots
 
 #: Everything that only an extra installs, made impossible to import, and a model fitted without it.
 START = """
@@ -58,11 +58,11 @@ WORKS = {
 
 NEEDS = {
     **{f"plots.{name}": ("plot", f"plots.{name}.from_estimator(model)") for name in plots.__all__},
-    "interactive plots": ("plotly", "from fusewise.views.plots import plotly_canvas; plotly_canvas.load_plotly()"),
+    "interactive plots": ("plotly", "from fusewise.views import canvas; canvas.load_plotly()"),
     "report": ("report", "model.report('r.html')"),
     "exact.solve_l0": ("exact", "exact.solve_l0(holes, 0.3)"),
     "device": ("gpu", "fuse(X, lam=1.0, device='cuda')"),
-    "Dask": ("dask", "from fusewise.observations import dask_blocks; dask_blocks.compute([])"),
+    "Dask": ("dask", "from fusewise.observations import compute; compute([])"),
     "Parquet": ("frames", "ParquetBlocks('t.parquet').shape"),
     "mri off the grid": ("mri", "mri.reconstruct(scan, trajectory=mri.radial_trajectory(20, 32))"),
     "mri maps": ("mri", "coils.maps_from_images(images)"),

@@ -23,9 +23,8 @@ from fusewise.cli.running.fitting import Outputs, run_fit
 from fusewise.cli.running.model_options import Model
 from fusewise.cli.showing import summary
 from fusewise.progress import silent
-from fusewise.tables import read_table
-from fusewise.tables.read_options import ReadOptions
-from fusewise.views.findings.cluster_rules import sql_name
+from fusewise.tables import ReadOptions, read_table
+from fusewise.views.rules import sql_name
 
 pytest.importorskip("jinja2")
 

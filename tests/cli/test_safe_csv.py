@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fusewise.cli.running.staging import write_csv
-from fusewise.tables.grids import Dialect, as_cells
+from fusewise.tables import Dialect, as_cells
 
 HEADER = ["name", "=a", "b", "kind"]
 NAMES = ["=1+1", "@SUM(A1)", "+cmd|' /C calc'!A0", "-2+3", "plain", "\t=1", "\uff1d1", "-5%", "-3"]

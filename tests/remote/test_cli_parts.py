@@ -15,9 +15,7 @@ from typer.testing import CliRunner
 
 from fusewise.cli.app import app
 from fusewise.cli.running import parts_fit, schedulers
-from fusewise.tables import InputError, part_reader, read_table
-from fusewise.tables.parts import parts_of
-from fusewise.tables.sources import stem_of
+from fusewise.tables import InputError, _rereading, parts_of, read_table, stem_of
 
 
 @pytest.fixture
@@ -206,7 +204,7 @@ class TestSchedulers:
 
     def test_a_part_that_vanishes_after_it_was_listed(self, people, run, tmp_path, monkeypatch):
         written(people, tmp_path / "parts", "parquet", 3)
-        read = part_reader.read_sample
+        read = _rereading.read_sample
         gone = sorted((tmp_path / "parts").iterdir())[1]
 
         def vanishing(*given):
@@ -235,7 +233,7 @@ class TestSchedulers:
         assert 'pip install "fusewise[dask]"' in err
 
     def test_a_part_that_disagrees_is_named(self, people, run, tmp_path, monkeypatch):
-        monkeypatch.setattr(part_reader, "SAMPLED_PARTS", 2)  # the first and the last
+        monkeypatch.setattr(_rereading, "SAMPLED_PARTS", 2)  # the first and the last
         written(people, tmp_path / "parts", "csv")
         odd = pd.read_csv(tmp_path / "parts" / "part-9.csv").astype({"height": object})
         odd.loc[7, "height"] = "tall"
@@ -259,9 +257,9 @@ class TestPartReader:
         paths = [folder / f"{k}.csv" for k in range(len(contents))]
         for path, text in zip(paths, contents, strict=True):
             path.write_text(text)
-        asked = part_reader.ReadOptions()
-        sample = part_reader.read_sample(folder, paths[:1], [part_reader.sampled_rows(paths[0], 0, 1, asked)], asked)
-        return part_reader.PartReader.like(sample, paths[0], asked), paths
+        asked = _rereading.ReadOptions()
+        sample = _rereading.read_sample(folder, paths[:1], [_rereading.sampled_rows(paths[0], 0, 1, asked)], asked)
+        return _rereading.PartReader.like(sample, paths[0], asked), paths
 
     def test_one_convention_for_all_parts(self, tmp_path):
         # 1.234 alone may be a thousand; the first part says that the comma is the decimal separator.

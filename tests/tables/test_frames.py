@@ -5,9 +5,8 @@ import pytest
 
 from fusewise import DataWarning, FusionClustering, FusionImputer, load
 from fusewise.penalties import H1
-from fusewise.tables import FrameEncoder
-from fusewise.tables.coding import MOST_LEVELS
-from fusewise.tables.column_codes import OTHER
+from fusewise.tables import OTHER, FrameEncoder
+from fusewise.tables._codes import MOST_LEVELS
 
 pd = pytest.importorskip("pandas")
 pl = pytest.importorskip("polars")

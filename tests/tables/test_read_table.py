@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from table_files import FILES, REFUSED, File
 
-import fusewise.tables.reading
+import fusewise.tables._reading
 from fusewise.tables import InputError, Kind, read_table
 
 
@@ -123,6 +123,6 @@ def test_a_reading_is_frozen(tmp_path):
 
 
 def test_docstring_examples():
-    result = doctest.testmod(fusewise.tables.reading)
+    result = doctest.testmod(fusewise.tables._reading)
     assert result.attempted > 0
     assert result.failed == 0

@@ -16,8 +16,7 @@ from functools import partial
 import pandas as pd
 import pytest
 
-from fusewise.tables import InputError, read_table, sources
-from fusewise.tables.sources import stem_of
+from fusewise.tables import InputError, _sources, read_table, stem_of
 
 FRAME = pd.DataFrame({"a": [1.5, 2.5, None, 4.0, 5.0], "b": [1, 2, 4, 8, 9], "c": ["p", "q", "p", "q", None]})
 TEXT = b"a,b,c\n1.5,1,p\n2.5,2,q\n,4,p\n4,8,q\n5,9,\n"
@@ -203,7 +202,7 @@ def test_a_small_file_with_too_much_in_it_is_refused(tmp_path, monkeypatch, name
         "zip": lambda text: zipped({"t.csv": text}),
     }[name.rpartition(".")[2]]
     (tmp_path / name).write_bytes(pack(text))
-    monkeypatch.setattr(sources, "available_memory", lambda: 800_000)
+    monkeypatch.setattr(_sources, "available_memory", lambda: 800_000)
     tracemalloc.start()
     try:
         with pytest.raises(InputError, match="has more than 195 KiB when decompressed: too much for the memory"):

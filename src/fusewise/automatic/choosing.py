@@ -26,8 +26,7 @@ from fusewise.automatic.rows import Rows, cost_of_choice, informative_columns, p
 from fusewise.automatic.search import LARGEST_RANK, NEIGHBORS, RANK, TreeSearch
 from fusewise.automatic.units import Levels, Powers, is_number, units_of
 from fusewise.automatic.valleys import in_parts, linked, without_valley
-from fusewise.kernels.threads import small_products
-from fusewise.kernels.types import Index, Labels
+from fusewise.kernels import Index, Labels, small_products
 from fusewise.observations import Entries, Table
 from fusewise.progress import Progress, silent
 
@@ -273,12 +272,10 @@ def _explain_more(classes: Searched, numbers: TreeSearch, found: Searched) -> bo
     """Whether latent classes explain a table better than what its numbers lead to, and categories tell them apart."""
     best = {classes.chosen, int(np.argmax(classes.compared.criteria))}
     mixtures = [classes.compared.mixtures[k] for k in sorted(best)]
-    labels = [
-        np.unique(mixture.log_densities(numbers.sample)[0].argmax(axis=1), return_inverse=True)[1]
-        for mixture in mixtures
-    ]
-    told = max(numbers.categories(each) for each in labels)
-    if told <= np.log(numbers.sample.shape[0]):
+    likeliest = (mixture.log_densities(numbers.sample)[0].argmax(axis=1) for mixture in mixtures)
+    labels = [np.unique(each, return_inverse=True)[1] for each in likeliest]
+    assert numbers.categories is not None
+    if max(map(numbers.categories, labels)) <= np.log(numbers.sample.shape[0]):
         return False
     return max(numbers.comparison(found.placed.rows)(labels, compare_all=True).criteria) > found.criterion
 

@@ -19,12 +19,11 @@ from fusewise.automatic.evidence import Evidence
 from fusewise.automatic.mixture import NEGLIGIBLE, Mixture, one_of_each, probabilities, soften, tail_weights
 from fusewise.automatic.rows import prior_variances
 from fusewise.automatic.units import LevelBlock, Levels, is_number
-from fusewise.kernels import field_rules
-from fusewise.kernels.checked import Checked, Record
-from fusewise.kernels.field_rules import Dims, Number
-from fusewise.kernels.types import Index, Real, Values
+from fusewise.kernels import Index, Real, Values
 from fusewise.observations import InMemory
 from fusewise.subspace import Subspace, reconstruct
+from fusewise.support import records
+from fusewise.support.records import Checked, Dims, Number, Record
 
 Count = npt.NDArray[Any]  # integers
 
@@ -157,7 +156,7 @@ class NumbersAndLevels(Checked):
     _rules: ClassVar = {
         "numbers": Record(AlongAxes, ColumnMixture, K="K", P="V"),
         "levels": Record(ColumnMixture, K="K", P="Q"),
-        "columns": field_rules.Index("V", below="P"),
+        "columns": records.Index("V", below="P"),
     }
 
     def _agree(self, dims: Dims) -> None:
@@ -227,7 +226,7 @@ class NumbersAndLevels(Checked):
 def with_levels(
     numbers: AlongAxes | ColumnMixture, table: InMemory, levels: Levels, posterior: Real
 ) -> NumbersAndLevels:
-    """Clusters of numbers, with the levels of a table beside them, given the probability of each cluster for each row."""
+    """Clusters of numbers, with the levels of a table beside them, given p(k | row), N x K."""
     numeric = is_number(table.shape[1], levels)
     begin = np.cumsum([0, *(block.stop - block.start for block in levels)]).tolist()
     blocks = tuple(LevelBlock(*ends, block.ordered) for ends, block in zip(pairwise(begin), levels, strict=True))
@@ -308,7 +307,7 @@ class Joined(Checked):
 
     _rules: ClassVar = {
         "parts": Record(AlongAxes, ColumnMixture, NumbersAndLevels, K="J", P="P"),
-        "group": field_rules.Index("J", below="J"),
+        "group": records.Index("J", below="J"),
     }
 
     def _agree(self, dims: Dims) -> None:

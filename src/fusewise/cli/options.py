@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from fusewise.tables.read_options import ReadOptions
+    from fusewise.tables import ReadOptions
 
 COLUMNS, MODEL, OUTPUT = "Columns", "Model", "Output"
 _columns, _model, _output = (partial(typer.Option, rich_help_panel=panel) for panel in (COLUMNS, MODEL, OUTPUT))
@@ -79,8 +79,8 @@ def as_read_options(
     columns: list[str] | None = None, drop: list[str] | None = None, missing: list[str] | None = None, **others: Any,
 ) -> ReadOptions:  # fmt: skip
     """Convert the values of the options to ``ReadOptions``."""
-    from fusewise.tables.errors import InputError
-    from fusewise.tables.read_options import ReadOptions, as_spec
+    from fusewise.support.errors import InputError
+    from fusewise.tables import ReadOptions, as_spec
 
     kinds = {name: as_spec(name, "number") for name in number or ()}
     kinds |= {name: as_spec(name, "category") for name in category or ()}

@@ -6,12 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from fusewise.estimators.placement import Placement
-from fusewise.kernels.types import Values
-from fusewise.observations import Entries, ValueRanges
-from fusewise.observations.dask_table import as_rows
-from fusewise.tables.encoder import FrameEncoder
-from fusewise.tables.frames import is_frame
-from fusewise.tables.read_result import Reading
+from fusewise.kernels import Values
+from fusewise.observations import Entries, ValueRanges, as_rows
+from fusewise.tables import FrameEncoder, Reading, is_frame
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from fusewise.observations import Entries
 
 if TYPE_CHECKING:
-    from fusewise.views.describing import Description
+    from fusewise.views.description import Description
 
 
 class ShowingMixin:
@@ -63,7 +63,7 @@ class ShowingMixin:
             a decision rule for each with ``as_sql`` and ``as_python``, and ``certainty`` the uncertain rows and the
             other numbers of clusters.
         """
-        from fusewise.views.describing import Description
+        from fusewise.views.description import Description
         from fusewise.views.findings import read_findings
 
         return Description.of(read_findings(self, names=names, feature_names=feature_names))
@@ -82,6 +82,6 @@ class ShowingMixin:
         held = isinstance(vars(self).get("observations_"), Entries) and "_stream" not in vars(self)
         if not held:
             return ""
-        from fusewise.views.report.card import card
+        from fusewise.views.card import card
 
         return card(self)

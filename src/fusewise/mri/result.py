@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from fusewise.kernels.types import Labels
+from fusewise.kernels import Labels
 from fusewise.mri.frames.phases import frame_rhythms, labels_of
 from fusewise.mri.frames.rhythms import Rhythms
 from fusewise.mri.tensors import Array
@@ -41,7 +41,7 @@ class Reconstruction:
     rank : directions in time that stand out of the noise.
     history : relative residual of the last solve, step by step. By fusion: the objective after each step.
     bands, local : the settings tried and the held-out samples' verdict on each. By fusion there is no ``bands``.
-    way : "ByImage" or "BySample", see ``mri.interpolate``; "" where nothing moves, and by fusion.
+    way : "ByImage" or "BySample", as the solver that was used; "" where nothing moves, and by fusion.
     method : "interpolation" or "fusion", see ``mri.reconstruct``.
     """
 

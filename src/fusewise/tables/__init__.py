@@ -1,33 +1,60 @@
-"""Tables: reading files, detecting the kind of each column, and encoding columns as numbers and back."""
+"""Tables: from a person's file to the columns that are clustered, and back.
 
-from __future__ import annotations
+The modules, in the order in which data goes through them: ``_sources`` (bytes of files and of parts), ``_text`` and
+``_binary`` (bytes to cells), ``_grid`` (cells by column), ``_cells`` (numbers and missing values), ``_recognition`` and
+``_columns`` (what each column is), ``_reading`` (``read_table``) and ``_rereading`` (further rows, read likewise),
+``_codes`` and ``_encoder`` (columns as numbers), ``_results`` (numbers written back).
+"""
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from fusewise.support.errors import InputError
+from fusewise.tables._codes import OTHER, ColumnCode, is_frame, names_of
+from fusewise.tables._columns import Column, Kind
+from fusewise.tables._encoder import FrameEncoder, contents_of, needs_encoding
+from fusewise.tables._grid import Cells, Dialect, as_cells, find_column
+from fusewise.tables._reading import Reading, ReadOptions, as_spec, read, read_grid, read_table
+from fusewise.tables._recognition import column_or_none, is_called_class, row_names
+from fusewise.tables._rereading import PartReader, as_extra, read_sample, recode, sampled_parts, sampled_rows
+from fusewise.tables._results import center_table, complete, free_name, in_dialect
+from fusewise.tables._sources import STANDARD_INPUT, files_of, parts_of, stem_of
 
-if TYPE_CHECKING:
-    from fusewise.tables.column_codes import ColumnCode
-    from fusewise.tables.column_kinds import Column, Kind
-    from fusewise.tables.encoder import FrameEncoder
-    from fusewise.tables.errors import InputError
-    from fusewise.tables.read_result import Reading
-    from fusewise.tables.reading import read_table
-
-# Imported when first used, so that the help of the command line does not have to load numpy.
-_HOMES = {
-    "Column": "fusewise.tables.column_kinds",
-    "ColumnCode": "fusewise.tables.column_codes",
-    "FrameEncoder": "fusewise.tables.encoder",
-    "InputError": "fusewise.tables.errors",
-    "Kind": "fusewise.tables.column_kinds",
-    "Reading": "fusewise.tables.read_result",
-    "read_table": "fusewise.tables.reading",
-}
-
-__all__ = ["Column", "ColumnCode", "FrameEncoder", "InputError", "Kind", "Reading", "read_table"]
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name]), name)
+#: The documented names are Column, ColumnCode, FrameEncoder, InputError, Kind, Reading and read_table; the others are
+#: for the rooms above this one.
+__all__ = [
+    "OTHER",
+    "STANDARD_INPUT",
+    "Cells",
+    "Column",
+    "ColumnCode",
+    "Dialect",
+    "FrameEncoder",
+    "InputError",
+    "Kind",
+    "PartReader",
+    "ReadOptions",
+    "Reading",
+    "as_cells",
+    "as_extra",
+    "as_spec",
+    "center_table",
+    "column_or_none",
+    "complete",
+    "contents_of",
+    "files_of",
+    "find_column",
+    "free_name",
+    "in_dialect",
+    "is_called_class",
+    "is_frame",
+    "names_of",
+    "needs_encoding",
+    "parts_of",
+    "read",
+    "read_grid",
+    "read_sample",
+    "read_table",
+    "recode",
+    "row_names",
+    "sampled_parts",
+    "sampled_rows",
+    "stem_of",
+]

@@ -8,7 +8,8 @@ from scipy.cluster.hierarchy import leaves_list
 from sklearn.exceptions import NotFittedError
 
 from fusewise import FusionClustering
-from fusewise.views.findings import compare_missingness, profile_of, read_findings
+from fusewise.views.findings import read_findings
+from fusewise.views.missingness import compare_missingness
 from fusewise.views.palette import COLOURS, MARKERS, SYMBOLS, colour, shape
 from fusewise.views.plots import (
     ClusterMapDisplay,
@@ -18,6 +19,7 @@ from fusewise.views.plots import (
     MissingnessDisplay,
     ProfileDisplay,
 )
+from fusewise.views.profile import profile_of
 
 DISPLAYS = [
     ClusterMapDisplay,
@@ -85,7 +87,7 @@ def test_profile_cells(model):
     found = read_findings(model)
     ax = ProfileDisplay.from_estimator(model, feature_names=list("abcdef")).ax_
     profile = profile_of(found)
-    np.testing.assert_array_equal(ax.images[0].get_array(), profile.deviations[:, profile.shown].T)
+    np.testing.assert_array_equal(ax.images[0].get_array(), profile.effects.T)
     names = [label.get_text().split()[0] for label in ax.get_yticklabels()]
     assert names == [list("abcdef")[j] for j in profile.shown]
 

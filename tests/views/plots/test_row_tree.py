@@ -7,10 +7,10 @@ from scipy.spatial.distance import cdist
 from fusewise import FusionClustering
 from fusewise.datasets import hide_entries, make_clusters
 from fusewise.fusion.penalties import H1
+from fusewise.views import trees as row_trees
 from fusewise.views.findings import read_findings
-from fusewise.views.findings import row_tree as row_trees
-from fusewise.views.findings.neighbour_layout import neighbour_layout
-from fusewise.views.findings.row_tree import row_tree
+from fusewise.views.layouts import neighbour_layout
+from fusewise.views.trees import row_tree
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +73,7 @@ def test_without_a_tree_rows_are_sorted_by_cluster():
 @pytest.mark.parametrize("most", [3_000, 80])
 def test_neighbours_stay_neighbours(most, monkeypatch):
     """Six groups in ten dimensions that overlap in two: a row's nearest row in the layout is of its own group."""
-    monkeypatch.setattr("fusewise.views.findings.neighbour_layout.MOST_LAID", most)
+    monkeypatch.setattr("fusewise.views.layouts.MOST_LAID", most)
     rng = np.random.default_rng(0)
     groups = np.repeat(np.arange(6), 30)
     rows = 4 * np.eye(6, 10)[groups] + 0.5 * rng.normal(size=(180, 10))

@@ -20,6 +20,7 @@ AGAIN = 15  # seconds after which a click that started no download is repeated: 
 CHROMIUMS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 FIREFOXES = ("firefox-esr", "firefox")
 FLAGS = ["--no-sandbox"]
+DOWN, UP = {"type": "pointerDown", "button": 0}, {"type": "pointerUp", "button": 0}
 READY = "document.documentElement.dataset.ready === 'all'"
 KEYS = {
     "Enter": "\ue007", "Escape": "\ue00c", "ArrowLeft": "\ue012", "ArrowUp": "\ue013", "ArrowRight": "\ue014",
@@ -93,10 +94,16 @@ class ChromiumTab(Tab):
         return self.page.evaluate(expression)
 
     def drag(self, points):
-        self.page.mouse.move(*points[0])
-        self.page.mouse.down()
+        self.push(points[0])
         for point in points[1:]:
             self.page.mouse.move(*point)
+        self.release()
+
+    def push(self, point):
+        self.page.mouse.move(*point)
+        self.page.mouse.down()
+
+    def release(self):
         self.page.mouse.up()
 
     def press(self, key):
@@ -214,9 +221,19 @@ class FirefoxTab(Tab):
         return self.firefox.script(f"return {expression};")
 
     def drag(self, points):
-        moves = [{"type": "pointerMove", "x": int(x), "y": int(y), "duration": 0} for x, y in points]
-        down, up = {"type": "pointerDown", "button": 0}, {"type": "pointerUp", "button": 0}
-        actions = [moves[0], down, *moves[1:], up]
+        self._mouse([self._move(points[0]), DOWN, *map(self._move, points[1:]), UP])
+
+    def push(self, point):
+        self._mouse([self._move(point), DOWN])
+
+    def release(self):
+        self._mouse([UP])
+
+    @staticmethod
+    def _move(point):
+        return {"type": "pointerMove", "x": int(point[0]), "y": int(point[1]), "duration": 0}
+
+    def _mouse(self, actions):
         mouse = {"type": "pointer", "id": "mouse", "parameters": {"pointerType": "mouse"}, "actions": actions}
         self.firefox.send("WebDriver:PerformActions", {"actions": [mouse]})
 

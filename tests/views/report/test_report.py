@@ -15,18 +15,17 @@ from sklearn.exceptions import NotFittedError
 from fusewise import DataWarning, FusionClustering
 from fusewise.datasets import hide_entries, make_clusters
 from fusewise.fusion.penalties import H1
-from fusewise.kernels.output import write_whole
+from fusewise.support.files import write_whole
 from fusewise.theory import ClusterGeometry, success_probability
-from fusewise.views import wording as words
-from fusewise.views.findings import Findings, Step, TableOrigin, Trail, read_findings
-from fusewise.views.findings.columns_read import columns_in_memory
-from fusewise.views.findings.table_columns import columns_of_model
-from fusewise.views.report import provenance as making
-from fusewise.views.report import write_report
-from fusewise.views.report.packing import KINDS, packed, packed_numbers, to_json
-from fusewise.views.report.page import render
-from fusewise.views.report.recovery import promise_for
-from fusewise.views.sureness import number_sentence
+from fusewise.views import provenance as making
+from fusewise.views import sentences as words
+from fusewise.views.columns import columns_in_memory, columns_of_model
+from fusewise.views.findings import Findings, TableOrigin, read_findings
+from fusewise.views.payload import KINDS, packed, packed_numbers, to_json
+from fusewise.views.provenance import promise_for
+from fusewise.views.report import render, write_report
+from fusewise.views.sentences import number_sentence
+from fusewise.views.trees import Step, Trail
 
 
 def data_of(path):
@@ -252,7 +251,7 @@ def test_promise_is_that_of_the_theory():
 
 def test_promise_by_a_sample_is_of_all_rows(monkeypatch):
     """Measured on fewer rows, the guarantee still counts every row, and says what was done."""
-    monkeypatch.setattr("fusewise.views.report.recovery.MOST_MEASURED", 15)
+    monkeypatch.setattr("fusewise.views.provenance.MOST_MEASURED", 15)
     X, _, _ = make_clusters(2, 20, 30, noise=0.02, random_state=0)
     found = read_findings(FusionClustering().fit(X))
     promised = promise_for(found)

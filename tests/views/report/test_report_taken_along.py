@@ -11,7 +11,7 @@ import pytest
 from browsers import ChromiumTab
 
 from fusewise.views.findings import read_findings
-from fusewise.views.findings.row_tree import row_tree
+from fusewise.views.trees import row_tree
 
 MAP_TOOLS = "#map-picture + .tools button"
 

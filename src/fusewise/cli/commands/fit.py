@@ -51,7 +51,7 @@ def fit(
     from fusewise.cli.running.fitting import REPORT, Outputs
     from fusewise.cli.running.model_options import Model
     from fusewise.cli.showing import console
-    from fusewise.tables.sources import stem_of
+    from fusewise.tables import stem_of
 
     model = Model(n_clusters, penalty, sigma, lam, fidelity, epsilon, rank, neighbors, max_iter, seed)
     folder = Path(f"{stem_of(table)}_fusewise") if out is None else out
@@ -79,7 +79,7 @@ def _run(
     from fusewise.cli.running.schedulers import exceeding, needed_scheduler
     from fusewise.cli.showing.parts_summary import parts_data, print_parts
     from fusewise.cli.showing.summary import fit_data, print_fit
-    from fusewise.tables.parts import parts_of
+    from fusewise.tables import parts_of
 
     parts = parts_of(table)
     where = needed_scheduler(scheduler, parts)

@@ -28,7 +28,7 @@ def impute(
     from fusewise.cli.running.imputing import run_impute
     from fusewise.cli.running.model_options import Model
     from fusewise.cli.showing import console, summary
-    from fusewise.tables.sources import stem_of
+    from fusewise.tables import stem_of
 
     target = Path(f"{stem_of(table)}_completed.csv") if out is None else out
     with console.working(shown=not json) as tell:

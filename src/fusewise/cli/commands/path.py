@@ -36,7 +36,7 @@ def path(
     from fusewise.cli.running.model_options import Model
     from fusewise.cli.running.tracing import path_data, print_path, run_path
     from fusewise.cli.showing import console
-    from fusewise.tables.sources import stem_of
+    from fusewise.tables import stem_of
 
     target = Path(f"{stem_of(table)}_path.csv") if out is None else out
     model = Model(n_clusters, penalty, sigma, None, fidelity, epsilon, rank, neighbors, max_iter, seed)

@@ -43,7 +43,7 @@ def predict(
     """
     from fusewise.cli.running.predicting import run_predict
     from fusewise.cli.showing import console, summary
-    from fusewise.tables.sources import stem_of
+    from fusewise.tables import stem_of
 
     target = Path(f"{stem_of(table)}_labels.csv") if out is None else out
     with console.working(shown=not json) as tell:

@@ -13,18 +13,25 @@ import numpy as np
 from fusewise.cli.running.model_options import Model
 from fusewise.cli.running.staging import staged, write_csv
 from fusewise.cli.running.table_fit import Clustered, cluster, prepare
-from fusewise.kernels.types import Real
+from fusewise.kernels import Real
 from fusewise.progress import Progress, listening
 from fusewise.saving import save
-from fusewise.tables.errors import InputError
-from fusewise.tables.grids import Cells, Dialect
-from fusewise.tables.read_options import ReadOptions
-from fusewise.tables.recoding import as_extra
-from fusewise.tables.sources import files_of, stem_of
-from fusewise.tables.written_back import center_table, complete, free_name, in_dialect
-from fusewise.views.describing import description_text
-from fusewise.views.findings.cluster_rules import python_module, sql_script
-from fusewise.views.findings.observed_centers import ObservedCenters
+from fusewise.support.errors import InputError
+from fusewise.tables import (
+    Cells,
+    Dialect,
+    ReadOptions,
+    as_extra,
+    center_table,
+    complete,
+    files_of,
+    free_name,
+    in_dialect,
+    stem_of,
+)
+from fusewise.views.description import description_text
+from fusewise.views.profile import ObservedCenters
+from fusewise.views.rules import python_module, sql_script
 
 TABLES = ("labels.csv", "completed.csv", "centers.csv")
 WORDS = ("description.txt", "rules.sql", "rules.py")

@@ -11,9 +11,7 @@ from fusewise.cli.running.model_options import Model
 from fusewise.cli.running.staging import staged, write_csv
 from fusewise.cli.running.table_fit import Clustered, cluster, prepare
 from fusewise.progress import Progress
-from fusewise.tables.read_options import ReadOptions
-from fusewise.tables.sources import files_of
-from fusewise.tables.written_back import complete
+from fusewise.tables import ReadOptions, complete, files_of
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,14 +8,9 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from fusewise.kernels.words import counted
-from fusewise.tables.encoder import FrameEncoder
-from fusewise.tables.errors import InputError
-from fusewise.tables.grids import Cells, find_column
-from fusewise.tables.read_options import ReadOptions
-from fusewise.tables.read_result import Reading
-from fusewise.tables.reading import read, read_grid
-from fusewise.tables.recognising import LABELS
+from fusewise.support.errors import InputError
+from fusewise.support.words import counted
+from fusewise.tables import Cells, FrameEncoder, Reading, ReadOptions, find_column, is_called_class, read, read_grid
 from fusewise.theory import ClusterGeometry
 
 
@@ -35,7 +30,7 @@ def measure_geometry(path: Path, labels: str, *, asked: ReadOptions, standardize
 def _from_file(path: Path, table: Reading) -> Cells:
     """Read the labels of the rows, matched by name if the file has the names, and by order otherwise."""
     file = read(path, ReadOptions(decimal=".")).cells  # numbers are not needed, so any decimal separator will do
-    candidates = [name for name in file if LABELS.fullmatch(name.lower())] or list(file)[-1:]
+    candidates = [name for name in file if is_called_class(name)] or list(file)[-1:]
     cells = file[candidates[0]]
     wanted = list(map(str, table.names))
     for name, of in file.items():

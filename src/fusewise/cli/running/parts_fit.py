@@ -21,19 +21,25 @@ from fusewise.cli.running.model_options import Model
 from fusewise.cli.running.schedulers import scheduling
 from fusewise.cli.running.staging import staged, write_csv
 from fusewise.cli.running.table_fit import unmet_notes
-from fusewise.kernels.compiling import Stopwatch
-from fusewise.kernels.words import counted, some_of
-from fusewise.observations.dask_blocks import compute, dask_library
+from fusewise.kernels import Stopwatch
+from fusewise.observations import compute, dask_library
 from fusewise.progress import Progress, listening
 from fusewise.saving import save
-from fusewise.tables.encoder import FrameEncoder
-from fusewise.tables.errors import InputError
-from fusewise.tables.part_reader import PartReader, read_sample, sampled_parts, sampled_rows
-from fusewise.tables.read_options import ReadOptions
-from fusewise.tables.read_result import Reading
-from fusewise.tables.recoding import as_extra
-from fusewise.tables.sources import STANDARD_INPUT, files_of
-from fusewise.tables.written_back import center_table
+from fusewise.support.errors import InputError
+from fusewise.support.words import counted, some_of
+from fusewise.tables import (
+    STANDARD_INPUT,
+    FrameEncoder,
+    PartReader,
+    Reading,
+    ReadOptions,
+    as_extra,
+    center_table,
+    files_of,
+    read_sample,
+    sampled_parts,
+    sampled_rows,
+)
 
 #: Folder of the labels of the parts, and the file of the centres.
 LABELS, CENTERS = "labels", "centers.csv"

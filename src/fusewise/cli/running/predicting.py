@@ -14,16 +14,12 @@ from fusewise.automatic import Choice
 from fusewise.cli.exits import stopping_at_once
 from fusewise.cli.running.fitting import label_table
 from fusewise.cli.running.staging import staged, write_csv
-from fusewise.kernels.words import counted
 from fusewise.progress import Progress
 from fusewise.saving import ModelFileError, SavedModel, load_with_extra
-from fusewise.tables.errors import InputError
-from fusewise.tables.read_options import ReadOptions
-from fusewise.tables.read_result import Reading
-from fusewise.tables.recoding import as_read_now, recode
-from fusewise.tables.roles import column_or_none, row_names
-from fusewise.tables.sources import files_of
-from fusewise.views.findings.known_labels import KnownLabels, compare_labels
+from fusewise.support.errors import InputError
+from fusewise.support.words import counted
+from fusewise.tables import Reading, ReadOptions, column_or_none, files_of, recode, row_names
+from fusewise.views.known_labels import KnownLabels, compare_labels
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +46,7 @@ def run_predict(model: Path, path: Path, out: Path, *, asked: ReadOptions, on_er
     saved = open_model(model)
     clustering = _clustering(saved, model)
     tell(f"reading {path.name}")
-    extra = as_read_now(clustering, saved.extra)
+    extra = saved.extra
     table = recode(clustering, extra, path, asked, on_error)
     with staged([out], force=force, sources=[*files_of(path), model]) as places:
         tell(f"assigning {counted(table.n_rows, 'row')} to clusters")

@@ -11,18 +11,13 @@ from sklearn.exceptions import ConvergenceWarning
 
 from fusewise import DataWarning, FusionClustering, FusionImputer
 from fusewise.cli.exits import stopping_at_once
-from fusewise.kernels.compiling import Stopwatch, announcing
-from fusewise.kernels.types import Floats
-from fusewise.kernels.words import counted, some_of
+from fusewise.kernels import Floats, Stopwatch, announcing
 from fusewise.progress import Progress, listening
-from fusewise.tables.encoder import FrameEncoder
-from fusewise.tables.errors import InputError
-from fusewise.tables.read_options import ReadOptions
-from fusewise.tables.read_result import Reading
-from fusewise.tables.reading import read
+from fusewise.support.errors import InputError
+from fusewise.support.words import counted, some_of
+from fusewise.tables import FrameEncoder, Reading, ReadOptions, read
+from fusewise.views.columns import columns_of_file, columns_of_reading
 from fusewise.views.findings import Findings, TableOrigin, read_findings
-from fusewise.views.findings.columns_read import columns_of_reading
-from fusewise.views.findings.table_columns import columns_of_file
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,15 +15,13 @@ from fusewise.cli.running.model_options import Model
 from fusewise.cli.running.staging import staged, write_csv
 from fusewise.cli.running.table_fit import Clustered, cluster, prepare
 from fusewise.cli.showing.console import BAR, Terminal, bar, grid, headed, listed, print_below
-from fusewise.kernels.words import readable_apart
 from fusewise.progress import Progress
-from fusewise.tables.errors import InputError
-from fusewise.tables.grids import Cells
-from fusewise.tables.read_options import ReadOptions
-from fusewise.tables.sources import files_of
-from fusewise.tables.written_back import in_dialect
-from fusewise.views.findings import Findings, Step, Trail
+from fusewise.support.errors import InputError
+from fusewise.support.words import readable_apart
+from fusewise.tables import Cells, ReadOptions, files_of, in_dialect
+from fusewise.views.findings import Findings
 from fusewise.views.plots import FusionPathDisplay
+from fusewise.views.trees import Step, Trail
 
 #: Maximum number of cluster sizes listed per line.
 MOST_SIZES = 8

@@ -17,10 +17,10 @@ from fusewise.cli.running.predicting import Prediction
 from fusewise.cli.running.table_fit import Clustered
 from fusewise.cli.showing.console import Terminal, bar, grid, headed, listed, print_below
 from fusewise.cli.showing.picture import picture
-from fusewise.kernels.words import counted
-from fusewise.tables.read_result import Reading
-from fusewise.views import sureness
-from fusewise.views.findings import KnownLabels
+from fusewise.support.words import counted
+from fusewise.tables import Reading
+from fusewise.views import certainty, sentences
+from fusewise.views.known_labels import KnownLabels
 
 #: Header of the column that characterises the clusters.
 DISTINCTIVE = "what sets it apart"
@@ -67,9 +67,9 @@ def _key(path: Path) -> str:
 
 
 def _sureness_data(found: Clustered) -> dict[str, Any]:
-    judged, others = sureness.stability(found.findings), sureness.alternatives(found.findings)
+    judged, others = certainty.stability(found.findings), certainty.alternatives(found.findings)
     return {
-        "number": sureness.number_sentence(found.findings, OPTION),
+        "number": sentences.number_sentence(found.findings, OPTION),
         "alternatives": [
             {"clusters": a.n_clusters, "sizes": a.sizes, "gain": a.gain, "error": a.error, "per_row": a.per_row}
             for a in others
@@ -146,7 +146,7 @@ def folded(notes: list[str]) -> list[str]:
 
 
 def _clusters(found: Clustered) -> Grid:
-    sizes, judged = found.sizes, sureness.stability(found.findings)
+    sizes, judged = found.sizes, certainty.stability(found.findings)
     table = headed("cluster", "rows", "", *([] if judged is None else ["stability"]), DISTINCTIVE, left=(DISTINCTIVE,))
     none = [] if judged is None else [""]
     for k, size in enumerate(sizes[:MOST_LISTED]):
@@ -171,10 +171,10 @@ def _facts(fit: Fit) -> Grid:
     found, model, table = fit.clustered, fit.clustered.model, grid("dim", "")
     if found.findings.known is not None:
         table.add_row("agreement", _agreement(found.findings.known))
-    table.add_row("number", Text(sureness.number_sentence(found.findings, OPTION)))
-    judged = sureness.stability(found.findings)
+    table.add_row("number", Text(sentences.number_sentence(found.findings, OPTION)))
+    judged = certainty.stability(found.findings)
     if judged is not None:
-        table.add_row("stability", Text(f"{sureness.stability_sentence(judged)} {SCALE}"))
+        table.add_row("stability", Text(f"{sentences.stability_sentence(judged)} {SCALE}"))
     state = "converged" if model.converged_ else "not converged"
     lam = "" if model.fidelity_.constrained else f", strength lam {model.lam_:.3g}"
     table.add_row("solution", f"{state} in {found.seconds:.1f} s (penalty {_short(model.penalty_)}{lam})")

@@ -1,8 +1,7 @@
 """Sampling operators A_i of frames, all frames at once: images (T x ny x nx) to samples and back.
 
 Every operator has ``forward`` (A u) and ``adjoint`` (A' b), exact adjoints of each other, and A' A of norm about 1 per
-unit of sampling density. ``FourierObservations`` makes an observation model from an operator and its samples, so that
-the fusion loop works with them.
+unit of sampling density.
 """
 
 from __future__ import annotations

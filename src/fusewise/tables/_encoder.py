@@ -1,0 +1,221 @@
+"""The encoder: columns of every kind as numbers, and back. Estimators, the command and saved models use it."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from fusewise.kernels import Floats
+from fusewise.observations import DataWarning
+from fusewise.support.records import Checked, Record, Several
+from fusewise.support.words import counted, some_of
+from fusewise.tables._codes import (
+    MOST_LEVELS,
+    ColumnCode,
+    ColumnContent,
+    asked_positions,
+    code_of,
+    columns_of,
+    entries_of,
+    is_frame,
+    is_text_or_flag,
+    names_of,
+    rebuilt,
+)
+from fusewise.tables._reading import Reading
+
+
+@dataclass(frozen=True, repr=False)
+class FrameEncoder(Checked):
+    """A number is a feature; a category is a block of features, 1 for the level that a row has and 0 for the others.
+
+    Where an entry is missing, all of its features are NaN. It encodes what ``fit`` takes: a pandas or polars frame, a
+    file that was read (``Reading``) or an array.
+
+    Attributes
+    ----------
+    columns : how each column is encoded.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rows = np.array([["red", 1.5], ["blue", None], ["red", 2.5]], dtype=object)
+    >>> encoder = FrameEncoder.of(rows, categorical_features=[0])
+    >>> encoder.features
+    ('x0=blue', 'x0=red', 'x1')
+    >>> encoder.encode(rows)
+    array([[0. , 1. , 1.5],
+           [1. , 0. , nan],
+           [0. , 1. , 2.5]])
+    """
+
+    columns: tuple[ColumnCode, ...]
+
+    _rules: ClassVar = {"columns": Several(Record(ColumnCode), least=1)}
+
+    def __repr__(self) -> str:
+        categories = [column.name for column in self.columns if column.kind != "number"]
+        return f"FrameEncoder({counted(len(self.columns), 'column')}; categories: {some_of(categories, 4)})"
+
+    @classmethod
+    def of(cls, X: Any, categorical_features: Any = "from_dtype") -> FrameEncoder:
+        """Decide what each column is.
+
+        Parameters
+        ----------
+        X : a pandas or polars frame, a ``Reading``, or an array.
+        categorical_features : "from_dtype": strings, categories and booleans; a mask, indices or names; or an encoder.
+        """
+        if isinstance(categorical_features, FrameEncoder):
+            return categorical_features
+        if not isinstance(X, Reading):
+            return cls.from_contents(contents_of(X, categorical_features))
+        names = names_of(X)
+        asked = asked_positions(categorical_features, names)
+        columns = enumerate(zip(names, columns_of(X), strict=True))
+        return cls(_said(code_of(name, column, None if asked is None else j in asked) for j, (name, column) in columns))
+
+    @classmethod
+    def from_contents(cls, contents: Iterable[ColumnContent]) -> FrameEncoder:
+        """Decide what each column is from what it holds."""
+        contents = tuple(contents)
+        _warn_of_identifiers(contents)
+        return cls(_said(content.code for content in contents))
+
+    def extended(self, X: Any, categorical_features: Any) -> FrameEncoder:
+        """An encoder that also knows the levels of further rows; this one, if it knows them."""
+        if isinstance(categorical_features, FrameEncoder) or isinstance(X, Reading):
+            return self
+        found = zip(contents_of(X, categorical_features), self.columns, strict=True)
+        codes = tuple(content.extending(code) for content, code in found)
+        return self if codes == self.columns else FrameEncoder(codes)
+
+    def places_in(self, other: FrameEncoder) -> tuple[int, ...]:
+        """For each feature, the first feature of its column in another encoder of the same columns."""
+        bounds = zip(self._bounds, other._bounds, strict=True)
+        return tuple(there for (start, stop), (there, _) in bounds for _ in range(start, stop))
+
+    def by_distance(self, X: Any, *, standardize: bool) -> FrameEncoder:
+        """The same for an algorithm that knows only distances; see ``ColumnCode.by_distance``.
+
+        Parameters
+        ----------
+        X : the table, whose observed values give the scale of each column.
+        standardize : whether each column has variance 1.
+        """
+        pairs = zip(self.columns, columns_of(X), strict=True)
+        return FrameEncoder(tuple(code.by_distance(column, standardize=standardize) for code, column in pairs))
+
+    @cached_property
+    def features(self) -> tuple[str, ...]:
+        """Names of all features."""
+        return tuple(name for column in self.columns for name in column.features)
+
+    @cached_property
+    def _bounds(self) -> list[tuple[int, int]]:
+        ends = list(accumulate(len(column.features) for column in self.columns))
+        return list(zip([0, *ends[:-1]], ends, strict=True))
+
+    @property
+    def levels(self) -> tuple[tuple[int, int], ...]:
+        """(start, stop) of the block of features of each category that has one."""
+        return tuple(bounds for column, bounds in zip(self.columns, self._bounds, strict=True) if column.is_block)
+
+    @property
+    def ordered(self) -> tuple[bool, ...]:
+        """Whether the levels of each of these categories are ordered."""
+        return tuple(column.kind == "ordered" for column in self.columns if column.is_block)
+
+    @property
+    def shares(self) -> npt.NDArray[np.bool_]:
+        """Whether each feature is a level of a category, whose mean is a share."""
+        return np.array([column.has_shares for column in self.columns for _ in column.features])
+
+    @property
+    def units(self) -> tuple[Floats, Floats]:
+        """Shift and scale of each feature: value = feature * scale + shift."""
+        widths = [len(column.features) for column in self.columns]
+        return np.concatenate([c.shift for c in self.columns]), np.repeat([c.scale for c in self.columns], widths)
+
+    def encode(self, X: Any) -> Floats:
+        """The features of each row, N x Q; a level that was not there at the fit counts as missing, and is said."""
+        unseen: dict[str, list[str]] = {}
+        pairs = zip(self.columns, columns_of(X), strict=True)
+        parts = [code.encode(column, unseen) for code, column in pairs]
+        if unseen:
+            named = some_of([f"{name!r} ({some_of(levels, 4)})" for name, levels in unseen.items()])
+            warnings.warn(
+                f"levels that did not occur when the model was fitted are treated as missing: column {named}",
+                DataWarning,
+                stacklevel=4,
+            )
+        return np.hstack(parts)
+
+    def by_column(self, matrix: Floats) -> list[tuple[ColumnCode, Floats]]:
+        """The code of each column, and its part of a matrix of features."""
+        return [(code, matrix[:, start:stop]) for code, (start, stop) in zip(self.columns, self._bounds, strict=True)]
+
+    def filled(self, X: Any, matrix: Floats) -> Any:
+        """X with its missing entries taken from a matrix of features without missing values; of the type of X.
+
+        Of a category the level with the largest share is taken. What was observed stays as it is.
+        """
+        columns = []
+        for (code, part), column in zip(self.by_column(matrix), columns_of(X), strict=True):
+            cells = entries_of(column)
+            missing = [row for row, cell in enumerate(cells) if cell is None]
+            for row, entry in zip(missing, code.entries(part[missing]), strict=True):
+                cells[row] = entry
+            columns.append(cells)
+        return rebuilt(X, columns)
+
+
+def needs_encoding(X: Any, categorical_features: Any) -> bool:
+    """Whether a table has, or is said to have, columns that are not numbers."""
+    if not (isinstance(categorical_features, str) and categorical_features == "from_dtype"):
+        return categorical_features is not None
+    return (is_frame(X) or isinstance(X, Reading)) and any(is_text_or_flag(column) for column in columns_of(X))
+
+
+def contents_of(X: Any, categorical_features: Any) -> tuple[ColumnContent, ...]:
+    """What each column of a frame or an array holds."""
+    names = names_of(X)
+    asked = asked_positions(categorical_features, names)
+    return tuple(
+        ColumnContent.of(name, column, None if asked is None else j in asked)
+        for j, (name, column) in enumerate(zip(names, columns_of(X), strict=True))
+    )
+
+
+def _said(codes: Iterable[ColumnCode]) -> tuple[ColumnCode, ...]:
+    """The codes; categories with fewer than two levels are said."""
+    codes = tuple(codes)
+    for code in codes:
+        if code.kind != "number" and len(code.levels) < 2:
+            _warn_useless(code.name, code)
+    return codes
+
+
+def _warn_of_identifiers(contents: Iterable[ColumnContent]) -> None:
+    for content in contents:
+        if content.is_identifier:
+            distinct = len(content.counts)
+            pooled = f" (all but the {MOST_LEVELS} most frequent are pooled)" if distinct > MOST_LEVELS else ""
+            warnings.warn(
+                f"column {content.name!r} is text with {distinct} different values{pooled}, like an identifier: "
+                "leave it out, unless it is a category",
+                DataWarning,
+                stacklevel=7,
+            )
+
+
+def _warn_useless(name: str, code: ColumnCode) -> None:
+    what = "has no observed entry" if not code.levels else f"is always {code.levels[0]!r} where observed"
+    warnings.warn(f"column {name!r} {what}: it does not separate clusters", DataWarning, stacklevel=8)

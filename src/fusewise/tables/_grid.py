@@ -1,0 +1,107 @@
+"""The cells of a table as in its file, before the kinds of its columns are decided."""
+
+from __future__ import annotations
+
+import difflib
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fusewise.support.errors import InputError
+from fusewise.support.words import some_of
+
+Cells = npt.NDArray[np.object_]
+
+#: The formats that can be read, for messages.
+READABLE = "a table: CSV, TSV, Parquet, Feather/Arrow, Excel, JSON lines or SQLite"
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """Field separator and decimal separator of a text file."""
+
+    separator: str = ","
+    decimal: str = "."
+
+
+@dataclass(frozen=True, eq=False)
+class Grid:
+    """The cells of a table as in its file.
+
+    Attributes
+    ----------
+    written : column names -> cells, None if the file has no value.
+    separator : field separator of a text file; None for other formats.
+    levels : columns that the file declares as ordered -> their levels, lowest first.
+    notes : assumptions made while reading the file.
+    """
+
+    written: dict[str, Cells]
+    separator: str | None = None
+    levels: dict[str, list[Any]] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows below the header."""
+        return len(next(iter(self.written.values()), ()))
+
+
+def as_cells(values: Sequence[Any]) -> Cells:
+    """A one-dimensional array of objects, even if the values are sequences."""
+    array = np.empty(len(values), dtype=object)
+    array[:] = values
+    return array
+
+
+def by_column(source: str, header: Sequence[Any], rows: Sequence[Sequence[Any]]) -> dict[str, Cells]:
+    """Convert rows to named columns; raise ``InputError`` if a name occurs twice."""
+    names = ["" if name is None else str(name).strip() for name in header]
+    refuse_duplicates(source, names)
+    columns = zip(*rows, strict=True) if rows else ((),) * len(names)
+    return {name: as_cells(cells) for name, cells in zip(names, columns, strict=True)}
+
+
+def refuse_duplicates(source: str, names: list[str]) -> None:
+    """Raise ``InputError`` if two columns have the same name."""
+    twice = sorted(name for name, count in Counter(names).items() if count > 1)
+    if twice:
+        where = ", ".join(str(k + 1) for k, name in enumerate(names) if name == twice[0])
+        advice = "add a header line" if all(name.isdecimal() for name in names) else "rename them"
+        shown = some_of([repr(name) for name in twice])
+        raise InputError(f"{source!r} has duplicate column names: {shown} ({twice[0]!r}: columns {where}); {advice}")
+
+
+def find_column(names: Mapping[str, object], name: str, option: str) -> str:
+    """Check that a column exists; the error lists the existing columns and suggests the closest name."""
+    if name in names:
+        return name
+    known = list(names)
+    close = difflib.get_close_matches(name, known, n=1)
+    meant = f" (did you mean {close[0]!r}?)" if close else ""
+    raise InputError(f"{option}: the table has no column {name!r}{meant}; it has {some_of(known, 12)}")
+
+
+def joined(parts: Iterable[tuple[str, Grid]]) -> Grid:
+    """The rows of several parts, each with its name, below each other; raise ``InputError`` if columns differ."""
+    named = list(parts)
+    name, first = named[0]
+    for other, grid in named[1:]:
+        refuse_other_columns(other, list(grid.written), name, list(first.written))
+        if grid.levels != first.levels:
+            raise InputError(f"the ordered columns of {other!r} have other levels than those of {name!r}")
+    written = {column: np.concatenate([grid.written[column] for _, grid in named]) for column in first.written}
+    notes = list(dict.fromkeys(note for _, grid in named for note in grid.notes))
+    return Grid(written, first.separator, first.levels, notes)
+
+
+def refuse_other_columns(name: str, columns: list[str], first: str, expected: list[str]) -> None:
+    """Raise ``InputError`` if a part has other columns than the first; their order may differ."""
+    missing, more = (some_of([repr(c) for c in a if c not in b]) for a, b in ((expected, columns), (columns, expected)))
+    if missing or more:
+        what = " and ".join([f"has no column {missing}"] * bool(missing) + [f"also has {more}"] * bool(more))
+        raise InputError(f"the parts have different columns: compared with {first!r}, {name!r} {what}")

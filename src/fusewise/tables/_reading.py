@@ -1,0 +1,360 @@
+"""``read_table``: reads a file as a table with typed columns, for Python and the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from fusewise.kernels import Floats
+from fusewise.support.errors import InputError
+from fusewise.support.words import counted, some_of
+from fusewise.tables._binary import read_binary, reader_of
+from fusewise.tables._cells import Unmarked, decide_decimal, own_levels, unmark
+from fusewise.tables._columns import (
+    Column,
+    ColumnSpec,
+    Decision,
+    Kind,
+    decide,
+    left_out,
+    level_key,
+    refuse_too_large,
+    with_codes,
+)
+from fusewise.tables._grid import Cells, Dialect, Grid, find_column, joined
+from fusewise.tables._recognition import labels_column, names_column, row_names
+from fusewise.tables._sources import STANDARD_INPUT, open_source, parts_of
+from fusewise.tables._text import read_text
+
+
+@dataclass(frozen=True)
+class ReadOptions:
+    """Options for reading a table; see ``read_table`` for the first six.
+
+    Attributes
+    ----------
+    only : names of the columns to use; empty: all.
+    names, labels : columns with the row names and the known classes; "none" or False: there is none; None: detected.
+    """
+
+    sheet: str | int | None = None
+    sep: str | None = None
+    decimal: str | None = None
+    missing: Sequence[str] = ()
+    kinds: Mapping[str, ColumnSpec] = field(default_factory=dict)
+    ignore: Sequence[str] = ()
+    only: Sequence[str] = ()
+    names: str | Literal[False] | None = None
+    labels: str | Literal[False] | None = None
+
+
+def as_spec(name: str, kind: str | Sequence[Any]) -> ColumnSpec:
+    """Convert the user's description of a column: a kind, or the levels of an ordered column."""
+    if not isinstance(kind, str):
+        levels = tuple(kind)
+        if len({level_key(level) for level in levels}) < max(2, len(levels)):
+            raise InputError(f"kinds, column {name!r}: an ordered column needs two or more different levels")
+        return ColumnSpec(Kind.ORDERED, levels)
+    if kind not in set(Kind):
+        raise InputError(f"kinds, column {name!r}: {kind!r} is not a kind of column; use one of {', '.join(Kind)}")
+    return ColumnSpec(Kind(kind))
+
+
+def specs_of(grid: Grid, kinds: Mapping[str, ColumnSpec]) -> dict[str, ColumnSpec]:
+    """Specifications of columns by the user, or else by the file (ordered columns)."""
+    for name in kinds:
+        find_column(grid.written, name, "kinds or --number, --category, --ordered")
+    told = {name: ColumnSpec(Kind.ORDERED, tuple(levels)) for name, levels in grid.levels.items()} | dict(kinds)
+    for name, kind in told.items():
+        if kind.kind == Kind.ORDERED and not kind.levels:
+            told[name] = ColumnSpec(Kind.ORDERED, _natural_levels(name, grid))
+    return told
+
+
+def _natural_levels(name: str, grid: Grid) -> tuple[Any, ...]:
+    """Levels of an ordered column that were not given: as declared by the file, or in numerical order."""
+    if name in grid.levels:
+        return tuple(grid.levels[name])
+    levels = {level_key(cell) for cell in unmark(grid.written[name]).cells if cell is not None}
+    try:
+        return tuple(sorted(levels, key=float))
+    except ValueError:
+        shown = some_of(sorted(levels), 6)
+        raise InputError(
+            f"column {name!r} is ordered, but the order of its values is not given ({shown}): list them, lowest "
+            f"first, in kinds (--ordered '{name}:low<mid<high')"
+        ) from None
+
+
+def left_out_of(grid: Grid, asked: ReadOptions) -> dict[str, str]:
+    """Columns excluded by the user, and the reason to report."""
+    left = {
+        find_column(grid.written, name, "ignore or --drop"): "excluded with ignore (--drop)" for name in asked.ignore
+    }
+    if asked.only:
+        only = set()
+        for name in asked.only:  # several names separated by commas, unless a column has that name
+            parts = [name] if name in grid.written else [part.strip() for part in name.split(",")]
+            only |= {find_column(grid.written, part, "--columns") for part in parts}
+        left |= {name: "not listed in --columns" for name in grid.written if name not in only | left.keys()}
+    return left
+
+
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """A table as read from a file.
+
+    Attributes
+    ----------
+    path : the file, as given.
+    columns : the columns of the file and how they were read.
+    cells : column names -> cells, None if missing.
+    written : the same cells exactly as in the file, to be written back unchanged.
+    dialect : separators of the file; results are written the same way.
+    notes : assumptions made while reading it, and suspicious values.
+    names_column, labels_column : columns with the row names and the known classes; None if there is none.
+    """
+
+    path: Path
+    columns: tuple[Column, ...]
+    cells: dict[str, Cells]
+    written: dict[str, Cells]
+    dialect: Dialect
+    notes: list[str]
+    names_column: str | None = None
+    labels_column: str | None = None
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows below the header."""
+        return len(next(iter(self.written.values())))
+
+    @property
+    def used(self) -> list[Column]:
+        """The columns used for clustering; raise ``InputError`` with the reason for each column if there is none."""
+        used = [column for column in self.columns if column.used]
+        if used:
+            return used
+        if all(cell is None for cells in self.cells.values() for cell in cells):
+            raise InputError(f"all values of {str(self.path)!r} are missing")
+        reasons = some_of([f"{column.name!r} ({column.why})" for column in self.columns], 6)
+        raise InputError(f"no column of {str(self.path)!r} can be used for clustering: {reasons}")
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Numbers of rows, and of columns used for clustering."""
+        return self.n_rows, len(self.used)
+
+    @property
+    def observed_fraction(self) -> float:
+        """Fraction of observed values in the columns used."""
+        return float(np.mean([~np.isnan(column.values) for column in self.used]))
+
+    @property
+    def blank_rows(self) -> npt.NDArray[np.intp]:
+        """Rows with no observed value in the columns used."""
+        return np.flatnonzero(np.all([np.isnan(column.values) for column in self.used], axis=0))
+
+    @property
+    def numbers(self) -> Floats:
+        """The columns used as floats: numbers, or positions of levels; NaN if missing."""
+        return np.column_stack([column.values for column in self.used])
+
+    @property
+    def names(self) -> Cells:
+        """Name of each row, or its number from 1."""
+        return row_names(self.cells, self.names_column, self.n_rows)
+
+    @cached_property
+    def frame(self) -> Any:
+        """The columns that are used, as a pandas DataFrame.
+
+        Numbers are float64, categories ``category``, ordered ones an ordered ``category``, flags ``boolean``; missing
+        values are NaN or NA.
+        """
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise InputError('a data frame needs pandas: pip install "fusewise[frames]"') from error
+        columns = {column.name: _typed(column) for column in self.columns if column.used}
+        return pd.DataFrame(columns, index=pd.RangeIndex(self.n_rows))
+
+
+def _typed(column: Column) -> Any:
+    import pandas as pd
+
+    if column.kind == Kind.NUMBER:
+        return column.values
+    if column.is_boolean:
+        return pd.array(column.entries, dtype="boolean")
+    codes = np.where(np.isnan(column.values), -1, column.values).astype(int)
+    return pd.Categorical.from_codes(codes, pd.Index(column.categories), ordered=column.kind == Kind.ORDERED)
+
+
+def read_table(
+    path: str | Path,
+    *,
+    sheet: str | int | None = None,
+    sep: str | None = None,
+    decimal: str | None = None,
+    missing: Iterable[Any] = (),
+    kinds: Mapping[str, str | Sequence[Any]] | None = None,
+    ignore: Iterable[str] = (),
+) -> Reading:
+    r"""Read a table and decide the kind of each column.
+
+    Parameters
+    ----------
+    path : CSV, TSV or text separated by semicolons or pipes, Parquet, Feather/Arrow, Excel, JSON lines or SQLite
+        (``file.db::table``), also compressed (gz, xz, bz2, zip, zst); ``-`` is standard input. A pattern
+        (``part-*.csv``) or a folder of CSV or Parquet files with the same columns is one table.
+    sheet : sheet of an Excel file: its name, or its number from 1. Required if several sheets are not empty.
+    sep : field separator of a text file. Detected by default.
+    decimal : decimal separator, "." or ",". Detected by default from all columns of the file together; if ``1.234`` may
+        mean 1.234 or 1234 and nothing decides which, an error asks for it.
+    missing : additional markers of missing values, such as ``-99`` or ``"unknown"``.
+    kinds : name of a column -> its kind ("number", "category", "flag", ...; see ``Kind``), or the list of levels of an
+        ordered column, lowest first.
+    ignore : columns that are not used.
+
+    Returns
+    -------
+    Reading
+        ``frame`` has the columns that are used; ``columns`` describes every column of the file: its ``name``, its
+        ``kind``, whether it is ``used``, and ``why``; ``notes`` lists assumptions and suspicious values.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read; the message says what is wrong, where (row, column), and what to do.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "cars.csv")
+    >>> _ = path.write_text("price;seats\n9.693,45;5\n44.598;5\n12.000;7\n?;7\n")
+    >>> reading = read_table(path)
+    >>> reading.frame["price"].tolist()
+    [9693.45, 44598.0, 12000.0, nan]
+    >>> reading.columns[0].why
+    "9693.45 to 44598; 1 missing ('?')"
+    """
+    told = {name: as_spec(name, kind) for name, kind in (kinds or {}).items()}
+    return read(path, ReadOptions(sheet, sep, decimal, tuple(map(str, missing)), told, tuple(ignore)))
+
+
+def read_grid(path: str | Path, sheet: str | int | None = None, sep: str | None = None) -> Grid:
+    """Read the cells of a file of any supported format, or of parts; raise ``InputError`` if there are no rows."""
+    parts = parts_of(path)
+    grid = read_parts(parts, sheet, sep) if parts else read_file(path, sheet, sep)
+    if grid.n_rows == 0:
+        header = some_of([repr(name) for name in grid.written])
+        raise InputError(f"{_shown(path)!r} has a header ({header}) but no rows")
+    return grid
+
+
+def read_parts(files: Sequence[Path], sheet: str | int | None = None, sep: str | None = None) -> Grid:
+    """Read the cells of all parts of a table; all have the separator of the first."""
+    grids = [read_file(files[0], sheet, sep)]
+    grids += [read_file(file, sheet, sep or grids[0].separator) for file in files[1:]]
+    return joined(zip(map(str, files), grids, strict=True))
+
+
+def read_file(path: str | Path, sheet: str | int | None = None, sep: str | None = None) -> Grid:
+    """Read the cells of one file, which may have no rows."""
+    source = open_source(path)
+    reader = reader_of(source)
+    if reader is not None:
+        return read_binary(source, *reader, sheet)
+    if sheet is not None or source.part is not None:
+        what = f"sheet (--sheet) {sheet!r}" if sheet is not None else f"'::{source.part}'"
+        raise InputError(f"{what}: {source.name!r} is a text file, which has neither sheets nor tables")
+    return read_text(source, sep)
+
+
+def _shown(path: str | Path) -> str:
+    return "standard input" if str(path) == STANDARD_INPUT else str(path)
+
+
+def read(path: str | Path, asked: ReadOptions, grid: Grid | None = None, *, codes: bool = True) -> Reading:
+    """Read a table with the given options; see ``read_table``.
+
+    Parameters
+    ----------
+    path : the file.
+    asked : the user's options.
+    grid : its cells, if they were read before.
+    codes : whether a few whole numbers may be levels (``with_codes``).
+    """
+    if asked.decimal not in (None, ".", ","):
+        raise InputError(f"decimal (--decimal) must be '.' or ',', got {asked.decimal!r}")
+    grid = read_grid(path, asked.sheet, asked.sep) if grid is None else grid
+    told, left = specs_of(grid, asked.kinds), left_out_of(grid, asked)
+    drafts = {name: _unmarked(cells, asked.missing, told.get(name)) for name, cells in grid.written.items()}
+    voting = {name: draft.cells for name, draft in drafts.items() if name not in left and _votes(told.get(name))}
+    decimal = asked.decimal or decide_decimal(voting, grid.separator)
+    decided = {
+        name: decide(name, draft, decimal, None if name in left else told.get(name)) for name, draft in drafts.items()
+    }
+    _put_levels_back(grid, drafts, decided, decimal, asked.missing, told, left)
+    cells = {name: draft.cells for name, draft in drafts.items()}
+    free = [name for name in cells if name not in left and name not in told]
+    names = names_column(cells, free, asked.names)
+    classes = next((name for name, kind in told.items() if kind.kind == Kind.LABEL), asked.labels)
+    labels = labels_column(cells, [name for name in free if name != names], classes)
+    for name in left:
+        decided[name] = left_out(decided[name][0], left[name]), []
+    if names is not None:
+        kind = Kind.DATE if decided[names][0].kind == Kind.DATE else Kind.IDENTIFIER
+        decided[names] = left_out(decided[names][0], "row names", kind), []
+    if labels is not None:
+        how = "" if classes else ", recognised by the name of the column"
+        why = f"known classes{how}: used only to score the result"
+        decided[labels] = left_out(decided[labels][0], why, Kind.LABEL), []
+    columns = tuple(column for column, _ in decided.values())
+    for column in columns:
+        if column.used:
+            refuse_too_large(column)
+    columns = with_codes(columns, told) if codes else columns
+    notes = grid.notes + [note for _, of in decided.values() for note in of]
+    return Reading(
+        Path(path), columns, cells, grid.written, Dialect(grid.separator or ",", decimal), notes, names, labels
+    )
+
+
+def _unmarked(written: Cells, missing: Sequence[str], told: ColumnSpec | None) -> Unmarked:
+    if told is None:
+        return unmark(written, missing)
+    return unmark(written, (*missing, *told.missing), {level_key(level) for level in told.levels})
+
+
+def _votes(told: ColumnSpec | None) -> bool:
+    """Whether a column is used to detect the decimal separator of the file."""
+    return told is None or told.kind == Kind.NUMBER
+
+
+def _put_levels_back(
+    grid: Grid, drafts: dict[str, Unmarked], decided: dict[str, Decision], decimal: str, missing: Sequence[str],
+    told: Mapping[str, ColumnSpec], left: dict[str, str],
+) -> None:  # fmt: skip
+    """Decide again on text columns in which a marker is a category; `drafts` and `decided` are modified."""
+    everywhere = {word for draft in drafts.values() for word in draft.markers}
+    valued = {name for name, (column, _) in decided.items() if column.kind in (Kind.NUMBER, Kind.FLAG, Kind.DATE)}
+    in_values = {word for name in valued for word in drafts[name].markers}
+    settled = {name for name, kind in told.items() if kind.levels or kind.fixed or kind.kind == Kind.NUMBER}
+    others = valued | settled | left.keys()
+    for name in [name for name in decided if name not in others]:
+        levels = own_levels(drafts[name], everywhere, in_values)
+        again = unmark(grid.written[name], missing, levels)
+        column, notes = decide(name, again, decimal, told.get(name)) if levels else decided[name]
+        if levels and column.used:
+            words = some_of([f"{word!r} ({counted(drafts[name].markers[word], 'cell')})" for word in levels])
+            advice = "if it means a missing value, list it in missing (--missing)"
+            notes.append(f"column {name!r}: {words} was kept as a category; {advice}")
+            drafts[name], decided[name] = again, (column, notes)

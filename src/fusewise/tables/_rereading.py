@@ -1,0 +1,312 @@
+"""Further rows read as the first were: parts of a table where they are needed, and new tables for a model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from fusewise.kernels import Floats
+from fusewise.support.errors import InputError
+from fusewise.support.words import counted, some_of
+from fusewise.tables._binary import frame_of_parquet, grid_of_frame
+from fusewise.tables._cells import marker_of, unit_of
+from fusewise.tables._codes import OTHER, ColumnCode
+from fusewise.tables._columns import FLAGS, Column, ColumnSpec, Kind, level_key, refuse_too_large
+from fusewise.tables._encoder import FrameEncoder
+from fusewise.tables._grid import Cells, Grid, joined, refuse_other_columns
+from fusewise.tables._reading import Reading, ReadOptions, read, read_file, read_grid
+from fusewise.tables._recognition import row_names
+from fusewise.tables._sources import format_of
+
+#: Rows from which the kinds of the columns are decided, and the parts, at even distances, from which they are taken.
+SAMPLED_ROWS, SAMPLED_PARTS = 20_000, 64
+
+#: Name of the index of rows without names.
+ROW = "row"
+
+
+def sampled_parts(files: Sequence[Path]) -> list[Path]:
+    """The parts from which rows are sampled: all, or some at even distances."""
+    which = np.linspace(0, len(files) - 1, min(len(files), SAMPLED_PARTS)).round().astype(int)
+    return [files[k] for k in which]
+
+
+def sampled_rows(file: Path, number: int, n_parts: int, asked: ReadOptions) -> Grid:
+    """Random rows of a part, in their order, as many as are needed from each of `n_parts`."""
+    grid = read_file(file, asked.sheet, asked.sep)
+    most = -(-SAMPLED_ROWS // n_parts)
+    if grid.n_rows <= most:
+        return grid
+    rows = np.sort(np.random.default_rng(number).choice(grid.n_rows, most, replace=False))
+    return replace(grid, written={name: cells[rows] for name, cells in grid.written.items()})
+
+
+def read_sample(path: Path, files: Sequence[Path], grids: Sequence[Grid], asked: ReadOptions) -> Reading:
+    """Decide the kinds of the columns of a table from rows of its parts."""
+    separators = {grid.separator for grid in grids}
+    if len(separators) > 1:
+        raise InputError(f"the parts of {str(path)!r} have different field separators: choose one with --sep")
+    grid = joined(zip(map(str, files), grids, strict=True))
+    if not grid.n_rows:
+        raise InputError(f"the parts of {str(path)!r} have no rows")
+    return read(path, asked, grid)
+
+
+@dataclass(frozen=True, eq=False)
+class PartReader:
+    """Reads a part of a table as a frame of the columns that are used.
+
+    Numbers are float64, categories objects (text), ordered ones an ordered ``category``, flags ``boolean``. The index
+    has the names of the rows, or their numbers in the part from 1.
+
+    Attributes
+    ----------
+    columns : the columns that are used, as in a sample of the rows (without these).
+    first, header : a part, and the columns that every part has.
+    asked : options for reading, with the separators of the sample.
+    names : the column with the names of the rows, if there is one.
+    """
+
+    columns: tuple[Column, ...]
+    first: str
+    header: tuple[str, ...]
+    asked: ReadOptions
+    names: str | None
+
+    @classmethod
+    def like(cls, sample: Reading, first: Path, asked: ReadOptions) -> PartReader:
+        """Read every part as a sample of the rows was read."""
+        columns = tuple(replace(column, values=np.empty(0)) for column in sample.used)
+        dialect = sample.dialect
+        same = replace(asked, sep=asked.sep or dialect.separator, decimal=dialect.decimal, only=(), ignore=(), kinds={})
+        return cls(columns, str(first), tuple(sample.written), same, sample.names_column)
+
+    def __call__(self, file: Path) -> Any:
+        """The frame of a part; ``InputError`` names the part, the column and the row that do not fit."""
+        if format_of(file) == "Parquet":
+            return self._from_parquet(file)
+        grid = read_file(file, sep=self.asked.sep)
+        return self._framed(file, self._read(file, grid, self.columns), self._index(grid.written, grid.n_rows))
+
+    @property
+    def header_frame(self) -> Any:
+        """The frame of a part without rows."""
+        return self._framed(Path(self.first), {}, self._index({name: np.empty(0, object) for name in self.header}, 0))
+
+    def _from_parquet(self, file: Path) -> Any:
+        """Numbers stay numbers; cells of other columns, and numbers that may be markers, are read one by one."""
+        frame = frame_of_parquet(file)
+        refuse_other_columns(str(file), list(frame.columns), self.first, list(self.header))
+        fast = [
+            column
+            for column in self.columns
+            if column.kind == Kind.NUMBER and frame[column.name].dtype.kind in "iuf" and not self.asked.missing
+        ]
+        values = {column.name: _numbers(file, column, frame[column.name]) for column in fast}
+        others = [column for column in self.columns if column.name not in values]
+        needed = [column.name for column in others] + ([] if self.names is None else [self.names])
+        cells = grid_of_frame(str(file), frame[list(dict.fromkeys(needed))])
+        read = self._read(file, cells, others) if others and len(frame) else {}
+        return self._framed(file, values | read, self._index(cells.written, len(frame)))
+
+    def _read(self, file: Path, grid: Grid, columns: Sequence[Column]) -> dict[str, Any]:
+        """The entries of columns, as their kinds say."""
+        if len(columns) == len(self.columns):
+            refuse_other_columns(str(file), list(grid.written), self.first, list(self.header))
+        if not grid.n_rows:
+            return {}
+        told = {column.name: _as_sampled(column, grid.written[column.name]) for column in columns}
+        asked = replace(self.asked, kinds=told, only=list(told), names=False, labels=False, sep=None)
+        try:
+            found = read(file, asked, replace(grid, levels={}), codes=False)
+        except InputError as error:
+            raise InputError(f"{str(file)!r}: {error}") from error
+        made = {column.name: column for column in found.columns if column.name in told}
+        return {column.name: _entries(file, column, made[column.name], found.cells[column.name]) for column in columns}
+
+    def _index(self, cells: Mapping[str, Cells], n_rows: int) -> Any:
+        import pandas as pd
+
+        if self.names is None:
+            return pd.RangeIndex(1, n_rows + 1, name=ROW)
+        names = row_names(dict(cells), self.names, n_rows)
+        return pd.Index([str(name) for name in names], name=self.names, dtype=object)
+
+    def _framed(self, file: Path, entries: Mapping[str, Any], index: Any) -> Any:
+        import pandas as pd
+
+        made = {}
+        for column in self.columns:
+            values = entries.get(column.name, [])
+            dtype: Any = {Kind.NUMBER: float}.get(column.kind, object)
+            if column.is_boolean:
+                dtype = "boolean"
+            elif column.kind == Kind.ORDERED:
+                dtype = pd.CategoricalDtype([level_key(level) for level in column.categories], ordered=True)
+            made[column.name] = pd.Series(values, index=index, dtype=dtype)
+        return pd.DataFrame(made, index=index)
+
+
+def _as_sampled(column: Column, cells: Cells) -> ColumnSpec:
+    """How to read a column in a part: with the levels of the sample, and of a category those that are new as well."""
+    levels = column.categories
+    if column.kind == Kind.CATEGORY:
+        known = {level_key(level) for level in levels}
+        words = {level_key(cell).strip() for cell in cells if cell is not None}
+        levels += tuple(sorted(word for word in words - known if marker_of(word) is None))
+    return ColumnSpec(column.kind, levels, fixed=True, on_error="raise", missing=column.missing)
+
+
+def _numbers(file: Path, column: Column, cells: Any) -> Floats:
+    values: Floats = cells.to_numpy(float, na_value=np.nan)
+    try:
+        refuse_too_large(replace(column, values=values))
+    except InputError as error:
+        raise InputError(f"{str(file)!r}: {error}") from error
+    return values
+
+
+def _entries(file: Path, column: Column, made: Column, cells: Cells) -> Any:
+    """The entries of a column of a part: numbers, flags, or the levels as text."""
+    if column.kind == Kind.NUMBER:
+        if made.affix != column.affix and any(made.affix) and not np.isnan(made.values).all():
+            raise InputError(
+                f"{str(file)!r}: column {column.name!r} has numbers such as {''.join(made.affix)!r} beside them, "
+                f"in other parts {''.join(column.affix)!r}: convert them to one unit"
+            )
+        return made.values
+    unknown = np.flatnonzero(np.isnan(made.values) & np.array([cell is not None for cell in cells]))
+    if len(unknown):
+        levels = some_of([repr(level) for level in column.categories], 6)
+        raise InputError(
+            f"{str(file)!r}: column {column.name!r}, row {unknown[0] + 1}: {cells[unknown[0]]!r} is not one of the "
+            f"values in a sample of the parts ({levels}): specify the column with --category or --ordered, or list "
+            "it in --missing"
+        )
+    if column.is_boolean:
+        return made.entries
+    return [None if entry is None else level_key(entry) for entry in made.entries]
+
+
+@dataclass(frozen=True)
+class Known:
+    """A column as it was when the model was fitted: its code, its additional markers and its unit (None: unknown)."""
+
+    code: ColumnCode
+    missing: Sequence[str] = ()
+    unit: str | None = None
+
+    @property
+    def name(self) -> str:
+        """Name of the column."""
+        return self.code.name
+
+    @property
+    def kind(self) -> Kind:
+        """Kind of the column."""
+        return Kind(self.code.kind)
+
+    def told(self, cells: Iterable[Any], on_error: Literal["raise", "missing"]) -> ColumnSpec:
+        """How to read the column in a new table, where it has these cells."""
+        levels = tuple(level for level in self.code.spelling if level != OTHER)
+        if self.code.kind == "flag" and not self.code.words:  # of a frame: a file may say yes and no
+            words = {str(cell).strip().lower() for cell in cells}
+            levels = tuple(sorted(next((pair for pair in FLAGS if pair & words), FLAGS[0])))
+        if self.code.levels[-1:] == (OTHER,):
+            known = {level_key(level) for level in levels}
+            given = {level_key(cell).strip() for cell in cells if cell is not None}
+            levels += tuple(sorted(word for word in given - known if marker_of(word) is None))
+        return ColumnSpec(self.kind, levels, fixed=True, on_error=on_error, missing=tuple(self.missing))
+
+
+def as_extra(table: Reading) -> dict[str, Any]:
+    """How the columns of a table were read, as plain JSON values, to be saved with the model."""
+    columns = [{"name": c.name, "missing": list(c.missing), "unit": unit_of(c.affix)} for c in table.used]
+    return {"reading": columns, "names": table.names_column, "labels": table.labels_column}
+
+
+def recode(
+    model: Any,
+    extra: dict[str, Any],
+    path: str | Path,
+    asked: ReadOptions,
+    on_error: Literal["raise", "missing"] = "raise",
+) -> Reading:
+    """Read a table with the columns of a model, in its order, and with notes on what did not match.
+
+    Columns that are not in the table, and categories that did not occur in the fit, count as missing.
+
+    Parameters
+    ----------
+    model : the fitted estimator.
+    extra : the result of ``as_extra`` from the fit; empty for a model that was fitted in Python.
+    path : the new table.
+    asked : the user's options for reading it.
+    on_error : whether a cell that is not a number in a numeric column is an error, or a missing value.
+    """
+    grid = read_grid(path, asked.sheet, asked.sep)
+    known = _known(model, extra, path, grid, asked)
+    here = [column for column in known if column.name in grid.written]
+    if not here:
+        shown = some_of([repr(column.name) for column in known])
+        raise InputError(f"{str(path)!r} has none of the model's columns: {shown}")
+    told = {column.name: column.told(grid.written[column.name], on_error) for column in here}
+    # Other columns must not influence how numbers are read.
+    table = read(path, replace(asked, kinds=told, only=list(told), names=False, labels=False), grid)
+    read_here = {column.name: column for column in table.columns}
+    columns, absent = [], []
+    for column in known:
+        made = read_here.get(column.name) if column.name in told else None
+        if made is None:
+            absent.append(f"column {column.name!r} is not in the table: treated as missing")
+            made = Column(column.name, column.kind, np.full(table.n_rows, np.nan), column.code.spelling)
+        _refuse_other_units(column, made)
+        columns.append(made)
+    others = [column for column in table.columns if column.name not in told]
+    return replace(table, columns=(*columns, *others), notes=absent + table.notes)
+
+
+def _refuse_other_units(known: Known, column: Column) -> None:
+    """Raise ``InputError`` if the unit differs from the fit; numbers without a unit match any unit except percent."""
+    unit = unit_of(column.affix)
+    if known.unit is None or unit == known.unit or np.isnan(column.values).all():
+        return
+    if "%" in (unit, known.unit) or (unit and known.unit):
+        raise InputError(
+            f"column {column.name!r} contains {_in(unit)}, but contained {_in(known.unit)} when the model was fitted: "
+            "convert them"
+        )
+
+
+def _in(unit: str) -> str:
+    return f"numbers in {unit}" if unit else "numbers without a unit"
+
+
+def _known(model: Any, extra: dict[str, Any], path: str | Path, grid: Grid, asked: ReadOptions) -> list[Known]:
+    encoder: FrameEncoder | None = getattr(model, "encoder_", None)
+    names = getattr(model, "feature_names_in_", None)
+    if names is None:
+        names = _in_order(model, path, grid, asked, numbers_only=encoder is None)
+    codes = [ColumnCode(str(name), "number") for name in names]
+    if encoder is not None:
+        codes = [replace(code, name=str(name)) for code, name in zip(encoder.columns, names, strict=True)]
+    try:
+        read_as = {column["name"]: (column["missing"], column["unit"]) for column in extra.get("reading", ())}
+    except (TypeError, KeyError) as error:
+        raise InputError(f"the model's columns cannot be read: {error}") from error
+    return [Known(code, *read_as.get(code.name, ())) for code in codes]
+
+
+def _in_order(model: Any, path: str | Path, grid: Grid, asked: ReadOptions, *, numbers_only: bool) -> list[str]:
+    """The columns of a table for a model without feature names: all that can be used, or the numbers."""
+    used = read(path, asked, grid, codes=False).used
+    names = [column.name for column in used if column.kind == Kind.NUMBER or not numbers_only]
+    needed = getattr(model, "n_features_in_", 0)
+    if len(names) != needed:
+        has = f"{str(path)!r} has {counted(len(names), 'numeric column' if numbers_only else 'usable column')}"
+        raise InputError(f"the model has {counted(needed, 'unnamed feature')}, but {has}")
+    return names

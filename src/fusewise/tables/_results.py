@@ -1,0 +1,112 @@
+"""Results in the user's units and words: the completed table, and the centres of the clusters."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Container
+from typing import Any
+
+import numpy as np
+
+from fusewise.kernels import Floats
+from fusewise.observations import Entries, ValueRanges
+from fusewise.tables._codes import ColumnCode
+from fusewise.tables._columns import Column
+from fusewise.tables._encoder import FrameEncoder
+from fusewise.tables._grid import Cells, Dialect
+from fusewise.tables._reading import Reading
+
+
+def complete(table: Reading, encoder: FrameEncoder, completed: Floats) -> dict[str, Cells]:
+    """The user's table with its missing values filled in; observed cells and unused columns stay as they were.
+
+    Parameters
+    ----------
+    table : as read.
+    encoder : how its columns were encoded.
+    completed : the features of all rows, without missing values.
+    """
+    filled = dict(table.written)
+    for column, (code, features) in zip(table.used, encoder.by_column(completed), strict=True):
+        missing = np.flatnonzero(np.isnan(column.values))
+        if not len(missing):
+            continue
+        cells = table.written[column.name].copy()
+        before, after = column.affix  # "$" or " kg", as written with the observed numbers
+        for row, word in zip(missing, _words(column, code, features[missing]), strict=True):
+            shown = in_dialect(word, table.dialect)
+            cells[row] = f"{before}{shown}{after}" if before or after else shown
+        filled[column.name] = cells
+    return filled
+
+
+def _words(column: Column, code: ColumnCode, features: Floats) -> list[Any]:
+    """The entries that features stand for, as the column would have them written."""
+    if code.kind == "number":
+        return _numbers(column, code.decode(features))
+    spelling = dict(zip(code.levels, code.spelling, strict=True))
+    return [spelling[level] for level in code.entries(features)]
+
+
+def _numbers(column: Column, values: Floats) -> list[Any]:
+    """Numbers as the column has them: within its range, on its grid if it has one, whole if it is."""
+    observed = Entries(column.values[:, None], ~np.isnan(column.values[:, None]))
+    ranges = ValueRanges.of(observed)
+    if not ranges.step[0]:
+        return list(ranges.confined(values.round(_decimals(column.values)))[:, 0].tolist())
+    found = ranges.confined(values)[:, 0]
+    whole = (ranges.low[0] % 1 == 0) and (ranges.step[0] % 1 == 0)
+    return list((found.astype(int) if whole else found).tolist())
+
+
+def _decimals(values: Floats) -> int:
+    """Number of decimals to write: four digits of the standard deviation."""
+    away = np.abs(values - np.nanmean(values))
+    largest = float(np.nanmax(away)) or 1.0  # so that squares do not overflow
+    spread = largest * math.sqrt(np.nanmean(np.square(away / largest)))
+    return min(max(3 - math.floor(math.log10(spread)), 0), 300) if spread else 3
+
+
+def center_table(
+    table: Reading, encoder: FrameEncoder, sizes: list[int], centers: Floats, *observed: Floats
+) -> dict[str, Cells]:
+    """Cluster centres by feature, in the user's units, beside means and medians of the observed values, if known.
+
+    For categories the share of each level, at the centre and among the observed values.
+
+    Parameters
+    ----------
+    centers : K x P, in the units of the model.
+    observed : the means and medians of the observed values, likewise; NaN if there are none.
+    """
+    features: dict[str, list[Any]] = {}
+    parts = (encoder.by_column(values) for values in (centers, *observed))
+    for column, *of in zip(table.used, *parts, strict=True):
+        code = of[0][0]
+        digits = 4 if code.kind != "number" else _decimals(column.values)
+        kinds = ("", " (observed share)") if code.has_shares else ("", " (observed mean)", " (observed median)")
+        decoded = [code.decode(part) for _, part in of]
+        for j, feature in enumerate(code.features):
+            for kind, values in zip(kinds, decoded, strict=False):
+                name = free_name(feature + kind, features)  # a column may be named like a level of another
+                # Shrinkage can leave a share slightly outside [0, 1].
+                shown = np.clip(values[:, j], 0, 1) if code.has_shares else values[:, j]
+                features[name] = [_shown(float(value), digits, table.dialect) for value in shown]
+    leading = {free_name("cluster", features): list(range(len(sizes))), free_name("size", features): sizes}
+    return {name: np.array(cells, dtype=object) for name, cells in (leading | features).items()}
+
+
+def _shown(value: float, digits: int, dialect: Dialect) -> Any:
+    return None if np.isnan(value) else in_dialect(round(value, digits), dialect)
+
+
+def in_dialect(word: Any, dialect: Dialect) -> Any:
+    """Format a number with the decimal separator of the table."""
+    return repr(word).replace(".", dialect.decimal) if isinstance(word, float) else word
+
+
+def free_name(name: str, taken: Container[str]) -> str:
+    """The name itself if it is not taken, else the name with underscores appended."""
+    while name in taken:
+        name += "_"
+    return name
