@@ -174,7 +174,9 @@ def choose(
     worth : rows that a row is worth when partitions are compared, if the table is part of a larger one.
     hints, before : rows that must be together, or apart; and the result without these hints.
     """
-    units, blocks = units_of(table, levels)
+    known = hints.among(np.flatnonzero(table.row_counts > 0)) if hints else NO_HINTS
+    rows = sample.sampled_rows(table.n_seen, sample.SAMPLE, seed, known)
+    units, blocks = units_of(table, levels, table.take_seen(rows))
     task = sample.SampledSearch(
         table=table, units=units if before is None else before.units, levels=blocks, hints=hints, min_size=min_size,
         seed=seed, n_clusters=n_clusters, n_neighbors=n_neighbors, worth=worth, progress=progress,

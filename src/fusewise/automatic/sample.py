@@ -177,14 +177,20 @@ def samples(
 
     Rows with hints are in both, up to half of `size` of them beside the others.
     """
+    rows = sampled_rows(n, size, seed, hints)
     if n <= size:
-        return np.arange(n), np.arange(n)
-    random = np.random.default_rng(seed)
-    rows = np.sort(random.choice(n, size, replace=False))
-    if hints:
-        rows = np.union1d(rows, hints.sample(size // 2, random))
+        return rows, rows
     typical = max(float(np.median(column_counts)), 1.0)
     wanted = int(min(n * min(ENTRIES_PER_COLUMN / typical, 1.0), MOST_NUMBERS / row_length))
     if wanted <= size:
         return rows, rows
-    return rows, np.union1d(rows, random.choice(n, wanted, replace=False))
+    return rows, np.union1d(rows, np.random.default_rng([seed, 1]).choice(n, wanted, replace=False))
+
+
+def sampled_rows(n: int, size: int, seed: int, hints: Hints) -> Index:
+    """The rows to search for clusters: all, or a sample; and rows with hints, up to half as many as are sampled."""
+    if n <= size:
+        return np.arange(n)
+    random = np.random.default_rng(seed)
+    rows = np.sort(random.choice(n, size, replace=False))
+    return np.union1d(rows, hints.sample(size // 2, random)) if hints else rows

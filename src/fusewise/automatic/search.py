@@ -452,7 +452,7 @@ class TreeSearch:
 
     def _kept(self, subspace: Subspace, rows: Rows, mixture: Mixture) -> Clusters:
         """The clusters of a mixture: along axes or with independent columns, and with levels beside these."""
-        if self.categories is None:
+        if self.categories is None or self.columns is None:
             evidence = rows.evidence if self.wide is self.sample else Evidence.of(subspace, self.wide)
             away = held(mixture.log_densities(evidence)[0], self.wide_hints, self.n_clusters)
             return better_explained(self.wide, evidence, subspace, mixture, self.worth, away)

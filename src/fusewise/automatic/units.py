@@ -42,7 +42,7 @@ def is_number(n_columns: int, levels: Levels) -> Mask:
 LARGEST, PRECISE, MOST_ROWS = 5.0, 1e-3, 1000
 GOLDEN = (np.sqrt(5) - 1) / 2
 #: A value that more than this share of the entries of a column have; values are equal to within so many deviations.
-ATOM, ROUNDING = 0.1, 1e-6
+ATOM, SAME = 0.1, 1e-6
 #: No value is further away than this, in standard deviations: an outlier is one, however far it is.
 FAR = 1e6
 
@@ -156,7 +156,7 @@ def have_atoms(table: Entries) -> Mask:
 
     No power spreads such values out; but one that is steep there would be rewarded for it by a density.
     """
-    steps = np.round(table.values / np.sqrt(np.maximum(table.column_variances, 1e-300)) / ROUNDING)
+    steps = np.round(table.values / np.sqrt(np.maximum(table.column_variances, 1e-300)) / SAME)
     largest = [
         np.unique(each[seen], return_counts=True)[1].max(initial=0)
         for each, seen in zip(steps.T, table.mask.T, strict=True)
@@ -214,22 +214,29 @@ def log_likelihood(t: Real, mask: Mask, exponents: Real) -> Real:
 class Units(Checked):
     """z = (x - middle) / scale in the columns that vary, or a power of it.
 
+    A column with two values is a category like any other: it has two columns of z, 1 and 0 times a unit u in rows with
+    the one value, 0 and 1 times u in rows with the other, however the values are coded.
+
     Attributes
     ----------
-    columns : V, those that vary; z has no others.
-    scale, middle : P, the standard deviation of each column (1 for those that do not vary), and its mean.
+    columns : V, those that vary, the ones with two values twice; z has no others.
+    scale, middle : P, the standard deviation of each column (1 for those that do not vary), and its mean; of a column
+        with two values, their distance over u, and the lower one.
+    flips : V, u in the second column of z of a column with two values, 0 elsewhere.
     powers : those of the varying columns, if they were made symmetric.
     """
 
     columns: Index
     scale: Real
     middle: Values
+    flips: Real
     powers: Powers | None = None
 
     _rules: ClassVar = {
         "columns": records.Index("V", below="P"),
         "scale": Array("P", low=0),
         "middle": Array("P", kinds="fc"),
+        "flips": Array("V", low=0),
         "powers": Maybe(Record(Powers, V="V")),
     }
 
@@ -238,8 +245,17 @@ class Units(Checked):
             raise ValueError("Units.scale has a column of zero")
 
     def scaled(self, rows: InMemory) -> InMemory:
-        """(x - middle) / scale of the rows of a table."""
-        return rows.standardised(self.columns, self.scale, self.middle)
+        """(x - middle) / scale of the rows of a table, u less that in the second column of a pair."""
+        found = rows.standardised(self.columns, self.scale, self.middle)
+        second = np.flatnonzero(self.flips)
+        if not len(second):
+            return found
+        assert isinstance(found, Entries)
+        # Values that the fit has not seen count as what lies between the two, or as the nearer of them.
+        found.values[:, second] = np.clip(found.values[:, second], 0, self.flips[second])
+        found.values[:, second - 1] = found.values[:, second]
+        found.values[:, second] = np.where(found.mask[:, second], self.flips[second] - found.values[:, second], 0)
+        return found
 
     def applied(self, rows: InMemory) -> InMemory:
         """The z of the rows of a table."""
@@ -257,7 +273,8 @@ class Units(Checked):
         """The rows of the table of some z; columns that do not vary have their mean."""
         whole = np.repeat(self.middle[None], len(rows), axis=0)
         scaled = rows if self.powers is None else self.powers.undone(rows)
-        whole[:, self.columns] += scaled * self.scale[self.columns]
+        first = self.flips == 0
+        whole[:, self.columns[first]] += (scaled * self.scale[self.columns])[:, first]
         return whole
 
 
@@ -272,11 +289,40 @@ def varying_columns(table: Table) -> tuple[Index, Real]:
     return (columns if len(columns) else np.arange(len(deviations))), scale
 
 
-def units_of(table: Table, levels: Levels) -> tuple[Units, Levels]:
-    """The units of a table, and the blocks of levels among the columns that vary.
+class _TwoValues(NamedTuple):
+    """Columns in which rows have one of two values or none: which, the values, and the share of the higher one."""
+
+    columns: Index
+    low: Real
+    high: Real
+    share: Real
+
+
+def _two_values(sample: InMemory, levels: Levels) -> _TwoValues:
+    """The columns of numbers with two values; those of a sparse table are left as they are."""
+    if not isinstance(sample, Entries) or sample.dtype.kind == "c":
+        return _TwoValues(np.empty(0, np.intp), *np.empty((3, 0)))
+    values, mask = sample.values.astype(float), sample.mask
+    low, high = np.min(values, axis=0, where=mask, initial=np.inf), np.max(values, axis=0, where=mask, initial=-np.inf)
+    with np.errstate(invalid="ignore"):  # of columns without entries
+        at = np.where(mask, (values - low) / np.where(high > low, high - low, 1), 0)
+        either = (np.minimum(at, 1 - at) <= SAME).all(axis=0) & (high > low)
+    found = np.flatnonzero(either & is_number(sample.shape[1], levels))
+    share = np.round(at[:, found]).sum(axis=0) / mask[:, found].sum(axis=0)
+    return _TwoValues(found, low[found], high[found], share)
+
+
+def units_of(table: Table, levels: Levels, sample: InMemory) -> tuple[Units, Levels]:
+    """The units of a table, and the blocks of levels among the columns of z.
 
     Numbers have their standard deviation and mean; the levels of a category share one scale, by which the category as
     a whole has the variance of one number, and are not centred.
+
+    Parameters
+    ----------
+    table : the table.
+    levels : the blocks of its columns that hold the levels of a category.
+    sample : rows of it, in which columns with two values are recognised.
     """
     refuse_tiny(table)
     columns, scale = varying_columns(table)
@@ -292,6 +338,14 @@ def units_of(table: Table, levels: Levels) -> tuple[Units, Levels]:
         if table.column_counts[inside].any():  # else it says nothing
             scale[inside] = np.sqrt(table.column_variances[inside].sum()) or 1.0  # a single level
             middle[inside] = 0
-            first = int(np.searchsorted(columns, inside[0]))
-            blocks.append(LevelBlock(first, first + len(inside), ordered))
-    return Units(columns, scale, middle), tuple(blocks)
+            blocks.append((int(inside[0]), len(inside), ordered))
+    two = _two_values(sample, levels)
+    units = 1 / np.sqrt(2 * two.share * (1 - two.share))
+    scale[two.columns], middle[two.columns] = (two.high - two.low) / units, two.low
+    blocks += [(j, 2, False) for j in two.columns.tolist()]
+    columns = np.sort(np.concatenate([np.setdiff1d(columns, two.columns), two.columns, two.columns]))
+    flips = np.zeros(len(columns))
+    flips[np.searchsorted(columns, two.columns) + 1] = units
+    begin = np.searchsorted(columns, [first for first, *_ in blocks]).tolist()
+    found = sorted(LevelBlock(at, at + width, ordered) for at, (_, width, ordered) in zip(begin, blocks, strict=True))
+    return Units(columns, scale, middle, flips), tuple(found)
