@@ -1,15 +1,18 @@
 """Latent classes of a table with categories: a mixture with independent columns for each number of classes.
 
-EM finds the nearest optimum of many, so the start matters. Each number of classes has two starts: the partition along
-the merge tree, and the classes found for one more, the two joined that differ least. Joining goes from many classes to
-few, so that a class that is found once is kept as long as it is worth its parameters.
+EM finds the nearest optimum of many, so the start matters. Each number of classes has three starts: the partition along
+the merge tree, the groups of k-means, and the classes found for one more, the two joined that differ least. Joining goes
+from many classes to few, so that a class that is found once is kept as long as it is worth its parameters.
 """
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Sequence
 
 import numpy as np
+from sklearn.cluster import KMeans
+from sklearn.exceptions import ConvergenceWarning
 
 from fusewise.automatic.columns import ColumnMixture, fit_columns
 from fusewise.automatic.criterion import class_criterion
@@ -21,6 +24,8 @@ from fusewise.automatic.units import Levels, is_number
 from fusewise.kernels import Labels, Real
 from fusewise.observations import InMemory
 
+#: Starts of k-means.
+STARTS = 4
 #: EM starts from a partition with this part of each row shared among all groups.
 DOUBT = 0.1
 #: Rounds of EM from each start; and at most from the better of them, with fixed smoothing and with that of each column.
@@ -38,6 +43,7 @@ Away = Real | float  # see ``settling.held``
 
 def classes_of(
     table: InMemory,
+    places: Real,
     candidates: list[Labels],
     levels: Levels,
     told: int | None,
@@ -48,7 +54,7 @@ def classes_of(
 
     Parameters
     ----------
-    table : the rows, standardised.
+    table, places : the rows, standardised; and their coordinates.
     candidates : partitions into 1, 2, ... groups.
     levels : the blocks of columns that hold the levels of a category.
     told : the number of classes, if it is given: none of so many may be empty.
@@ -59,7 +65,9 @@ def classes_of(
     for labels in reversed(candidates):
         n_groups = int(labels.max()) + 1
         hard = np.eye(n_groups)[labels]
-        starts: list[Real] = [DOUBT / n_groups + (1 - DOUBT) * hard]
+        starts = [_softened(labels)]
+        if n_groups > 1 and not hints:
+            starts.append(_softened(kmeans_groups(places, n_groups)))
         if joined is not None and joined.shape[1] == n_groups:  # hints may leave no partition into fewer but one
             starts.append(joined)
         held_starts = [(start, held(np.log(start), hints, told)) for start in starts]
@@ -90,8 +98,7 @@ def known_so_far(
     known = dict(zip(range(len(candidates) - 1, -1, -1), judged, strict=False))
     asked = [k for k, labels in enumerate(candidates) if int(labels.max()) + 1 == told]
     for k in {0, *asked} - known.keys():
-        hard = np.eye(int(candidates[k].max()) + 1)[candidates[k]]
-        start = DOUBT / hard.shape[1] + (1 - DOUBT) * hard
+        start = _softened(candidates[k])
         known[k] = _judged(table, start, 1, levels, worth, held(np.log(start), hints, told))
     return [candidates[k] for k in sorted(known)], [known[k] for k in sorted(known)]
 
@@ -105,10 +112,22 @@ def fewest(criteria: Sequence[float], share: float, barred: frozenset[int] = fro
 
 def by_independent_columns(table: InMemory, labels: Labels) -> Labels:
     """The likeliest components of the rows, in a mixture with independent columns that begins with a partition."""
-    k = int(labels.max()) + 1
-    start = DOUBT / k + (1 - DOUBT) * np.eye(k)[labels]
-    mixture = fit_columns(table, start, ROUNDS)
+    mixture = fit_columns(table, _softened(labels), ROUNDS)
     return np.asarray(mixture.log_densities(table)[0].argmax(axis=1))
+
+
+def _softened(labels: Labels) -> Real:
+    """Probabilities of the groups of a partition, some of each row being shared among all groups."""
+    k = int(labels.max()) + 1
+    return np.asarray(DOUBT / k + (1 - DOUBT) * np.eye(k)[labels])
+
+
+def kmeans_groups(places: Real, k: int) -> Labels:
+    """Groups of k-means; fewer if so many rows differ less."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        labels = KMeans(k, n_init=STARTS, random_state=0).fit_predict(places)
+    return np.asarray(np.unique(labels, return_inverse=True)[1])
 
 
 def _best(

@@ -6,7 +6,6 @@ import warnings
 from dataclasses import dataclass, replace
 
 import numpy as np
-from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
 from fusewise.automatic.classes import (
@@ -15,6 +14,7 @@ from fusewise.automatic.classes import (
     by_independent_columns,
     classes_of,
     fewest,
+    kmeans_groups,
     known_so_far,
 )
 from fusewise.automatic.clusters import (
@@ -68,8 +68,8 @@ FEWEST = 5.0
 MANY_ROWS = 5000
 #: Densities computed to compare two partitions of an incomplete table: of all rows, or of as many as that allows.
 MOST_DENSITIES = 20_000_000
-#: Starts of k-means, and turns in which its groups are fitted and rows are assigned to them.
-STARTS, TURNS = 4, 3
+#: Turns in which the groups of k-means are fitted and rows are assigned to them.
+TURNS = 3
 #: Neighbours of each point.
 NEIGHBORS = 15
 #: EM of axes ends at this gain per entry; at the larger one where many rows are needed to fit a nearly empty table.
@@ -198,7 +198,7 @@ class TreeSearch:
             return found
         try:
             others: list[Labels] = []
-            labels = KMeans(k, n_init=STARTS, random_state=0).fit_predict(places)
+            labels = kmeans_groups(places, k)
             while len(np.unique(labels)) == k and len(others) <= TURNS:
                 others.append(labels)  # where groups spread differently, k-means is only a start
                 settled = assign(found.placed.rows, describe(found.placed.rows, labels, self.worth))
@@ -273,7 +273,7 @@ class TreeSearch:
         candidates = partitions(placed.tree, places, self.smallest, None, most, hints=hints)
         if told is not None and int(candidates[-1].max()) + 1 < told:
             candidates = partitions(placed.tree, places, self.smallest, told, hints=hints)
-        candidates, judged, stopped = self._judged(candidates)
+        candidates, judged, stopped = self._judged(places, candidates)
         compared = Compared((), (), stopped)
         for mixture, value in judged:
             odds = log_odds(mixture.log_densities(self.sample)[0], hints, self.worth, told) if hints else 0.0
@@ -285,12 +285,12 @@ class TreeSearch:
             chosen = compared.best if hints else numbers_of.index(told)
         return Searched(placed, candidates, compared, chosen)
 
-    def _judged(self, candidates: list[Labels]) -> tuple[list[Labels], list[Judged], bool]:
+    def _judged(self, places: Real, candidates: list[Labels]) -> tuple[list[Labels], list[Judged], bool]:
         """Candidates, the classes they lead to, and whether Ctrl-C ended the comparison; then those known so far."""
         asked = self.levels, self.n_clusters, self.worth, self.hints
         judged: list[Judged] = []
         try:
-            for classes in classes_of(self.sample, candidates, *asked):
+            for classes in classes_of(self.sample, places, candidates, *asked):
                 judged.append(classes)
                 self.progress("comparing classes", len(judged), len(candidates), objective=-classes[1])
         except KeyboardInterrupt:
