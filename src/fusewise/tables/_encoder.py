@@ -131,8 +131,8 @@ class FrameEncoder(Checked):
 
     @property
     def ordered(self) -> tuple[bool, ...]:
-        """Whether the levels of each of these categories are ordered."""
-        return tuple(column.kind == "ordered" for column in self.columns if column.is_block)
+        """Whether the levels of each of these categories are ordered; two are not, in whatever order they come."""
+        return tuple(column.kind == "ordered" and len(column.levels) > 2 for column in self.columns if column.is_block)
 
     @property
     def shares(self) -> npt.NDArray[np.bool_]:
