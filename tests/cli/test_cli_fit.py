@@ -18,7 +18,7 @@ from sklearn.metrics import adjusted_rand_score
 import fusewise
 from fusewise import FusionClustering
 from fusewise.fusion.penalties import H1
-from fusewise.kernels import compiling
+from fusewise.kernels import _compiling as compiling
 
 
 def test_writes_labels_completed_and_centers(run, table, numbers):

@@ -9,8 +9,7 @@ import fusewise
 from fusewise import DataWarning, FusionClustering
 from fusewise.datasets import hide_entries, make_clusters
 from fusewise.estimators import automatic_fit
-from fusewise.observations import as_entries
-from fusewise.observations.row_sample import RowSample
+from fusewise.observations import RowSample, as_entries
 
 
 def blobs(n, missing, p=10, k=4, seed=0):

@@ -16,14 +16,11 @@ from fusewise.automatic import NO_HINTS, Choice, Classified, Hints, LevelBlock, 
 from fusewise.estimators.placement import Placement
 from fusewise.fusion.fidelity import Fidelity, Quadratic
 from fusewise.fusion.penalties import L0, Penalty
-from fusewise.kernels.compiling import announcing
-from fusewise.kernels.input_errors import InputError
-from fusewise.kernels.types import Index, Real
-from fusewise.kernels.words import counted
-from fusewise.observations import RepeatedRows, Table, warn_of_blanks
-from fusewise.observations.checks import check_fits
-from fusewise.observations.dask_table import DaskTable
+from fusewise.kernels import Index, Real, announcing
+from fusewise.observations import DaskTable, RepeatedRows, Table, check_fits, warn_of_blanks
 from fusewise.progress import shown
+from fusewise.support.errors import InputError
+from fusewise.support.words import counted
 
 if TYPE_CHECKING:
     from fusewise.estimators.base import FusionEstimator as Estimator

@@ -18,15 +18,11 @@ from sklearn.utils.validation import validate_data
 from fusewise.estimators.fitted import PARAMETERS
 from fusewise.fusion.fidelity import Fidelity, Quadratic, as_fidelity
 from fusewise.fusion.penalties import H1, Penalty, as_penalty
-from fusewise.kernels.checked import Checked, check_values
-from fusewise.kernels.devices import torch_device
-from fusewise.kernels.field_rules import Dims
-from fusewise.kernels.input_errors import InputError, as_input_errors
-from fusewise.kernels.types import Index
-from fusewise.observations import ParquetBlocks, Table, as_table
-from fusewise.observations.dask_blocks import is_dask
-from fusewise.observations.plain import refuse_other_than_tables
+from fusewise.kernels import Index, torch_device
+from fusewise.observations import ParquetBlocks, Table, as_table, is_dask, refuse_other_than_tables
 from fusewise.saving import save
+from fusewise.support.errors import InputError, as_input_errors
+from fusewise.support.records import Checked, Dims, check_values
 from fusewise.tables import FrameEncoder, Reading, names_of, needs_encoding
 
 P = ParamSpec("P")

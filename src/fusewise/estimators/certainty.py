@@ -19,12 +19,11 @@ from fusewise.automatic import NO_HINTS, Choice, Hints
 from fusewise.automatic.alternatives import Alternative, nearly_as_good
 from fusewise.automatic.stability import MOST_HIDDEN, MOST_ROWS, Refit, Stability, hide_more, row_draws, summarise
 from fusewise.automatic.units import Levels
-from fusewise.kernels.input_errors import InputError
-from fusewise.kernels.threads import single_products
-from fusewise.kernels.types import Index, Labels
-from fusewise.kernels.words import counted
+from fusewise.kernels import Index, Labels, single_products
 from fusewise.observations import StreamedEntries, Table
 from fusewise.progress import Progress, listening, shown
+from fusewise.support.errors import InputError
+from fusewise.support.words import counted
 
 if TYPE_CHECKING:
     from fusewise.estimators.base import FusionEstimator as Estimator

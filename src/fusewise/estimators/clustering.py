@@ -19,13 +19,11 @@ from fusewise.estimators.new_rows import NewRowsMixin
 from fusewise.estimators.plain_fit import PlainFitMixin
 from fusewise.estimators.remote import LAZY, RemoteMixin
 from fusewise.estimators.showing import ShowingMixin
-from fusewise.fusion.path import FusionPath
-from fusewise.kernels.input_errors import InputError
-from fusewise.kernels.types import Index, Real
-from fusewise.observations import RepeatedRows, Table, as_counts
-from fusewise.observations.dask_blocks import is_dask
-from fusewise.observations.dask_table import DaskTable
+from fusewise.fusion import FusionPath
+from fusewise.kernels import Index, Real
+from fusewise.observations import DaskTable, RepeatedRows, Table, as_counts, is_dask
 from fusewise.saving.registry import saveable
+from fusewise.support.errors import InputError
 
 
 @saveable

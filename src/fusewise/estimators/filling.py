@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from fusewise.estimators.placement import Placement
-from fusewise.kernels.types import Values
-from fusewise.observations import Entries, ValueRanges
-from fusewise.observations.dask_table import as_rows
+from fusewise.kernels import Values
+from fusewise.observations import Entries, ValueRanges, as_rows
 from fusewise.tables import FrameEncoder, Reading, is_frame
 
 

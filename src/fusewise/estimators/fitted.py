@@ -5,13 +5,11 @@ from __future__ import annotations
 from fusewise.automatic import Choice, Hints
 from fusewise.automatic.alternatives import Alternative
 from fusewise.automatic.stability import Stability
+from fusewise.fusion import FusionPath
 from fusewise.fusion.fidelity import Fidelity
-from fusewise.fusion.path import FusionPath
 from fusewise.fusion.penalties import Penalty
-from fusewise.kernels.checked import Record
-from fusewise.kernels.field_rules import Array, Either, Flag, Index, Maybe, Number, Rule, Several, Word
-from fusewise.observations import Entries, SparseEntries, StreamedEntries, StreamSummary
-from fusewise.observations.dask_table import DaskTable
+from fusewise.observations import DaskTable, Entries, SparseEntries, StreamedEntries, StreamSummary
+from fusewise.support.records import Array, Either, Flag, Index, Maybe, Number, Record, Rule, Several, Word
 from fusewise.tables import FrameEncoder
 
 _COUNT, _AUTO = Number(low=1, whole=True), Word("auto")

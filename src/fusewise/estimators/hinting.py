@@ -10,9 +10,9 @@ from scipy.sparse.csgraph import breadth_first_order, connected_components
 
 from fusewise.automatic.hints import Hints, place
 from fusewise.automatic.settling import UNSATISFIED
-from fusewise.kernels.input_errors import InputError
-from fusewise.kernels.types import Index
-from fusewise.kernels.words import counted, some_of
+from fusewise.kernels import Index
+from fusewise.support.errors import InputError
+from fusewise.support.words import counted, some_of
 
 
 def read_hints(n_rows: int, must_link: Any, cannot_link: Any, y: Any, n_clusters: int | None) -> Hints:

@@ -17,13 +17,11 @@ from fusewise.estimators.base import FusionEstimator
 from fusewise.estimators.clustering import FusionClustering
 from fusewise.estimators.filling import Filler, fill_block
 from fusewise.estimators.fitted import COMMON
-from fusewise.kernels.checked import Record
-from fusewise.kernels.field_rules import Array, Maybe, Rule, Word
-from fusewise.kernels.input_errors import InputError
-from fusewise.kernels.types import Mask, Real
-from fusewise.observations import Entries, RepeatedRows, ValueRanges, as_counts, as_entries
-from fusewise.observations.dask_blocks import is_dask
+from fusewise.kernels import Mask, Real
+from fusewise.observations import Entries, RepeatedRows, ValueRanges, as_counts, as_entries, is_dask
 from fusewise.saving.registry import saveable
+from fusewise.support.errors import InputError
+from fusewise.support.records import Array, Maybe, Record, Rule, Word
 
 #: Fraction of the observed entries held out to estimate the imputation error.
 HELD_OUT = 0.1

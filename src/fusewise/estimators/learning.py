@@ -10,9 +10,9 @@ from sklearn.utils import check_random_state
 
 from fusewise.automatic import NO_HINTS, Hints
 from fusewise.estimators.fitted import CLUSTERING
-from fusewise.kernels.input_errors import InputError
-from fusewise.kernels.types import Index, Mask
+from fusewise.kernels import Index, Mask
 from fusewise.observations import Entries, StreamSummary, Table, warn_of_blanks
+from fusewise.support.errors import InputError
 
 if TYPE_CHECKING:
     from fusewise.estimators.base import FusionEstimator as Estimator

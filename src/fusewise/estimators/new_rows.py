@@ -10,9 +10,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from fusewise.automatic import NO_HINTS, Choice, Hints
 from fusewise.estimators.placement import Placement, squared_distances
-from fusewise.kernels.types import Index, Real, Values
-from fusewise.observations import Table, warn_of_blanks
-from fusewise.observations.dask_blocks import is_dask
+from fusewise.kernels import Index, Real, Values
+from fusewise.observations import Table, is_dask, warn_of_blanks
 
 if TYPE_CHECKING:
     from fusewise.estimators.base import FusionEstimator as Estimator

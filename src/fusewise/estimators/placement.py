@@ -9,9 +9,8 @@ import numpy as np
 
 from fusewise.automatic import Classified, Classifier
 from fusewise.automatic.labelling import OUTLIER_LEVEL, outlier_confidence
-from fusewise.kernels.types import Index, Labels, Mask, Real, Values
-from fusewise.observations import Entries, InMemory, Table, each_block
-from fusewise.observations.checks import check_fits
+from fusewise.kernels import Index, Labels, Mask, Real, Values
+from fusewise.observations import Entries, InMemory, Table, check_fits, each_block
 from fusewise.pairs import partial_squared_distances_to
 
 #: Rows whose probabilities are put in order at a time: a copy of all might not fit into memory.

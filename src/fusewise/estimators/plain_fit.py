@@ -9,15 +9,23 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.exceptions import ConvergenceWarning
 
-from fusewise.fusion import Solution, fuse
+from fusewise.fusion import (
+    FusionPath,
+    Solution,
+    check_pairs_fit,
+    choose_sigma,
+    cut_to,
+    fuse,
+    fusion_path,
+    lam_schedule,
+    lam_without_effect,
+    longest_plateau,
+    noise_level,
+    pose,
+)
 from fusewise.fusion.fidelity import Fidelity, as_fidelity
-from fusewise.fusion.fuse import lam_without_effect
-from fusewise.fusion.path import FusionPath, fusion_path
 from fusewise.fusion.penalties import Penalty, as_penalty
-from fusewise.fusion.rules import choose_sigma, cut_to, lam_schedule, longest_plateau
-from fusewise.fusion.setup import check_pairs_fit, noise_level, pose
-from fusewise.observations import Entries
-from fusewise.observations.groups import group_means
+from fusewise.observations import Entries, group_means
 
 if TYPE_CHECKING:
     from fusewise.estimators.base import FusionEstimator as Estimator

@@ -11,15 +11,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fusewise.automatic import NO_HINTS, Choice, Hints
 from fusewise.estimators.placement import TAIL_GRID, Counted, Placement, squared_distances
-from fusewise.kernels.input_errors import InputError
-from fusewise.observations import Table, reduce_blocks
-from fusewise.observations.dask_blocks import DaskBlocks, merged
-from fusewise.observations.dask_table import DaskTable, as_rows
+from fusewise.observations import DaskBlocks, DaskTable, Table, as_rows, merged, reduce_blocks
+from fusewise.support.errors import InputError
 from fusewise.tables import FrameEncoder, contents_of
 
 if TYPE_CHECKING:
     from fusewise.estimators.base import FusionEstimator as Estimator
-    from fusewise.kernels.types import Index, Values
+    from fusewise.kernels import Index, Values
 else:
     Estimator = object
 

@@ -10,8 +10,8 @@ import numpy as np
 from fusewise.automatic import Choice
 from fusewise.automatic.alternatives import Alternative
 from fusewise.automatic.stability import Stability
-from fusewise.kernels.types import Index
-from fusewise.kernels.words import counted
+from fusewise.kernels import Index
+from fusewise.support.words import counted
 from fusewise.views.palette import SYMBOLS, colour, shape
 
 if TYPE_CHECKING:

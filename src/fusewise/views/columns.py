@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from scipy.stats import entropy
 
-from fusewise.kernels.types import Index, Mask, Real
-from fusewise.kernels.words import counted, some_of
+from fusewise.kernels import Index, Mask, Real
+from fusewise.support.words import counted, some_of
 from fusewise.tables import OTHER, FrameEncoder, Reading
 
 

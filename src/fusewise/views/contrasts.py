@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fusewise.kernels.types import Index, Labels, Mask, Real
+from fusewise.kernels import Index, Labels, Mask, Real
 from fusewise.views.columns import ColumnBins, TableColumn, bins_of
 from fusewise.views.effects import (
     LEVEL,

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from scipy.special import chdtrc, kolmogorov, ndtri
 
-from fusewise.kernels.types import Index, Labels, Real
+from fusewise.kernels import Index, Labels, Real
 
 #: Probability that an interval contains the effect, and its quantile of the normal distribution.
 COVERAGE = 0.95

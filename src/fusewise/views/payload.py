@@ -12,10 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from fusewise.automatic.alternatives import Alternative
-from fusewise.kernels.output import finite_json
-from fusewise.kernels.types import Labels, Mask, Real
-from fusewise.observations import Entries
-from fusewise.observations.value_ranges import ValueRanges
+from fusewise.kernels import Labels, Mask, Real
+from fusewise.observations import Entries, ValueRanges
+from fusewise.support.files import finite_json
 from fusewise.views.certainty import alternatives
 from fusewise.views.columns import TableColumn
 from fusewise.views.contrasts import LEAST_VALUES, Contrast, Contrasts

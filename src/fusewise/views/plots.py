@@ -7,9 +7,9 @@ from typing import Any, Self
 
 import numpy as np
 
-from fusewise.kernels.input_errors import InputError
-from fusewise.kernels.types import Labels, Real
-from fusewise.kernels.words import counted, readable
+from fusewise.kernels import Labels, Real
+from fusewise.support.errors import InputError
+from fusewise.support.words import counted, readable
 from fusewise.views.canvas import (
     MISSING,
     MOST_SVG,

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from scipy.cluster.hierarchy import leaves_list, linkage
 from scipy.stats import rankdata
 
-from fusewise.kernels.types import Index, Labels, Real
+from fusewise.kernels import Index, Labels, Real
 from fusewise.views.columns import TableColumn
 from fusewise.views.contrasts import LEAST_VALUES, enough
 

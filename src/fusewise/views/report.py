@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fusewise.kernels.output import refuse_to_overwrite, write_whole
-from fusewise.kernels.words import readable
+from fusewise.support.files import refuse_to_overwrite, write_whole
+from fusewise.support.words import readable
 from fusewise.views import certainty, provenance
 from fusewise.views import sentences as words
 from fusewise.views.columns import TableColumn

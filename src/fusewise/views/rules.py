@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fusewise.kernels.types import Index, Mask, Real
-from fusewise.kernels.words import counted, readable
+from fusewise.kernels import Index, Mask, Real
+from fusewise.support.words import counted, readable
 from fusewise.views.columns import TableColumn
 
 if TYPE_CHECKING:

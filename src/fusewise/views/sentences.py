@@ -15,8 +15,8 @@ import numpy as np
 from fusewise.automatic import Choice
 from fusewise.automatic.alternatives import Cut, best_cut
 from fusewise.automatic.stability import Stability
-from fusewise.kernels.types import Real
-from fusewise.kernels.words import counted, in_series, readable, readable_apart, some_of
+from fusewise.kernels import Real
+from fusewise.support.words import counted, in_series, readable, readable_apart, some_of
 from fusewise.views.certainty import UNCERTAIN, alternatives, doubtful_rows
 from fusewise.views.columns import OTHERS, TableColumn
 from fusewise.views.contrasts import LEAST_VALUES, Contrast

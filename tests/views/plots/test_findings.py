@@ -11,7 +11,7 @@ from sklearn.metrics import adjusted_rand_score
 from fusewise import FusionClustering, FusionImputer
 from fusewise.automatic.tree import MergeTree, join_heights, successors
 from fusewise.datasets import make_clusters
-from fusewise.observations.groups import number_by_size
+from fusewise.observations import number_by_size
 from fusewise.views.effects import holm
 from fusewise.views.findings import read_findings
 from fusewise.views.layouts import fit_plane

@@ -10,7 +10,7 @@ from fusewise import FusionClustering
 from fusewise.cli.exits import naming_options
 from fusewise.fusion.fidelity import FIDELITIES, Ball, Box, Fidelity, as_fidelity
 from fusewise.fusion.penalties import PENALTIES, Penalty, as_penalty
-from fusewise.kernels.input_errors import InputError
+from fusewise.support.errors import InputError
 
 
 @dataclass(frozen=True)

@@ -15,9 +15,9 @@ from fusewise.cli.running.model_options import Model
 from fusewise.cli.running.staging import staged, write_csv
 from fusewise.cli.running.table_fit import Clustered, cluster, prepare
 from fusewise.cli.showing.console import BAR, Terminal, bar, grid, headed, listed, print_below
-from fusewise.kernels.input_errors import InputError
-from fusewise.kernels.words import readable_apart
 from fusewise.progress import Progress
+from fusewise.support.errors import InputError
+from fusewise.support.words import readable_apart
 from fusewise.tables import Cells, ReadOptions, files_of, in_dialect
 from fusewise.views.findings import Findings
 from fusewise.views.plots import FusionPathDisplay

@@ -17,7 +17,7 @@ from fusewise.cli.running.predicting import Prediction
 from fusewise.cli.running.table_fit import Clustered
 from fusewise.cli.showing.console import Terminal, bar, grid, headed, listed, print_below
 from fusewise.cli.showing.picture import picture
-from fusewise.kernels.words import counted
+from fusewise.support.words import counted
 from fusewise.tables import Reading
 from fusewise.views import certainty, sentences
 from fusewise.views.known_labels import KnownLabels
