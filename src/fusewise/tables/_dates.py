@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from fusewise.kernels.types import Floats
+from fusewise.kernels import Floats
 from fusewise.tables._grid import Cells, as_cells
 from fusewise.tables._recognition import share, words_of
 

@@ -315,7 +315,7 @@ def read(path: str | Path, asked: ReadOptions, grid: Grid | None = None) -> Read
     if asked.decimal not in (None, ".", ","):
         raise InputError(f"decimal (--decimal) must be '.' or ',', got {asked.decimal!r}")
     grid = read_grid(path, asked) if grid is None else grid
-    table = _Draft.of(grid, asked)
+    table = _Decisions.of(grid, asked)
     cells = {name: draft.cells for name, draft in table.drafts.items()}
     free = [name for name in cells if name not in table.left and name not in table.told]
     names = names_column(cells, free, asked.names)
@@ -337,7 +337,7 @@ def read(path: str | Path, asked: ReadOptions, grid: Grid | None = None) -> Read
 
 
 @dataclass(eq=False)
-class _Draft:
+class _Decisions:
     """A table while the kinds of its columns are decided.
 
     Attributes
@@ -359,7 +359,7 @@ class _Draft:
     decided: dict[str, Decision]
 
     @classmethod
-    def of(cls, grid: Grid, asked: ReadOptions) -> _Draft:
+    def of(cls, grid: Grid, asked: ReadOptions) -> _Decisions:
         told, left = specs_of(grid, asked.kinds), left_out_of(grid, asked)
         missing = {name: tuple(asked.missing) for name in grid.written}
         for where, markers in asked.missing_in.items():

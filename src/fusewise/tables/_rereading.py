@@ -161,11 +161,12 @@ class PartReader:
 def _as_sampled(column: Column, cells: Cells, decimal: str) -> ColumnSpec:
     """How to read a column in a part: with the levels of the sample, and those of a category or scale that are new."""
     levels = column.categories
-    if column.has_numbers and column.kind in (Kind.CATEGORY, Kind.ORDERED):
+    open_ended = column.kind == Kind.CATEGORY or (column.kind == Kind.FLAG and not column.is_boolean)
+    if column.has_numbers and (open_ended or column.kind == Kind.ORDERED):
         values = read_numbers(unmark(cells, column.missing).cells, decimal).values
         levels += tuple(_whole(value) for value in np.unique(values[~np.isnan(values)]) if value not in levels)
         levels = tuple(sorted(levels))
-    elif column.kind == Kind.CATEGORY:
+    elif open_ended:
         known = {level_key(level) for level in levels}
         words = {level_key(cell).strip() for cell in cells if cell is not None}
         levels += tuple(sorted(word for word in words - known if marker_of(word) is None))
