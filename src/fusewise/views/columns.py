@@ -197,7 +197,8 @@ def columns_of_reading(reading: Reading) -> ColumnsRead:
     """The columns of a file."""
     columns = []
     for column in reading.columns:
-        written, cells = reading.written[column.name], reading.cells[column.name]
+        cells = reading.cells[column.name]
+        written = reading.written.get(column.name, cells)  # a feature of dates is not in the file
         role = "names" if column.name == reading.names_column else "labels"
         if column.name not in (reading.names_column, reading.labels_column):
             role = "feature" if column.used else "left out"
