@@ -16,6 +16,7 @@ import numpy as np
 from fusewise.automatic import sample
 from fusewise.automatic.choice import Choice
 from fusewise.automatic.clusters import Clusters
+from fusewise.automatic.columns import ColumnMixture
 from fusewise.automatic.comparison import Compared, Searched, assign, interrupted
 from fusewise.automatic.criterion import ROWS, explained
 from fusewise.automatic.cuts import grow, partitions
@@ -250,15 +251,16 @@ def _powers_in_question(search: TreeSearch, found: Searched) -> Powers | None:
 def _in_sample(task: sample.SampledSearch, rank: int | None) -> SearchedRows:
     """Search a sample: in few dimensions and many, in some columns, and for many clusters."""
     rows, search = task.of(sample.SAMPLE)
-    numbers = search.among_numbers
-    found = _by_every_proposal(search if numbers is None else numbers, rank)
-    if numbers is None:
-        return rows, search, found
+    some = search.among_numbers()
+    if some is None:
+        return rows, search, _by_every_proposal(search, rank)
+    which, numbers = some
+    found = _by_every_proposal(numbers, rank)
     try:
         classes = search.in_all_dimensions(rank)
     except KeyboardInterrupt:
-        return rows, numbers, interrupted(found)
-    return (rows, search, classes) if _explain_more(classes, numbers, found) else (rows, numbers, found)
+        return rows[which], numbers, interrupted(found)
+    return (rows, search, classes) if _explain_more(classes, numbers, found) else (rows[which], numbers, found)
 
 
 def _by_every_proposal(search: TreeSearch, rank: int | None) -> Searched:
@@ -272,12 +274,14 @@ def _by_every_proposal(search: TreeSearch, rank: int | None) -> Searched:
 
 def _explain_more(classes: Searched, numbers: TreeSearch, found: Searched) -> bool:
     """Whether latent classes explain a table better than what its numbers lead to, and categories tell them apart."""
-    best = {classes.chosen, int(np.argmax(classes.compared.criteria))}
-    mixtures = [classes.compared.mixtures[k] for k in sorted(best)]
-    likeliest = (mixture.log_densities(numbers.sample)[0].argmax(axis=1) for mixture in mixtures)
-    labels = [np.unique(each, return_inverse=True)[1] for each in likeliest]
+    best = classes.chosen, int(np.argmax(classes.compared.criteria))
+    labels = []
+    for mixture in (classes.compared.mixtures[k] for k in best):
+        assert isinstance(mixture, ColumnMixture)
+        likeliest = mixture.log_densities(numbers.sample)[0].argmax(axis=1)
+        labels.append(np.unique(likeliest, return_inverse=True)[1])
     assert numbers.categories is not None
-    if max(map(numbers.categories, labels)) <= np.log(numbers.sample.shape[0]):
+    if numbers.categories(labels[0]) <= np.log(len(labels[0])):
         return False
     return max(numbers.comparison(found.placed.rows)(labels, compare_all=True).criteria) > found.criterion
 

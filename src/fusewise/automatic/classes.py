@@ -1,8 +1,8 @@
 """Latent classes of a table with categories: a mixture with independent columns for each number of classes.
 
 EM finds the nearest optimum of many, so the start matters. Each number of classes has three starts: the partition along
-the merge tree, the groups of k-means, and the classes found for one more, the two joined that differ least. Joining goes
-from many classes to few, so that a class that is found once is kept as long as it is worth its parameters.
+the merge tree, the groups of k-means, and the classes found for one more, the two joined that differ least. Joining
+goes from many classes to few, so that a class that is found once is kept as long as it is worth its parameters.
 """
 
 from __future__ import annotations

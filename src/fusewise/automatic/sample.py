@@ -140,6 +140,8 @@ class SampledSearch:
         while found.unsettled and size < min(self.table.n_seen, LARGEST_SAMPLE):
             size *= GROWTH
             more, wider = self.of(size)
+            if search.columns is not None and (some := wider.among_numbers()) is not None:
+                more, wider = more[some[0]], some[1]
             larger = wider.cut_anywhere()
             if larger.n_groups <= max(MOST_CLUSTERS, found.n_groups) or not wider.explains_more(larger, found):
                 break

@@ -114,13 +114,26 @@ class TreeSearch:
         """Whether latent classes are searched for."""
         return bool(self.levels) and self.columns is None
 
-    @property
-    def among_numbers(self) -> TreeSearch | None:
-        """The search led by the numbers of a table that also has categories; None if it has none, or no categories."""
+    def among_numbers(self) -> tuple[Index, TreeSearch] | None:
+        """The search led by the numbers of a table that also has categories, and which rows of the sample it is in.
+
+        None if the table has no categories, or hardly any numbers.
+        """
         numbers = np.flatnonzero(is_number(self.wide.shape[1], self.levels))
         if not self.levels or not len(numbers) or self.hints:
             return None
-        return replace(self, columns=numbers, categories=LevelEvidence(self.sample, self.levels))
+        which, wide = (np.flatnonzero(only_columns(rows, numbers).row_counts) for rows in (self.sample, self.wide))
+        if len(which) < 2:
+            return None
+        sample = self.sample if len(which) == self.sample.shape[0] else self.sample.take(which)
+        return which, replace(
+            self,
+            wide=sample if self.wide is self.sample else self.wide.take(wide),
+            sample=sample,
+            copies=None if self.copies is None else self.copies[which],
+            columns=numbers,
+            categories=LevelEvidence(sample, self.levels),
+        )
 
     @property
     def n_columns(self) -> int:
@@ -472,7 +485,8 @@ class TreeSearch:
         labels = np.unique(mixture.log_densities(rows.evidence)[0].argmax(axis=1), return_inverse=True)[1]
         apart = self.categories(labels)
         alike = [self.categories(np.unique(np.where(labels == a, b, labels), return_inverse=True)[1]) for a, b in pairs]
-        return [pair for pair, joined in zip(pairs, alike, strict=True) if joined >= apart]
+        price = float(np.log(len(labels)))
+        return [pair for pair, joined in zip(pairs, alike, strict=True) if joined >= apart - price]
 
     def _joined_by_hints(self, kept: Clusters, pairs: list[tuple[int, int]]) -> Index:
         """The cluster of each component: hints join some; of `pairs`, those are joined that hints do not keep apart."""

@@ -251,10 +251,11 @@ class Units(Checked):
         if not len(second):
             return found
         assert isinstance(found, Entries)
-        # Values that the fit has not seen count as what lies between the two, or as the nearer of them.
-        found.values[:, second] = np.clip(found.values[:, second], 0, self.flips[second])
-        found.values[:, second - 1] = found.values[:, second]
-        found.values[:, second] = np.where(found.mask[:, second], self.flips[second] - found.values[:, second], 0)
+        unit = self.flips[second]
+        share = np.clip(found.values[:, second] / unit, 0, 1)  # other values, of later rows, count as lying between
+        share = np.where(np.abs(share - np.round(share)) <= 2 * SAME, np.round(share), share)
+        found.values[:, second - 1] = share * unit
+        found.values[:, second] = np.where(found.mask[:, second], (1 - share) * unit, 0)
         return found
 
     def applied(self, rows: InMemory) -> InMemory:
