@@ -60,7 +60,8 @@ RULES: dict[str, dict[str, Callable[..., Any]]] = {
     "powers": {"choosing._powers_in_question": lambda *_: None},
     "all dimensions": {"search.TreeSearch.in_all_dimensions": in_first_rank},
     "k-means": {"search.TreeSearch.by_kmeans": as_found},
-    "best-known rows": {"search.TreeSearch.by_best_known": as_found},
+    "mixtures of independent columns": {"search.TreeSearch.by_columns": as_found},
+    "numbers lead": {"search.TreeSearch.among_numbers": lambda _: None},
     "some columns": {"choosing.in_some_columns": as_found},
     "gaps": {"choosing.across_gaps": as_found, "search.parts_of": lambda *_: None},
     "many clusters": {"search.TreeSearch.with_many": as_found},
@@ -81,7 +82,6 @@ CONSTANTS: dict[str, tuple[str, tuple[float, ...]]] = {
     "NEIGHBORS": ("search", (8, 11, 15, 20, 30)),
     "SMALLEST_SHARE": ("sample", (0.005, 0.01, 0.015, 0.02, 0.03)),
     "WITHIN_SHARE": ("cuts", (0.03, 0.05, 0.1, 0.2, 0.3)),
-    "AROUND": ("cuts", (1, 2, 3, 4, 6)),
     "PATIENCE": ("comparison", (4, 6, 8, 12, 16)),
     "NO_VALLEY": ("valleys", (0.9, 0.93, 0.95, 0.97, 0.99)),
     "CONTIGUOUS": ("valleys", (0.1, 0.15, 0.2, 0.3, 0.4)),
@@ -89,7 +89,7 @@ CONSTANTS: dict[str, tuple[str, tuple[float, ...]]] = {
     "TOLERATED": ("valleys", (0.25, 0.5, 1.0, 2.0, 4.0)),
     "SOFT_ROUNDS": ("clusters", (1, 2, 4, 8, 16)),
     "ATOM": ("units", (0.03, 0.05, 0.1, 0.2, 0.3)),
-    "ENOUGH_GAINED": ("classes", (0.7, 0.8, 0.9, 0.95, 1.0)),
+    "ENOUGH_GAINED": ("classes", (0.6, 0.7, 0.8, 0.9, 1.0)),
     "ROWS": ("criterion", (1000, 2000, 3000, 5000, 10000)),
 }
 

@@ -126,7 +126,7 @@ class TestUnits:
     def test_there_and_back(self, lognormal):
         X = hide_entries(np.column_stack([lognormal, np.full(1000, 3.0)]), 0.2, random_state=0)
         table = as_entries(X)
-        units, _ = units_of(table, ())
+        units, _ = units_of(table, (), table)
         assert units.columns.tolist() == list(range(8))
         for each in (units, replace(units, powers=Powers.of(units.scaled(table)))):
             z = each.applied(table)
@@ -135,4 +135,4 @@ class TestUnits:
 
     def test_a_scale_of_zero_is_refused(self):
         with pytest.raises(ValueError, match="a column of zero"):
-            Units(np.arange(2), np.array([1.0, 0.0]), np.zeros(2))._verify()
+            Units(np.arange(2), np.array([1.0, 0.0]), np.zeros(2), np.zeros(2))._verify()

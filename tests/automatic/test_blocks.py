@@ -1,0 +1,138 @@
+"""Tables with numbers and categories: one row model made of blocks."""
+
+import numpy as np
+import pytest
+from scipy.special import gammaln
+from sklearn.datasets import load_iris, load_wine
+from sklearn.metrics import adjusted_rand_score
+
+from fusewise import FusionClustering, FusionImputer
+from fusewise.automatic.clusters import NumbersAndLevels
+from fusewise.automatic.columns import PSEUDO_ENTRIES, LevelEvidence
+from fusewise.automatic.units import LevelBlock
+from fusewise.observations import as_entries
+from fusewise.saving import load
+
+pd = pytest.importorskip("pandas")
+
+
+def fitted(X, **parameters):
+    return FusionClustering(random_state=0, **parameters).fit(X)
+
+
+def choice_of(model):
+    return next(value for value in vars(model).values() if hasattr(value, "clusters"))
+
+
+@pytest.fixture(scope="module")
+def coins():
+    return np.random.default_rng(7).integers(0, 2, 178)
+
+
+@pytest.mark.parametrize("load", [load_iris, load_wine])
+def test_a_column_of_coin_tosses_changes_nothing(load, coins):
+    X, _ = load(return_X_y=True)
+    tossed = np.column_stack([X, coins[: len(X)]])
+    assert adjusted_rand_score(fitted(X).labels_, fitted(tossed).labels_) > 0.97
+
+
+def test_two_values_mean_the_same_however_they_are_coded(coins):
+    X, _ = load_wine(return_X_y=True)
+    flag = coins.copy()
+    flag[:59] = 1  # of one class all have it
+    codings = [flag, flag == 1, 3 - 2.5 * flag, pd.Categorical(np.where(flag, "yes", "no")), np.where(flag, "b", "a")]
+    frames = [pd.DataFrame(X[:, :5]).set_axis(list("abcde"), axis=1).assign(flag=each) for each in codings]
+    first, *others = [fitted(frame).labels_ for frame in frames]
+    assert len(set(first)) > 1
+    for labels in others:
+        np.testing.assert_array_equal(labels, first)
+
+
+def test_the_mean_of_two_values_is_a_centre(coins):
+    X = np.column_stack([np.random.default_rng(0).normal(size=150) + 9 * (np.arange(150) < 70), coins[:150]])
+    model = fitted(X)
+    assert model.n_clusters_ == 2
+    means = [X[model.labels_ == k].mean(axis=0) for k in range(2)]
+    np.testing.assert_allclose(model.cluster_centers_, means, atol=0.2)
+
+
+def test_later_rows_may_have_other_values(coins):
+    X = np.column_stack([np.random.default_rng(0).normal(size=150) + 9 * (np.arange(150) < 70), coins[:150]])
+    model = fitted(X)
+    later = X.copy()
+    later[:, 1] = 7.0
+    np.testing.assert_array_equal(model.predict(later), model.labels_)
+
+
+def test_filled_in_flags_lie_between_their_values(coins):
+    X = np.column_stack([np.random.default_rng(0).normal(size=150) + 9 * (np.arange(150) < 70), 4.0 + coins[:150]])
+    X[::7, 1] = np.nan
+    filled = FusionImputer(random_state=0).fit_transform(X)
+    assert np.isfinite(filled).all()
+    assert ((filled[:, 1] >= 4) & (filled[:, 1] <= 5)).all()
+
+
+def test_a_level_that_the_sample_does_not_show():
+    """One row in 12,000 has it: a sample of 5000 most likely misses it, and its share has a logarithm all the same."""
+    random = np.random.default_rng(0)
+    group = random.integers(0, 2, 12_000)
+    answers = np.where(random.random((12_000, 6)) < 0.9, group[:, None], 1 - group[:, None]).astype(str)
+    frame = pd.DataFrame(answers).astype("category").set_axis(list("abcdef"), axis=1)
+    frame["a"] = frame["a"].cat.add_categories("2")
+    frame.loc[11_999, "a"] = "2"
+    model = fitted(frame)
+    assert model.n_clusters_ == 2
+    assert adjusted_rand_score(group, model.labels_) > 0.9
+
+
+def test_evidence_of_levels_by_its_definition():
+    """The Dirichlet-multinomial evidence of two groups less that of one, at the best prior."""
+    random = np.random.default_rng(1)
+    level, labels = random.integers(0, 3, 40), random.integers(0, 2, 40)
+    level[labels == 1] = np.where(random.random((labels == 1).sum()) < 0.8, 2, level[labels == 1])
+    base = np.bincount(level) / 40
+
+    def evidence(groups):
+        counts = np.array([np.bincount(level[groups == k], minlength=3) for k in range(groups.max() + 1)])
+        found = [
+            sum(gammaln(a) - gammaln(a + n.sum()) + (gammaln(a * base + n) - gammaln(a * base)).sum() for n in counts)
+            for a in PSEUDO_ENTRIES
+        ]
+        return max(*found, (counts * np.log(base)).sum())
+
+    ours = LevelEvidence(as_entries(np.eye(3)[level]), (LevelBlock(0, 3),))
+    assert ours(labels) == pytest.approx(evidence(labels) - evidence(np.zeros(40, int)))
+    assert ours(labels) > 0
+    assert ours(np.zeros(40, int)) == pytest.approx(0)
+
+
+@pytest.fixture(scope="module")
+def mixed(coins):
+    X, y = load_wine(return_X_y=True)
+    flag = np.where(np.random.default_rng(3).random(178) < 0.9, y == 0, coins.astype(bool))
+    return pd.DataFrame(X[:, :7]).set_axis(list("abcdefg"), axis=1).assign(flag=flag)
+
+
+def test_densities_are_products_of_blocks(mixed):
+    model = fitted(mixed)
+    choice = choice_of(model)
+    clusters = getattr(choice.clusters, "parts", choice.clusters)
+    assert isinstance(clusters, NumbersAndLevels)
+    table = choice.units.applied(as_entries(model.encoder_.encode(mixed)))
+    whole, _, _ = clusters.log_densities(table)
+    codes = table.values[:, np.setdiff1d(np.arange(table.shape[1]), clusters.columns)]
+    numbers = clusters.numbers.log_densities(as_entries(table.values[:, clusters.columns]))[0]
+    shares = clusters.levels.means / clusters.levels.means.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(whole - numbers, (codes > 0) @ np.log(shares).T, atol=1e-8)
+
+
+def test_draws_and_saved_models_of_mixed_tables(mixed, tmp_path):
+    frame = mixed.copy()
+    frame.loc[::5, "a"], frame.loc[1::5, "flag"] = np.nan, None
+    imputer = FusionImputer(random_state=0).fit(frame)
+    for draw in imputer.sample(frame, n_draws=2, random_state=0):
+        assert not draw.isna().to_numpy().any()
+    model = fitted(frame)
+    model.save(tmp_path / "model.fusewise")
+    again = load(tmp_path / "model.fusewise")
+    np.testing.assert_array_equal(again.predict(frame), model.predict(frame))
