@@ -21,7 +21,8 @@ TableFile = Annotated[
     typer.Argument(
         metavar="TABLE",
         help="Table to read: CSV, TSV, Excel, Parquet, Feather/Arrow, Stata, SPSS, SAS, JSON lines or SQLite "
-        "(FILE::TABLE), also compressed; - for standard input; a pattern such as 'part-*.parquet', or a folder, of Parquet or CSV parts.",
+        "(FILE::TABLE), also compressed; - for standard input; a pattern such as 'part-*.parquet', or a folder, of "
+        "Parquet or CSV parts.",
     ),
 ]
 
