@@ -8,7 +8,6 @@ import time
 from math import sqrt
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 import fusewise
@@ -94,30 +93,6 @@ def test_compiling_is_told_of_and_not_counted():
     assert watch.working < whole - 0.2 + 0.05
 
 
-def test_only_the_latest_listener_is_told_and_only_within_its_context():
-    first, second = [], []
-    loop = Loop(half.function, ("",))
-    loop.fast._cache.disable()
-    with announcing(lambda *step, **values: first.append(step)):
-        with announcing(lambda *step, **values: second.append(step)):
-            loop(1.0)
-        loop(np.float32(1))
-    loop(1)
-    assert len(first) == len(second) == 1
-
-
-def test_the_compiler_is_listened_to_once(monkeypatch):
-    """Also by a process that seems to begin anew."""
-    loop, heard = Loop(half.function, ("",)), []
-    loop.fast._cache.disable()
-    monkeypatch.setattr(compiling._watch, "at_hand", False)
-    compiling._watch.numba()
-    assert compiling._watch.at_hand
-    with announcing(lambda *step, **values: heard.append(step)):
-        loop(1.0)
-    assert len(heard) == 1
-
-
 SMALL_FIT = """
 import sys
 import numpy as np
@@ -160,7 +135,7 @@ def test_where_nothing_can_be_kept_loops_are_compiled_all_the_same(tmp_path, giv
 
 def test_every_loop_goes_through_one_door():
     sources = {path.relative_to(SOURCE).as_posix(): path.read_text(encoding="utf-8") for path in SOURCE.rglob("*.py")}
-    assert [name for name, text in sources.items() if "njit" in text] == ["kernels/compiling.py"]
+    assert [name for name, text in sources.items() if "njit" in text] == ["kernels/_compiling.py"]
 
 
 @pytest.mark.parametrize(("cause", "expected"), [(KeyboardInterrupt(), KeyboardInterrupt), (ValueError(), SystemError)])

@@ -23,7 +23,7 @@ from fusewise.observations import ParquetBlocks, Table, as_table, is_dask, refus
 from fusewise.saving import save
 from fusewise.support.errors import InputError, as_input_errors
 from fusewise.support.records import Checked, Dims, check_values
-from fusewise.tables import FrameEncoder, Reading, names_of, needs_encoding
+from fusewise.tables import FrameEncoder, Reading, names_of, needs_encoding, warn_of_numbered_things
 
 P = ParamSpec("P")
 S = TypeVar("S")
@@ -163,6 +163,7 @@ class FusionEstimator(Checked, BaseEstimator):  # type: ignore[misc]
 
     def _encoder_of(self, X: Any, counts: Index | None) -> FrameEncoder | None:
         """What encodes the columns of X; None if all are numbers. The plain algorithm knows only distances."""
+        warn_of_numbered_things(X, self.categorical_features)
         if not needs_encoding(X, self.categorical_features):
             return None
         X = X.frame if isinstance(X, Reading) and counts is not None else X
