@@ -26,11 +26,10 @@ from fusewise.mri.tensors import Array, fft2, ifft2
 class Solver(ABC):
     """The samples of a series, some of them held out, and the solution for frames given kernels and lam."""
 
-    #: Most steps of the first solve, while settings are chosen, in a round, and at the end.
+    #: Most steps of the first solve, while settings are chosen, and in a round.
     first_steps: ClassVar[int]
     trial_steps: ClassVar[int]
     round_steps: ClassVar[int]
-    final_steps: ClassVar[int]
 
     #: Residual, relative to the target, at which a solve ends.
     tol: ClassVar[float]
@@ -79,8 +78,7 @@ class BySample(Solver):
 
     first_steps: ClassVar[int] = 20
     trial_steps: ClassVar[int] = 6
-    round_steps: ClassVar[int] = 20
-    final_steps: ClassVar[int] = 24
+    round_steps: ClassVar[int] = 24
     tol: ClassVar[float] = 1e-2
 
     def solve(
@@ -125,7 +123,6 @@ class ByImage(Solver):
     first_steps: ClassVar[int] = 20
     trial_steps: ClassVar[int] = 10
     round_steps: ClassVar[int] = 15
-    final_steps: ClassVar[int] = 30
     tol: ClassVar[float] = 3e-3
 
     def solve(
