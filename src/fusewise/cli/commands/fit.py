@@ -17,6 +17,8 @@ def fit(
     table: options.TableFile,
     out: options.OutFolder = None,
     report: options.Report = False,
+    no_rows: options.NoRows = False,
+    name_clusters: options.ClusterNames = None,
     open_report: options.OpenReport = False,
     save: options.SaveModel = None,
     n_clusters: options.ClusterCount = None,
@@ -29,7 +31,7 @@ def fit(
     rank: options.Rank = "auto",
     neighbors: options.Neighbors = "auto",
     max_iter: options.MaxIter = 500,
-    stability: options.Stability = False,
+    stability: options.Stability = None,
     draws: options.Draws = 20,
     seed: options.RandomSeed = None,
     scheduler: options.Scheduler = None,
@@ -56,9 +58,16 @@ def fit(
     model = Model(n_clusters, penalty, sigma, lam, fidelity, epsilon, rank, neighbors, max_iter, seed)
     folder = Path(f"{stem_of(table)}_fusewise") if out is None else out
     command = shlex.join(["fusewise", *sys.argv[1:]])
-    written: dict[str, Any] = {"stability": stability, "force": force, "safe_csv": safe_csv, "command": command}
+    written: dict[str, Any] = {
+        "stability": bool(stability),
+        "rows": not no_rows,
+        "names": name_clusters,
+        "force": force,
+        "safe_csv": safe_csv,
+        "command": command,
+    }
     outputs = Outputs(folder, report or open_report, save, **written)
-    in_memory = {"standardize": standardize, "n_draws": draws if stability else 0}
+    in_memory = {"standardize": standardize, "n_draws": draws if stability else 0 if stability is False else None}
     given = {"asked": asked, "verbose": 1 if verbose else 0}
     with console.working(shown=verbose is None and not json) as tell:
         data, show = _run(table, model, outputs, scheduler, in_memory, **given, tell=tell)

@@ -53,7 +53,12 @@ def run_predict(model: Path, path: Path, out: Path, *, asked: ReadOptions, on_er
         found, confidence = _predict(clustering, table)
         column = _column(table, asked.names, extra.get("names"), "--names")
         rows = label_table(
-            row_names(table.cells, column, table.n_rows), column, found, table.dialect, confidence=confidence
+            row_names(table.cells, column, table.n_rows),
+            column,
+            found,
+            table.dialect,
+            _titles(extra, clustering.n_clusters_),
+            confidence=confidence,
         )
         write_csv(places[out], rows, table.dialect, safe=safe_csv)
     known = _column(table, asked.labels, extra.get("labels"), "--labels")
@@ -91,6 +96,14 @@ def _predict(model: FusionClustering, rows: Reading) -> tuple[Any, Any]:
         if not isinstance(model.path_, Choice):
             return labels, None
         return labels, model.predict_confidence(rows)
+
+
+def _titles(extra: dict[str, Any], n_clusters: int) -> list[str]:
+    """The names of the clusters, if they were saved with the model."""
+    names = extra.get("cluster_names")
+    if not isinstance(names, list) or len(names) != n_clusters:
+        return []
+    return [str(name) for name in names]
 
 
 def _column(table: Reading, asked: str | Literal[False] | None, at_fit: Any, option: str) -> str | None:

@@ -40,6 +40,7 @@ def fit_data(fit: Fit) -> dict[str, Any]:
     return _table_data(found) | {
         "clusters": model.n_clusters_,
         "sizes": found.sizes,
+        "names": [described.name for described in found.findings.described],
         "outliers": found.outliers,
         "ari": None if found.findings.known is None else found.findings.known.ari,
         "known": None if found.findings.known is None else found.findings.known.as_dict(),
@@ -54,7 +55,7 @@ def fit_data(fit: Fit) -> dict[str, Any]:
         "fidelity": type(model.fidelity_).__name__,
         "seconds": found.seconds,
         "compiling_seconds": found.compiling,
-        "limits": list(model.limits_),
+        "limits": sentences.limits(found.findings),
         "notes": found.notes,
         "files": {_key(path): str(path) for path in fit.outputs.files if path != fit.outputs.save}
         | ({} if fit.outputs.save is None else {"model": str(fit.outputs.save)}),
@@ -151,7 +152,8 @@ def _clusters(found: Clustered) -> Grid:
     none = [] if judged is None else [""]
     for k, size in enumerate(sizes[:MOST_LISTED]):
         stable = [] if judged is None else [f"{judged.clusters[k]:.2f}"]
-        words = Text(found.findings.described[k].apart)
+        described = found.findings.described[k]
+        words = Text.assemble((f"{described.name}\n", "bold") if described.name else "", described.apart)
         table.add_row(str(k), f"{size:,}", bar(size / max(sizes)), *stable, words)
     if len(sizes) > MOST_LISTED:
         rest = counted(len(sizes) - MOST_LISTED, "smaller cluster")
@@ -180,7 +182,7 @@ def _facts(fit: Fit) -> Grid:
     table.add_row("solution", f"{state} in {found.seconds:.1f} s (penalty {_short(model.penalty_)}{lam})")
     if found.compiling >= 1:
         table.add_row("compiling", f"{found.compiling:.1f} s more, on the first run only")
-    listed(table, "limits", list(model.limits_))
+    listed(table, "limits", sentences.limits(found.findings))
     listed(table, "written", list(fit.outputs.files))
     listed(table, Text("note", "yellow"), folded(found.notes))
     return table
