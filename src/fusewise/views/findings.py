@@ -226,7 +226,7 @@ def read_findings(
         origin=origin or _in_memory(columns_of_model(encoder, values.astype(float) * scale + shift, columns)),
         values=values.astype(float),
         labels=np.asarray(model.labels_),
-        confidence=model.confidence_,
+        confidence=getattr(model, "confidence_", None),
         centers=centers.astype(float),
         unit=unit,
         shift=shift,
