@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from cli_helpers import read, write
 
-from fusewise import FusionClustering, FusionImputer, load
+from fusewise import FusionClustering, FusionImputer, PenalizedFusion, load
 from fusewise.penalties import H1
 from fusewise.saving import save
 from fusewise.tables import FrameEncoder, read_table
@@ -80,7 +80,7 @@ def test_so_does_the_plain_algorithm(run, tmp_path, name):
     path, options, kinds = table_of(tmp_path, name)
     plain = ("--no-standardize", "--sigma", "0.7", "--n-clusters", "3")
     assert run("fit", path, "--out", "out", *plain, *options).code == 0
-    model = FusionClustering(penalty=H1(0.7), n_clusters=3).fit(read_table(path, kinds=kinds).frame)
+    model = PenalizedFusion(penalty=H1(0.7), n_clusters=3).fit(read_table(path, kinds=kinds).frame)
     assert labels("out") == model.labels_.tolist()
 
 
@@ -156,7 +156,7 @@ def as_saved_before(path: Path, kinds, model: FusionClustering, file: str, *, ty
 @pytest.mark.parametrize("typed", [True, False])
 def test_models_of_earlier_files_still_predict(run, tmp_path, typed):
     path, _, kinds = table_of(tmp_path, "mixed")
-    model = FusionClustering() if typed else FusionClustering(penalty=H1(1.0), n_clusters=3)
+    model = FusionClustering() if typed else PenalizedFusion(penalty=H1(1.0), n_clusters=3)
     old = as_saved_before(path, kinds, model, "old.fusewise", typed=typed)
     ran = run("predict", "old.fusewise", path, "--out", "l.csv")
     assert ran.code == 0, ran.err

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from cli_helpers import write
 
-from fusewise import FusionClustering
+from fusewise import FusionClustering, PenalizedFusion
 from fusewise.cli.running import imputing as impute
 from fusewise.cli.running import predicting as predict
 from fusewise.cli.running import tracing as path
@@ -38,9 +38,7 @@ def listing(folder: Path) -> dict[str, bytes | None]:
 @pytest.fixture
 def place(tmp_path):
     (tmp_path / "t.csv").write_text(GOOD)
-    FusionClustering(penalty="h1", lam=1.0).fit(np.array([[1, 2], [2, 1], [8, 9], [9, 8.0]])).save(
-        tmp_path / "m.fusewise"
-    )
+    PenalizedFusion(1.0, penalty="h1").fit(np.array([[1, 2], [2, 1], [8, 9], [9, 8.0]])).save(tmp_path / "m.fusewise")
     return tmp_path
 
 
@@ -152,7 +150,7 @@ from fusewise.cli import main
 from fusewise.cli.running import fitting
 from fusewise.cli.showing import summary
 from fusewise import FusionClustering
-FusionClustering(lam=1.0).fit([[0, 1], [1, 0], [5, 6], [6, 5.]])  # what is compiled is kept before
+PenalizedFusion(1.0).fit([[0, 1], [1, 0], [5, 6], [6, 5.]])  # what is compiled is kept before
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 for limit, options in [(4_000, []), (20_000, ["--save", "new/m.fusewise"]), (60_000, ["--report"])]:
     resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))

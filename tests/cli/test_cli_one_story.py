@@ -15,12 +15,12 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 from cli_helpers import read
+from fusewise.cli.running.model_options import Model
 from sklearn.metrics import adjusted_rand_score
 from typer.testing import CliRunner
 
 from fusewise.cli.app import app
 from fusewise.cli.running.fitting import Outputs, run_fit
-from fusewise.cli.running.model_options import Model
 from fusewise.cli.showing import summary
 from fusewise.progress import silent
 from fusewise.tables import ReadOptions, read_table

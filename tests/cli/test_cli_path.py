@@ -9,7 +9,7 @@ import pytest
 from cli_helpers import SIZE, read
 from sklearn.datasets import make_circles
 
-from fusewise import FusionClustering
+from fusewise import FusionClustering, PenalizedFusion
 
 
 def standardised(X):
@@ -31,7 +31,7 @@ def test_the_candidates_and_the_choice_of_the_default(run, table, numbers):
 
 def test_the_paper_s_path(run, table, numbers):
     ran = run("path", table, "--sigma", "0.5", "--json")
-    path = FusionClustering(penalty="h1", rank=None).set_params(penalty__sigma=0.5).fit(standardised(numbers[0])).path_
+    path = PenalizedFusion(penalty="h1").set_params(penalty__sigma=0.5).fit(standardised(numbers[0])).path_
     assert [step["lam"] for step in ran.json["steps"]] == pytest.approx(path.lams)
     assert [step["clusters"] for step in ran.json["steps"]] == path.n_clusters.tolist()
 

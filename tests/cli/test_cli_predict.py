@@ -10,7 +10,7 @@ import pytest
 from cli_helpers import STEADY, read, write
 
 import fusewise
-from fusewise import FusionClustering, FusionImputer
+from fusewise import FusionClustering, FusionImputer, PenalizedFusion
 
 
 @pytest.fixture(params=["default", "plain"])
@@ -153,6 +153,6 @@ def test_models_that_cannot_predict(run, table):
     FusionClustering().save("new.fusewise")
     assert "was not fitted before it was saved" in (ran := run("predict", "new.fusewise", table)).err
     assert ran.code == 2
-    FusionClustering(penalty="h1", lam=1.0).fit(np.eye(3)).save("three.fusewise")
+    PenalizedFusion(1.0, penalty="h1").fit(np.eye(3)).save("three.fusewise")
     assert "3 unnamed features, but" in (ran := run("predict", "three.fusewise", table)).err
     assert ran.code == 2

@@ -14,7 +14,7 @@ from invariants import PLAIN, refusing
 from odd_inputs import fair_text, odd_text, plain_table
 
 import fusewise
-from fusewise import FusionClustering
+from fusewise import FusionClustering, PenalizedFusion
 from fusewise.cli import main
 from fusewise.mri.files.formats import read_scan
 from fusewise.saving import ModelFileError, archive
@@ -29,9 +29,7 @@ def saved(plain):
     """Tree and arrays of a saved model, and its table."""
     X, _ = plain_table(0)
     with tempfile.TemporaryDirectory() as folder:
-        FusionClustering(rank=None if plain else "auto", n_neighbors=None if plain else "auto").fit(X).save(
-            Path(folder, "m")
-        )
+        (PenalizedFusion() if plain else FusionClustering()).fit(X).save(Path(folder, "m"))
         return *archive.read_archive(Path(folder, "m"))[1:], X
 
 

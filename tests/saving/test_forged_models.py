@@ -14,7 +14,7 @@ import pytest
 from forging import bent_array, bent_tree
 
 import fusewise
-from fusewise import FusionClustering, FusionImputer
+from fusewise import FusionClustering, FusionImputer, PenalizedFusion
 from fusewise.automatic.units import Powers
 from fusewise.datasets import hide_entries, make_clusters
 from fusewise.kernels import checked
@@ -35,8 +35,8 @@ def parts(tmp_path_factory):
     path = tmp_path_factory.mktemp("forged") / "m"
     kept = {}
     models = {
-        "default": FusionClustering(rank=3),
-        "plain": FusionClustering(rank=None, n_neighbors=None),
+        "default": FusionClustering(),
+        "plain": PenalizedFusion(),
         "imputer": FusionImputer(),
         "skewed": FusionClustering(),
     }

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import fusewise
-from fusewise import FusionClustering, FusionImputer
+from fusewise import FusionClustering, FusionImputer, PenalizedFusion
 from fusewise.datasets import hide_entries, make_clusters
 from fusewise.fusion.penalties import H1, Penalty
 from fusewise.observations import SparseEntries
@@ -28,11 +28,11 @@ pytestmark = pytest.mark.filterwarnings("ignore::fusewise.DataWarning")
 MODELS = {
     "default": FusionClustering(),
     "default, K given": FusionClustering(n_clusters=2, random_state=np.int64(3)),
-    "plain path": FusionClustering(rank=None, n_neighbors=None),
-    "plain, one lam": FusionClustering(penalty=H1(0.5), lam=1.0),
-    "graph": FusionClustering(penalty="mcp", n_neighbors=5, rank=None),
-    "ball": FusionClustering(fidelity="ball"),
-    "box": FusionClustering(fidelity="box"),
+    "plain path": PenalizedFusion(),
+    "plain, one lam": PenalizedFusion(1.0, penalty=H1(0.5)),
+    "graph": PenalizedFusion(penalty="mcp", n_neighbors=5),
+    "ball": PenalizedFusion(fidelity="ball"),
+    "box": PenalizedFusion(fidelity="box"),
     "imputer": FusionImputer(),
     "plain imputer": FusionImputer(penalty=H1(0.5), lam=1.0),
 }
@@ -118,9 +118,9 @@ def test_other_tables_come_back(tmp_path):
     """Column names, complex numbers, single precision, and a model that was not fitted."""
     names = [f"größe {j}" for j in range(6)]
     frame = FusionClustering().fit(pd.DataFrame(table(), columns=names))
-    complex_ = FusionClustering(rank=None, n_neighbors=None).fit(table() * (1 + 2j))
+    complex_ = PenalizedFusion().fit(table() * (1 + 2j))
     single = FusionClustering().fit(table().astype(np.float32))
-    for model in (frame, complex_, single, FusionClustering(lam=np.inf, penalty=H1())):
+    for model in (frame, complex_, single, PenalizedFusion(np.inf, penalty=H1())):
         model.save(tmp_path / "m.fusewise")
         same(model, fusewise.load(tmp_path / "m.fusewise"))
     assert list(fusewise.load(tmp_path / "m.fusewise").get_params()["penalty"].get_params()) == ["sigma"]

@@ -15,7 +15,7 @@ from fusewise.automatic import NO_HINTS, Alternative, Choice, Hints, LevelBlock,
 from fusewise.estimators._base import COMMON, COUNT, ClusteringEstimator, in_plain_words
 from fusewise.estimators._dask import lazy_rows, read_dask, source_of
 from fusewise.estimators._hints import read_hints
-from fusewise.estimators._result import ClusteringResult, cluster
+from fusewise.estimators._result import ClusteringResult, cluster, fate_of_blanks
 from fusewise.estimators._stability import alternatives_of, stability_of
 from fusewise.kernels.checked import Record
 from fusewise.kernels.field_rules import Flag, Maybe, Several
@@ -263,7 +263,7 @@ class FusionClustering(ClusteringEstimator):
         summary, encoder = self._so_far(), vars(self).get("encoder_")
         try:
             table = self._read(X, reset=summary is None, min_rows=1, extend=summary is not None)
-            warn_of_blanks(table, columns=False)
+            warn_of_blanks(table, columns=False, fate=fate_of_blanks(self.outliers))
             summary = self._with_levels(summary, encoder)
             for rows in _in_blocks(table):
                 summary = self._with_rows(summary, rows)
@@ -434,7 +434,7 @@ class FusionClustering(ClusteringEstimator):
             return self._lazy("labels", source_of(self, X))
         check_is_fitted(self)
         table = self._read(X, reset=False)
-        warn_of_blanks(table, columns=False)
+        warn_of_blanks(table, columns=False, fate=fate_of_blanks(self.outliers))
         result = self._found
         return result.labeller.labels(result.choice.classify(table, posterior=False), table.row_counts > 0)
 

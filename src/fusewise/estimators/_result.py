@@ -194,6 +194,11 @@ class ClusteringResult(Checked):
         return fused
 
 
+def fate_of_blanks(outliers: bool) -> str:
+    """What becomes of a row without an observed entry, for a warning."""
+    return NO_CLUSTER if outliers else "assigned to the likeliest cluster"
+
+
 def cluster(
     table: Table,
     *,
@@ -223,7 +228,7 @@ def cluster(
     n, n_seen = repeated.shape[0], repeated.n_seen
     if n_clusters is not None and n_clusters > n_seen:
         raise InputError(f"n_clusters={n_clusters} exceeds the {n_seen} rows with an observed entry")
-    warn_of_blanks(table, placed=hints.rows, fate=NO_CLUSTER if outliers else "assigned to the likeliest cluster")
+    warn_of_blanks(table, placed=hints.rows, fate=fate_of_blanks(outliers))
     if n_seen < 2:
         raise InputError(f"clustering needs at least 2 rows with an observed entry, got {n_seen} of {n}")
     with shown(verbose) as progress, announcing(progress):

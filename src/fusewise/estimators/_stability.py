@@ -66,7 +66,6 @@ def stability_of(
     how: dict[str, Any] = {
         "levels": levels,
         "n_clusters": n_clusters,
-        "min_cluster_size": smallest,
         "outliers": outliers,
     }
 

@@ -180,7 +180,7 @@ def advice(found: Findings) -> list[str]:
 
 
 def alternatives(found: Findings) -> list[Alternative]:
-    """Other numbers of clusters that are nearly as good; none in the plain algorithm, which compares none."""
+    """Other numbers of clusters that are nearly as good; none by the paper's algorithm, which compares none."""
     return found.model.alternatives() if isinstance(found.path, Choice) else []
 
 
@@ -198,7 +198,7 @@ def number_sentence(found: Findings, option: str = "n_clusters=") -> str:
     option : how the number of clusters is set, to which the number is appended.
     """
     if not isinstance(found.path, Choice):
-        return "The plain algorithm does not compare numbers of clusters."
+        return "The paper's algorithm does not compare numbers of clusters."
     others, cut = alternatives(found), best_cut(found.path)
     if found.n_clusters == 1 and cut is not None:
         return _why_one(cut, others, option, hinted=bool(getattr(found.model, "_hints", None)))

@@ -60,7 +60,7 @@ class Findings:
     values : the features, N x P; NaN if missing.
     labels, confidence : of the rows; confidence is None if the model has none.
     centers : cluster centres, K x P.
-    unit : unit of length in each column, P: its standard deviation, or 1 in the plain algorithm.
+    unit : unit of length in each column, P: its standard deviation, or 1 for ``PenalizedFusion``.
     shift, scale : P; the user's units are value * scale + shift.
     shares : P, whether a feature is a level of a category; its centre is then the share of that level.
     drawn : indices of the rows to draw: all rows with an observed entry, or a sample of them.

@@ -225,7 +225,7 @@ def _maps(found: Findings, places: dict[str, Real]) -> list[dict[str, Any]]:
     maps = []
     for key, points in places.items():
         columns = {"x": packed(points[:, 0], "f4"), "y": packed(points[:, 1], "f4")}
-        if key == "components" and not shared:  # in the plain algorithm each row has its own centre
+        if key == "components" and not shared:  # by the paper's algorithm each row has its own centre
             columns |= {"endX": packed(ends[:, 0], "f4"), "endY": packed(ends[:, 1], "f4")}
         hubs = _hubs(found, key, points)
         maps.append({"key": key, "frame": _frame(points, labels, hubs)} | words[key] | columns)

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from fusewise import FusionClustering
+from fusewise import FusionClustering, PenalizedFusion
 from fusewise.automatic.alternatives import Alternative, Cut
 from fusewise.automatic.stability import Stability
 from fusewise.penalties import H1
@@ -111,6 +111,6 @@ def test_the_page_shows_alternatives_and_stability(model, monkeypatch):
 
 
 def test_the_plain_algorithm_says_that_it_compares_nothing():
-    found = read_findings(FusionClustering(lam=0.1, penalty=H1(0.3)).fit(np.eye(4)))
-    assert certainty.number_sentence(found) == "The plain algorithm does not compare numbers of clusters."
+    found = read_findings(PenalizedFusion(0.1, penalty=H1(0.3)).fit(np.eye(4)))
+    assert certainty.number_sentence(found) == "The paper's algorithm does not compare numbers of clusters."
     assert certainty.rivals(found) == certainty.stable_clusters(found) == []
