@@ -82,7 +82,8 @@ class _Passes:
         self.seconds: list[float] = []
 
     def __enter__(self) -> None:
-        from fusewise.observations import dask_blocks, dask_table
+        from fusewise.observations import _dask as dask_blocks
+        from fusewise.observations import _dask as dask_table
 
         self.modules, self.compute = (dask_blocks, dask_table), dask_blocks.compute
         for module in self.modules:
@@ -121,7 +122,7 @@ def _rand_index(labels: Any, y: Any, n_found: int) -> float:
     """Adjusted Rand index of lazy labels, from the numbers of rows in both, block by block."""
     import dask
 
-    from fusewise.observations.dask_blocks import merged
+    from fusewise.observations import merged
 
     count = dask.delayed(partial(_counted, n_found=n_found), pure=False)
     blocks = zip(labels.to_delayed(), y.to_delayed(), strict=True)

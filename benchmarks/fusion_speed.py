@@ -19,7 +19,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 
 from fusewise import FusionPath, fusion_path
-from fusewise.fusion import Solution, solution
+from fusewise.fusion import Solution
+from fusewise.fusion import _solution as solution
 from fusewise.fusion.penalties import H1, L1, Penalty
 
 CLUSTERS, NEIGHBORS = 10, 15
@@ -40,7 +41,7 @@ def timed(X: np.ndarray, lams: np.ndarray, penalty: Penalty, tol: float, merge: 
         stamps.append(time.process_time())
         return solution.conclude(*args)
 
-    with patch("fusewise.fusion.path.conclude", conclude):
+    with patch("fusewise.fusion._path.conclude", conclude):
         path = fusion_path(X, lams=lams, penalty=penalty, n_neighbors=NEIGHBORS, tol=tol, merge=merge)
     return path, stamps
 

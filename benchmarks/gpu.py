@@ -19,14 +19,12 @@ from unittest.mock import patch
 
 import numpy as np
 
+from fusewise.fusion._loop import average, descend
+from fusewise.fusion._problem import Problem, place
 from fusewise.fusion.fidelity import Quadratic
-from fusewise.fusion.loop import descend
 from fusewise.fusion.penalties import H1
-from fusewise.fusion.placing import place
-from fusewise.fusion.problem import Problem
-from fusewise.fusion.steps import average
-from fusewise.kernels.arrays import Array, beside
-from fusewise.kernels.nearest_torch import nearest
+from fusewise.kernels import Array, beside
+from fusewise.kernels._nearest import nearest
 from fusewise.observations import Quadratics, as_entries
 from fusewise.pairs import CompletePairs, NeighborPairs
 from fusewise.progress import listening
@@ -117,8 +115,8 @@ def neighbours_on_the_host(where: np.ndarray) -> np.ndarray:
     """Find neighbours as ``fuse`` does on the CPU; the point itself replaces neighbours that were not found."""
     from scipy.spatial import cKDTree
 
-    from fusewise.kernels.threads import in_threads
-    from fusewise.pairs.near_places import nearest_places
+    from fusewise.kernels import in_threads
+    from fusewise.pairs._expected import nearest_places
 
     search = nearest_places(where, cKDTree(where))
     blocks = np.array_split(where, max(1, len(where) // 1024))
@@ -251,17 +249,17 @@ def timed(function: Callable[..., Array], name: str, taken: dict[str, float], de
 
 #: Functions that do not call each other.
 PHASES_OF_FUSE = (
-    "fusewise.fusion.setup.as_entries",
-    "fusewise.fusion.setup.refuse_tiny",
-    "fusewise.fusion.setup._fit",
-    "fusewise.subspace.device_rows:RowsOnDevice.information",
-    "fusewise.subspace.device_rows.coordinates_of",
-    "fusewise.fusion.setup.nearest_expected",
-    "fusewise.fusion.merging.place",
-    "fusewise.fusion.fuse.start",
-    "fusewise.fusion.fuse.descend",
-    "fusewise.fusion.merging:Merged.groups",
-    "fusewise.fusion.fuse.conclude",
+    "fusewise.fusion._setup.as_entries",
+    "fusewise.fusion._setup.refuse_tiny",
+    "fusewise.fusion._setup._fit",
+    "fusewise.subspace._projection:RowsOnDevice.information",
+    "fusewise.subspace._projection.coordinates_of",
+    "fusewise.fusion._setup.nearest_expected",
+    "fusewise.fusion._merging.place",
+    "fusewise.fusion._fuse.start",
+    "fusewise.fusion._fuse.descend",
+    "fusewise.fusion._merging:Merged.groups",
+    "fusewise.fusion._fuse.conclude",
 )
 
 

@@ -14,10 +14,10 @@ from collections.abc import Callable
 import numpy as np
 
 from fusewise.datasets import hide_entries, make_clusters
+from fusewise.fusion._loop import average
+from fusewise.fusion._problem import Problem
 from fusewise.fusion.fidelity import Quadratic
 from fusewise.fusion.penalties import H1
-from fusewise.fusion.problem import Problem
-from fusewise.fusion.steps import average
 from fusewise.observations import as_entries
 from fusewise.pairs import CompletePairs
 

@@ -13,9 +13,9 @@ import time
 import numpy as np
 from scipy.spatial import cKDTree
 
-from fusewise.kernels.threads import in_threads, n_threads
-from fusewise.pairs.expected import BLOCK, CANDIDATES
-from fusewise.pairs.near_places import NeighborSearch, by_lists
+from fusewise.kernels import in_threads
+from fusewise.kernels._threads import n_threads
+from fusewise.pairs._expected import BLOCK, CANDIDATES, NeighborSearch, by_lists
 
 CLUSTERS, COUNT, BLOCKS = 20, CANDIDATES * 15 + 1, 8
 

@@ -7,8 +7,8 @@ import sys
 import numpy as np
 import pytest
 
-from fusewise.kernels import compiling
-from fusewise.kernels.devices import placement
+from fusewise.kernels import _compiling as compiling
+from fusewise.kernels import placement
 from skipped import what_to_get
 
 #: More processes than this gain little: each compiles, and keeps the fixtures of a session, for itself.

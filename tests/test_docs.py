@@ -23,7 +23,7 @@ def test_page(page):
 
 @pytest.mark.parametrize(
     "name",
-    ["fusewise.estimators.clustering", "fusewise.estimators.imputer", "fusewise.fusion.fuse", "fusewise.exact.solve"],
+    ["fusewise.estimators.clustering", "fusewise.estimators.imputer", "fusewise.fusion._fuse", "fusewise.exact._solve"],
 )
 def test_docstring_examples(name):
     result = doctest.testmod(importlib.import_module(name))

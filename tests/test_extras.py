@@ -62,7 +62,7 @@ NEEDS = {
     "report": ("report", "model.report('r.html')"),
     "exact.solve_l0": ("exact", "exact.solve_l0(holes, 0.3)"),
     "device": ("gpu", "fuse(X, lam=1.0, device='cuda')"),
-    "Dask": ("dask", "from fusewise.observations import dask_blocks; dask_blocks.compute([])"),
+    "Dask": ("dask", "from fusewise.observations import compute; compute([])"),
     "Parquet": ("frames", "ParquetBlocks('t.parquet').shape"),
     "mri off the grid": ("mri", "mri.reconstruct(scan, trajectory=mri.radial_trajectory(20, 32))"),
     "mri maps": ("mri", "coils.maps_from_images(images)"),

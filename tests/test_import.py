@@ -22,7 +22,7 @@ def test_every_public_name_is_there():
 
 def test_names_are_those_of_their_homes():
     from fusewise.estimators import FusionClustering
-    from fusewise.fusion.path import fusion_path
+    from fusewise.fusion import fusion_path
 
     assert fusewise.FusionClustering is FusionClustering
     assert fusewise.fusion_path is fusion_path

@@ -14,8 +14,7 @@ from observed import frame_affinities, fuse_frames, grid_entries
 from scipy import fft
 
 from fusewise.fusion.penalties import TruncatedL2
-from fusewise.kernels.arrays import library, to_host
-from fusewise.kernels.devices import placement
+from fusewise.kernels import library, placement, to_host
 from fusewise.mri.sampling.fourier import AXES, invert, to_plain
 from fusewise.mri.sampling.normal_equations import NormalEquations, on_grid_equations
 from fusewise.mri.sampling.operators import Gridded

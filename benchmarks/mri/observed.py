@@ -9,11 +9,11 @@ from functools import cached_property
 import numpy as np
 from scipy import sparse
 
+from fusewise.fusion._loop import Descent, descend
+from fusewise.fusion._problem import Problem
 from fusewise.fusion.fidelity import Quadratic
-from fusewise.fusion.loop import Descent, descend
 from fusewise.fusion.penalties import Penalty
-from fusewise.fusion.problem import Problem
-from fusewise.kernels.krylov import conjugate_gradients, shrunk_by
+from fusewise.kernels import conjugate_gradients, shrunk_by
 from fusewise.mri.sampling.fourier import invert, transform
 from fusewise.mri.sampling.operators import Cartesian, FrameOperator
 from fusewise.mri.solving.covariances import median_distance

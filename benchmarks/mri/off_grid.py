@@ -14,9 +14,7 @@ import baselines
 import numpy as np
 from observed import frame_affinities
 
-from fusewise.kernels.arrays import beside, copied, library, to_host
-from fusewise.kernels.devices import placement
-from fusewise.kernels.krylov import conjugate_gradients
+from fusewise.kernels import beside, conjugate_gradients, copied, library, placement, to_host
 from fusewise.mri.sampling.cells import GridCells
 from fusewise.mri.sampling.normal_equations import Convolution, NormalEquations, off_grid_equations
 from fusewise.mri.sampling.operators import Nufft

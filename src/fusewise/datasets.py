@@ -8,12 +8,10 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils import check_random_state
 
-from fusewise.kernels.checked import check_values
-from fusewise.kernels.field_rules import Number
-from fusewise.kernels.input_errors import InputError
-from fusewise.kernels.types import Floats, Labels
-from fusewise.observations import as_entries
-from fusewise.observations.checks import check_fits
+from fusewise.kernels import Floats, Labels
+from fusewise.observations import as_entries, check_fits
+from fusewise.support.errors import InputError
+from fusewise.support.records import Number, check_values
 
 Seed = int | np.random.RandomState | None
 

@@ -1,5 +1,5 @@
 """The path of a fusion problem: kept for ``from fusewise.path import ...``; the names are those of ``fusewise``."""
 
-from fusewise.fusion.path import FusionPath, fusion_path
+from fusewise.fusion import FusionPath, fusion_path
 
 __all__ = ["FusionPath", "fusion_path"]

@@ -44,7 +44,7 @@ def test_row_blocks_and_threads_change_nothing(table, choice, monkeypatch):
     entries = as_entries(table[0])
     whole = choice.classify(entries)
     filled = choice.completed(entries, whole.posterior)
-    monkeypatch.setattr("fusewise.observations.kinds.BLOCK_ROWS", 7)
+    monkeypatch.setattr("fusewise.observations._entries.BLOCK_ROWS", 7)
     parts = choice.classify(entries)
     np.testing.assert_array_equal(parts.labels, whole.labels)
     np.testing.assert_array_equal(parts.outlying, whole.outlying)

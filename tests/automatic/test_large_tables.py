@@ -24,9 +24,9 @@ from fusewise.observations import (
     StreamedEntries,
     as_entries,
     as_sparse_entries,
-    blocks,
 )
-from fusewise.observations import conversion as reading
+from fusewise.observations import _conversion as reading
+from fusewise.observations import _streamed as blocks
 from fusewise.subspace import fit_subspace
 
 
@@ -204,7 +204,7 @@ class TestWhatIsKept:
         X, _ = clusters()
         model = FusionClustering().fit(given(X))
         imputer = FusionImputer().fit(given(X))
-        monkeypatch.setattr("fusewise.observations.checks.available_memory", lambda: 2000)
+        monkeypatch.setattr("fusewise.observations._checks.available_memory", lambda: 2000)
         with pytest.raises(MemoryError, match=r"fused_ .* needs .* \(130 x 10 numbers\)"):
             _ = model.fused_
         for needs_all in (imputer.transform, PenalizedFusion(0.5, penalty="h1").fit):

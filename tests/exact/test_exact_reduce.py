@@ -4,15 +4,20 @@ import numpy as np
 import pytest
 from exact_helpers import brute_force, path_graph, planted, random_graph
 
-from fusewise.exact.clock import Clock
-from fusewise.exact.eliminate import drop_edges
-from fusewise.exact.feasibility import feasible_pairs
-from fusewise.exact.heuristic import climb_from_greedy, greedy_cliques, search
-from fusewise.exact.highs import whole
-from fusewise.exact.lower_bounds import Shares, best_shares, clique_bound, colouring_bound
-from fusewise.exact.pair_graph import WeightedGraph
-from fusewise.exact.programme import violated
-from fusewise.exact.reduce import find_core, merge_cores, merge_twins, twin_classes
+from fusewise.exact._bounds import (
+    Shares,
+    best_shares,
+    clique_bound,
+    colouring_bound,
+    drop_edges,
+    find_core,
+    merge_cores,
+    merge_twins,
+    twin_classes,
+)
+from fusewise.exact._feasibility import feasible_pairs
+from fusewise.exact._graph import Clock, WeightedGraph, climb_from_greedy, greedy_cliques, search
+from fusewise.exact._programme import violated, whole
 
 
 def most_kept(graph):

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from exact_helpers import brute_force, objective_of, path_graph, planted, random_graph, realise
 
-from fusewise.exact import programme as programme_module
-from fusewise.exact import search as search_module
+from fusewise.exact import _programme as programme_module
+from fusewise.exact import _search as search_module
 from fusewise.exact import solve_l0
-from fusewise.exact.feasibility import feasible_pairs
-from fusewise.exact.highs import Programme
+from fusewise.exact._feasibility import feasible_pairs
+from fusewise.exact._programme import Programme
 
 
 def small_instance(k):

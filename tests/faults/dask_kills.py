@@ -17,7 +17,7 @@ from faulty_runs import Outcomes, _used
 
 import fusewise
 from fusewise.datasets import hide_entries, make_clusters
-from fusewise.kernels.output import finish_killed_runs
+from fusewise.support.files import finish_killed_runs
 
 #: A cluster or a client that does not come to rest in this many times what it took to start the workers and to fit
 #: undisturbed, on the clock and at that moment, is a failure: a busy machine is none.

@@ -18,7 +18,7 @@ import pandas as pd
 from faulty_runs import Outcomes, _used, environment
 
 from fusewise.datasets import hide_entries, make_clusters
-from fusewise.kernels.output import finish_killed_runs
+from fusewise.support.files import finish_killed_runs
 
 N_PARTS = 3
 #: Seconds after which workers that have lost their command must have ended.

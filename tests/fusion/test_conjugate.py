@@ -7,13 +7,12 @@ import pytest
 from fusion_naive import draw
 
 from fusewise.datasets import hide_entries, make_clusters
-from fusewise.fusion import loop
-from fusewise.fusion.conjugate import ConjugateSteps
+from fusewise.fusion import _loop as loop
+from fusewise.fusion import pose
+from fusewise.fusion._loop import ConjugateSteps, descend
+from fusewise.fusion._merging import Merged
 from fusewise.fusion.fidelity import Box, Quadratic
-from fusewise.fusion.loop import descend
-from fusewise.fusion.merging import Merged
 from fusewise.fusion.penalties import H1, L1
-from fusewise.fusion.setup import pose
 
 
 def problem_of(X, lam, penalty=L1(1e-2), fidelity=Quadratic(), n_neighbors=4, **options):  # noqa: B008

@@ -6,13 +6,12 @@ import numpy as np
 import pytest
 from fusion_naive import EXAMPLES, draw, objective, violation
 
-from fusewise.fusion import loop
+from fusewise.fusion import _loop as loop
+from fusewise.fusion import pose
+from fusewise.fusion._fuse import start as start_of
+from fusewise.fusion._loop import average, choose_solver, descend, solve_quadratic
 from fusewise.fusion.fidelity import Ball, Box, Quadratic
-from fusewise.fusion.loop import choose_solver, descend
 from fusewise.fusion.penalties import H1, Lp
-from fusewise.fusion.setup import pose
-from fusewise.fusion.starts import start as start_of
-from fusewise.fusion.steps import average, solve_quadratic
 
 MISSING = (0.0, 0.3, 0.7)
 STARTS = ("partial", "zero", "mean")

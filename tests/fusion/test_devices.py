@@ -4,13 +4,11 @@ import numpy as np
 import pytest
 from fusion_naive import EXAMPLES, draw
 
-from fusewise.fusion import fuse
+from fusewise.fusion import fuse, fusion_path, pose
+from fusewise.fusion._problem import place
 from fusewise.fusion.fidelity import Ball, Quadratic
-from fusewise.fusion.path import fusion_path
 from fusewise.fusion.penalties import H1, MCP
-from fusewise.fusion.placing import place
-from fusewise.fusion.setup import pose
-from fusewise.kernels.arrays import beside, to_host
+from fusewise.kernels import beside, to_host
 
 torch = pytest.importorskip("torch")
 DEVICES = ["torch:cpu", "cuda"] if torch.cuda.is_available() else ["torch:cpu"]
@@ -90,7 +88,7 @@ def test_the_averaging_solver(device):
 
 def test_all_pairs_where_their_weights_do_not_fit(monkeypatch, device):
     """Weights are then computed anew for every product, a block of rows at a time."""
-    from fusewise.pairs import device_complete
+    from fusewise.pairs import _complete as device_complete
 
     X = draw("real", 0.3)
     options = {"lam": 0.1, "penalty": H1(1.0), "device": device}

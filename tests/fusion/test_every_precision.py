@@ -9,7 +9,7 @@ import pytest
 
 from fusewise import FusionClustering, FusionImputer, fuse
 from fusewise.datasets import hide_entries, make_clusters
-from fusewise.fusion.path import fusion_path
+from fusewise.fusion import fusion_path
 from fusewise.penalties import H1, MCP, SCAD, Lp
 
 pytestmark = pytest.mark.filterwarnings("ignore")

@@ -10,11 +10,10 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from fusewise.datasets import hide_entries, make_clusters
-from fusewise.fusion import fuse, loop
+from fusewise.fusion import _loop as loop
+from fusewise.fusion import fuse, lam_without_effect, noise_level, pose
 from fusewise.fusion.fidelity import Ball, Box, Quadratic
-from fusewise.fusion.fuse import lam_without_effect
 from fusewise.fusion.penalties import H1, L0
-from fusewise.fusion.setup import noise_level, pose
 from fusewise.observations import DataWarning, as_entries
 
 OPTIONS = {"lam": 1.0, "penalty": H1(0.7)}

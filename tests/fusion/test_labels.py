@@ -10,15 +10,12 @@ from scipy.spatial.distance import pdist, squareform
 
 from fusewise.datasets import hide_entries, load_wine_subset, make_clusters
 from fusewise.fusion import fuse
+from fusewise.fusion._merging import Merged, fusion_scale
+from fusewise.fusion._problem import Problem
 from fusewise.fusion.fidelity import Box, Quadratic
-from fusewise.fusion.labels import fusion_scale
-from fusewise.fusion.merging import Merged
 from fusewise.fusion.penalties import H1, MCP, GemanMcClure, Lp
-from fusewise.fusion.problem import Problem
-from fusewise.observations import as_entries
-from fusewise.observations.groups import group_means, number_by_size
-from fusewise.pairs import CompletePairs, NeighborPairs
-from fusewise.pairs.distances import real_view
+from fusewise.observations import as_entries, group_means, number_by_size
+from fusewise.pairs import CompletePairs, NeighborPairs, real_view
 
 
 def cut(centers, distance):

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from fusewise import PenalizedFusion, fuse
-from fusewise.fusion import setup
-from fusewise.fusion.path import fusion_path
+from fusewise.fusion import _setup as setup
+from fusewise.fusion import fusion_path
 from fusewise.observations import as_entries
 from fusewise.penalties import H1
 

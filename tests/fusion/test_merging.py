@@ -7,13 +7,11 @@ import pytest
 from fusion_naive import EXAMPLES, draw, objective
 
 from fusewise.datasets import hide_entries, make_clusters
+from fusewise.fusion import fusion_path, pose
+from fusewise.fusion._loop import descend, solve_quadratic
+from fusewise.fusion._merging import Merged, agreed, descend_merging, joined
 from fusewise.fusion.fidelity import Box, Quadratic
-from fusewise.fusion.loop import descend
-from fusewise.fusion.merging import Merged, agreed, descend_merging, joined
-from fusewise.fusion.path import fusion_path
 from fusewise.fusion.penalties import H1, L1, MCP
-from fusewise.fusion.setup import pose
-from fusewise.fusion.steps import solve_quadratic
 from fusewise.progress import silent
 
 KINDS = ("real", "complex")

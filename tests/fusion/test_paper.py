@@ -5,9 +5,8 @@ import pytest
 from sklearn.metrics import adjusted_rand_score
 
 from fusewise.datasets import hide_entries, load_wine_subset, make_clusters
-from fusewise.fusion import fuse
+from fusewise.fusion import fuse, fusion_path
 from fusewise.fusion.fidelity import Box
-from fusewise.fusion.path import fusion_path
 from fusewise.fusion.penalties import H1, L1, Lp
 
 

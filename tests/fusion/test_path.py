@@ -5,10 +5,9 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from fusewise.datasets import hide_entries, make_clusters
-from fusewise.fusion import fuse
-from fusewise.fusion import path as path_module
+from fusewise.fusion import _path as path_module
+from fusewise.fusion import fuse, fusion_path
 from fusewise.fusion.fidelity import Box
-from fusewise.fusion.path import fusion_path
 from fusewise.fusion.penalties import H1, L1
 
 

@@ -3,11 +3,9 @@
 import numpy as np
 import pytest
 
+from fusewise.fusion import FusionPath, Solution, choose_sigma, cut_to, lam_schedule, longest_plateau
 from fusewise.fusion.fidelity import Quadratic
-from fusewise.fusion.path import FusionPath
 from fusewise.fusion.penalties import H1
-from fusewise.fusion.rules import choose_sigma, cut_to, lam_schedule, longest_plateau
-from fusewise.fusion.solution import Solution
 from fusewise.observations import as_entries
 
 NAN = np.nan

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from fusion_naive import draw
 
-from fusewise.fusion import fuse
+from fusewise.fusion import fuse, pose
+from fusewise.fusion._fuse import start as start_of
+from fusewise.fusion._setup import default_overlap
 from fusewise.fusion.fidelity import Box, Quadratic
 from fusewise.fusion.penalties import H1
-from fusewise.fusion.setup import default_overlap, pose
-from fusewise.fusion.starts import start as start_of
 from fusewise.observations import DataWarning, as_entries
 
 

@@ -22,7 +22,7 @@ from odd_inputs import plain_table
 
 import fusewise
 from fusewise import FusionClustering
-from fusewise.kernels.compiling import Loop
+from fusewise.kernels._compiling import Loop
 
 #: Share of the time in which caches and pools fill; the memory after it is compared.
 WARM_UP = 0.3

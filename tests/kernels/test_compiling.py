@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 import fusewise
-from fusewise.kernels import compiling
-from fusewise.kernels.compiling import STAGE, Loop, Stopwatch, announcing, compiled
+from fusewise.kernels import Stopwatch, announcing, compiled
+from fusewise.kernels import _compiling as compiling
+from fusewise.kernels._compiling import STAGE, Loop
 
 SOURCE = Path(fusewise.__file__).parent
 

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from fusewise.kernels import graph_conjugate, threads
+from fusewise.kernels import _threads as threads
+from fusewise.kernels import graph_steps as graph_conjugate
 
 N, P = 40, 7
 

@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
 
-from fusewise.kernels.graph_groups import by_rows, components, merged_edges, spanning_forest, sum_by
+from fusewise.kernels.graph import by_rows, components, merged_edges, spanning_forest, sum_by
 
 GRAPHS = [(1, 0), (2, 1), (60, 40), (500, 2000), (40, 0)]
 

@@ -6,8 +6,9 @@ from scipy import sparse
 from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.sparse.csgraph import connected_components
 
-from fusewise.kernels import graph, threads
-from fusewise.kernels.spanning import spanning_tree
+from fusewise.kernels import _threads as threads
+from fusewise.kernels import graph
+from fusewise.kernels.graph import spanning_tree
 
 N = 60
 
@@ -71,7 +72,7 @@ def test_points_that_coincide():
 @pytest.mark.parametrize("block", [2**27, 30], ids=["one block", "blocks"])
 def test_squared_lengths_in_tensors(block, monkeypatch):
     torch = pytest.importorskip("torch")
-    from fusewise.kernels import graph_torch
+    from fusewise.kernels import tensors as graph_torch
 
     monkeypatch.setattr(graph_torch, "BLOCK", block)
     rng = np.random.default_rng(0)

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from fusewise.kernels import graph_systems, threads
-from fusewise.kernels.graph_systems import ColumnSystems
+from fusewise.kernels import _threads as threads
+from fusewise.kernels import graph_steps as graph_systems
+from fusewise.kernels.graph_steps import ColumnSystems
 
 N, P = 40, 7
 

@@ -45,7 +45,7 @@ def graph(dtype):
 @DTYPES
 @pytest.mark.parametrize("r", [1, 3, 10, 70, 300])
 def test_edges_and_rows(dtype, r):
-    from fusewise.kernels import graph_triton
+    from fusewise.kernels import _triton as graph_triton
 
     first, second, weight, indptr, indices, edges, dense = graph(dtype)
     points = np.random.default_rng(1).normal(size=(N, r)).astype(dtype)
@@ -63,7 +63,7 @@ def test_edges_and_rows(dtype, r):
 @DTYPES
 @pytest.mark.parametrize("r", [1, 2, 5, 10, 17, 22, 32])
 def test_blocks(dtype, r):
-    from fusewise.kernels import graph_triton
+    from fusewise.kernels import _triton as graph_triton
 
     rng = np.random.default_rng(2)
     roots = rng.normal(size=(N, r, r + 3))

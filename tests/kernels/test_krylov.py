@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from fusewise.kernels.krylov import conjugate_gradients, ratio, shrunk_by
+from fusewise.kernels import conjugate_gradients, shrunk_by
+from fusewise.kernels._krylov import ratio
 
 
 def system(n=7, seed=0):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from fusewise.kernels.lanes import LANES, factorise, inverse_roots
+from fusewise.kernels import LANES, factorise, inverse_roots
 
 
 @pytest.mark.parametrize("n", [1, 5, LANES])

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from fusewise.kernels.lanes_torch import factorised, squares_of
+from fusewise.kernels.tensors import factorised, squares_of
 
 torch = pytest.importorskip("torch")
 

@@ -3,12 +3,13 @@
 import numpy as np
 import pytest
 
-from fusewise.fusion import fuse, setup
-from fusewise.fusion.path import fusion_path
-from fusewise.fusion.setup import lacking_memory
-from fusewise.kernels import memory
-from fusewise.kernels.memory import available_memory, in_words
+from fusewise.fusion import _setup as setup
+from fusewise.fusion import fuse, fusion_path
+from fusewise.fusion._setup import lacking_memory
+from fusewise.kernels import _memory as memory
+from fusewise.kernels import available_memory
 from fusewise.observations import as_entries
+from fusewise.support.words import in_words
 
 GIB = 2**30
 

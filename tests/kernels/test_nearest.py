@@ -5,12 +5,12 @@ import sys
 import numpy as np
 import pytest
 
-from fusewise.kernels.devices import device_memory, torch_device
+from fusewise.kernels import device_memory, torch_device
 
 torch = pytest.importorskip("torch")
 
-from fusewise.kernels import nearest_torch  # noqa: E402
-from fusewise.kernels.nearest_torch import PointTiles, nearest  # noqa: E402
+from fusewise.kernels import _nearest as nearest_torch  # noqa: E402
+from fusewise.kernels._nearest import PointTiles, nearest  # noqa: E402
 
 
 def draw(n=700, r=4, seed=0):

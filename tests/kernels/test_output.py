@@ -6,13 +6,13 @@ import sys
 import numpy as np
 import pytest
 
-from fusewise.kernels.output import finish_killed_runs, finite_json, written_together, written_whole
+from fusewise.support.files import finish_killed_runs, finite_json, written_together, written_whole
 
 #: Two files replace old ones and one is new; the process dies instead of renaming or deleting the n-th time.
 KILLED = """
 import os, sys
 from pathlib import Path
-from fusewise.kernels.output import written_together
+from fusewise.support.files import written_together
 left = [int(sys.argv[1])]
 def dying(function):
     def call(*paths, **options):

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from fusewise.kernels import small_matrices as blocks
-from fusewise.kernels import threads
+from fusewise.kernels import _small_matrices as blocks
+from fusewise.kernels import _threads as threads
 
 
 @pytest.fixture(autouse=True, params=[10**9, 0], ids=["small", "compiled"])
@@ -26,23 +26,26 @@ def test_blocks(dtype, r, worth, monkeypatch):
     shift = rng.uniform(0.5, 1, 50).astype(grams.real.dtype)
     precision = 1e-3 if grams.real.dtype == np.float32 else 1e-10
 
-    found, log_det = blocks.inverses(grams, shift)
+    found, log_det = blocks.block_inverses(grams, shift)
     assert found.dtype == dtype
     system = grams + shift[:, None, None] * np.eye(r)
     np.testing.assert_allclose(found, np.linalg.inv(system), atol=precision)
     np.testing.assert_allclose(log_det, np.linalg.slogdet(system)[1], rtol=precision, atol=precision)
     vectors = factors[:, 0]
     np.testing.assert_allclose(
-        blocks.products(grams, vectors), np.squeeze(grams @ vectors[:, :, None], 2), rtol=precision, atol=precision
+        blocks.block_products(grams, vectors),
+        np.squeeze(grams @ vectors[:, :, None], 2),
+        rtol=precision,
+        atol=precision,
     )
 
 
 def test_views_and_broadcasts_are_as_good_as_arrays():
     grams = np.broadcast_to(np.diag([1.0, 3.0])[::-1, ::-1], (4, 2, 2))
-    inverse, log_det = blocks.inverses(grams, np.ones(4))
+    inverse, log_det = blocks.block_inverses(grams, np.ones(4))
     np.testing.assert_allclose(inverse, np.broadcast_to(np.diag([0.25, 0.5]), (4, 2, 2)))
     np.testing.assert_allclose(log_det, np.log(8))
-    np.testing.assert_allclose(blocks.products(grams, np.ones((4, 2))), np.tile([3.0, 1.0], (4, 1)))
+    np.testing.assert_allclose(blocks.block_products(grams, np.ones((4, 2))), np.tile([3.0, 1.0], (4, 1)))
 
 
 def test_triangles_are_solved_for_all_at_once():

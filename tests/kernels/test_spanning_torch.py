@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
 
-from fusewise.kernels.spanning_torch import spanning_forest
+from fusewise.kernels.tensors import spanning_forest
 
 torch = pytest.importorskip("torch")
 

@@ -9,16 +9,8 @@ from concurrent.futures import Future
 import numpy as np
 import pytest
 
-from fusewise.kernels.threads import (
-    WORTH_A_THREAD,
-    _blas,
-    each_of,
-    in_ranges,
-    in_threads,
-    n_threads,
-    small_products,
-    threads_for,
-)
+from fusewise.kernels import in_ranges, in_threads, small_products, threads_for
+from fusewise.kernels._threads import WORTH_A_THREAD, _blas, each_of, n_threads
 
 
 def widths():

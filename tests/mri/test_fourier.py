@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from fusewise.kernels.arrays import to_host
-from fusewise.kernels.devices import placement
+from fusewise.kernels import placement, to_host
 from fusewise.mri.sampling.fourier import invert, to_plain, transform
 from fusewise.mri.tensors import fft2, ifft2
 

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
+from fusewise.fusion._loop import solve_quadratic
+from fusewise.fusion._problem import Problem
 from fusewise.fusion.fidelity import Quadratic
 from fusewise.fusion.penalties import H1
-from fusewise.fusion.problem import Problem
-from fusewise.fusion.steps import solve_quadratic
 from fusewise.mri.solving.interpolation import Interpolated, by_points, by_samples
 from fusewise.observations import Entries
 from fusewise.pairs import CompletePairs

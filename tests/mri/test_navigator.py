@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import fft
 
-from fusewise.kernels.devices import placement
+from fusewise.kernels import placement
 from fusewise.mri import make_phantom, radial_mask, radial_trajectory, reconstruct, sample_grid
 from fusewise.mri.sampling.cells import GridCells
 from fusewise.mri.sampling.fourier import AXES, to_plain

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from fusewise.kernels.arrays import to_host
+from fusewise.kernels import to_host
 from fusewise.mri import tensors
 from fusewise.mri.sampling.normal_equations import (
     Convolution,

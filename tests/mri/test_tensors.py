@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from fusewise.kernels.arrays import to_host
+from fusewise.kernels import to_host
 from fusewise.mri import tensors
 
 

@@ -5,8 +5,7 @@ import sys
 import numpy as np
 import pytest
 
-from fusewise.kernels.arrays import to_host
-from fusewise.kernels.devices import placement
+from fusewise.kernels import placement, to_host
 from fusewise.mri import make_phantom, radial_mask, radial_trajectory, reconstruct
 from fusewise.mri import tensors as arrays
 from fusewise.mri.phantom import coil_maps

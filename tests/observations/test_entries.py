@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from fusewise.observations import Entries, as_entries
-from fusewise.observations import entries as entries_module
+from fusewise.observations import _entries as entries_module
 
 N, P = 6, 5
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from fusewise.observations.groups import number_by_size
+from fusewise.observations import number_by_size
 
 
 @pytest.mark.parametrize("names", [np.arange(9), 10**6 * np.arange(9), -np.arange(9), np.array(list("ihgfedcba"))])

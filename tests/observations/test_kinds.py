@@ -16,11 +16,11 @@ from fusewise.observations import (
     as_entries,
     as_sparse_entries,
     as_table,
-    blocks,
     each_block,
     reduce_blocks,
 )
-from fusewise.observations import conversion as reading
+from fusewise.observations import _conversion as reading
+from fusewise.observations import _streamed as blocks
 
 KINDS = ["entries", "sparse", "streamed"]
 
@@ -84,7 +84,7 @@ class TestTheSameNumbers:
 
     @pytest.mark.parametrize("kind", KINDS)
     def test_every_row_comes_by_once(self, kind, monkeypatch):
-        monkeypatch.setattr("fusewise.observations.kinds.BLOCK_ROWS", 7)
+        monkeypatch.setattr("fusewise.observations._entries.BLOCK_ROWS", 7)
         X = numbers()
         found = np.zeros(X.shape)
 
@@ -97,7 +97,7 @@ class TestTheSameNumbers:
 
     @pytest.mark.parametrize("kind", KINDS)
     def test_summaries_are_merged_in_the_order_of_the_rows(self, kind, monkeypatch):
-        monkeypatch.setattr("fusewise.observations.kinds.BLOCK_ROWS", 7)
+        monkeypatch.setattr("fusewise.observations._entries.BLOCK_ROWS", 7)
         X = numbers()
 
         def summarise(rows, begin):
@@ -150,7 +150,7 @@ class TestReading:
             assert as_table(held) is held
 
     def test_what_does_not_fit_is_refused_before_it_is_made(self, monkeypatch):
-        monkeypatch.setattr("fusewise.observations.checks.available_memory", lambda: 900)
+        monkeypatch.setattr("fusewise.observations._checks.available_memory", lambda: 900)
         X = numbers()
         for held in (table("sparse", X), table("streamed", X)):
             with pytest.raises(MemoryError, match=r"needs 2.16 KiB of memory \(41 x 6 numbers\), but 900 B are free"):

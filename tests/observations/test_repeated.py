@@ -14,7 +14,7 @@ def test_every_statistic_is_that_of_repeated_rows(kind, monkeypatch):
     X[random.random(X.shape) < 0.3] = np.nan
     counts = random.integers(0, 4, 40)
     seen = ~np.isnan(X)
-    monkeypatch.setattr("fusewise.observations.blocks.READ_ENTRIES", 35)  # blocks of 7 rows
+    monkeypatch.setattr("fusewise.observations._streamed.READ_ENTRIES", 35)  # blocks of 7 rows
     table = {
         "sparse": lambda: as_sparse_entries(sparse.csr_matrix((X[seen], np.nonzero(seen)), X.shape)),
         "streamed": lambda: StreamedEntries.of(ArrayBlocks(X)),

@@ -3,8 +3,7 @@
 import numpy as np
 from scipy import sparse
 
-from fusewise.observations import as_entries, as_sparse_entries
-from fusewise.observations.resolution import blur, steps
+from fusewise.observations import as_entries, as_sparse_entries, blur, steps
 
 
 def columns():

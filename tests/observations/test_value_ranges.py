@@ -87,7 +87,7 @@ def test_every_kind_of_table(monkeypatch):
     X = np.column_stack([random.integers(0, 3, 200), random.normal(size=200), random.integers(0, 9, 200) / 4])
     X[random.random(X.shape) < 0.3] = np.nan
     seen = ~np.isnan(X)
-    monkeypatch.setattr("fusewise.observations.blocks.READ_ENTRIES", 90)  # blocks of 30 rows
+    monkeypatch.setattr("fusewise.observations._streamed.READ_ENTRIES", 90)  # blocks of 30 rows
     tables = [
         as_sparse_entries(sparse.csr_matrix((X[seen], np.nonzero(seen)), X.shape)),
         StreamedEntries.of(ArrayBlocks(X)),

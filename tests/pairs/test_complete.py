@@ -9,7 +9,8 @@ import pytest
 
 from fusewise.fusion.penalties import H1, L1, MCP, SCAD, GemanMcClure, Lp, TruncatedL2
 from fusewise.observations import as_entries
-from fusewise.pairs import CompletePairs, complete
+from fusewise.pairs import CompletePairs
+from fusewise.pairs import _complete as complete
 
 PENALTIES = [
     H1(0.8), L1(), Lp(0.3, smoothing=0.01), MCP(2.0), SCAD(3.0), TruncatedL2(1.7), GemanMcClure(0.6)
@@ -113,7 +114,8 @@ import numpy as np
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from fusewise.fusion.penalties import H1
-from fusewise.pairs import CompletePairs, complete
+from fusewise.pairs import CompletePairs
+from fusewise.pairs import _complete as complete
 
 complete.BLOCK_SIDE = 4
 X, results = np.random.default_rng(0).normal(size=(23, 3)), []

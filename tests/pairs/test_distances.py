@@ -4,13 +4,9 @@ import numpy as np
 import pytest
 
 from fusewise.observations import as_entries
-from fusewise.pairs import distances
-from fusewise.pairs.distances import (
-    partial_squared_distances,
-    partial_squared_distances_between,
-    row_blocks,
-    squared_distances,
-)
+from fusewise.pairs import _distances as distances
+from fusewise.pairs import partial_squared_distances, row_blocks, squared_distances
+from fusewise.pairs._distances import partial_squared_distances_between
 
 KINDS = pytest.mark.parametrize("kind", ["real", "complex"])
 

@@ -7,7 +7,9 @@ import pytest
 from scipy.spatial import cKDTree
 from sklearn.neighbors import NearestNeighbors
 
-from fusewise.pairs import expected, near_places, nearest_expected
+from fusewise.pairs import _expected as expected
+from fusewise.pairs import _expected as near_places
+from fusewise.pairs import nearest_expected
 
 N, R = 60, 3
 
@@ -152,12 +154,12 @@ def test_the_neighbours_are_those_of_every_pair_weighed(monkeypatch):
 @pytest.mark.parametrize("hidden", [0.0, 1.0])
 def test_a_device_finds_the_same(hidden, monkeypatch):
     pytest.importorskip("torch")
-    from fusewise.pairs import device_expected
+    from fusewise.pairs import _expected as device_expected
 
     rng = np.random.default_rng(5)
     places, spreads = rng.normal(size=(200, R)), hidden * covariances(rng, 200, R, 0.5)
     monkeypatch.setattr(expected, "EXHAUSTIVE", 10)
-    monkeypatch.setattr(device_expected, "BLOCK", 1000)  # several blocks
+    monkeypatch.setattr(device_expected, "DEVICE_BLOCK", 1000)  # several blocks
     host, device = nearest_expected(places, spreads, 5), nearest_expected(places, spreads, 5, "torch:cpu")
     assert edges(device) == edges(host)
     assert (edges(host) == nearest_edges(places, 5)) == (hidden == 0)

@@ -7,7 +7,8 @@ from scipy.cluster.hierarchy import linkage
 
 from fusewise.fusion.penalties import H1, MCP, Lp
 from fusewise.observations import as_entries
-from fusewise.pairs import CompletePairs, NeighborPairs, distances, partial_squared_distances
+from fusewise.pairs import CompletePairs, NeighborPairs, partial_squared_distances
+from fusewise.pairs import _distances as distances
 
 N, P = 20, 4
 

@@ -17,7 +17,8 @@ import pytest
 from distributed import Client, LocalCluster
 
 from fusewise import FusionClustering
-from fusewise.observations import dask_blocks, dask_table
+from fusewise.observations import _dask as dask_blocks
+from fusewise.observations import _dask as dask_table
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 

@@ -17,8 +17,8 @@ from distributed import Client
 
 import fusewise
 from fusewise import DataWarning, FusionClustering, FusionImputer
-from fusewise.observations import dask_blocks
-from fusewise.observations.dask_table import DaskTable
+from fusewise.observations import DaskTable
+from fusewise.observations import _dask as dask_blocks
 
 pytestmark = pytest.mark.filterwarnings("ignore::fusewise.DataWarning")
 
@@ -181,7 +181,7 @@ class TestWhatTravels:
             came.append(len(pickle.dumps(found)))
             return found
 
-        for module in (dask_blocks, "fusewise.observations.dask_table"):
+        for module in (dask_blocks, "fusewise.observations._dask"):
             monkeypatch.setattr(*((module, "compute") if module is dask_blocks else (f"{module}.compute",)), compute)
         largest = []
         for n in (40_000, 120_000):
@@ -204,7 +204,7 @@ class TestWhatTravels:
         assert len(cloudpickle.dumps(model)) > 5 * own  # the model itself, with the sample of its fit, is not sent
 
     def test_one_thread_for_each_task(self, table):
-        from fusewise.kernels.threads import n_threads
+        from fusewise.kernels._threads import n_threads
 
         before = n_threads()
         source = dask_blocks.DaskBlocks.of(da.from_array(table, chunks=(100, 8)))

@@ -12,13 +12,13 @@ from fusewise.reproduce import (
     fig4_counterexamples,
     fig4_guarantees,
     fig5_success,
-    fig6_findings,
     fig6_simulated,
     fig7_wine,
     fig8_mri,
 )
-from fusewise.reproduce.designs import TRIANGLE, designed_pair, projected, triangle_centers
-from fusewise.reproduce.trials import Outcomes
+from fusewise.reproduce import fig6_simulated as fig6_findings
+from fusewise.reproduce._drawing import TRIANGLE, designed_pair, projected, triangle_centers
+from fusewise.reproduce._study import Outcomes
 
 
 class TestTables:

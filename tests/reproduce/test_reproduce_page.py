@@ -6,9 +6,9 @@ from html.parser import HTMLParser
 
 import pytest
 
-from fusewise.reproduce import STUDIES, reproduce
-from fusewise.reproduce.index_page import render
-from fusewise.reproduce.study import Claim, Section, Study, StudyResult, StudyTable
+from fusewise.reproduce import STUDIES, StudyResult, reproduce
+from fusewise.reproduce._run import render
+from fusewise.reproduce._study import Claim, Section, Study, StudyTable
 
 
 class Reader(HTMLParser):

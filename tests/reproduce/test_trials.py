@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import trial_functions
 
-from fusewise.reproduce.trials import Outcomes, Trial, load_result, run_trials, save_result
+from fusewise.reproduce._study import Outcomes, Trial, load_result, run_trials, save_result
 
 
 @pytest.fixture
@@ -49,7 +49,7 @@ import sys
 sys.path.insert(0, {str(Path(__file__).parent)!r})
 import trial_functions
 from pathlib import Path
-from fusewise.reproduce.trials import Trial, run_trials
+from fusewise.reproduce import Trial, run_trials
 if __name__ == "__main__":
     trials = [Trial(trial_functions.slow, dict(number=k, log={str(log)!r})) for k in range(4)]
     run_trials(trials, Path({str(kept)!r}), jobs=1)

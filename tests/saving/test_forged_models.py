@@ -17,11 +17,11 @@ import fusewise
 from fusewise import FusionClustering, FusionImputer, PenalizedFusion
 from fusewise.automatic.units import Powers
 from fusewise.datasets import hide_entries, make_clusters
-from fusewise.kernels import checked
-from fusewise.kernels.compiling import Loop
+from fusewise.kernels._compiling import Loop
 from fusewise.observations import as_entries
 from fusewise.saving import ModelFileError, archive
 from fusewise.saving.registry import ESTIMATORS, RECORDS
+from fusewise.support import records as checked
 
 X = hide_entries(make_clusters(3, 20, 6, noise=0.3, random_state=0)[0], 0.3, random_state=0)
 WIDE = hide_entries(make_clusters(3, 200, 8, noise=0.3, random_state=0)[0], 0.3, random_state=0)  # compiled loops
@@ -263,7 +263,7 @@ def test_every_class_that_can_be_loaded_declares_all_its_fields():
 
 
 def test_compiled_loops_refuse_arrays_that_do_not_fit():
-    from fusewise.kernels.pattern_systems import each_applied, pattern_distances
+    from fusewise.kernels import each_applied, pattern_distances
 
     with pytest.raises(ValueError, match="along r"):
         each_applied(np.zeros((3, 3, 2)), np.zeros(5, int), np.zeros((2, 5)))

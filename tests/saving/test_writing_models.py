@@ -9,8 +9,8 @@ import fusewise
 from fusewise import FusionClustering, PenalizedFusion
 from fusewise.datasets import hide_entries, make_clusters
 from fusewise.fusion.penalties import Penalty
-from fusewise.kernels import output
 from fusewise.saving import archive, codec, load_with_extra
+from fusewise.support import files as output
 
 
 class Own(Penalty):

@@ -6,7 +6,9 @@ from numpy.testing import assert_allclose
 
 from fusewise.datasets import hide_entries
 from fusewise.observations import as_entries
-from fusewise.subspace import coordinates, device_rows, em, fit_subspace, information
+from fusewise.subspace import _em as em
+from fusewise.subspace import _projection as device_rows
+from fusewise.subspace import coordinates, fit_subspace, information
 
 torch = pytest.importorskip("torch")
 CPU = torch.device("cpu")

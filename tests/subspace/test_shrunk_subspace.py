@@ -5,8 +5,7 @@ import pytest
 
 from fusewise.datasets import hide_entries
 from fusewise.observations import as_entries
-from fusewise.subspace import coordinates, fit_subspace, reconstruct
-from fusewise.subspace.shrunk import fit_shrunk_subspace
+from fusewise.subspace import coordinates, fit_shrunk_subspace, fit_subspace, reconstruct
 
 
 def low_rank(n, p, rank, noise=0.5, spread=1.0, seed=0):
@@ -64,7 +63,7 @@ def test_rarely_seen_columns_are_drawn_to_the_others_only_if_these_are_alike():
 def test_blocks_change_nothing(monkeypatch):
     entries = as_entries(hide_entries(low_rank(60, 10, 2), 0.4, random_state=0))
     whole = fit_shrunk_subspace(entries, 3)
-    monkeypatch.setattr("fusewise.subspace.shrunk.BLOCK", 7)
+    monkeypatch.setattr("fusewise.subspace._rank.BLOCK", 7)
     parts = fit_shrunk_subspace(entries, 3)
     np.testing.assert_allclose(parts.mean, whole.mean, rtol=1e-6)
     np.testing.assert_allclose(parts.noise, whole.noise, rtol=1e-6)

@@ -9,9 +9,10 @@ from scipy import sparse
 
 from fusewise.datasets import hide_entries
 from fusewise.observations import Entries, SparseEntries, as_entries
-from fusewise.subspace import choose_rank, coordinates, em, fit_subspace, information, reconstruct
-from fusewise.subspace import rows as module
-from fusewise.subspace.em import _expectation, _expectation_in_lanes, _leap, _Point
+from fusewise.subspace import _em as em
+from fusewise.subspace import _projection as module
+from fusewise.subspace import choose_rank, coordinates, fit_subspace, information, reconstruct
+from fusewise.subspace._em import _expectation, _expectation_in_lanes, _leap, _Point
 
 
 def seen(values, mask=None):

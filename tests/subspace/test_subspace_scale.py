@@ -8,16 +8,10 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse
 
-from fusewise.observations import (
-    ArrayBlocks,
-    ParquetBlocks,
-    StreamedEntries,
-    as_entries,
-    as_sparse_entries,
-    blocks,
-)
+from fusewise.observations import ArrayBlocks, ParquetBlocks, StreamedEntries, as_entries, as_sparse_entries
+from fusewise.observations import _streamed as blocks
+from fusewise.subspace import _em as module
 from fusewise.subspace import choose_rank, coordinates, fit_subspace, information
-from fusewise.subspace import em as module
 
 
 def table(n=600, p=8, rank=2, hidden=0.3, seed=0):

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from fusewise import theory
-from fusewise.theory import compositions
+from fusewise.theory import _compositions as compositions
 
 
 def brute_eta0(beta: float, M: int, K: int) -> Fraction:

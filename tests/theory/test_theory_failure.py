@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from fusewise import theory
-from fusewise.theory.failure import least_majority, log_biclique, log_pair_failure
+from fusewise.theory._failure import least_majority, log_biclique, log_pair_failure
 
 
 def partitions(items: list[int]):

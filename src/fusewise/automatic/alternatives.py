@@ -23,13 +23,12 @@ from fusewise.automatic.hints import Hints, place
 from fusewise.automatic.mixture import Mixture
 from fusewise.automatic.rows import Rows, prior_variances
 from fusewise.automatic.search import TreeSearch
-from fusewise.kernels import field_rules
-from fusewise.kernels.checked import Checked
-from fusewise.kernels.field_rules import Number
-from fusewise.kernels.types import Labels, Real
-from fusewise.kernels.words import counted, readable
+from fusewise.kernels import Labels, Real
 from fusewise.observations import InMemory, Table
 from fusewise.progress import silent
+from fusewise.support import records
+from fusewise.support.records import Checked, Number
+from fusewise.support.words import counted, readable
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -56,7 +55,7 @@ class Alternative(Checked):
         "gain": Number(),
         "error": Number(low=0),
         "per_row": Number(),
-        "labels": field_rules.Index("N", below="K", low=-1),
+        "labels": records.Index("N", below="K", low=-1),
     }
 
     @property

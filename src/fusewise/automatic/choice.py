@@ -17,12 +17,11 @@ from fusewise.automatic.mixture import Mixture
 from fusewise.automatic.settling import obeyed
 from fusewise.automatic.tree import MergeTree, join_heights
 from fusewise.automatic.units import Units
-from fusewise.kernels import field_rules
-from fusewise.kernels.checked import Checked, Record
-from fusewise.kernels.field_rules import Dims, Flag, Number, Several, Word
-from fusewise.kernels.types import Index, Labels, Mask, Real, Values
+from fusewise.kernels import Index, Labels, Mask, Real, Values
 from fusewise.observations import InMemory, Table, each_block
 from fusewise.subspace import Subspace
+from fusewise.support import records
+from fusewise.support.records import Checked, Dims, Flag, Number, Record, Several, Word
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,11 +57,11 @@ class Choice(Checked):
 
     _rules: ClassVar = {
         "units": Record(Units, P="P", V="V"),
-        "rows": field_rules.Index("N", below="any"),
+        "rows": records.Index("N", below="any"),
         "subspace": Record(Subspace, P="V", r="rank"),
         "evidence": Record(Evidence, N="N", r="r"),
         "tree": Record(MergeTree, N="N"),
-        "partitions": Several(field_rules.Index("N", below="N"), "C", least=1),
+        "partitions": Several(records.Index("N", below="N"), "C", least=1),
         "mixtures": Several(Record(Mixture, ColumnMixture, Joined, r="r", P="V"), "C"),
         "criteria": Several(Number(finite=False), "C"),
         "chosen": Number(low=0, whole=True),

@@ -26,8 +26,7 @@ from fusewise.automatic.rows import Rows, cost_of_choice, informative_columns, p
 from fusewise.automatic.search import LARGEST_RANK, NEIGHBORS, RANK, TreeSearch
 from fusewise.automatic.units import Levels, Powers, is_number, units_of
 from fusewise.automatic.valleys import in_parts, linked, without_valley
-from fusewise.kernels.threads import small_products
-from fusewise.kernels.types import Index, Labels
+from fusewise.kernels import Index, Labels, small_products
 from fusewise.observations import Entries, Table
 from fusewise.progress import Progress, silent
 

@@ -18,7 +18,7 @@ from fusewise.automatic.mixture import probabilities
 from fusewise.automatic.mixture_fit import enough_gain
 from fusewise.automatic.settling import held
 from fusewise.automatic.units import Levels, is_number
-from fusewise.kernels.types import Labels, Real
+from fusewise.kernels import Labels, Real
 from fusewise.observations import InMemory
 
 #: EM starts from a partition with this part of each row shared among all groups.

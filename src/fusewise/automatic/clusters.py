@@ -17,12 +17,11 @@ from fusewise.automatic.columns import ColumnMixture, fit_columns
 from fusewise.automatic.evidence import Evidence
 from fusewise.automatic.mixture import NEGLIGIBLE, Mixture, one_of_each, probabilities, soften, tail_weights
 from fusewise.automatic.rows import prior_variances
-from fusewise.kernels import field_rules
-from fusewise.kernels.checked import Checked, Record
-from fusewise.kernels.field_rules import Dims, Number
-from fusewise.kernels.types import Index, Real, Values
+from fusewise.kernels import Index, Real, Values
 from fusewise.observations import InMemory
 from fusewise.subspace import Subspace, reconstruct
+from fusewise.support import records
+from fusewise.support.records import Checked, Dims, Number, Record
 
 Count = npt.NDArray[Any]  # integers
 
@@ -211,7 +210,7 @@ class Joined(Checked):
 
     _rules: ClassVar = {
         "parts": Record(AlongAxes, ColumnMixture, K="J", P="P"),
-        "group": field_rules.Index("J", below="J"),
+        "group": records.Index("J", below="J"),
     }
 
     def _agree(self, dims: Dims) -> None:

@@ -43,11 +43,9 @@ from scipy.special import gammaln
 from fusewise.automatic.mixture import log_tails, one_of_each, probabilities, tail_weights
 from fusewise.automatic.mixture_kernels import TAIL
 from fusewise.automatic.units import Levels, is_number
-from fusewise.kernels.checked import Checked
-from fusewise.kernels.field_rules import Array, Dims, Either, Flag, Maybe, Number, Several
-from fusewise.kernels.types import Index, Mask, Real, Values
-from fusewise.observations import InMemory
-from fusewise.observations.resolution import steps
+from fusewise.kernels import Index, Mask, Real, Values
+from fusewise.observations import InMemory, steps
+from fusewise.support.records import Array, Checked, Dims, Either, Flag, Maybe, Number, Several
 
 #: The numbers of pseudo-entries compared; beyond them infinitely many.
 PSEUDO_ENTRIES = 4.0 ** np.arange(-0.5, 4)

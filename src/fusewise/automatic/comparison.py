@@ -21,12 +21,11 @@ from fusewise.automatic.mixture_fit import FIRST_ROUNDS, ROUNDS, PartitionFit, f
 from fusewise.automatic.rows import Rows
 from fusewise.automatic.settling import held, log_odds
 from fusewise.automatic.tree import MergeTree
-from fusewise.kernels.threads import in_threads
-from fusewise.kernels.types import Labels
-from fusewise.kernels.words import counted
+from fusewise.kernels import Labels, in_threads
 from fusewise.observations import InMemory
 from fusewise.progress import Progress, silent
 from fusewise.subspace import Subspace
+from fusewise.support.words import counted
 
 T = TypeVar("T")
 

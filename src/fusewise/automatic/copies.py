@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from fusewise.kernels.types import Index, Mask, Real, Values
+from fusewise.kernels import Index, Mask, Real, Values
 from fusewise.observations import Entries, InMemory
 
 #: Standard deviations within which values of a column are the same.

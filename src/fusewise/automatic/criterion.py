@@ -19,7 +19,7 @@ from fusewise.automatic.mixture import Mixture, probabilities
 from fusewise.automatic.mixture_fit import enough_gain
 from fusewise.automatic.mixture_kernels import TAIL
 from fusewise.automatic.units import is_number
-from fusewise.kernels.types import Index, Real
+from fusewise.kernels import Index, Real
 from fusewise.observations import InMemory
 
 #: Classes of a table with categories.

@@ -34,11 +34,8 @@ from fusewise.automatic.mixture_fit import FIRST_ROUNDS, describe, fit_groups, t
 from fusewise.automatic.mixture_kernels import TAIL
 from fusewise.automatic.rows import Rows
 from fusewise.automatic.tree import MergeTree, fusion_tree
-from fusewise.kernels.compiling import compiled
-from fusewise.kernels.threads import in_ranges, in_threads
-from fusewise.kernels.types import Index, Labels, Mask, Real
-from fusewise.observations import Quadratics
-from fusewise.observations.groups import group_means
+from fusewise.kernels import Index, Labels, Mask, Real, compiled, in_ranges, in_threads
+from fusewise.observations import Quadratics, group_means
 from fusewise.pairs import nearest_expected
 
 #: Largest number of clusters considered, limited to one for every four rows.

@@ -14,15 +14,22 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from fusewise.kernels import field_rules, small_matrices
-from fusewise.kernels.checked import Checked
-from fusewise.kernels.compiling import SMALL, few
-from fusewise.kernels.field_rules import Array, Flag
-from fusewise.kernels.pattern_systems import by_groups, each_applied, pattern_distances, shifted_inverses
-from fusewise.kernels.threads import in_ranges
-from fusewise.kernels.types import Index, Real
+from fusewise.kernels import (
+    SMALL,
+    Index,
+    Real,
+    block_inverses,
+    by_groups,
+    each_applied,
+    few,
+    in_ranges,
+    pattern_distances,
+    shifted_inverses,
+)
 from fusewise.observations import InMemory, SparseEntries
 from fusewise.subspace import Subspace, precisions, pulls
+from fusewise.support import records
+from fusewise.support.records import Array, Checked, Flag
 
 #: Variance along a direction that the entries of a row do not determine, in units of the variance of the rows.
 UNKNOWN = 1e8
@@ -89,15 +96,15 @@ class Evidence(Checked):
 
     _rules: ClassVar = {
         "precision": Array("r", "r", "U"),
-        "pattern": field_rules.Index("N", below="U"),
+        "pattern": records.Index("N", below="U"),
         "vector": Array("r", "N"),
         "constant": Array("N"),
         "places": Array("r", "N"),
-        "dimensions": field_rules.Index("N", below="more than r"),
+        "dimensions": records.Index("N", below="more than r"),
         "small": Flag(),
     }
 
-    def _agree(self, dims: field_rules.Dims) -> None:
+    def _agree(self, dims: records.Dims) -> None:
         dims["more than r"] = dims["r"] + 1
 
     @classmethod
@@ -288,7 +295,7 @@ def _pseudo_inverses(precision: Real) -> tuple[Real, Index]:
     """A^+ and the rank of each of U x r x r symmetric matrices."""
     n, r, _ = precision.shape
     size = np.einsum("ukk->u", precision)
-    inverses, ranks = small_matrices.inverses(precision, 1e-15 * size + 1e-100)[0], np.full(n, r)
+    inverses, ranks = block_inverses(precision, 1e-15 * size + 1e-100)[0], np.full(n, r)
     # The smallest eigenvalue is at least 1 / |A^-1| and the largest at most the trace: most are regular for sure.
     sure = size**2 * np.einsum("ukl,ukl->u", inverses, inverses) < 0.01 * REGULAR**-2
     unsure = np.flatnonzero(~sure | (size <= 0))

@@ -18,10 +18,9 @@ from scipy.optimize import linear_sum_assignment
 from scipy.sparse import coo_matrix
 from scipy.sparse.csgraph import connected_components
 
-from fusewise.kernels import field_rules
-from fusewise.kernels.checked import Checked
-from fusewise.kernels.field_rules import Dims
-from fusewise.kernels.types import Index, Labels, Mask, Real
+from fusewise.kernels import Index, Labels, Mask, Real
+from fusewise.support import records
+from fusewise.support.records import Checked, Dims
 
 #: Added to the log-density of a component in which a row may not be.
 FAR = -1e4
@@ -42,9 +41,9 @@ class Hints(Checked):
     conflicts: Index
 
     _rules: ClassVar = {
-        "rows": field_rules.Index("H", below="any"),
-        "block": field_rules.Index("H", below="any"),
-        "conflicts": field_rules.Index("Q", "2", below="M"),
+        "rows": records.Index("H", below="any"),
+        "block": records.Index("H", below="any"),
+        "conflicts": records.Index("Q", "2", below="M"),
     }
 
     def _agree(self, dims: Dims) -> None:

@@ -22,7 +22,7 @@ from fusewise.automatic.mixture import log_tails, probabilities
 from fusewise.automatic.mixture_kernels import TAIL
 from fusewise.automatic.nearby import MANY, n_parts, nearby
 from fusewise.automatic.units import Units
-from fusewise.kernels.types import Index, Labels, Real, Values
+from fusewise.kernels import Index, Labels, Real, Values
 from fusewise.observations import InMemory, Table, each_block
 
 #: A row is an outlier if its own cluster has less than this probability at its distance or beyond.

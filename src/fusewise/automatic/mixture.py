@@ -24,10 +24,8 @@ from scipy.special import gammaln
 
 from fusewise.automatic.evidence import Evidence, Groups, Marginal, regular
 from fusewise.automatic.mixture_kernels import TAIL, explain_groups
-from fusewise.kernels.checked import Checked
-from fusewise.kernels.field_rules import Array, Number, Word
-from fusewise.kernels.threads import in_ranges
-from fusewise.kernels.types import Index, Real
+from fusewise.kernels import Index, Real, in_ranges
+from fusewise.support.records import Array, Checked, Number, Word
 
 #: A spread grows or shrinks by at most this factor in a step.
 LARGEST_STEP = 3.0

@@ -24,7 +24,7 @@ from fusewise.automatic.mixture import (
     whitened,
 )
 from fusewise.automatic.rows import Rows
-from fusewise.kernels.types import Index, Labels, Real
+from fusewise.kernels import Index, Labels, Real
 
 #: Largest number of rounds of EM for centres, spreads and row weights with fixed labels; they end when the fit gains
 #: less than `GAIN` nats (for n > 1000 rows, (n / 1000)² times as many: 5 for 5000, where a parameter costs 4).

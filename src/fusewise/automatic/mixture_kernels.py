@@ -16,9 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from fusewise.kernels.compiling import compiled
-from fusewise.kernels.lanes import LANES
-from fusewise.kernels.small_matrices import invert_triangles
+from fusewise.kernels import LANES, compiled, invert_triangles
 
 #: Degrees of freedom of the components: heavy tails, with a finite variance.
 TAIL = 5.0

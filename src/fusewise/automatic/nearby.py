@@ -32,8 +32,7 @@ from fusewise.automatic.columns import ColumnMixture
 from fusewise.automatic.evidence import Evidence, regular
 from fusewise.automatic.mixture import Mixture, log_tails
 from fusewise.automatic.mixture_kernels import TAIL
-from fusewise.kernels.compiling import compiled
-from fusewise.kernels.types import Index, Labels, Real
+from fusewise.kernels import Index, Labels, Real, compiled
 from fusewise.observations import Entries, InMemory
 
 

@@ -39,7 +39,7 @@ from fusewise.automatic.nearby import MANY, near_components, nearby
 from fusewise.automatic.rows import Rows, fit_axes
 from fusewise.automatic.search import LARGEST_RANK, NEIGHBORS, WIDE_TOL
 from fusewise.automatic.units import Units
-from fusewise.kernels.types import Floats, Index, Labels, Mask, Real
+from fusewise.kernels import Floats, Index, Labels, Mask, Real
 from fusewise.observations import Entries, InMemory
 from fusewise.subspace import Subspace
 

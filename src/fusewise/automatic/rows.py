@@ -39,10 +39,8 @@ from scipy.spatial import cKDTree
 from scipy.special import comb, gammaln
 
 from fusewise.automatic.evidence import Evidence
-from fusewise.kernels.types import Index, Labels, Mask, Real
-from fusewise.observations import Entries, InMemory
-from fusewise.observations.groups import group_means
-from fusewise.observations.resolution import blur
+from fusewise.kernels import Index, Labels, Mask, Real
+from fusewise.observations import Entries, InMemory, blur, group_means
 from fusewise.progress import Progress, silent
 from fusewise.subspace import Subspace, fit_subspace
 

@@ -19,10 +19,10 @@ from fusewise.automatic.hints import NO_HINTS, Hints
 from fusewise.automatic.rare import RareSearch, Surprised, Surprises
 from fusewise.automatic.search import TreeSearch
 from fusewise.automatic.units import Levels, Units, is_number
-from fusewise.kernels.types import Index
-from fusewise.kernels.words import counted, in_series
+from fusewise.kernels import Index
 from fusewise.observations import Entries, Table, reduce_blocks
 from fusewise.progress import Progress
+from fusewise.support.words import counted, in_series
 
 
 def of_sample(n_sampled: int, n_rows: int, n_clusters: int) -> str:

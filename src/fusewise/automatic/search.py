@@ -43,11 +43,11 @@ from fusewise.automatic.settling import coloured, held, joined, log_odds
 from fusewise.automatic.tree import MergeTree
 from fusewise.automatic.units import Levels, is_number
 from fusewise.automatic.valleys import linked, without_valley
-from fusewise.kernels.types import Index, Labels, Real
-from fusewise.kernels.words import counted
+from fusewise.kernels import Index, Labels, Real
 from fusewise.observations import InMemory
 from fusewise.progress import Progress
 from fusewise.subspace import Subspace
+from fusewise.support.words import counted
 
 #: Initial dimension of the subspace, and the largest one, for many clusters. A table with no more columns than the
 #: latter is also searched in all its dimensions; if no direction stands out from the noise, so is one with up to

@@ -28,9 +28,9 @@ import numpy as np
 
 from fusewise.automatic.hints import FAR, Hints, place
 from fusewise.automatic.mixture import probabilities
-from fusewise.kernels.input_errors import InputError
-from fusewise.kernels.types import Index, Labels, Mask, Real
-from fusewise.kernels.words import counted
+from fusewise.kernels import Index, Labels, Mask, Real
+from fusewise.support.errors import InputError
+from fusewise.support.words import counted
 
 #: Probability that a row with a hint lies where rows of another cluster do.
 STRAY = 0.01

@@ -9,13 +9,11 @@ import numpy as np
 
 from fusewise.automatic.clusters import with_noise
 from fusewise.automatic.units import varying_columns
-from fusewise.kernels import field_rules
-from fusewise.kernels.checked import Checked, Record
-from fusewise.kernels.field_rules import Array, Dims
-from fusewise.kernels.types import Index, Real, Values
+from fusewise.kernels import Index, Real, Values
 from fusewise.observations import Entries
-from fusewise.subspace import Subspace, coordinates, reconstruct
-from fusewise.subspace.shrunk import fit_shrunk_subspace
+from fusewise.subspace import Subspace, coordinates, fit_shrunk_subspace, reconstruct
+from fusewise.support import records
+from fusewise.support.records import Array, Checked, Dims, Record
 
 #: Largest number of axes; those a table does not support are removed.
 RANK = 6
@@ -39,7 +37,7 @@ class Smooth(Checked):
     subspace: Subspace
 
     _rules: ClassVar = {
-        "columns": field_rules.Index("V", below="P"),
+        "columns": records.Index("V", below="P"),
         "scale": Array("P", low=0),
         "middle": Array("P", kinds="fc"),
         "subspace": Record(Subspace, P="Q"),

@@ -18,11 +18,10 @@ import numpy as np
 import numpy.typing as npt
 
 from fusewise.automatic.units import Levels
-from fusewise.kernels.checked import Checked
-from fusewise.kernels.field_rules import Array, Number, Rule
-from fusewise.kernels.types import Index, Labels, Mask, Real
-from fusewise.kernels.words import counted
+from fusewise.kernels import Index, Labels, Mask, Real
 from fusewise.observations import Entries, InMemory
+from fusewise.support.records import Array, Checked, Number, Rule
+from fusewise.support.words import counted
 
 #: Most rows in a draw: as many as the clusters of a longer table were found in (``sample.SAMPLE``).
 MOST_ROWS = 5_000

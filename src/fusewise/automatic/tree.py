@@ -38,13 +38,10 @@ from fusewise.automatic.tree_kernels import (
     simplify,
     unite,
 )
-from fusewise.kernels.checked import Checked, check_finite
-from fusewise.kernels.compiling import compiled, few
-from fusewise.kernels.field_rules import Array, Dims, Number
-from fusewise.kernels.threads import in_threads, threads_for
-from fusewise.kernels.types import Index, Labels, Mask, Real
+from fusewise.kernels import Index, Labels, Mask, Real, check_finite, compiled, few, in_threads, threads_for
 from fusewise.observations import Quadratics
 from fusewise.pairs import NeighborPairs
+from fusewise.support.records import Array, Checked, Dims, Number
 
 
 @dataclass(frozen=True, eq=False)

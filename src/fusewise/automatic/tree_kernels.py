@@ -12,10 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from fusewise.kernels.compiling import compiled
-from fusewise.kernels.lanes import accumulate, factorise
-from fusewise.kernels.threads import in_ranges
-from fusewise.kernels.types import Index, Real
+from fusewise.kernels import Index, Real, accumulate, compiled, factorise, in_ranges
 
 #: A group not yet joined, in the slot of one of its points: size |G|; drift, the total path length of its centre;
 #: name in the tree (-1: joined to another); count of points; root, the slot it was joined to (its own: none); changed,

@@ -13,12 +13,10 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from scipy.special import boxcox1p, inv_boxcox1p
 
-from fusewise.kernels import field_rules
-from fusewise.kernels.checked import Checked, Record
-from fusewise.kernels.field_rules import Array, Maybe
-from fusewise.kernels.types import Index, Mask, Real, Values
-from fusewise.observations import Entries, InMemory, Table
-from fusewise.observations.checks import refuse_tiny
+from fusewise.kernels import Index, Mask, Real, Values
+from fusewise.observations import Entries, InMemory, Table, refuse_tiny
+from fusewise.support import records
+from fusewise.support.records import Array, Checked, Maybe, Record
 
 
 class LevelBlock(NamedTuple):
@@ -229,7 +227,7 @@ class Units(Checked):
     powers: Powers | None = None
 
     _rules: ClassVar = {
-        "columns": field_rules.Index("V", below="P"),
+        "columns": records.Index("V", below="P"),
         "scale": Array("P", low=0),
         "middle": Array("P", kinds="fc"),
         "powers": Maybe(Record(Powers, V="V")),

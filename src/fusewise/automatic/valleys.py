@@ -70,7 +70,7 @@ from fusewise.automatic.evidence import Evidence, regular
 from fusewise.automatic.mixture import Mixture
 from fusewise.automatic.mixture_kernels import TAIL
 from fusewise.automatic.rows import MOST_DIMENSIONS
-from fusewise.kernels.types import Floats, Index, Mask, Real
+from fusewise.kernels import Floats, Index, Mask, Real
 
 #: How much the alignment of two components counts against a valley between them.
 ALIGNED = 3.0

@@ -18,7 +18,7 @@ from fusewise.automatic.clusters import Beside, Joined
 from fusewise.automatic.columns import ColumnMixture, fit_columns
 from fusewise.automatic.hints import Hints
 from fusewise.automatic.settling import are_right, placed, supported
-from fusewise.kernels.types import Index, Real
+from fusewise.kernels import Index, Real
 from fusewise.observations import Table
 
 #: Standard deviations of chance for clusters found with hints: the usual level of 5%, one-sided.

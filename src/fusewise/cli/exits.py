@@ -21,8 +21,8 @@ from typing import ParamSpec, TypeVar
 import typer
 
 import fusewise
-from fusewise.kernels.input_errors import InputError
-from fusewise.kernels.words import visible
+from fusewise.support.errors import InputError
+from fusewise.support.words import visible
 
 P = ParamSpec("P")
 R = TypeVar("R")

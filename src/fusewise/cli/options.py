@@ -79,7 +79,7 @@ def as_read_options(
     columns: list[str] | None = None, drop: list[str] | None = None, missing: list[str] | None = None, **others: Any,
 ) -> ReadOptions:  # fmt: skip
     """Convert the values of the options to ``ReadOptions``."""
-    from fusewise.kernels.input_errors import InputError
+    from fusewise.support.errors import InputError
     from fusewise.tables import ReadOptions, as_spec
 
     kinds = {name: as_spec(name, "number") for name in number or ()}

@@ -16,14 +16,23 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Cluster
 from sklearn.utils import Tags, _safe_indexing, check_random_state
 from sklearn.utils.validation import validate_data
 
-from fusewise.kernels.checked import Checked, Record, check_values
-from fusewise.kernels.field_rules import Dims, Either, Flag, Maybe, Number, Rule, Several, Word
-from fusewise.kernels.input_errors import InputError, as_input_errors
-from fusewise.kernels.types import Index
-from fusewise.observations import Entries, ParquetBlocks, Table, as_table
-from fusewise.observations.dask_blocks import is_dask
-from fusewise.observations.plain import refuse_other_than_tables
+from fusewise.kernels import Index
+from fusewise.observations import Entries, ParquetBlocks, Table, as_table, is_dask, refuse_other_than_tables
 from fusewise.saving import ESTIMATORS, save
+from fusewise.support.errors import InputError, as_input_errors
+from fusewise.support.records import (
+    Checked,
+    Dims,
+    Either,
+    Flag,
+    Maybe,
+    Number,
+    Record,
+    Rule,
+    Several,
+    Word,
+    check_values,
+)
 from fusewise.tables import FrameEncoder, Reading, names_of, needs_encoding
 
 if TYPE_CHECKING:

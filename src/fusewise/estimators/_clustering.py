@@ -17,23 +17,22 @@ from fusewise.estimators._dask import lazy_rows, read_dask, source_of
 from fusewise.estimators._hints import read_hints
 from fusewise.estimators._result import ClusteringResult, cluster, fate_of_blanks
 from fusewise.estimators._stability import alternatives_of, stability_of
-from fusewise.kernels.checked import Record
-from fusewise.kernels.field_rules import Flag, Maybe, Several
-from fusewise.kernels.input_errors import InputError
-from fusewise.kernels.types import Index, Mask, Real, Values
-from fusewise.kernels.words import counted
+from fusewise.kernels import Index, Mask, Real, Values
 from fusewise.observations import (
+    DaskTable,
     Entries,
     SparseEntries,
     StreamedEntries,
     StreamSummary,
     Table,
     as_counts,
+    is_dask,
     warn_of_blanks,
 )
-from fusewise.observations.dask_blocks import is_dask
-from fusewise.observations.dask_table import DaskTable
 from fusewise.saving import saveable
+from fusewise.support.errors import InputError
+from fusewise.support.records import Flag, Maybe, Record, Several
+from fusewise.support.words import counted
 from fusewise.tables import FrameEncoder
 
 #: Rows of a sparse table that are made dense at a time.

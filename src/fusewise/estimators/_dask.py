@@ -9,8 +9,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fusewise.estimators._result import Labeller
-from fusewise.observations.dask_blocks import DaskBlocks, merged
-from fusewise.observations.dask_table import DaskTable, as_rows
+from fusewise.observations import DaskBlocks, DaskTable, as_rows, merged
 from fusewise.tables import FrameEncoder, contents_of
 
 

@@ -18,14 +18,11 @@ from fusewise.estimators._base import COMMON, COUNT, FusionEstimator, in_plain_w
 from fusewise.estimators._clustering import FusionClustering, check_cpu
 from fusewise.estimators._dask import source_of
 from fusewise.estimators._result import Labeller
-from fusewise.kernels.checked import Record
-from fusewise.kernels.field_rules import Array, Flag, Maybe, Rule, Word
-from fusewise.kernels.input_errors import InputError
-from fusewise.kernels.types import Mask, Real, Values
-from fusewise.observations import Entries, RepeatedRows, Table, ValueRanges, as_counts, as_entries
-from fusewise.observations.dask_blocks import is_dask
-from fusewise.observations.dask_table import as_rows
+from fusewise.kernels import Mask, Real, Values
+from fusewise.observations import Entries, RepeatedRows, Table, ValueRanges, as_counts, as_entries, as_rows, is_dask
 from fusewise.saving import saveable
+from fusewise.support.errors import InputError
+from fusewise.support.records import Array, Flag, Maybe, Record, Rule, Word
 from fusewise.tables import FrameEncoder, Reading, is_frame
 
 #: Fraction of the observed entries held out to estimate the imputation error.

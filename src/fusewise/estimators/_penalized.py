@@ -11,23 +11,29 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from fusewise.estimators._base import COMMON, COUNT, ClusteringEstimator, in_plain_words
-from fusewise.fusion import FusionPath, Solution, fuse, fusion_path
+from fusewise.fusion import (
+    FusionPath,
+    Solution,
+    check_pairs_fit,
+    choose_sigma,
+    cut_to,
+    fuse,
+    fusion_path,
+    lam_schedule,
+    lam_without_effect,
+    longest_plateau,
+    pose,
+)
 from fusewise.fusion.fidelity import Fidelity, as_fidelity
-from fusewise.fusion.fuse import lam_without_effect
 from fusewise.fusion.penalties import Penalty, as_penalty
-from fusewise.fusion.rules import choose_sigma, cut_to, lam_schedule, longest_plateau
-from fusewise.fusion.setup import check_pairs_fit, pose
-from fusewise.kernels.checked import Record
-from fusewise.kernels.devices import torch_device
-from fusewise.kernels.field_rules import Array, Either, Flag, Index, Maybe, Number, Word
-from fusewise.kernels.input_errors import InputError
-from fusewise.kernels.types import Index as IndexArray
-from fusewise.kernels.types import Labels, Real, Values
-from fusewise.observations import Entries, InMemory, Table, each_block, warn_of_blanks
-from fusewise.observations.groups import group_means
+from fusewise.kernels import Index as IndexArray
+from fusewise.kernels import Labels, Real, Values, torch_device
+from fusewise.observations import Entries, InMemory, Table, each_block, group_means, warn_of_blanks
 from fusewise.pairs import partial_squared_distances_to
 from fusewise.saving import saveable
 from fusewise.subspace import choose_rank
+from fusewise.support.errors import InputError
+from fusewise.support.records import Array, Either, Flag, Index, Maybe, Number, Record, Word
 from fusewise.tables import FrameEncoder
 
 

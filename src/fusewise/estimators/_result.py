@@ -22,19 +22,24 @@ from fusewise.automatic import (
     choose,
     outlier_confidence,
 )
-from fusewise.kernels import field_rules
-from fusewise.kernels.checked import Checked, Record
-from fusewise.kernels.compiling import announcing
-from fusewise.kernels.field_rules import Array, Flag, Maybe, Number
-from fusewise.kernels.input_errors import InputError
-from fusewise.kernels.types import Index, Labels, Mask, Real, Values
-from fusewise.kernels.words import counted
-from fusewise.observations import Entries, InMemory, RepeatedRows, Table, reduce_blocks, warn_of_blanks
-from fusewise.observations.blanks import NO_CLUSTER
-from fusewise.observations.checks import check_fits
-from fusewise.observations.dask_table import DaskTable
+from fusewise.kernels import Index, Labels, Mask, Real, Values, announcing
+from fusewise.observations import (
+    NO_CLUSTER,
+    DaskTable,
+    Entries,
+    InMemory,
+    RepeatedRows,
+    Table,
+    check_fits,
+    reduce_blocks,
+    warn_of_blanks,
+)
 from fusewise.progress import shown
 from fusewise.saving import saveable
+from fusewise.support import records
+from fusewise.support.errors import InputError
+from fusewise.support.records import Array, Checked, Flag, Maybe, Number, Record
+from fusewise.support.words import counted
 
 #: Rows whose probabilities are put in order at a time: a copy of all might not fit into memory.
 ROWS_AT_ONCE = 2**16
@@ -135,12 +140,12 @@ class ClusteringResult(Checked):
 
     _rules: ClassVar = {
         "choice": Record(Choice, K="K", P="P"),
-        "order": field_rules.Index("K", below="K"),
+        "order": records.Index("K", below="K"),
         "tails": Array("outliers", low=0, high=1),
         "tail_counts": Array("outliers", kinds="iu", low=1),
         "n_fitted": Number(low=1, whole=True),
         "outliers": Flag(),
-        "labels": Maybe(field_rules.Index("N", below="K", low=-1)),
+        "labels": Maybe(records.Index("N", below="K", low=-1)),
         "confidence": Maybe(Array("N", low=0, high=1 + 1e-6)),
         "posterior": Maybe(Array("N", "K", low=0, high=1 + 1e-6)),
         "hints": Record(Hints),

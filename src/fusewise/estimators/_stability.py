@@ -25,11 +25,11 @@ from fusewise.automatic import (
     summarise,
 )
 from fusewise.estimators._result import ClusteringResult, cluster
-from fusewise.kernels.input_errors import InputError
-from fusewise.kernels.threads import single_products
-from fusewise.kernels.words import counted
+from fusewise.kernels import single_products
 from fusewise.observations import Table
 from fusewise.progress import Progress, listening, shown
+from fusewise.support.errors import InputError
+from fusewise.support.words import counted
 
 
 def stability_of(

@@ -4,11 +4,9 @@
 that optimum. Only what the reductions leave needs HiGHS: ``pip install "fusewise[exact]"``.
 """
 
-from fusewise.exact.certificate import Certificate, certify
-from fusewise.exact.lower_bounds import fewest_splits
-from fusewise.exact.search import Reductions
-from fusewise.exact.solve import ExactSolution, solve_l0
-from fusewise.exact.status import CertificateStatus, SolutionStatus
+from fusewise.exact._bounds import fewest_splits
+from fusewise.exact._search import Reductions
+from fusewise.exact._solve import Certificate, CertificateStatus, ExactSolution, SolutionStatus, certify, solve_l0
 
 __all__ = [
     "Certificate",

@@ -17,10 +17,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import gammaincinv, ndtri
 
-from fusewise.fusion.parameters import Parameterised, by_name
-from fusewise.kernels.input_errors import InputError
-from fusewise.kernels.types import Real, Values
+from fusewise.fusion.penalties import Parameterised, by_name
+from fusewise.kernels import Real, Values
 from fusewise.observations import Entries, Observations
+from fusewise.support.errors import InputError
 
 
 class Fidelity(Parameterised):

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from fusewise.kernels.devices import placement
-from fusewise.kernels.input_errors import InputError
+from fusewise.kernels import placement
 from fusewise.mri.result import Reconstruction
 from fusewise.mri.sampling.coils import maps_from_images, mean_gridded_images, sensitivity_maps
 from fusewise.mri.solving.fusing import reconstruct_by_fusion
@@ -14,6 +13,7 @@ from fusewise.mri.solving.gridded import reconstruct_gridded
 from fusewise.mri.solving.radial import reconstruct_radial
 from fusewise.mri.tensors import Array
 from fusewise.progress import shown
+from fusewise.support.errors import InputError
 
 METHODS = ("interpolation", "fusion")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from fusewise.kernels.types import Labels
+from fusewise.kernels import Labels
 from fusewise.mri.frames.phases import frame_rhythms, labels_of
 from fusewise.mri.frames.rhythms import Rhythms
 from fusewise.mri.tensors import Array

@@ -14,10 +14,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import fft
 
-from fusewise.kernels.arrays import Array as Tensor
-from fusewise.kernels.arrays import library, to_host
-from fusewise.kernels.cholesky import inverses_in_place
-from fusewise.kernels.threads import in_threads, threads_for
+from fusewise.kernels import Array as Tensor
+from fusewise.kernels import in_threads, inverses_in_place, library, threads_for, to_host
 
 Array = npt.NDArray[Any]
 T = TypeVar("T")

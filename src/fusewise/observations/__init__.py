@@ -1,20 +1,37 @@
 """Observation models: entries of a table, in memory or on disk, or any quadratic function of the centres."""
 
-from fusewise.observations.blanks import DataWarning, warn_of_blanks
-from fusewise.observations.blocks import ArrayBlocks, ParquetBlocks, RowBlocks
-from fusewise.observations.contract import Observations
-from fusewise.observations.conversion import as_entries, as_sparse_entries, as_table, is_complex
-from fusewise.observations.entries import Entries
-from fusewise.observations.kinds import InMemory, Table, each_block, reduce_blocks
-from fusewise.observations.quadratics import Quadratics
-from fusewise.observations.repeated import RepeatedRows, as_counts
-from fusewise.observations.sparse import SparseEntries
-from fusewise.observations.stream_summary import StreamSummary
-from fusewise.observations.streamed import StreamedEntries
-from fusewise.observations.value_ranges import ValueRanges
+from fusewise.observations._checks import (
+    LARGEST,
+    as_objects,
+    check_fits,
+    is_missing,
+    refuse_other_than_tables,
+    refuse_tiny,
+)
+from fusewise.observations._conversion import (
+    NO_CLUSTER,
+    DataWarning,
+    as_entries,
+    as_sparse_entries,
+    as_table,
+    is_complex,
+    warn_of_blanks,
+)
+from fusewise.observations._dask import DaskBlocks, DaskTable, as_rows, compute, dask_library, is_dask, merged
+from fusewise.observations._entries import Entries, InMemory, SparseEntries, Table, each_block, reduce_blocks, wide
+from fusewise.observations._quadratics import Observations, Quadratics
+from fusewise.observations._repeated import RepeatedRows, as_counts
+from fusewise.observations._streamed import ArrayBlocks, ColumnMoments, ParquetBlocks, RowBlocks, StreamedEntries
+from fusewise.observations._summary import RowSample, StreamSummary
+from fusewise.observations._values import ValueRanges, blur, group_means, midranges, number_by_size, steps
 
 __all__ = [
+    "LARGEST",
+    "NO_CLUSTER",
     "ArrayBlocks",
+    "ColumnMoments",
+    "DaskBlocks",
+    "DaskTable",
     "DataWarning",
     "Entries",
     "InMemory",
@@ -23,6 +40,7 @@ __all__ = [
     "Quadratics",
     "RepeatedRows",
     "RowBlocks",
+    "RowSample",
     "SparseEntries",
     "StreamSummary",
     "StreamedEntries",
@@ -30,10 +48,26 @@ __all__ = [
     "ValueRanges",
     "as_counts",
     "as_entries",
+    "as_objects",
+    "as_rows",
     "as_sparse_entries",
     "as_table",
+    "blur",
+    "check_fits",
+    "compute",
+    "dask_library",
     "each_block",
+    "group_means",
     "is_complex",
+    "is_dask",
+    "is_missing",
+    "merged",
+    "midranges",
+    "number_by_size",
     "reduce_blocks",
+    "refuse_other_than_tables",
+    "refuse_tiny",
+    "steps",
     "warn_of_blanks",
+    "wide",
 ]

@@ -1,18 +1,24 @@
 """Pairs of points that may fuse, and their weights: the second term of the objective."""
 
-from fusewise.pairs.complete import CompletePairs
-from fusewise.pairs.distances import (
+from fusewise.pairs._complete import CompletePairs, DeviceCompletePairs
+from fusewise.pairs._distances import (
+    DenseWeights,
+    Pairs,
+    Weighted,
     partial_squared_distances,
     partial_squared_distances_to,
+    real_view,
+    row_blocks,
     squared_distances,
 )
-from fusewise.pairs.expected import nearest_expected
-from fusewise.pairs.neighbors import NeighborPairs, SparseWeights
-from fusewise.pairs.weights import DenseWeights, Pairs, Weighted
+from fusewise.pairs._expected import nearest_expected
+from fusewise.pairs._neighbors import DeviceNeighborPairs, NeighborPairs, SparseWeights
 
 __all__ = [
     "CompletePairs",
     "DenseWeights",
+    "DeviceCompletePairs",
+    "DeviceNeighborPairs",
     "NeighborPairs",
     "Pairs",
     "SparseWeights",
@@ -20,5 +26,7 @@ __all__ = [
     "nearest_expected",
     "partial_squared_distances",
     "partial_squared_distances_to",
+    "real_view",
+    "row_blocks",
     "squared_distances",
 ]

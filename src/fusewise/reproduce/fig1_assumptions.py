@@ -9,10 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from fusewise.datasets import make_clusters
-from fusewise.kernels.types import Floats
-from fusewise.reproduce.drawing import INK, canvas, letter
-from fusewise.reproduce.study import Claim, Picture, Study, StudyResult, StudyTable, verdict
-from fusewise.reproduce.trials import Outcomes
+from fusewise.kernels import Floats
+from fusewise.reproduce._drawing import INK, canvas, letter
+from fusewise.reproduce._study import Claim, Outcomes, Picture, Study, StudyResult, StudyTable, verdict
 from fusewise.theory import ClusterGeometry
 from fusewise.views.palette import COLOURS
 

@@ -7,9 +7,8 @@ from itertools import pairwise
 import numpy as np
 
 from fusewise.fusion.penalties import H1, L0, L1, MCP, SCAD, GemanMcClure, Lp, Penalty, TruncatedL2
-from fusewise.reproduce.drawing import INK, canvas, letter
-from fusewise.reproduce.study import Claim, Picture, Study, StudyResult, StudyTable, verdict
-from fusewise.reproduce.trials import Outcomes
+from fusewise.reproduce._drawing import INK, canvas, letter
+from fusewise.reproduce._study import Claim, Outcomes, Picture, Study, StudyResult, StudyTable, verdict
 from fusewise.views.palette import COLOURS
 
 FARTHEST = 2.0
@@ -81,6 +80,6 @@ def _picture() -> Picture:
 STUDY = Study(
     "fig2",
     "Penalties",
-    "Values of fusewise.fusion.penalties; nothing is simulated.",
+    "Values of fusewise.penalties; nothing is simulated.",
     report,
 )

@@ -8,12 +8,10 @@ import numpy as np
 from sklearn.metrics import adjusted_rand_score
 
 from fusewise.datasets import make_clusters
-from fusewise.fusion.path import fusion_path
+from fusewise.fusion import fusion_path
 from fusewise.fusion.penalties import H1, L1, Lp, Penalty
-from fusewise.reproduce.designs import projected
-from fusewise.reproduce.drawing import canvas, draw_map, letter
-from fusewise.reproduce.study import Claim, Picture, Study, StudyResult, StudyTable, verdict
-from fusewise.reproduce.trials import Outcomes, Trial
+from fusewise.reproduce._drawing import canvas, draw_map, letter, projected
+from fusewise.reproduce._study import Claim, Outcomes, Picture, Study, StudyResult, StudyTable, Trial, verdict
 
 #: lams of each path, and which of them is drawn: for l1 the last before the interval in which it recovers the clusters.
 PATHS: dict[str, tuple[list[float], int]] = {

@@ -13,10 +13,9 @@ from typing import Any
 import numpy as np
 
 from fusewise import theory
-from fusewise.kernels.types import Floats
-from fusewise.reproduce.drawing import canvas, letter
-from fusewise.reproduce.study import Claim, Picture, StudyTable, verdict
-from fusewise.reproduce.trials import Outcomes, Trial
+from fusewise.kernels import Floats
+from fusewise.reproduce._drawing import canvas, letter
+from fusewise.reproduce._study import Claim, Outcomes, Picture, StudyTable, Trial, verdict
 from fusewise.views.palette import COLOURS
 
 #: Identical points per cluster that differ in 10 of 20 features: kappa = 0, mu0 = 2.

@@ -10,9 +10,8 @@ from matplotlib.lines import Line2D
 
 from fusewise import theory
 from fusewise.reproduce import fig4_counterexamples as counterexamples
-from fusewise.reproduce.drawing import canvas, letter
-from fusewise.reproduce.study import Claim, Picture, Study, StudyResult, verdict
-from fusewise.reproduce.trials import Outcomes
+from fusewise.reproduce._drawing import canvas, letter
+from fusewise.reproduce._study import Claim, Outcomes, Picture, Study, StudyResult, verdict
 from fusewise.views.palette import COLOURS
 
 P, MU0 = 50, 1.5

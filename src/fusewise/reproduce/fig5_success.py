@@ -11,11 +11,9 @@ from fusewise.datasets import hide_entries, make_clusters
 from fusewise.fusion import fuse
 from fusewise.fusion.fidelity import Box
 from fusewise.fusion.penalties import H1
-from fusewise.kernels.types import Floats
-from fusewise.reproduce.designs import designed_pair
-from fusewise.reproduce.drawing import canvas, draw_cells, letter
-from fusewise.reproduce.study import Claim, Picture, Study, StudyResult, StudyTable, verdict
-from fusewise.reproduce.trials import Outcomes, Trial
+from fusewise.kernels import Floats
+from fusewise.reproduce._drawing import canvas, designed_pair, draw_cells, letter
+from fusewise.reproduce._study import Claim, Outcomes, Picture, Study, StudyResult, StudyTable, Trial, verdict
 from fusewise.theory import ClusterGeometry, success_probability
 
 P = 50

@@ -10,13 +10,10 @@ from sklearn.metrics import adjusted_rand_score
 
 from fusewise.datasets import hide_entries, load_wine_subset
 from fusewise.estimators import FusionClustering
-from fusewise.fusion import fuse
-from fusewise.fusion.path import fusion_path
+from fusewise.fusion import fuse, fusion_path
 from fusewise.fusion.penalties import H1
-from fusewise.reproduce.designs import mapped
-from fusewise.reproduce.drawing import canvas, draw_map, letter
-from fusewise.reproduce.study import Claim, Picture, Study, StudyResult, StudyTable, verdict
-from fusewise.reproduce.trials import Outcomes, Trial
+from fusewise.reproduce._drawing import canvas, draw_map, letter, mapped
+from fusewise.reproduce._study import Claim, Outcomes, Picture, Study, StudyResult, StudyTable, Trial, verdict
 from fusewise.views.palette import COLOURS
 
 #: sigma = 0.06 and lambda = 0.02 ... 0.1 of the MATLAB code that the authors published act on mean squared distances of

@@ -11,9 +11,8 @@ from fusewise.mri.frames.metrics import ser
 from fusewise.mri.frames.phases import N_CLUSTERS, spectral_labels
 from fusewise.mri.phantom import contraction, inspiration
 from fusewise.mri.sampling.fourier import invert
-from fusewise.reproduce.drawing import canvas, letter
-from fusewise.reproduce.study import Claim, Picture, Study, StudyResult, StudyTable, verdict
-from fusewise.reproduce.trials import Outcomes, Trial
+from fusewise.reproduce._drawing import canvas, letter
+from fusewise.reproduce._study import Claim, Outcomes, Picture, Study, StudyResult, StudyTable, Trial, verdict
 
 #: Standard deviation of the noise, in units of the brightest pixel.
 NOISE = 0.01

@@ -25,8 +25,8 @@ import scipy
 import sklearn
 
 import fusewise
-from fusewise.kernels.output import written_whole
-from fusewise.kernels.types import Values
+from fusewise.kernels import Values
+from fusewise.support.files import written_whole
 
 FORMAT, VERSION = "fusewise-model", 3
 

@@ -16,11 +16,10 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
 
-from fusewise.kernels.checked import verify
-from fusewise.kernels.types import Values
-from fusewise.observations import RowBlocks
-from fusewise.observations.dask_blocks import DaskBlocks
+from fusewise.kernels import Values
+from fusewise.observations import DaskBlocks, RowBlocks
 from fusewise.saving.registry import ESTIMATORS, PARAMETERISED, RECORDS
+from fusewise.support.records import verify
 
 #: Kinds of dtypes that can be saved: booleans, integers, real and complex numbers.
 NUMERIC = "biufc"

@@ -15,15 +15,19 @@ from fusewise.automatic.mixture import Mixture
 from fusewise.automatic.stability import Stability
 from fusewise.automatic.tree import MergeTree
 from fusewise.automatic.units import Powers, Units
-from fusewise.fusion import Solution
+from fusewise.fusion import FusionPath, Solution
 from fusewise.fusion.fidelity import FIDELITIES
-from fusewise.fusion.parameters import Parameterised
-from fusewise.fusion.path import FusionPath
-from fusewise.fusion.penalties import PENALTIES
-from fusewise.observations import Entries, SparseEntries, StreamedEntries, StreamSummary, ValueRanges
-from fusewise.observations.dask_table import DaskTable
-from fusewise.observations.moments import ColumnMoments
-from fusewise.observations.row_sample import RowSample
+from fusewise.fusion.penalties import PENALTIES, Parameterised
+from fusewise.observations import (
+    ColumnMoments,
+    DaskTable,
+    Entries,
+    RowSample,
+    SparseEntries,
+    StreamedEntries,
+    StreamSummary,
+    ValueRanges,
+)
 from fusewise.subspace import Subspace
 from fusewise.tables import ColumnCode, FrameEncoder
 

@@ -5,14 +5,26 @@ K centres lie in a (K-1)-dimensional affine subspace, so fusing the coordinates 
 lowers the within-cluster energy from ``P * noise`` to ``rank * noise`` and keeps the distances between centres.
 """
 
-from fusewise.subspace.em import fit_subspace
-from fusewise.subspace.projection import Subspace, coordinates, information, precisions, pulls, reconstruct
-from fusewise.subspace.rank import choose_rank
+from fusewise.subspace._em import fit_subspace
+from fusewise.subspace._projection import (
+    RowsOnDevice,
+    Subspace,
+    coordinates,
+    coordinates_of,
+    information,
+    precisions,
+    pulls,
+    reconstruct,
+)
+from fusewise.subspace._rank import choose_rank, fit_shrunk_subspace
 
 __all__ = [
+    "RowsOnDevice",
     "Subspace",
     "choose_rank",
     "coordinates",
+    "coordinates_of",
+    "fit_shrunk_subspace",
     "fit_subspace",
     "information",
     "precisions",

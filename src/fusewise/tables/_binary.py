@@ -11,8 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from fusewise.kernels.input_errors import InputError
-from fusewise.kernels.words import counted, some_of
+from fusewise.support.errors import InputError
+from fusewise.support.words import counted, some_of
 from fusewise.tables._grid import Cells, Grid, as_cells, by_column, refuse_duplicates
 from fusewise.tables._sources import Source, open_source
 from fusewise.tables._text import JSON_SUFFIXES, decode

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from fusewise.kernels.input_errors import InputError
-from fusewise.kernels.types import Floats
+from fusewise.kernels import Floats
+from fusewise.support.errors import InputError
 from fusewise.tables._grid import Cells, as_cells
 
 #: Markers of a missing value, including spreadsheet errors; case and surrounding spaces are ignored.

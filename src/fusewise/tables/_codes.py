@@ -11,12 +11,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from fusewise.kernels.checked import Checked
-from fusewise.kernels.field_rules import Number, Rule, Several, Word
-from fusewise.kernels.input_errors import InputError
-from fusewise.kernels.types import Floats
-from fusewise.kernels.words import counted, some_of
-from fusewise.observations.plain import as_objects, is_missing
+from fusewise.kernels import Floats
+from fusewise.observations import as_objects, is_missing
+from fusewise.support.errors import InputError
+from fusewise.support.records import Checked, Number, Rule, Several, Word
+from fusewise.support.words import counted, some_of
 from fusewise.tables._columns import Column, Kind
 from fusewise.tables._reading import Reading
 

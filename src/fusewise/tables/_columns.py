@@ -11,10 +11,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from fusewise.kernels.input_errors import InputError
-from fusewise.kernels.types import Floats
-from fusewise.kernels.words import counted, some_of
-from fusewise.observations.checks import LARGEST
+from fusewise.kernels import Floats
+from fusewise.observations import LARGEST
+from fusewise.support.errors import InputError
+from fusewise.support.words import counted, some_of
 from fusewise.tables._cells import Numbers, Unmarked, read_numbers
 from fusewise.tables._grid import Cells
 from fusewise.tables._recognition import are_codes, odd_numbers, odd_text

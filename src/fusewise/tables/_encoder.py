@@ -12,11 +12,10 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from fusewise.kernels.checked import Checked, Record
-from fusewise.kernels.field_rules import Several
-from fusewise.kernels.types import Floats
-from fusewise.kernels.words import counted, some_of
+from fusewise.kernels import Floats
 from fusewise.observations import DataWarning
+from fusewise.support.records import Checked, Record, Several
+from fusewise.support.words import counted, some_of
 from fusewise.tables._codes import (
     MOST_LEVELS,
     ColumnCode,

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fusewise.kernels.input_errors import InputError
-from fusewise.kernels.words import some_of
+from fusewise.support.errors import InputError
+from fusewise.support.words import some_of
 
 Cells = npt.NDArray[np.object_]
 

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from fusewise.kernels.types import Floats
+from fusewise.kernels import Floats
 from fusewise.tables._cells import decimal_sign
 from fusewise.tables._grid import Cells, find_column
 

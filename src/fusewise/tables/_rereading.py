@@ -9,9 +9,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from fusewise.kernels.input_errors import InputError
-from fusewise.kernels.types import Floats
-from fusewise.kernels.words import counted, some_of
+from fusewise.kernels import Floats
+from fusewise.support.errors import InputError
+from fusewise.support.words import counted, some_of
 from fusewise.tables._binary import frame_of_parquet, grid_of_frame
 from fusewise.tables._cells import marker_of, unit_of
 from fusewise.tables._codes import OTHER, ColumnCode

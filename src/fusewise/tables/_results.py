@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from fusewise.kernels.types import Floats
+from fusewise.kernels import Floats
 from fusewise.observations import Entries, ValueRanges
 from fusewise.tables._codes import ColumnCode
 from fusewise.tables._columns import Column

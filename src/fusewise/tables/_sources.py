@@ -16,9 +16,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 from typing import Any
 
-from fusewise.kernels.input_errors import InputError
-from fusewise.kernels.memory import available_memory, in_words
-from fusewise.kernels.words import counted, some_of
+from fusewise.kernels import available_memory
+from fusewise.support.errors import InputError
+from fusewise.support.words import counted, in_words, some_of
 from fusewise.tables._grid import READABLE
 
 STANDARD_INPUT = "-"

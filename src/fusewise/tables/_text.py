@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from itertools import islice
 from typing import Any
 
-from fusewise.kernels.input_errors import InputError
-from fusewise.kernels.words import counted
+from fusewise.support.errors import InputError
+from fusewise.support.words import counted
 from fusewise.tables._grid import READABLE, Grid, by_column
 from fusewise.tables._sources import Source
 

@@ -1,28 +1,20 @@
 """Recovery guarantees: those of the paper, sharper ones of our own, and both in plain words.
 
-=====================  ==========================================================================
-``geometry``           `ClusterGeometry`, `coherence`: how wide, how far apart, in how many features
-``bounds``             the paper, one pair: `gamma0`, `delta0`, `beta0`, `beta1`
-``compositions``       the paper, all points: `eta0`, `eta0_approx`, `eta1`
-``sharper``            ours, one pair: `sharp_beta0`, `mixture_beta0`, `sharp_beta1`, `uniform_beta0`
-``failure``            ours, all points: `sharp_failure`, and `blind_failure`, a lower bound
-``promises``           `success_probability`, `required_sampling`, `promise`
-=====================  ==========================================================================
+`ClusterGeometry` and `coherence` say how wide clusters are, how far apart, and in how many features. For one pair of
+points the paper has `gamma0`, `delta0`, `beta0` and `beta1`, and ours are `sharp_beta0`, `mixture_beta0`, `sharp_beta1`
+and `uniform_beta0`. For all points the paper has `eta0`, `eta0_approx` and `eta1`; ours are `sharp_failure`, and
+`blind_failure`, a lower bound. `success_probability`, `required_sampling` and `promise` put them to use.
 """
 
-from fusewise.theory.bounds import beta0, beta1, delta0, gamma0, log_beta0, log_beta1, log_delta0, log_gamma0
-from fusewise.theory.compositions import eta0, eta0_approx, eta0_approx_valid, eta1, log_eta0, log_eta1
-from fusewise.theory.failure import blind_failure, log_sharp_failure, sharp_failure
-from fusewise.theory.geometry import ClusterGeometry, coherence
-from fusewise.theory.promises import (
-    Promise,
-    log_failure,
-    promise,
-    required_sampling,
-    success_probability,
-    why_no_guarantee,
-)
-from fusewise.theory.sharper import (
+from fusewise.theory._bounds import (
+    beta0,
+    beta1,
+    delta0,
+    gamma0,
+    log_beta0,
+    log_beta1,
+    log_delta0,
+    log_gamma0,
     log_sharp_beta0,
     log_sharp_beta1,
     log_uniform_beta0,
@@ -31,6 +23,17 @@ from fusewise.theory.sharper import (
     sharp_beta0,
     sharp_beta1,
     uniform_beta0,
+)
+from fusewise.theory._compositions import eta0, eta0_approx, eta0_approx_valid, eta1, log_eta0, log_eta1
+from fusewise.theory._failure import blind_failure, log_sharp_failure, sharp_failure
+from fusewise.theory._geometry import ClusterGeometry, coherence
+from fusewise.theory._promises import (
+    Promise,
+    log_failure,
+    promise,
+    required_sampling,
+    success_probability,
+    why_no_guarantee,
 )
 
 __all__ = [

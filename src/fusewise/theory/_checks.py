@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fusewise.kernels.input_errors import InputError
-from fusewise.kernels.types import Floats
+from fusewise.kernels import Floats
+from fusewise.support.errors import InputError
 
 #: Points up to which bounds that sum over groups of points are computed: seconds, and some hundred megabytes.
 MOST_POINTS = 1e7

@@ -7,11 +7,11 @@ from xml.etree import ElementTree as Tree
 
 import numpy as np
 
-from fusewise.kernels.words import counted
-from fusewise.views.certainty import number_sentence, stability, stability_sentence
+from fusewise.support.words import counted
+from fusewise.views.certainty import stability
 from fusewise.views.findings import Findings, read_findings
 from fusewise.views.palette import colour
-from fusewise.views.sentences import clusters, headline
+from fusewise.views.sentences import clusters, headline, number_sentence, stability_sentence
 
 #: Maximum number of rows on the map and of clusters in the table; size of the map in pixels.
 MOST_ROWS, MOST_CLUSTERS = 400, 12

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from fusewise.kernels.types import Index, Mask, Real
-from fusewise.kernels.words import counted, some_of
+from fusewise.kernels import Index, Mask, Real
+from fusewise.support.words import counted, some_of
 from fusewise.tables import OTHER, FrameEncoder, Reading
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fusewise.kernels.types import Index, Labels, Mask, Real
+from fusewise.kernels import Index, Labels, Mask, Real
 from fusewise.views.columns import ColumnBins, TableColumn, bins_of
 from fusewise.views.effects import (
     LEVEL,
@@ -23,6 +23,7 @@ from fusewise.views.effects import (
     share_difference,
     total_variation,
 )
+from fusewise.views.rules import short_limit
 
 if TYPE_CHECKING:
     from fusewise.views.findings import Findings
@@ -39,6 +40,7 @@ class Side:
     median, mean : of numbers and of the positions of ordered levels; NaN otherwise.
     low, high : quantiles at 10% and 90%.
     within : share of the values between those two quantiles of the cluster.
+    above : share of the values above the limit of the contrast.
     """
 
     n: int
@@ -49,6 +51,7 @@ class Side:
     low: float = np.nan
     high: float = np.nan
     within: float = np.nan
+    above: float = np.nan
 
     @property
     def shares(self) -> tuple[float, ...]:
@@ -102,19 +105,26 @@ class CountedValues:
         below, above = (self.distinct[np.searchsorted(upto, part(at), "right")] for part in (np.floor, np.ceil))
         return [float(value) for value in below + (at - np.floor(at)) * (above - below)]
 
-    def within(self, side: Side, counts: Index, here: Side) -> Side:
-        """The side with the share of its values in the inner 80% of the cluster; NaN for categories."""
+    def placed(self, side: Side, counts: Index, here: Side, limit: float) -> Side:
+        """The side with the shares of its values in the inner 80% of the cluster and above a limit."""
         if not side.n or np.isnan(here.low):
             return side
-        return replace(
-            side, within=int(counts[(self.distinct >= here.low) & (self.distinct <= here.high)].sum()) / side.n
-        )
+        inner = (self.distinct >= here.low) & (self.distinct <= here.high)
+        shares = [int(counts[some].sum()) / side.n for some in (inner, self.distinct > limit)]
+        return replace(side, within=shares[0], above=shares[1] if np.isfinite(limit) else np.nan)
 
 
 #: Maximum number of columns compared cluster by cluster (those that matter most), and of rows compared.
 MOST_COLUMNS, MOST_ROWS = 60, 100_000
 #: Number of entries ranked at a time.
 MOST_ENTRIES = 1_000_000
+#: Fewest observed values of a group for a statement about it, and the smallest share of its rows they must be.
+LEAST_VALUES, LEAST_SHARE = 5, 0.1
+
+
+def enough(n_values: Any, n_rows: Any) -> Any:
+    """Whether so many observed values of a group's rows, numbers or arrays, represent it."""
+    return (n_values >= LEAST_VALUES) & (n_values >= LEAST_SHARE * n_rows)
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,9 +135,10 @@ class ColumnImportance:
     ----------
     position, name, kind : of the column among those used.
     importance : share of its variance that is between the clusters, eta² (positions for ordered levels); for
-        categories Cramér's V², which is the same for two levels. From 0 to 1.
+        categories Cramér's V², which is the same for two levels. From 0 to 1. Clusters in which it was hardly
+        observed (fewer than 5 values, or than a tenth of the rows) do not count.
     p_value : of Kruskal and Wallis's test, or Pearson's chi-square test for categories, with Holm's correction for the
-        number of columns; NaN if not tested.
+        number of columns; NaN if fewer than two clusters can be compared.
     missing : share of missing values.
     bins : the bins or levels that its distributions are counted in; empty if it is not compared cluster by cluster.
     """
@@ -141,16 +152,21 @@ class ColumnImportance:
     bins: ColumnBins
 
     @property
-    def says_nothing(self) -> bool:
-        """Whether no difference between the clusters can be shown, at a level of 1%."""
-        return not self.p_value < LEVEL
+    def differs(self) -> bool:
+        """Whether the clusters differ beyond chance, at a level of 1%."""
+        return self.p_value < LEVEL
+
+    @property
+    def compared(self) -> bool:
+        """Whether at least two clusters have values enough to be compared."""
+        return not np.isnan(self.p_value)
 
     def as_dict(self) -> dict[str, Any]:
         """As plain values, for JSON."""
         measure = "eta squared" if self.kind in ("number", "ordered") else "Cramér's V squared"
         numbers = {"importance": self.importance, "p_value": self.p_value, "missing": self.missing}
         where = {"position": self.position, "name": self.name, "kind": self.kind, "measure": measure}
-        return where | numbers | {"says_nothing": self.says_nothing, "bins": self.bins.as_dict()}
+        return where | numbers | {"differs": self.differs, "bins": self.bins.as_dict()}
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,13 +178,15 @@ class Contrast:
     cluster, column : the cluster, and the position of the column.
     name, kind : of the column.
     effect : Cliff's delta of numbers and ordered levels; of categories the largest difference in the share of a level.
-        None if no value was observed on one side.
+        None if one side has too few observed values (fewer than 5, or than a tenth of its rows).
     level : that level; None for numbers and ordered levels.
+    levels : the levels in which the sides are counted; empty for numbers.
     separation : the largest difference of the shares that the column can show, from 0 to 1, by which columns are
         sorted: of values above any limit (Kolmogorov and Smirnov's distance), or of any set of levels (total
         variation).
     limit : that limit; NaN for categories.
-    p_value : of Kolmogorov and Smirnov's or Pearson's chi-square test, with Holm's correction over all contrasts.
+    p_value : of Kolmogorov and Smirnov's or Pearson's chi-square test, with Holm's correction over all contrasts, and
+        no smaller than that of the column: what does not differ between the clusters tells none of them apart.
     missing : difference in the share of missing values.
     inside, outside : the two distributions.
     center : the model's centre: a number, or the share of each level.
@@ -180,6 +198,7 @@ class Contrast:
     kind: str
     effect: Effect | None
     level: str | None
+    levels: tuple[str, ...]
     separation: float
     limit: float
     p_value: float
@@ -256,23 +275,29 @@ def contrasts_of(found: Findings, most_columns: int = MOST_COLUMNS, most_rows: i
     for about in listed[:most_columns]:
         counts = CountedValues.of(columns[about.position], about.bins)
         raw += [_contrast(about, counts, labels, (k, centers[k])) for k in range(found.n_clusters)]
-    return Contrasts(listed, _in_order(raw, found.n_clusters), len(labels))
+    return Contrasts(listed, _in_order(raw, corrected, found.n_clusters), len(labels))
 
 
 def importances_of(columns: Sequence[TableColumn], labels: Labels) -> tuple[Real, Real]:
     """eta² or V² of each column over the rows in clusters, and the p-values of the tests, not corrected."""
     kept = labels >= 0
+    inside = labels[kept]
+    sizes = np.bincount(inside)
     shares, p_values = np.zeros(len(columns)), np.full(len(columns), np.nan)
     scaled = [j for j, column in enumerate(columns) if column.scaled]
     width = max(1, MOST_ENTRIES // max(len(labels), 1))
     for start in range(0, len(scaled), width):
         some = scaled[start : start + width]
         table = np.column_stack([columns[j].values[kept] for j in some])
-        shares[some], p_values[some] = between_groups(table, labels[kept])
+        observed = np.zeros((len(sizes), len(some)), np.intp)
+        np.add.at(observed, inside, ~np.isnan(table))
+        table[~enough(observed, sizes[:, None])[inside]] = np.nan
+        shares[some], p_values[some] = between_groups(table, inside)
     for j in (j for j, column in enumerate(columns) if not column.scaled):
         seen = columns[j].seen & kept
-        counts = np.zeros((int(labels.max(initial=-1)) + 1, len(columns[j].levels)), np.intp)
+        counts = np.zeros((len(sizes), len(columns[j].levels)), np.intp)
         np.add.at(counts, (labels[seen], columns[j].values[seen].astype(np.intp)), 1)
+        counts[~enough(counts.sum(axis=1), sizes)] = 0
         shares[j], p_values[j] = cramers_v_squared(counts), chi_square_p_value(counts)
     return shares, p_values
 
@@ -283,11 +308,12 @@ def _listed(position: int, column: TableColumn, importance: float, p_value: floa
     return ColumnImportance(position, column.name, column.kind, importance, p_value, missing, bins)
 
 
-def _in_order(raw: list[Contrast], n_clusters: int) -> tuple[tuple[Contrast, ...], ...]:
+def _in_order(raw: list[Contrast], of_columns: Real, n_clusters: int) -> tuple[tuple[Contrast, ...], ...]:
     """For each cluster its contrasts with corrected p-values, the largest separation first."""
     p_values = holm(np.array([contrast.p_value for contrast in raw]))
     found: list[list[Contrast]] = [[] for _ in range(n_clusters)]
     for contrast, p_value in zip(raw, p_values, strict=True):
+        p_value = np.maximum(p_value, of_columns[contrast.column])  # NaN if either is
         found[contrast.cluster].append(replace(contrast, p_value=float(p_value)))
     return tuple(tuple(sorted(of, key=lambda contrast: -contrast.separation)) for of in found)
 
@@ -301,10 +327,13 @@ def _contrast(about: ColumnImportance, values: CountedValues, labels: Labels, of
     missing = None
     if n and n < len(member):
         missing = share_difference(n - here.n, n, len(member) - n - there.n, len(member) - n)
-    effect, level, separation, limit, p_value = _compared(values.column, values.distinct, counts)
+    effect, level, separation, limit, p_value = None, None, 0.0, np.nan, np.nan
+    if enough(here.n, n) and enough(there.n, len(member) - n):
+        effect, level, separation, limit, p_value = _compared(values.column, values.distinct, counts)
     return Contrast(
-        of[0], about.position, about.name, about.kind, effect, level, separation, limit, p_value, missing,
-        values.within(here, counts[0], here), values.within(there, counts[1], here),
+        of[0], about.position, about.name, about.kind, effect, level, about.bins.levels, separation,
+        limit, p_value, missing,
+        values.placed(here, counts[0], here, limit), values.placed(there, counts[1], here, limit),
         model_center(values.column, of[1]),
     )  # fmt: skip
 
@@ -312,13 +341,12 @@ def _contrast(about: ColumnImportance, values: CountedValues, labels: Labels, of
 def _compared(
     column: TableColumn, distinct: Real, counts: Index
 ) -> tuple[Effect | None, str | None, float, float, float]:
-    """Effect, level, separation, limit and p-value of a column; nothing if one side has no value."""
+    """Effect, level, separation, limit and p-value of a column."""
     n, m = counts.sum(axis=1).tolist()
-    if not n or not m:
-        return None, None, 0.0, np.nan, np.nan
     if column.scaled:
         gap, at = largest_gap(*counts)
-        limit = float(distinct[at] + distinct[min(at + 1, len(distinct) - 1)]) / 2
+        low, high = (float(value) for value in distinct[[at, min(at + 1, len(distinct) - 1)]])
+        limit = low if column.whole or column.levels else short_limit(low, high)
         return cliffs_delta(*counts), None, gap, limit, gap_p_value(gap, n, m)
     away = counts[0] / n - counts[1] / m
     # Of two levels one is as much more frequent as the other is less: the more frequent one is named.

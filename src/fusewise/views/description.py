@@ -7,15 +7,30 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fusewise.kernels.words import visible
+from fusewise.support.words import visible
 from fusewise.views.card import card_of
-from fusewise.views.certainty import HowSure, how_sure
+from fusewise.views.certainty import (
+    MOST_DOUBTFUL,
+    HowSure,
+    alternatives,
+    cluster_confidence,
+    doubtful_row,
+    doubtful_rows,
+    stability,
+)
 from fusewise.views.columns import ColumnsRead
 from fusewise.views.contrasts import Contrasts
 from fusewise.views.findings import Findings
 from fusewise.views.known_labels import KnownLabels
 from fusewise.views.rules import ClusterRule
-from fusewise.views.sentences import ClusterDescription, headline, profile_sentences
+from fusewise.views.sentences import (
+    ClusterDescription,
+    advice,
+    headline,
+    number_sentence,
+    profile_sentences,
+    stability_sentence,
+)
 
 #: Width of the text.
 WIDTH = 100
@@ -103,6 +118,21 @@ class Description:
             "certainty": self.certainty.as_dict(),
             "known": None if self.known is None else self.known.as_dict(),
         }
+
+
+def how_sure(found: Findings, option: str = "n_clusters=") -> HowSure:
+    """Collect what is known of the certainty of a result; `option` as in ``number_sentence``."""
+    judged = stability(found)
+    rows = doubtful_rows(found)
+    return HowSure(
+        number_sentence(found, option),
+        tuple(advice(found)),
+        tuple(cluster_confidence(found, judged, k) for k in range(found.n_clusters)),
+        tuple(doubtful_row(found, int(row)) for row in rows[:MOST_DOUBTFUL]),
+        len(rows),
+        tuple(alternatives(found)),
+        None if judged is None else stability_sentence(judged),
+    )
 
 
 def description_text(found: Findings, notes: Sequence[str], option: str = "--n-clusters ") -> str:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from scipy.special import chdtrc, kolmogorov, ndtri
 
-from fusewise.kernels.types import Index, Labels, Real
+from fusewise.kernels import Index, Labels, Real
 
 #: Probability that an interval contains the effect, and its quantile of the normal distribution.
 COVERAGE = 0.95
@@ -133,7 +133,7 @@ def chi_square_p_value(counts: Index) -> float:
     """p-value of Pearson's chi-square test of independence in a table of counts; NaN if nothing can differ."""
     counts = _without_empty(counts)
     degrees = (counts.shape[0] - 1) * (counts.shape[1] - 1)
-    return float(chdtrc(degrees, _chi_square(counts))) if degrees else np.nan
+    return float(chdtrc(degrees, _chi_square(counts))) if min(counts.shape) > 1 else np.nan
 
 
 def cramers_v_squared(counts: Index) -> float:

@@ -12,10 +12,10 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from fusewise.automatic import Choice
-from fusewise.fusion.path import FusionPath
-from fusewise.kernels.input_errors import InputError
-from fusewise.kernels.types import Index, Labels, Mask, Real
+from fusewise.fusion import FusionPath
+from fusewise.kernels import Index, Labels, Mask, Real
 from fusewise.observations import Entries
+from fusewise.support.errors import InputError
 from fusewise.tables import Cells
 from fusewise.views.columns import ColumnsRead, TableColumn, columns_in_memory, columns_of_model
 from fusewise.views.contrasts import Contrasts, contrasts_of

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import adjusted_rand_score
 
-from fusewise.kernels.types import Index, Labels
+from fusewise.kernels import Index, Labels
 from fusewise.tables import Cells
 
 

@@ -11,7 +11,7 @@ from scipy.spatial import cKDTree
 from sklearn.decomposition import PCA
 
 from fusewise.automatic.units import Units
-from fusewise.kernels.types import Real
+from fusewise.kernels import Real
 from fusewise.observations import Entries
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.stats import chi2
 
-from fusewise.kernels.types import Index, Real
+from fusewise.kernels import Index, Real
 from fusewise.views.effects import LEVEL, holm
 
 if TYPE_CHECKING:

@@ -12,10 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from fusewise.automatic.alternatives import Alternative
-from fusewise.kernels.output import finite_json
-from fusewise.kernels.types import Labels, Mask, Real
-from fusewise.observations import Entries
-from fusewise.observations.value_ranges import ValueRanges
+from fusewise.kernels import Labels, Mask, Real
+from fusewise.observations import Entries, ValueRanges
+from fusewise.support.files import finite_json
 from fusewise.views.certainty import alternatives
 from fusewise.views.columns import TableColumn
 from fusewise.views.contrasts import Contrast, Contrasts
@@ -288,7 +287,7 @@ def _partition(partition: Partition, places: dict[str, Real], file: str) -> dict
         "centers": packed_numbers(found.shown(found.centers).ravel()),
         "means": packed_numbers(found.shown(partition.observed.means).ravel()),
         "medians": packed_numbers(found.shown(partition.observed.medians).ravel()),
-        "profile": _profile(found, partition.profile),
+        "profile": _profile(partition),
         "missing": _missing(partition.missing),
         "contrasts": _contrasts(found.contrasts),
         "rules": [{"words": str(rule), "precision": rule.precision, "recall": rule.recall} for rule in found.rules],
@@ -373,12 +372,13 @@ def _table(found: Findings, table: RowTree) -> dict[str, Any]:
     }
 
 
-def _profile(found: Findings, profile: Profile) -> dict[str, Any]:
+def _profile(partition: Partition) -> dict[str, Any]:
+    found, profile = partition.found, partition.profile
     shown = profile.shown
     return {
         "features": [found.features[j] for j in shown],
-        "deviations": profile.deviations[:, shown].round(4).tolist(),
-        "centers": _digits(found.shown(found.centers)[:, shown]),
+        "effects": profile.effects.round(3).tolist(),
+        "means": _digits(found.shown(partition.observed.means)[:, shown]),
         "telling": profile.telling[shown].round(4).tolist(),
     }
 

@@ -7,9 +7,9 @@ from typing import Any, Self
 
 import numpy as np
 
-from fusewise.kernels.input_errors import InputError
-from fusewise.kernels.types import Labels, Real
-from fusewise.kernels.words import counted, readable
+from fusewise.kernels import Labels, Real
+from fusewise.support.errors import InputError
+from fusewise.support.words import counted, readable
 from fusewise.views.canvas import (
     MISSING,
     MOST_SVG,
@@ -324,11 +324,13 @@ PROFILE_FEATURES = 40
 
 
 class ProfileDisplay:
-    """Heat map of the centres, in standard deviations from the mean of all rows; a cross means no observed value.
+    """Heat map of each cluster against the other rows, from all values lower (-1) to all higher (1).
+
+    A cross means too few observed values.
 
     Parameters
     ----------
-    deviations : K x P; NaN if the feature was not observed in the cluster.
+    effects : K x P, Cliff's delta, or for a level of a category the difference in its share; NaN if too few values.
     telling : P, fraction of each feature's variance that is between the clusters.
     features : names of the features.
     sizes : number of rows in each cluster.
@@ -339,8 +341,8 @@ class ProfileDisplay:
     image_, colorbar_ : the heat map and its colour bar.
     """
 
-    def __init__(self, *, deviations: Real, telling: Real, features: Sequence[str], sizes: Sequence[int]) -> None:
-        self.deviations = deviations
+    def __init__(self, *, effects: Real, telling: Real, features: Sequence[str], sizes: Sequence[int]) -> None:
+        self.effects = effects
         self.telling = telling
         self.features = features
         self.sizes = sizes
@@ -358,7 +360,7 @@ class ProfileDisplay:
             raise InputError("every row is an outlier: there is no cluster to draw")
         profile = profile_of(found, most)
         display = cls(
-            deviations=profile.deviations[:, profile.shown],
+            effects=profile.effects,
             telling=profile.telling[profile.shown],
             features=[found.features[j] for j in profile.shown],
             sizes=found.sizes.tolist(),
@@ -368,9 +370,8 @@ class ProfileDisplay:
     def plot(self, ax: Any = None) -> Self:
         """Plot on `ax`, or on new axes."""
         ax = axes_for(ax, 3.2 + 0.42 * len(self.sizes), 1.3 + 0.21 * len(self.features))
-        table = self.deviations.T
-        limit = self._limit
-        image = ax.imshow(table, aspect="auto", cmap="PuOr_r", vmin=-limit, vmax=limit, interpolation="nearest")
+        table = self.effects.T
+        image = ax.imshow(table, aspect="auto", cmap="PuOr_r", vmin=-1, vmax=1, interpolation="nearest")
         empty = np.argwhere(np.isnan(table))
         ax.plot(empty[:, 1], empty[:, 0], "x", color=MUTED, markersize=5, markeredgewidth=0.8)
         ax.set_xticks(np.arange(len(self.sizes)), [f"{k}\n{size:,}" for k, size in enumerate(self.sizes)], fontsize=8)
@@ -385,26 +386,21 @@ class ProfileDisplay:
         ax.grid(which="minor", color="white", linewidth=1)
         ax.tick_params(which="minor", length=0)
         bar = ax.figure.colorbar(image, ax=ax, shrink=0.6, aspect=25)
-        bar.set_label("standard deviations from the mean", fontsize=8)
+        bar.set_label("lower or higher than in the other rows", fontsize=8)
         bar.outline.set_visible(False)
         self.ax_, self.figure_, self.image_, self.colorbar_ = ax, ax.figure, image, bar
         return self
 
-    @property
-    def _limit(self) -> float:
-        """Limit of the colour scale, in standard deviations."""
-        return max(0.5, min(COLOUR_LIMIT, float(np.nanmax(np.abs(self.deviations), initial=0.0))))
-
     def to_plotly(self) -> Any:
         """The same as an interactive figure of plotly: pointing at a cell shows its feature, cluster and value."""
-        title, names = "standard deviations from the mean", [as_text(name) for name in self.features]
+        title, names = "lower or higher than in the other rows", [as_text(name) for name in self.features]
         told = [
-            [f"{name}<br>cluster {k}: " + (f"{readable(v)} {title}" if np.isfinite(v) else "no observed value")
+            [f"{name}<br>cluster {k}: " + (f"effect size {v:+.2f}" if np.isfinite(v) else "too few observed values")
              for k, v in enumerate(values.tolist())]
-            for name, values in zip(names, self.deviations.T, strict=True)
+            for name, values in zip(names, self.effects.T, strict=True)
         ]  # fmt: skip
         shares = [f"{name}  {share:.0%}" for name, share in zip(names, self.telling, strict=True)]
-        cells = heat_map(self.deviations.T, told, self._limit, title, xgap=1, ygap=1)
+        cells = heat_map(self.effects.T, told, 1.0, title, xgap=1, ygap=1)
         figure = figure_of([cells], "cluster and number of rows", "feature and share of its variance between clusters")
         sizes = [f"{k}<br>{size:,}" for k, size in enumerate(self.sizes)]
         figure.update_xaxes(tickvals=list(range(len(sizes))), ticktext=sizes)

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 from scipy.cluster.hierarchy import leaves_list, linkage
+from scipy.stats import rankdata
 
-from fusewise.kernels.types import Index, Labels, Real
+from fusewise.kernels import Index, Labels, Real
+from fusewise.views.contrasts import enough
 
 if TYPE_CHECKING:
     from fusewise.views.findings import Findings
@@ -48,41 +50,49 @@ MOST_FEATURES = 60
 
 @dataclass(frozen=True, eq=False)
 class Profile:
-    """Centres in standard deviations from the mean of each feature, and the importance of its column.
+    """Each cluster against the other rows by feature: the same effect sizes that the descriptions are made of.
 
     Attributes
     ----------
-    deviations : K x P, (centre - mean) / standard deviation; NaN if the feature was not observed in the cluster.
+    shown : Q, indices of the features to draw: those of the most important columns, similar ones side by side.
+    effects : K x Q, Cliff's delta: the probability that a row of the cluster has the larger value minus the
+        probability that it has the smaller one; for a level of a category the difference in its share. NaN if the
+        cluster or the other rows have too few observed values.
     telling : P, importance of the column of each feature, eta² or Cramér's V² (0: it says nothing, 1: everything).
-    shown : indices of the features to draw: those of the most important columns, similar ones side by side.
     """
 
-    deviations: Real
-    telling: Real
     shown: Index
+    effects: Real
+    telling: Real
 
 
 def profile_of(found: Findings, most: int = MOST_FEATURES) -> Profile:
     """Compute the profiles of the clusters."""
-    values, labels, k = found.values, found.labels, found.n_clusters
-    seen = ~np.isnan(values)
-    filled = np.where(seen, values, 0.0)
-    middle = filled.sum(axis=0) / np.maximum(seen.sum(axis=0), 1)
-    away = np.where(seen, values - middle, 0.0)
-    spread = np.sqrt(np.square(away).sum(axis=0) / np.maximum(seen.sum(axis=0), 1))
-    member = labels == np.arange(k)[:, None]
-    counts = member.astype(float) @ seen
-    deviations = np.where(counts > 0, (found.centers - middle) / np.where(spread > 0, spread, 1.0), np.nan)
-    telling = np.zeros(values.shape[1])
+    telling = np.zeros(found.values.shape[1])
     for about in found.contrasts.columns:
         telling[slice(*found.columns[about.position].features)] = about.importance
     kept = np.sort(np.argsort(-telling, kind="stable")[:most])
-    return Profile(deviations, telling, kept[_side_by_side(deviations[:, kept])])
+    effects = _effects(found.values[:, kept], found.labels, found.n_clusters)
+    order = _side_by_side(effects)
+    return Profile(kept[order], effects[:, order], telling)
 
 
-def _side_by_side(deviations: Real) -> Index:
+def _effects(values: Real, labels: Labels, n_clusters: int) -> Real:
+    """Cliff's delta of each cluster and feature, from the sums of ranks of Mann and Whitney's test."""
+    ranks = rankdata(values, axis=0, nan_policy="omit")
+    seen = ~np.isnan(values)
+    member = (labels == np.arange(n_clusters)[:, None]).astype(float)
+    n, sums = member @ seen, member @ np.where(seen, ranks, 0.0)
+    others = seen.sum(axis=0) - n
+    rows = member.sum(axis=1)[:, None]
+    usable = enough(n, rows) & enough(others, len(labels) - rows)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        delta = (2 * sums - n * (n + 1)) / (n * others) - 1
+    return np.where(usable, delta, np.nan)
+
+
+def _side_by_side(effects: Real) -> Index:
     """An order of the columns in which similar ones are adjacent."""
-    if deviations.shape[1] < 3 or not len(deviations):
-        return np.arange(deviations.shape[1])
-    columns = np.nan_to_num(deviations).T
-    return leaves_list(linkage(columns, "average", optimal_ordering=True)).astype(np.intp)
+    if effects.shape[1] < 3 or not len(effects):
+        return np.arange(effects.shape[1])
+    return leaves_list(linkage(np.nan_to_num(effects).T, "average", optimal_ordering=True)).astype(np.intp)

@@ -13,8 +13,8 @@ import numpy as np
 
 import fusewise
 from fusewise.automatic import Choice
-from fusewise.fusion.path import FusionPath
-from fusewise.kernels.words import counted, readable
+from fusewise.fusion import FusionPath
+from fusewise.support.words import counted, readable
 from fusewise.theory import ClusterGeometry, Promise, promise, success_probability
 from fusewise.views.findings import Findings
 

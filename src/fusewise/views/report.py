@@ -11,17 +11,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fusewise.kernels.output import refuse_to_overwrite, write_whole
-from fusewise.kernels.words import readable
+from fusewise.support.files import refuse_to_overwrite, write_whole
+from fusewise.support.words import readable
 from fusewise.views import certainty, provenance
 from fusewise.views import sentences as words
 from fusewise.views.columns import TableColumn
 from fusewise.views.contrasts import Contrast
+from fusewise.views.description import how_sure
 from fusewise.views.findings import Findings, read_findings
 from fusewise.views.palette import SYMBOLS, colour, shape
 from fusewise.views.payload import Partition, partitions_of, payload, to_json
 from fusewise.views.provenance import promise_for
-from fusewise.views.sentences import value_word
+from fusewise.views.sentences import value_words
 from fusewise.views.trees import branches_of
 
 #: Maximum number of columns in the table of a cluster, and in the table of important columns.
@@ -53,7 +54,7 @@ def _line(contrast: Contrast, column: TableColumn) -> dict[str, Any]:
     effect = contrast.effect
     inside, outside = contrast.inside, contrast.outside
     if column.scaled:
-        medians = [value_word(column, inside.median), value_word(column, outside.median)]
+        medians = value_words(column, inside.median, outside.median)
         means = readable(inside.mean)
         center = readable(contrast.center[0]) if len(contrast.center) == 1 else "–"
     else:
@@ -97,7 +98,7 @@ def important_columns(found: Findings) -> list[dict[str, Any]]:
             "kind": about.kind,
             "share": about.importance,
             "p_value": None if np.isnan(about.p_value) else about.p_value,
-            "says_nothing": about.says_nothing,
+            "differs": about.differs,
         }
         for about in found.contrasts.columns[:MOST_IMPORTANT]
     ]
@@ -162,7 +163,7 @@ def render(found: Findings, *, title: str, file: str, command: str | None = None
             n_drawn=len(found.drawn),
             table_named=data["table"]["named"],
             has_joins=bool(data["table"]["joins"]["shape"][0]),
-            sure=certainty.how_sure(found, "--n-clusters " if command else "n_clusters="),
+            sure=how_sure(found, "--n-clusters " if command else "n_clusters="),
             uncertain=certainty.UNCERTAIN,
             rivals=certainty.rivals(found),
             stable_clusters=certainty.stable_clusters(found),
@@ -197,7 +198,7 @@ def _words(partition: Partition) -> dict[str, Any]:
         "has_confidence": found.confidence is not None,
         "outliers": int((found.labels < 0).sum()) - len(found.blank),
         "profile_sentences": words.profile_sentences(found, partition.profile),
-        "telling": words.telling(found, partition.profile, partition.observed if partition.is_result else None),
+        "telling": words.telling(found, partition.profile, partition.observed),
         "important": important_columns(found),
         "n_compared": found.contrasts.n_rows,
         "missing_sentences": words.missing_sentences(found, partition.missing),

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fusewise.kernels.types import Index, Mask, Real
-from fusewise.kernels.words import counted, readable
+from fusewise.kernels import Index, Mask, Real
+from fusewise.support.words import counted, readable
 from fusewise.views.columns import TableColumn
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class Condition:
     def __str__(self) -> str:
         if self.limit is not None:
             sign = {"<=": "≤", ">=": "≥"}.get(self.sign, self.sign)
-            return f"{self.column} {sign} {_number(self.limit)}"
+            return f"{self.column} {sign} {limit_word(self.limit)}"
         words = list(map(str, self.levels))
         return f"{self.column} = {words[0]}" if len(words) == 1 else f"{self.column} is {' or '.join(words)}"
 
@@ -233,7 +233,7 @@ def _code(value: float) -> str:
     return str(int(value)) if float(value).is_integer() and abs(value) < 1e15 else repr(float(value))
 
 
-def _number(limit: float) -> str:
+def limit_word(limit: float) -> str:
     """A limit as text, with all of its digits where it has few."""
     code = _code(limit)
     return code.replace("-", "−") if len(code) <= 8 else readable(limit)

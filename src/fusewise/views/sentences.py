@@ -1,22 +1,28 @@
-"""Sentences and tables of the report."""
+"""All sentences of the descriptions, the report and the command: what is said, and when it may be said.
+
+A statement needs values enough to be true (``contrasts.enough``), a difference beyond chance (``Contrast.differs``),
+and numbers that differ as they are printed.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fusewise.automatic import Choice
-from fusewise.automatic.classes import ENOUGH_GAINED
-from fusewise.kernels.types import Real
-from fusewise.kernels.words import counted, in_series, readable, some_of
-from fusewise.views.certainty import UNCERTAIN
-from fusewise.views.columns import TableColumn
-from fusewise.views.contrasts import Contrast
+from fusewise.automatic.alternatives import Cut, best_cut
+from fusewise.automatic.stability import Stability
+from fusewise.kernels import Real
+from fusewise.support.words import counted, in_series, readable, readable_apart, some_of
+from fusewise.views.certainty import UNCERTAIN, alternatives, doubtful_rows
+from fusewise.views.columns import OTHERS, TableColumn
+from fusewise.views.contrasts import LEAST_VALUES, Contrast
 from fusewise.views.effects import LEVEL
 from fusewise.views.palette import SYMBOLS, colour, shape
-from fusewise.views.rules import ClusterRule
+from fusewise.views.rules import ClusterRule, limit_word
 
 if TYPE_CHECKING:
     from fusewise.views.findings import Findings
@@ -27,8 +33,36 @@ if TYPE_CHECKING:
 MOST_TRAITS, LEAST_SEPARATION = 3, 0.25
 #: Cliff's delta from which on values are higher or lower; below it they are in a narrower range.
 LEAST_DELTA = 0.3
-#: Difference in the share of missing values from which on it is a trait.
-LEAST_MISSING = 0.25
+#: Difference in shares from which on some levels, or missing values, are a trait.
+LEAST_LEVELS, LEAST_MISSING = 0.1, 0.25
+#: Levels named together in a trait.
+MOST_LEVELS = 3
+#: Properties in the name of a cluster, and how many more if two clusters would have the same name.
+FEW_PROPERTIES, MOST_PROPERTIES = 2, 3
+#: Maximum number of columns named that do not differ between the clusters.
+MOST_SILENT = 12
+#: Maximum number of columns named in a sentence, of lines in a table, and of its cells if there are many clusters.
+NAMED, LISTED, MOST_CELLS = 3, 200, 6_000
+#: Numbers that differ only in more characters than this count as the same.
+MOST_DIGITS = 9
+
+
+@dataclass(frozen=True)
+class Trait:
+    """Something that sets a cluster apart.
+
+    Attributes
+    ----------
+    column : name of the column.
+    words : in words: "higher alcohol (median 13.1 against 12.3 elsewhere)".
+    short : for a narrow table: "alcohol ▲ 13.1".
+    name : for the name of the cluster: "high alcohol".
+    """
+
+    column: str
+    words: str
+    short: str
+    name: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,32 +72,44 @@ class ClusterDescription:
     Attributes
     ----------
     cluster, size, share : its number, its number of rows, and their share of all rows.
+    name : a short name, yours or made of at most three traits; empty if nothing sets it apart.
     traits : what sets it apart, as phrases, the clearest first; empty if nothing does.
+    columns : the columns of the traits.
     short : the same for a narrow table: "alcohol ▲ 13.1".
     rule : a decision rule for it.
+    otherwise : what is said if there are no traits.
     """
 
     cluster: int
     size: int
     share: float
+    name: str
     traits: tuple[str, ...]
+    columns: tuple[str, ...]
     short: tuple[str, ...]
     rule: ClusterRule
+    otherwise: str
 
     @property
     def apart(self) -> str:
         """What sets it apart in one phrase."""
-        return ", ".join(self.traits) or "nothing in particular: no column differs clearly from the other rows"
+        return ", ".join(self.traits) or self.otherwise
+
+    @property
+    def title(self) -> str:
+        """Its number and its name: "2: high alcohol"."""
+        return f"{self.cluster}: {self.name}" if self.name else str(self.cluster)
 
     @property
     def sentence(self) -> str:
         """The whole description: "62 rows (35%). Higher alcohol (median 13.1 against 12.3 elsewhere)."."""
-        return f"{counted(self.size, 'row')} ({self.share:.0%}). {self.apart[0].upper()}{self.apart[1:]}."
+        return f"{counted(self.size, 'row')} ({percent(self.share)}). {self.apart[0].upper()}{self.apart[1:]}."
 
     def as_dict(self) -> dict[str, Any]:
         """As plain values, for JSON."""
         return {
             "cluster": self.cluster,
+            "name": self.name,
             "size": self.size,
             "share": self.share,
             "traits": list(self.traits),
@@ -74,44 +120,81 @@ class ClusterDescription:
 
 def describe_clusters(found: Findings) -> tuple[ClusterDescription, ...]:
     """Describe each cluster."""
-    if found.n_clusters == 1 and (found.labels >= 0).sum() >= len(found.labels) - len(found.blank):
-        rule = found.rules[0]
-        share = int(found.sizes[0]) / len(found.labels)
-        return (ClusterDescription(0, int(found.sizes[0]), share, ("every row: there is only one cluster",), (), rule),)
+    traits = [_traits(found, k) for k in range(found.n_clusters)]
+    given = tuple(getattr(found.model, "cluster_names_", None) or ())
+    names = given if len(given) == found.n_clusters else cluster_names(traits)
     described = []
-    for k, contrasts in enumerate(found.contrasts.clusters):
-        clear = [contrast for contrast in contrasts if contrast.differs and contrast.separation >= LEAST_SEPARATION]
-        said = [_trait(contrast, found.columns[contrast.column]) for contrast in clear[:MOST_TRAITS]]
-        said += [_missing(contrast) for contrast in contrasts if _often_missing(contrast)][: MOST_TRAITS - len(said)]
-        traits, short = zip(*said, strict=True) if said else ((), ())
-        share = int(found.sizes[k]) / max(len(found.labels), 1)
-        described.append(ClusterDescription(k, int(found.sizes[k]), share, traits, short, found.rules[k]))
+    for k, of in enumerate(traits):
+        size, rows = int(found.sizes[k]), max(len(found.labels), 1)
+        otherwise = "nothing in particular: no column differs clearly from the other rows"
+        if found.n_clusters == 1:
+            outliers = np.count_nonzero(found.labels < 0) > len(found.blank)
+            otherwise = f"every row{' but the outliers' if outliers else ''}: there is only one cluster"
+        elif size < LEAST_VALUES:
+            otherwise = "too few rows to say what sets it apart"
+        said = ([getattr(trait, part) for trait in of] for part in ("words", "column", "short"))
+        words, columns, short = map(tuple, said)
+        described.append(
+            ClusterDescription(k, size, size / rows, names[k], words, columns, short, found.rules[k], otherwise)
+        )
     return tuple(described)
 
 
-def _trait(contrast: Contrast, column: TableColumn) -> tuple[str, str]:
-    """A difference in words, at length and in short."""
-    effect, inside, outside, name = contrast.effect, contrast.inside, contrast.outside, contrast.name
-    assert effect is not None
-    if contrast.level is not None:
-        p, q = effect.parts
-        often = "more" if p > q else "less"
-        return (
-            f"{often} often {name} = {contrast.level} ({p:.0%} against {q:.0%} elsewhere)",
-            f"{name} = {contrast.level} {'▲' if p > q else '▼'} {p:.0%}",
-        )
-    if abs(effect.value) >= LEAST_DELTA:
-        way = "higher" if effect.value > 0 else "lower"
-        here, there = value_word(column, inside.median), value_word(column, outside.median)
-        return (
-            f"{way} {name} (median {here} against {there} elsewhere)",
-            f"{name} {'▲' if effect.value > 0 else '▼'} {here}",
-        )
-    low, high = value_word(column, inside.low), value_word(column, inside.high)
-    shares = f"{inside.within:.0%} against {outside.within:.0%} elsewhere"
-    if low == high:
-        return f"more often {name} = {low} ({shares})", f"{name} = {low}"
-    return f"more often {name} from {low} to {high} ({shares})", f"{name} {low} to {high}"
+def cluster_names(traits: Sequence[Sequence[Trait]]) -> tuple[str, ...]:
+    """A name for each cluster, of two properties, or of three where others would have the same."""
+    names = [", ".join(trait.name for trait in of[:FEW_PROPERTIES]) for of in traits]
+    return tuple(
+        ", ".join(trait.name for trait in of[:MOST_PROPERTIES]) if names.count(name) > 1 else name
+        for of, name in zip(traits, names, strict=True)
+    )
+
+
+def _traits(found: Findings, k: int) -> list[Trait]:
+    """What sets a cluster apart, the clearest first; then what is often missing in it, or seldom."""
+    if found.n_clusters == 1:
+        return []
+    contrasts = found.contrasts.clusters[k]
+    clear = [contrast for contrast in contrasts if contrast.differs and contrast.separation >= LEAST_SEPARATION]
+    said = [_trait(contrast, found.columns[contrast.column]) for contrast in clear]
+    said += [_missing(contrast) for contrast in contrasts if _often_missing(contrast)]
+    return [trait for trait in said if trait is not None][:MOST_TRAITS]
+
+
+def _trait(contrast: Contrast, column: TableColumn) -> Trait | None:
+    """A difference in words; None if no numbers can be printed that differ."""
+    if not column.scaled:
+        return _level_trait(contrast)
+    inside, outside, name = contrast.inside, contrast.outside, contrast.name
+    assert contrast.effect is not None
+    delta = contrast.effect.value
+    here, there = value_words(column, inside.median, outside.median)
+    if abs(delta) >= LEAST_DELTA and here != there and (inside.median - outside.median) * delta > 0:
+        way, sign, much = ("higher", "▲", "high") if delta > 0 else ("lower", "▼", "low")
+        words = f"{way} {name} (median {here} against {there} elsewhere)"
+        return Trait(name, words, f"{name} {sign} {here}", f"{much} {name}")
+    if inside.within - outside.within > contrast.separation:
+        low, high = value_words(column, inside.low, inside.high)
+        which = f"{name} = {low}" if low == high else f"{name} from {low} to {high}"
+        return _share_trait(name, which, (inside.within, outside.within), which)
+    limit = str(column.levels[int(contrast.limit)]) if column.levels else limit_word(contrast.limit)
+    above = inside.above > outside.above
+    which = f"{name} {'>' if above else '≤'} {limit}"
+    shares = (inside.above, outside.above) if above else (1 - inside.above, 1 - outside.above)
+    return _share_trait(name, which, shares, which)
+
+
+def _level_trait(contrast: Contrast) -> Trait | None:
+    """The level that is more or less frequent; if that is little of the difference, a few that are more frequent."""
+    assert contrast.effect is not None
+    parts, name, level = contrast.effect.parts, contrast.name, contrast.level
+    if abs(parts[0] - parts[1]) >= contrast.separation / 2:
+        way = "" if parts[0] > parts[1] else "not "
+        return _share_trait(name, f"{name} = {level}", parts, f"{name} {way}{level}")
+    each = zip(contrast.levels, contrast.inside.shares, contrast.outside.shares, strict=True)
+    some = sorted((of for of in each if of[0] != OTHERS), key=lambda of: of[2] - of[1])[:MOST_LEVELS]
+    p, q = sum(of[1] for of in some), sum(of[2] for of in some)
+    which = f"{name} = {', '.join(of[0] for of in some[:-1])} or {some[-1][0]}"
+    return _share_trait(name, which, (p, q), which) if p - q >= LEAST_LEVELS else None
 
 
 def _often_missing(contrast: Contrast) -> bool:
@@ -119,24 +202,33 @@ def _often_missing(contrast: Contrast) -> bool:
     return effect is not None and abs(effect.value) >= LEAST_MISSING and (effect.low > 0 or effect.high < 0)
 
 
-def _missing(contrast: Contrast) -> tuple[str, str]:
-    p, q = contrast.inside.missing, contrast.outside.missing
-    often = "more" if p > q else "less"
-    long = f"{often} often missing {contrast.name} ({p:.0%} against {q:.0%} elsewhere)"
-    return long, f"{contrast.name} missing {'▲' if p > q else '▼'} {p:.0%}"
+def _missing(contrast: Contrast) -> Trait | None:
+    p, q, name = contrast.inside.missing, contrast.outside.missing, contrast.name
+    return _share_trait(name, f"missing {name}", (p, q), f"{name} {'missing' if p > q else 'known'}")
 
 
-def value_word(column: TableColumn, value: float) -> str:
-    """A value of a column as text: a number, or for ordered levels the level at the position."""
-    if column.levels and np.isfinite(value):
-        return str(column.levels[int(np.floor(value))])
-    return readable(value)
+def _share_trait(column: str, which: str, shares: tuple[float, float], name: str) -> Trait | None:
+    """As in "more often wet = yes (62% against 11% elsewhere)"; None if both shares read the same."""
+    p, q = map(percent, shares)
+    if p == q:
+        return None
+    often, sign = ("more", "▲") if shares[0] > shares[1] else ("less", "▼")
+    return Trait(column, f"{often} often {which} ({p} against {q} elsewhere)", f"{which} {sign} {p}", name)
 
 
-#: Maximum number of columns named that do not differ between the clusters.
-MOST_SILENT = 12
-#: Maximum number of columns named in a sentence, of lines in a table, and of its cells if there are many clusters.
-NAMED, LISTED, MOST_CELLS = 3, 200, 6_000
+def percent(share: float) -> str:
+    """A share in percent: "0%" and "100%" only if it is exactly that."""
+    if 0 < share < 0.005:
+        return "<1%"
+    return ">99%" if 0.995 <= share < 1 else f"{share:.0%}"
+
+
+def value_words(column: TableColumn, *values: float) -> list[str]:
+    """Values of a column as text, with digits enough to differ; for ordered levels the level at the position."""
+    if column.levels:
+        return [str(column.levels[int(np.floor(value))]) if np.isfinite(value) else "–" for value in values]
+    texts = readable_apart(values)
+    return texts if max(map(len, texts)) <= MOST_DIGITS else [readable(value) for value in values]
 
 
 def headline(found: Findings) -> str:
@@ -193,11 +285,6 @@ def clusters(found: Findings) -> list[dict[str, Any]]:
     return lines
 
 
-def center_values(found: Findings, k: int) -> list[str]:
-    """The centre of a cluster as text: numbers in the user's units, shares of levels in percent."""
-    return _values(found, found.centers[k])
-
-
 def _values(found: Findings, center: Real) -> list[str]:
     values = found.shown(center)
     return [
@@ -214,6 +301,92 @@ def steps(found: Findings) -> list[dict[str, Any]]:
         {"groups": s.n_groups, "lam": s.lam, "criterion": s.criterion, "chosen": k == chosen}
         for k, s in enumerate(found.trail.steps)
     ]
+
+
+def advice(found: Findings) -> list[str]:
+    """What to try if there is only one cluster, if many rows are uncertain, or if columns say nothing."""
+    if found.n_clusters == 1:
+        return [
+            "Leave out columns that have nothing to do with the groups you expect: they can hide a split.",
+            "Check how the columns were read: codes may have been read as numbers, or markers of missing values, such "
+            "as -99, as values.",
+            "The fewer the rows, the clearer a difference must be for a split to be supported: more rows may show it.",
+        ]
+    uncertain = len(doubtful_rows(found))
+    said = []
+    if uncertain > 0.2 * len(found.labels):
+        share = uncertain / len(found.labels)
+        said.append(f"{share:.0%} of the rows lie between clusters: treat their labels with caution.")
+    return said
+
+
+def number_sentence(found: Findings, option: str = "n_clusters=") -> str:
+    """The number of clusters and how sure it is: "3 clusters; 2 is about as good."; why there is only one.
+
+    Parameters
+    ----------
+    found : the result.
+    option : how the number of clusters is set, to which the number is appended.
+    """
+    if not isinstance(found.path, Choice):
+        return "The paper's algorithm does not compare numbers of clusters."
+    others, cut = sorted(other.n_clusters for other in alternatives(found)), best_cut(found.path)
+    if found.n_clusters == 1 and cut is not None:
+        return _why_one(cut, others, option, hinted=bool(getattr(found.model, "_hints", None)))
+    told = found.model.n_clusters is not None
+    number = counted(found.n_clusters, "cluster") + (", as requested" if told else "")
+    if len(found.path.criteria) < 2:
+        return f"{number}." if told else f"{number}: there was no other partition to compare."
+    if not others:
+        return f"{number}; no {'smaller' if told else 'other'} number is about as good."
+    one = " A single cluster is among them: it is not sure that there are groups at all." if 1 in others else ""
+    if len(others) == 1:
+        alone = " It is not sure that there are groups at all." if one else ""
+        return f"{number}; {others[0]} {'is' if others[0] == 1 else 'are'} about as good.{alone}"
+    every = sorted([*others, found.n_clusters])
+    whole = every == list(range(every[0], every[-1] + 1))
+    rivals = f"any number from {every[0]} to {every[-1]} is" if whole else f"{number_ranges(others)} are"
+    return f"{number}, but the number is not sure: {rivals} about as good.{one}"
+
+
+def number_ranges(numbers: Sequence[int]) -> str:
+    """Increasing numbers as ranges: "2 to 4, 7 and 9"."""
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    words = [[f"{run[0]} to {run[-1]}"] if len(run) > 2 else map(str, run) for run in runs]
+    return in_series([word for of in words for word in of])
+
+
+def _why_one(cut: Cut, others: list[int], option: str, *, hinted: bool = False) -> str:
+    number = len(cut.sizes)
+    sizes = [f"{n:,}" for n in cut.sizes]
+    groups = f"{number} groups of {in_series(sizes)} rows"
+    if cut.joined:
+        why = "hints join them, or there is no" if hinted else "there is no"
+        return (
+            f"1 cluster: {groups} describe the table better, but {why} valley "
+            f"of lower density between them. To see them apart, set {option}{number}."
+        )
+    if number in others:
+        return f"1 cluster, but that is not sure: {groups} are about as good. To see them, set {option}{number}."
+    parts = f"separate {sizes[0]} from {sizes[1]} rows" if number == 2 else f"make {groups}"
+    return f"1 cluster: no split is supported. The best would {parts}. To see it, set {option}{number}."
+
+
+def stability_sentence(judged: Stability) -> str:
+    """What was drawn, and how often each number of clusters was found."""
+    hidden = f", with {judged.hidden:.0%} of the observed values hidden" if judged.hidden else ""
+    total = judged.n_draws
+    numbers = [
+        f"{counted(k, 'cluster')} in {'all of them' if often == total > 1 else counted(often, 'fit')}"
+        for k, often in judged.n_clusters.items()
+    ]
+    fits = f"{counted(total, 'time')}, {'each time ' if total > 1 else ''}to a random part of the rows, at most half"
+    return f"The model was fitted again {fits}{hidden}: it found {in_series(numbers)}."
 
 
 def path_sentence(found: Findings) -> str:
@@ -248,23 +421,20 @@ def _why_chosen(found: Findings, compared: int) -> str:
     measure = "the criterion, which measures how well a partition explains the observed values"
     if found.path.criteria[found.path.chosen] >= max(found.path.criteria):
         return f"{partition} has the largest value of {measure}."
-    gain = f"{ENOUGH_GAINED:.0%} of the largest gain over a single group"
-    return f"{partition} is the one with the fewest groups that reaches {gain} in {measure}."
+    return f"{partition} is the one with the fewest groups that comes close to the largest value of {measure}."
 
 
-def telling(found: Findings, profile: Profile, observed: ObservedCenters | None = None) -> list[dict[str, Any]]:
-    """Features ordered by how well they separate the clusters; the means of `observed` values are in brackets."""
+def telling(found: Findings, profile: Profile, observed: ObservedCenters) -> list[dict[str, Any]]:
+    """Features ordered by how well they separate the clusters, with means of the observed values, and the centres."""
     order = np.argsort(-profile.telling, kind="stable")[: _lines(found)]
-    centers = [center_values(found, k) for k in range(found.n_clusters)]
-    if observed is not None:
-        means = [_values(found, center) for center in observed.means]
-        centers = [[f"{a} ({b})" for a, b in zip(*of, strict=True)] for of in zip(centers, means, strict=True)]
+    means, centers = ([_values(found, center) for center in of] for of in (observed.means, found.centers))
+    centers = [[f"{a} ({b})" for a, b in zip(*of, strict=True)] for of in zip(means, centers, strict=True)]
     return [
         {
             "feature": found.features[j],
             "share": float(profile.telling[j]),
             "centers": [
-                "no value" if np.isnan(profile.deviations[k, j]) else centers[k][j] for k in range(found.n_clusters)
+                "no value" if np.isnan(observed.means[k, j]) else centers[k][j] for k in range(found.n_clusters)
             ],
         }
         for j in order
@@ -279,22 +449,30 @@ def profile_sentences(found: Findings, profile: Profile | None = None) -> list[s
             if found.n_clusters
             else ["There is no cluster."]
         )
-    named = in_series([f"{about.name} ({about.importance:.0%})" for about in found.contrasts.columns[:NAMED]])
+    traits = {name for described in found.described for name in described.columns}
+    differing = [about for about in found.contrasts.columns if about.differs and about.name in traits]
+    named = [f"{about.name} ({about.importance:.0%})" for about in differing]
     said = [
-        f"The clusters differ most in {named}. Percentages: part of a column's variance that is between clusters "
-        "(eta²; for categories Cramér's V²)."
+        f"The clusters differ most in {in_series(named[:NAMED])}. Percentages: part of a column's variance that is "
+        "between clusters (eta²; for categories Cramér's V²)."
+        if named
+        else "Nothing is sure about what the clusters are: no column differs clearly between them."
     ]
-    silent = [about.name for about in found.contrasts.columns if about.says_nothing]
+    silent = [about.name for about in found.contrasts.columns if about.compared and not about.differs]
     if silent:
-        which = some_of(silent, MOST_SILENT)
-        said.append(f"{counted(len(silent), 'column does', 'columns do')} not differ between the clusters: {which}.")
+        where = f"{counted(len(silent), 'column')}: {some_of(silent, MOST_SILENT)}"
+        said.append(f"No difference between the clusters was found in {where}.")
+    empty = [about.name for about in found.contrasts.columns if not about.compared]
+    if empty:
+        columns = counted(len(empty), "column has", "columns have")
+        said.append(f"{columns} too few observed values to compare the clusters: {some_of(empty, MOST_SILENT)}.")
     if profile is None:
         return said
     if len(profile.shown) < len(profile.telling):
         said.append(f"The {len(profile.shown)} features of {len(profile.telling):,} that separate them best are drawn.")
-    empty = int(np.isnan(profile.deviations).sum())
-    if empty:
-        said.append(f"{counted(empty, 'cell is', 'cells are')} empty: no row of the cluster has the feature observed.")
+    crosses = int(np.isnan(profile.effects).sum())
+    if crosses:
+        said.append(f"{counted(crosses, 'cell is', 'cells are')} crossed out: too few observed values to compare.")
     return said
 
 

@@ -11,9 +11,9 @@ from scipy.sparse.csgraph import connected_components
 
 from fusewise.automatic import Choice
 from fusewise.automatic.tree import MergeTree, join_heights, successors
-from fusewise.fusion.path import FusionPath
-from fusewise.kernels.types import Index, Labels, Real
-from fusewise.observations.groups import group_means
+from fusewise.fusion import FusionPath
+from fusewise.kernels import Index, Labels, Real
+from fusewise.observations import group_means
 from fusewise.views.profile import Profile, profile_of
 
 if TYPE_CHECKING:

@@ -87,7 +87,7 @@ def test_profile_cells(model):
     found = read_findings(model)
     ax = ProfileDisplay.from_estimator(model, feature_names=list("abcdef")).ax_
     profile = profile_of(found)
-    np.testing.assert_array_equal(ax.images[0].get_array(), profile.deviations[:, profile.shown].T)
+    np.testing.assert_array_equal(ax.images[0].get_array(), profile.effects.T)
     names = [label.get_text().split()[0] for label in ax.get_yticklabels()]
     assert names == [list("abcdef")[j] for j in profile.shown]
 

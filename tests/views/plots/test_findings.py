@@ -11,7 +11,7 @@ from sklearn.metrics import adjusted_rand_score
 from fusewise import FusionClustering, FusionImputer, PenalizedFusion
 from fusewise.automatic.tree import MergeTree, join_heights, successors
 from fusewise.datasets import make_clusters
-from fusewise.observations.groups import number_by_size
+from fusewise.observations import number_by_size
 from fusewise.views.effects import holm
 from fusewise.views.findings import read_findings
 from fusewise.views.layouts import fit_plane
@@ -148,9 +148,10 @@ def test_missing_values_of_a_profile():
     X, y, _ = make_clusters(3, 20, 6, noise=0.02, random_state=0)
     X[y == 1, 2] = np.nan
     found = read_findings(FusionClustering().fit(X))
-    empty = np.argwhere(np.isnan(profile_of(found).deviations))
+    profile = profile_of(found)
+    empty = [(k, profile.shown[j]) for k, j in np.argwhere(np.isnan(profile.effects))]
     unseen = [(k, j) for k in range(3) for j in range(6) if np.isnan(X[found.labels == k, j]).all()]
-    assert [tuple(cell) for cell in empty] == unseen
+    assert empty == unseen
     assert [j for _, j in unseen] == [2]
 
 

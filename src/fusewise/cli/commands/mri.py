@@ -13,8 +13,8 @@ import typer
 
 from fusewise.cli import options
 from fusewise.cli.exits import guarded, stopping_at_once
-from fusewise.kernels.input_errors import InputError
-from fusewise.kernels.words import counted
+from fusewise.support.errors import InputError
+from fusewise.support.words import counted
 
 if TYPE_CHECKING:
     from fusewise.mri import Reconstruction
@@ -62,7 +62,7 @@ def recon(
     the image over time, the clusters and the sampling pattern.
     """
     from fusewise.cli.showing import console
-    from fusewise.kernels.compiling import Stopwatch, announcing
+    from fusewise.kernels import Stopwatch, announcing
     from fusewise.progress import listening
 
     scan = read(scan_file, lines_per_frame, coils)

@@ -15,12 +15,12 @@ from rich.progress import Progress as Bars
 
 from fusewise.cli.exits import INTERRUPTED, Stop, guarded, stopping_at_once
 from fusewise.cli.showing.console import Terminal, headed
-from fusewise.kernels.input_errors import InputError
-from fusewise.kernels.words import counted
 from fusewise.progress import Progress
+from fusewise.support.errors import InputError
+from fusewise.support.words import counted
 
 if TYPE_CHECKING:
-    from fusewise.reproduce.study import StudyResult
+    from fusewise.reproduce import StudyResult
 
 FIGURES = ("fig1", "fig2", "fig3", "fig4", "fig5", "fig6", "fig7", "fig8")
 ALL = "all"
@@ -51,8 +51,8 @@ def reproduce(
         raise InputError(f"unknown figure {figure!r}: use one of {', '.join(FIGURES)} or all")
     _refuse_foreign(out, force)
     try:
+        from fusewise.reproduce import PAGE
         from fusewise.reproduce import reproduce as run
-        from fusewise.reproduce.run import PAGE
     except ImportError as error:  # it names what to install
         raise InputError(str(error)) from error
     start = time.perf_counter()

@@ -20,10 +20,10 @@ from fusewise import FusionClustering
 from fusewise.cli.exits import stopping_at_once
 from fusewise.cli.showing.console import Terminal, grid, headed, print_below
 from fusewise.datasets import hide_entries, make_clusters
-from fusewise.kernels.compiling import SMALL, Stopwatch
-from fusewise.kernels.input_errors import InputError
-from fusewise.kernels.words import counted
+from fusewise.kernels import SMALL, Stopwatch
 from fusewise.progress import Progress
+from fusewise.support.errors import InputError
+from fusewise.support.words import counted
 
 #: Standard deviation of the noise, as in the paper's Dataset-1.
 NOISE = 0.1**0.5

@@ -16,7 +16,7 @@ from fusewise.cli.running.staging import write_csv
 from fusewise.cli.running.table_fit import Clustered, default_model
 from fusewise.cli.showing import console, summary
 from fusewise.datasets import hide_entries
-from fusewise.kernels.input_errors import InputError
+from fusewise.support.errors import InputError
 from fusewise.tables import Dialect, ReadOptions
 
 TABLE, MODEL = "wine.csv", "wine.fusewise"

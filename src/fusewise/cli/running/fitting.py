@@ -13,10 +13,10 @@ import numpy as np
 from fusewise import FusionClustering
 from fusewise.cli.running.staging import staged, write_csv
 from fusewise.cli.running.table_fit import Clustered, cluster, prepare
-from fusewise.kernels.input_errors import InputError
-from fusewise.kernels.types import Real
+from fusewise.kernels import Real
 from fusewise.progress import Progress, listening
 from fusewise.saving import save
+from fusewise.support.errors import InputError
 from fusewise.tables import (
     Cells,
     Dialect,

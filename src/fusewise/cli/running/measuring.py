@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from fusewise.kernels.input_errors import InputError
-from fusewise.kernels.words import counted
+from fusewise.support.errors import InputError
+from fusewise.support.words import counted
 from fusewise.tables import Cells, FrameEncoder, Reading, ReadOptions, find_column, is_called_class, read, read_grid
 from fusewise.theory import ClusterGeometry
 

@@ -20,12 +20,12 @@ from fusewise.cli.running.fitting import Outputs
 from fusewise.cli.running.schedulers import scheduling
 from fusewise.cli.running.staging import staged, write_csv
 from fusewise.cli.running.table_fit import unmet_notes
-from fusewise.kernels.compiling import Stopwatch
-from fusewise.kernels.input_errors import InputError
-from fusewise.kernels.words import counted, some_of
-from fusewise.observations.dask_blocks import compute, dask_library
+from fusewise.kernels import Stopwatch
+from fusewise.observations import compute, dask_library
 from fusewise.progress import Progress, listening
 from fusewise.saving import save
+from fusewise.support.errors import InputError
+from fusewise.support.words import counted, some_of
 from fusewise.tables import (
     STANDARD_INPUT,
     FrameEncoder,

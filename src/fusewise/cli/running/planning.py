@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from fusewise.cli.exits import naming_options
-from fusewise.kernels.input_errors import InputError
+from fusewise.support.errors import InputError
 from fusewise.theory import ClusterGeometry, Promise, promise, success_probability
 
 #: Observed fractions for which the guarantee is tabulated.

@@ -13,10 +13,10 @@ from fusewise import FusionClustering, FusionImputer, PenalizedFusion
 from fusewise.cli.exits import stopping_at_once
 from fusewise.cli.running.fitting import label_table
 from fusewise.cli.running.staging import staged, write_csv
-from fusewise.kernels.input_errors import InputError
-from fusewise.kernels.words import counted
 from fusewise.progress import Progress
 from fusewise.saving import ModelFileError, SavedModel, load_with_extra
+from fusewise.support.errors import InputError
+from fusewise.support.words import counted
 from fusewise.tables import Reading, ReadOptions, column_or_none, files_of, recode, row_names
 from fusewise.views.known_labels import KnownLabels, compare_labels
 

@@ -10,9 +10,10 @@ from multiprocessing import resource_tracker
 from pathlib import Path
 from typing import Any
 
-from fusewise.kernels.input_errors import InputError
-from fusewise.kernels.memory import available_memory, in_words
-from fusewise.observations.dask_blocks import dask_library
+from fusewise.kernels import available_memory
+from fusewise.observations import dask_library
+from fusewise.support.errors import InputError
+from fusewise.support.words import in_words
 
 #: Bytes that a table takes in memory for each byte of its files. Measured: 13 for CSV files of numbers with 17 digits,
 #: 24 with 4 digits, 16 for Parquet files of random numbers.

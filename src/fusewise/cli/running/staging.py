@@ -10,8 +10,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Literal
 
-from fusewise.kernels.input_errors import InputError
-from fusewise.kernels.output import finish_killed_runs, refuse_unwritable, written_together
+from fusewise.support.errors import InputError
+from fusewise.support.files import finish_killed_runs, refuse_unwritable, written_together
 from fusewise.tables import Cells, Dialect
 
 #: How text begins that spreadsheets take for a formula (also in the wide characters of East Asian fonts), after

@@ -11,11 +11,10 @@ from sklearn.exceptions import ConvergenceWarning
 
 from fusewise import DataWarning, FusionClustering, FusionImputer
 from fusewise.cli.exits import stopping_at_once
-from fusewise.kernels.compiling import Stopwatch, announcing
-from fusewise.kernels.input_errors import InputError
-from fusewise.kernels.types import Floats
-from fusewise.kernels.words import counted, some_of
+from fusewise.kernels import Floats, Stopwatch, announcing
 from fusewise.progress import Progress, listening
+from fusewise.support.errors import InputError
+from fusewise.support.words import counted, some_of
 from fusewise.tables import FrameEncoder, Reading, ReadOptions, read
 from fusewise.views.columns import columns_of_file, columns_of_reading
 from fusewise.views.findings import Findings, TableOrigin, read_findings

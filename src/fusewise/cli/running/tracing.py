@@ -23,11 +23,10 @@ from fusewise.cli.showing.console import Terminal, grid, headed, listed, print_b
 from fusewise.fusion import FusionPath, Solution
 from fusewise.fusion.fidelity import FIDELITIES, Ball, Box, Fidelity, as_fidelity
 from fusewise.fusion.penalties import PENALTIES, Penalty, as_penalty
-from fusewise.kernels.compiling import announcing
-from fusewise.kernels.input_errors import InputError
-from fusewise.kernels.types import Labels
-from fusewise.kernels.words import readable_apart
+from fusewise.kernels import Labels, announcing
 from fusewise.progress import Progress, listening
+from fusewise.support.errors import InputError
+from fusewise.support.words import readable_apart
 from fusewise.tables import Cells, Reading, ReadOptions, files_of, in_dialect
 
 #: Maximum number of cluster sizes listed per line.

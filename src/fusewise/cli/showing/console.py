@@ -16,9 +16,9 @@ from rich.segment import Segment
 from rich.table import Table as Grid
 from rich.text import Text
 
-from fusewise.kernels.output import finite_json
-from fusewise.kernels.words import CONTROLS, visible
 from fusewise.progress import Progress, silent
+from fusewise.support.files import finite_json
+from fusewise.support.words import CONTROLS, visible
 
 #: Length of the longest bar, in characters.
 BAR = 20

@@ -10,7 +10,7 @@ import fusewise
 from fusewise.cli.running.parts_fit import PartsFit
 from fusewise.cli.showing.console import Terminal, bar, grid, headed, listed, print_below
 from fusewise.cli.showing.summary import MOST_LISTED, NO_CLUSTER, column_list, folded, kind_data
-from fusewise.kernels.words import counted
+from fusewise.support.words import counted
 
 
 def parts_data(found: PartsFit) -> dict[str, Any]:

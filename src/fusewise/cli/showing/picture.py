@@ -10,7 +10,7 @@ import numpy.typing as npt
 from rich.console import Console
 from rich.text import Text
 
-from fusewise.kernels.types import Index
+from fusewise.kernels import Index
 from fusewise.views.findings import Findings
 from fusewise.views.palette import colour
 

@@ -17,9 +17,9 @@ from fusewise.cli.running.predicting import Prediction
 from fusewise.cli.running.table_fit import Clustered
 from fusewise.cli.showing.console import Terminal, bar, grid, headed, listed, print_below
 from fusewise.cli.showing.picture import picture
-from fusewise.kernels.words import counted
+from fusewise.support.words import counted
 from fusewise.tables import Reading
-from fusewise.views import certainty
+from fusewise.views import certainty, sentences
 from fusewise.views.known_labels import KnownLabels
 
 #: Header of the column that characterises the clusters.
@@ -64,7 +64,7 @@ def _key(path: Path) -> str:
 def _sureness_data(found: Clustered) -> dict[str, Any]:
     judged, others = certainty.stability(found.findings), certainty.alternatives(found.findings)
     return {
-        "number": certainty.number_sentence(found.findings, OPTION),
+        "number": sentences.number_sentence(found.findings, OPTION),
         "alternatives": [
             {"clusters": a.n_clusters, "sizes": a.sizes, "gain": a.gain, "error": a.error, "per_row": a.per_row}
             for a in others
@@ -166,10 +166,10 @@ def _facts(fit: Fit) -> Grid:
     found, model, table = fit.clustered, fit.clustered.model, grid("dim", "")
     if found.findings.known is not None:
         table.add_row("agreement", _agreement(found.findings.known))
-    table.add_row("number", Text(certainty.number_sentence(found.findings, OPTION)))
+    table.add_row("number", Text(sentences.number_sentence(found.findings, OPTION)))
     judged = certainty.stability(found.findings)
     if judged is not None:
-        table.add_row("stability", Text(f"{certainty.stability_sentence(judged)} {SCALE}"))
+        table.add_row("stability", Text(f"{sentences.stability_sentence(judged)} {SCALE}"))
     table.add_row("time", f"{found.seconds:.1f} s")
     if found.compiling >= 1:
         table.add_row("compiling", f"{found.compiling:.1f} s more, on the first run only")

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from fusewise.kernels.input_errors import InputError
-from fusewise.kernels.words import counted
 from fusewise.mri.tensors import Array
+from fusewise.support.errors import InputError
+from fusewise.support.words import counted
 
 EXTRA = 'pip install "fusewise[mri]"'
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from fusewise.kernels.input_errors import InputError
 from fusewise.mri.files.formats import Scan
 from fusewise.mri.phantom import make_phantom
 from fusewise.mri.sampling.operators import Nufft
 from fusewise.mri.sampling.trajectories import complex_noise, radial_mask, radial_trajectory, sample_grid
 from fusewise.mri.tensors import Array
+from fusewise.support.errors import InputError
 
 
 def simulate_scan(

@@ -14,10 +14,10 @@ import warnings
 import numpy as np
 from sklearn.cluster import SpectralClustering
 
-from fusewise.kernels.types import Labels
+from fusewise.kernels import Labels
 from fusewise.mri.frames.rhythms import Rhythms, find_rhythms
 from fusewise.mri.tensors import Array, energy, gram
-from fusewise.observations.groups import number_by_size
+from fusewise.observations import number_by_size
 
 #: Number of clusters shown in the paper.
 N_CLUSTERS = 20

@@ -10,7 +10,7 @@ from functools import cached_property
 
 import numpy as np
 
-from fusewise.kernels.arrays import beside, library
+from fusewise.kernels import beside, library
 from fusewise.mri.tensors import Array, sums_at
 
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from fusewise.kernels.input_errors import InputError
 from fusewise.mri.sampling.fourier import invert, transform
 from fusewise.mri.sampling.operators import Nufft
 from fusewise.mri.tensors import Array
+from fusewise.support.errors import InputError
 
 #: Side, in samples, of the central k-space region from which sigpy calibrates.
 CALIBRATION = 24

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import fft
 
-from fusewise.kernels.arrays import beside, library
+from fusewise.kernels import beside, library
 from fusewise.mri.tensors import Array, cast, fft2, ifft2
 
 #: The image axes, always the last two.

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import fft
 
-from fusewise.kernels.arrays import beside, library
+from fusewise.kernels import beside, library
 from fusewise.mri.sampling.operators import Gridded, Nufft
 from fusewise.mri.sampling.sums import FourierSums
 from fusewise.mri.tensors import Array, batches, cast, cropped_ifft, each, fft2, padded_fft, zeros

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from fusewise.kernels.arrays import Array, beside, library, to_host
+from fusewise.kernels import Array, beside, library, to_host
 from fusewise.mri.tensors import (
     add_to_diagonals,
     as_complex,

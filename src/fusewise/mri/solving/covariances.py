@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from fusewise.kernels.arrays import beside, library, to_host
+from fusewise.kernels import beside, library, to_host
 from fusewise.mri.solving.tiles import Tiles
 from fusewise.mri.tensors import (
     Array,

@@ -13,10 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from fusewise.kernels.arrays import library, to_host
-from fusewise.kernels.devices import Placement
-from fusewise.kernels.input_errors import InputError
-from fusewise.kernels.words import counted
+from fusewise.kernels import Placement, library, to_host
 from fusewise.mri.result import Reconstruction, Setting
 from fusewise.mri.sampling.fourier import invert
 from fusewise.mri.solving.column_systems import Columns, solve_columns
@@ -35,8 +32,10 @@ from fusewise.mri.tensors import (
     zeros,
 )
 from fusewise.observations import Entries
-from fusewise.pairs.distances import partial_squared_distances
+from fusewise.pairs import partial_squared_distances
 from fusewise.progress import Progress
+from fusewise.support.errors import InputError
+from fusewise.support.words import counted
 
 #: Candidates for sigma², in units of the median squared distance of the frames, and for lam, in units of sigma² over
 #: the number of frames: the more frames, the more of them are alike.

@@ -8,9 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import fft
 
-from fusewise.kernels.arrays import beside, library
-from fusewise.kernels.devices import Placement
-from fusewise.kernels.words import counted
+from fusewise.kernels import Placement, beside, library
 from fusewise.mri.result import Reconstruction, Setting
 from fusewise.mri.sampling.fourier import AXES, radii, to_plain
 from fusewise.mri.sampling.normal_equations import on_grid_equations
@@ -22,6 +20,7 @@ from fusewise.mri.solving.places import Places, kernels_by_place
 from fusewise.mri.solving.ways import ByImage, BySample, Solver
 from fusewise.mri.tensors import Array, ifft2, real_times, single
 from fusewise.progress import Progress
+from fusewise.support.words import counted
 
 
 def reconstruct_gridded(

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from fusewise.kernels.arrays import beside
+from fusewise.kernels import beside
 from fusewise.mri.result import Setting
 from fusewise.mri.solving.column_systems import Columns, left_out
 from fusewise.mri.solving.navigator import Bands

@@ -6,7 +6,7 @@ points, with an error of the order of their distance. Used as a covariance K, th
     minimise   sum_i ||A_i u_i - b_i||² + lam <u, K^-1 u>,
 
 which interpolates, without error where points change linearly between their neighbours. K^-1 replaces the Laplacian
-2 L of the weights, and the solver is the same, ``kernels.krylov``. There are two ways to compute the minimum:
+2 L of the weights, and the solver is the same, ``conjugate_gradients``. There are two ways to compute the minimum:
 
 ``by_points``   (A'A + lam K^-1) u = A'b, preconditioned by (rho I + lam K^-1)^-1 with the mean rho of A'A;
 ``by_samples``  (A K A' + lam I) a = b, u = K A'a: the dual, preconditioned by an approximate inverse.
@@ -20,8 +20,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from math import sqrt
 
-from fusewise.kernels.arrays import Array, copied, library
-from fusewise.kernels.krylov import conjugate_gradients
+from fusewise.kernels import Array, conjugate_gradients, copied, library
 from fusewise.mri.tensors import inner
 
 

@@ -12,8 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from fusewise.kernels.arrays import beside, library
-from fusewise.kernels.devices import Placement
+from fusewise.kernels import Placement, beside, library
 from fusewise.mri.solving.covariances import h1_kernel, median_distance, squared_distances
 from fusewise.mri.tensors import Array, gram
 

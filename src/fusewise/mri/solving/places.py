@@ -8,8 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fusewise.kernels.arrays import to_host
-from fusewise.kernels.words import counted
+from fusewise.kernels import to_host
 from fusewise.mri.result import Reconstruction, Setting
 from fusewise.mri.sampling.normal_equations import NormalEquations
 from fusewise.mri.solving.covariances import LocalKernels, effective_rank
@@ -18,6 +17,7 @@ from fusewise.mri.solving.interpolation import Interpolated
 from fusewise.mri.solving.ways import Solver
 from fusewise.mri.tensors import Array
 from fusewise.progress import Progress
+from fusewise.support.words import counted
 
 #: Tiles per width of the image: about a ventricle each.
 TILES = 14

@@ -9,8 +9,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import fft
 
-from fusewise.kernels.arrays import beside, library, to_host
-from fusewise.kernels.devices import Placement
+from fusewise.kernels import Placement, beside, library, to_host
 from fusewise.mri.result import Reconstruction
 from fusewise.mri.sampling.cells import GridCells
 from fusewise.mri.sampling.fourier import AXES, radii, turned

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from fusewise.kernels.arrays import beside, library
+from fusewise.kernels import beside, library
 from fusewise.mri.tensors import Array
 
 

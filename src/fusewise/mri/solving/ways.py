@@ -15,7 +15,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar
 
-from fusewise.kernels.arrays import library
+from fusewise.kernels import library
 from fusewise.mri.sampling.normal_equations import NormalEquations
 from fusewise.mri.solving.column_systems import ColumnInverse, Columns
 from fusewise.mri.solving.covariances import LocalKernels

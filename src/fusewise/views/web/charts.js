@@ -24,19 +24,18 @@ function startProfile() {
 
 function paintProfile(surface) {
   const { muted, accent, unit, line } = theme();
-  const { features, deviations, centers, telling } = state.partition.profile;
+  const { features, effects, means, telling } = state.partition.profile;
   const labels = fitted(features, surface.width, 12);
   const left = 10 + Math.max(...labels.map(({ wide }) => wide));
   const [top, bottom] = [62 * unit, surface.height - 38 * unit];
   const room = surface.width - left - 10;
-  const x = bandScale(deviations.length, [left, left + Math.min(0.62 * room, deviations.length * 90 * unit)]);
-  const right = x.at(deviations.length);
+  const x = bandScale(effects.length, [left, left + Math.min(0.62 * room, effects.length * 90 * unit)]);
+  const right = x.at(effects.length);
   const y = bandScale(features.length, [top, bottom]);
-  const limit = Math.max(0.5, ...deviations.flat().map((value) => Math.min(3, Math.abs(value ?? 0))));
-  paintScale(surface, left, 9 * unit, Math.min(200 * unit, surface.width - left - 8), (t) => diverging(2 * t - 1), [`−${readable(limit)}`, "0", readable(limit)], "standard deviations from the mean");
-  surface.cells(left, top, right - left, bottom - top, features.length, deviations.length, (j, k) => diverging((deviations[k][j] ?? 0) / limit), 1);
+  paintScale(surface, left, 9 * unit, Math.min(200 * unit, surface.width - left - 8), (t) => diverging(2 * t - 1), ["−1", "0", "1"], "lower or higher than in the other rows");
+  surface.cells(left, top, right - left, bottom - top, features.length, effects.length, (j, k) => diverging(effects[k][j] ?? 0), 1);
   labels.forEach(({ text }, j) => surface.text(left - 7, y.middle(j), text, { anchor: "end", size: 12, name: "feature" }));
-  deviations.forEach((values, k) => {
+  effects.forEach((values, k) => {
     const some = Math.ceil(widthOf("00", 12) / x.size);
     if (k % some === 0) surface.text(x.middle(k), bottom + 11 * unit, String(k), { anchor: "middle", fill: muted, size: 12 });
     values.forEach((value, j) => { if (value === null) surface.markers(OUTLINES.outlier, [x.middle(k)], [y.middle(j)], 4 * unit, { fill: muted }); });
@@ -53,9 +52,9 @@ function paintProfile(surface) {
   surface.area(left, top, surface.width - left, bottom - top, { tip: (px, py) => {
     const [k, j] = [x.back(px), y.back(py)];
     if (j < 0 || j >= features.length) return null;
-    if (k >= deviations.length) return `${features[j]}: ${percent(telling[j])} of the variance is between clusters`;
-    return deviations[k][j] === null ? `cluster ${k}, ${features[j]}: no observed value`
-      : `cluster ${k}, ${features[j]}: ${readable(centers[k][j])} (${readable(deviations[k][j])} standard deviations from the mean)`;
+    if (k >= effects.length) return `${features[j]}: ${percent(telling[j])} of the variance is between clusters`;
+    return effects[k][j] === null ? `cluster ${k}, ${features[j]}: too few observed values`
+      : `cluster ${k}, ${features[j]}: mean ${readable(means[k][j])}, effect size ${signed(effects[k][j])}`;
   } });
 }
 

@@ -34,7 +34,7 @@ const percent = (share, digits = 0) => `${(100 * share).toFixed(digits)}%`;
 function readable(value) {
   if (value === null || value === undefined || !Number.isFinite(value)) return "–";
   const size = Math.abs(value);
-  const digits = size >= 100 && size < 1e7 ? { maximumFractionDigits: 0 } : { maximumSignificantDigits: 3 };
+  const digits = { useGrouping: size >= 9999.5, ...(size >= 100 && size < 1e7 ? { maximumFractionDigits: 0 } : { maximumSignificantDigits: 3 }) };  // a year is 1995
   return size !== 0 && (size < 1e-4 || size >= 1e7)
     ? value.toExponential(2).replace(/-/g, "−")
     : value.toLocaleString("en-GB", digits).replace("-", "−");

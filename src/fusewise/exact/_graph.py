@@ -1,0 +1,276 @@
+"""The weighted graph the problem becomes, its pieces, and good partitions into cliques, found fast."""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
+
+from fusewise.exact._feasibility import Ints
+from fusewise.kernels import Floats, Mask
+
+
+@dataclass(frozen=True)
+class Clock:
+    """Started when made; `limit` seconds, infinite by default."""
+
+    limit: float = math.inf
+    start: float = field(default_factory=time.perf_counter)
+
+    def elapsed(self) -> float:
+        """Seconds since the start."""
+        return time.perf_counter() - self.start
+
+    def left(self) -> float:
+        """Seconds left, never negative."""
+        return max(0.0, self.limit - self.elapsed())
+
+    def expired(self) -> bool:
+        """True when no time is left."""
+        return self.elapsed() >= self.limit
+
+
+@dataclass(frozen=True)
+class WeightedGraph:
+    """A graph whose vertex v stands for the w_v points `members[v]`, already decided to stay together.
+
+    Parameters
+    ----------
+    adjacent : array of shape (n, n)
+        Symmetric, False on the diagonal.
+    weights : array of shape (n,)
+        Number of points behind each vertex.
+    members : tuple of arrays
+        Which points those are.
+    """
+
+    adjacent: Mask
+    weights: Ints
+    members: tuple[Ints, ...]
+
+    @classmethod
+    def of_points(cls, adjacent: Mask) -> WeightedGraph:
+        """One vertex of weight 1 per point."""
+        n = len(adjacent)
+        return cls(adjacent, np.ones(n, dtype=np.int64), tuple(np.arange(n, dtype=np.int64)[:, None]))
+
+    @property
+    def size(self) -> int:
+        """Number of vertices."""
+        return len(self.weights)
+
+    def is_complete(self) -> bool:
+        """True when every pair is an edge, so that the whole graph is one cluster."""
+        return int(self.adjacent.sum()) == self.size * (self.size - 1)
+
+    def kept(self, labels: Ints) -> int:
+        """sum_k W_k (W_k - 1)/2 over clusters of weight W_k: the pairs of points a partition keeps."""
+        totals = np.bincount(labels, weights=self.weights)
+        return int(np.sum(totals * (totals - 1)) / 2)
+
+    def valid(self, labels: Ints) -> bool:
+        """True when every cluster is a clique."""
+        same = labels[:, None] == labels[None, :]
+        return int(same.sum()) - self.size == int((same & self.adjacent).sum())
+
+    def possible(self) -> int:
+        """sum_ij w_i w_j a_ij + sum_i w_i(w_i - 1)/2: the pairs kept if every edge could be."""
+        w = self.weights.astype(np.float64)
+        return int((w @ self.adjacent @ w + w @ (w - 1)) / 2)
+
+    def subgraph(self, vertices: Ints) -> WeightedGraph:
+        """The graph induced on some vertices."""
+        return WeightedGraph(
+            np.ascontiguousarray(self.adjacent[np.ix_(vertices, vertices)]),
+            self.weights[vertices],
+            tuple(self.members[v] for v in vertices),
+        )
+
+    def components(self) -> list[Ints]:
+        """Vertices of each connected component."""
+        if not self.size:
+            return []
+        _, labels = connected_components(csr_array(self.adjacent.astype(np.int8)), directed=False)
+        order = np.argsort(labels, kind="stable")
+        return [np.asarray(part) for part in np.split(order, np.cumsum(np.bincount(labels))[:-1])]
+
+    def merged(self, groups: Ints) -> WeightedGraph:
+        """Each group of vertices made one: adjacent to what every member of the group is adjacent to."""
+        n_groups = int(groups.max()) + 1
+        indicator = csr_array((np.ones(self.size), (groups, np.arange(self.size))), shape=(n_groups, self.size))
+        counts = indicator @ self.adjacent.astype(np.float64) @ indicator.T.toarray()
+        sizes = np.bincount(groups, minlength=n_groups).astype(np.float64)
+        adjacent = counts == np.outer(sizes, sizes)
+        np.fill_diagonal(adjacent, False)
+        weights = np.bincount(groups, weights=self.weights).astype(np.int64)
+        lists: list[list[Ints]] = [[] for _ in range(n_groups)]
+        for v, g in enumerate(groups):
+            lists[g].append(self.members[v])
+        return WeightedGraph(adjacent, weights, tuple(np.concatenate(part) for part in lists))
+
+    def bitsets(self) -> list[int]:
+        """Neighbourhoods as Python integers, bit j of entry i set when ij is an edge."""
+        packed = np.packbits(self.adjacent, axis=1, bitorder="little")
+        return [int.from_bytes(row.tobytes(), "little") for row in packed]
+
+
+@dataclass
+class Piece:
+    """A part of the problem independent of the others: its graph, best partition, and lower <= optimum <= upper.
+
+    The only mutable state of a solve. Whatever stops the solve, the pieces hold a valid partition and a valid bound.
+    """
+
+    graph: WeightedGraph
+    labels: Ints
+    upper: int
+    irreducible: bool = False
+    searched: bool = False
+
+    @property
+    def lower(self) -> int:
+        """Pairs kept by the best partition known."""
+        return self.graph.kept(self.labels)
+
+    @property
+    def closed(self) -> bool:
+        """True when the best partition known is proven optimal."""
+        return self.upper <= self.lower
+
+    def improve(self, labels: NDArray[np.int64]) -> None:
+        """Take a partition if it keeps more pairs than the best known one."""
+        if self.graph.kept(labels) > self.lower:
+            self.labels = labels.copy()
+
+    def tighten(self, upper: int) -> None:
+        """Take an upper bound if it is better than the best known one."""
+        self.upper = max(self.lower, min(self.upper, upper))
+
+
+def greedy_cliques(graph: WeightedGraph, rng: np.random.Generator, noise: float = 0.0) -> Ints:
+    """Peel off one greedy clique after another, always adding the vertex with most weight left to add after it."""
+    labels = np.full(graph.size, -1, dtype=np.int64)
+    cluster = 0
+    while (labels < 0).any():
+        candidates = np.flatnonzero(labels < 0)
+        inner = graph.adjacent[np.ix_(candidates, candidates)]
+        weights: Floats = graph.weights[candidates].astype(np.float64)
+        degree: Floats = np.asarray(inner @ weights, dtype=np.float64)
+        alive = np.ones(len(candidates), dtype=np.bool_)
+        while alive.any():
+            score = degree + weights
+            if noise:
+                score = score * (1 + noise * rng.random(len(score)))
+            best = int(np.argmax(np.where(alive, score, -1.0)))
+            labels[candidates[best]] = cluster
+            dropped = np.flatnonzero(alive & ~inner[best])
+            degree = degree - weights[dropped] @ inner[dropped]
+            alive[dropped] = False
+        cluster += 1
+    return labels
+
+
+class _Partition:
+    """A partition under single moves. `blocked[k, v]` counts members of cluster k that v is not adjacent to."""
+
+    def __init__(self, graph: WeightedGraph, labels: Ints) -> None:
+        self.graph = graph
+        self.strangers = ~graph.adjacent
+        np.fill_diagonal(self.strangers, False)
+        self.count = self.strangers.astype(np.float32)
+        self.w = graph.weights
+        self.load(labels)
+
+    def load(self, labels: Ints) -> None:
+        _, self.labels = np.unique(labels, return_inverse=True)
+        slots = int(self.labels.max()) + 2  # one slot is empty: splitting off is a move too
+        self.totals = np.bincount(self.labels, weights=self.w, minlength=slots).astype(np.int64)
+        inside = (np.arange(slots)[:, None] == self.labels[None, :]).astype(np.float32)
+        self.blocked = (inside @ self.count).astype(np.int32)
+
+    def move(self, v: int, target: int) -> None:
+        source = self.labels[v]
+        self.blocked[source] -= self.strangers[v]
+        self.blocked[target] += self.strangers[v]
+        self.totals[source] -= self.w[v]
+        self.totals[target] += self.w[v]
+        self.labels[v] = target
+        if self.totals.all():
+            self.totals = np.append(self.totals, 0)
+            self.blocked = np.vstack([self.blocked, np.zeros((1, self.graph.size), dtype=np.int32)])
+
+    def climb(self) -> None:
+        """Steepest single moves until none keeps more pairs: v gains w_v (W_target - (W_own - w_v))."""
+        everyone = np.arange(self.graph.size)
+        while True:
+            offers = np.where(self.blocked == 0, self.totals[:, None], -1)
+            stay = self.totals[self.labels] - self.w
+            offers[self.labels, everyone] = stay
+            target = offers.argmax(axis=0)
+            gains = self.w * (offers[target, everyone] - stay)
+            v = int(gains.argmax())
+            if gains[v] <= 0:
+                return
+            self.move(v, int(target[v]))
+
+    def eject(self, v: int, target: int) -> None:
+        """Put v where it is not welcome; the members it cannot live with leave one by one for their best place."""
+        leaving = np.flatnonzero((self.labels == target) & self.strangers[v])
+        for u in leaving:
+            offers = np.where(self.blocked[:, u] == 0, self.totals, -1)
+            offers[target] = -1
+            offers[self.labels[v]] = -1  # v leaves it in a moment, so keep the two moves apart
+            self.move(int(u), int(offers.argmax()))
+        self.move(v, target)
+
+
+def climb_from_greedy(graph: WeightedGraph) -> Ints:
+    """The quickest good partition: greedy cliques, then steepest moves."""
+    state = _Partition(graph, greedy_cliques(graph, np.random.default_rng(0)))
+    state.climb()
+    return state.labels
+
+
+def search(graph: WeightedGraph, labels: Ints, clock: Clock, rounds: int | None = None) -> Ints:
+    """Iterated local search from `labels` and from greedy starts: eject, climb, keep when hardly worse."""
+    rng = np.random.default_rng(0)
+    best, best_kept = labels, graph.kept(labels)
+    starts = [labels, greedy_cliques(graph, rng), *(greedy_cliques(graph, rng, 0.2) for _ in range(3))]
+    state = _Partition(graph, labels)
+    for start in starts:
+        state.load(start)
+        state.climb()
+        if graph.kept(state.labels) > best_kept:
+            best, best_kept = state.labels.copy(), graph.kept(state.labels)
+    current, current_kept = best, best_kept
+    budget = min(1000, 10 * graph.size) if rounds is None else rounds
+    if graph.is_complete():
+        return best
+    for step in range(budget):
+        if clock.expired():
+            break
+        state.load(current)
+        _kick(state, rng)
+        state.climb()
+        kept = graph.kept(state.labels)
+        # A little annealing: a loss of one pair is forgiven now and then, less and less.
+        heat = 0.5 * (1 - step / budget)
+        if kept >= current_kept or rng.random() < np.exp((kept - current_kept) / heat):
+            current, current_kept = state.labels.copy(), kept
+        if kept > best_kept:
+            best, best_kept = state.labels.copy(), kept
+    return best
+
+
+def _kick(state: _Partition, rng: np.random.Generator) -> None:
+    """One or two ejections, towards clusters that have room for v's edges."""
+    for _ in range(int(rng.integers(1, 3))):
+        v = int(rng.integers(state.graph.size))
+        friends = np.flatnonzero(state.graph.adjacent[v] & (state.labels != state.labels[v]))
+        if friends.size:
+            state.eject(v, int(state.labels[rng.choice(friends)]))

@@ -1,0 +1,182 @@
+"""Taking the problem apart: pieces reduced until done or irreducible, then closed one by one."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from fusewise.exact._bounds import best_shares, drop_edges, merge_cores, merge_twins
+from fusewise.exact._feasibility import Ints
+from fusewise.exact._graph import Clock, Piece, WeightedGraph, climb_from_greedy, search
+from fusewise.exact._programme import enumerate_cliques, solve_columns, solve_edges
+from fusewise.kernels import Mask
+
+_CLIQUE_LIMIT = 1_000_000
+
+
+@dataclass(frozen=True)
+class Reductions:
+    """What was settled before any integer programme.
+
+    Attributes
+    ----------
+    n_components : int
+        Connected components of the feasibility graph.
+    n_complete : int
+        Components that are cliques, hence clusters.
+    n_twins : int
+        Vertices merged away because they were twins of another.
+    n_dropped : int
+        Edges no partition better than the incumbent can use.
+    n_cores : int
+        Cores merged by the core rule.
+    n_programmes : int
+        Irreducible pieces handed to an integer programme.
+    largest : int
+        Vertices of the largest of those pieces (0 when there was none).
+    """
+
+    n_components: int = 0
+    n_complete: int = 0
+    n_twins: int = 0
+    n_dropped: int = 0
+    n_cores: int = 0
+    n_programmes: int = 0
+    largest: int = 0
+
+
+class Search:
+    """The pieces of one problem. At every moment they hold a valid partition of all points and a valid bound.
+
+    A step replaces `pieces` by one assignment, so an interruption between two lines loses nothing.
+    """
+
+    def __init__(self, adjacent: Mask, clock: Clock, gap: float = 0.0, verbose: int = 0) -> None:
+        graph = WeightedGraph.of_points(adjacent)
+        self.n_points, self.clock, self.target, self.verbose = graph.size, clock, gap, verbose
+        self.pieces = [Piece(graph, np.arange(graph.size, dtype=np.int64), graph.possible())]
+        self.reductions = Reductions()
+
+    def objective(self) -> int:
+        """n(n-1) - 2 * (pairs kept by the incumbent)."""
+        return self.n_points * (self.n_points - 1) - 2 * sum(p.lower for p in self.pieces)
+
+    def bound(self) -> int:
+        """n(n-1) - 2 * (pairs any partition can keep)."""
+        return self.n_points * (self.n_points - 1) - 2 * sum(max(p.lower, p.upper) for p in self.pieces)
+
+    def gap(self) -> float:
+        """How far the objective is above the bound, relative to the bound."""
+        return relative_gap(self.objective(), self.bound())
+
+    def run(self) -> None:
+        """Reduce, then close; stops early when the time is up or the gap small enough."""
+        whole = self.pieces[0]
+        parts = _components(whole)
+        self._note(n_components=len(parts), n_complete=sum(part.closed for part in parts))
+        self._replace(whole, parts)
+        self._reduce_all()
+        self._close_all()
+
+    def _note(self, **counts: int) -> None:
+        self.reductions = replace(self.reductions, **counts)
+        if self.verbose:
+            print(f"exact: {self.clock.elapsed():.2f} s, gap {self.gap():.4f}, {self.reductions}")
+
+    def _replace(self, piece: Piece, parts: list[Piece]) -> None:
+        self.pieces = [p for p in self.pieces if p is not piece] + parts
+
+    def _open(self) -> list[Piece]:
+        return sorted((p for p in self.pieces if not p.closed), key=lambda p: p.graph.size)
+
+    def _reduce_all(self) -> None:
+        """Take pieces apart until each is closed or irreducible; when time is short, at least a greedy partition."""
+        while waiting := [p for p in self._open() if not p.irreducible]:
+            if self.clock.expired():
+                for piece in waiting:
+                    piece.improve(climb_from_greedy(piece.graph))
+                return
+            self._reduce(waiting[0])
+
+    def _reduce(self, piece: Piece) -> None:
+        """Merge twins, look for a good partition, merge the cores of its clusters; then split or set aside."""
+        graph, labels = merge_twins(piece.graph, piece.labels)
+        twins = self.reductions.n_twins + piece.graph.size - graph.size
+        slim = Piece(graph, labels, piece.upper, searched=piece.searched)
+        self._replace(piece, [slim])
+        self._note(n_twins=twins)
+        slim.improve(climb_from_greedy(graph))
+        slim.tighten(best_shares(graph, slim.labels).doubled // 2)
+        if slim.closed:
+            return
+        if not piece.searched:
+            slim.improve(search(graph, slim.labels, self.clock))
+        slim.searched = True
+        self._shrink(slim)
+
+    def _shrink(self, piece: Piece) -> None:
+        """Drop edges, else merge cores, and split what is left; a piece that neither touches is irreducible."""
+        graph, dropped, upper = drop_edges(piece.graph, piece.labels, self.clock)
+        piece.tighten(upper)
+        if piece.closed:
+            return
+        labels, cores = piece.labels, 0
+        if not dropped:
+            graph, labels, cores = merge_cores(graph, labels)
+        self._note(n_dropped=self.reductions.n_dropped + dropped, n_cores=self.reductions.n_cores + cores)
+        if dropped or cores:
+            self._replace(piece, _components(Piece(graph, labels, piece.upper, searched=True)))
+        else:
+            piece.irreducible = True
+
+    def _close_all(self) -> None:
+        """Hand the irreducible pieces to the integer programmes, smallest first."""
+        pieces = self._open()
+        self._note(n_programmes=len(pieces), largest=max((p.graph.size for p in pieces), default=0))
+        for piece in pieces:
+            if self.clock.expired() or self.gap() <= self.target:
+                return
+            cliques = enumerate_cliques(piece.graph, _CLIQUE_LIMIT)
+            if cliques is not None:
+                solve_columns(piece, cliques, self.clock, self.verbose > 1)
+            else:
+                solve_edges(piece, self.clock, self.verbose > 1)
+            self._note()
+
+    def labels(self) -> Ints:
+        """The incumbent, clusters numbered from the largest, ties by their first point."""
+        labels = np.zeros(self.n_points, dtype=np.int64)
+        offset = 0
+        for piece in self.pieces:
+            for v, points in enumerate(piece.graph.members):
+                labels[points] = offset + piece.labels[v]
+            offset += int(piece.labels.max(initial=-1)) + 1
+        _, first, inverse, counts = np.unique(labels, return_index=True, return_inverse=True, return_counts=True)
+        rank = np.empty(len(counts), dtype=np.int64)
+        rank[np.lexsort((first, -counts))] = np.arange(len(counts))
+        return rank[inverse]
+
+
+def relative_gap(objective: int, bound: int) -> float:
+    """(objective - bound) / bound: the objective is at most this share above the optimum (infinity when bound is 0)."""
+    if objective == bound:
+        return 0.0
+    return (objective - bound) / bound if bound else math.inf
+
+
+def _components(piece: Piece) -> list[Piece]:
+    """The connected components of a piece; complete ones are one cluster, and closed."""
+    parts = []
+    for vertices in piece.graph.components():
+        graph = piece.graph.subgraph(vertices)
+        labels = np.unique(piece.labels[vertices], return_inverse=True)[1].astype(np.int64)
+        if graph.is_complete():
+            labels = np.zeros(graph.size, dtype=np.int64)
+        parts.append(Piece(graph, labels, graph.possible(), searched=piece.searched))
+    # What the others keep at least, this one cannot have of what the whole keeps at most.
+    total = sum(part.lower for part in parts)
+    for part in parts:
+        part.tighten(piece.upper - (total - part.lower))
+    return parts

@@ -1,0 +1,352 @@
+"""One fusion problem: the objective, its gradient and the distance from stationarity, on the CPU or on a device."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from fusewise.fusion.fidelity import Fidelity
+from fusewise.fusion.penalties import Penalty
+from fusewise.kernels import (
+    SMALL,
+    Array,
+    Index,
+    Values,
+    graph_steps,
+    library,
+    norm,
+    rounding_unit,
+    to_host,
+    torch_device,
+    total,
+)
+from fusewise.kernels.graph import sum_by
+from fusewise.kernels.graph_steps import scatter
+from fusewise.kernels.tensors import block_inverses, block_products
+from fusewise.observations import Entries, Observations, Quadratics
+from fusewise.pairs import (
+    CompletePairs,
+    DeviceCompletePairs,
+    DeviceNeighborPairs,
+    NeighborPairs,
+    Pairs,
+    Weighted,
+    real_view,
+)
+from fusewise.support.errors import InputError
+
+
+@dataclass(frozen=True, eq=False)
+class PooledEntries:
+    """sum_i ||S_i (u - x_i)||² over the points i of a group = sum_p n_p |u_p - m_p|² + squares within the group.
+
+    n_p points of the group have feature p observed, with mean m_p. Only means and counts are kept, so a group of a
+    thousand points costs as much as one point. Arrays are NumPy arrays, or (if real) tensors on a device.
+
+    Attributes
+    ----------
+    counts, means : N x P, the n_p and m_p of each group (m_p = 0 where n_p = 0).
+    within : sum of squares about the means, over all groups.
+    low, high : smallest and largest entry of each column (real and imaginary parts apart).
+    """
+
+    counts: Array
+    means: Array
+    within: float
+    low: Array
+    high: Array
+
+    separable = True
+
+    @classmethod
+    def of(cls, entries: Entries) -> PooledEntries:
+        """Return every row as a group of its own."""
+        return cls(entries.seen, entries.values, 0.0, *entries._range)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(N, P)."""
+        n, p = self.means.shape
+        return n, p
+
+    @cached_property
+    def is_complete(self) -> bool:
+        """Whether every feature of every point is observed, so that A'A of a group is a multiple of the identity."""
+        return bool((self.counts == self.counts[:, :1]).all())
+
+    @property
+    def is_real(self) -> bool:
+        """Whether the entries are real, in NumPy arrays."""
+        return isinstance(self.means, np.ndarray) and self.means.dtype.kind == "f"
+
+    @cached_property
+    def target(self) -> Array:
+        """sum_i S_i x_i."""
+        return self.counts * self.means
+
+    @cached_property
+    def centred(self) -> Array:
+        """sum_i S_i (x_i - mean)."""
+        seen = self.counts.sum(0)
+        return self.counts * (self.means - self.target.sum(0) / (seen + (seen <= 0)))
+
+    def merge(self, groups: Index, n_groups: int) -> PooledEntries:
+        """Merge groups into larger groups."""
+        counts, sums = sum_by(groups, n_groups, self.counts), sum_by(groups, n_groups, self.target)
+        means: Values = (sums / np.maximum(counts, 1)).astype(self.means.dtype)
+        scatter = np.sum(self.counts * np.square(np.abs(self.means - means[groups])), dtype=float)
+        return PooledEntries(counts, means, self.within + float(scatter), self.low, self.high)
+
+    def misfit(self, centers: Array) -> float:
+        """sum_i ||S_i (u_i - x_i)||²."""
+        if self._in_loops:
+            return graph_steps.misfit(self.counts, self.means, centers) + self.within
+        return total(self.counts * abs(centers - self.means) ** 2) + self.within
+
+    def gradient_norm(self, centers: Array, laplacian: Array, coupling: float, members: Array | None) -> float | None:
+        """Norm of the gradient 2 (n_p (u_p - m_p) + t (L u)_p), that of each group over the root of its members.
+
+        None where compiled loops are not worth it.
+        """
+        if not self._in_loops:
+            return None
+        squares = graph_steps.squared_gradients(self.counts, self.means, centers, laplacian, coupling)
+        return 2 * math.sqrt((squares if members is None else squares / members).sum())
+
+    @property
+    def _in_loops(self) -> bool:
+        return self.is_real and len(self.means) > SMALL
+
+    def normal(self, centers: Array) -> Array:
+        """n_p u_p."""
+        return self.counts * centers
+
+    def solve(self, anchors: Array, pull: Array) -> Array:
+        """argmin_u ||A_i u - b_i||² + t_i ||u - v_i||²: a weighted mean of entries and anchor."""
+        # Written as a step from the anchor, so that the anchor is kept where there are neither entries nor a pull.
+        weight = self.counts + pull[:, None]
+        return anchors + self.counts / (weight + (weight <= 0)) * (self.means - anchors)
+
+    def confine(self, centers: Array) -> Array:
+        """Clip the centres to the range of the entries of each column, in place if they are real; see ``Entries``."""
+        if not isinstance(centers, np.ndarray):
+            return library(centers).clip(centers, self.low, self.high)
+        if self.is_real:
+            return np.clip(centers, self.low, self.high, out=centers)
+        return np.clip(real_view(centers), self.low, self.high).view(centers.dtype)
+
+    def preconditioner(self, pull: Array) -> Callable[[Array], Array]:
+        """(n_p + t_i)^-1, as a function of the right-hand sides."""
+        weight = self.counts + pull[:, None]
+        inverse = 1 / (weight + (weight <= 0))
+        return lambda right: right * inverse
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """minimise  sum_i f_i(u_i)  +  lam sum_i sum_j c_ij phi(||u_i - u_j||)   (ordered pairs).
+
+    For a constraint f, lam only scales the objective. Arrays are NumPy arrays, or tensors on a device.
+
+    Attributes
+    ----------
+    observations, pairs, penalty, fidelity, lam : as in the formula.
+    members : number of points each centre represents, if fused ones have been merged; None: one each.
+    data_size : unit of gradients (see ``stationarity``); None: taken from the observations.
+    """
+
+    observations: Observations
+    pairs: Pairs
+    penalty: Penalty
+    fidelity: Fidelity
+    lam: float
+    members: Array | None = None
+    data_size: float | None = None
+
+    def at(self, lam: float, penalty: Penalty) -> Problem:
+        """Return the same data at another point of the path."""
+        return replace(self, lam=lam, penalty=penalty, data_size=self.unit)
+
+    @cached_property
+    def unit(self) -> float:
+        """||2 S(X - mean)||: the gradient of the quadratic fidelity at the one-cluster solution."""
+        return 2 * norm(self.observations.centred) if self.data_size is None else self.data_size
+
+    def weigh(self, centers: Array) -> Weighted:
+        """The quadratic that majorises the pair term at these centres."""
+        return self.pairs.weigh(centers, self.penalty)
+
+    def objective(self, centers: Array, weighted: Weighted) -> float:
+        """The objective, given the weights of the pairs at these centres."""
+        return self.fidelity.value(self.observations, centers) + self.lam * weighted.energy
+
+    def pair_gradient(self, centers: Array, weighted: Weighted) -> Array:
+        """4 lam L u: the gradient of the pair term."""
+        return 4 * self.lam * weighted.laplacian(centers)
+
+    def pull(self, degree: Array) -> Array:
+        """2 lam d_i: the pull of its pairs on a point, relative to that of its data."""
+        return 2 * self.lam * (degree if self.members is None else degree / self.members)
+
+    def stationarity(self, centers: Array, weighted: Weighted) -> float:
+        """Relative size of the gradient, or of its projection under a constraint.
+
+        For the quadratic fidelity: ||grad|| / ||2 S(X - mean)||, where the denominator is the gradient of the fidelity
+        at the one-cluster solution; the gradient of a merged centre is divided among its members. For a constraint: the
+        KKT residual ||T (U - prox(U - grad/T))|| with T = 8 lam d, over ||4 lam d S(X - mean)||, the pull towards the
+        mean under the current weights.
+        """
+        if not self.fidelity.constrained and isinstance(self.observations, PooledEntries):
+            pull = weighted.laplacian(centers)
+            size = self.observations.gradient_norm(centers, pull, 2 * self.lam, self.members)
+            if size is not None:
+                return _ratio(size, self.unit)
+        gradient = self.pair_gradient(centers, weighted)
+        if not self.fidelity.constrained:
+            gradient += 2 * (self.observations.normal(centers) - self.observations.target)
+            if self.members is not None:
+                gradient /= library(gradient).sqrt(self.members)[:, None]
+            return _ratio(norm(gradient), self.unit)
+        pull = 8 * self.lam * weighted.degree[:, None]
+        moved = centers - gradient / library(pull).clip(pull, library(pull).finfo(pull.dtype).tiny, None)
+        feasible = self.fidelity.prox(self.observations, moved, pull[:, 0])
+        return _ratio(norm(pull * (centers - feasible)), norm(0.5 * pull * self.observations.centred))
+
+    def rounding(self, centers: Array, weighted: Weighted, objective: float) -> float:
+        """Largest rise of the objective that rounding can explain.
+
+        A squared distance is accurate to about eps (|u_i|² + |u_j|²), and enters the objective with weight lam w_ij.
+        Weights of a penalty with a cusp have no bound: no rise above sqrt(eps) of the objective is accepted.
+        """
+        felt = 4 * self.lam * _scatter(centers, weighted.degree)
+        eps = rounding_unit(centers)
+        return min(10 * eps * (abs(objective) + felt), math.sqrt(eps) * abs(objective))
+
+
+def _scatter(centers: Array, degree: Array) -> float:
+    """sum_i d_i ||u_i - mean||²."""
+    mean = centers.mean(0)
+    if isinstance(centers, np.ndarray) and centers.dtype.kind == "f" and len(centers) > SMALL:
+        return scatter(degree, mean, centers)
+    squares = centers - mean
+    squares *= squares.conj()
+    return float((degree * squares.real.sum(1)).sum())
+
+
+def _ratio(part: float, whole: float) -> float:
+    return part / (whole if whole > 0 else 1.0)
+
+
+@dataclass(frozen=True, eq=False)
+class DeviceQuadratics:
+    """||A_i u - b_i||² = u' G_i u - 2 u' h_i + e_i: ``Quadratics`` in tensors.
+
+    Attributes
+    ----------
+    gram, target, energy : N x r x r, N x r and N: the G_i, h_i and e_i.
+    """
+
+    gram: Array
+    target: Array
+    energy: Array
+
+    separable = False
+    is_complete = False
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(N, r)."""
+        n, r = self.target.shape
+        return n, r
+
+    @cached_property
+    def centred(self) -> Array:
+        """h_i - G_i mean, with mean = (sum_i G_i)^+ sum_i h_i."""
+        import torch
+
+        mean = torch.linalg.pinv(self.gram.sum(0), hermitian=True) @ self.target.sum(0)
+        return self.target - self.gram @ mean
+
+    @cached_property
+    def largest(self) -> float:
+        """The largest entry of the G_i, which is on a diagonal."""
+        return float(self.gram.diagonal(dim1=1, dim2=2).max())
+
+    @property
+    def host(self) -> Quadratics:
+        """The same in NumPy arrays."""
+        return Quadratics(to_host(self.gram), to_host(self.target), to_host(self.energy))
+
+    def misfit(self, centers: Array) -> float:
+        """sum_i ||A_i u_i - b_i||²."""
+        return total((centers * (self.normal(centers) - 2 * self.target)).sum(1) + self.energy)
+
+    def normal(self, centers: Array) -> Array:
+        """G_i u_i."""
+        return block_products(self.gram, centers)
+
+    def solve(self, anchors: Array, pull: Array) -> Array:
+        """argmin_u ||A_i u - b_i||² + t_i ||u - v_i||² = v_i + (G_i + t_i I)^+ (h_i - G_i v_i)."""
+        return anchors + self.preconditioner(pull)(self.target - self.normal(anchors))
+
+    def confine(self, centers: Array) -> Array:
+        """Return the centres unchanged: there is no known range to project onto."""
+        return centers
+
+    def preconditioner(self, pull: Array) -> Callable[[Array], Array]:
+        """(G_i + t_i I)^-1, as a function of the right-hand sides."""
+        import torch
+
+        floor = torch.finfo(pull.dtype).eps * max(1.0, self.largest)
+        inverse = block_inverses(self.gram, torch.clip(pull, 100 * floor, None))
+        return lambda right: block_products(inverse, right)
+
+
+def place(problem: Problem, device: str) -> Problem:
+    """Return the problem with its arrays on a device ("cpu": unchanged); see ``torch_device``."""
+    there = torch_device(device)
+    if there is None:
+        return problem
+    if problem.fidelity.constrained:
+        raise InputError(
+            f"device={device!r} supports only the quadratic fidelity: use {type(problem.fidelity).__name__} on 'cpu'"
+        )
+    if isinstance(problem.observations, DeviceQuadratics):
+        observations: Observations = problem.observations
+    elif np.iscomplexobj(problem.observations.target):
+        raise InputError(f"device={device!r} supports only real tables: use device='cpu' for complex ones")
+    else:
+        observations = _place_observations(problem.observations, there)
+    members = None if problem.members is None else _tensor(problem.members, there)
+    pairs = _place_pairs(problem.pairs, there, observations.target.dtype)
+    return replace(problem, observations=observations, pairs=pairs, members=members)
+
+
+def _place_observations(observations: Observations, device: Any) -> Observations:
+    if isinstance(observations, Quadratics):
+        parts = (observations.gram, observations.target, observations.energy)
+        return DeviceQuadratics(*(_tensor(part, device) for part in parts))
+    pooled = PooledEntries.of(observations) if isinstance(observations, Entries) else observations
+    assert isinstance(pooled, PooledEntries)
+    counts, means, low, high = (
+        _tensor(part, device) for part in (pooled.counts, pooled.means, pooled.low, pooled.high)
+    )
+    return PooledEntries(counts, means, pooled.within, low, high)
+
+
+def _place_pairs(pairs: Pairs, device: Any, dtype: Any) -> Pairs:
+    if isinstance(pairs, NeighborPairs):
+        return DeviceNeighborPairs.of(pairs, device, dtype)
+    assert isinstance(pairs, CompletePairs)
+    return DeviceCompletePairs(pairs, device)
+
+
+def _tensor(array: Any, device: Any) -> Any:
+    import torch
+
+    return torch.from_numpy(np.ascontiguousarray(array)).to(device)

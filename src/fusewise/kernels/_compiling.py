@@ -1,0 +1,230 @@
+"""Loops that Numba compiles when they are first needed, and the time that takes.
+
+Every compiled loop of the library is made by ``compiled``. Numba is imported at the first call of one, compiles it and
+keeps the result on disk for the next process; where there is no folder to write to, each process compiles anew. Loops
+over few items are not worth that: see ``SMALL``.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache, cached_property, partial, update_wrapper
+from importlib import import_module
+from threading import RLock
+from types import FunctionType
+from typing import Any, overload
+
+from fusewise.progress import Progress
+from fusewise.support.records import Dims, bind
+from fusewise.support.words import counted
+
+#: What progress says while loops are compiled.
+STAGE = "compiling (first run only)"
+
+#: Items (rows, patterns, matrices) up to which NumPy or plain Python does a loop's work: there it takes milliseconds,
+#: compiling takes seconds.
+SMALL = 400
+
+#: Seconds of processor time for which a loop may be interpreted in one process before it is compiled. (Those on the
+#: clock would depend on what else the machine does.)
+PATIENCE = 1.0
+
+#: Sums may be taken in any order, so that they run on vector units; nothing else is relaxed.
+OPTIONS = {"nogil": True, "error_model": "numpy", "fastmath": {"reassoc", "contract", "nsz"}}
+
+_lock = RLock()
+_told: list[Progress] = []
+
+
+def raise_interruption(error: SystemError) -> None:
+    """Raise the interruption that made an error, if one did: Ctrl-C while a compiled loop returns its result."""
+    cause = error.__cause__
+    while isinstance(cause, SystemError):  # one for each function that returned with it
+        cause = cause.__cause__
+    if cause is not None and not isinstance(cause, Exception):
+        raise cause from None
+
+
+@cache
+def _parsed(shapes: tuple[str, ...]) -> tuple[list[list[str]], Dims]:
+    """The dimensions of each shape, and those that are numbers."""
+    names = [shape.split() for shape in shapes]
+    return names, {each: int(each) for shape in names for each in shape if each.isdigit()}
+
+
+def _check_shapes(name: str, shapes: tuple[str, ...], arrays: Sequence[Any]) -> None:
+    """Raise ValueError unless arrays have shapes that agree: ``("r r U", "U", "")``; an empty one is not checked."""
+    parsed, numbers = _parsed(shapes)
+    dims = dict(numbers)
+    for k, (names, array) in enumerate(zip(parsed, arrays, strict=True)):
+        if not names:
+            continue
+        if len(names) != array.ndim:
+            needed = counted(len(names), "dimension")
+            raise ValueError(f"{name}: argument {k} has shape {array.shape}: it must have {needed}")
+        for dimension, size in zip(names, array.shape, strict=True):
+            if dims.setdefault(dimension, size) != size:
+                bind(dims, dimension, size, f"{name}: argument {k}")  # raises
+
+
+class Loop:
+    """A function that runs compiled when it is called.
+
+    Attributes
+    ----------
+    function : as it was written.
+    shapes : those of its arguments, ``("r r U", "N", "")``; checked when Python calls it, as compiled code checks no
+        bounds. An empty one is not an array, and a loop without shapes is called by other loops only.
+    options : of ``numba.njit``.
+    """
+
+    def __init__(self, function: Callable[..., Any], shapes: tuple[str, ...] | None = None, **options: Any) -> None:
+        self.function: Any = function
+        self.shapes = shapes
+        self.options = OPTIONS | options
+        self._interpreted = 0.0
+        self._checked: list[Any] = []
+        update_wrapper(self, function)
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Run it compiled, on arrays of the shapes that it needs."""
+        if self.shapes is None:
+            raise TypeError(f"{self.function.__name__} has no shapes: it is called by other loops only")
+        # Loops are called thousands of times with the same shapes, small ones in less time than checking these takes.
+        given = [getattr(argument, "shape", None) for argument in arguments]
+        if given != self._checked:
+            _check_shapes(self.function.__name__, self.shapes, arguments)
+            self._checked = given
+        try:
+            return self.fast(*arguments)
+        except SystemError as error:
+            raise_interruption(error)
+            raise
+
+    @cached_property
+    def fast(self) -> Any:
+        """The same for Numba to compile, as are the loops that it calls."""
+        with _lock:
+            if "fast" in self.__dict__:  # another thread was quicker
+                return self.__dict__["fast"]
+            numba, function = _watch.numba(), self._calling("fast")
+            try:
+                return numba.njit(cache=True, **self.options)(function)
+            except RuntimeError:  # there is no folder to keep it in
+                return numba.njit(**self.options)(function)
+
+    @cached_property
+    def plain(self) -> Callable[..., Any]:
+        """The same for Python to run, as are the loops that it calls."""
+        return self._calling("plain")
+
+    @property
+    def hot(self) -> bool:
+        """Whether it is compiled, or has been interpreted for so long that it had better be."""
+        return "fast" in self.__dict__ or self._interpreted > PATIENCE
+
+    def interpret(self, *arguments: Any) -> Any:
+        """Run it as plain Python; lists are quicker to index than arrays there."""
+        begin = time.thread_time()
+        try:
+            return self.plain(*arguments)
+        finally:
+            self._interpreted += time.thread_time() - begin
+
+    def _calling(self, kind: str) -> Callable[..., Any]:
+        """A copy of the function that calls other loops by one of their two forms."""
+        code, known = self.function.__code__, self.function.__globals__
+        called = {name: known[name] for name in code.co_names if isinstance(known.get(name), Loop)}
+        return FunctionType(code, known | {name: getattr(loop, kind) for name, loop in called.items()})
+
+
+@overload
+def compiled(function: Callable[..., Any], /) -> Loop: ...
+@overload
+def compiled(**options: Any) -> Callable[[Callable[..., Any]], Loop]: ...
+def compiled(function: Callable[..., Any] | None = None, **options: Any) -> Any:
+    """Decorate a loop over arrays, with its shapes, and options of ``numba.njit`` that differ from ``OPTIONS``."""
+    return partial(Loop, **options) if function is None else Loop(function, **options)
+
+
+class _Watch:
+    """Listens to Numba: seconds this process has spent importing it and compiling.
+
+    A process has one, since Numba keeps what listens to it for good: two would tell of every loop twice.
+
+    Attributes
+    ----------
+    at_hand : whether this process has begun to compile.
+    """
+
+    def __init__(self) -> None:
+        self.importing, self.compiling, self.loops = 0.0, 0.0, 0
+        self.at_hand = False
+        self._depth, self._begin = 0, 0.0
+        self._numba: Any = None
+
+    def numba(self) -> Any:
+        """The module; from now on loops are at hand."""
+        if self._numba is None:
+            begin = time.perf_counter()
+            self._numba, event = import_module("numba"), import_module("numba.core.event")
+            listener = type("Listener", (event.Listener,), {"on_start": self._on_start, "on_end": self._on_end})
+            event.register("numba:compile", listener())
+            self.importing = time.perf_counter() - begin
+        self.at_hand = True
+        return self._numba
+
+    # Numba compiles one loop at a time, and those that it calls within.
+    def _on_start(self, event: Any) -> None:
+        if self._depth == 0:
+            self._begin = time.perf_counter()
+            self.loops += 1
+            for progress in _told[-1:]:
+                progress(STAGE, self.loops)
+        self._depth += 1
+
+    def _on_end(self, event: Any) -> None:
+        self._depth -= 1
+        if self._depth == 0:
+            self.compiling += time.perf_counter() - self._begin
+
+
+_watch = _Watch()
+
+
+def few(n: int) -> bool:
+    """Whether NumPy or plain Python had better do the work of a loop over n items.
+
+    They do as long as this process has not begun to compile loops, or to load those it has compiled before: from then
+    on loops are at hand, and for few items they are several times as fast as NumPy.
+    """
+    return n <= SMALL and not _watch.at_hand
+
+
+@contextmanager
+def announcing(progress: Progress) -> Iterator[None]:
+    """Tell of every loop that is compiled in this context, whichever thread needs it."""
+    _told.append(progress)
+    try:
+        yield
+    finally:
+        _told.remove(progress)
+
+
+class Stopwatch:
+    """Seconds since it was made: of compiling loops, and of other work (importing the compiler is neither)."""
+
+    def __init__(self) -> None:
+        self._begin, self._compiled, self._imported = time.perf_counter(), _watch.compiling, _watch.importing
+
+    @property
+    def compiling(self) -> float:
+        """Seconds spent on loops that had to be compiled."""
+        return _watch.compiling - self._compiled
+
+    @property
+    def working(self) -> float:
+        """Seconds of the computation itself."""
+        return time.perf_counter() - self._begin - self.compiling - (_watch.importing - self._imported)

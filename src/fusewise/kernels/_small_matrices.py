@@ -1,0 +1,265 @@
+"""Products, factors and inverses of many small positive definite matrices at once.
+
+The lane loops hold the matrices as r x r x lanes: an entry is a row of lanes, contiguous in memory, since loops over a
+slice of a larger array, whose step the compiler cannot know, would take twice as long. Four products at a time share
+the way of their sum to memory and back. Few matrices are left to NumPy, large ones to LAPACK.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from functools import cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fusewise.kernels._compiling import compiled, few
+from fusewise.kernels._threads import in_ranges
+
+Blocks = npt.NDArray[Any]
+
+#: Matrices worked on at once: long enough for the loops over them to be worth entering, and all in the nearest caches.
+LANES = 128
+
+
+def inverse_roots(matrices: Blocks) -> tuple[Blocks, Blocks]:
+    """R^-1 with R R^H = C, R lower triangular, and log det C of a few Hermitian C (r x r x lanes), by NumPy.
+
+    With C bordered by a row c and a corner, R has the row y = R^-1 c and the corner d = sqrt(corner - |y|²) below it,
+    and its inverse -(y^H R^-1) / d and 1 / d.
+    """
+    r, _, n = matrices.shape
+    roots, log_det = np.zeros_like(matrices), np.zeros(n)
+    for i in range(r):
+        before, corner = roots[:i, :i], matrices[i, i].real
+        row = np.einsum("kn,jkn->jn", matrices[i, :i], before.conj())
+        # A pivot below rounding is rounding.
+        square = np.maximum(corner - np.square(np.abs(row)).sum(axis=0), 1e-15 * corner)
+        scale = 1 / np.sqrt(square)
+        roots[i, :i] = -scale * np.einsum("jn,jkn->kn", row, before)
+        roots[i, i] = scale
+        log_det += np.log(square)
+    return roots, log_det
+
+
+@compiled(inline="always")
+def accumulate(total: Any, sign: float, a: Any, b: Any, first: int, last: int, n: int) -> None:
+    """Add to the total (n lanes) sign (a_k b_k + ...), k from `first` up to `last`."""
+    k = first
+    while k + 4 <= last:
+        a0, a1, a2, a3 = a[k], a[k + 1], a[k + 2], a[k + 3]
+        b0, b1, b2, b3 = b[k], b[k + 1], b[k + 2], b[k + 3]
+        for c in range(n):
+            total[c] += sign * (a0[c] * b0[c] + a1[c] * b1[c] + a2[c] * b2[c] + a3[c] * b3[c])
+        k += 4
+    while k < last:
+        a0, b0 = a[k], b[k]
+        for c in range(n):
+            total[c] += sign * a0[c] * b0[c]
+        k += 1
+
+
+@compiled(inline="always")
+def combine(total: Any, weights: Any, b: Any, first: int, last: int, n: int) -> None:
+    """Set the total (n lanes) to w_k b_k + ..., k from `first` up to `last`, the weights alike in all lanes."""
+    for c in range(n):
+        total[c] = 0.0
+    k = first
+    while k + 4 <= last:
+        w0, w1, w2, w3 = weights[k], weights[k + 1], weights[k + 2], weights[k + 3]
+        b0, b1, b2, b3 = b[k], b[k + 1], b[k + 2], b[k + 3]
+        for c in range(n):
+            total[c] += w0 * b0[c] + w1 * b1[c] + w2 * b2[c] + w3 * b3[c]
+        k += 4
+    while k < last:
+        w0, b0 = weights[k], b[k]
+        for c in range(n):
+            total[c] += w0 * b0[c]
+        k += 1
+
+
+@compiled
+def factorise(lower: Any, pivot: Any, shift: float, n: int) -> None:
+    """R with R R' = C + shift I in place of the lower triangles of the first n matrices C (r x r x lanes).
+
+    But for the diagonals: one over these goes to `pivot` (r x lanes).
+    """
+    for i in range(lower.shape[0]):
+        for j in range(i + 1):
+            entry, scale = lower[i, j], pivot[j]
+            if i == j:
+                for c in range(n):
+                    scale[c] = 1e-15 * (shift + entry[c])
+            accumulate(entry, -1.0, lower[i], lower[j], 0, j, n)
+            if i == j:
+                for c in range(n):
+                    scale[c] = 1 / np.sqrt(max(shift + entry[c], scale[c]))  # a pivot below rounding is rounding
+            else:
+                for c in range(n):
+                    entry[c] *= scale[c]
+
+
+@compiled
+def undo(lower: Any, pivot: Any, undone: Any, n: int) -> None:
+    """(R^-1)' of the factors R that ``factorise`` leaves."""
+    for i in range(lower.shape[0]):
+        scale, diagonal = pivot[i], undone[i, i]
+        for c in range(n):
+            diagonal[c] = scale[c]
+        for j in range(i):
+            entry = undone[j, i]
+            for c in range(n):
+                entry[c] = 0.0
+            accumulate(entry, -1.0, lower[i], undone[j], j, i, n)
+            for c in range(n):
+                entry[c] *= scale[c]
+
+
+def block_products(blocks: Blocks, vectors: Blocks) -> Blocks:
+    """G_i u_i, for blocks N x r x r and vectors N x r."""
+    n, r = vectors.shape
+    out = np.empty((n, r), np.result_type(blocks, vectors))
+    in_ranges(n, r * r, lambda begin, end: _products(blocks, vectors, out, begin, end))
+    return out
+
+
+def block_inverses(blocks: Blocks, shift: Blocks) -> tuple[Blocks, Blocks]:
+    """(G_i + t_i I)^-1 of Hermitian G_i (N x r x r), each sum positive definite; and log det(G_i + t_i I)."""
+    n, r, _ = blocks.shape
+    if few(n):
+        roots, log_det = inverse_roots(blocks.transpose(1, 2, 0) + shift * np.eye(r)[:, :, None])
+        return np.einsum("kin,kjn->nij", roots.conj(), roots).astype(blocks.dtype, copy=False), log_det
+    out, log_det = np.empty_like(blocks, order="C"), np.zeros(n)
+    in_ranges(n, r**3, lambda begin, end: _inverses(blocks, shift, out, log_det, begin, end))
+    return out, log_det
+
+
+@compiled(shapes=("N r r", "N r", "N r", "", ""))
+def _products(blocks: Any, vectors: Any, out: Any, begin: int, end: int) -> None:
+    r = vectors.shape[1]
+    for i in range(begin, end):
+        for k in range(r):
+            total = out.dtype.type(0)
+            for j in range(r):
+                total += blocks[i, k, j] * vectors[i, j]
+            out[i, k] = total
+
+
+@compiled(shapes=("N r r", "N", "N r r", "N", "", ""), fastmath=False)
+def _inverses(blocks: Any, shift: Any, out: Any, log_det: Any, begin: int, end: int) -> None:
+    r = blocks.shape[1]
+    lower = np.zeros((r, r), blocks.dtype)  # a Cholesky factor, then its inverse
+    for m in range(begin, end):
+        for i in range(r):
+            diagonal = blocks[m, i, i].real + shift[m]
+            for j in range(i + 1):
+                s = blocks[m, i, j]
+                if i == j:
+                    s += shift[m]
+                for k in range(j):
+                    s -= lower[i, k] * np.conj(lower[j, k])
+                # a pivot below rounding is noise: rows with few entries are nearly singular
+                lower[i, j] = np.sqrt(max(s.real, 1e-15 * diagonal)) if i == j else s / lower[j, j].real
+            log_det[m] += 2 * np.log(lower[i, i].real)
+        for j in range(r):
+            lower[j, j] = 1 / lower[j, j].real
+            for i in range(j + 1, r):
+                s = lower[i, j] * lower[j, j]
+                for k in range(j + 1, i):
+                    s += lower[i, k] * lower[k, j]
+                lower[i, j] = -s / lower[i, i].real
+        for i in range(r):
+            for j in range(i + 1):
+                s = np.conj(lower[i, i]) * lower[i, j]
+                for k in range(i + 1, r):
+                    s += np.conj(lower[k, i]) * lower[k, j]
+                out[m, i, j] = s
+                out[m, j, i] = np.conj(s)
+
+
+@compiled(shapes=("entries n", "r n", ""))
+def solve_triangles(triangles: Any, right: Any, shift: float) -> Any:
+    """(G + t I)^-1 in place of the lower triangles of many G (their rows one after the other, the many last).
+
+    In place of the right-hand sides the solutions; returns log det(G + t I).
+    """
+    r, n = right.shape
+    log_det = np.empty(n)
+    invert_triangles(triangles, r, shift, log_det)
+    solved = np.zeros((r, n))
+    for i in range(r):
+        for j in range(r):
+            line = triangles[max(i, j) * (max(i, j) + 1) // 2 + min(i, j)]
+            to, source = solved[i], right[j]
+            for c in range(n):
+                to[c] += line[c] * source[c]
+    for i in range(r):
+        to, source = right[i], solved[i]
+        for c in range(n):
+            to[c] = source[c]
+    return log_det
+
+
+@compiled
+def invert_triangles(triangles: Any, r: int, shift: float, log_det: Any) -> None:
+    """Replace the lower triangles of r x r matrices G by those of (G + t I)^-1, and set log det(G + t I)."""
+    n = triangles.shape[1]
+    lower, undone, pivot = np.empty((r, r, LANES)), np.empty((r, r, LANES)), np.empty((r, LANES))
+    for start in range(0, n, LANES):
+        n_now = min(LANES, n - start)
+        for i in range(r):
+            for j in range(i + 1):
+                entry, source = lower[i, j], triangles[i * (i + 1) // 2 + j, start : start + n_now]
+                for c in range(n_now):
+                    entry[c] = source[c]
+        factorise(lower, pivot, shift, n_now)
+        undo(lower, pivot, undone, n_now)
+        for c in range(n_now):
+            product = 1.0
+            for i in range(r):
+                product *= pivot[i, c]
+            log_det[start + c] = -2 * np.log(product)
+        for i in range(r):
+            for j in range(i + 1):
+                total = triangles[i * (i + 1) // 2 + j, start : start + n_now]
+                for c in range(n_now):
+                    total[c] = 0.0
+                accumulate(total, 1.0, undone[i], undone[j], i, r, n_now)
+
+
+def inverses_in_place(matrices: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """C^-1 of symmetric positive definite matrices (..., n, n), float32 or float64, written over them.
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        If a matrix is not positive definite.
+    """
+    stack = np.ascontiguousarray(matrices)
+    size = stack.shape[-1]
+    order, info = ctypes.byref(ctypes.c_int(size)), ctypes.c_int()
+    for address in range(stack.ctypes.data, stack.ctypes.data + stack.nbytes, size * size * stack.itemsize or 1):
+        for routine in _routines(stack.dtype.char):
+            # LAPACK stores by columns: its upper triangle is our lower one.
+            routine(b"U", order, address, order, ctypes.byref(info))
+            if info.value:
+                raise np.linalg.LinAlgError(f"a matrix of order {size} is not positive definite")
+    upper = stack.swapaxes(-1, -2)
+    np.copyto(upper, stack, where=np.tri(size, k=-1, dtype=bool))
+    return stack
+
+
+@cache
+def _routines(kind: str) -> tuple[Any, Any]:
+    """Routines that factor a matrix and invert it from the factor: xPOTRF and xPOTRI for "f" or "d"."""
+    from numba.extending import get_cython_function_address  # slow to import
+
+    number = ctypes.POINTER(ctypes.c_int)
+    signature = ctypes.CFUNCTYPE(None, ctypes.c_char_p, number, ctypes.c_void_p, number, number)
+    prefix = {"f": "s", "d": "d"}[kind]
+    factor, invert = (
+        signature(get_cython_function_address("scipy.linalg.cython_lapack", prefix + name))
+        for name in ("potrf", "potri")
+    )
+    return factor, invert

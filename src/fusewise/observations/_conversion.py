@@ -1,0 +1,197 @@
+"""Conversion of arrays, frames and sparse matrices to tables; messages name the rows and columns at fault."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+from sklearn.utils import check_array
+from sklearn.utils.validation import _get_feature_names
+
+from fusewise.kernels import Index, Mask, Values, in_threads
+from fusewise.observations._checks import as_plain, check_size, first_non_number, refuse, refuse_infinite, too_large
+from fusewise.observations._entries import Entries, Remote, SparseEntries, Table, row_ranges
+from fusewise.observations._streamed import COMPLEX, FLOATS, ArrayBlocks, RowBlocks, StreamedEntries
+from fusewise.support.errors import InputError
+from fusewise.support.words import counted, some_of
+
+
+class DataWarning(UserWarning):
+    """Warning about rows or columns of a table that carry no information."""
+
+
+#: What becomes of a row without an observed entry.
+NO_CLUSTER = "labelled -1, as no cluster can be assigned"
+
+
+def warn_of_blanks(table: Table, *, columns: bool = True, placed: Index | None = None, fate: str = NO_CLUSTER) -> None:
+    """Warn about rows without an observed entry, and about columns that are empty or constant.
+
+    Parameters
+    ----------
+    table : the table.
+    columns : whether to look at columns as well.
+    placed : rows that have a cluster without observed entries, by hints.
+    fate : what becomes of the other rows without observed entries.
+    """
+    _warn_of_rows(table, placed, fate)
+    if columns:
+        n_columns, names = table.column_counts, table.feature_names
+        _warn("column", n_columns == 0, names, "no observed entry: ignored, with cluster centres set to 0")
+        constant = (n_columns > 0) & table.is_constant
+        _warn("column", constant, names, "the same value in every observed entry: no help in separating clusters")
+
+
+def _warn_of_rows(table: Table, placed: Index | None, fate: str) -> None:
+    no_cluster = f"no observed entry: {fate}"
+    if isinstance(table, Remote):  # which rows they are is known where the rows are
+        empty = table.shape[0] - table.n_seen
+        if empty:
+            has = "has" if empty == 1 else "have"
+            warnings.warn(f"{counted(empty, 'row')} {has} {no_cluster}", DataWarning, stacklevel=4)
+        return
+    alone = table.row_counts == 0
+    if placed is not None and len(placed):
+        hinted = alone & np.isin(np.arange(len(alone)), placed)
+        _warn("row", hinted, None, "no observed entry: placed by hints alone")
+        alone &= ~hinted
+    _warn("row", alone, None, no_cluster)
+
+
+def _warn(kind: str, concerned: npt.NDArray[np.bool_], names: tuple[str, ...] | None, what: str) -> None:
+    """Warn that 'row 3 has' or 'columns 1 ('a'), 5 ('b') and 7 more have' what is said, if any row or column has."""
+    found = [f"{i} ({names[i]!r})" if names else str(i) for i in np.flatnonzero(concerned)]
+    if found:
+        subject, has = (kind, "has") if len(found) == 1 else (f"{kind}s", "have")
+        warnings.warn(f"{subject} {some_of(found, 5)} {has} {what}", DataWarning, stacklevel=4)
+
+
+#: Largest table (entries, including missing ones) that is held as an array with a mask: 0.6 GB in double precision.
+DENSE_ENTRIES = 64_000_000
+
+
+def as_table(X: Any, *, min_rows: int = 2) -> Table:
+    """Read a table with missing values, of any size; a small one as ``as_entries`` does.
+
+    Parameters
+    ----------
+    X : anything ``as_entries`` reads, or ``RowBlocks``. With more than `DENSE_ENTRIES` entries, a sparse matrix stays
+        sparse (``SparseEntries``), and a ``numpy.memmap`` or ``RowBlocks`` stays on disk (``StreamedEntries``).
+    min_rows : minimum number of rows.
+    """
+    if isinstance(X, SparseEntries | StreamedEntries):
+        return X
+    if isinstance(X, np.memmap) and X.ndim == 2 and X.size > DENSE_ENTRIES:
+        X = ArrayBlocks(X)
+    table: SparseEntries | StreamedEntries
+    if isinstance(X, RowBlocks) and callable(X.blocks):  # a frame may have a column of that name
+        check_size(X.shape, min_rows)
+        table = StreamedEntries.of(X)
+    elif sparse.issparse(X):
+        table = as_sparse_entries(X, min_rows=min_rows)
+    else:
+        return as_entries(X, min_rows=min_rows)
+    return table.dense() if table.shape[0] * table.shape[1] <= DENSE_ENTRIES else table
+
+
+def as_entries(X: Any, mask: npt.ArrayLike | None = None, *, min_rows: int = 2) -> Entries:
+    """Read a table with missing values.
+
+    Parameters
+    ----------
+    X : array, nested list, pandas or polars frame: NaN (null, None, masked) is a missing value. scipy.sparse: the
+        stored entries, including explicit zeros, are observed, all others are missing. float32, float64, complex64 and
+        complex128 are kept; other numbers become float64. An ``Entries`` is returned unchanged.
+    mask : booleans of the same shape, True where observed; entries where it is False, and NaN, are missing.
+    min_rows : minimum number of rows.
+
+    Returns
+    -------
+    Entries
+    """
+    if isinstance(X, Entries) and mask is None:
+        return X
+    X = as_plain(X)
+    names = _get_feature_names(X)
+    if sparse.issparse(X):
+        if mask is not None:
+            raise InputError("a sparse table takes no mask: its stored entries are the observed ones")
+        return as_sparse_entries(X, min_rows=min_rows).dense()
+    given = _as_numbers(X, min_rows)
+    known = None if mask is None else _as_mask(mask, given.shape)
+    values, observed = np.empty(given.shape, given.dtype), np.empty(given.shape, bool)
+
+    def read(rows: slice) -> bool:
+        seen = ~np.isnan(given[rows])
+        if known is not None:
+            seen &= known[rows]
+        values[rows], observed[rows] = np.where(seen, given[rows], 0), seen
+        return bool(too_large(values[rows]).any())
+
+    if any(list(in_threads(read, row_ranges(given.shape)))):
+        refuse_infinite(given, observed, names)  # names the first of all
+    return Entries(values, observed, None if names is None else tuple(map(str, names)))
+
+
+def as_sparse_entries(X: Any, *, min_rows: int = 2) -> SparseEntries:
+    """Read a sparse table without making it dense: the stored entries are observed, except NaN."""
+    check_size(X.shape, min_rows)
+    rows = sparse.csr_matrix(X, copy=True)
+    rows.sum_duplicates()
+    if rows.dtype not in FLOATS + COMPLEX:
+        rows = rows.astype(np.float64)
+    seen = ~np.isnan(rows.data)
+    if not seen.all():
+        kept = np.concatenate([[0], np.cumsum(seen)])
+        rows = sparse.csr_matrix((rows.data[seen], rows.indices[seen], kept[rows.indptr]), rows.shape)
+    beyond = np.flatnonzero(too_large(rows.data))
+    if len(beyond):
+        row = int(np.searchsorted(rows.indptr, beyond[0], side="right")) - 1
+        refuse(rows.data[beyond[0]], row, int(rows.indices[beyond[0]]), len(beyond) - 1, None)
+    return SparseEntries(rows)
+
+
+def _as_numbers(X: Any, min_rows: int) -> Values:
+    """Convert to a 2-D array of real or complex floats."""
+    if is_complex(X):
+        X = np.asarray(X)
+        if X.ndim != 2:
+            raise InputError(
+                f"Expected 2D array, got {X.ndim}D array instead: one row per point, one column per feature"
+            )
+        check_size(X.shape, min_rows)
+        kept: Values = X if X.dtype in COMPLEX else X.astype(np.complex128)
+        return kept
+    try:
+        array = check_array(X, dtype=FLOATS, ensure_all_finite=False, ensure_min_samples=min_rows)
+    except (ValueError, TypeError, OverflowError) as error:
+        where = first_non_number(X)
+        if where is None:
+            raise _refused(error) from error
+        raise InputError(f"{where}: the table must be numeric; encode or drop that column") from error
+    return np.asarray(array)
+
+
+def _refused(error: Exception) -> Exception:
+    """What scikit-learn says of a table, as an error of the input; the class of its ``TypeError`` is kept."""
+    return error if isinstance(error, TypeError) else InputError(str(error))
+
+
+def is_complex(X: Any) -> bool:
+    """Whether an array, or an object that converts to one, is complex (frames are assumed to be real)."""
+    if hasattr(X, "columns"):
+        return False
+    dtype = getattr(X, "dtype", None)
+    return (np.asarray(X).dtype if dtype is None else np.dtype(dtype)).kind == "c"
+
+
+def _as_mask(mask: npt.ArrayLike, shape: tuple[int, ...]) -> Mask:
+    mask = np.asarray(mask)
+    if mask.shape != shape:
+        raise InputError(f"mask has shape {mask.shape}, but the table has shape {shape}: one True or False per entry")
+    if mask.dtype != bool and not np.isin(mask, (0, 1)).all():
+        raise InputError("mask must contain only True (observed) and False (missing)")
+    return mask.astype(bool)

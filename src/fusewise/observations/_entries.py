@@ -1,0 +1,540 @@
+"""Entries of a table, some of them missing: as an array with a mask, or as a sparse matrix; and what a table offers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property, reduce
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from fusewise.kernels import Index, Mask, Real, Values, in_threads
+from fusewise.observations._checks import check_fits
+from fusewise.support.records import Array, Checked, Maybe, Several, Sparse, Word
+
+
+class SeenRows:
+    """``n_seen`` and ``take_seen`` for tables that hold the number of observed entries of each row."""
+
+    if TYPE_CHECKING:
+
+        @property
+        def row_counts(self) -> Index:
+            """Observed entries in each row."""
+
+        def take(self, rows: Index) -> InMemory:
+            """Select rows."""
+
+    @cached_property
+    def _seen_rows(self) -> Index:
+        return np.flatnonzero(self.row_counts > 0)
+
+    @property
+    def n_seen(self) -> int:
+        """Number of rows with observed entries."""
+        return len(self._seen_rows)
+
+    def take_seen(self, rows: Index) -> InMemory:
+        """Select rows, numbered in increasing order among those with observed entries."""
+        return self.take(self._seen_rows[rows])
+
+
+R = TypeVar("R")
+
+#: Entries processed at a time, on each thread: a table may be so large that a copy of it matters.
+BLOCK_ENTRIES = 1_000_000
+#: Rows in which a column is looked at first, to see whether it varies.
+SOME_ROWS = 1000
+
+
+@dataclass(frozen=True, eq=False)
+class Entries(SeenRows, Checked):
+    """x_i observed on the index set I_i: A_i = S_i selects the observed entries of a row (the paper's model).
+
+    Parameters
+    ----------
+    values : N x P array, real or complex, zero where missing.
+    mask : N x P booleans, True where observed.
+    feature_names : names of the columns, if the table had any.
+    """
+
+    values: Values
+    mask: Mask
+    feature_names: tuple[str, ...] | None = field(default=None)
+
+    separable = True
+    _rules: ClassVar = {
+        "values": Array("N", "P", kinds="fc"),
+        "mask": Array("N", "P", kinds="b"),
+        "feature_names": Maybe(Several(Word(), "P")),
+    }
+
+    def _verify(self) -> None:
+        if np.any(self.values, where=~self.mask):
+            raise ValueError("Entries.values is not zero where the mask is False")
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(N, P)."""
+        n, p = self.values.shape
+        return n, p
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Data type of the values."""
+        return self.values.dtype
+
+    @property
+    def n_stored(self) -> int:
+        """Numbers held in memory."""
+        return int(self.values.size)
+
+    @property
+    def target(self) -> Values:
+        """A_i' b_i: the observed values, zero where missing."""
+        return self.values
+
+    @cached_property
+    def seen(self) -> Real:
+        """The mask as numbers, in the precision of the values."""
+        return self.mask.astype(self.values.real.dtype)
+
+    @cached_property
+    def row_counts(self) -> npt.NDArray[np.intp]:
+        """Observed entries in each row."""
+        return np.concatenate(self._in_blocks(lambda rows: self.mask[rows].sum(axis=1)))
+
+    @cached_property
+    def column_counts(self) -> npt.NDArray[np.intp]:
+        """Observed entries in each column."""
+        return np.asarray(sum(self._in_blocks(lambda rows: self.mask[rows].sum(axis=0))))
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether no entry is missing."""
+        return bool(self.mask.all())
+
+    def _in_blocks(self, work: Callable[[slice], R]) -> list[R]:
+        """What a function returns for each block of rows, in order."""
+        return list(in_threads(work, row_ranges(self.shape)))
+
+    @property
+    def observed_fraction(self) -> float:
+        """p0: observed entries over all entries."""
+        return float(self.mask.mean())
+
+    @cached_property
+    def column_means(self) -> Values:
+        """Mean of the observed entries of each column (0 where there is none)."""
+        sums = sum(self._in_blocks(lambda rows: self.values[rows].sum(axis=0, dtype=wide(self.dtype))))
+        return np.asarray(sums / np.maximum(self.column_counts, 1), dtype=self.dtype)
+
+    @cached_property
+    def column_variances(self) -> Real:
+        """Mean square of the deviations of each column from its mean."""
+        means = self.column_means
+
+        def squares(rows: slice) -> Real:
+            deviations = np.where(self.mask[rows], self.values[rows] - means, 0)
+            return np.asarray(np.square(np.abs(deviations), dtype=float).sum(axis=0))
+
+        return np.asarray(sum(self._in_blocks(squares)) / np.maximum(self.column_counts, 1))
+
+    @cached_property
+    def centred(self) -> Values:
+        """S_i (x_i - mean): deviations from the column means, zero where missing."""
+        return np.where(self.mask, self.values - self.column_means, 0)
+
+    @cached_property
+    def spread(self) -> float:
+        """Root-mean-square distance of a whole row from the mean row: the unit of length."""
+        return float(np.sqrt(self.column_variances.sum()))
+
+    @property
+    def squares(self) -> Real:
+        """|x|², zero where missing."""
+        return np.square(np.abs(self.values))
+
+    def columns(self) -> Iterator[Values]:
+        """Iterate over the columns: the observed entries of each."""
+        return (self.values[self.mask[:, j], j] for j in range(self.shape[1]))
+
+    def fill(self, values: npt.ArrayLike) -> Values:
+        """S_i x_i + (I - S_i) m: the table with its missing values taken from `values` (a row, or a whole table)."""
+        return np.where(self.mask, self.values, np.asarray(values, dtype=self.values.dtype))
+
+    def take(self, rows: npt.NDArray[Any] | slice) -> Entries:
+        """Select rows."""
+        return Entries(self.values[rows], self.mask[rows], self.feature_names)
+
+    def parts(self) -> Iterator[Entries]:
+        """Iterate over blocks of rows that fit in memory: here a single block."""
+        yield self
+
+    def dense(self) -> Entries:
+        """Return the table itself."""
+        return self
+
+    def in_double(self) -> Entries:
+        """The same in double precision; itself, if it is."""
+        double = wide(self.dtype)
+        return self if self.dtype == double else Entries(self.values.astype(double), self.mask, self.feature_names)
+
+    def standardised(self, columns: npt.NDArray[np.intp], scale: Real, middle: Values) -> Entries:
+        """(x - middle) / scale in some columns, in double precision, which likelihoods need."""
+        mask = self.mask[:, columns]
+        values = (self.values[:, columns].astype(wide(self.dtype)) - middle[columns]) / scale[columns]
+        return Entries(np.where(mask, values, 0), mask)
+
+    def real(self) -> Entries:
+        """Split complex columns: all real parts, then all imaginary parts. A real table is returned unchanged."""
+        if not np.iscomplexobj(self.values):
+            return self
+        return Entries(np.concatenate([self.values.real, self.values.imag], axis=1), np.tile(self.mask, 2))
+
+    def residual(self, centers: Values) -> Values:
+        """S_i (u_i - x_i), zero where missing."""
+        return np.where(self.mask, centers - self.values, 0)
+
+    def misfit(self, centers: Values) -> float:
+        """sum_i ||S_i (u_i - x_i)||²."""
+        return float(np.square(np.abs(self.residual(centers)), dtype=float).sum())
+
+    def normal(self, centers: Values) -> Values:
+        """S_i u_i."""
+        return centers * self.seen
+
+    def solve(self, anchors: Values, pull: Real) -> Values:
+        """argmin_u ||S_i(u - x_i)||² + t_i ||u - v_i||²: a weighted mean where observed, the anchor where missing."""
+        pull = pull[:, None]
+        return np.where(self.mask, (self.values + pull * anchors) / (1 + pull), anchors)
+
+    def _ends(self, rows: slice) -> tuple[Real, Real]:
+        """Smallest and largest observed entry of each column in some rows; the largest is below if there is none."""
+        parts, dtype = 2 if np.iscomplexobj(self.values) else 1, self.values.real.dtype
+        view = np.ascontiguousarray(self.values[rows]).view(dtype)
+        hidden = ~np.repeat(self.mask[rows], parts, axis=1)
+        if not hidden.any():
+            return view.min(axis=0, initial=np.inf), view.max(axis=0, initial=-np.inf)
+        above, below = (np.where(hidden, dtype.type(end), view) for end in (np.inf, -np.inf))
+        return above.min(axis=0, initial=np.inf), below.max(axis=0, initial=-np.inf)
+
+    @cached_property
+    def _range(self) -> tuple[Values, Values]:
+        """Smallest and largest observed entry of each column (real and imaginary parts apart), 0 if there is none."""
+        lows, highs = zip(*self._in_blocks(self._ends), strict=True)
+        low, high = np.min(lows, axis=0), np.max(highs, axis=0)
+        empty, dtype = low > high, self.values.real.dtype
+        return np.where(empty, 0, low).astype(dtype), np.where(empty, 0, high).astype(dtype)
+
+    @property
+    def is_constant(self) -> npt.NDArray[np.bool_]:
+        """Whether each column has the same value wherever it was observed."""
+        low, high = self._ends(slice(SOME_ROWS))
+        if not self._varies(low, high).all():  # nearly always they show it
+            low, high = self._range
+        return ~self._varies(low, high)
+
+    def _varies(self, low: Real, high: Real) -> npt.NDArray[np.bool_]:
+        return np.asarray((low < high).reshape(self.shape[1], -1).any(axis=1))
+
+    def confine(self, centers: Values) -> Values:
+        """Clip the centres to the range of the observed entries of each column.
+
+        The range is convex and contains every observation, so clipping moves no centre away from its data and no two
+        centres apart: the objective cannot rise. It stops entries that no observation determines from drifting.
+        """
+        low, high = self._range
+        parts = np.ascontiguousarray(centers).view(centers.real.dtype)
+        return np.asarray(np.clip(parts, low, high)).view(centers.dtype)
+
+    def preconditioner(self, pull: Real) -> Callable[[Values], Values]:
+        """(S_i + t_i I)^-1, as a function of the right-hand sides."""
+        system = self.seen + pull[:, None]
+        system[system <= 0] = 1
+        return lambda right: right / system
+
+
+def row_ranges(shape: tuple[int, ...]) -> list[slice]:
+    """Blocks of rows of about `BLOCK_ENTRIES` entries; one block, if there are no rows."""
+    n, step = shape[0], max(1, BLOCK_ENTRIES // max(shape[1], 1))
+    return [slice(begin, min(begin + step, n)) for begin in range(0, max(n, 1), step)]
+
+
+def wide(dtype: np.dtype[Any]) -> type[np.floating[Any]] | type[np.complexfloating[Any, Any]]:
+    """Return the double-precision type, real or complex, for `dtype`."""
+    return np.complex128 if dtype.kind == "c" else np.float64
+
+
+@dataclass(frozen=True, eq=False)
+class SparseEntries(SeenRows, Checked):
+    """x_i observed on the index set I_i, with only the observed entries stored; the interface of ``Entries``.
+
+    ``values``, ``seen`` and ``squares`` are sparse matrices where those of ``Entries`` are arrays; matrix products
+    work the same way with both.
+
+    Attributes
+    ----------
+    rows : N x P, in compressed sparse rows; the stored entries, including zeros, are the observed ones.
+    feature_names : names of the columns, if the table had any.
+    """
+
+    rows: Any
+    feature_names: tuple[str, ...] | None = field(default=None)
+
+    _rules: ClassVar = {"rows": Sparse("N", "P"), "feature_names": Maybe(Several(Word(), "P"))}
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(N, P)."""
+        n, p = self.rows.shape
+        return n, p
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Data type of the values."""
+        dtype: np.dtype[Any] = self.rows.dtype
+        return dtype
+
+    @property
+    def n_stored(self) -> int:
+        """Numbers held in memory."""
+        return int(self.rows.nnz)
+
+    @property
+    def values(self) -> Any:
+        """The observed values, zero where missing."""
+        return self.rows
+
+    @cached_property
+    def seen(self) -> Any:
+        """1 where observed, 0 where missing."""
+        return self._alike(np.ones(self.n_stored, self.rows.real.dtype))
+
+    @property
+    def squares(self) -> Any:
+        """|x|², zero where missing."""
+        return self._alike(np.square(np.abs(self.rows.data)))
+
+    @cached_property
+    def row_counts(self) -> npt.NDArray[np.intp]:
+        """Observed entries in each row."""
+        return np.asarray(np.diff(self.rows.indptr), np.intp)
+
+    @cached_property
+    def column_counts(self) -> npt.NDArray[np.intp]:
+        """Observed entries in each column."""
+        return np.bincount(self.rows.indices, minlength=self.shape[1])
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether no entry is missing."""
+        return self.n_stored == self.shape[0] * self.shape[1]
+
+    @property
+    def observed_fraction(self) -> float:
+        """p0: observed entries over all entries."""
+        return self.n_stored / (self.shape[0] * self.shape[1])
+
+    @cached_property
+    def column_means(self) -> Values:
+        """Mean of the observed entries of each column (0 where there is none)."""
+        return np.asarray(self._column_sums(self.rows.data) / np.maximum(self.column_counts, 1), self.rows.dtype)
+
+    @cached_property
+    def column_variances(self) -> Real:
+        """Mean square of the deviations of each column from its mean."""
+        squares = np.square(np.abs(self.rows.data - self.column_means[self.rows.indices]), dtype=float)
+        return np.asarray(self._column_sums(squares) / np.maximum(self.column_counts, 1))
+
+    @property
+    def is_constant(self) -> npt.NDArray[np.bool_]:
+        """Whether each column has the same value wherever it was observed."""
+        first = np.zeros(self.shape[1], self.dtype)
+        first[self.rows.indices] = self.rows.data  # some entry of each column
+        other = self.rows.data != first[self.rows.indices]
+        return np.asarray(np.bincount(self.rows.indices[other], minlength=self.shape[1]) == 0)
+
+    def columns(self) -> Iterator[Values]:
+        """Iterate over the columns: the observed entries of each."""
+        by_column = self.rows.tocsc()
+        return (by_column.data[a:b] for a, b in zip(by_column.indptr[:-1], by_column.indptr[1:], strict=True))
+
+    def take(self, rows: npt.NDArray[Any] | slice) -> SparseEntries:
+        """Select rows."""
+        return SparseEntries(self.rows[rows], self.feature_names)
+
+    def parts(self) -> Iterator[SparseEntries]:
+        """Iterate over blocks of rows that fit in memory: here a single block."""
+        yield self
+
+    def standardised(self, columns: npt.NDArray[np.intp], scale: Real, middle: Values) -> SparseEntries:
+        """(x - middle) / scale in some columns (in double precision)."""
+        kept = self.rows if len(columns) == self.shape[1] else self.rows[:, columns]
+        data = (kept.data - middle[columns][kept.indices]) / scale[columns][kept.indices]
+        return SparseEntries(sparse.csr_matrix((data, kept.indices, kept.indptr), kept.shape))
+
+    def real(self) -> SparseEntries:
+        """Split complex columns: all real parts, then all imaginary parts. A real table is returned unchanged."""
+        if self.dtype.kind != "c":
+            return self
+        both = [self._alike(part) for part in (self.rows.data.real, self.rows.data.imag)]
+        return SparseEntries(sparse.hstack(both, "csr"))
+
+    def dense(self) -> Entries:
+        """Convert to ``Entries``; raises MemoryError if that does not fit."""
+        check_fits("the table as a dense array", self.shape, self.dtype.itemsize + 1)
+        values, mask = np.zeros(self.shape, self.rows.dtype), np.zeros(self.shape, bool)
+        where = np.repeat(np.arange(self.shape[0]), np.diff(self.rows.indptr)), self.rows.indices
+        values[where], mask[where] = self.rows.data, True
+        return Entries(values, mask, self.feature_names)
+
+    def _alike(self, data: Values) -> Any:
+        """A sparse matrix with the same pattern and other values."""
+        return sparse.csr_matrix((data, self.rows.indices, self.rows.indptr), self.shape)
+
+    def _column_sums(self, data: Values) -> Values:
+        return np.asarray(self._alike(data).T @ np.ones(self.shape[0]))
+
+
+S = TypeVar("S")
+
+#: Tables held in memory.
+InMemory = Entries | SparseEntries
+
+#: Largest number of rows in a block, and numbers of work space for it.
+BLOCK_ROWS, SCAN_ENTRIES = 8192, 4_000_000
+
+
+class Table(Protocol):
+    """N rows and P columns with missing values: ``Entries``, ``SparseEntries`` or ``StreamedEntries``."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(N, P)."""
+        ...
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Data type of the values."""
+        ...
+
+    @property
+    def feature_names(self) -> tuple[str, ...] | None:
+        """Names of the columns, if the table had any."""
+        ...
+
+    @property
+    def row_counts(self) -> Index:
+        """Observed entries in each row."""
+        ...
+
+    @property
+    def n_seen(self) -> int:
+        """Number of rows with observed entries."""
+        ...
+
+    @property
+    def column_counts(self) -> Index:
+        """Observed entries in each column."""
+        ...
+
+    @property
+    def column_means(self) -> Values:
+        """Mean of the observed entries of each column (0 where there is none)."""
+        ...
+
+    @property
+    def column_variances(self) -> Real:
+        """Mean square of the deviations of each column from its mean."""
+        ...
+
+    @property
+    def n_stored(self) -> int:
+        """Number of values that all rows take in memory."""
+        ...
+
+    @property
+    def is_constant(self) -> npt.NDArray[np.bool_]:
+        """Whether each column has the same value wherever it was observed."""
+        ...
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether no entry is missing."""
+        ...
+
+    def take(self, rows: Index) -> InMemory:
+        """Select rows, given in increasing order."""
+        ...
+
+    def take_seen(self, rows: Index) -> InMemory:
+        """Select rows, numbered in increasing order among those with observed entries."""
+        ...
+
+    def parts(self) -> Iterator[InMemory]:
+        """Iterate over blocks of rows that fit in memory."""
+        ...
+
+    def dense(self) -> Entries:
+        """Return the table as an array with a mask; raises MemoryError if that does not fit."""
+        ...
+
+
+@runtime_checkable
+class Remote(Protocol):
+    """A table whose blocks are elsewhere, where functions of a block are sent."""
+
+    def reduce(self, summarise: Callable[[InMemory, int], S], merge: Callable[[S, S], S]) -> S:
+        """Summarise the blocks where they are, and merge the summaries (see ``reduce_blocks``)."""
+        ...
+
+
+def each_block(work: Callable[[InMemory, slice], None], table: Table, width: int | None = None) -> None:
+    """Process a table in blocks of rows on all cores (the heavy parts release Python's global lock).
+
+    Parameters
+    ----------
+    work : called with a block of rows and their positions in the table.
+    table : all rows.
+    width : numbers of work space for each row; by default as many as are stored of it.
+    """
+    for _ in _of_each_block(work, table, width):
+        pass
+
+
+def reduce_blocks(
+    summarise: Callable[[InMemory, int], S], merge: Callable[[S, S], S], table: Table, width: int | None = None
+) -> S:
+    """Summarise a table in one pass over blocks of rows: on all cores, or where its blocks are.
+
+    Only summaries are kept, and those of a table on a cluster travel; so they should be small and of bounded size.
+
+    Parameters
+    ----------
+    summarise : called with a block of rows and the position of its first row in the table.
+    merge : the summary of two successive groups of rows from those of each. It must be associative, since summaries
+        are merged in the order of the rows, but grouped in any way.
+    table : at least one row.
+    width : as in ``each_block``.
+    """
+    if isinstance(table, Remote):
+        return table.reduce(summarise, merge)
+    return reduce(merge, _of_each_block(lambda rows, where: summarise(rows, where.start), table, width))
+
+
+def _of_each_block(work: Callable[[InMemory, slice], R], table: Table, width: int | None) -> Iterator[R]:
+    """What a function returns for each block of rows, in order."""
+    end = 0
+    for part in table.parts():
+        n = part.shape[0]
+        begin, end = end, end + n
+        step = min(BLOCK_ROWS, max(1, SCAN_ENTRIES // max(width or part.n_stored // max(n, 1), 1)))
+
+        def one(rows: slice, part: InMemory = part, begin: int = begin) -> R:
+            return work(part.take(rows), slice(begin + rows.start, begin + rows.stop))
+
+        yield from in_threads(one, [slice(at, min(at + step, n)) for at in range(0, n, step)])

@@ -1,0 +1,140 @@
+"""The interface of an observation model, and observations given by quadratic functions of the centres."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from fusewise.kernels import Real, Values, block_inverses, block_products
+
+
+class Observations(Protocol):
+    """The quadratic ||A_i u - b_i||² of each point i, through operations on all centres at once (N x dimension)."""
+
+    @property
+    def separable(self) -> bool:
+        """Whether every A_i' A_i is diagonal, so that columns can be solved for one by one."""
+        ...
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(N, dimension of a centre)."""
+        ...
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every A_i' A_i is the identity."""
+        ...
+
+    @property
+    def target(self) -> Values:
+        """A_i' b_i."""
+        ...
+
+    @property
+    def centred(self) -> Values:
+        """A_i' (b_i - A_i m), with one common centre m for all points: the scale of gradients."""
+        ...
+
+    def misfit(self, centers: Values) -> float:
+        """sum_i ||A_i u_i - b_i||²."""
+        ...
+
+    def normal(self, centers: Values) -> Values:
+        """A_i' A_i u_i."""
+        ...
+
+    def solve(self, anchors: Values, pull: Real) -> Values:
+        """argmin_u ||A_i u - b_i||² + t_i ||u - v_i||²."""
+        ...
+
+    def confine(self, centers: Values) -> Values:
+        """Project the centres onto a set that contains a minimum; this never raises the objective."""
+        ...
+
+    def preconditioner(self, pull: Real) -> Callable[[Values], Values]:
+        """(A_i' A_i + t_i I)^-1, as a function of the right-hand sides."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Quadratics:
+    """||A_i u - b_i||² = u' G_i u - 2 Re(u' h_i) + e_i, with G_i = A_i' A_i, h_i = A_i' b_i, e_i = ||b_i||².
+
+    Entries in a subspace have this form: with u = mean + Q v, the misfit of row i on its observed entries is such a
+    quadratic in the r coordinates v, and G_i = Q_I' Q_I measures how well the row determines them.
+
+    Attributes
+    ----------
+    gram : N x r x r, the G_i.
+    target : N x r, the h_i.
+    energy : N, the e_i.
+    """
+
+    gram: Values
+    target: Values
+    energy: Real
+
+    separable = False
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(N, r)."""
+        n, r = self.target.shape
+        return n, r
+
+    @cached_property
+    def is_complete(self) -> bool:
+        """Whether every G_i is the identity, so that all points share one system."""
+        return bool(np.array_equal(self.gram, np.broadcast_to(np.eye(self.shape[1]), self.gram.shape)))
+
+    @cached_property
+    def mean(self) -> Values:
+        """The common centre that fits all points best: (sum_i G_i)^+ sum_i h_i."""
+        return np.asarray(np.linalg.pinv(self.gram.sum(axis=0), hermitian=True) @ self.target.sum(axis=0))
+
+    @cached_property
+    def centred(self) -> Values:
+        """h_i - G_i mean: the pull of each point away from the mean."""
+        return self.target - self.normal(np.broadcast_to(self.mean, self.shape))
+
+    def take(self, rows: npt.NDArray[np.intp]) -> Quadratics:
+        """Select points."""
+        return Quadratics(self.gram[rows], self.target[rows], self.energy[rows])
+
+    def merge(self, groups: npt.NDArray[np.intp], n_groups: int) -> Quadratics:
+        """Replace each group by one point: quadratics of a common centre add up."""
+        gram = np.zeros((n_groups, *self.gram.shape[1:]), self.gram.dtype)
+        target = np.zeros((n_groups, self.shape[1]), self.target.dtype)
+        np.add.at(gram, groups, self.gram)
+        np.add.at(target, groups, self.target)
+        return Quadratics(gram, target, np.bincount(groups, self.energy, minlength=n_groups).astype(self.energy.dtype))
+
+    def misfit(self, centers: Values) -> float:
+        """sum_i ||A_i u_i - b_i||²."""
+        quadratic = np.einsum("ik,ik->i", centers.conj(), self.normal(centers) - 2 * self.target).real
+        return float(np.sum(quadratic + self.energy, dtype=float))
+
+    def normal(self, centers: Values) -> Values:
+        """G_i u_i."""
+        return block_products(self.gram, centers)
+
+    def solve(self, anchors: Values, pull: Real) -> Values:
+        """argmin_u ||A_i u - b_i||² + t_i ||u - v_i||² = v_i + (G_i + t_i I)^+ (h_i - G_i v_i)."""
+        return anchors + self.preconditioner(pull)(self.target - self.normal(anchors))
+
+    def confine(self, centers: Values) -> Values:
+        """Return the centres unchanged: there is no known range to project onto."""
+        return centers
+
+    def preconditioner(self, pull: Real) -> Callable[[Values], Values]:
+        """(G_i + t_i I)^-1, as a function of the right-hand sides."""
+        # Without a pull, unobserved directions are undetermined: a tiny pull keeps the system regular.
+        floor = np.finfo(pull.dtype).eps * max(1.0, float(np.abs(self.gram).max(initial=0)))
+        inverse, _ = block_inverses(self.gram, np.maximum(pull, 1000 * floor))
+        return lambda right: block_products(inverse, right)

@@ -1,0 +1,150 @@
+"""Weights of rows as numbers of copies, and a table in which rows are repeated, without copying them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fusewise.kernels import Index, Real, Values
+from fusewise.observations._checks import check_fits, refuse_other_than_tables
+from fusewise.observations._entries import Entries, InMemory, SeenRows, Table, wide
+from fusewise.support.errors import InputError
+from fusewise.support.words import counted
+
+#: Largest sum of weights.
+MOST_COPIES = 100_000_000
+
+
+def as_counts(sample_weight: Any, X: Any) -> Index | None:
+    """Number of copies of each row of X by its weight; None if every row counts once.
+
+    Of weights that are not whole, every running sum is rounded: a row of weight 2.5 counts twice or three times.
+    """
+    if sample_weight is None:
+        return None
+    refuse_other_than_tables(X)
+    n_rows = (X if hasattr(X, "shape") else np.asarray(X)).shape[0]
+    try:
+        weights = np.array(np.broadcast_to(np.asarray(sample_weight, dtype=float), (n_rows,)))
+    except (TypeError, ValueError) as error:
+        shape = np.shape(sample_weight)
+        message = f"sample_weight has shape {shape}, but there are {counted(n_rows, 'row')}: pass one number per row"
+        raise InputError(message) from error
+    bad = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
+    if len(bad):
+        raise InputError(
+            f"sample_weight of row {bad[0]} is {weights[bad[0]]}: Negative values, NaN and inf are not allowed"
+        )
+    counts = np.diff(np.floor(np.cumsum(weights) + 0.5), prepend=0.0)
+    if not weights.any():
+        raise InputError("every sample_weight is zero: no row is left to fit to")
+    if not 2 <= counts.sum() <= MOST_COPIES:
+        raise InputError(
+            f"sample_weight adds up to {weights.sum():g}, but a weight is a number of rows: "
+            "scale the weights so that they add up to the number of rows"
+        )
+    return None if (counts == 1).all() else counts.astype(np.intp)
+
+
+@dataclass(frozen=True, eq=False)
+class RepeatedRows(SeenRows):
+    """A table in which row i of another table occurs counts_i times in succession; the interface of ``Table``.
+
+    Attributes
+    ----------
+    table : the table with every row once.
+    counts : number of copies of each row, which may be 0.
+    """
+
+    table: Table
+    counts: Index
+
+    @cached_property
+    def _ends(self) -> Index:
+        return np.cumsum(self.counts)
+
+    def source(self, rows: Index) -> Index:
+        """The rows of the other table of which given rows are copies."""
+        return np.searchsorted(self._ends, rows, side="right")
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(sum of the counts, P)."""
+        return int(self._ends[-1]), self.table.shape[1]
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Data type of the values."""
+        return self.table.dtype
+
+    @property
+    def feature_names(self) -> tuple[str, ...] | None:
+        """Names of the columns, if the table had any."""
+        return self.table.feature_names
+
+    @cached_property
+    def row_counts(self) -> Index:
+        """Observed entries in each row."""
+        return np.repeat(self.table.row_counts, self.counts)
+
+    @cached_property
+    def column_counts(self) -> Index:
+        """Observed entries in each column."""
+        return np.asarray(np.rint(sum(part.seen.T @ weights for part, weights in self._parts())), np.intp)
+
+    @cached_property
+    def column_means(self) -> Values:
+        """Mean of the observed entries of each column (0 where there is none)."""
+        sums = sum(part.values.astype(wide(self.dtype)).T @ weights for part, weights in self._parts())
+        return np.asarray(sums / np.maximum(self.column_counts, 1), self.dtype)
+
+    @cached_property
+    def column_variances(self) -> Real:
+        """Mean square of the deviations of each column from its mean."""
+        p = self.shape[1]
+        centred = ((part.standardised(np.arange(p), np.ones(p), self.column_means), w) for part, w in self._parts())
+        return np.asarray(
+            sum(part.squares.T @ weights for part, weights in centred) / np.maximum(self.column_counts, 1)
+        )
+
+    @property
+    def n_stored(self) -> int:
+        """Number of values that all rows take in memory."""
+        n = self.table.shape[0]
+        return self.table.n_stored * self.shape[0] // max(n, 1)
+
+    @property
+    def is_constant(self) -> npt.NDArray[np.bool_]:
+        """Whether each column has the same value wherever it was observed."""
+        return np.asarray(self.column_variances == 0)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether no entry is missing."""
+        return bool((self.column_counts == self.shape[0]).all())
+
+    def take(self, rows: Index) -> InMemory:
+        """Select rows, given in increasing order."""
+        return self.table.take(self.source(rows))
+
+    def parts(self) -> Iterator[InMemory]:
+        """Iterate over blocks of rows that fit in memory."""
+        for part, weights in self._parts():
+            yield part.take(np.repeat(np.arange(len(weights)), weights))
+
+    def dense(self) -> Entries:
+        """Return the table as an array with a mask; raises MemoryError if that does not fit."""
+        check_fits("the table with its rows repeated", self.shape, self.dtype.itemsize + 1)
+        return self.table.dense().take(np.repeat(np.arange(len(self.counts)), self.counts))
+
+    def _parts(self) -> Iterator[tuple[InMemory, Index]]:
+        """Blocks of rows of the other table, and their numbers of copies."""
+        begin = 0
+        for part in self.table.parts():
+            yield part, self.counts[begin : begin + part.shape[0]]
+            begin += part.shape[0]

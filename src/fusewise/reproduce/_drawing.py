@@ -1,0 +1,184 @@
+"""The tables the paper describes, made again, and the style of all pictures."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+import numpy.typing as npt
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
+from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
+from sklearn.metrics import adjusted_rand_score
+
+from fusewise.datasets import make_clusters
+from fusewise.kernels import Labels, Values
+from fusewise.theory import ClusterGeometry
+from fusewise.views.palette import COLOURS
+
+#: Distances between the centres of Dataset-1.
+TRIANGLE = (3.5, 2.8, 3.3)
+
+
+def triangle_centers(n_features: int, seed: int, sides: tuple[float, float, float] = TRIANGLE) -> Values:
+    """Three centres at given distances: random ones of the unit cube, moved within their own plane.
+
+    ``sides`` are |c_0 - c_1|, |c_0 - c_2| and |c_1 - c_2|.
+    """
+    drawn = np.random.RandomState(seed).uniform(size=(3, n_features))
+    edges = drawn[1:] - drawn[0]
+    a, b, c = sides
+    inner = (a**2 + b**2 - c**2) / 2
+    wanted = np.linalg.cholesky(np.array([[a**2, inner], [inner, b**2]]))
+    given = np.linalg.cholesky(edges @ edges.T)
+    moved = wanted @ np.linalg.solve(given, edges)
+    return np.vstack([drawn[0], drawn[0] + moved])
+
+
+@cache
+def designed_pair(kappa: float, mu0: float, n_features: int = 50, size: int = 100) -> tuple[Values, float]:
+    """Two centres and a width epsilon whose uniform clusters have the given kappa and coherence mu0.
+
+    The centres differ by |d_p| = u_p^q, u_p uniform: q = 0 makes all features alike, a large q leaves few that matter.
+    q and epsilon are found by bisection, in turns, on one sample of `size` points per cluster, measured exactly.
+    """
+    rng = np.random.RandomState(0)
+    u, signs = rng.uniform(0.05, 1, n_features), rng.choice([-1.0, 1.0], n_features)
+
+    def centers(q: float) -> Values:
+        return np.stack([np.zeros(n_features), signs * u**q])
+
+    def measured(q: float, epsilon: float) -> ClusterGeometry:
+        X, y, _ = make_clusters(
+            2, size, noise=epsilon, distribution="uniform", centers=centers(q), random_state=np.random.RandomState(1)
+        )
+        return ClusterGeometry.from_data(X, y)
+
+    def scaled(q: float, ratio: float) -> float:
+        return ratio * float(np.linalg.norm(u**q)) / float(np.sqrt(n_features))
+
+    q, ratio = 0.5, kappa
+    for _ in range(6):
+        ratio = _bisect(lambda r: measured(q, scaled(q, r)).kappa, kappa, 0.01, 3.0)  # noqa: B023 (used at once)
+        q = _bisect(lambda e: measured(e, scaled(e, ratio)).mu0, mu0, 0.0, 8.0)  # noqa: B023
+    ratio = _bisect(lambda r: measured(q, scaled(q, r)).kappa, kappa, 0.01, 3.0)
+    return centers(q), scaled(q, ratio)
+
+
+def _bisect(function: Any, target: float, low: float, high: float) -> float:
+    """Where a rising function reaches the target."""
+    for _ in range(20):
+        middle = (low + high) / 2
+        low, high = (middle, high) if function(middle) < target else (low, middle)
+    return (low + high) / 2
+
+
+def projected(table: Values, rows: Values) -> npt.NDArray[np.float32]:
+    """Coordinates of rows in the first two principal components of a complete table."""
+    mean = table.mean(axis=0)
+    plane = np.linalg.svd(table - mean, full_matrices=False)[2][:2]
+    return np.asarray((rows - mean) @ plane.T, dtype=np.float32)
+
+
+def mapped(table: Values, truth: Labels, centers: Values, labels: Labels) -> dict[str, Any]:
+    """What a map of a clustering shows: rows and centres in the plane of the complete table, and the agreement."""
+    return {
+        "points": projected(table, table),
+        "centers": projected(table, centers),
+        "truth": truth.astype(np.int8),
+        "n_clusters": labels.max() + 1,
+        "ari": adjusted_rand_score(truth, labels),
+    }
+
+
+INK = "#1a1a1a"
+
+STYLE: Any = {
+    "font.family": "DejaVu Sans",
+    "mathtext.fontset": "dejavusans",
+    "font.size": 9,
+    "axes.labelsize": 9.5,
+    "axes.titlesize": 9.5,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.linewidth": 0.8,
+    "axes.grid": False,
+    "grid.color": "#e6e6e6",
+    "grid.linewidth": 0.6,
+    "axes.axisbelow": True,
+    "legend.frameon": False,
+    "legend.fontsize": 8.5,
+    "lines.linewidth": 1.8,
+    "svg.fonttype": "path",
+    "svg.hashsalt": "fusewise",  # the same picture gives the same file
+}
+
+
+@contextmanager
+def canvas(
+    rows: int, columns: int, width: float, height: float, *, tight: bool = False, **axes: Any
+) -> Iterator[tuple[Figure, Any]]:
+    """A figure of rows x columns axes (always a 2-D array), in inches, in our style; `tight`: little between them."""
+    gaps: Any = (
+        {"w_pad": 0.02, "h_pad": 0.03, "wspace": 0.01, "hspace": 0.01} if tight else {"w_pad": 0.06, "h_pad": 0.06}
+    )
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(width, height), layout=ConstrainedLayoutEngine(**gaps))
+        yield figure, figure.subplots(rows, columns, squeeze=False, **axes)
+
+
+def encode(figure: Figure, vector: bool) -> bytes:
+    """SVG or PNG."""
+    buffer = io.BytesIO()
+    with mpl.rc_context(STYLE):
+        if vector:
+            figure.savefig(buffer, format="svg", metadata={"Date": None})
+        else:
+            figure.savefig(buffer, format="png", dpi=150)
+    return buffer.getvalue()
+
+
+def letter(axes: Axes, text: str, title: str = "") -> None:
+    """Name a panel, as papers do."""
+    axes.set_title(f"$\\bf{{{text}}}$   {title}", loc="left")
+
+
+def draw_map(axes: Axes, points: npt.NDArray[Any], centers: npt.NDArray[Any], truth: npt.NDArray[Any]) -> None:
+    """Points in the plane, coloured by their true cluster, each joined by a line to its centre, in black."""
+    colours = np.array(COLOURS)[truth % len(COLOURS)]
+    axes.add_collection(
+        LineCollection(list(np.stack([points, centers], axis=1)), colors=colours, linewidths=0.35, alpha=0.4)
+    )
+    axes.scatter(points[:, 0], points[:, 1], s=4, c=colours, linewidths=0, alpha=0.9)
+    axes.scatter(centers[:, 0], centers[:, 1], s=13, c=INK, linewidths=0.4, edgecolors="white", zorder=3)
+    axes.set(xticks=[], yticks=[])
+    axes.set_aspect("equal", adjustable="box")
+    for side in ("left", "bottom", "top", "right"):
+        axes.spines[side].set(visible=True, color="#cccccc")
+
+
+def draw_cells(
+    axes: Axes,
+    values: npt.NDArray[np.float64],
+    columns: Sequence[str],
+    rows: Sequence[str],
+    crossed: npt.NDArray[np.bool_] | None = None,
+) -> Any:
+    """Probabilities as a grid of shaded cells with their numbers; `crossed` ones are marked."""
+    image = axes.imshow(values, cmap="cividis", vmin=0, vmax=1, aspect="auto", origin="lower")
+    for (i, j), value in np.ndenumerate(values):
+        shown = "1" if value == 1 else "0" if value == 0 else f"{min(value, 0.99):.2f}".lstrip("0")
+        mark = "✗" if crossed is not None and crossed[i, j] else ""
+        axes.text(j, i, shown + mark, ha="center", va="center", size=7.5, color="white" if value < 0.55 else INK)
+    axes.set_xticks(range(len(columns)), columns)
+    axes.set_yticks(range(len(rows)), rows)
+    axes.tick_params(length=0)
+    for side in ("left", "bottom"):
+        axes.spines[side].set_visible(False)
+    return image

@@ -1,0 +1,375 @@
+"""Parameter-expanded EM with extrapolation, one pass over blocks of rows per iteration.
+
+It starts from the closed form for complete tables, and from leading directions of the residual otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial, reduce
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+from scipy import linalg, sparse
+from scipy.special import gammaln
+
+from fusewise.kernels import Values, few, in_threads, solve_triangles, torch_device
+from fusewise.observations import Entries, InMemory, StreamedEntries, Table, wide
+from fusewise.progress import Progress, silent
+from fusewise.subspace._projection import Subspace, block, centered, is_sparse, posterior, row_slices, row_squares
+from fusewise.support.words import counted
+
+#: Up to this size an exact eigendecomposition is cheapest; beyond it, this many rounds of subspace iteration are used,
+#: with this many extra directions.
+DENSE_EIGEN, ROUNDS, SPARE = 500, 6, 8
+
+#: Smallest noise, as a share of the mean variance: a constant table has no noise.
+FLOOR = 1e-12
+
+
+def closed_form(table: Entries, rank: int) -> Subspace:
+    """Maximum likelihood on complete data (Tipping and Bishop, 1999).
+
+    The basis is the leading eigenvectors of the covariance, ``noise`` the mean of the other eigenvalues,
+    ``variances`` the leading eigenvalues less the noise.
+    """
+    n, p = table.shape
+    mean = table.values.mean(axis=0, dtype=wide(table.dtype))
+    if p <= n:
+        covariance = np.zeros((p, p), mean.dtype)
+        for rows in row_slices(table, p):
+            y = table.values[rows] - mean
+            covariance += y.conj().T @ y / n
+        eigenvalues, vectors = linalg.eigh(covariance)
+        basis = vectors[:, ::-1][:, :rank].conj()
+    else:
+        y = table.values - mean
+        eigenvalues, vectors = linalg.eigh(y @ y.conj().T / n)
+        basis = linalg.qr(y.T @ vectors[:, ::-1][:, :rank].conj(), mode="economic")[0]
+    total = float(eigenvalues.sum())
+    eigenvalues = np.maximum(eigenvalues[::-1], 0.0)
+    noise = max((total - eigenvalues[:rank].sum()) / max(p - rank, 1), FLOOR * (total / p or 1.0))
+    variances = np.maximum(eigenvalues[:rank] - noise, 0.0)
+    terms = np.log(variances + noise).sum() + (p - rank) * np.log(noise) + p
+    factor, constant = (1.0, np.log(np.pi)) if table.dtype.kind == "c" else (0.5, np.log(2 * np.pi))
+    return Subspace(mean, basis, variances, noise, (float(-factor * n * (p * constant + terms)),))
+
+
+def residual(table: InMemory, subspace: Subspace) -> Any:
+    """The observed entries less their reconstruction, zero where missing."""
+    blocks = []
+    loadings = subspace.basis * np.sqrt(subspace.variances)
+    for rows in row_slices(table, subspace.rank**2):
+        values, pattern = block(table, rows)
+        y = centered(values, pattern, subspace.mean)
+        if subspace.rank:
+            v = posterior(y, pattern, loadings, subspace.noise)[1]
+            if is_sparse(y):
+                row = np.repeat(np.arange(y.shape[0]), np.diff(y.indptr))
+                y.data -= np.einsum("ek,ek->e", v[row], loadings[y.indices])
+            else:
+                y -= pattern * (v @ loadings.T)
+        blocks.append(y)
+    return sparse.vstack(blocks, format="csr") if is_sparse(blocks[0]) else np.concatenate(blocks)
+
+
+def _leading(filled: Any, k: int) -> Values:
+    """The `k` leading right singular vectors, as columns: exact for small sides, else by a few rounds of iteration."""
+    n, p = filled.shape
+    if min(n, p) > DENSE_EIGEN and k + SPARE < min(n, p):
+        directions = np.random.default_rng(0).standard_normal((p, k + SPARE))
+        for _ in range(ROUNDS):  # EM separates singular values that are too close for these rounds
+            directions = linalg.qr(filled.conj().T @ (filled @ directions), mode="economic")[0]
+        left = np.asarray(filled @ directions)
+        return np.asarray(directions @ linalg.eigh(left.conj().T @ left)[1][:, : -k - 1 : -1]).conj()
+    dense = filled.toarray() if is_sparse(filled) else filled
+    if p <= n:
+        return np.asarray(linalg.eigh(dense.conj().T @ dense, subset_by_index=[p - k, p - 1])[1].conj())
+    left = linalg.eigh(dense @ dense.conj().T, subset_by_index=[n - k, n - 1])[1]
+    return np.asarray(linalg.qr(dense.T @ left.conj(), mode="economic")[0])
+
+
+def grown(table: InMemory, start: Subspace, rank: int) -> Values:
+    """Loadings of `start`, with further columns along the leading directions of its residual."""
+    loadings = start.basis * np.sqrt(start.variances)
+    if start.rank >= rank:
+        return np.asarray(loadings[:, :rank])
+    fresh = _leading(residual(table, start), rank - start.rank)
+    # A new direction starts with the variance of the noise, the smallest that can be distinguished from it.
+    return np.concatenate([loadings, fresh * np.sqrt(start.noise)], axis=1)
+
+
+#: If a table has more than twice this many rows, EM is first run on a sample of this size: on a larger one if needed,
+#: to have this many entries of a column for every parameter fitted to it. The tolerance for all rows is then larger by
+#: this factor.
+SAMPLE, ENTRIES_PER_PARAMETER, SOONER = 20_000, 10, 10.0
+
+
+def fit_subspace(
+    table: Table,
+    rank: int = 1,
+    *,
+    dof: float | None = None,
+    max_iter: int = 200,
+    tol: float = 1e-6,
+    start: Subspace | None = None,
+    progress: Progress = silent,
+    device: str = "cpu",
+) -> Subspace:
+    """Maximise ``sum_i log N(x_i; mean, Q diag(variances) Q^H + noise I)`` over the observed entries.
+
+    Complete tables have a closed form; others are fitted by parameter-expanded EM, one pass over blocks of rows per
+    iteration. Every third iteration tries a step beyond EM's, which is taken back if it was too long: the likelihood
+    never decreases. For a long table a sample of rows is fitted first, so that few passes over all rows are needed.
+
+    Parameters
+    ----------
+    table : Table
+        Real or complex; ``StreamedEntries`` are read one block at a time.
+    rank : int
+        Dimension of the subspace, capped at ``min(N, P)``.
+    dof : float, optional
+        Degrees of freedom of a Student-t distribution of the rows, which limits the influence of outliers. The default
+        is Gaussian: a small distant cluster is signal here, not an outlier to be down-weighted.
+    max_iter, tol : int, float
+        Stop after `max_iter` iterations, or when an iteration gains less than `tol` per observed entry (ten times
+        that, if a sample was fitted first).
+    start : Subspace, optional
+        A fit of the same or a lower rank to start from.
+    device : str
+        Where to pass over the rows of a real table in memory, see ``torch_device``.
+    """
+    rank = min(rank, *table.shape)
+    if isinstance(table, Entries) and table.is_complete and dof is None:
+        return closed_form(table, rank)
+    dtype, counts = wide(table.dtype), table.column_counts.astype(float)
+    mean, variance = table.column_means.astype(dtype), float(table.column_variances @ counts) / max(counts.sum(), 1.0)
+    sample = _sample(table, counts, rank)
+    if start is None:
+        p = len(mean)
+        start = Subspace(mean, np.zeros((p, 0), dtype), np.zeros(0), variance or FLOOR)
+        if sample.shape[0] < table.shape[0]:
+            how: dict[str, Any] = {"dof": dof, "max_iter": max_iter, "progress": progress, "device": device}
+            start = fit_subspace(sample, rank=rank, tol=tol, **how)
+            tol *= SOONER
+    point = _Point(start.mean, grown(sample, start, rank), start.noise)
+    enough, floor = tol * max(float(counts.sum()), 1.0), FLOOR * (variance or 1.0)
+    sums = partial(_pass_of(table, device), dof=dof)
+    stage = f"subspace of {counted(table.shape[0], 'row')}"
+    point, history = _climb(sums, point, counts, floor, max_iter, enough, partial(progress, stage))
+    return normalized(*point, history)
+
+
+def _climb(
+    sums_at: Callable[..., _Sums],
+    point: _Point,
+    counts: Values,
+    floor: float,
+    max_iter: int,
+    enough: float,
+    report: Callable[..., None],
+) -> tuple[_Point, tuple[float, ...]]:
+    """EM with leaps, until a step of EM gains less than `enough`; and the log-likelihood after each step."""
+    history: list[float] = []
+    trail: list[_Point] = []  # successive steps of EM
+    instead: _Point | None = None  # where EM led, if there was a leap beyond it
+    for iteration in range(max_iter):
+        sums = sums_at(*point)
+        if instead is not None and not sums.log_likelihood >= history[-1]:  # too long a leap, or NaN
+            point, instead = instead, None
+            continue
+        history.append(sums.log_likelihood)
+        report(iteration + 1, max_iter, objective=-history[-1])
+        if instead is None and len(history) > 1 and history[-1] - history[-2] < enough:
+            break
+        instead = None
+        trail.append(point)
+        point = _maximization(sums, point, counts, floor)
+        if len(trail) == 2:
+            instead, point, trail = point, _leap(trail[0], trail[1], point, floor), []
+    return instead or point, tuple(history)
+
+
+def _sample(table: Table, counts: Values, rank: int) -> InMemory:
+    """Sample enough rows to fit every column but the rarest; return all rows if that would save little."""
+    n = table.shape[0]
+    typical = max(float(np.median(counts)), 1.0)
+    wanted = max(SAMPLE, int(n * ENTRIES_PER_PARAMETER * (rank + 1) / typical))
+    if not isinstance(table, StreamedEntries) and 2 * wanted >= n:
+        return cast(InMemory, table)
+    rows = np.random.default_rng(0).choice(n, min(wanted, n), replace=False)
+    return table.take(np.sort(rows))
+
+
+class _Point(NamedTuple):
+    """Parameters of the model: mean (P), loadings (P x r) and the variance of the noise."""
+
+    mean: Values
+    loadings: Values
+    noise: float
+
+
+def _leap(first: _Point, second: _Point, third: _Point, floor: float) -> _Point:
+    """Extrapolate two steps of EM: x - 2 a r + a² v, with r = x' - x, v = x'' - 2 x' + x and a = -|r| / |v|.
+
+    The third point where that is not defined. SQUAREM (Varadhan and Roland, 2008), with the logarithm of the noise.
+    """
+    x, *steps = (
+        np.concatenate([each.mean, each.loadings.ravel(), [np.log(each.noise)]]) for each in (first, second, third)
+    )
+    r, v = steps[0] - x, steps[1] - 2 * steps[0] + x
+    step, bend = float(linalg.norm(r)), float(linalg.norm(v))
+    if not bend > 1e-12 * step:  # EM stands still, or its steps do not change
+        return third
+    a = -max(step / bend, 1.0)
+    x = x - 2 * a * r + a * a * v
+    p = len(first.mean)
+    return _Point(x[:p], x[p:-1].reshape(p, -1), max(float(np.exp(x[-1].real)), floor))
+
+
+@dataclass(frozen=True)
+class _Sums:
+    """Sums over the rows that the M step needs."""
+
+    cross: Values  # (P, r+1): sum over a column's rows of tau conj(z) y, with z = (v, 1)
+    moments: Values  # (P, (r+1)^2): sum of tau E[conj(z) z^T]
+    latent: Values  # ((r+1)^2,): sum over all rows of tau E[conj(z) z^T]
+    energy: float  # sum of tau |y|^2
+    log_likelihood: float
+
+    def __add__(self, other: _Sums) -> _Sums:
+        return _Sums(*(getattr(self, name) + getattr(other, name) for name in self.__dataclass_fields__))
+
+
+def _log_density(distance: Values, log_det: Values, counts: Values, dof: float | None, is_complex: bool) -> Values:
+    """Log-density of each row from its Mahalanobis distance: Gaussian, or Student-t with `dof`."""
+    half = 1.0 if is_complex else 0.5
+    constant = np.log(np.pi) if is_complex else np.log(2 * np.pi)
+    if dof is None:
+        return np.asarray(-half * (counts * constant + log_det + distance))
+    n = 2 * half * counts  # real dimensions
+    kernel = gammaln((dof + n) / 2) - gammaln(dof / 2) - n / 2 * np.log(dof / 2)
+    scaled = np.log1p(2 * half * distance / dof)
+    return np.asarray(kernel - half * (counts * constant + log_det) - (dof + n) / 2 * scaled)
+
+
+def _pass_of(table: Table, device: str) -> Callable[..., _Sums]:
+    """What accumulates the sums in one pass over the rows of a table: on a device, if the table can be there."""
+    there = torch_device(device)
+    if there is None or not isinstance(table, Entries) or np.iscomplexobj(table.values):
+        return partial(_pass, table)
+    from fusewise.subspace._projection import RowsOnDevice
+
+    rows = RowsOnDevice.of(table, there)
+
+    def sums(mean: Values, loadings: Values, noise: float, dof: float | None) -> _Sums:
+        found, r = rows.expected(mean, loadings, noise, dof), loadings.shape[1]
+        return _Sums(found.cross, _whole(found.moments, r).T, _whole(found.latent, r), *found[3:])
+
+    return sums
+
+
+def _whole(lower: Values, r: int) -> Values:
+    """From the entries of lower triangles, in rows of r + 1, to those of the symmetric matrices."""
+    a, b = np.divmod(np.arange((r + 1) ** 2), r + 1)
+    first, second = np.maximum(a, b), np.minimum(a, b)
+    return np.asarray(lower[first * (first + 1) // 2 + second])
+
+
+def _pass(table: Table, mean: Values, loadings: Values, noise: float, dof: float | None) -> _Sums:
+    """Accumulate the sums in one pass over the rows, block by block."""
+    width = 3 * (loadings.shape[1] + 1) ** 2
+
+    def sums(part: InMemory) -> _Sums:
+        def work(rows: slice) -> _Sums:
+            values, pattern = block(part, rows)
+            dense = isinstance(values, np.ndarray) and not (few(len(values)) or np.iscomplexobj(loadings))
+            with np.errstate(over="ignore", invalid="ignore"):  # too long a leap, which is taken back
+                if dof is None and dense:
+                    return _expectation_in_lanes(values, pattern, mean, loadings, noise)
+                return _expectation(values, pattern, mean, loadings, noise, dof)
+
+        return reduce(_Sums.__add__, in_threads(work, row_slices(part, width)))
+
+    return reduce(_Sums.__add__, map(sums, table.parts()))
+
+
+def _expectation_in_lanes(values: Values, pattern: Values, mean: Values, loadings: Values, noise: float) -> _Sums:
+    """The same for many rows of a real and dense table, without Student's weights: lower triangles, rows last."""
+    r, (a, b) = loadings.shape[1], np.tril_indices(loadings.shape[1])
+    y = centered(values, pattern, mean).T
+    inverse, v = (loadings[:, a] * loadings[:, b]).T @ pattern.T, loadings.T @ y
+    squares, counts, explained = np.einsum("ji,ji->i", y, y), pattern.sum(axis=1), v.copy()
+    log_det = solve_triangles(inverse, v, noise)
+    explained *= v
+    distance = np.maximum(squares - explained.sum(axis=0), 0.0) / noise
+    second = np.concatenate([inverse, v, np.ones((1, len(counts)))])
+    second[: len(a)] *= noise
+    second[: len(a)] += v[a] * v[b]
+    log_det = log_det + (counts - r) * np.log(noise)
+    return _Sums(
+        cross=y @ second[len(a) :].T,
+        moments=_whole(second @ pattern, r).T,
+        latent=_whole(second.sum(axis=1), r),
+        energy=float(squares.sum()),
+        log_likelihood=float(_log_density(distance, log_det, counts, None, False).sum()),
+    )
+
+
+def _expectation(values: Any, pattern: Any, mean: Values, loadings: Values, noise: float, dof: float | None) -> _Sums:
+    """Posterior moments of the coordinates of a block of rows, and its log-likelihood."""
+    r = loadings.shape[1]
+    is_complex = np.iscomplexobj(loadings)
+    y = centered(values, pattern, mean)
+    inverse, v, log_det = posterior(y, pattern, loadings, noise)
+    counts = np.asarray(pattern.sum(1)).ravel()
+    squares = row_squares(y)
+    explained = np.einsum("ik,ik->i", v.conj(), np.asarray(y @ loadings.conj())).real
+    distance = np.maximum(squares - explained, 0.0) / noise
+    log_det = log_det + (counts - r) * np.log(noise)
+    tau = np.ones(len(v))
+    if dof is not None:
+        sides = 2.0 if is_complex else 1.0
+        tau = (dof + sides * counts) / (dof + sides * distance)
+    z = np.concatenate([v, np.ones((len(v), 1))], axis=1)
+    second = (tau[:, None] * z.conj())[:, :, None] * z[:, None, :]
+    second[:, :r, :r] += noise * inverse.conj()
+    second = second.reshape(len(v), -1)
+    return _Sums(
+        cross=np.asarray(y.T @ (tau[:, None] * z.conj())),
+        moments=np.asarray(pattern.T @ second),
+        latent=second.sum(0),
+        energy=float(tau @ squares),
+        log_likelihood=float(_log_density(distance, log_det, counts, dof, is_complex).sum()),
+    )
+
+
+def _maximization(sums: _Sums, point: _Point, counts: Values, floor: float) -> _Point:
+    """Regress every column on ``(v, 1)``; then absorb the latent mean and covariance into the loadings.
+
+    The second half is parameter-expanded EM (Liu, Rubin and Wu, 1998): the latent distribution is fitted too, and
+    reduced to N(0, I). The likelihood increases as in EM, and converges in far fewer iterations.
+    """
+    mean, loadings, _ = point
+    p, r = loadings.shape
+    moments = sums.moments.reshape(p, r + 1, r + 1)
+    seen = counts > 0
+    solution = np.zeros((p, r + 1), loadings.dtype)
+    if seen.any():
+        solution[seen] = np.linalg.solve(moments[seen], sums.cross[seen][:, :, None])[:, :, 0]
+    explained = float(np.vdot(sums.cross[seen], solution[seen]).real)
+    noise = max((sums.energy - explained) / max(float(counts.sum()), 1.0), floor)
+    latent = sums.latent.reshape(r + 1, r + 1).conj() / sums.latent[-1].real
+    shift = latent[:r, r]
+    covariance = latent[:r, :r] - np.outer(shift, shift.conj())
+    rounding = r * float(np.finfo(float).eps * np.trace(latent[:r, :r]).real)  # of the difference
+    root = linalg.cholesky(covariance + max(FLOOR, rounding) * np.eye(r), lower=True)
+    slopes = solution[:, :r]
+    return _Point(mean + solution[:, r] + slopes @ shift, slopes @ root, noise)
+
+
+def normalized(mean: Values, loadings: Values, noise: float, history: tuple[float, ...]) -> Subspace:
+    """``loadings = basis diag(sqrt(variances)) R``: the rotation ``R`` of ``v ~ N(0, I)`` is immaterial."""
+    basis, scales, _ = linalg.svd(loadings, full_matrices=False)
+    return Subspace(mean, basis, scales**2, noise, history)

@@ -1,0 +1,309 @@
+"""The subspace model, and the posterior of the coordinates of rows with missing values.
+
+Rows are handled in blocks, in double precision, zero where missing. On a device the matrices of all rows are held as
+one tensor for each entry (``kernels.tensors``), so that sums over the rows are products of matrices with the pattern of
+observed entries.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from fusewise.kernels import (
+    Array,
+    Real,
+    Values,
+    block_inverses,
+    block_products,
+    device_memory,
+    in_threads,
+    tensors,
+    to_host,
+)
+from fusewise.kernels.tensors import factorised, squares_of
+from fusewise.observations import Entries, InMemory, wide
+from fusewise.support import records
+from fusewise.support.records import Checked, Maybe, Number, Several
+
+#: Floats in a block of rows (32 MB, within the last-level cache of a server), and rows in it: a block for each core.
+BLOCK_ENTRIES, BLOCK_ROWS = 4_000_000, 2048
+
+
+def is_sparse(values: Any) -> bool:
+    """Whether `values` is a scipy.sparse matrix."""
+    return bool(sparse.issparse(values))
+
+
+def row_slices(table: InMemory, width: int) -> list[slice]:
+    """Slices that divide the rows into blocks, with `width` floats of work space per row besides its entries."""
+    n = table.shape[0]
+    step = min(max(1, BLOCK_ENTRIES // (width + 2 * (table.n_stored // max(n, 1) + 1))), BLOCK_ROWS)
+    return [slice(start, min(start + step, n)) for start in range(0, n, step)]
+
+
+def block(table: InMemory, rows: slice) -> tuple[Any, Any]:
+    """``(values, pattern)`` of some rows: the entries, zero where missing; and 1 where observed, 0 where missing."""
+    some = table.take(rows)
+    return some.values.astype(wide(table.dtype), copy=False), some.seen.astype(float, copy=False)
+
+
+def centered(values: Any, pattern: Any, mean: Values) -> Any:
+    """``pattern * (values - mean)``, zero at the missing entries."""
+    if is_sparse(values):
+        return sparse.csr_matrix((values.data - mean[values.indices], values.indices, values.indptr), values.shape)
+    return (values - mean) * pattern
+
+
+def row_squares(values: Any) -> Values:
+    """Row sums of ``|x|^2``."""
+    if is_sparse(values):
+        return np.asarray(abs(values).power(2).sum(1)).ravel()
+    return np.asarray(np.einsum("ij,ij->i", values.conj(), values).real)
+
+
+@dataclass(frozen=True)
+class Subspace(Checked):
+    """``x = mean + basis @ v + noise``, with coordinates ``v`` in the units of the data.
+
+    ``basis`` has orthonormal columns: distances between coordinates are distances in the ambient space.
+
+    Attributes
+    ----------
+    mean : (P,) array
+    basis : (P, rank) array
+        Orthonormal columns, by decreasing variance.
+    variances : (rank,) array
+        Prior variance of each coordinate.
+    noise : float
+        Variance of an entry around the subspace.
+    history : tuple of float
+        Log-likelihood of the observed entries at each EM iteration (one value for the closed form).
+    blur : (P,) array, optional
+        Variance that the resolution of each column adds to the noise of its entries.
+    """
+
+    mean: Values
+    basis: Values
+    variances: Values
+    noise: float
+    history: tuple[float, ...] = field(default=(), repr=False)
+    blur: Values | None = None
+
+    _rules: ClassVar = {
+        "mean": records.Array("P", kinds="fc"),
+        "basis": records.Array("P", "r", kinds="fc"),
+        "variances": records.Array("r", low=0),
+        "noise": Number(low=0),
+        "history": Several(Number(finite=False)),
+        "blur": Maybe(records.Array("P", low=0)),
+    }
+
+    @property
+    def rank(self) -> int:
+        """Dimension of the subspace."""
+        return int(self.basis.shape[1])
+
+    @property
+    def noises(self) -> Values:
+        """Variance of an entry of each column around the subspace, (P,)."""
+        return np.full(len(self.mean), self.noise) + (0 if self.blur is None else self.blur)
+
+    @property
+    def log_likelihood(self) -> float:
+        """Log-likelihood of the observed entries of the table the subspace was fitted to."""
+        return self.history[-1] if self.history else float("nan")
+
+
+def posterior(y: Any, pattern: Any, loadings: Values, noise: float) -> tuple[Values, Values, Values]:
+    """``M_i = W_I^H W_I + noise I``: returns ``M_i^-1``, ``m_i = M_i^-1 W_I^H y_i`` and ``log det M_i``."""
+    r = loadings.shape[1]
+    outer = (loadings.conj()[:, :, None] * loadings[:, None, :]).reshape(-1, r * r)
+    grams = np.asarray(pattern @ outer).reshape(-1, r, r)
+    inverse, log_det = block_inverses(grams, np.full(len(grams), noise))
+    right = np.asarray(y @ loadings.conj())
+    return inverse, np.einsum("ikl,il->ik", inverse, right), log_det
+
+
+def precisions(subspace: Subspace, seen: Any) -> Values:
+    """``Q_I^H Q_I / noise`` for each row of a pattern (1 where observed, 0 where missing), with each column's noise."""
+    r, basis = subspace.rank, subspace.basis
+    weighed = basis.conj() / subspace.noises[:, None]
+    return np.asarray(seen @ (weighed[:, :, None] * basis[:, None, :]).reshape(-1, r * r)).reshape(-1, r, r)
+
+
+def pulls(subspace: Subspace, deviations: Any) -> Values:
+    """``Q_I^H (x_i - mean)_I / noise`` of deviations ``x_i - mean``, zero where missing."""
+    return np.asarray(deviations @ (subspace.basis.conj() / subspace.noises[:, None]))
+
+
+def information(subspace: Subspace, table: InMemory) -> tuple[Values, Values]:
+    """``precision_i = Q_I^H Q_I / noise`` and ``vector_i = Q_I^H (x_i - mean)_I / noise``, without the prior.
+
+    The misfit ``|S_i(Q u + mean - x_i)|^2 / noise`` of a row's entries, with the noise of each column, is
+    ``u^H precision u - 2 Re(vector^H u)`` up to a constant. Shapes (N, r, r) and (N, r).
+    """
+    n, r = table.shape[0], subspace.rank
+    precision = np.empty((n, r, r), subspace.basis.dtype)
+    vector = np.empty((n, r), np.result_type(subspace.basis, wide(table.dtype)))
+
+    def work(rows: slice) -> None:
+        values, pattern = block(table, rows)
+        precision[rows] = precisions(subspace, pattern)
+        vector[rows] = pulls(subspace, centered(values, pattern, subspace.mean))
+
+    for _ in in_threads(work, row_slices(table, r * r)):
+        pass
+    return precision, vector
+
+
+def coordinates(subspace: Subspace, table: InMemory) -> tuple[Values, Values]:
+    """``S_i = (Q_I^H Q_I / noise + diag(1/variances))^-1`` and ``v_i = S_i Q_I^H (x_i - mean)_I / noise``.
+
+    Posterior mean (N, r) and covariance (N, r, r) of every row's coordinates; those of the prior for a row
+    without observed entries.
+    """
+    precision, vector = information(subspace, table)
+    scales = np.sqrt(subspace.variances)  # on both sides: a variance of zero gives a coordinate of zero
+    inverse, _ = block_inverses(scales[:, None] * precision * scales, np.ones(len(vector)))
+    covariance = scales[:, None] * inverse * scales
+    return block_products(covariance, vector), covariance
+
+
+def reconstruct(subspace: Subspace, v: Values) -> Values:
+    """``mean + Q v``: coordinates as rows in the ambient space."""
+    return np.asarray(subspace.mean + v @ subspace.basis.T)
+
+
+#: Numbers of work space for a block of rows.
+BLOCK = 2**28
+
+
+class Expected(NamedTuple):
+    """Sums over rows with z = (v, 1), the lower triangles of matrices row by row (see ``em``).
+
+    Attributes
+    ----------
+    cross : P x (r + 1), sum of tau z y over the rows of a column.
+    moments : T x P, sum of tau E[z z'] over the rows of a column.
+    latent : T, the same over all rows.
+    energy : sum of tau |y|².
+    log_likelihood : of the observed entries.
+    """
+
+    cross: Real
+    moments: Real
+    latent: Real
+    energy: float
+    log_likelihood: float
+
+
+@dataclass(frozen=True, eq=False)
+class RowsOnDevice:
+    """A real table whose blocks of rows are processed on a device.
+
+    Attributes
+    ----------
+    values, mask : those of ``Entries``: in tensors on the device if they fit into half of its memory, else on the host.
+    device : the torch device.
+    """
+
+    values: Array
+    mask: Array
+    device: Any
+
+    @classmethod
+    def of(cls, table: Entries, device: Any) -> RowsOnDevice:
+        """Copy a table to a device."""
+        import torch
+
+        values, mask = (torch.from_numpy(np.ascontiguousarray(part)) for part in (table.values, table.mask))
+        if 2 * (values.nbytes + mask.nbytes) < device_memory(device):
+            values, mask = values.to(device), mask.to(device)
+        return cls(values, mask, device)
+
+    def blocks(self, width: int) -> Iterator[tuple[slice, Array, Array]]:
+        """Blocks of rows: which they are, their values, and 1 where observed, 0 where missing, in double precision.
+
+        A row takes `width` numbers of work space besides its entries.
+        """
+        n, p = self.values.shape
+        step = max(1, BLOCK // (width + 4 * p))
+        for begin in range(0, n, step):
+            rows = slice(begin, min(begin + step, n))
+            yield rows, self.values[rows].to(self.device).double(), self.mask[rows].to(self.device).double()
+
+    def expected(self, mean: Values, loadings: Values, noise: float, dof: float | None) -> Expected:
+        """The sums of one pass of EM."""
+        import torch
+
+        r = loadings.shape[1]
+        centre, weights = (torch.from_numpy(np.ascontiguousarray(part)).to(self.device) for part in (mean, loadings))
+        rows, columns = np.tril_indices(r)
+        outer = (weights[:, rows] * weights[:, columns]).T.contiguous()
+        found: list[tuple[Array, ...]] = []
+        for _, values, pattern in self.blocks(5 * (r + 1) ** 2):
+            y = (values - centre).mul_(pattern)
+            second, tau, log_density, squares = _posterior(y, pattern, weights, outer, noise, dof)
+            cross = y.T @ second[-r - 1 :].T  # the last row of z z' is z
+            found.append((cross, second @ pattern, second.sum(1), tau @ squares, log_density.sum()))
+        cross, moments, latent, energy, log_likelihood = (to_host(sum(parts)) for parts in zip(*found, strict=True))
+        return Expected(cross, moments, latent, float(energy), float(log_likelihood))
+
+    def information(self, subspace: Subspace) -> tuple[Array, Array, Array]:
+        """`precision_i`, `vector_i` (see ``information``) and ``|x_i - mean|²`` on the entries."""
+        import torch
+
+        n, r = len(self.values), subspace.rank
+        parts = (subspace.mean, subspace.basis, subspace.noises)
+        mean, basis, noises = (torch.from_numpy(np.ascontiguousarray(part)).to(self.device) for part in parts)
+        weighed = basis / noises[:, None]
+        outer = (weighed[:, :, None] * basis[:, None, :]).reshape(-1, r * r)
+        precision, vector = basis.new_empty((n, r, r)), basis.new_empty((n, r))
+        squares = basis.new_empty(n)
+        for rows, values, pattern in self.blocks(r * r):
+            y = (values - mean).mul_(pattern)
+            precision[rows] = (pattern @ outer).reshape(-1, r, r)
+            vector[rows], squares[rows] = y @ weighed, y.square().sum(1)
+        return precision, vector, squares
+
+
+def coordinates_of(subspace: Subspace, precision: Array, vector: Array) -> tuple[Array, Array]:
+    """``coordinates`` in tensors, from ``information``."""
+    import torch
+
+    scales = torch.from_numpy(np.sqrt(subspace.variances)).to(vector.device)
+    inverse = tensors.block_inverses(scales[:, None] * precision * scales, torch.ones_like(vector[:, 0]))
+    covariance = inverse.mul_(scales).mul_(scales[:, None])
+    return tensors.block_products(covariance, vector), covariance
+
+
+def _posterior(
+    y: Array, pattern: Array, weights: Array, outer: Array, noise: float, dof: float | None
+) -> tuple[Array, Array, Array, Array]:
+    """tau E[z z'] of each row (T x N), tau, the log-density and |y|²."""
+    import torch
+
+    r = weights.shape[1]
+    right = list((y @ weights).T.contiguous())
+    factor = factorised(outer @ pattern.T, noise)
+    lower = factor.inverse()
+    v = [sum((lower[max(a, b)][min(a, b)] * right[b] for b in range(1, r)), lower[a][0] * right[0]) for a in range(r)]
+    counts, squares = pattern.sum(1), y.square().sum(1)
+    distance = (squares - squares_of(factor.whitened(right))).clip(0) / noise
+    log_det = factor.log_det + (counts - r) * math.log(noise)
+    tau = torch.ones_like(squares) if dof is None else (dof + counts) / (dof + distance)
+    weighed = [tau * each for each in v]
+    second = [weighed[a] * v[b] + noise * lower[a][b] for a in range(r) for b in range(a + 1)]
+    log_density = -0.5 * (counts * math.log(2 * math.pi) + log_det)
+    if dof is None:
+        log_density -= 0.5 * distance
+    else:
+        log_density += ((dof + counts) / 2).lgamma() - math.lgamma(dof / 2) - counts / 2 * math.log(dof / 2)
+        log_density -= (dof + counts) / 2 * (distance / dof).log1p()
+    return torch.stack([*second, *weighed, tau]), tau, log_density, squares

@@ -1,0 +1,170 @@
+"""Choice of the rank of a subspace by prediction of held-out entries.
+
+A subspace with shrunk loadings, by variational Bayes.
+
+    x_ij = m_j + w_j' v_i + e_ij,   v_i ~ N(0, I),   w_jk ~ N(0, a_k),   m_j ~ N(m, b),   e_ij ~ N(0, noise).
+
+A column observed in three rows does not determine six loadings: it is shrunk towards the other columns, the more so the
+more alike these are. Axes the table does not support vanish (a_k tends to zero). Intended for imputing tables with few
+observed entries (Ilin and Raiko, 2010); for clustering, where a weak axis may separate clusters, use ``fit_subspace``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from fusewise.kernels import Real, Values
+from fusewise.observations import Entries, InMemory, SparseEntries, Table
+from fusewise.subspace._em import fit_subspace, normalized
+from fusewise.subspace._projection import Subspace, coordinates
+
+
+def choose_rank(
+    table: Table,
+    max_rank: int = 20,
+    *,
+    random_state: int | np.random.Generator | None = None,
+    hidden: float = 0.1,
+    max_rows: int = 2000,
+) -> int:
+    """Choose the rank that best predicts held-out observed entries.
+
+    Ranks are tried in increasing order, each from the previous fit, until three in a row have not lowered the error.
+
+    Parameters
+    ----------
+    table : Table
+        As in `fit_subspace`.
+    max_rank : int
+        Largest rank tried; never above ``min(N, P) - 1``, which already spans every covariance.
+    random_state : int or Generator, optional
+        Selects the held-out entries, and the rows used if there are more than `max_rows`.
+    hidden : float
+        Share of the observed entries that is held out.
+    max_rows : int
+        Largest number of rows used: with more, the criterion is more accurate but more expensive.
+    """
+    rng = np.random.default_rng(random_state)
+    n = table.shape[0]
+    rows = table.take(np.sort(rng.choice(n, max_rows, replace=False)) if n > max_rows else np.arange(n))
+    train, row, column, truth = _split(rows, hidden, rng)
+    best_rank, best_error = 1, np.inf
+    fit: Subspace | None = None
+    for rank in range(1, max(1, min(max_rank, *np.subtract(table.shape, 1))) + 1):
+        fit = fit_subspace(train, rank, max_iter=30, tol=1e-4, start=fit)
+        v = coordinates(fit, train)[0]
+        fitted = fit.mean[column] + np.einsum("ik,ik->i", v[row], fit.basis[column])
+        error = float(np.sum(np.abs(truth - fitted) ** 2))
+        if error < best_error:
+            best_rank, best_error = rank, error
+        elif rank >= best_rank + 3:
+            break
+    return best_rank
+
+
+def _split(table: InMemory, hidden: float, rng: np.random.Generator) -> tuple[InMemory, Values, Values, Values]:
+    """Hold out a share of the observed entries: the remaining table; rows, columns and values of those held out."""
+    if isinstance(table, SparseEntries):
+        entries = table.rows.tocoo()
+        out = rng.random(entries.nnz) < hidden
+        kept = (entries.data[~out], (entries.row[~out], entries.col[~out]))
+        left = SparseEntries(sparse.csr_matrix(kept, table.shape))
+        return left, entries.row[out], entries.col[out], entries.data[out]
+    out = table.mask & (rng.random(table.shape) < hidden)
+    row, column = np.nonzero(out)
+    return Entries(np.where(out, 0, table.values), table.mask & ~out), row, column, table.values[row, column]
+
+
+#: Rows processed at a time.
+BLOCK = 8192
+#: Smallest variance of a loading, and smallest noise, relative to the variance of the entries.
+FLOOR = 1e-10
+
+
+def fit_shrunk_subspace(entries: Entries, rank: int, *, max_iter: int = 200, tol: float = 1e-5) -> Subspace:
+    """Alternate between q(v_i), q(w_j), q(m_j) and the variances a, b, noise until the noise converges.
+
+    Each round ends by absorbing the coordinates' mean and covariance into the loadings, and by rotating the axes to
+    the principal ones of the loadings (parameter expansion), which leaves the model unchanged and saves many rounds.
+
+    Parameters
+    ----------
+    entries : real table, columns on comparable scales.
+    rank : largest number of axes; fewer remain if fewer are supported.
+    max_iter, tol : largest number of rounds, and the relative change of the noise at which they end.
+    """
+    n, p = entries.shape
+    rank = min(rank, n, p)
+    begin = fit_subspace(entries, rank, max_iter=5)
+    counts = entries.column_counts.astype(float)
+    mean, loadings = begin.mean.copy(), begin.basis * np.sqrt(begin.variances)
+    size = max(float(np.square(entries.centred).sum() / counts.sum()), np.finfo(float).tiny)
+    noise = max(begin.noise, FLOOR * size)
+    doubt = np.zeros((p, rank, rank))  # covariance of q(w_j)
+    loading_variance = np.maximum(np.square(loadings).mean(axis=0), FLOOR * size)
+    middle, mean_variance = mean.mean(), max(float(mean.var()), FLOOR * size)
+    for _ in range(max_iter):
+        before = noise
+        sums = _expectation(entries, mean, loadings, doubt, noise)
+        doubt = np.linalg.inv(sums.second / noise + np.diag(1 / loading_variance))
+        loadings = np.einsum("jkl,jl->jk", doubt, sums.cross) / noise
+        residual_sums = sums.total - np.einsum("jk,jk->j", loadings, sums.first)
+        squares = sums.energy - 2 * float(np.einsum("jk,jk->", loadings, sums.cross))
+        squares += float(np.einsum("jk,jkl,jl->", loadings, sums.second, loadings))
+        squares += float(np.einsum("jkl,jkl->", doubt, sums.second))
+        mean_doubt = 1 / (counts / noise + 1 / mean_variance)
+        step = mean_doubt * (residual_sums / noise + (middle - mean) / mean_variance)
+        squares += float((counts * (np.square(step) + mean_doubt) - 2 * step * residual_sums).sum())
+        mean = mean + step
+        noise = max(squares / counts.sum(), FLOOR * size)
+        middle, mean_variance = mean.mean(), max(float(mean.var() + mean_doubt.mean()), FLOOR * size)
+        shift = sums.places / n
+        covariance = sums.latent / n - np.outer(shift, shift)
+        root = np.linalg.cholesky(covariance + FLOOR * np.eye(rank))
+        mean = mean + loadings @ shift
+        loadings, doubt = loadings @ root, root.T @ doubt @ root
+        strength, axes = np.linalg.eigh(loadings.T @ loadings + doubt.sum(axis=0))
+        loadings, doubt = loadings @ axes[:, ::-1], axes[:, ::-1].T @ doubt @ axes[:, ::-1]
+        loading_variance = np.maximum(strength[::-1] / p, FLOOR * size)
+        if abs(np.log(noise / before)) < tol:
+            break
+    return normalized(mean, loadings, noise, ())
+
+
+@dataclass
+class _RowSums:
+    """Sums that a round needs, over the rows that have a column observed, or over all."""
+
+    total: Any = 0.0  # (P,): sum of y_ij
+    energy: float = 0.0  # sum of y_ij²
+    first: Any = 0.0  # (P, r): sum of E[v_i]
+    cross: Any = 0.0  # (P, r): sum of y_ij E[v_i]
+    second: Any = 0.0  # (P, r, r): sum of E[v_i v_i']
+    places: Any = 0.0  # (r,): sum of E[v_i] over all rows
+    latent: Any = 0.0  # (r, r): sum of E[v_i v_i'] over all rows
+
+
+def _expectation(entries: Entries, mean: Real, loadings: Real, doubt: Real, noise: float) -> _RowSums:
+    """One pass over the rows: q(v_i), given the loadings and their uncertainty."""
+    p, r = loadings.shape
+    outer = (loadings[:, :, None] * loadings[:, None, :] + doubt).reshape(p, -1)
+    sums = _RowSums()
+    for start in range(0, entries.shape[0], BLOCK):
+        rows = slice(start, start + BLOCK)
+        mask = entries.mask[rows].astype(float)
+        y = (entries.values[rows] - mean) * mask
+        covariances = np.linalg.inv((mask @ outer).reshape(-1, r, r) / noise + np.eye(r))
+        v = np.einsum("ikl,il->ik", covariances, y @ loadings) / noise
+        second = covariances + v[:, :, None] * v[:, None, :]
+        sums.total += y.sum(axis=0)
+        sums.energy += float(np.square(y).sum())
+        sums.first += mask.T @ v
+        sums.cross += y.T @ v
+        sums.second += (mask.T @ second.reshape(len(v), -1)).reshape(p, r, r)
+        sums.places += v.sum(axis=0)
+        sums.latent += second.sum(axis=0)
+    return sums

@@ -1,0 +1,1 @@
+"""What every package needs and no engine owns: words for messages, files written whole, and checked records."""

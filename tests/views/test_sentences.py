@@ -1,0 +1,232 @@
+"""What is said about clusters: every statement is true, says something, and agrees with the others."""
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fusewise import FusionClustering, PenalizedFusion
+from fusewise.penalties import H1
+
+AGAINST = re.compile(r"\((?:median )?(.+?) against (.+?) elsewhere\)")
+
+
+def two_groups(n=60, **columns):
+    """Two groups of n rows, far apart in three columns, beside other columns given as (first, second) group."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(2 * n, 3)) + np.repeat([[0.0], [9.0]], n, axis=0), columns=list("abc"))
+    return frame.assign(**{name: np.concatenate(parts) for name, parts in columns.items()})
+
+
+def of_first(frame):
+    """The description of the cluster of the first row, and the whole description."""
+    model = FusionClustering(n_clusters=2).fit(frame)
+    described = model.describe()
+    return described.clusters[model.labels_[0]], described
+
+
+def differ_most(described):
+    """The columns named as those in which the clusters differ most."""
+    text = " ".join(repr(described).split())
+    return re.findall(r"(\S+) \(\d+%\)", re.search(r"differ most in (.*?)\. Percentages", text)[1])
+
+
+def test_words_hold_the_numbers(described, frame):
+    labels = described._findings.labels
+    for cluster in described.clusters:
+        member = labels == cluster.cluster
+        assert cluster.sentence.startswith(f"{member.sum()} rows ({member.mean():.0%}). ")
+        assert len(cluster.traits) == 3
+        for name, said in zip(cluster.columns, cluster.traits, strict=True):
+            if "median" in said and frame[name].dtype == float:
+                here, there = frame[name][member].median(), frame[name][~member].median()
+                assert said.startswith("higher" if here > there else "lower")
+                assert f"{here:.3g}" in said.replace("−", "-")
+
+
+def test_equal_medians_are_not_set_against_each_other():
+    """Rain on half of the days against one in ten: both medians are 0, and are not said."""
+    rng = np.random.default_rng(1)
+    wet, dry = (np.where(rng.random(60) < share, rng.gamma(2.0, 5.0, 60), 0.0) for share in (0.48, 0.05))
+    cluster, _ = of_first(two_groups(rain=(wet, dry)).drop(columns="c"))
+    said = next(trait for trait in cluster.traits if "rain" in trait)
+    here, there = AGAINST.search(said).groups()
+    assert said.startswith("more often rain > 0")
+    assert (here, there) == (f"{(wet > 0).mean():.0%}", f"{(dry > 0).mean():.0%}")
+
+
+def test_printed_numbers_differ_in_every_statement():
+    rng = np.random.default_rng(2)
+    k = np.repeat([0, 1], 60)
+    many = np.array([f"town {j:02d}" for j in np.where(k, rng.integers(0, 40, 120), rng.integers(20, 60, 120))])
+    frame = two_groups(
+        close=(1000 + rng.normal(0, 0.01, 60), 1000.2 + rng.normal(0, 0.01, 60)),
+        zero=(np.where(rng.random(60) < 0.4, 1.0, 0.0), np.zeros(60)),
+        town=(many[:60], many[60:]),
+    )
+    described = FusionClustering(categorical_features=["town"]).fit(frame[["a", "close", "zero", "town"]]).describe()
+    pairs = AGAINST.findall(repr(described).replace("\n", " "))
+    assert len(pairs) >= 4
+    assert all(here != there for here, there in pairs)
+
+
+@pytest.mark.parametrize("kind", ["number", "category"])
+def test_a_column_that_was_hardly_observed_describes_nothing(kind):
+    """Eight values of 300 rows, all different between the groups: they are no statement about the groups."""
+    few = [np.full(300, np.nan) for _ in range(2)]
+    few[0][:8], few[1][:8] = 1.0, 5.0
+    frame = two_groups(300, rare=few)
+    if kind == "category":
+        frame["rare"] = frame["rare"].map({1.0: "low", 5.0: "high"}).astype("category")
+    cluster, described = of_first(frame)
+    assert "rare" not in " ".join(cluster.traits)
+    assert "rare" not in differ_most(described)
+    assert "1 column has too few observed values to compare the clusters: rare." in " ".join(repr(described).split())
+
+
+def test_one_definition_of_differ(described):
+    """What differs most is a trait of a cluster, is drawn as such, and is not among what does not differ."""
+    text = " ".join(repr(described).split())
+    silent = set(re.search(r"No difference between the clusters was found in 1 column: (\w+)\.", text)[1].split(", "))
+    traits = {name for cluster in described.clusters for name in cluster.columns}
+    assert set(differ_most(described)) <= traits
+    assert silent == {"noise"}
+    assert not silent & traits
+    assert {c.name for of in described.contrasts.clusters for c in of if c.differs}.isdisjoint(silent)
+
+
+def test_profile_and_sentences_agree(described):
+    """The drawn effect of a number has the sign of "higher" or "lower", also in a skewed column."""
+    from fusewise.plots import ProfileDisplay
+
+    rng = np.random.default_rng(5)
+    low, high = rng.lognormal(0, 1, 60), rng.lognormal(1.5, 1, 60)
+    low[0] = 5000.0  # so that the mean of the lower group is the larger one
+    cluster, other = of_first(two_groups(skewed=(low, high)).drop(columns="c"))
+    assert "lower skewed" in " ".join(cluster.traits)
+    model = other._findings.model
+    pytest.importorskip("matplotlib").use("Agg")
+    shown = ProfileDisplay.from_estimator(model)
+    effects = dict(zip(shown.features, shown.effects[cluster.cluster], strict=True))
+    assert effects["skewed"] < -0.3
+    assert (shown.effects[0] * shown.effects[1] <= 0).all()  # of two clusters, one is higher and one lower
+    brute = np.sign(low[:, None] - high[None]).mean()
+    assert effects["skewed"] == pytest.approx(brute)
+
+
+def test_years_are_years():
+    rng = np.random.default_rng(6)
+    frame = two_groups(year=(rng.integers(1985, 1992, 60), rng.integers(2004, 2012, 60)))
+    text = repr(of_first(frame)[1])
+    assert re.search(r"\b(19|20)\d\d\b", text)
+    assert not re.search(r"\b[12],\d{3}\b", text)
+
+
+def test_a_range_is_said_where_values_are_neither_higher_nor_lower():
+    rng = np.random.default_rng(1)
+    X = np.column_stack([np.repeat([-8.0, 0.0, 8.0], 40), np.repeat([0.0, 9.0, 0.0], 40)]) + rng.normal(size=(120, 2))
+    model = FusionClustering().fit(X)
+    cluster = model.labels_[60]
+    said = model.describe().clusters[cluster]
+    inside = X[model.labels_ == cluster, 0]
+    low, high = np.quantile(inside, [0.1, 0.9])
+    within = [((x >= low) & (x <= high)).mean() for x in (inside, X[model.labels_ != cluster, 0])]
+    shares = f"({within[0]:.0%} against {within[1]:.0%} elsewhere)"
+    assert f"x0 from {low:.3g} to {high:.3g} {shares}".replace("-", "−") in said.apart
+
+
+def test_text_and_frame(described, frame):
+    text = repr(described)
+    assert text.startswith("3 clusters in 120 rows and 7 columns; ")
+    assert f"{frame.notna().to_numpy().mean():.1%} of the values observed" in text
+    for rule in described.rules:
+        assert str(rule) in " ".join(text.split())
+    table = described.to_frame()
+    assert len(table) == 3 * 7
+    assert table["separation"].between(0, 1).all()
+    assert "what sets it apart" in described._repr_html_()
+
+
+def test_one_cluster_is_explained():
+    model = FusionClustering().fit(np.random.default_rng(0).normal(size=(120, 4)))
+    described = model.describe()
+    assert described.clusters[0].sentence == "120 rows (100%). Every row: there is only one cluster."
+    best = int(np.argmax(model.path_.criteria[1:])) + 1
+    small, large = sorted(np.bincount(model.path_.partitions[best]))
+    assert described.certainty.number == (
+        f"1 cluster: no split is supported. The best would separate {small} from {large} rows. To see it, set "
+        "n_clusters=2."
+    )
+    assert len(described.certainty.advice) == 3
+    assert described.rules[0].conditions == ()
+
+
+@pytest.mark.parametrize("gap", [0.0, 2.0, 3.2, 9.0])
+def test_the_number_of_clusters_and_its_rivals(gap):
+    """Every other number that is about as good is said, as a range if there are several; no log-likelihoods."""
+    rng = np.random.default_rng(7)
+    X = rng.normal(size=(90, 2)) + np.repeat([[0.0, 0.0], [gap, 0.0], [0.0, gap]], 30, axis=0)
+    model = FusionClustering().fit(X)
+    said, others = model.describe().certainty.number, sorted(other.n_clusters for other in model.alternatives())
+    assert "likelihood" not in said
+    assert ("not sure" in said) == (len(others) > 1 or 1 in others or (model.n_clusters_ == 1 and bool(others)))
+    if others and model.n_clusters_ > 1:
+        assert str(others[0]) in said
+        assert str(others[-1]) in said
+        assert said.count(",") <= 2
+
+
+def test_a_number_that_was_requested():
+    X = np.random.default_rng(0).normal(size=(60, 2)) + np.repeat([[0.0], [9.0]], 30, axis=0)
+    said = [FusionClustering(n_clusters=k).fit(X).describe().certainty.number for k in (1, 2)]
+    assert said == ["1 cluster, as requested.", "2 clusters, as requested; no smaller number is about as good."]
+
+
+def test_doubtful_rows_and_their_second_cluster():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 2)) + np.repeat([[0.0, 0.0], [3.2, 0.0]], 150, axis=0)
+    model = FusionClustering(n_clusters=2).fit(X)
+    sure = model.describe().certainty
+    doubtful = np.flatnonzero(model.confidence_ < 0.8)
+    assert sorted(row.row for row in sure.doubtful) == doubtful.tolist() != []
+    assert sure.n_doubtful == len(doubtful)
+    confidences = [row.confidence for row in sure.doubtful]
+    assert confidences == sorted(confidences)
+    for row in sure.doubtful:
+        if row.cluster >= 0:
+            order = np.argsort(-model.probabilities_[row.row])
+            assert (row.cluster, row.second) == tuple(order[:2])
+            assert row.second_probability == pytest.approx(model.probabilities_[row.row, order[1]])
+    for k, cluster in enumerate(sure.clusters):
+        assert cluster.mean == pytest.approx(model.confidence_[model.labels_ == k].mean())
+
+
+def test_alternatives_carry_their_labels(described):
+    model = described._findings.model
+    data = described.certainty.as_dict()
+    assert [other["clusters"] for other in data["alternatives"]] == [o.n_clusters for o in model.alternatives()]
+    for shown, other in zip(data["alternatives"], model.alternatives(), strict=True):
+        np.testing.assert_array_equal(shown["labels"], other.labels)
+
+
+def test_the_plain_algorithm_has_no_confidence():
+    X = np.random.default_rng(0).normal(size=(30, 2)) + np.repeat([[0.0], [20.0]], 15, axis=0)
+    described = PenalizedFusion(0.3, penalty=H1(2.0)).fit(X).describe()
+    assert described.certainty.number == "The paper's algorithm does not compare numbers of clusters."
+    assert described.certainty.n_doubtful == 0
+    assert [cluster.mean for cluster in described.certainty.clusters] == [None] * len(described.clusters)
+
+
+def test_only_outliers():
+    described = PenalizedFusion(1e-6, penalty=H1(0.1)).fit(np.eye(4)).describe()
+    assert described.clusters == ()
+    assert "There is no cluster." in repr(described)
+
+
+def test_a_saved_model_describes_itself(described, tmp_path):
+    from fusewise.saving import load, save
+
+    model = described._findings.model
+    save(model, tmp_path / "model.fusewise")
+    assert repr(load(tmp_path / "model.fusewise").describe()) == repr(described)
