@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,8 +11,7 @@ from cli_helpers import read, write
 
 from fusewise import FusionClustering, FusionImputer, PenalizedFusion, load
 from fusewise.penalties import H1
-from fusewise.saving import save
-from fusewise.tables import FrameEncoder, read_table
+from fusewise.tables import read_table
 
 ROWS = 60
 WORDS = {
@@ -76,12 +74,12 @@ def test_the_command_finds_the_clusters_of_the_typed_frame(run, tmp_path, name):
 
 
 @pytest.mark.parametrize("name", ["mixed", "ordered", "flags"])
-def test_so_does_the_plain_algorithm(run, tmp_path, name):
+def test_so_does_the_papers_algorithm(run, tmp_path, name):
     path, options, kinds = table_of(tmp_path, name)
-    plain = ("--no-standardize", "--sigma", "0.7", "--n-clusters", "3")
-    assert run("fit", path, "--out", "out", *plain, *options).code == 0
+    paper = ("--no-standardize", "--sigma", "0.7", "--n-clusters", "3", "--partition", "labels.csv")
+    assert run("path", path, *paper, *options).code == 0
     model = PenalizedFusion(penalty=H1(0.7), n_clusters=3).fit(read_table(path, kinds=kinds).frame)
-    assert labels("out") == model.labels_.tolist()
+    assert labels(".") == model.labels_.tolist()
 
 
 @pytest.mark.parametrize("name", ["numbers", "mixed", "flags", "codes"])
@@ -120,45 +118,4 @@ def test_a_flag_of_a_frame_is_yes_or_no_in_a_file(run, tmp_path):
     assert ran.code == 0, ran.err
     new = pd.DataFrame({"length": [None if x == "" else float(x) for x, _ in few], "wet": [True] * 5})
     expected = model.predict(new.astype({"length": float, "wet": "boolean"}))
-    assert [int(label) for label in read(Path("l.csv"))["label"]] == expected.tolist()
-
-
-def as_saved_before(path: Path, kinds, model: FusionClustering, file: str, *, typed: bool) -> FusionClustering:
-    """Write a model as versions with two encoders did: fitted to features, with their encoding beside it."""
-    reading = read_table(path, kinds=kinds)
-    encoder = FrameEncoder.of(reading)
-    if typed:
-        places = [tuple(map(float, range(len(code.levels)))) for code in encoder.columns]
-        pairs = zip(encoder.columns, places, strict=True)
-        codes = tuple(replace(code, words=(), levels=levels) for code, levels in pairs)
-        old = model.set_params(categorical_features=FrameEncoder(codes)).fit(reading.numbers)
-    else:
-        encoder = encoder.by_distance(reading, standardize=True)
-        old = model.fit(encoder.encode(reading))
-    columns = [
-        {
-            "name": column.name,
-            "kind": str(column.kind),
-            "categories": list(column.categories),
-            "means": code.shift.tolist(),
-            "spread": code.scale,
-            "standardized": not typed,
-            "missing": [],
-            "unit": "",
-            "typed": typed,
-        }
-        for code, column in zip(encoder.columns, reading.used, strict=True)
-    ]
-    save(old, file, extra={"columns": columns, "names": None, "labels": None})
-    return old
-
-
-@pytest.mark.parametrize("typed", [True, False])
-def test_models_of_earlier_files_still_predict(run, tmp_path, typed):
-    path, _, kinds = table_of(tmp_path, "mixed")
-    model = FusionClustering() if typed else PenalizedFusion(penalty=H1(1.0), n_clusters=3)
-    old = as_saved_before(path, kinds, model, "old.fusewise", typed=typed)
-    ran = run("predict", "old.fusewise", path, "--out", "l.csv")
-    assert ran.code == 0, ran.err
-    expected = old.predict(old.observations_.fill(np.nan) if not typed else read_table(path, kinds=kinds).numbers)
     assert [int(label) for label in read(Path("l.csv"))["label"]] == expected.tolist()

@@ -136,11 +136,11 @@ def test_the_saved_model_opens_in_python(run, table, numbers):
 
 @pytest.mark.filterwarnings("ignore::fusewise.DataWarning")
 @pytest.mark.parametrize("named", [False, True])
-@pytest.mark.parametrize("kind", [FusionClustering, FusionImputer])
+@pytest.mark.parametrize("kind", [FusionClustering, FusionImputer, PenalizedFusion])
 def test_models_saved_from_python(run, table, numbers, named, kind):
     """Columns as numbers, as they are: by name where the model has names, else in their order."""
     X = numbers[0]
-    model = kind(penalty="h1", lam=1.0).fit(pd.DataFrame(X, columns=list("abcd")) if named else X)
+    model = kind().fit(pd.DataFrame(X, columns=list("abcd")) if named else X)
     model.save("m.fusewise")
     ran = run("predict", "m.fusewise", table)
     assert ran.code == 0, ran.err

@@ -136,10 +136,18 @@ def test_without_outliers_every_row_has_its_likeliest_cluster(clusters):
         np.testing.assert_array_equal(every.predict(X), every.labels_)
 
 
-def test_looking_at_a_model_computes_nothing(clusters):
-    """Names are listed without evaluating attributes that take long; before the fit there are none."""
-    assert "fused_" in dir(FusionClustering().fit(clusters[0]))
-    assert not hasattr(FusionClustering(), "labels_")
+def test_what_would_take_long_is_not_listed(clusters):
+    """scikit-learn's display evaluates every attribute that is listed."""
+    model = FusionClustering()
+    assert "labels_" not in dir(model)
+    assert not hasattr(model, "labels_")
+    stages = []
+    with listening(lambda stage, *progress, **values: stages.append(stage)):
+        assert "labels_" not in dir(model.partial_fit(clusters[0]))
+        assert not stages
+        assert model.labels_.shape == (90,)
+        assert "labels_" in dir(model)
+        assert "fused_" not in dir(model)  # it has the size of the table
 
 
 def test_tables_of_every_kind_agree(clusters, fitted):

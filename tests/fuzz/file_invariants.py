@@ -17,7 +17,8 @@ import fusewise
 from fusewise import FusionClustering, PenalizedFusion
 from fusewise.cli import main
 from fusewise.mri.files.formats import read_scan
-from fusewise.saving import ModelFileError, archive
+from fusewise.saving import ModelFileError
+from fusewise.saving import _archive as archive
 from fusewise.tables import InputError, read_table
 
 sys.path.append(str(Path(__file__).parent.parent / "saving"))

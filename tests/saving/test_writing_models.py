@@ -1,4 +1,4 @@
-"""Writing of model files: what cannot be saved, and where; files of the version before."""
+"""Writing of model files: what cannot be saved, and where."""
 
 import os
 
@@ -9,7 +9,6 @@ import fusewise
 from fusewise import FusionClustering, PenalizedFusion
 from fusewise.datasets import hide_entries, make_clusters
 from fusewise.fusion.penalties import Penalty
-from fusewise.saving import archive, codec, load_with_extra
 from fusewise.support import files as output
 
 
@@ -18,9 +17,9 @@ class Own(Penalty):
 
 
 @pytest.mark.parametrize(("model", "message"), [
-    (PenalizedFusion(penalty=Own()), "FusionClustering.penalty: unsupported type Own"),
+    (PenalizedFusion(penalty=Own()), "PenalizedFusion.penalty: unsupported type Own"),
     (FusionClustering(random_state=np.random.RandomState(0)), "random_state: unsupported type RandomState"),
-    (FusionClustering(init=np.array([object()])), "FusionClustering.init: arrays must contain numbers"),
+    (PenalizedFusion(init=np.array([object()])), "PenalizedFusion.init: arrays must contain numbers"),
 ])  # fmt: skip
 def test_what_cannot_be_saved_is_named_and_leaves_nothing(tmp_path, model, message):
     with pytest.raises(TypeError, match=r"cannot save") as caught:
@@ -52,19 +51,6 @@ def test_where_no_file_can_be(tmp_path):
     with pytest.raises(FileNotFoundError):
         fusewise.load(tmp_path / "none")
     assert os.listdir(tmp_path) == []
-
-
-def test_files_of_the_version_before_can_be_read(tmp_path):
-    """In which a merge tree had weights, and what the entries say was not known to be that of a small table."""
-    X = hide_entries(make_clusters(3, 30, 6, noise=0.1, random_state=0)[0], 0.2, random_state=0)
-    model = FusionClustering(random_state=0).fit(X)
-    encoder = codec.Encoder()
-    tree = encoder.encode(model, "model")
-    path = tree["fitted"]["path_"]["parts"]
-    path["tree"]["parts"]["weights"] = None
-    del path["evidence"]["parts"]["small"], tree["parameters"]["categorical_features"], tree["fitted"]["encoder_"]
-    archive.write_archive(tmp_path / "old", "FusionClustering", {"model": tree, "extra": {}}, encoder.arrays)
-    np.testing.assert_array_equal(load_with_extra(tmp_path / "old").model.predict(X), model.labels_)
 
 
 def test_shared_arrays_are_saved_once(tmp_path):

@@ -121,10 +121,6 @@ class FusionEstimator(Checked, BaseEstimator):  # type: ignore[misc]
         tags.input_tags.sparse = True
         return tags
 
-    def __dir__(self) -> list[str]:
-        # scikit-learn's evaluates every property, and some take long to compute.
-        return list(object.__dir__(self))
-
     def _read(
         self,
         X: Any,

@@ -61,8 +61,8 @@ class FusionClustering(ClusteringEstimator):
         likeliest cluster, which for a row with nothing observed is the one with the largest share.
     semi_supervised : whether y holds known labels: rows with the same label are in one cluster, rows with different
         labels in different ones, and rows without a label (missing, or -1) in any of these or in further clusters.
-    device : "cpu" or "auto": this method computes on the CPU, and "cuda" is an error. (``PenalizedFusion`` and
-        ``fusewise.mri`` compute on GPUs.)
+    device : "cpu" or "auto": this method computes on the CPU, and "cuda" is an error. ``PenalizedFusion`` and
+        ``fusewise.mri`` compute on GPUs.
     random_state : seed for sampling rows of tables with more than 5000 rows, and for spreading out rows that are equal
         by rounding; nothing else is random.
     verbose : 1 shows each stage and its time.
@@ -329,6 +329,13 @@ class FusionClustering(ClusteringEstimator):
 
     # Results of the fit
 
+    def __dir__(self) -> list[str]:
+        # scikit-learn evaluates what is listed here when it shows a model: not what would be computed for it.
+        result: ClusteringResult | None = vars(self).get("_result")
+        names = {name for name, kind in vars(type(self)).items() if isinstance(kind, property)}
+        slow = names if result is None else {"fused_"} | ({"probabilities_"} if result.posterior is None else set())
+        return [name for name in object.__dir__(self) if name not in slow]
+
     @property
     def _found(self) -> ClusteringResult:
         """The result; computed now, if blocks of rows have come since it was."""
@@ -340,11 +347,12 @@ class FusionClustering(ClusteringEstimator):
     def _of_rows(self, name: str) -> Any:
         """What the result says of each row of the fit; of a Dask table lazily."""
         result, table = self._found, self.observations_
+        what = "probabilities" if name == "posterior" else name
         if not isinstance(table, DaskTable):
             return getattr(result, name)
         if table.source is None:
-            raise AttributeError(f"a saved or copied model has no {name} of its Dask table: use predict(X)")
-        return self._lazy({"posterior": "probabilities"}.get(name, name), table.source)
+            raise AttributeError(f"a saved or copied model has no {what}_ of its Dask table: use predict(X)")
+        return self._lazy(what, table.source)
 
     def _lazy(self, what: str, source: Any) -> Any:
         return lazy_rows(what, source, self.encoder_, self._found.labeller, self.cluster_centers_.real.dtype)

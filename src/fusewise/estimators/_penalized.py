@@ -148,7 +148,12 @@ class PenalizedFusion(ClusteringEstimator):
         self.verbose = verbose
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters; nested ones such as ``penalty__sigma`` work even if the penalty was given by name."""
+        """Set parameters by name.
+
+        Parameters
+        ----------
+        **params : values by name; nested ones such as ``penalty__sigma`` work even if the penalty was given by name.
+        """
         for name, make in (("penalty", as_penalty), ("fidelity", as_fidelity)):
             nested = any(key.startswith(f"{name}__") for key in params)
             if nested and isinstance(params.get(name, getattr(self, name)), str):

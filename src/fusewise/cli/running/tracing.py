@@ -108,7 +108,7 @@ def _count(option: str, value: str) -> int | str | None:
 
 
 @dataclass(frozen=True)
-class Step:
+class PathPoint:
     """A point of the path: the sizes of its groups, the rows in none, and over how many points it stays the same."""
 
     lam: float
@@ -123,7 +123,7 @@ class PathResult:
     """Result of ``path``."""
 
     table: Reading
-    steps: list[Step]
+    steps: list[PathPoint]
     notes: list[str]
     files: list[Path]
 
@@ -159,7 +159,7 @@ def run_path(path: Path, model: PenalizedFusion, *, out: Path, picture: Path | N
     return PathResult(table, steps, notes + unmet_notes(model.n_clusters, model.n_clusters_), files)
 
 
-def _steps(model: PenalizedFusion) -> list[Step]:
+def _steps(model: PenalizedFusion) -> list[PathPoint]:
     """The points of the path; of the chosen one the clusters of the result."""
     path: FusionPath | list[Solution] | None = model.path_
     if path is None:
@@ -172,9 +172,9 @@ def _steps(model: PenalizedFusion) -> list[Step]:
     ]
 
 
-def _step(lam: float, labels: Labels, stays: int, *, chosen: bool) -> Step:
+def _step(lam: float, labels: Labels, stays: int, *, chosen: bool) -> PathPoint:
     sizes = sorted(np.bincount(labels[labels >= 0]).tolist(), reverse=True)
-    return Step(lam, sizes, int(np.count_nonzero(labels < 0)), stays, chosen)
+    return PathPoint(lam, sizes, int(np.count_nonzero(labels < 0)), stays, chosen)
 
 
 def _draw(model: PenalizedFusion, place: Path) -> None:
@@ -186,7 +186,7 @@ def _draw(model: PenalizedFusion, place: Path) -> None:
         raise InputError(f"--picture: {error}") from error
 
 
-def _csv(steps: list[Step], table: Reading) -> dict[str, Cells]:
+def _csv(steps: list[PathPoint], table: Reading) -> dict[str, Cells]:
     columns: dict[str, list[Any]] = {
         "lam": [in_dialect(step.lam, table.dialect) if math.isfinite(step.lam) else None for step in steps],
         "clusters": [len(step.sizes) for step in steps],
