@@ -30,14 +30,14 @@ def wide(tmp_path, numbers):
 def test_kinds_can_be_corrected(run, wide):
     found = columns(run("fit", wide, *STEADY, "--json", "--out", "one"))
     assert found["rank"] == ("category", True)
-    assert found["code"] == ("number", True)
+    assert found["code"] == ("category", True)
     options = ["--ordered", "rank:low<mid<high", "--category", "code", "--drop", "d", "--missing", "-99"]
     ran = run("fit", wide, *STEADY, "--json", "--out", "two", *options)
     found = columns(ran)
     assert (found["rank"], found["code"], found["d"]) == (("ordered", True), ("category", True), ("number", False))
     assert ran.json["columns"]["encoded"][0]["categories"] == ["low", "mid", "high"]
     why = {column["name"]: column["why"] for column in ran.json["columns"]["all"]}["e"]
-    assert why == "0 to 6; 1 missing ('-99')"
+    assert why == "0 to 6; 1 missing ('-99'); 7 whole values: ordered levels"
     assert read(Path("two/completed.csv"))["e"][4] != "-99"
     centers = read(Path("two/centers.csv"))
     assert {"rank=low", "rank=mid", "rank=high"} <= set(centers)
@@ -52,7 +52,10 @@ def test_only_some_columns(run, wide, given):
 
 
 @pytest.mark.parametrize(("options", "message"), [
-    (["--ordered", "rank"], "--ordered 'rank': expected a column, a colon and its levels: COLUMN:LOW<MID<HIGH"),
+    (["--ordered", "low<high"], "--ordered 'low<high': expected a column, a colon and its levels: COLUMN:LOW<MID<HIGH"),
+    (["--ordered", "r*"], "column 'rank' is ordered, but the order of its values is not given (high, low, mid)"),
+    (["--category", "z*"], "the table has no column 'z*'"),
+    (["--missing", "ages=99"], "missing (--missing): the table has no column 'ages'"),
     (["--ordered", "rank:low<high"], "'mid' is not one of the given values (low < high)"),
     (["--number", "rank"], "column 'rank', row 1: 'low' is not a number"),
     (["--number", "rnk"], "the table has no column 'rnk' (did you mean 'rank'?)"),
@@ -209,4 +212,4 @@ def test_a_table_of_codes_is_clustered_by_levels_and_predicted_alike(run, tmp_pa
     assert run("predict", "m.fusewise", "votes.csv").code == 0
     assert read(Path("votes_labels.csv"))["label"] == read(Path("out/labels.csv"))["label"]
     told = run("fit", "votes.csv", "--out", "other", "--number", "q0", "--json")
-    assert not told.json["columns"]["encoded"]
+    assert told.json["columns"]["numbers"] == ["q0"]

@@ -115,11 +115,11 @@ def test_ctrl_c(run, place, command, when, monkeypatch):
         monkeypatch.setattr(PenalizedFusion, "fit", interrupt)
         monkeypatch.setattr(FusionClustering, "predict", interrupt)
     else:
-        monkeypatch.setattr(os, "replace", interrupt)
+        monkeypatch.setattr(os, "fsync", interrupt)
     stopped(run, place, command, 130, "interrupted; nothing was written")
 
 
-@pytest.mark.parametrize("failing", [1, 2, 3, 4, 5, 6])
+@pytest.mark.parametrize("failing", [1, 2, 3, 4])
 def test_moving_the_results_to_their_places_is_undone_as_a_whole(run, place, failing, monkeypatch):
     """With --force: either all old results or all new ones."""
     command = ["fit", "t.csv", "--out", "out", "--save", "out/m.fusewise"]
@@ -129,8 +129,9 @@ def test_moving_the_results_to_their_places_is_undone_as_a_whole(run, place, fai
     before, replace, calls = listing(place), os.replace, []
 
     def fail(source, target):
-        calls.append(target)
-        if ".fusewise-" in str(source) + str(target) and len(calls) == failing:
+        calls.extend([target] if ".fusewise-" in str(source) else [])
+        if len(calls) == failing:
+            calls.append(None)  # what restores the old files works
             raise OSError(5, "Input/output error")
         replace(source, target)
 

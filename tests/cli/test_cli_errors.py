@@ -27,7 +27,7 @@ FILES = {
     "duplicates": (b"a,b,a\n1,2,3\n4,5,6\n", "duplicate column names: 'a' ('a': columns 1, 3)"),
     "no header": (b"1,0,1\n0,1,1\n1,1,0\n", "('1': columns 1, 3); add a header line"),
     "one row": (b"a,b\n1,2\n", "has only one row"),
-    "text only": (b"x,when\nfoo,2020-01-01\nbar,2020-01-02\n", "'when' (dates"),
+    "text only": (b"x,when\nfoo,soon\nbar,later\n", "'when' (identifier: text"),
     "all missing": (b"a,b\n,NA\n?,-\n", "all values of"),
     "infinite": (b"a,b\n1,2\n3,-inf\n4,inf\n", "column 'b', row 2 (and 1 more): -inf is infinite"),
     "largest number": (b"a,b\n1,2\n3,-1.797e308\n4,5\n", "column 'b', row 2: -1.797e+308 is too large"),

@@ -75,7 +75,7 @@ class Story(NamedTuple):
 
 def test_counts_are_those_of_the_table(story, mixed):
     fit, html = story.fit, story.html
-    used = [column for column in read_table(mixed).columns if column.used]
+    used = read_table(mixed).used
     seen = np.mean([~np.isnan(column.values) for column in used])
     assert fit["features"] == len(used) < fit["encoded_features"]
     assert fit["observed_fraction"] == pytest.approx(seen)

@@ -17,7 +17,6 @@ from faulty_runs import Outcomes, _used
 
 import fusewise
 from fusewise.datasets import hide_entries, make_clusters
-from fusewise.support.files import finish_killed_runs
 
 #: A cluster or a client that does not come to rest in this many times what it took to start the workers and to fit
 #: undisturbed, on the clock and at that moment, is a failure: a busy machine is none.
@@ -98,7 +97,6 @@ class Cluster:
 
     def state(self, path, *, old):
         """What is at the place of the model, and whether the cluster came to rest."""
-        finish_killed_runs(path.parent)
         end = time.monotonic() + self.patience
         while self.cluster.scheduler.tasks or self.cluster.scheduler.clients.keys() - {"fire-and-forget"}:
             if time.monotonic() > end:

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 import fusewise
-from fusewise.support.files import STAGE, finish_killed_runs
+from fusewise.support.files import STAGE
 
 #: Places of the results: the tables and the report in a folder of their own, the model beside the table.
 RESULTS = ("out/labels.csv", "out/completed.csv", "out/centers.csv", "out/report.html", "m.fusewise")
@@ -114,41 +114,14 @@ class Runs:
         return folder
 
     def state(self, folder, *, old):
-        """What a run has left: "new", "as before", or "halves" where a file or the set of them is not whole.
-
-        "folders differ": the model is of another run than the tables, each of them whole.
-        """
+        """What a run has left: "new", "as before", or "some new" where files of both are there, each of them whole."""
         found = results_in(folder)
         whole, before = (self.replacing, self.old) if old else (self.whole, {})
-        inside = [{n: c for n, c in each.items() if n.startswith("out/")} for each in (found, whole, before)]
-        model = [each.get("m.fusewise") for each in (found, whole, before)]
         if found == whole:
             return "new"
         if found == before:
             return "as before"
-        return "folders differ" if inside[0] in inside[1:] and model[0] in model[1:] else "halves"
-
-    def files_are_whole(self, folder, *, old):
-        """Whether every file that is there is one of the old or one of the new, and no folder has both."""
-        found = results_in(folder)
-        whole, before = (self.replacing, self.old) if old else (self.whole, {})
-        for names in (RESULTS[:4], RESULTS[4:]):
-            own = {name: found[name] for name in names if name in found}
-            if not (own.items() <= whole.items() or own.items() <= before.items()):
-                return False
-        return True
-
-    def after_a_kill(self, folder, *, old):
-        """What was left, and what the next run makes of it before it starts."""
-        if not self.files_are_whole(folder, old=old):
-            return "halves"
-        finish_killed_runs(folder / "out")  # the next run need not save a model
-        state = self.state(folder, old=old)
-        finish_killed_runs(folder)
-        unknown = [name for name in left_over(folder) if (Path(name) / "before").exists()]
-        if unknown:
-            return "temporary files left"
-        return state if state == self.state(folder, old=old) else "changed by the run after the next"
+        return "some new" if found.items() <= (before.items() | whole.items()) else "halves"
 
 
 def killed_after(command, folder, seconds):

@@ -18,7 +18,6 @@ import pandas as pd
 from faulty_runs import Outcomes, _used, environment
 
 from fusewise.datasets import hide_entries, make_clusters
-from fusewise.support.files import finish_killed_runs
 
 N_PARTS = 3
 #: Seconds after which workers that have lost their command must have ended.
@@ -107,9 +106,7 @@ def dask_commands(runs, count):
 
 
 def _after_a_kill(folder, whole, before):
-    """What the next run makes of the results before it starts, each of the folders by itself."""
-    for place in ("out/labels", "out", "."):
-        if (folder / place).exists():
-            finish_killed_runs(folder / place)
+    """Whether all results are new or as before; or some of them, each whole."""
     content = results_in(folder)
-    return "new" if content == whole else "as before" if content == before else "halves"
+    some = "some new" if content.items() <= (before.items() | whole.items()) else "halves"
+    return "new" if content == whole else "as before" if content == before else some

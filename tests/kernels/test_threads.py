@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from fusewise.kernels import in_ranges, in_threads, small_products, threads_for
-from fusewise.kernels._threads import WORTH_A_THREAD, _blas, each_of, n_threads
+from fusewise.kernels._threads import WORTH_A_THREAD, _blas, n_threads
 
 
 def widths():
@@ -36,18 +36,6 @@ def test_little_is_begun_ahead(three):
         if result == 4:
             break
     assert max(begun) <= 7
-
-
-@pytest.mark.parametrize("work", [0, WORTH_A_THREAD], ids=["little", "much"])
-def test_each_of_some_tasks(three, work):
-    used = set()
-
-    def task(k):
-        used.add(threading.current_thread() is threading.main_thread())
-        return k * k
-
-    assert each_of(5, work, task) == [0, 1, 4, 9, 16]
-    assert used == {work == 0}
 
 
 def test_errors_come_through(three):

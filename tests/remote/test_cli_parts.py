@@ -257,7 +257,7 @@ class TestPartReader:
         for path, text in zip(paths, contents, strict=True):
             path.write_text(text)
         asked = _rereading.ReadOptions()
-        sample = _rereading.read_sample(folder, paths[:1], [_rereading.sampled_rows(paths[0], 0, 1, asked)], asked)
+        sample = _rereading.read_sample(folder, paths[:1], [_rereading.sampled_rows(paths[0], 0, 1, asked)], asked, 1)
         return _rereading.PartReader.like(sample, paths[0], asked), paths
 
     def test_one_convention_for_all_parts(self, tmp_path):
@@ -266,7 +266,7 @@ class TestPartReader:
         assert reader(paths[1])["x"].tolist() == [1234.0, 2000.0]
 
     def test_new_levels_and_other_values(self, tmp_path):
-        header, rows = "colour,wet,n\n", "red,yes,1.5\nblue,no,2.5\n" * 6
+        header, rows = "colour,wet,n\n", "red,yes,1.5\nblue,no,2.5\nred,no,0.5\n" * 6
         others = "n,colour,wet\n3.5,green,no\n,NA,\n", header + "red,maybe,1\n", header
         reader, paths = self.read(tmp_path, header + rows, *others)
         found = reader(paths[1])
@@ -277,3 +277,13 @@ class TestPartReader:
             reader(paths[2])
         assert len(reader(paths[3])) == 0
         assert (reader(paths[3]).dtypes == reader.header_frame.dtypes).all()
+
+    def test_new_answers_and_dates_are_read_as_in_the_sample(self, tmp_path):
+        header = "q,when,n\n"
+        rows = "".join(f"{1 + k % 4},{1 + k % 28}/{1 + k % 12}/2020,{k}.5\n" for k in range(60))
+        reader, paths = self.read(tmp_path, header + rows, header + "5,2/1/2020,1.5\n2.0,,2.5\n")
+        found = reader(paths[1])
+        assert found["q"].tolist() == ["5", "2"]
+        assert found["q"].cat.categories.tolist() == ["1", "2", "3", "4", "5"]
+        assert found.columns.tolist() == ["q", "when (days since 2020-01-01)", "n"]  # the second of January
+        assert found.iloc[:, 1].fillna(-1).tolist() == [1, -1]

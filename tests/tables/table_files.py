@@ -15,8 +15,8 @@ class File:
     ----------
     content : text (written as UTF-8) or bytes.
     frame : name of each column that is used -> values: numbers, text (categories) or bools (flags).
-    other : name of each column that is not used -> its kind.
-    kinds : kinds that the values do not show, such as "ordered".
+    other : name of each column that is not in the frame -> its kind.
+    kinds : kinds that the values do not show: "ordered", "flag" for two values other than True and False.
     options : of ``read_table``.
     note : words that must be among the notes; "" where there must be none; None: any.
     """
@@ -60,10 +60,32 @@ def column(*cells: str, kind: str, name: str = "y", note: str | None = "", **opt
     return File(beside(*cells, name=name, quote=True), frame, {name: kind}, options=options, note=note)
 
 
-def category(*cells: str, become: list[Any], note: str | None = "", name: str = "y", **options: Any) -> File:
+def category(
+    *cells: str, become: list[Any], note: str | None = "", name: str = "y", kind: str = "", **options: Any
+) -> File:
     """A column of categories or flags."""
     frame = {"x": numbers_beside(len(cells)), name: become}
-    return File(beside(*cells, name=name, quote=True), frame, options=options, note=note)
+    return File(
+        beside(*cells, name=name, quote=True), frame, kinds={name: kind} if kind else {}, options=options, note=note
+    )
+
+
+def dates(*cells: str, name: str = "y", note: str | None = "", **features: list[Any]) -> File:
+    """A column of dates and what becomes of it: days_since_2020_01_01=[...], month=[...]."""
+    made = {f"{name} ({_spelt(feature)})": values for feature, values in features.items()}
+    kinds = {feature: "ordered" for feature in made if feature.endswith("(month)")}
+    return File(
+        beside(*cells, name=name, quote=True),
+        {"x": numbers_beside(len(cells))} | made,
+        {name: "date"},
+        kinds,
+        note=note,
+    )
+
+
+def _spelt(feature: str) -> str:
+    unit, since, start = feature.partition("_since_")
+    return f"{unit} since {start.replace('_', '-')}" if since else unit
 
 
 SEPARATORS = {
@@ -128,8 +150,6 @@ NUMBERS = {
     "a true minus": number("\u22121.5", "\u22122", "3", "4", become=[-1.5, -2, 3, 4]),
     "exponents": number("1e3", "1.5E-2", "-2e+1", "4", become=[1000, 0.015, -20, 4]),
     "no digit before the point": number(".5", "-.25", "3.", "4", become=[0.5, -0.25, 3, 4]),
-    "few whole numbers stay numbers": number(*"1212112", become=[1, 2, 1, 2, 1, 1, 2]),
-    "zeros and ones stay numbers": number(*"0110", become=[0, 1, 1, 0]),
     "years stay numbers": number("1999", "2004", "2010", "2024", become=[1999, 2004, 2010, 2024]),
     "five unknown in 200": number(
         *["unknown" if k % 40 == 0 else f"{k % 90}" for k in range(200)], quote=False,
@@ -192,9 +212,9 @@ MARKERS = {
                                          note="999 (1 cell) is far outside the other values (18 to 60) and was kept"),
     "-1 is suspicious and kept": number("18", "-1", "30", "45", "60", "-1", "50", become=[18, -1, 30, 45, 60, -1, 50],
                                         note="-1 (2 cells) is far outside"),
-    "-99 and 999": number("1", "-99", "3", "5", "999", "4", become=[1, -99, 3, 5, 999, 4], note="--missing -99"),
+    "-99 and 999": number("1", "-99", "3", "5", "999", "4", become=[1, -99, 3, 5, 999, 4], note="--missing 'y=-99'"),
     "-1 among negatives": number("-3", "-1", "2", "4", become=[-3, -1, 2, 4]),
-    "-1 of two": number("-1", "1", "1", "-1", become=[-1, 1, 1, -1]),
+    "-1 of two": category("-1", "1", "1", "-1", become=[-1, 1, 1, -1], kind="flag"),
     "-1 of three": number("-1", "0", "1", "0", become=[-1, 0, 1, 0]),
     "999 in its range": number("900", "999", "950", "1010", become=[900, 999, 950, 1010]),
 }  # fmt: skip
@@ -205,34 +225,48 @@ KINDS = {
     "yes and no": category("yes", "No", "", "YES", become=[True, False, None, True]),
     "true and false": category("TRUE", "false", "NA", "true", become=[True, False, None, True]),
     "y and n": category("y", "n", "n", "y", become=[True, False, False, True]),
-    "dates, year first": column("2020-01-01", "2020-01-02", "2020-01-02", "2021-05-06", kind="date"),
-    "dates, day first": column("31.12.2020", "1.2.2021", "1.2.2021", "4.5.2022", kind="date"),
-    "dates with slashes": column("12/31/20", "1/2/21", "1/2/21", "4/5/22", kind="date"),
-    "dates with months": column("3 Jan 2020", "4 Feb 2020", "4 Feb 2020", "December 5, 2021", kind="date"),
-    "dates and times": column("2020-01-01T10:00:00Z", "2020-01-02 11:30", "2020-01-02", "2021-05-06", kind="date"),
-    "times": column("10:30", "11:45:10", "23:59", "10:30", kind="date"),
-    "dates as numbers": column("20240131", "20240201", "20240201", "20231224", kind="date"),
-    "times since 1970": column("1700000000", "1700003600", "1700003600", "1700009999", kind="date", name="created_at"),
+    "dates, year first": dates("2020-01-01", "2020-01-02", "2020-01-02", "2021-05-06", days_since_2020_01_01=[0, 1, 1, 491]),
+    "dates, day first": dates("31.12.2020", "1.2.2021", "1.2.2021", "4.5.2022", days_since_2020_12_31=[0, 32, 32, 489]),
+    "dates with slashes": dates("12/31/20", "1/2/21", "1/2/21", "4/5/22", days_since_2020_12_31=[0, 2, 2, 460]),
+    "dates with slashes, day first": dates("31/12/20", "1/2/21", "1/2/21", "4/5/22", days_since_2020_12_31=[0, 32, 32, 489]),
+    "dates that may start with day or month": dates("3/4/21", "1/2/21", "1/2/21", "4/5/22", days_since_2021_01_02=[61, 0, 0, 458],
+        note="'3/4/21' was read with the month first; write dates as 2024-01-31"),
+    "dates with months": dates("3 Jan 2020", "4 Feb 2020", "4 Feb 2020", "December 5, 2020", days_since_2020_01_03=[0, 32, 32, 337]),
+    "dates and times": dates("2020-01-01T06:00:00Z", "2020-01-02 18:00", "2020-01-02", "2020-05-06",
+                             days_since_2020_01_01=[0.25, 1.75, 1, 126], hour=[6, 18, 0, 0]),
+    "times within a few days": dates("2020-01-01 10:00", "2020-01-01 22:30", "2020-01-01 23:00", "2020-01-02 01:00",
+                                     hours_since_2020_01_01=[10, 22.5, 23, 25]),
+    "dates of many years": dates("2010-01-31", "2015-06-30", "", "2020-06-01", days_since_2010_01_31=[0, 1976, None, 3774],
+                                 month=["Jan", "Jun", None, "Jun"]),
+    "times": dates("10:30", "11:45:36", "11:30 pm", "10:30", hour=[10.5, 11.76, 23.5, 10.5]),
+    "dates as numbers": dates("20240131", "20240201", "20240201", "20231224", days_since_2023_12_24=[38, 39, 39, 0]),
+    "times since 1970": dates("1699999200", "1700002800", "1700002800", "1701000000", name="created_at",
+        days_since_2023_11_14=[22 / 24, 23 / 24, 23 / 24, 12.5], hour=[22, 23, 23, 12]),
+    "weeks": dates("2020-W02", "2020-W10", "2020-W10", "2020-W31", days_since_2020_01_06=[0, 56, 56, 203]),
+    "quarters": dates("2020Q1", "2020 Q2", "2020-Q2", "2021Q1", days_since_2020_01_01=[0, 91, 91, 366]),
+    "a cell that is no date": dates(*["2020-03-01", "2020-05-01"] * 10, "soon", days_since_2020_03_01=[*[0, 61] * 10, None],
+                                    note="treated as missing, as they are not dates: 'soon' (1)"),
+    "dates in order, one for each row": column(*[f"2020-01-{k:02}" for k in range(1, 29)], kind="date"),
+    "one date": column(*["2020-01-01"] * 5, kind="constant"),
     "numbers that are no dates": number("20241331", "20240201", "20240201", "20231224",
                                         become=[20241331, 20240201, 20240201, 20231224]),
     "identifiers": column("a1", "b2", "c3", "d4", kind="identifier"),
     "identifiers that repeat": column(*[str(1000 + 7 * (k % 30)) for k in range(60)], kind="identifier", name="customerID"),
-    "identifiers of a few things": category(*"12312312", become=list("12312312"), name="store_id"),
-    "a flag called patient": File(beside(*"01101001", name="patient"),
-                                  {"x": numbers_beside(8), "patient": [0, 1, 1, 0, 1, 0, 0, 1]}),
-    "months as integers": column(*[str(202300 + k) for k in (1, 2, 12, 7, 8, 5, 1)], kind="date"),
+    "identifiers of a few things": category(*"12312312", become=[1, 2, 3, 1, 2, 3, 1, 2], name="store_id", kind="category"),
+    "a flag called patient": category(*"01101001", name="patient", become=[bool(int(c)) for c in "01101001"]),
+    "months as integers": dates(*[str(202300 + k) for k in (1, 2, 12, 7, 8, 5, 1)],
+                                days_since_2023_01_01=[0, 31, 334, 181, 212, 120, 0]),
     "integers that are no months": number(*[str(202300 + k) for k in (1, 2, 13, 7, 8, 5)],
                                           become=[202300.0 + k for k in (1, 2, 13, 7, 8, 5)]),
-    "dates of Excel": column("45001", "45017", "45110", "45001", kind="date", name="Order date"),
-    "milliseconds": column("1700000000000", "1700000001000", "1700000000000", "1700000009000", kind="date", name="created_at"),
+    "dates of Excel": dates("45001", "45017", "45110", "45001", name="Order date", days_since_2023_03_16=[0, 16, 109, 0]),
+    "milliseconds": dates("1699999200000", "1700002800000", "1699999200000", "1700006400000", name="created_at",
+                          hours_since_2023_11_14=[22, 23, 22, 24]),
     "codes with letters after a minus": category("12-B", "12-B", "7-A", "7-A", become=["12-B", "12-B", "7-A", "7-A"]),
     "identifiers by name": column("107", "23", "44", "9", kind="identifier", name="customer_id"),
     "long numbers that never repeat": column("4006381333931", "4006381333948", "4002293401102", "4008789080851",
                                              kind="identifier"),
     "a count of the rows": column(*[str(k + 1) for k in range(25)], kind="identifier"),
     "a short count is a number": number("1", "2", "3", "4", become=[1, 2, 3, 4]),
-    "an id that repeats is a number": File(beside("7", "8", "7", "9", name="id"),
-                                           {"x": XY["x"], "id": [7, 8, 7, 9]}),
     "postcodes": column("10115", "80331", "10115", "20095", kind="identifier", name="zip_code"),
     "postcodes with letters": column("SW1A 1AA", "EC1A 1BB", "SW1A 1AA", "W1A 0AX", kind="identifier", name="Postcode"),
     "postcodes without a name": column("01067", "80331", "01099", "20095", "01069", kind="identifier"),
@@ -283,7 +317,7 @@ TOLD = {
                    options={"kinds": {"y": "flag"}}),
     "a class of another name": File(beside("p", "q", "p", "q"), XY, {"y": "label"}, options={"kinds": {"y": "label"}}),
     "a class that is a category": File(beside("p", "q", "p", "q", name="species"), XY | {"species": ["p", "q", "p", "q"]},
-                                       options={"kinds": {"species": "category"}}),
+                                       kinds={"species": "category"}, options={"kinds": {"species": "category"}}),
     "an identifier": File(beside("5", "6", "5", "9"), XY, {"y": "identifier"}, options={"kinds": {"y": "identifier"}}),
     "left out": File(beside("5", "6", "5", "9"), XY, {"y": "number"}, options={"ignore": ["y"]}),
     "left out, infinite": File(beside("5", "inf", "5", "9"), XY, {"y": "number"}, options={"ignore": ["y"]}),

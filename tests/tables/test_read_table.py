@@ -14,12 +14,15 @@ from fusewise.tables import InputError, Kind, read_table
 
 
 def kind_of(values) -> str:
-    first = next(value for value in values if value is not None)
-    return "flag" if isinstance(first, bool) else "category" if isinstance(first, str) else "number"
+    seen = {value for value in values if value is not None}
+    if all(isinstance(value, str) for value in seen):
+        return "flag" if len(seen) == 2 else "category"
+    return "flag" if all(isinstance(value, bool) for value in seen) else "number"
 
 
 def dtype_of(kind: str, values) -> str:
-    return {"number": "float64", "flag": "boolean" if kind_of(values) == "flag" else "category"}.get(kind, "category")
+    bools = all(isinstance(value, bool) for value in values if value is not None)
+    return {"number": "float64", "flag": "boolean" if bools else "category"}.get(kind, "category")
 
 
 def plain(series) -> list:
@@ -38,7 +41,7 @@ def test_a_file_becomes_its_frame(tmp_path, name):
     reading = read_table(path, **file.options)
     kinds = {column: kind_of(values) for column, values in file.frame.items()} | file.other | file.kinds
     assert {column.name: column.kind for column in reading.columns} == kinds
-    assert [column.name for column in reading.columns if column.used] == list(file.frame)
+    assert [column.name for column in reading.used] == list(file.frame)
     assert all(column.why for column in reading.columns)
     assert {column: plain(reading.frame[column]) for column in reading.frame} == file.frame
     for column, values in file.frame.items():

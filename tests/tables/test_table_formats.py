@@ -177,7 +177,7 @@ def test_types_of_the_file_are_kept(tmp_path):
     })  # fmt: skip
     frame.to_parquet(tmp_path / "t.parquet")
     reading = read_table(tmp_path / "t.parquet", decimal=".")
-    assert [str(column.kind) for column in reading.columns] == ["ordered", "flag", "date", "number"]
+    assert [str(column.kind) for column in reading.columns] == ["ordered", "flag", "date", "number", "number"]
     assert list(reading.frame["size"].cat.categories) == ["s", "m", "b"]
     assert reading.frame["wet"].dtype == "boolean"
     assert reading.frame["price"].tolist()[:3] == [1200, 3, 4]

@@ -39,7 +39,7 @@ from fusewise.automatic.nearby import MANY, near_components, nearby
 from fusewise.automatic.rows import Rows, fit_axes
 from fusewise.automatic.search import LARGEST_RANK, NEIGHBORS, WIDE_TOL
 from fusewise.automatic.units import Units
-from fusewise.kernels import Floats, Index, Labels, Mask, Real
+from fusewise.kernels import Floats, Index, Labels, Mask, Real, splitmix64
 from fusewise.observations import Entries, InMemory
 from fusewise.subspace import Subspace
 
@@ -169,12 +169,8 @@ def tail_about(distance: Real, left: Index) -> Real:
 
 
 def uniform(index: Index, seed: int) -> Real:
-    """Numbers in (0, 1) that depend on each index and the seed only (the mixing function of SplitMix64)."""
-    with np.errstate(over="ignore"):
-        z = (index.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(seed)
-        for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
-            z = (z ^ (z >> np.uint64(shift))) * np.uint64(factor)
-        z ^= z >> np.uint64(31)
+    """Numbers in (0, 1) that depend on each index and the seed only (by SplitMix64)."""
+    z = splitmix64(index.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(seed))
     return np.asarray(((z >> np.uint64(11)).astype(float) + 0.5) * 2.0**-53)
 
 

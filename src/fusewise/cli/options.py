@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -39,12 +39,16 @@ READING: dict[str, Any] = {
     "sheet": _one("NAME|NUMBER", "Sheet of an Excel file, by its name or its number from 1."),
     "sep": _one("CHARACTER", "Field separator of a text file: ',', ';', '|', 'tab', ... (default: detected)."),
     "decimal": _one(".|,", "Decimal separator (default: detected from all columns together)."),
-    "missing": _several("MARKER", "Additional marker of missing values, such as -99"),
-    "columns": _several("COLUMN", "Use only these columns, separated by commas"),
-    "drop": _several("COLUMN", "Column to ignore"),
-    "number": _several("COLUMN", "Read a column as numbers"),
-    "category": _several("COLUMN", "Read a column as categories"),
-    "ordered": _several("COLUMN:LOW<MID<HIGH", "Read a column as ordered categories, lowest first"),
+    "skip_rows": Annotated[
+        int | None, _columns(metavar="N", min=0, help="Lines above the header (default: detected).")
+    ],
+    "comment": _one("TEXT", "Leave out lines that start with this text (default: '#' at the start of a file)."),
+    "missing": _several("MARKER|COLUMN=MARKER,...", "Additional marker of missing values: -99, or age=99,q1=9"),
+    "columns": _several("COLUMNS", "Use only these columns: names or patterns (q_*), separated by commas"),
+    "drop": _several("COLUMNS", "Columns to ignore"),
+    "number": _several("COLUMNS", "Read columns as numbers"),
+    "category": _several("COLUMNS", "Read columns as categories"),
+    "ordered": _several("COLUMNS[:LOW<MID<HIGH]", "Read columns as ordered categories, of numbers or lowest first"),
     "labels": _one("COLUMN", "Column of known classes, used only to score the result; 'none' if there is none."),
     "names": _one("COLUMN", "Column with the names of the rows; 'none' if there is none."),
 }
@@ -76,7 +80,8 @@ def reading(*without: str) -> Callable[[Callable[..., None]], Callable[..., None
 
 def as_read_options(
     *, number: list[str] | None = None, category: list[str] | None = None, ordered: list[str] | None = None,
-    columns: list[str] | None = None, drop: list[str] | None = None, missing: list[str] | None = None, **others: Any,
+    columns: list[str] | None = None, drop: list[str] | None = None, missing: list[str] | None = None,
+    skip_rows: int | None = None, **others: Any,
 ) -> ReadOptions:  # fmt: skip
     """Convert the values of the options to ``ReadOptions``."""
     from fusewise.support.errors import InputError
@@ -87,10 +92,29 @@ def as_read_options(
     for text in ordered or ():
         start, sign, rest = text.partition("<")
         name, colon, first = start.rpartition(":")
-        if not (sign and colon):
+        if sign and not colon:
             raise InputError(f"--ordered {text!r}: expected a column, a colon and its levels: COLUMN:LOW<MID<HIGH")
-        kinds[name] = as_spec(name, [level.strip() for level in (first, *rest.split("<"))])
-    return ReadOptions(missing=missing or (), kinds=kinds, ignore=drop or (), only=columns or (), **others)
+        levels = [level.strip() for level in (first, *rest.split("<"))]
+        kinds[name if sign else text] = as_spec(name, levels if sign else "ordered")
+    everywhere, in_columns = _markers(missing or ())
+    return ReadOptions(
+        missing=everywhere, missing_in=in_columns, kinds=kinds, ignore=drop or (), only=columns or (),
+        skip_rows=skip_rows or 0, **others,
+    )  # fmt: skip
+
+
+def _markers(given: Sequence[str]) -> tuple[list[str], dict[str, list[str]]]:
+    """Markers of missing values in all columns, and in some: ``age=99,q1=9``."""
+    everywhere: list[str] = []
+    in_columns: dict[str, list[str]] = {}
+    for text in given:
+        if "=" not in text:
+            everywhere.append(text)
+            continue
+        for part in text.split(","):
+            name, _, marker = part.rpartition("=")
+            in_columns.setdefault(name.strip(), []).append(marker.strip())
+    return everywhere, in_columns
 
 
 Standardize = Annotated[

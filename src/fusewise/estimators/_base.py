@@ -33,7 +33,7 @@ from fusewise.support.records import (
     Word,
     check_values,
 )
-from fusewise.tables import FrameEncoder, Reading, names_of, needs_encoding
+from fusewise.tables import FrameEncoder, Reading, names_of, needs_encoding, warn_of_numbered_things
 
 if TYPE_CHECKING:
     from fusewise.views.description import Description
@@ -158,6 +158,7 @@ class FusionEstimator(Checked, BaseEstimator):  # type: ignore[misc]
 
     def _new_encoder(self, X: Any, counts: Index | None) -> FrameEncoder | None:
         """What encodes the columns of X, by its rows that count; None if all are numbers."""
+        warn_of_numbered_things(X, self._categories)
         if not needs_encoding(X, self._categories):
             return None
         X = X.frame if isinstance(X, Reading) and counts is not None else X

@@ -128,3 +128,12 @@ def device_memory(device: Any) -> int:
     from fusewise.kernels._memory import available_memory
 
     return available_memory()
+
+
+def splitmix64(numbers: Any) -> Any:
+    """The finaliser of SplitMix64 (Steele, Lea and Flood, 2014): a bijection whose output looks random."""
+    with np.errstate(over="ignore"):
+        numbers = numbers + np.uint64(0x9E3779B97F4A7C15)
+        numbers = (numbers ^ (numbers >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        numbers = (numbers ^ (numbers >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        return numbers ^ (numbers >> np.uint64(31))

@@ -12,7 +12,7 @@ import numpy as np
 
 from fusewise.kernels._arrays import Index, Real
 from fusewise.kernels._compiling import compiled
-from fusewise.kernels._small_matrices import LANES, accumulate, combine, factorise, inverse_roots, undo
+from fusewise.kernels._small_matrices import LANES, combine, factorise, inverse_roots, invert
 from fusewise.kernels._threads import in_ranges
 
 
@@ -59,9 +59,9 @@ def shifted_inverses(precision: Real, factors: Real, begin: Index, roots: bool, 
 @compiled(shapes=("r r U", "r r K", "begin", ""))
 def _inverses_in_lanes(precision: Any, factors: Any, begin: Any, roots: bool) -> Any:
     r, n = precision.shape[0], precision.shape[2]
-    inverse, log_det, root = np.empty((r, r, n)), np.zeros(n), np.zeros((r, r, n if roots else 0))
+    inverse, log_det, root = np.empty((r, r, n)), np.empty(n), np.zeros((r, r, n if roots else 0))
     matrices, lower, undone = np.empty((r, r, LANES)), np.empty((r, r, LANES)), np.empty((r, r, LANES))
-    pivot, half, total = np.empty((r, LANES)), np.empty((r, LANES)), np.empty(LANES)
+    pivot, half = np.empty((r, LANES)), np.empty((r, LANES))
     for g in range(len(begin) - 1):
         factor = factors[:, :, g].T.copy()
         for start in range(begin[g], begin[g + 1], LANES):
@@ -72,20 +72,13 @@ def _inverses_in_lanes(precision: Any, factors: Any, begin: Any, roots: bool) ->
                     for c in range(n_now):
                         held[c] = source[start + c]
             _turn(matrices, factor, half, lower, n_now)
-            factorise(lower, pivot, 1.0, n_now)
-            undo(lower, pivot, undone, n_now)
+            invert(lower, undone, pivot, 1.0, log_det[start : start + n_now], n_now)
             for i in range(r):
-                scale = pivot[i]
-                for c in range(n_now):
-                    log_det[start + c] -= 2 * np.log(scale[c])
                 for j in range(i + 1):
+                    source, one, other = lower[i, j], inverse[i, j], inverse[j, i]
                     for c in range(n_now):
-                        total[c] = 0.0
-                    accumulate(total, 1.0, undone[i], undone[j], i, r, n_now)
-                    one, other = inverse[i, j], inverse[j, i]
-                    for c in range(n_now):
-                        one[start + c] = total[c]
-                        other[start + c] = total[c]
+                        one[start + c] = source[c]
+                        other[start + c] = source[c]
                     if roots:
                         to, source = root[i, j], undone[j, i]
                         for c in range(n_now):

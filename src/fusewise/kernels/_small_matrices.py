@@ -101,12 +101,21 @@ def factorise(lower: Any, pivot: Any, shift: float, n: int) -> None:
 
 
 @compiled
-def undo(lower: Any, pivot: Any, undone: Any, n: int) -> None:
-    """(R^-1)' of the factors R that ``factorise`` leaves."""
-    for i in range(lower.shape[0]):
+def invert(lower: Any, undone: Any, pivot: Any, shift: float, log_det: Any, n: int) -> None:
+    """Replace the lower triangles of the first n matrices C (r x r x lanes) by those of (C + shift I)^-1.
+
+    With R R' = C + shift I, (R^-1)' goes to `undone` (r x r x lanes), its diagonal to `pivot` (r x lanes), and the
+    logarithm of the determinant to `log_det`.
+    """
+    r = lower.shape[0]
+    factorise(lower, pivot, shift, n)
+    for c in range(n):
+        log_det[c] = 0.0
+    for i in range(r):
         scale, diagonal = pivot[i], undone[i, i]
         for c in range(n):
             diagonal[c] = scale[c]
+            log_det[c] -= 2 * np.log(scale[c])
         for j in range(i):
             entry = undone[j, i]
             for c in range(n):
@@ -114,6 +123,12 @@ def undo(lower: Any, pivot: Any, undone: Any, n: int) -> None:
             accumulate(entry, -1.0, lower[i], undone[j], j, i, n)
             for c in range(n):
                 entry[c] *= scale[c]
+    for i in range(r):
+        for j in range(i + 1):
+            entry = lower[i, j]
+            for c in range(n):
+                entry[c] = 0.0
+            accumulate(entry, 1.0, undone[i], undone[j], i, r, n)
 
 
 def block_products(blocks: Blocks, vectors: Blocks) -> Blocks:
@@ -130,7 +145,11 @@ def block_inverses(blocks: Blocks, shift: Blocks) -> tuple[Blocks, Blocks]:
     if few(n):
         roots, log_det = inverse_roots(blocks.transpose(1, 2, 0) + shift * np.eye(r)[:, :, None])
         return np.einsum("kin,kjn->nij", roots.conj(), roots).astype(blocks.dtype, copy=False), log_det
-    out, log_det = np.empty_like(blocks, order="C"), np.zeros(n)
+    if np.iscomplexobj(blocks):  # A + i B: by the real [[A, -B], [B, A]], whose determinant is the square
+        rows = np.concatenate([blocks.real, -blocks.imag], axis=2), np.concatenate([blocks.imag, blocks.real], axis=2)
+        inverse, log_det = block_inverses(np.concatenate(rows, axis=1), shift)
+        return (inverse[:, :r, :r] + 1j * inverse[:, r:, :r]).astype(blocks.dtype), log_det / 2
+    out, log_det = np.empty_like(blocks, order="C"), np.empty(n)
     in_ranges(n, r**3, lambda begin, end: _inverses(blocks, shift, out, log_det, begin, end))
     return out, log_det
 
@@ -146,36 +165,23 @@ def _products(blocks: Any, vectors: Any, out: Any, begin: int, end: int) -> None
             out[i, k] = total
 
 
-@compiled(shapes=("N r r", "N", "N r r", "N", "", ""), fastmath=False)
+@compiled(shapes=("N r r", "N", "N r r", "N", "", ""))
 def _inverses(blocks: Any, shift: Any, out: Any, log_det: Any, begin: int, end: int) -> None:
     r = blocks.shape[1]
-    lower = np.zeros((r, r), blocks.dtype)  # a Cholesky factor, then its inverse
-    for m in range(begin, end):
-        for i in range(r):
-            diagonal = blocks[m, i, i].real + shift[m]
-            for j in range(i + 1):
-                s = blocks[m, i, j]
-                if i == j:
-                    s += shift[m]
-                for k in range(j):
-                    s -= lower[i, k] * np.conj(lower[j, k])
-                # a pivot below rounding is noise: rows with few entries are nearly singular
-                lower[i, j] = np.sqrt(max(s.real, 1e-15 * diagonal)) if i == j else s / lower[j, j].real
-            log_det[m] += 2 * np.log(lower[i, i].real)
-        for j in range(r):
-            lower[j, j] = 1 / lower[j, j].real
-            for i in range(j + 1, r):
-                s = lower[i, j] * lower[j, j]
-                for k in range(j + 1, i):
-                    s += lower[i, k] * lower[k, j]
-                lower[i, j] = -s / lower[i, i].real
-        for i in range(r):
-            for j in range(i + 1):
-                s = np.conj(lower[i, i]) * lower[i, j]
-                for k in range(i + 1, r):
-                    s += np.conj(lower[k, i]) * lower[k, j]
-                out[m, i, j] = s
-                out[m, j, i] = np.conj(s)
+    lower, undone, pivot = np.empty((r, r, LANES)), np.empty((r, r, LANES)), np.empty((r, LANES))
+    for start in range(begin, end, LANES):
+        n = min(LANES, end - start)
+        for c in range(n):
+            for i in range(r):
+                for j in range(i):
+                    lower[i, j, c] = blocks[start + c, i, j]
+                lower[i, i, c] = blocks[start + c, i, i] + shift[start + c]
+        invert(lower, undone, pivot, 0.0, log_det[start : start + n], n)
+        for c in range(n):
+            for i in range(r):
+                for j in range(i + 1):
+                    out[start + c, i, j] = lower[i, j, c]
+                    out[start + c, j, i] = lower[i, j, c]
 
 
 @compiled(shapes=("entries n", "r n", ""))
@@ -213,19 +219,12 @@ def invert_triangles(triangles: Any, r: int, shift: float, log_det: Any) -> None
                 entry, source = lower[i, j], triangles[i * (i + 1) // 2 + j, start : start + n_now]
                 for c in range(n_now):
                     entry[c] = source[c]
-        factorise(lower, pivot, shift, n_now)
-        undo(lower, pivot, undone, n_now)
-        for c in range(n_now):
-            product = 1.0
-            for i in range(r):
-                product *= pivot[i, c]
-            log_det[start + c] = -2 * np.log(product)
+        invert(lower, undone, pivot, shift, log_det[start : start + n_now], n_now)
         for i in range(r):
             for j in range(i + 1):
-                total = triangles[i * (i + 1) // 2 + j, start : start + n_now]
+                source, to = lower[i, j], triangles[i * (i + 1) // 2 + j, start : start + n_now]
                 for c in range(n_now):
-                    total[c] = 0.0
-                accumulate(total, 1.0, undone[i], undone[j], i, r, n_now)
+                    to[c] = source[c]
 
 
 def inverses_in_place(matrices: npt.NDArray[Any]) -> npt.NDArray[Any]:

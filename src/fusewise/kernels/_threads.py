@@ -77,11 +77,6 @@ def in_ranges(n: int, work: int, loop: Callable[[int, int], None]) -> None:
         pass
 
 
-def each_of(n: int, work: int, task: Callable[[int], R]) -> list[R]:
-    """``[task(0), ..., task(n - 1)]``, in threads where there is enough work (multiplications per task)."""
-    return list(in_threads(task, range(n), threads_for(n * work)))
-
-
 def threads_for(work: int) -> int:
     """Threads that so many multiplications are worth."""
     worth = work // WORTH_A_THREAD

@@ -1,12 +1,11 @@
-"""A uniform sample of bounded size of the rows of a stream, the same in any order and for any sizes of blocks.
+"""What is kept of a stream of rows: statistics of its columns that add, and a uniform sample of bounded size.
 
-Every row has a priority, a random number, and the rows with the smallest ones are kept. The priority is a hash of the
-content of the row, hence independent of where it comes in the stream. Copies of a row must not share it, or all of them
-would be kept or none; so a row that has come before gets a hash of its content and position. Which rows have come
-before is remembered by a Bloom filter: now and then it takes a new row for a copy (for 4 in 10 million of 30,000 rows,
-for one in fifty of a million), which changes its priority, but not that the sample is uniform.
-
-What is kept of a stream of rows: statistics of its columns that add, and a sample of bounded size.
+The sample is the same in any order of the rows and for any sizes of blocks. Every row has a priority, a random number,
+and the rows with the smallest ones are kept. The priority is a hash of the content of the row, hence independent of
+where it comes in the stream. Copies of a row must not share it, or all of them would be kept or none; so a row that has
+come before gets a hash of its content and position. Which rows have come before is remembered by a Bloom filter: now
+and then it takes a new row for a copy (for 4 in 10 million of 30,000 rows, for one in fifty of a million), which
+changes its priority, but not that the sample is uniform.
 """
 
 from __future__ import annotations
@@ -15,12 +14,12 @@ import hashlib
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from fusewise.kernels import Mask, Values
+from fusewise.kernels import Mask, Values, splitmix64
 from fusewise.observations._conversion import DataWarning
 from fusewise.observations._entries import Entries, wide
 from fusewise.observations._streamed import ColumnMoments
@@ -83,7 +82,9 @@ class RowSample(Checked):
         own = _content(rows, features, shares)
         repeated, known = _come_before(own, self.known)
         position = (np.arange(self.n_rows, self.n_rows + rows.shape[0]) + 1).astype(np.uint64)
-        priorities = _mixed(own + _mixed(np.where(repeated, position, 0).astype(np.uint64) + np.uint64(self.seed)))
+        priorities = splitmix64(
+            own + splitmix64(np.where(repeated, position, 0).astype(np.uint64) + np.uint64(self.seed))
+        )
         new = np.flatnonzero(rows.row_counts > 0)
         if len(self.priorities) == self.size:
             new = new[priorities[new] < self.priorities[-1]]
@@ -122,7 +123,7 @@ def _content(rows: Entries, features: Sequence[str], shares: Mask) -> Hashes:
         column = np.ascontiguousarray(values[:, j])
         parts = [column] if column.dtype.kind == "f" else [column.real.copy(), column.imag.copy()]
         for part in parts:
-            key = _mixed(part.view(np.uint64) + key)
+            key = splitmix64(part.view(np.uint64) + key)
         found += np.where(seen, key, np.uint64(0))
     return found
 
@@ -138,15 +139,6 @@ def _come_before(hashes: Hashes, known: npt.NDArray[np.uint8]) -> tuple[Mask, np
     known = known.copy()
     np.bitwise_or.at(known, place.ravel(), bit.ravel())
     return repeated | ~first, known
-
-
-def _mixed(numbers: Any) -> Any:
-    """The finaliser of SplitMix64 (Steele, Lea and Flood, 2014): a bijection whose output looks random."""
-    with np.errstate(over="ignore"):
-        numbers = numbers + np.uint64(0x9E3779B97F4A7C15)
-        numbers = (numbers ^ (numbers >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        numbers = (numbers ^ (numbers >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        return numbers ^ (numbers >> np.uint64(31))
 
 
 #: A column drifts if the mean of a block is so many standard deviations from the mean of the rows before, with at

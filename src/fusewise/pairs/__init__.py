@@ -9,7 +9,6 @@ from fusewise.pairs._distances import (
     partial_squared_distances_to,
     real_view,
     row_blocks,
-    squared_distances,
 )
 from fusewise.pairs._expected import nearest_expected
 from fusewise.pairs._neighbors import DeviceNeighborPairs, NeighborPairs, SparseWeights
@@ -28,5 +27,4 @@ __all__ = [
     "partial_squared_distances_to",
     "real_view",
     "row_blocks",
-    "squared_distances",
 ]

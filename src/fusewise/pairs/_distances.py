@@ -28,20 +28,6 @@ def row_blocks(n_rows: int, row_length: int, block_entries: int = BLOCK_ENTRIES)
         yield slice(start, min(start + step, n_rows))
 
 
-def squared_distances(rows: Values, others: Values | None = None) -> Real:
-    """||a_i - b_j||² for all rows a_i, b_j."""
-    a = real_view(rows)
-    b = a if others is None else real_view(others)
-    s = a @ b.T
-    s *= -2
-    s += np.square(a).sum(axis=1)[:, None]
-    s += np.square(b).sum(axis=1)
-    np.maximum(s, 0, out=s)
-    if others is None:
-        np.fill_diagonal(s, 0)
-    return s
-
-
 def partial_squared_distances(
     entries: Entries, rows: slice | Index = slice(None), others: slice | Index = slice(None), *, min_overlap: int = 1
 ) -> Real:

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 from scipy import linalg, sparse
-from scipy.special import gammaln
 
 from fusewise.kernels import Values, few, in_threads, solve_triangles, torch_device
 from fusewise.observations import Entries, InMemory, StreamedEntries, Table, wide
@@ -110,7 +109,6 @@ def fit_subspace(
     table: Table,
     rank: int = 1,
     *,
-    dof: float | None = None,
     max_iter: int = 200,
     tol: float = 1e-6,
     start: Subspace | None = None,
@@ -129,9 +127,6 @@ def fit_subspace(
         Real or complex; ``StreamedEntries`` are read one block at a time.
     rank : int
         Dimension of the subspace, capped at ``min(N, P)``.
-    dof : float, optional
-        Degrees of freedom of a Student-t distribution of the rows, which limits the influence of outliers. The default
-        is Gaussian: a small distant cluster is signal here, not an outlier to be down-weighted.
     max_iter, tol : int, float
         Stop after `max_iter` iterations, or when an iteration gains less than `tol` per observed entry (ten times
         that, if a sample was fitted first).
@@ -141,7 +136,7 @@ def fit_subspace(
         Where to pass over the rows of a real table in memory, see ``torch_device``.
     """
     rank = min(rank, *table.shape)
-    if isinstance(table, Entries) and table.is_complete and dof is None:
+    if isinstance(table, Entries) and table.is_complete:
         return closed_form(table, rank)
     dtype, counts = wide(table.dtype), table.column_counts.astype(float)
     mean, variance = table.column_means.astype(dtype), float(table.column_variances @ counts) / max(counts.sum(), 1.0)
@@ -150,14 +145,12 @@ def fit_subspace(
         p = len(mean)
         start = Subspace(mean, np.zeros((p, 0), dtype), np.zeros(0), variance or FLOOR)
         if sample.shape[0] < table.shape[0]:
-            how: dict[str, Any] = {"dof": dof, "max_iter": max_iter, "progress": progress, "device": device}
-            start = fit_subspace(sample, rank=rank, tol=tol, **how)
+            start = fit_subspace(sample, rank, max_iter=max_iter, tol=tol, progress=progress, device=device)
             tol *= SOONER
     point = _Point(start.mean, grown(sample, start, rank), start.noise)
     enough, floor = tol * max(float(counts.sum()), 1.0), FLOOR * (variance or 1.0)
-    sums = partial(_pass_of(table, device), dof=dof)
     stage = f"subspace of {counted(table.shape[0], 'row')}"
-    point, history = _climb(sums, point, counts, floor, max_iter, enough, partial(progress, stage))
+    point, history = _climb(_pass_of(table, device), point, counts, floor, max_iter, enough, partial(progress, stage))
     return normalized(*point, history)
 
 
@@ -232,26 +225,20 @@ def _leap(first: _Point, second: _Point, third: _Point, floor: float) -> _Point:
 class _Sums:
     """Sums over the rows that the M step needs."""
 
-    cross: Values  # (P, r+1): sum over a column's rows of tau conj(z) y, with z = (v, 1)
-    moments: Values  # (P, (r+1)^2): sum of tau E[conj(z) z^T]
-    latent: Values  # ((r+1)^2,): sum over all rows of tau E[conj(z) z^T]
-    energy: float  # sum of tau |y|^2
+    cross: Values  # (P, r+1): sum over a column's rows of conj(z) y, with z = (v, 1)
+    moments: Values  # (P, (r+1)^2): sum of E[conj(z) z^T]
+    latent: Values  # ((r+1)^2,): sum over all rows of E[conj(z) z^T]
+    energy: float  # sum of |y|^2
     log_likelihood: float
 
     def __add__(self, other: _Sums) -> _Sums:
         return _Sums(*(getattr(self, name) + getattr(other, name) for name in self.__dataclass_fields__))
 
 
-def _log_density(distance: Values, log_det: Values, counts: Values, dof: float | None, is_complex: bool) -> Values:
-    """Log-density of each row from its Mahalanobis distance: Gaussian, or Student-t with `dof`."""
-    half = 1.0 if is_complex else 0.5
-    constant = np.log(np.pi) if is_complex else np.log(2 * np.pi)
-    if dof is None:
-        return np.asarray(-half * (counts * constant + log_det + distance))
-    n = 2 * half * counts  # real dimensions
-    kernel = gammaln((dof + n) / 2) - gammaln(dof / 2) - n / 2 * np.log(dof / 2)
-    scaled = np.log1p(2 * half * distance / dof)
-    return np.asarray(kernel - half * (counts * constant + log_det) - (dof + n) / 2 * scaled)
+def _log_density(distance: Values, log_det: Values, counts: Values, is_complex: bool) -> Values:
+    """Log-density of each row from its Mahalanobis distance."""
+    half, constant = (1.0, np.log(np.pi)) if is_complex else (0.5, np.log(2 * np.pi))
+    return np.asarray(-half * (counts * constant + log_det + distance))
 
 
 def _pass_of(table: Table, device: str) -> Callable[..., _Sums]:
@@ -263,8 +250,8 @@ def _pass_of(table: Table, device: str) -> Callable[..., _Sums]:
 
     rows = RowsOnDevice.of(table, there)
 
-    def sums(mean: Values, loadings: Values, noise: float, dof: float | None) -> _Sums:
-        found, r = rows.expected(mean, loadings, noise, dof), loadings.shape[1]
+    def sums(mean: Values, loadings: Values, noise: float) -> _Sums:
+        found, r = rows.expected(mean, loadings, noise), loadings.shape[1]
         return _Sums(found.cross, _whole(found.moments, r).T, _whole(found.latent, r), *found[3:])
 
     return sums
@@ -277,7 +264,7 @@ def _whole(lower: Values, r: int) -> Values:
     return np.asarray(lower[first * (first + 1) // 2 + second])
 
 
-def _pass(table: Table, mean: Values, loadings: Values, noise: float, dof: float | None) -> _Sums:
+def _pass(table: Table, mean: Values, loadings: Values, noise: float) -> _Sums:
     """Accumulate the sums in one pass over the rows, block by block."""
     width = 3 * (loadings.shape[1] + 1) ** 2
 
@@ -286,9 +273,8 @@ def _pass(table: Table, mean: Values, loadings: Values, noise: float, dof: float
             values, pattern = block(part, rows)
             dense = isinstance(values, np.ndarray) and not (few(len(values)) or np.iscomplexobj(loadings))
             with np.errstate(over="ignore", invalid="ignore"):  # too long a leap, which is taken back
-                if dof is None and dense:
-                    return _expectation_in_lanes(values, pattern, mean, loadings, noise)
-                return _expectation(values, pattern, mean, loadings, noise, dof)
+                expectation = _expectation_in_lanes if dense else _expectation
+                return expectation(values, pattern, mean, loadings, noise)
 
         return reduce(_Sums.__add__, in_threads(work, row_slices(part, width)))
 
@@ -296,7 +282,7 @@ def _pass(table: Table, mean: Values, loadings: Values, noise: float, dof: float
 
 
 def _expectation_in_lanes(values: Values, pattern: Values, mean: Values, loadings: Values, noise: float) -> _Sums:
-    """The same for many rows of a real and dense table, without Student's weights: lower triangles, rows last."""
+    """The same for many rows of a real and dense table: lower triangles, rows last."""
     r, (a, b) = loadings.shape[1], np.tril_indices(loadings.shape[1])
     y = centered(values, pattern, mean).T
     inverse, v = (loadings[:, a] * loadings[:, b]).T @ pattern.T, loadings.T @ y
@@ -313,11 +299,11 @@ def _expectation_in_lanes(values: Values, pattern: Values, mean: Values, loading
         moments=_whole(second @ pattern, r).T,
         latent=_whole(second.sum(axis=1), r),
         energy=float(squares.sum()),
-        log_likelihood=float(_log_density(distance, log_det, counts, None, False).sum()),
+        log_likelihood=float(_log_density(distance, log_det, counts, False).sum()),
     )
 
 
-def _expectation(values: Any, pattern: Any, mean: Values, loadings: Values, noise: float, dof: float | None) -> _Sums:
+def _expectation(values: Any, pattern: Any, mean: Values, loadings: Values, noise: float) -> _Sums:
     """Posterior moments of the coordinates of a block of rows, and its log-likelihood."""
     r = loadings.shape[1]
     is_complex = np.iscomplexobj(loadings)
@@ -328,20 +314,16 @@ def _expectation(values: Any, pattern: Any, mean: Values, loadings: Values, nois
     explained = np.einsum("ik,ik->i", v.conj(), np.asarray(y @ loadings.conj())).real
     distance = np.maximum(squares - explained, 0.0) / noise
     log_det = log_det + (counts - r) * np.log(noise)
-    tau = np.ones(len(v))
-    if dof is not None:
-        sides = 2.0 if is_complex else 1.0
-        tau = (dof + sides * counts) / (dof + sides * distance)
     z = np.concatenate([v, np.ones((len(v), 1))], axis=1)
-    second = (tau[:, None] * z.conj())[:, :, None] * z[:, None, :]
+    second = z.conj()[:, :, None] * z[:, None, :]
     second[:, :r, :r] += noise * inverse.conj()
     second = second.reshape(len(v), -1)
     return _Sums(
-        cross=np.asarray(y.T @ (tau[:, None] * z.conj())),
+        cross=np.asarray(y.T @ z.conj()),
         moments=np.asarray(pattern.T @ second),
         latent=second.sum(0),
-        energy=float(tau @ squares),
-        log_likelihood=float(_log_density(distance, log_det, counts, dof, is_complex).sum()),
+        energy=float(squares.sum()),
+        log_likelihood=float(_log_density(distance, log_det, counts, is_complex).sum()),
     )
 
 

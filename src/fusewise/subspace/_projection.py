@@ -189,10 +189,10 @@ class Expected(NamedTuple):
 
     Attributes
     ----------
-    cross : P x (r + 1), sum of tau z y over the rows of a column.
-    moments : T x P, sum of tau E[z z'] over the rows of a column.
+    cross : P x (r + 1), sum of z y over the rows of a column.
+    moments : T x P, sum of E[z z'] over the rows of a column.
     latent : T, the same over all rows.
-    energy : sum of tau |y|².
+    energy : sum of |y|².
     log_likelihood : of the observed entries.
     """
 
@@ -238,7 +238,7 @@ class RowsOnDevice:
             rows = slice(begin, min(begin + step, n))
             yield rows, self.values[rows].to(self.device).double(), self.mask[rows].to(self.device).double()
 
-    def expected(self, mean: Values, loadings: Values, noise: float, dof: float | None) -> Expected:
+    def expected(self, mean: Values, loadings: Values, noise: float) -> Expected:
         """The sums of one pass of EM."""
         import torch
 
@@ -249,9 +249,9 @@ class RowsOnDevice:
         found: list[tuple[Array, ...]] = []
         for _, values, pattern in self.blocks(5 * (r + 1) ** 2):
             y = (values - centre).mul_(pattern)
-            second, tau, log_density, squares = _posterior(y, pattern, weights, outer, noise, dof)
+            second, log_density, squares = _posterior(y, pattern, weights, outer, noise)
             cross = y.T @ second[-r - 1 :].T  # the last row of z z' is z
-            found.append((cross, second @ pattern, second.sum(1), tau @ squares, log_density.sum()))
+            found.append((cross, second @ pattern, second.sum(1), squares.sum(), log_density.sum()))
         cross, moments, latent, energy, log_likelihood = (to_host(sum(parts)) for parts in zip(*found, strict=True))
         return Expected(cross, moments, latent, float(energy), float(log_likelihood))
 
@@ -283,10 +283,8 @@ def coordinates_of(subspace: Subspace, precision: Array, vector: Array) -> tuple
     return tensors.block_products(covariance, vector), covariance
 
 
-def _posterior(
-    y: Array, pattern: Array, weights: Array, outer: Array, noise: float, dof: float | None
-) -> tuple[Array, Array, Array, Array]:
-    """tau E[z z'] of each row (T x N), tau, the log-density and |y|²."""
+def _posterior(y: Array, pattern: Array, weights: Array, outer: Array, noise: float) -> tuple[Array, Array, Array]:
+    """E[z z'] of each row (T x N), the log-density and |y|²."""
     import torch
 
     r = weights.shape[1]
@@ -297,13 +295,6 @@ def _posterior(
     counts, squares = pattern.sum(1), y.square().sum(1)
     distance = (squares - squares_of(factor.whitened(right))).clip(0) / noise
     log_det = factor.log_det + (counts - r) * math.log(noise)
-    tau = torch.ones_like(squares) if dof is None else (dof + counts) / (dof + distance)
-    weighed = [tau * each for each in v]
-    second = [weighed[a] * v[b] + noise * lower[a][b] for a in range(r) for b in range(a + 1)]
-    log_density = -0.5 * (counts * math.log(2 * math.pi) + log_det)
-    if dof is None:
-        log_density -= 0.5 * distance
-    else:
-        log_density += ((dof + counts) / 2).lgamma() - math.lgamma(dof / 2) - counts / 2 * math.log(dof / 2)
-        log_density -= (dof + counts) / 2 * (distance / dof).log1p()
-    return torch.stack([*second, *weighed, tau]), tau, log_density, squares
+    second = [v[a] * v[b] + noise * lower[a][b] for a in range(r) for b in range(a + 1)]
+    log_density = -0.5 * (counts * math.log(2 * math.pi) + log_det + distance)
+    return torch.stack([*second, *v, torch.ones_like(squares)]), log_density, squares

@@ -9,7 +9,7 @@ The modules, in the order in which data goes through them: ``_sources`` (bytes o
 from fusewise.support.errors import InputError
 from fusewise.tables._codes import OTHER, ColumnCode, is_frame, names_of
 from fusewise.tables._columns import Column, Kind
-from fusewise.tables._encoder import FrameEncoder, contents_of, needs_encoding
+from fusewise.tables._encoder import FrameEncoder, contents_of, needs_encoding, warn_of_numbered_things
 from fusewise.tables._grid import Cells, Dialect, as_cells, find_column
 from fusewise.tables._reading import Reading, ReadOptions, as_spec, read, read_grid, read_table
 from fusewise.tables._recognition import column_or_none, is_called_class, row_names
@@ -57,4 +57,5 @@ __all__ = [
     "sampled_parts",
     "sampled_rows",
     "stem_of",
+    "warn_of_numbered_things",
 ]

@@ -37,7 +37,7 @@ def reader_of(source: Source) -> tuple[str, Reader] | None:
     return by_content
 
 
-def read_binary(source: Source, kind: str, read: Reader, sheet: str | int | None) -> Grid:
+def read_binary(source: Source, kind: str, read: Reader, sheet: str | int | None, skip_rows: int = 0) -> Grid:
     """Read a table with a reader of ``reader_of``; errors of its library are reported as ``InputError``."""
     if source.part is not None and kind not in ("Excel", "SQLite"):
         raise InputError(f"{source.name!r}: a {kind} file has no parts that can be named after '::'")

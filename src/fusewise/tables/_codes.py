@@ -359,7 +359,7 @@ class ColumnContent:
 
     def merged(self, later: ColumnContent) -> ColumnContent:
         """The content in these rows and in later ones."""
-        listed = self.listed if later.listed is None else (*dict.fromkeys((*(self.listed or ()), *later.listed)),)
+        listed = self.listed if later.listed is None else _both(self.listed or (), later.listed)
         decided = later if later.category and not self.category else self
         flags = (self.flags or not self.counts) and (later.flags or not later.counts)
         return replace(
@@ -386,8 +386,10 @@ class ColumnContent:
         if self.listed is not None:
             order = {plain(level): k for k, level in enumerate(self.listed)}
             levels = frequent(self.counts, order if self.counts.keys() <= order.keys() else None)
-            return ColumnCode(self.name, "ordered" if self.ordered else "category", levels, self.dtype)
-        return ColumnCode(self.name, "flag" if self.flags else "category", frequent(self.counts), self.dtype)
+            kind = "ordered" if self.ordered else "flag" if len(levels) == 2 else "category"
+            return ColumnCode(self.name, kind, levels, self.dtype)
+        levels = frequent(self.counts)
+        return ColumnCode(self.name, "flag" if self.flags or len(levels) == 2 else "category", levels, self.dtype)
 
     def extending(self, code: ColumnCode) -> ColumnCode:
         """A code of earlier rows with the levels of these as well; beyond `MOST_LEVELS` they are pooled."""
@@ -401,7 +403,7 @@ class ColumnContent:
         order = {plain(level): k for k, level in enumerate(dict.fromkeys(listed))}
         kept = (*code.levels, *sorted(new, key=lambda level: -self.counts[level]))
         levels = sorted(kept[:MOST_LEVELS], key=order.__getitem__)
-        kind = code.kind if self.flags or code.kind != "flag" else "category"
+        kind = "category" if code.kind == "flag" and len(kept) > 2 else code.kind
         return replace(code, kind=kind, levels=(*levels, *((OTHER,) if len(kept) > MOST_LEVELS else ())))
 
 
@@ -421,6 +423,15 @@ def _declared(column: Any, dtype: str) -> tuple[tuple[Any, ...] | None, bool]:
         return tuple(column.cat.categories.tolist()), bool(column.cat.ordered)
     # Of polars' two kinds only an Enum lists its levels, in their order.
     return (tuple(column.dtype.categories), True) if dtype.startswith("enum") else ((), False)
+
+
+def _both(first: tuple[Any, ...], later: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The levels of two groups of rows in one order: that of the first, or of numbers if the later has new ones."""
+    both = tuple(dict.fromkeys((*first, *later)))
+    try:
+        return tuple(sorted(both, key=float)) if len(both) > len(first) else first
+    except ValueError:
+        return both
 
 
 def _bounded(counts: Counter[Any]) -> Counter[Any]:

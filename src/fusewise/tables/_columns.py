@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Container, Iterable
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, Literal
@@ -16,8 +15,9 @@ from fusewise.observations import LARGEST
 from fusewise.support.errors import InputError
 from fusewise.support.words import counted, some_of
 from fusewise.tables._cells import Numbers, Unmarked, read_numbers
-from fusewise.tables._grid import Cells
-from fusewise.tables._recognition import are_codes, odd_numbers, odd_text
+from fusewise.tables._dates import are_dates, are_in_order, day_comes_first, numbered_dates, seconds_of, shown
+from fusewise.tables._grid import Cells, as_cells
+from fusewise.tables._recognition import LEAST_COUNTED, are_codes, are_groups, number_role, text_role
 
 
 class Kind(StrEnum):
@@ -50,12 +50,13 @@ class Column:
     Attributes
     ----------
     name, kind : its name in the file, and its kind.
-    values : numbers, or positions in `categories`; NaN if missing. Empty for kinds that cannot be used.
+    values : numbers, positions in `categories`, or seconds since 1970; NaN if missing. Empty for other kinds.
     categories : the categories as the user spelled them, lowest first; empty for numbers.
     used : whether it is used for clustering.
     why : how it was read, or why it is not used.
     affix : text before and after each number: a currency, a unit or a percent sign.
     missing : words treated as missing values in this column only.
+    day_first : whether 1/2/2024 is the first of February, in a column of dates or one made of it.
     """
 
     name: str
@@ -66,11 +67,17 @@ class Column:
     why: str = ""
     affix: tuple[str, str] = ("", "")
     missing: tuple[str, ...] = ()
+    day_first: bool = False
 
     @property
     def is_boolean(self) -> bool:
         """Whether it is a flag whose words mean no and yes."""
         return self.kind == Kind.FLAG and {str(category).lower() for category in self.categories} in FLAGS
+
+    @property
+    def has_numbers(self) -> bool:
+        """Whether its levels are numbers."""
+        return bool(self.categories) and not any(isinstance(level, str | bool) for level in self.categories)
 
     @property
     def levels(self) -> tuple[Any, ...]:
@@ -90,14 +97,20 @@ class Column:
         return list(known[np.where(missing, -1, self.values).astype(int)])
 
 
-#: Text columns with more categories are not used: they rarely separate clusters, and would dominate the features.
-MOST_CATEGORIES = 20
+#: Whole numbers that are answers on a scale: none is further from zero than this, there are at most so many of them,
+#: and each is in so many rows on average.
+FURTHEST_LEVEL, MOST_LEVELS, ROWS_EACH = 10, 11, 5
 
 #: Words among numbers are treated as missing up to this fraction of the cells, and this number of different words.
 FEW_SHARE, FEW_WORDS = 0.05, 3
 
-#: Numbers that often stand for a missing value.
-SUSPICIOUS = (-1, -9, -99, -999, -9999, -99999, 99, 999, 9999, 99999, 999999)
+#: Numbers that often stand for a missing value; those of the second line do beside one of the first line.
+CODES = frozenset((-1, -9, -99, -999, -9999, -99999, 9, 99, 999, 9999, 99999, 999999, 99.9, 999.9, 99.99, 999.99))
+OTHER_CODES = frozenset((7, 8, 77, 88, 97, 98, 777, 888, 997, 998, -7, -8, -77, -88, -97, -98, -777, -888))
+#: A code in so many cells, and in so many times as many as its neighbours have on average, is no measurement.
+PILE, TIMES_NEIGHBOURS = 5, 5
+#: Codes of one digit are too common as values to stand out among others than those of a scale.
+LONG_CODE = 10
 
 Decision = tuple[Column, list[str]]
 
@@ -122,7 +135,9 @@ class ColumnSpec:
     missing: tuple[str, ...] = ()
 
 
-def decide(name: str, column: Unmarked, decimal: str, told: ColumnSpec | None = None) -> Decision:
+def decide(
+    name: str, column: Unmarked, decimal: str, told: ColumnSpec | None = None, n_rows: int | None = None
+) -> Decision:
     """Decide the kind of a column, and return notes for the user.
 
     Parameters
@@ -130,10 +145,14 @@ def decide(name: str, column: Unmarked, decimal: str, told: ColumnSpec | None = 
     column : its cells, None if missing.
     decimal : the decimal separator of the file.
     told : how to read it, if specified.
+    n_rows : number of rows of the whole table, of which these may be a sample.
     """
-    if told is not None and told.kind not in USABLE:
-        return Column(name, told.kind, used=False, why=f"specified as {_article(told.kind)}"), []
+    n_rows = len(column.cells) if n_rows is None else n_rows
     seen = [cell for cell in column.cells if cell is not None]
+    if told is not None and told.kind not in USABLE:
+        if told.kind == Kind.DATE and seen and are_dates(seen):
+            return _dates(name, column, seen, told=True)
+        return Column(name, told.kind, used=False, why=f"specified as {_article(told.kind)}"), []
     if not seen and not (told is not None and told.fixed):
         return Column(name, Kind.EMPTY, used=False, why="all values are missing"), []
     if told is not None:
@@ -141,12 +160,12 @@ def decide(name: str, column: Unmarked, decimal: str, told: ColumnSpec | None = 
     if not _are_bools(seen) and not are_codes(seen):
         numbers = read_numbers(column.cells, decimal)
         if _few(numbers, column.cells, len(seen), words_only=True):
-            return _number(name, column, numbers)
+            return _number(name, column, numbers, n_rows)
         # 1st, 2nd, 3rd are not numbers with units but categories.
-        few = numbers.bare < 0.5 * len(seen) and len(set(map(level_key, seen))) <= _most_categories(seen)
+        few = numbers.bare < 0.5 * len(seen) and are_groups(len(set(map(level_key, seen))), len(seen))
         if len(seen) - len(numbers.odd) >= 0.5 * len(seen) and not few:
-            return _spoilt(name, column, numbers, seen), []
-    return _text(name, column, seen)
+            return _spoilt(name, column, numbers, seen)
+    return _text(name, column, seen, n_rows)
 
 
 def _article(kind: Kind) -> str:
@@ -164,24 +183,25 @@ def _few(numbers: Numbers, cells: Cells, seen: int, *, words_only: bool) -> bool
     return len(numbers.odd) <= FEW_SHARE * seen and len(odd) <= FEW_WORDS and words
 
 
-def _spoilt(name: str, column: Unmarked, numbers: Numbers, seen: list[Any]) -> Column:
+def _spoilt(name: str, column: Unmarked, numbers: Numbers, seen: list[Any]) -> Decision:
     """A column of which at least half, but not all, are numbers: dates, or text, with the first such row reported."""
-    odd = odd_text(name, seen)
-    if odd is not None:
-        return Column(name, Kind(odd[0]), used=False, why=odd[1])
+    if are_dates(seen):
+        return _dates(name, column, seen)
+    role = text_role(name, seen)
+    if role is not None:
+        return Column(name, Kind(role[0]), used=False, why=role[1]), []
     row = numbers.odd[0]
     more = f" (and {counted(len(numbers.odd) - 1, 'more cell')})" if len(numbers.odd) > 1 else ""
     if len(numbers.units) > 1 and not numbers.bare:
         units = f"numbers in different units ({some_of(numbers.units, 4)})"
         why = f"{units}, such as {column.cells[row]!r} in row {row + 1}: convert them to one"
-        return Column(name, Kind.TEXT, used=False, why=why)
+        return Column(name, Kind.TEXT, used=False, why=why), []
     why = f"mostly numbers, but row {row + 1} contains {column.cells[row]!r}{more}"
-    return Column(
-        name, Kind.TEXT, used=False, why=f"{why}: correct it, leave it empty, or list it in missing (--missing)"
-    )
+    remedy = "correct it, leave it empty, or list it in missing (--missing)"
+    return Column(name, Kind.TEXT, used=False, why=f"{why}: {remedy}"), []
 
 
-def _number(name: str, column: Unmarked, numbers: Numbers, *, told: bool = False) -> Decision:
+def _number(name: str, column: Unmarked, numbers: Numbers, n_rows: int, *, told: bool = False) -> Decision:
     values = numbers.values
     seen = values[~np.isnan(values)]
     if not len(seen):
@@ -189,18 +209,79 @@ def _number(name: str, column: Unmarked, numbers: Numbers, *, told: bool = False
     least, largest = float(seen.min()), float(seen.max())
     if least == largest:
         return Column(name, Kind.CONSTANT, used=False, why=f"constant: every observed value is {least:g}"), []
-    odd = None if told else odd_numbers(name, values)
-    if odd is not None and odd[0] == Kind.CATEGORY:
-        levels = _levels(name, Kind.CATEGORY, column)
-        return replace(levels, why=f"{levels.why}; {odd[1]}"), []
-    if odd is not None:
-        return Column(name, Kind(odd[0]), used=False, why=odd[1]), []
     words = Counter(str(column.cells[row]) for row in numbers.odd)
     before, after = numbers.affix
     why = f"{before}{least:g}{after} to {before}{largest:g}{after}{_missing(column.markers + words)}"
     notes = [] if not words else [_words_note(name, words, numbers.odd[0] + 1)]
-    notes += [f"column {name!r}: {note}" for note in _suspicious(seen)]
-    return Column(name, Kind.NUMBER, values, why=why, affix=numbers.affix, missing=tuple(words)), notes
+    made = Column(name, Kind.NUMBER, values, why=why, affix=numbers.affix, missing=tuple(words))
+    if not told and numbers.affix == ("", ""):
+        dates = numbered_dates(name, values)
+        if dates is not None:
+            return _used_dates(name, *dates, column.markers)
+        role = number_role(name, values, n_rows)
+        if role is not None and role[0] == "identifier":
+            return Column(name, Kind.IDENTIFIER, used=False, why=role[1]), []
+        made = _as_levels(made, Kind.CATEGORY, role[1]) if role is not None else _on_scale(made, seen, n_rows)
+    return made, notes + [f"column {name!r}: {note}" for note in _suspicious(name, seen)]
+
+
+def _on_scale(column: Column, seen: Floats, n_rows: int) -> Column:
+    """A column of numbers as a flag if it has two values, and as ordered if it has a few whole ones from -10 to 10."""
+    values = np.unique(seen)
+    if len(values) == 2 and len(seen) >= 4:
+        return _as_levels(column, Kind.FLAG)
+    whole_table = n_rows * len(seen) / len(column.values)
+    whole = bool(np.all(values == np.rint(values))) and np.abs(values).max() <= FURTHEST_LEVEL
+    if whole and 3 <= len(values) <= min(MOST_LEVELS, whole_table // ROWS_EACH):
+        return _as_levels(column, Kind.ORDERED, f"{counted(len(values), 'whole value')}: ordered levels")
+    return column
+
+
+def _as_levels(column: Column, kind: Kind, how: str = "") -> Column:
+    """A column of numbers whose values are levels."""
+    values, codes = np.unique(column.values, return_inverse=True, equal_nan=True)
+    known = [float(value) for value in values[~np.isnan(values)]]
+    levels = tuple(int(value) if value.is_integer() else value for value in known)
+    why = column.why
+    if kind != Kind.ORDERED:
+        listed = some_of(levels, 6)
+        why = f"{counted(len(levels), 'value')}: {listed}" + "".join(column.why.partition("; ")[1:])
+    why = f"{why}; {how}" if how else why
+    positions = np.where(np.isnan(column.values), np.nan, codes)
+    return replace(column, kind=kind, values=positions, categories=levels, why=why)
+
+
+def _dates(name: str, column: Unmarked, seen: list[Any], *, told: bool = False) -> Decision:
+    """A column of dates or times; the few cells that are none are missing."""
+    day_first, unclear = day_comes_first(seen)
+    seconds = seconds_of(list(column.cells), day_first=day_first)
+    odd = Counter(
+        str(cell) for cell, second in zip(column.cells, seconds, strict=True) if cell is not None and math.isnan(second)
+    )
+    made, notes = _used_dates(name, seconds, "", column.markers + odd, day_first=day_first, told=told)
+    if odd:
+        shown_words = some_of([f"{word!r} ({count})" for word, count in odd.most_common()])
+        notes = [*notes, f"column {name!r}: treated as missing, as they are not dates: {shown_words}"]
+    if unclear and made.used:
+        order = "day" if day_first else "month"
+        notes = [*notes, f"column {name!r}: {unclear!r} was read with the {order} first; write dates as 2024-01-31"]
+    return made, notes
+
+
+def _used_dates(
+    name: str, seconds: Floats, written: str, markers: Counter[str], *, day_first: bool = False, told: bool = False
+) -> Decision:
+    """Dates, which are used unless all are equal or they count the rows; see ``fusewise.tables._dates``."""
+    seen = seconds[~np.isnan(seconds)]
+    if not len(seen) or seen.min() == seen.max():
+        what = "all values are missing" if not len(seen) else f"constant: every date is {shown(seen).partition(' ')[0]}"
+        return Column(name, Kind.CONSTANT if len(seen) else Kind.EMPTY, used=False, why=what), []
+    how = f" (written {written})" if written else ""
+    if not told and len(seen) == len(seconds) >= LEAST_COUNTED and are_in_order(seconds):
+        why = f"dates in order{how}, one for each row: they count the rows"
+        return Column(name, Kind.DATE, used=False, why=why), []
+    why = f"{shown(seen)}{how}{_missing(markers)}"
+    return Column(name, Kind.DATE, seconds, why=why, day_first=day_first), []
 
 
 def _words_note(name: str, words: Counter[str], row: int) -> str:
@@ -217,53 +298,80 @@ def _missing(markers: Counter[str]) -> str:
     return f"; {markers.total():,} missing ({some_of(words, 4)})"
 
 
-def _suspicious(seen: Floats) -> list[str]:
-    """Notes on numbers that often encode missing values and are far from the other values; they are kept.
+def _suspicious(name: str, seen: Floats) -> list[str]:
+    """Notes on numbers that may stand for a missing value; they are kept.
 
-    Far means further away than the range of the others, or negative if five or more different others are not. A single
-    other value has no range: -1 and 1 are two answers.
+    A number that often does (99, -1) is reported if it is further from the others than their range, negative when five
+    or more different others are not, or in far more cells than its neighbours; and any number that stands alone beyond
+    a gap in a scale: 9 after 1, 2, ..., 6.
     """
-    present = set(seen.tolist())
-    here = [value for value in SUSPICIOUS if value in present]
-    others = present.difference(here)
-    if not here or len(others) < 2:
-        return []
-    low, high = min(others), max(others)
-    outside = [v for v in here if (v < 0 <= low and len(others) >= 5) or max(low - v, v - high) > max(high - low, 1)]
-    return [
-        f"{value} ({counted(int((seen == value).sum()), 'cell')}) is far outside the other values "
-        f"({low:g} to {high:g}) and was kept; if it means a missing value, list it in missing (--missing {value})"
-        for value in outside
-    ]
+    values, counts = np.unique(seen, return_counts=True)
+    present = set(values.tolist())
+    codes = present & CODES
+    for value in sorted(present & OTHER_CODES):  # 8 beside 9, but not on a scale to 9
+        below = any(code / 2 < value < code for code in codes)
+        codes |= {value} if below and (value - 1 in codes or value - 1 not in present) else set()
+    notes = []
+    for value in sorted(codes | _beyond_gap(values, len(seen))):
+        apart = ~np.isin(values, [*codes, value])
+        others, count = values[apart], int(counts[values == value][0])
+        how = _how_odd(value, count, others, counts[apart]) if len(others) >= 2 else None
+        if how:
+            notes.append(
+                f"{value:g} ({counted(count, 'cell')}) is {how} ({others[0]:g} to {others[-1]:g}) and was kept; if it "
+                f"means a missing value, say so with missing={{{name!r}: {value:g}}} (--missing '{name}={value:g}')"
+            )
+    return notes
 
 
-def _text(name: str, column: Unmarked, seen: list[Any]) -> Decision:
+def _beyond_gap(values: Floats, seen: int) -> set[float]:
+    """The last of a few whole values, if it alone lies beyond a gap of two or more values that do not occur."""
+    steps = np.diff(values)
+    scale = 4 <= len(values) <= MOST_LEVELS + 1 and len(values) * ROWS_EACH <= seen and values[0] in (0, 1)
+    return {float(values[-1])} if scale and steps[-1] >= 3 and (steps[:-1] == 1).all() else set()
+
+
+def _how_odd(value: float, count: int, others: Floats, counts: Any) -> str | None:
+    low, high = others[0], others[-1]
+    away = max(low - value, value - high)
+    if away <= 0:
+        return None
+    far = away > max(high - low, 1) and not 0 < value < LONG_CODE
+    if far or (value < 0 <= low and len(others) >= 5):
+        return "far outside the other values"
+    steps, scale = np.diff(others), low in (0, 1) and len(others) < MOST_LEVELS
+    if scale and (steps == 1).all() and away > 1 and counts.sum() >= ROWS_EACH * len(others):
+        return "beyond a gap in the scale of the other values"
+    near = counts[-5:] if value > high else counts[:5]
+    piled = count >= PILE and count >= TIMES_NEIGHBOURS * near.mean()
+    return "in many cells, apart from the other values" if piled and away > 2 * np.median(steps) else None
+
+
+def _text(name: str, column: Unmarked, seen: list[Any], n_rows: int) -> Decision:
     """The kind of a column that does not contain numbers."""
     if all(isinstance(cell, str | bool | np.bool_) for cell in seen) and {str(cell).lower() for cell in seen} in FLAGS:
         return _levels(name, Kind.FLAG, column), []
-    odd = odd_text(name, seen)
-    if odd is not None:
-        return Column(name, Kind(odd[0]), used=False, why=odd[1]), []
+    if are_dates(seen):
+        return _dates(name, column, seen)
+    role = text_role(name, seen)
+    if role is not None:
+        return Column(name, Kind(role[0]), used=False, why=role[1]), []
     if not all(isinstance(cell, str | int | float | np.generic) for cell in seen):
         return Column(
             name, Kind.TEXT, used=False, why=f"values of type {type(seen[0]).__name__}, not numbers or text"
         ), []
     distinct = len(set(map(level_key, seen)))
-    kind, why = Kind.TEXT, f"text with {distinct} distinct values in {len(seen)} rows: too many for categories"
+    kind, why = Kind.TEXT, f"text with {distinct:,} distinct values in {len(seen):,} rows: too many for categories"
     if distinct == 1:
         kind, why = Kind.CONSTANT, f"constant: every observed value is {seen[0]!r}"
     elif distinct == len(seen):
         kind, why = Kind.IDENTIFIER, "identifier: text that differs in every row"
-    elif distinct <= _most_categories(seen):
-        return _levels(name, Kind.CATEGORY, column), []
+    elif are_groups(distinct, round(n_rows * len(seen) / len(column.cells))):
+        two = distinct == len({level_key(cell, Kind.FLAG) for cell in seen}) == 2
+        return _levels(name, Kind.FLAG if two else Kind.CATEGORY, column), []
     elif are_codes(seen):
         kind, why = Kind.IDENTIFIER, "codes: digits with leading zeros, not amounts"
     return Column(name, kind, used=False, why=why), []
-
-
-def _most_categories(seen: list[Any]) -> int:
-    """Maximum number of categories: each must occur in two rows or more on average."""
-    return min(MOST_CATEGORIES, len(seen) // 2)
 
 
 def level_key(cell: Any, kind: str = Kind.CATEGORY) -> str:
@@ -296,10 +404,20 @@ def _order(key: str) -> tuple[float, str]:
         return math.inf, key
 
 
+def _with_numbers(column: Unmarked, decimal: str) -> Unmarked:
+    """The column with its numbers as such: "3.0" is the level 3."""
+    values = read_numbers(column.cells, decimal).values.tolist()
+    return replace(
+        column, cells=as_cells([c if math.isnan(v) else v for c, v in zip(column.cells, values, strict=True)])
+    )
+
+
 def _as_told(name: str, column: Unmarked, decimal: str, told: ColumnSpec) -> Decision:
     """Read a column as specified by the user or the model."""
     if told.kind == Kind.NUMBER:
         return _told_number(name, column, decimal, told)
+    if told.levels and not any(isinstance(level, str | bool) for level in told.levels):
+        column = _with_numbers(column, decimal)
     made = _levels(name, told.kind, column, told.levels)
     unknown = [row for row, cell in enumerate(column.cells) if cell is not None and math.isnan(made.values[row])]
     notes = []
@@ -341,7 +459,7 @@ def _told_number(name: str, column: Unmarked, decimal: str, told: ColumnSpec) ->
             f"column {name!r}, row {row + 1}: {cells[row]!r} is not a number{more}; correct it, or {remedy}"
         )
     if not told.fixed:
-        return _number(name, column, numbers, told=True)
+        return _number(name, column, numbers, len(cells), told=True)
     values, notes = numbers.values, []
     rows = list(numbers.odd)
     if told.on_error == "missing":
@@ -366,41 +484,3 @@ def refuse_too_large(column: Column) -> None:
 def left_out(column: Column, why: str, kind: Kind | None = None) -> Column:
     """The column, marked as not used for the given reason."""
     return replace(column, used=False, why=why, kind=column.kind if kind is None else kind)
-
-
-#: A code has at most so many values, which are whole numbers, and each of them occurs in so many rows on average.
-MOST_CODES, ROWS_EACH = 10, 5
-
-
-def with_codes(columns: Iterable[Column], told: Container[str] = ()) -> tuple[Column, ...]:
-    """Columns, numbers read as levels if every number of the table may be a code: two values a flag, more ordered.
-
-    Such a column says which, not how much: its shares describe it whatever its shape. Beside measurements codes stay
-    numbers, on one scale with them.
-
-    Parameters
-    ----------
-    columns : as read.
-    told : columns whose kind the user gave; a number among them is a measurement.
-    """
-    columns = tuple(columns)
-    numbers = [column for column in columns if column.used and column.kind == Kind.NUMBER]
-    if not all(_may_be_code(column) and column.name not in told for column in numbers):
-        return columns
-    return tuple(_as_levels(column) if column in numbers else column for column in columns)
-
-
-def _may_be_code(column: Column) -> bool:
-    seen = column.values[~np.isnan(column.values)]
-    values = np.unique(seen)
-    whole = bool(np.all(values == np.rint(values))) and column.affix == ("", "")
-    return whole and len(values) <= min(MOST_CODES, len(seen) // ROWS_EACH)
-
-
-def _as_levels(column: Column) -> Column:
-    values, codes = np.unique(column.values, return_inverse=True, equal_nan=True)
-    known = values[~np.isnan(values)]
-    kind = Kind.FLAG if len(known) == 2 else Kind.ORDERED
-    why = f"{column.why}; {counted(len(known), 'value')}, read as levels: the table has no measurements"
-    positions = np.where(np.isnan(column.values), np.nan, codes)
-    return replace(column, kind=kind, values=positions, categories=tuple(int(value) for value in known), why=why)

@@ -23,13 +23,16 @@ from fusewise.tables._codes import (
     asked_positions,
     code_of,
     columns_of,
+    dtype_of,
     entries_of,
     is_frame,
     is_text_or_flag,
     names_of,
+    numbers_of,
     rebuilt,
 )
 from fusewise.tables._reading import Reading
+from fusewise.tables._recognition import number_role
 
 
 @dataclass(frozen=True, repr=False)
@@ -130,8 +133,8 @@ class FrameEncoder(Checked):
 
     @property
     def ordered(self) -> tuple[bool, ...]:
-        """Whether the levels of each of these categories are ordered."""
-        return tuple(column.kind == "ordered" for column in self.columns if column.is_block)
+        """Whether the levels of each of these categories are ordered; two are not, in whatever order they come."""
+        return tuple(column.kind == "ordered" and len(column.levels) > 2 for column in self.columns if column.is_block)
 
     @property
     def shares(self) -> npt.NDArray[np.bool_]:
@@ -182,6 +185,23 @@ def needs_encoding(X: Any, categorical_features: Any) -> bool:
     if not (isinstance(categorical_features, str) and categorical_features == "from_dtype"):
         return categorical_features is not None
     return (is_frame(X) or isinstance(X, Reading)) and any(is_text_or_flag(column) for column in columns_of(X))
+
+
+def warn_of_numbered_things(X: Any, categorical_features: Any) -> None:
+    """Warn of the columns of a frame whose whole numbers name something, by the rule for files; they are kept."""
+    if not is_frame(X) or isinstance(categorical_features, FrameEncoder):
+        return
+    asked = asked_positions(categorical_features, names_of(X)) or set()
+    for j, (name, column) in enumerate(zip(names_of(X), columns_of(X), strict=True)):
+        if j in asked or is_text_or_flag(column) or dtype_of(column) == "object":
+            continue
+        values = numbers_of(column, name)
+        role = number_role(name, values, len(values)) if values.dtype.kind == "f" and len(values) else None
+        if role is not None:
+            remedy = "leave it out" if role[0] == "identifier" else "leave it out, or give it a category dtype"
+            warnings.warn(
+                f"column {name!r} is used as a measurement, but has {role[1]}: {remedy}", DataWarning, stacklevel=5
+            )
 
 
 def contents_of(X: Any, categorical_features: Any) -> tuple[ColumnContent, ...]:

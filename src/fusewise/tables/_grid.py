@@ -6,6 +6,7 @@ import difflib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from typing import Any
 
 import numpy as np
@@ -38,12 +39,14 @@ class Grid:
     separator : field separator of a text file; None for other formats.
     levels : columns that the file declares as ordered -> their levels, lowest first.
     notes : assumptions made while reading the file.
+    sample_of : number of rows of which these are a sample; None: all.
     """
 
     written: dict[str, Cells]
     separator: str | None = None
     levels: dict[str, list[Any]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    sample_of: int | None = None
 
     @property
     def n_rows(self) -> int:
@@ -76,6 +79,17 @@ def refuse_duplicates(source: str, names: list[str]) -> None:
         raise InputError(f"{source!r} has duplicate column names: {shown} ({twice[0]!r}: columns {where}); {advice}")
 
 
+def find_columns(names: Mapping[str, object], asked: str, option: str) -> list[str]:
+    """The columns of a name, of a pattern (``q_*``), or of several separated by commas."""
+    if asked in names:
+        return [asked]
+    found = []
+    for part in map(str.strip, asked.split(",")):
+        like = [name for name in names if name == part or fnmatchcase(name, part)]
+        found += like or [find_column(names, part, option)]
+    return list(dict.fromkeys(found))
+
+
 def find_column(names: Mapping[str, object], name: str, option: str) -> str:
     """Check that a column exists; the error lists the existing columns and suggests the closest name."""
     if name in names:
@@ -96,7 +110,8 @@ def joined(parts: Iterable[tuple[str, Grid]]) -> Grid:
             raise InputError(f"the ordered columns of {other!r} have other levels than those of {name!r}")
     written = {column: np.concatenate([grid.written[column] for _, grid in named]) for column in first.written}
     notes = list(dict.fromkeys(note for _, grid in named for note in grid.notes))
-    return Grid(written, first.separator, first.levels, notes)
+    n_rows = sum(grid.n_rows if grid.sample_of is None else grid.sample_of for _, grid in named)
+    return Grid(written, first.separator, first.levels, notes, n_rows)
 
 
 def refuse_other_columns(name: str, columns: list[str], first: str, expected: list[str]) -> None:

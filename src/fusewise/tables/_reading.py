@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
@@ -25,9 +25,9 @@ from fusewise.tables._columns import (
     left_out,
     level_key,
     refuse_too_large,
-    with_codes,
 )
-from fusewise.tables._grid import Cells, Dialect, Grid, find_column, joined
+from fusewise.tables._dates import FEATURE, MONTHS, feature, feature_names
+from fusewise.tables._grid import Cells, Dialect, Grid, find_columns, joined
 from fusewise.tables._recognition import labels_column, names_column, row_names
 from fusewise.tables._sources import STANDARD_INPUT, open_source, parts_of
 from fusewise.tables._text import read_text
@@ -39,6 +39,8 @@ class ReadOptions:
 
     Attributes
     ----------
+    missing, kinds, ignore : columns may be patterns, or several separated by commas.
+    missing_in : column -> additional markers of missing values in it.
     only : names of the columns to use; empty: all.
     names, labels : columns with the row names and the known classes; "none" or False: there is none; None: detected.
     """
@@ -47,11 +49,14 @@ class ReadOptions:
     sep: str | None = None
     decimal: str | None = None
     missing: Sequence[str] = ()
+    missing_in: Mapping[str, Sequence[str]] = field(default_factory=dict)
     kinds: Mapping[str, ColumnSpec] = field(default_factory=dict)
     ignore: Sequence[str] = ()
     only: Sequence[str] = ()
     names: str | Literal[False] | None = None
     labels: str | Literal[False] | None = None
+    skip_rows: int = 0
+    comment: str | None = None
 
 
 def as_spec(name: str, kind: str | Sequence[Any]) -> ColumnSpec:
@@ -68,12 +73,11 @@ def as_spec(name: str, kind: str | Sequence[Any]) -> ColumnSpec:
 
 def specs_of(grid: Grid, kinds: Mapping[str, ColumnSpec]) -> dict[str, ColumnSpec]:
     """Specifications of columns by the user, or else by the file (ordered columns)."""
-    for name in kinds:
-        find_column(grid.written, name, "kinds or --number, --category, --ordered")
-    told = {name: ColumnSpec(Kind.ORDERED, tuple(levels)) for name, levels in grid.levels.items()} | dict(kinds)
-    for name, kind in told.items():
-        if kind.kind == Kind.ORDERED and not kind.levels:
-            told[name] = ColumnSpec(Kind.ORDERED, _natural_levels(name, grid))
+    told = {name: ColumnSpec(Kind.ORDERED, tuple(levels)) for name, levels in grid.levels.items()}
+    for asked, spec in kinds.items():
+        for name in find_columns(grid.written, asked, "kinds or --number, --category, --ordered"):
+            natural = spec.kind == Kind.ORDERED and not spec.levels
+            told[name] = ColumnSpec(Kind.ORDERED, _natural_levels(name, grid)) if natural else spec
     return told
 
 
@@ -94,16 +98,18 @@ def _natural_levels(name: str, grid: Grid) -> tuple[Any, ...]:
 
 def left_out_of(grid: Grid, asked: ReadOptions) -> dict[str, str]:
     """Columns excluded by the user, and the reason to report."""
-    left = {
-        find_column(grid.written, name, "ignore or --drop"): "excluded with ignore (--drop)" for name in asked.ignore
-    }
+    left: dict[str, str] = {}
+    for name in asked.ignore:
+        made = FEATURE.fullmatch(name)  # one of the features of a column of dates
+        found = [name] if made and made["column"] in grid.written else find_columns(grid.written, name, IGNORED)
+        left |= dict.fromkeys(found, "excluded with ignore (--drop)")
     if asked.only:
-        only = set()
-        for name in asked.only:  # several names separated by commas, unless a column has that name
-            parts = [name] if name in grid.written else [part.strip() for part in name.split(",")]
-            only |= {find_column(grid.written, part, "--columns") for part in parts}
+        only = {column for name in asked.only for column in find_columns(grid.written, name, "--columns")}
         left |= {name: "not listed in --columns" for name in grid.written if name not in only | left.keys()}
     return left
+
+
+IGNORED = "ignore or --drop"
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,7 +120,7 @@ class Reading:
     ----------
     path : the file, as given.
     columns : the columns of the file and how they were read.
-    cells : column names -> cells, None if missing.
+    cells : column names -> cells, None if missing; with those of the features of dates.
     written : the same cells exactly as in the file, to be written back unchanged.
     dialect : separators of the file; results are written the same way.
     notes : assumptions made while reading it, and suspicious values.
@@ -138,7 +144,7 @@ class Reading:
     @property
     def used(self) -> list[Column]:
         """The columns used for clustering; raise ``InputError`` with the reason for each column if there is none."""
-        used = [column for column in self.columns if column.used]
+        used = [column for column in self.columns if column.used and column.kind != Kind.DATE]
         if used:
             return used
         if all(cell is None for cells in self.cells.values() for cell in cells):
@@ -182,7 +188,7 @@ class Reading:
             import pandas as pd
         except ImportError as error:
             raise InputError('a data frame needs pandas: pip install "fusewise[frames]"') from error
-        columns = {column.name: _typed(column) for column in self.columns if column.used}
+        columns = {c.name: _typed(c) for c in self.columns if c.used and c.kind != Kind.DATE}
         return pd.DataFrame(columns, index=pd.RangeIndex(self.n_rows))
 
 
@@ -203,9 +209,11 @@ def read_table(
     sheet: str | int | None = None,
     sep: str | None = None,
     decimal: str | None = None,
-    missing: Iterable[Any] = (),
+    missing: Iterable[Any] | Mapping[str, Any] = (),
     kinds: Mapping[str, str | Sequence[Any]] | None = None,
     ignore: Iterable[str] = (),
+    skip_rows: int = 0,
+    comment: str | None = None,
 ) -> Reading:
     r"""Read a table and decide the kind of each column.
 
@@ -218,10 +226,14 @@ def read_table(
     sep : field separator of a text file. Detected by default.
     decimal : decimal separator, "." or ",". Detected by default from all columns of the file together; if ``1.234`` may
         mean 1.234 or 1234 and nothing decides which, an error asks for it.
-    missing : additional markers of missing values, such as ``-99`` or ``"unknown"``.
-    kinds : name of a column -> its kind ("number", "category", "flag", ...; see ``Kind``), or the list of levels of an
-        ordered column, lowest first.
-    ignore : columns that are not used.
+    missing : additional markers of missing values, such as ``[-99, "unknown"]``; or column -> its markers, such as
+        ``{"age": 99, "q*": [8, 9]}``.
+    kinds : column -> its kind ("number", "category", "flag", ...; see ``Kind``), or the list of levels of an ordered
+        column, lowest first.
+    ignore : columns that are not used. Here, in `missing` and in `kinds`, a column may be a pattern (``q_*``), or
+        several names separated by commas.
+    skip_rows : number of lines, or rows of a sheet, above the header; titles are mostly recognised.
+    comment : lines that start with it are left out; ``#`` at the start of a file is recognised.
 
     Returns
     -------
@@ -246,43 +258,52 @@ def read_table(
     "9693.45 to 44598; 1 missing ('?')"
     """
     told = {name: as_spec(name, kind) for name, kind in (kinds or {}).items()}
-    return read(path, ReadOptions(sheet, sep, decimal, tuple(map(str, missing)), told, tuple(ignore)))
+    everywhere = () if isinstance(missing, Mapping) else tuple(map(str, missing))
+    in_columns = {name: _several(markers) for name, markers in missing.items()} if isinstance(missing, Mapping) else {}
+    asked = ReadOptions(
+        sheet, sep, decimal, everywhere, in_columns, told, tuple(ignore), skip_rows=skip_rows, comment=comment
+    )
+    return read(path, asked)
 
 
-def read_grid(path: str | Path, sheet: str | int | None = None, sep: str | None = None) -> Grid:
+def _several(markers: Any) -> tuple[str, ...]:
+    return (str(markers),) if isinstance(markers, str) or not isinstance(markers, Iterable) else (*map(str, markers),)
+
+
+def read_grid(path: str | Path, asked: ReadOptions) -> Grid:
     """Read the cells of a file of any supported format, or of parts; raise ``InputError`` if there are no rows."""
     parts = parts_of(path)
-    grid = read_parts(parts, sheet, sep) if parts else read_file(path, sheet, sep)
+    grid = read_parts(parts, asked) if parts else read_file(path, asked)
     if grid.n_rows == 0:
         header = some_of([repr(name) for name in grid.written])
         raise InputError(f"{_shown(path)!r} has a header ({header}) but no rows")
     return grid
 
 
-def read_parts(files: Sequence[Path], sheet: str | int | None = None, sep: str | None = None) -> Grid:
+def read_parts(files: Sequence[Path], asked: ReadOptions) -> Grid:
     """Read the cells of all parts of a table; all have the separator of the first."""
-    grids = [read_file(files[0], sheet, sep)]
-    grids += [read_file(file, sheet, sep or grids[0].separator) for file in files[1:]]
-    return joined(zip(map(str, files), grids, strict=True))
+    first = read_file(files[0], asked)
+    alike = replace(asked, sep=asked.sep or first.separator)
+    return joined(zip(map(str, files), [first, *(read_file(file, alike) for file in files[1:])], strict=True))
 
 
-def read_file(path: str | Path, sheet: str | int | None = None, sep: str | None = None) -> Grid:
+def read_file(path: str | Path, asked: ReadOptions) -> Grid:
     """Read the cells of one file, which may have no rows."""
     source = open_source(path)
     reader = reader_of(source)
     if reader is not None:
-        return read_binary(source, *reader, sheet)
-    if sheet is not None or source.part is not None:
-        what = f"sheet (--sheet) {sheet!r}" if sheet is not None else f"'::{source.part}'"
+        return read_binary(source, *reader, asked.sheet, asked.skip_rows)
+    if asked.sheet is not None or source.part is not None:
+        what = f"sheet (--sheet) {asked.sheet!r}" if asked.sheet is not None else f"'::{source.part}'"
         raise InputError(f"{what}: {source.name!r} is a text file, which has neither sheets nor tables")
-    return read_text(source, sep)
+    return read_text(source, asked.sep, asked.skip_rows, asked.comment)
 
 
 def _shown(path: str | Path) -> str:
     return "standard input" if str(path) == STANDARD_INPUT else str(path)
 
 
-def read(path: str | Path, asked: ReadOptions, grid: Grid | None = None, *, codes: bool = True) -> Reading:
+def read(path: str | Path, asked: ReadOptions, grid: Grid | None = None) -> Reading:
     """Read a table with the given options; see ``read_table``.
 
     Parameters
@@ -290,42 +311,122 @@ def read(path: str | Path, asked: ReadOptions, grid: Grid | None = None, *, code
     path : the file.
     asked : the user's options.
     grid : its cells, if they were read before.
-    codes : whether a few whole numbers may be levels (``with_codes``).
     """
     if asked.decimal not in (None, ".", ","):
         raise InputError(f"decimal (--decimal) must be '.' or ',', got {asked.decimal!r}")
-    grid = read_grid(path, asked.sheet, asked.sep) if grid is None else grid
-    told, left = specs_of(grid, asked.kinds), left_out_of(grid, asked)
-    drafts = {name: _unmarked(cells, asked.missing, told.get(name)) for name, cells in grid.written.items()}
-    voting = {name: draft.cells for name, draft in drafts.items() if name not in left and _votes(told.get(name))}
-    decimal = asked.decimal or decide_decimal(voting, grid.separator)
-    decided = {
-        name: decide(name, draft, decimal, None if name in left else told.get(name)) for name, draft in drafts.items()
-    }
-    _put_levels_back(grid, drafts, decided, decimal, asked.missing, told, left)
-    cells = {name: draft.cells for name, draft in drafts.items()}
-    free = [name for name in cells if name not in left and name not in told]
+    grid = read_grid(path, asked) if grid is None else grid
+    table = _Decisions.of(grid, asked)
+    cells = {name: draft.cells for name, draft in table.drafts.items()}
+    free = [name for name in cells if name not in table.left and name not in table.told]
     names = names_column(cells, free, asked.names)
-    classes = next((name for name, kind in told.items() if kind.kind == Kind.LABEL), asked.labels)
+    classes = next((name for name, kind in table.told.items() if kind.kind == Kind.LABEL), asked.labels)
     labels = labels_column(cells, [name for name in free if name != names], classes)
-    for name in left:
-        decided[name] = left_out(decided[name][0], left[name]), []
     if names is not None:
-        kind = Kind.DATE if decided[names][0].kind == Kind.DATE else Kind.IDENTIFIER
-        decided[names] = left_out(decided[names][0], "row names", kind), []
+        kind = Kind.DATE if table.decided[names][0].kind == Kind.DATE else Kind.IDENTIFIER
+        table.leave_out(names, "row names", kind)
     if labels is not None:
         how = "" if classes else ", recognised by the name of the column"
-        why = f"known classes{how}: used only to score the result"
-        decided[labels] = left_out(decided[labels][0], why, Kind.LABEL), []
-    columns = tuple(column for column, _ in decided.values())
+        table.leave_out(labels, f"known classes{how}: used only to score the result", Kind.LABEL)
+    columns, made = table.with_dates()
     for column in columns:
-        if column.used:
+        if column.used and column.kind == Kind.NUMBER:
             refuse_too_large(column)
-    columns = with_codes(columns, told) if codes else columns
-    notes = grid.notes + [note for _, of in decided.values() for note in of]
-    return Reading(
-        Path(path), columns, cells, grid.written, Dialect(grid.separator or ",", decimal), notes, names, labels
-    )
+    notes = grid.notes + [note for _, of in table.decided.values() for note in of]
+    dialect = Dialect(grid.separator or ",", table.decimal)
+    return Reading(Path(path), columns, cells | made, grid.written, dialect, notes, names, labels)
+
+
+@dataclass(eq=False)
+class _Decisions:
+    """A table while the kinds of its columns are decided.
+
+    Attributes
+    ----------
+    grid, asked : its cells, and the user's options.
+    told, left : how the user says that columns are read, and why others are left out.
+    missing : the user's markers of missing values in each column.
+    drafts : the cells of each column without markers.
+    decimal : the decimal separator.
+    decided : what each column is, with notes.
+    """
+
+    grid: Grid
+    told: dict[str, ColumnSpec]
+    left: dict[str, str]
+    missing: dict[str, tuple[str, ...]]
+    drafts: dict[str, Unmarked]
+    decimal: str
+    decided: dict[str, Decision]
+
+    @classmethod
+    def of(cls, grid: Grid, asked: ReadOptions) -> _Decisions:
+        told, left = specs_of(grid, asked.kinds), left_out_of(grid, asked)
+        missing = {name: tuple(asked.missing) for name in grid.written}
+        for where, markers in asked.missing_in.items():
+            for name in find_columns(grid.written, where, "missing (--missing)"):
+                missing[name] += tuple(markers)
+        drafts = {name: _unmarked(cells, missing[name], told.get(name)) for name, cells in grid.written.items()}
+        voting = {name: draft.cells for name, draft in drafts.items() if name not in left and _votes(told.get(name))}
+        decimal = asked.decimal or decide_decimal(voting, grid.separator)
+        made = cls(grid, told, left, missing, drafts, decimal, {})
+        for name, draft in drafts.items():
+            made.decided[name] = made._decide(name, draft)
+        made._put_levels_back()
+        for name in grid.written:
+            if name in left:
+                made.leave_out(name, left[name])
+        return made
+
+    def _decide(self, name: str, draft: Unmarked) -> Decision:
+        told = None if name in self.left else self.told.get(name)
+        column, notes = decide(name, draft, self.decimal, told, self.grid.sample_of)
+        return replace(column, missing=(*column.missing, *self.missing[name])), notes
+
+    def leave_out(self, name: str, why: str, kind: Kind | None = None) -> None:
+        """Mark a column as not used, for the given reason."""
+        self.decided[name] = left_out(self.decided[name][0], why, kind), []
+
+    def _put_levels_back(self) -> None:
+        """Decide again on text columns in which a marker is a category."""
+        everywhere = {word for draft in self.drafts.values() for word in draft.markers}
+        valued = {name for name, (column, _) in self.decided.items() if _has_values(column)}
+        in_values = {word for name in valued for word in self.drafts[name].markers}
+        settled = {name for name, kind in self.told.items() if kind.levels or kind.fixed or kind.kind == Kind.NUMBER}
+        others = valued | settled | self.left.keys()
+        for name in [name for name in self.decided if name not in others]:
+            levels = own_levels(self.drafts[name], everywhere, in_values)
+            if not levels:
+                continue
+            again = unmark(self.grid.written[name], self.missing[name], levels)
+            column, notes = self._decide(name, again)
+            if column.used:
+                words = some_of([f"{word!r} ({counted(self.drafts[name].markers[word], 'cell')})" for word in levels])
+                advice = f"if it means a missing value, list it in missing (--missing '{name}={levels[0]}')"
+                notes.append(f"column {name!r}: {words} was kept as a category; {advice}")
+                self.drafts[name], self.decided[name] = again, (column, notes)
+
+    def with_dates(self) -> tuple[tuple[Column, ...], dict[str, Cells]]:
+        """All columns, those of dates followed by their features, and the cells of these."""
+        columns, cells = [], {}
+        for column, _ in self.decided.values():
+            columns.append(column)
+            if column.kind != Kind.DATE or not column.used:
+                continue
+            for name in feature_names(column.name, column.values):
+                cells[name] = feature(name, column.values)
+                spec = date_spec(name, cells[name])
+                made, _ = decide(name, Unmarked(cells[name]), ".", spec)
+                made = replace(made, day_first=column.day_first, why=f"{made.why}; of {column.name!r}")
+                columns.append(left_out(made, self.left[name]) if name in self.left else made)
+        return tuple(columns), cells
+
+
+def date_spec(name: str, cells: Cells) -> ColumnSpec:
+    """How a feature of dates is read: a number, or the months that occur in their order."""
+    found = FEATURE.fullmatch(name)
+    if found is None or found["part"] != "month":
+        return ColumnSpec(Kind.NUMBER)
+    return ColumnSpec(Kind.ORDERED, tuple(month for month in MONTHS if month in set(cells)))
 
 
 def _unmarked(written: Cells, missing: Sequence[str], told: ColumnSpec | None) -> Unmarked:
@@ -339,22 +440,6 @@ def _votes(told: ColumnSpec | None) -> bool:
     return told is None or told.kind == Kind.NUMBER
 
 
-def _put_levels_back(
-    grid: Grid, drafts: dict[str, Unmarked], decided: dict[str, Decision], decimal: str, missing: Sequence[str],
-    told: Mapping[str, ColumnSpec], left: dict[str, str],
-) -> None:  # fmt: skip
-    """Decide again on text columns in which a marker is a category; `drafts` and `decided` are modified."""
-    everywhere = {word for draft in drafts.values() for word in draft.markers}
-    valued = {name for name, (column, _) in decided.items() if column.kind in (Kind.NUMBER, Kind.FLAG, Kind.DATE)}
-    in_values = {word for name in valued for word in drafts[name].markers}
-    settled = {name for name, kind in told.items() if kind.levels or kind.fixed or kind.kind == Kind.NUMBER}
-    others = valued | settled | left.keys()
-    for name in [name for name in decided if name not in others]:
-        levels = own_levels(drafts[name], everywhere, in_values)
-        again = unmark(grid.written[name], missing, levels)
-        column, notes = decide(name, again, decimal, told.get(name)) if levels else decided[name]
-        if levels and column.used:
-            words = some_of([f"{word!r} ({counted(drafts[name].markers[word], 'cell')})" for word in levels])
-            advice = "if it means a missing value, list it in missing (--missing)"
-            notes.append(f"column {name!r}: {words} was kept as a category; {advice}")
-            drafts[name], decided[name] = again, (column, notes)
+def _has_values(column: Column) -> bool:
+    """Whether a column is not made of text: numbers (also as levels), dates, yes and no."""
+    return column.kind in (Kind.NUMBER, Kind.DATE) or column.is_boolean or column.has_numbers

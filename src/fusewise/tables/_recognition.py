@@ -1,8 +1,17 @@
-"""Columns that are not measurements: identifiers, postcodes, telephone numbers, dates, row names and known classes."""
+"""Columns that are not measurements: identifiers, numbered groups, postcodes, telephone numbers, names and classes.
+
+Whole numbers name something, instead of measuring it, if the name of their column says so and their values agree, or
+if the values alone can hardly be anything else:
+
+1. The name has a word for an identifier (id, MRN, SKU, barcode, ..., or a word that ends in "id" and is no common
+   word), a word for a number after one for a thing (case_no, PatientNo), or only words for things (customer, school).
+2. The values count the rows, or all have ten digits or more.
+
+Numbers that name a few groups, each of several rows, are categories; all others of that sort are not used.
+"""
 
 from __future__ import annotations
 
-import datetime
 import re
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
@@ -13,74 +22,104 @@ from fusewise.kernels import Floats
 from fusewise.tables._cells import decimal_sign
 from fusewise.tables._grid import Cells, find_column
 
-ROW_NAMES = re.compile(
-    r"|index|unnamed: 0|rows?|samples?|subject|patient|participant|respondent"
-    r"|(row|sample|subject|patient|participant|respondent|record|case|customer|client|user|order|product|item"
-    r"|employee|student|account|transaction|passenger|member)?[ _.-]?(id|name)s?"
-    r"|uuid|guid|(serial|account|customer|order|invoice|record)[ _.-]?(no|nr|num|number)\.?"
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+#: Words that name an identifier, as the last of a column's name.
+IDENTIFIERS = _words(
+    "id ids uid uuid guid identifier idcode idno idnr idnum idx mrn seqn sku barcode ean upc gtin isbn issn ssn imei "
+    "iban vin pk hash doi fips naics"
 )
+#: Words that end in "id" and do not mean an identifier; words in -oid (thyroid, steroid) do not, either.
+COMMON_WORDS = _words(
+    "acid aid amid arid avid bid braid bromid carotid chlorid covid did dioxid druid eyelid fluid fluorid grid hid "
+    "hybrid humid invalid iodid kid lid lipid liquid maid mid monoxid morbid orchid overpaid oxid paid parotid peptid "
+    "placid plasmid prepaid pyramid raid rapid resid rigid said skid slid solid splendid squid stupid sulfid timid "
+    "torrid triglycerid turbid unpaid valid vivid void wid"
+)
+#: Words for the number of a thing, after the thing: case no, pupil nr, order number.
+NUMBER_WORDS = _words("no nr nbr num number nummer numero key index ref")
+#: Things that people number; a column of whole numbers with such a name says which one, not how many (plurals do).
+THINGS = _words(
+    "account animal branch cage case center centre class classroom client clinic clinician community company contract "
+    "country county customer department dept device dist district doctor driver employee employer enumerator family "
+    "farm firm herd hospital house household individual interviewer invoice item judge litter machine member "
+    "municipality neighborhood neighbourhood nurse observation observer operator order panelist parcel participant "
+    "passenger passport patient person physician player plot policy precinct product province psu pupil rater record "
+    "region respondent rower sample sampleunit school sensor serial shipment shop site specimen state station store "
+    "strata stratum student subj subject supplier surgeon teacher team technician ticket tract transaction unit user "
+    "vehicle vendor village voter ward worker zone"
+)
+#: Words of measurements, whose values may count the rows or have many digits: years, populations, amounts.
+MEASURES = _words(
+    "age amount area balance budget bytes capacity cost count counts distance dollars duration elevation eur euros "
+    "gdp gnp height income length likes pay plays pop population price profit rank revenue salary sales score size "
+    "spend spent sum total turnover usd value views volume wage weight worth year years yr"
+)
+#: The columns that may name the rows, beside those recognised as identifiers.
+ROW_NAMES = re.compile(r"|index|unnamed: 0|rows?|samples?|(.* )?names?")
 LABELS = re.compile(r"labels?|class(es)?|target|species|clusters?|cultivar|diagnosis|truth|ground[ _-]?truth")
-#: Names of columns whose whole numbers name something, even if they repeat: customer id, patient.
-NUMBERED = re.compile(r"(.* )?ids?|(.* )?(uu|gu)id|subject|patient|participant|respondent")
 POSTCODES = re.compile(r"(.* )?(zip|zip ?code|post ?code|postal ?code|plz|postleitzahl|pin ?code)")
 TELEPHONES = re.compile(r"(.* )?(phone|telephone|tel|mobile|cell ?phone|fax|telefon|handy)( ?(no|nr|number))?")
-TIMES = re.compile(r"(.* )?(date|time|timestamp|datum|when|created|updated|modified)( utc)?|.+ at")
-
-MONTH = r"(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
-DAY, MONTH_NUMBER = r"(?:0?[1-9]|[12]\d|3[01])", r"(?:0?[1-9]|1[0-2])"
-DATE = re.compile(
-    rf"((?:[12]\d{{3}}([-/.]){MONTH_NUMBER}\2{DAY}|{DAY}([-/.]){DAY}\3(?:\d{{4}}|\d\d))([ T].*)?"
-    rf"|\d{{1,2}}[ -]{MONTH}[ -]\d{{2,4}}( .*)?|{MONTH} \d{{1,2}}(st|nd|rd|th)?,? \d{{4}}( .*)?|{MONTH}[ -]\d{{2,4}}"
-    r"|\d{4}-(0[1-9]|1[0-2])|\d{4}-W\d{2}|\d{4}[ -]?Q[1-4]|([01]?\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d+)?)?( ?[ap]m)?)",
-    re.I,
-)
 PHONE = re.compile(r"(\+|00)\d[\d ()/.-]{6,18}\d|\(?0?\d{2,5}\)?[ /.-]\d{3,4}[ .-]\d{3,5}|\(0\d{1,5}\) ?[\d -]{4,12}")
 CODE = re.compile(r"0\d+")
 DIGITS = re.compile(r"\d+")
+FRACTION = re.compile(r"[-+]?\d*[.,]\d*[1-9]\d*")
 
-#: Minimum number of rows for a column that counts them to be recognised.
-LEAST_COUNTED = 20
+#: Categories of a column: up to so many if each has two rows on average, and up to so many if each has fifty. Rarer
+#: ones would cost more parameters than their rows can tell.
+CATEGORIES, CATEGORIES_OF_LONG, ROWS_OF_LONG = 20, 300, 50
 
-#: Minimum number of digits for integers of equal length without repeats to be identifiers (account numbers, ISBN).
-LONG_CODE = 10
+#: Fewest rows whose numbers can be recognised as counted; numbers that leave out every other row count, too.
+LEAST_COUNTED, MOST_SKIPPED = 20, 2.0
 
-#: Integers that repeat in a column called an identifier are categories if they are no more than these.
-MOST_NUMBERED = 20
+#: From here on whole numbers have ten digits; amounts of that size are mostly rounded, and end in two zeros.
+LONG_CODE, MOST_ROUNDED = 1e9, 0.1
 
-#: Why numbers are times, and the range they are in if those are from about 1985 to 2065.
-NUMBERED_TIMES = (
-    ("times in seconds since 1970, by name and range: convert them to hours to use them", 5e8, 3e9),
-    ("times in milliseconds since 1970, by name and range: convert them to hours to use them", 5e11, 3e12),
-    ("dates in days as Excel counts them, by name and range: read them as numbers to use them", 31_000, 60_000),
-)
+#: Share of the values that differ from which a column "differs in nearly every row".
+NEARLY_ALL = 0.9
 
-#: Minimum number of different integers that end in 01 to 12 for them to be months: that is no chance.
-LEAST_MONTHS = 6
+#: Longest name of a row, on average: longer texts are remarks.
+LONGEST_NAME = 40
 
-Test = Callable[[Any], bool]
+Role = tuple[Literal["identifier", "category"], str]
 
 
 def words_of(name: str) -> str:
     """A column's name in lower case, its parts separated by single spaces: zipCode, ZIP_CODE -> zip code."""
-    parted = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)
-    return re.sub(r"[\s_.\-/:]+", " ", parted).strip().lower()
+    parted = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Za-z])(?=\d)", " ", name)
+    return re.sub(r"[\s_.\-/:#]+", " ", parted).strip().lower()
 
 
-def share(cells: Sequence[Any], test: Test) -> float:
+def share(cells: Sequence[Any], test: Callable[[Any], bool]) -> float:
     """The fraction of cells that pass a test."""
     return sum(map(test, cells)) / len(cells)
 
 
-def is_date(cell: Any) -> bool:
-    """Whether a cell is a date or a time, as text or as a value of such a type."""
-    if isinstance(cell, str):
-        return DATE.fullmatch(cell) is not None
-    return isinstance(cell, datetime.date | datetime.time | datetime.timedelta | np.datetime64 | np.timedelta64)
+def are_groups(distinct: int, seen: int) -> bool:
+    """Whether so many values in so many rows can be the levels of a category."""
+    few = distinct <= min(CATEGORIES, seen // 2)
+    return few or distinct <= min(CATEGORIES_OF_LONG, seen // ROWS_OF_LONG)
 
 
-def is_called_id(name: str) -> bool:
-    """Whether a column has a name that is typical of row names."""
-    return ROW_NAMES.fullmatch(name.lower()) is not None
+def names_something(name: str) -> bool:
+    """Whether a column has the name of an identifier or of things that are numbered (rule 1 above)."""
+    words = [word for word in words_of(name).split() if not word.isdecimal()]
+    if not words:
+        return False
+    *before, last = words
+    if words[0] == "id" or _is_identifier(last) or last in ("no", "nr"):
+        return True
+    if last == "code":
+        return before[-1:] != ["of"]
+    numbered = last in NUMBER_WORDS and any(word in THINGS for word in before[-1:])
+    return numbered or all(word in THINGS for word in words)
+
+
+def _is_identifier(word: str) -> bool:
+    return word in IDENTIFIERS or (word.endswith("id") and word not in COMMON_WORDS and not word.endswith("oid"))
 
 
 def is_called_class(name: str) -> bool:
@@ -88,72 +127,59 @@ def is_called_class(name: str) -> bool:
     return LABELS.fullmatch(name.lower()) is not None
 
 
-def odd_numbers(name: str, values: Floats) -> tuple[str, str] | None:
-    """The kind ("identifier", "date" or "category") of integers that are not measurements, and why; None otherwise.
+def number_role(name: str, values: Floats, n_rows: int) -> Role | None:
+    """Whether whole numbers name something, and why; None if they may be measurements.
 
     Parameters
     ----------
-    values : values of the column, NaN if missing.
+    values : values of the column, NaN if missing; of all rows, or of a sample in their order.
+    n_rows : number of rows of the whole table.
     """
     seen = values[~np.isnan(values)]
     if not (np.abs(seen) < 1e30).all() or (seen < 0).any() or (seen != np.floor(seen)).any():
         return None
     called = words_of(name)
     if POSTCODES.fullmatch(called):
-        return "identifier", "postcodes, recognised by the name of the column: places, not amounts"
+        return "identifier", "postcodes, by the name of the column: places, not amounts"
     if TELEPHONES.fullmatch(called) and (seen >= 1e5).all():
-        return "identifier", "telephone numbers, recognised by the name of the column"
-    if _are_dates(seen):
-        return "date", "dates written as integers, such as 20240131: convert them to days to use them"
-    if _are_months(seen):
-        return "date", "months written as integers, such as 202401: convert them to months since a date to use them"
-    if TIMES.fullmatch(called):
-        for why, low, high in NUMBERED_TIMES:
-            if (seen >= low).all() and (seen < high).all():
-                return "date", why
-    repeated = len(np.unique(seen)) < len(seen)
-    if NUMBERED.fullmatch(called) and (not repeated or len(np.unique(seen)) > MOST_NUMBERED):
-        how = "that repeat" if repeated else "that differ in every row"
-        return "identifier", f"identifier: integers {how}, recognised by the name of the column"
-    if repeated:
-        few = called.split()[-1:] == ["id"] and len(np.unique(seen)) <= len(seen) // 2
-        return ("category", "recognised by the name of the column") if few else None
-    if is_called_id(name):
-        return "identifier", "identifier: integers that differ in every row, recognised by the name of the column"
-    if len(seen) == len(values) >= LEAST_COUNTED and (np.diff(values) == 1).all():
-        return "identifier", "row numbers: each is one more than the last"
-    if len(seen) > 1 and seen.min() >= 10 ** (LONG_CODE - 1) and len({len(str(int(value))) for value in seen}) == 1:
-        return "identifier", f"identifier: integers of {len(str(int(seen[0])))} digits that differ in every row"
+        return "identifier", "telephone numbers, by the name of the column"
+    distinct, whole_table = len(np.unique(seen)), round(n_rows * len(seen) / max(len(values), 1))
+    if distinct <= 2:
+        return None
+    groups = are_groups(distinct, whole_table)
+    # A few small numbers from zero count something: the members of a family, the cases of a district.
+    if names_something(name) and not (groups and seen.min() == 0):
+        return _role("whole numbers", distinct, len(seen), ", recognised by the name of the column", groups=groups)
+    if any(word in MEASURES for word in called.split()):
+        return None
+    if len(seen) >= LEAST_COUNTED and _counts_rows(seen, whole_table):
+        return "identifier", "row numbers: whole numbers that increase from row to row"
+    if len(seen) > 1 and seen.min() >= LONG_CODE and np.mean(seen % 100 == 0) <= MOST_ROUNDED:
+        return _role("whole numbers of ten or more digits", distinct, len(seen), groups=groups)
     return None
 
 
-def _are_dates(seen: Floats) -> bool:
-    """Whether all numbers are dates from 1800 to 2199 written as YYYYMMDD or YYYYMMDDhhmmss."""
-    if len(seen) < 2 or not (((seen >= 18e6) & (seen < 22e6)) | ((seen >= 18e12) & (seen < 22e12))).all():
-        return False
-    try:
-        for value in np.unique(seen):
-            datetime.datetime.strptime(str(int(value))[:8], "%Y%m%d")
-    except ValueError:
-        return False
-    return True
+def _role(what: str, distinct: int, seen: int, how: str = "", *, groups: bool) -> Role:
+    if groups:
+        return "category", f"{what} that name groups{how}"
+    if distinct >= NEARLY_ALL * seen:
+        rows = "every row" if distinct == seen else "nearly every row"
+        return "identifier", f"{what} that differ in {rows}{how}"
+    return "identifier", f"{what} that name {distinct:,} groups or things{how}"
 
 
-def _are_months(seen: Floats) -> bool:
-    """Whether all numbers are months from 1800 to 2199 written as YYYYMM."""
-    different = np.unique(seen)
-    inside = (different >= 180001) & (different <= 219912) & (different % 100 >= 1) & (different % 100 <= 12)
-    return len(different) >= LEAST_MONTHS and bool(inside.all())
+def _counts_rows(seen: Floats, n_rows: int) -> bool:
+    """Whether whole numbers increase (or decrease) from row to row, and few are left out."""
+    steps = np.diff(seen)
+    return bool(((steps > 0).all() or (steps < 0).all()) and np.ptp(seen) < MOST_SKIPPED * n_rows)
 
 
-def odd_text(name: str, seen: Sequence[Any]) -> tuple[str, str] | None:
-    """The kind of text that is not a category (dates, telephone numbers, postcodes), and the reason; None otherwise."""
-    if share(seen, is_date) > 0.8:
-        return "date", "dates: convert them to numbers (such as days) to use them"
+def text_role(name: str, seen: Sequence[Any]) -> tuple[str, str] | None:
+    """Telephone numbers and postcodes among text, and the reason; None otherwise."""
     texts = [str(cell) for cell in seen]
     called = words_of(name)
     if POSTCODES.fullmatch(called) and share(texts, lambda text: any(map(str.isdigit, text))) > 0.8:
-        return "identifier", "postcodes, recognised by the name of the column: places, not amounts"
+        return "identifier", "postcodes, by the name of the column: places, not amounts"
     named = TELEPHONES.fullmatch(called) and share(texts, lambda text: sum(map(str.isdigit, text)) >= 6) > 0.8
     if named or share(texts, lambda text: PHONE.fullmatch(text) is not None) > 0.8:
         return "identifier", "telephone numbers"
@@ -167,18 +193,16 @@ def are_codes(seen: Sequence[Any]) -> bool:
     return coded and len(texts) == len(seen) and all(DIGITS.fullmatch(text) for text in texts)
 
 
-FRACTION = re.compile(r"[-+]?\d*[.,]\d*[1-9]\d*")
-
-
 def column_or_none(cells: dict[str, Cells], asked: str, option: str) -> str | None:
     """Check that a column exists; None for the word "none", unless a column has that name."""
     return None if asked.lower() == "none" and asked not in cells else find_column(cells, asked, option)
 
 
 def names_column(cells: dict[str, Cells], left: list[str], asked: str | Literal[False] | None) -> str | None:
-    """The column with the row names: the requested one, or the first with a typical name and no repeats.
+    """The column with the row names: the requested one, or one without repeats that has a typical name or is text.
 
-    A first column of text that differs in every row names the rows, whatever its name.
+    Words come before numbers: a count of the rows says less than a column of names. Without a typical name, a column
+    of text names the rows if it is the first, or the first after a count of the rows.
 
     Parameters
     ----------
@@ -186,17 +210,27 @@ def names_column(cells: dict[str, Cells], left: list[str], asked: str | Literal[
     """
     if asked is not None:
         return column_or_none(cells, asked, "--names") if asked else None
-    for name in filter(is_called_id, left):
-        of = cells[name]
-        # A column with fractions holds measurements, whatever its name.
-        named = not any(cell is None or FRACTION.fullmatch(str(cell)) for cell in of)
-        if named and len(set(map(str, of))) == len(of):
-            return name
-    return left[0] if left and _is_text_id(cells[left[0]]) else None
+    typical = [name for name in left if _may_name_rows(name) and _all_different(cells[name])]
+    words = [name for name in typical if _are_words(cells[name])]
+    first = next((name for name in left if name not in typical), None)
+    if not words and first is not None and _all_different(cells[first]) and _are_words(cells[first]):
+        words = [first] if left.index(first) <= len(typical) else []
+    return next(iter(words or typical), None)
 
 
-def _is_text_id(cells: Cells) -> bool:
-    if not all(isinstance(cell, str) for cell in cells) or len(set(cells)) < len(cells):
+def _may_name_rows(name: str) -> bool:
+    return names_something(name) or any(ROW_NAMES.fullmatch(called) for called in (name.lower(), words_of(name)))
+
+
+def _all_different(cells: Cells) -> bool:
+    """Whether no cell is missing, none repeats, and none has a fraction, as measurements have."""
+    if any(cell is None or FRACTION.fullmatch(str(cell)) for cell in cells):
+        return False
+    return len(set(map(str, cells))) == len(cells)
+
+
+def _are_words(cells: Cells) -> bool:
+    if not all(isinstance(cell, str) for cell in cells) or np.mean([len(cell) for cell in cells]) > LONGEST_NAME:
         return False
     return all(decimal_sign(cell) is None for cell in cells)
 

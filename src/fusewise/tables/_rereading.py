@@ -13,9 +13,10 @@ from fusewise.kernels import Floats
 from fusewise.support.errors import InputError
 from fusewise.support.words import counted, some_of
 from fusewise.tables._binary import frame_of_parquet, grid_of_frame
-from fusewise.tables._cells import marker_of, unit_of
+from fusewise.tables._cells import marker_of, read_numbers, unit_of, unmark
 from fusewise.tables._codes import OTHER, ColumnCode
 from fusewise.tables._columns import FLAGS, Column, ColumnSpec, Kind, level_key, refuse_too_large
+from fusewise.tables._dates import with_features
 from fusewise.tables._encoder import FrameEncoder
 from fusewise.tables._grid import Cells, Grid, joined, refuse_other_columns
 from fusewise.tables._reading import Reading, ReadOptions, read, read_file, read_grid
@@ -37,23 +38,24 @@ def sampled_parts(files: Sequence[Path]) -> list[Path]:
 
 def sampled_rows(file: Path, number: int, n_parts: int, asked: ReadOptions) -> Grid:
     """Random rows of a part, in their order, as many as are needed from each of `n_parts`."""
-    grid = read_file(file, asked.sheet, asked.sep)
+    grid = read_file(file, asked)
     most = -(-SAMPLED_ROWS // n_parts)
     if grid.n_rows <= most:
         return grid
     rows = np.sort(np.random.default_rng(number).choice(grid.n_rows, most, replace=False))
-    return replace(grid, written={name: cells[rows] for name, cells in grid.written.items()})
+    return replace(grid, written={name: cells[rows] for name, cells in grid.written.items()}, sample_of=grid.n_rows)
 
 
-def read_sample(path: Path, files: Sequence[Path], grids: Sequence[Grid], asked: ReadOptions) -> Reading:
-    """Decide the kinds of the columns of a table from rows of its parts."""
+def read_sample(path: Path, files: Sequence[Path], grids: Sequence[Grid], asked: ReadOptions, n_parts: int) -> Reading:
+    """Decide the kinds of the columns of a table from rows of some of its parts, `files` of `n_parts`."""
     separators = {grid.separator for grid in grids}
     if len(separators) > 1:
         raise InputError(f"the parts of {str(path)!r} have different field separators: choose one with --sep")
     grid = joined(zip(map(str, files), grids, strict=True))
     if not grid.n_rows:
         raise InputError(f"the parts of {str(path)!r} have no rows")
-    return read(path, asked, grid)
+    n_rows = round((grid.sample_of or grid.n_rows) * n_parts / len(files))
+    return read(path, asked, replace(grid, sample_of=n_rows))
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,40 +91,43 @@ class PartReader:
         """The frame of a part; ``InputError`` names the part, the column and the row that do not fit."""
         if format_of(file) == "Parquet":
             return self._from_parquet(file)
-        grid = read_file(file, sep=self.asked.sep)
-        return self._framed(file, self._read(file, grid, self.columns), self._index(grid.written, grid.n_rows))
+        grid = read_file(file, self.asked)
+        refuse_other_columns(str(file), list(grid.written), self.first, list(self.header))
+        return self._framed(self._read(file, grid, self.columns), self._index(grid.written, grid.n_rows))
 
     @property
     def header_frame(self) -> Any:
         """The frame of a part without rows."""
-        return self._framed(Path(self.first), {}, self._index({name: np.empty(0, object) for name in self.header}, 0))
+        return self._framed({}, self._index({name: np.empty(0, object) for name in self.header}, 0))
 
     def _from_parquet(self, file: Path) -> Any:
         """Numbers stay numbers; cells of other columns, and numbers that may be markers, are read one by one."""
         frame = frame_of_parquet(file)
         refuse_other_columns(str(file), list(frame.columns), self.first, list(self.header))
-        fast = [
-            column
-            for column in self.columns
-            if column.kind == Kind.NUMBER and frame[column.name].dtype.kind in "iuf" and not self.asked.missing
-        ]
+        fast = [column for column in self.columns if self._is_plain(column, frame)]
         values = {column.name: _numbers(file, column, frame[column.name]) for column in fast}
         others = [column for column in self.columns if column.name not in values]
-        needed = [column.name for column in others] + ([] if self.names is None else [self.names])
-        cells = grid_of_frame(str(file), frame[list(dict.fromkeys(needed))])
+        plain = [name for name in frame.columns if name not in values]
+        cells = grid_of_frame(str(file), frame[plain])
         read = self._read(file, cells, others) if others and len(frame) else {}
-        return self._framed(file, values | read, self._index(cells.written, len(frame)))
+        return self._framed(values | read, self._index(cells.written, len(frame)))
+
+    def _is_plain(self, column: Column, frame: Any) -> bool:
+        """Whether a column holds numbers, none of which can be a marker."""
+        if column.kind != Kind.NUMBER or column.missing or column.name not in frame.columns:
+            return False
+        return frame[column.name].dtype.kind in "iuf" and column.name != self.names
 
     def _read(self, file: Path, grid: Grid, columns: Sequence[Column]) -> dict[str, Any]:
         """The entries of columns, as their kinds say."""
-        if len(columns) == len(self.columns):
-            refuse_other_columns(str(file), list(grid.written), self.first, list(self.header))
         if not grid.n_rows:
             return {}
-        told = {column.name: _as_sampled(column, grid.written[column.name]) for column in columns}
+        grid = replace(grid, levels={}, written=with_features(grid.written, {c.name: c.day_first for c in columns}))
+        decimal = self.asked.decimal or "."
+        told = {column.name: _as_sampled(column, grid.written[column.name], decimal) for column in columns}
         asked = replace(self.asked, kinds=told, only=list(told), names=False, labels=False, sep=None)
         try:
-            found = read(file, asked, replace(grid, levels={}), codes=False)
+            found = read(file, asked, grid)
         except InputError as error:
             raise InputError(f"{str(file)!r}: {error}") from error
         made = {column.name: column for column in found.columns if column.name in told}
@@ -136,7 +141,7 @@ class PartReader:
         names = row_names(dict(cells), self.names, n_rows)
         return pd.Index([str(name) for name in names], name=self.names, dtype=object)
 
-    def _framed(self, file: Path, entries: Mapping[str, Any], index: Any) -> Any:
+    def _framed(self, entries: Mapping[str, Any], index: Any) -> Any:
         import pandas as pd
 
         made = {}
@@ -146,19 +151,30 @@ class PartReader:
             if column.is_boolean:
                 dtype = "boolean"
             elif column.kind == Kind.ORDERED:
-                dtype = pd.CategoricalDtype([level_key(level) for level in column.categories], ordered=True)
+                known = [level_key(level) for level in column.categories]
+                new = {value for value in values if value is not None} - set(known)
+                dtype = pd.CategoricalDtype(sorted([*known, *new], key=float) if new else known, ordered=True)
             made[column.name] = pd.Series(values, index=index, dtype=dtype)
         return pd.DataFrame(made, index=index)
 
 
-def _as_sampled(column: Column, cells: Cells) -> ColumnSpec:
-    """How to read a column in a part: with the levels of the sample, and of a category those that are new as well."""
+def _as_sampled(column: Column, cells: Cells, decimal: str) -> ColumnSpec:
+    """How to read a column in a part: with the levels of the sample, and those of a category or scale that are new."""
     levels = column.categories
-    if column.kind == Kind.CATEGORY:
+    open_ended = column.kind == Kind.CATEGORY or (column.kind == Kind.FLAG and not column.is_boolean)
+    if column.has_numbers and (open_ended or column.kind == Kind.ORDERED):
+        values = read_numbers(unmark(cells, column.missing).cells, decimal).values
+        levels += tuple(_whole(value) for value in np.unique(values[~np.isnan(values)]) if value not in levels)
+        levels = tuple(sorted(levels))
+    elif open_ended:
         known = {level_key(level) for level in levels}
         words = {level_key(cell).strip() for cell in cells if cell is not None}
         levels += tuple(sorted(word for word in words - known if marker_of(word) is None))
     return ColumnSpec(column.kind, levels, fixed=True, on_error="raise", missing=column.missing)
+
+
+def _whole(value: float) -> float | int:
+    return int(value) if float(value).is_integer() else float(value)
 
 
 def _numbers(file: Path, column: Column, cells: Any) -> Floats:
@@ -194,11 +210,12 @@ def _entries(file: Path, column: Column, made: Column, cells: Cells) -> Any:
 
 @dataclass(frozen=True)
 class Known:
-    """A column as it was when the model was fitted: its code, its additional markers and its unit (None: unknown)."""
+    """A column as it was when the model was fitted: its code, additional markers, unit (None: unknown), its dates."""
 
     code: ColumnCode
     missing: Sequence[str] = ()
     unit: str | None = None
+    day_first: bool = False
 
     @property
     def name(self) -> str:
@@ -213,7 +230,7 @@ class Known:
     def told(self, cells: Iterable[Any], on_error: Literal["raise", "missing"]) -> ColumnSpec:
         """How to read the column in a new table, where it has these cells."""
         levels = tuple(level for level in self.code.spelling if level != OTHER)
-        if self.code.kind == "flag" and not self.code.words:  # of a frame: a file may say yes and no
+        if self.code.levels == (False, True) and not self.code.words:  # of a frame: a file may say yes and no
             words = {str(cell).strip().lower() for cell in cells}
             levels = tuple(sorted(next((pair for pair in FLAGS if pair & words), FLAGS[0])))
         if self.code.levels[-1:] == (OTHER,):
@@ -225,7 +242,10 @@ class Known:
 
 def as_extra(table: Reading) -> dict[str, Any]:
     """How the columns of a table were read, as plain JSON values, to be saved with the model."""
-    columns = [{"name": c.name, "missing": list(c.missing), "unit": unit_of(c.affix)} for c in table.used]
+    columns: list[dict[str, Any]] = [
+        {"name": c.name, "missing": list(c.missing), "unit": unit_of(c.affix), "day_first": c.day_first}
+        for c in table.used
+    ]
     return {"reading": columns, "names": table.names_column, "labels": table.labels_column}
 
 
@@ -248,8 +268,9 @@ def recode(
     asked : the user's options for reading it.
     on_error : whether a cell that is not a number in a numeric column is an error, or a missing value.
     """
-    grid = read_grid(path, asked.sheet, asked.sep)
+    grid = read_grid(path, asked)
     known = _known(model, extra, path, grid, asked)
+    grid = replace(grid, written=with_features(grid.written, {column.name: column.day_first for column in known}))
     here = [column for column in known if column.name in grid.written]
     if not here:
         shown = some_of([repr(column.name) for column in known])
@@ -295,7 +316,10 @@ def _known(model: Any, extra: dict[str, Any], path: str | Path, grid: Grid, aske
     if encoder is not None:
         codes = [replace(code, name=str(name)) for code, name in zip(encoder.columns, names, strict=True)]
     try:
-        read_as = {column["name"]: (column["missing"], column["unit"]) for column in extra.get("reading", ())}
+        read_as = {
+            column["name"]: (column["missing"], column["unit"], column["day_first"])
+            for column in extra.get("reading", ())
+        }
     except (TypeError, KeyError) as error:
         raise InputError(f"the model's columns cannot be read: {error}") from error
     return [Known(code, *read_as.get(code.name, ())) for code in codes]
@@ -303,8 +327,8 @@ def _known(model: Any, extra: dict[str, Any], path: str | Path, grid: Grid, aske
 
 def _in_order(model: Any, path: str | Path, grid: Grid, asked: ReadOptions, *, numbers_only: bool) -> list[str]:
     """The columns of a table for a model without feature names: all that can be used, or the numbers."""
-    used = read(path, asked, grid, codes=False).used
-    names = [column.name for column in used if column.kind == Kind.NUMBER or not numbers_only]
+    used = read(path, asked, grid).used
+    names = [c.name for c in used if c.kind == Kind.NUMBER or c.has_numbers or not numbers_only]
     needed = getattr(model, "n_features_in_", 0)
     if len(names) != needed:
         has = f"{str(path)!r} has {counted(len(names), 'numeric column' if numbers_only else 'usable column')}"

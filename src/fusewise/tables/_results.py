@@ -29,7 +29,7 @@ def complete(table: Reading, encoder: FrameEncoder, completed: Floats) -> dict[s
     filled = dict(table.written)
     for column, (code, features) in zip(table.used, encoder.by_column(completed), strict=True):
         missing = np.flatnonzero(np.isnan(column.values))
-        if not len(missing):
+        if not len(missing) or column.name not in filled:  # a feature of dates is not in the file
             continue
         cells = table.written[column.name].copy()
         before, after = column.affix  # "$" or " kg", as written with the observed numbers

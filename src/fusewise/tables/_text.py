@@ -28,7 +28,7 @@ MARKS = (
 )
 
 
-def read_text(source: Source, sep: str | None = None) -> Grid:
+def read_text(source: Source, sep: str | None = None, skip_rows: int = 0, comment: str | None = None) -> Grid:
     """Read a text table.
 
     Parameters

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy.stats import entropy
 
 from fusewise.kernels import Index, Mask, Real
 from fusewise.support.words import counted, some_of
@@ -55,6 +56,20 @@ class TableColumn:
     def pooled(self) -> bool:
         """Whether the last level stands for all rare ones."""
         return self.levels[-1:] == (OTHER,)
+
+    def without_rare(self, least: int) -> TableColumn:
+        """The same column with levels of fewer than `least` rows counted as one; of numbers nothing changes."""
+        counts = np.bincount(self.values[self.seen].astype(np.intp), minlength=len(self.levels)) if self.levels else 0
+        rare = np.asarray(counts) < least
+        if not self.levels or not rare.any():
+            return self
+        kept = np.flatnonzero(~rare)
+        places = np.full(len(self.levels), float(len(kept)))
+        places[kept] = np.arange(len(kept))
+        values = self.values.copy()
+        values[self.seen] = places[values[self.seen].astype(np.intp)]
+        levels = (*(self.levels[k] for k in kept), OTHER)
+        return TableColumn(self.name, self.kind, values, levels, self.features, self.markers)
 
     def taken(self, rows: Any) -> TableColumn:
         """The same column with some of the rows."""
@@ -182,7 +197,8 @@ def columns_of_reading(reading: Reading) -> ColumnsRead:
     """The columns of a file."""
     columns = []
     for column in reading.columns:
-        written, cells = reading.written[column.name], reading.cells[column.name]
+        cells = reading.cells[column.name]
+        written = reading.written.get(column.name, cells)  # a feature of dates is not in the file
         role = "names" if column.name == reading.names_column else "labels"
         if column.name not in (reading.names_column, reading.labels_column):
             role = "feature" if column.used else "left out"
@@ -223,6 +239,8 @@ def _word(cell: Any) -> str:
 MOST_BINS, MOST_LEVELS = 24, 12
 #: Share of the values beyond the first and the last bin, which count them as well.
 BEYOND = 0.005
+#: Entropy by which bins on a logarithmic scale must tell more, and the quantile of sizes below which it is linear.
+MORE_TOLD, SOFT_QUANTILE = 0.4, 0.05
 #: Name of the levels that are counted together.
 OTHERS = "(other levels)"
 
@@ -235,11 +253,14 @@ class ColumnBins:
     ----------
     edges : limits of the bins, one more than there are; the first and the last bin also count all values beyond.
         Empty for levels.
+    soft : bins are drawn, and equally wide, on the scale asinh(value / soft), which is nearly linear up to `soft` and
+        logarithmic beyond; 0 for a linear scale.
     levels : names of the levels; empty for numbers.
     places : for each level of the column its position in `levels`.
     """
 
     edges: tuple[float, ...] = ()
+    soft: float = 0.0
     levels: tuple[str, ...] = ()
     places: tuple[int, ...] = ()
 
@@ -256,11 +277,16 @@ class ColumnBins:
 
     def as_dict(self) -> dict[str, Any]:
         """As plain values, for JSON."""
-        return {"edges": list(self.edges), "levels": list(self.levels)}
+        return {"edges": list(self.edges), "soft": self.soft, "levels": list(self.levels)}
 
 
-def bins_of(column: TableColumn) -> ColumnBins:
-    """Bins that hold the bulk of a column, one per value if there are few; or its most frequent levels."""
+def bins_of(column: TableColumn, least: int = 1) -> ColumnBins:
+    """Bins that hold the bulk of a column, one per value if there are few; or its most frequent levels.
+
+    A column of which even bins hold more than half in one has bins on a logarithmic scale, if that tells more: if the
+    entropy of the counts is larger by `MORE_TOLD`. Bins with fewer than `least` values are joined with the next, and
+    their limits are rounded.
+    """
     seen = column.values[column.seen]
     if column.levels:
         return _levels(column, seen)
@@ -270,7 +296,14 @@ def bins_of(column: TableColumn) -> ColumnBins:
     if len(distinct) <= MOST_BINS and (column.whole or len(distinct) <= MOST_BINS // 2):
         middles = (distinct[:-1] + distinct[1:]) / 2
         first, last = (middles[0], middles[-1]) if len(middles) else (distinct[0] + 0.5, distinct[0] - 0.5)
-        return ColumnBins((float(2 * distinct[0] - first), *middles.tolist(), float(2 * distinct[-1] - last)))
+        edges, soft = np.array([2 * distinct[0] - first, *middles, 2 * distinct[-1] - last]), 0.0
+    else:
+        edges, soft = _even_bins(seen, distinct)
+    return ColumnBins(tuple((edges if least <= 1 else _joined(edges, seen, least)).tolist()), soft)
+
+
+def _even_bins(seen: Real, distinct: Real) -> tuple[Real, float]:
+    """Bins of equal width, on a linear scale or on the one that tells more."""
     low, high = np.quantile(seen, [BEYOND, 1 - BEYOND])
     if not low < high:
         low, high = distinct[0], distinct[-1]
@@ -278,7 +311,30 @@ def bins_of(column: TableColumn) -> ColumnBins:
     number = min(max(len(np.histogram_bin_edges(held, "sturges")) - 1, 8), MOST_BINS)
     if len(held) > 200:
         number = MOST_BINS
-    return ColumnBins(tuple(np.linspace(low, high, number + 1).tolist()))
+    edges = np.linspace(low, high, number + 1)
+    sizes = np.abs(held[held != 0])
+    soft = float(np.quantile(sizes, SOFT_QUANTILE)) if len(sizes) else 0.0
+    if not soft:
+        return edges, 0.0
+    first, last = np.arcsinh([low / soft, high / soft])
+    curved = soft * np.sinh(np.linspace(first, last, number + 1))
+    even, other = (np.histogram(held, bins)[0] for bins in (edges, np.unique(curved)))
+    skewed = 2 * even.max() > len(held) and entropy(other) > entropy(even) + MORE_TOLD
+    return (curved, soft) if skewed else (edges, 0.0)
+
+
+def _joined(edges: Real, seen: Real, least: int) -> Real:
+    """Some of the edges, rounded to three digits, so that there are at least so many values between any two."""
+    short = np.unique([float(f"{edge:.3g}") for edge in edges])
+    kept = [short[0]]
+    places = np.sort(seen)
+    done = 0
+    for edge in short[1:-1]:
+        upto = int(np.searchsorted(places, edge))
+        if upto - done >= least and len(places) - upto >= least:
+            kept.append(edge)
+            done = upto
+    return np.array([*kept, short[-1]] if len(short) > 1 else [short[0] - 0.5, short[0] + 0.5])
 
 
 def _levels(column: TableColumn, seen: Real) -> ColumnBins:

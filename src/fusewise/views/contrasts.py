@@ -266,8 +266,9 @@ def contrasts_of(found: Findings, most_columns: int = MOST_COLUMNS, most_rows: i
     shares, p_values = importances_of(columns, labels)
     corrected = holm(p_values)
     order = np.argsort(-shares, kind="stable")
+    least = 1 if found.rows else LEAST_VALUES
     listed = tuple(
-        _listed(int(j), columns[j], float(shares[j]), float(corrected[j]), binned=at < most_columns)
+        _listed(int(j), columns[j], float(shares[j]), float(corrected[j]), least if at < most_columns else 0)
         for at, j in enumerate(order)
     )
     centers = found.shown(found.centers)
@@ -302,9 +303,10 @@ def importances_of(columns: Sequence[TableColumn], labels: Labels) -> tuple[Real
     return shares, p_values
 
 
-def _listed(position: int, column: TableColumn, importance: float, p_value: float, *, binned: bool) -> ColumnImportance:
+def _listed(position: int, column: TableColumn, importance: float, p_value: float, least: int) -> ColumnImportance:
+    """A column with its bins of at least so many values; without any for 0."""
     missing = 1 - float(column.seen.mean()) if len(column.values) else 0.0
-    bins = bins_of(column) if binned else ColumnBins()
+    bins = bins_of(column, least) if least else ColumnBins()
     return ColumnImportance(position, column.name, column.kind, importance, p_value, missing, bins)
 
 

@@ -18,7 +18,7 @@ from fusewise.observations import Entries
 from fusewise.support.errors import InputError
 from fusewise.tables import Cells
 from fusewise.views.columns import ColumnsRead, TableColumn, columns_in_memory, columns_of_model
-from fusewise.views.contrasts import Contrasts, contrasts_of
+from fusewise.views.contrasts import LEAST_VALUES, Contrasts, contrasts_of
 from fusewise.views.known_labels import KnownLabels, compare_labels
 from fusewise.views.layouts import Plane, fit_plane
 from fusewise.views.rules import ClusterRule, rules_of
@@ -60,7 +60,9 @@ class Findings:
     values : the features, N x P; NaN if missing.
     labels, confidence : of the rows; confidence is None if the model has none.
     centers : cluster centres, K x P.
-    unit : unit of length in each column, P: its standard deviation, or 1 for ``PenalizedFusion``.
+    unit : unit of length in each column, P: its standard deviation (of a category that of all its levels together,
+        so that it counts as much as a number, and a rare level no more than a frequent one), or 1 for
+        ``PenalizedFusion``.
     shift, scale : P; the user's units are value * scale + shift.
     shares : P, whether a feature is a level of a category; its centre is then the share of that level.
     drawn : indices of the rows to draw: all rows with an observed entry, or a sample of them.
@@ -68,6 +70,7 @@ class Findings:
     path : the candidates the result was chosen from.
     model : the estimator.
     remarks : notes on the fit that are to be shown beside the result.
+    rows : whether rows may be shown one by one; if not, only groups of at least `LEAST_VALUES` are.
     """
 
     names: tuple[str, ...]
@@ -87,6 +90,7 @@ class Findings:
     path: Choice | FusionPath | None
     model: Any
     remarks: tuple[str, ...] = ()
+    rows: bool = True
 
     @property
     def columns(self) -> tuple[TableColumn, ...]:
@@ -172,6 +176,11 @@ class Findings:
         """Convert values of the model to the user's units."""
         return np.asarray(rows * self.scale + self.shift)
 
+    def without_rows(self) -> Findings:
+        """The same findings for a page that shows groups only: rare levels are counted as one."""
+        columns = tuple(column.without_rare(LEAST_VALUES) for column in self.columns)
+        return replace(self, rows=False, remarks=(), origin=replace(self.origin, columns=columns))
+
     def thinned(self, most: int = MOST_DRAWN) -> Findings:
         """Return the same findings with about `most` rows drawn at most."""
         kept = np.searchsorted(self.drawn, _sample(self.model, self.drawn, most))
@@ -220,10 +229,13 @@ def read_findings(
         values, centers, fused, completed = (_side_by_side(part) for part in (values, centers, fused, completed))
         unit, scale, shift = np.tile(unit, 2), np.tile(scale, 2), np.concatenate([shift, np.zeros(p)])
         fractions = np.tile(fractions, 2)
+    origin = origin or _in_memory(columns_of_model(encoder, values.astype(float) * scale + shift, columns))
+    if isinstance(model.path_, Choice):
+        unit = _by_column(unit, origin.columns)
     return Findings(
         names=rows,
         features=columns,
-        origin=origin or _in_memory(columns_of_model(encoder, values.astype(float) * scale + shift, columns)),
+        origin=origin,
         values=values.astype(float),
         labels=np.asarray(model.labels_),
         confidence=getattr(model, "confidence_", None),
@@ -300,6 +312,15 @@ def _spread(entries: Entries) -> Real:
     """Standard deviation of the observed entries of each column; 1 for a constant column."""
     squares = np.square(np.abs(entries.centred)).sum(axis=0) / np.maximum(entries.column_counts, 1)
     return np.where(squares > 0, np.sqrt(squares), 1.0)
+
+
+def _by_column(unit: Real, columns: Sequence[TableColumn]) -> Real:
+    """The unit of each feature: that of its column, sqrt(sum_j s_j²) over the features j that encode it."""
+    units = unit.copy()
+    for column in columns:
+        where = slice(*column.features)
+        units[where] = np.sqrt(np.square(unit[where]).sum())
+    return units
 
 
 def _side_by_side(table: npt.NDArray[Any]) -> Real:

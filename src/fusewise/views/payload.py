@@ -17,7 +17,7 @@ from fusewise.observations import Entries, ValueRanges
 from fusewise.support.files import finite_json
 from fusewise.views.certainty import alternatives
 from fusewise.views.columns import TableColumn
-from fusewise.views.contrasts import Contrast, Contrasts
+from fusewise.views.contrasts import LEAST_VALUES, Contrast, Contrasts
 from fusewise.views.findings import Findings
 from fusewise.views.layouts import neighbour_layout
 from fusewise.views.missingness import Missingness, compare_missingness
@@ -181,20 +181,19 @@ def payload(
     result = partitions[0]
     found = result.found
     places = {"components": found.points}
-    if len(found.drawn) > 2:
+    if len(found.drawn) > 2 and found.rows:
         places["neighbours"] = neighbour_layout(found.completed / found.unit, found.points)
-    table = row_tree(found, result.profile)
     return {
         "file": file,
         "palette": {"colours": COLOURS, "symbols": SYMBOLS, "outlier": OUTLIER},
         "maps": _maps(found, places),
         "rows": _rows(found),
-        "features": found.features,
+        "features": found.features if found.rows else (),
         "shares": found.shares.tolist(),
         "partitions": [_partition(partition, places, file) for partition in partitions],
         "trail": _trail(found),
-        "tree": None if branches is None else _tree(branches),
-        "table": _table(found, table),
+        "tree": None if branches is None or not found.rows else _tree(branches),
+        "table": _table(found, row_tree(found, result.profile)) if found.rows else None,
         "curve": curve,
     }
 
@@ -223,8 +222,9 @@ def _maps(found: Findings, places: dict[str, Real]) -> list[dict[str, Any]]:
     shared = np.allclose(ends, found.plane.project(found.centers)[labels]) if (labels >= 0).all() else _share(found)
     maps = []
     for key, points in places.items():
-        columns = {"x": packed(points[:, 0], "f4"), "y": packed(points[:, 1], "f4")}
-        if key == "components" and not shared:  # by the paper's algorithm each row has its own centre
+        shown = points if found.rows else points[:0]
+        columns = {"x": packed(shown[:, 0], "f4"), "y": packed(shown[:, 1], "f4")}
+        if key == "components" and not shared and found.rows:  # by the paper's algorithm each row has its own centre
             columns |= {"endX": packed(ends[:, 0], "f4"), "endY": packed(ends[:, 1], "f4")}
         hubs = _hubs(found, key, points)
         maps.append({"key": key, "frame": _frame(points, labels, hubs)} | words[key] | columns)
@@ -262,6 +262,9 @@ def _frame(points: Real, labels: Labels, hubs: Real) -> list[list[float]]:
 def _rows(found: Findings) -> dict[str, Any]:
     """Names and cells of the drawn rows; of wide tables only the columns that separate the clusters best."""
     order = [column.position for column in found.contrasts.columns]
+    if not found.rows:
+        empty = {"names": [], "columns": [], "observed": packed_bits(np.zeros(0, bool)), "telling": [], "hidden": 0}
+        return empty | {"confidence": None}
     most = max(1, MOST_ENTRIES // max(len(found.drawn), 1))
     kept = sorted(order[:most])
     columns = tuple(found.columns[j] for j in kept)
@@ -280,24 +283,29 @@ def _rows(found: Findings) -> dict[str, Any]:
 def _partition(partition: Partition, places: dict[str, Real], file: str) -> dict[str, Any]:
     found = partition.found
     base = {key: _hubs(found, key, points) for key, points in places.items()}
+    few = found.sizes < (0 if found.rows else LEAST_VALUES)  # the centre of a few rows is nearly a row
+    observed = partition.observed
+    centers = {"centers": found.centers, "means": observed.means, "medians": observed.medians} if found.rows else {}
     return {
-        "labels": packed_whole(found.labels[found.drawn]),
+        "labels": packed_whole(found.labels[found.drawn if found.rows else []]),
         "sizes": found.sizes.tolist(),
-        "hubs": {key: hubs.round(6).tolist() for key, hubs in base.items()},
-        "centers": packed_numbers(found.shown(found.centers).ravel()),
-        "means": packed_numbers(found.shown(partition.observed.means).ravel()),
-        "medians": packed_numbers(found.shown(partition.observed.medians).ravel()),
+        "names": [described.name for described in found.described],
+        "outliers": int(np.count_nonzero(found.labels < 0)) - len(found.blank),
+        "hubs": {
+            key: [None if few[k] else hub for k, hub in enumerate(hubs.round(6).tolist())] for key, hubs in base.items()
+        },
+        **{name: packed_numbers(found.shown(of).ravel()) for name, of in centers.items()},
         "profile": _profile(partition),
-        "missing": _missing(partition.missing),
-        "contrasts": _contrasts(found.contrasts),
+        "missing": _missing(partition.missing) if found.rows else None,
+        "contrasts": _contrasts(found.contrasts, rows=found.rows),
         "rules": [{"words": str(rule), "precision": rule.precision, "recall": rule.recall} for rule in found.rules],
         "rulesSql": sql_script(found.rules, file),
         "rulesPython": python_module(found.rules),
     }
 
 
-def _contrasts(contrasts: Contrasts) -> dict[str, Any]:
-    """Counts inside each cluster and in all rows; the page subtracts them."""
+def _contrasts(contrasts: Contrasts, *, rows: bool) -> dict[str, Any]:
+    """Counts inside each cluster and in the other rows; without rows only where both sides have values enough."""
     place = {column.position: j for j, column in enumerate(contrasts.columns)}
     compared = {contrast.column for of in contrasts.clusters for contrast in of}
     columns = [
@@ -305,7 +313,8 @@ def _contrasts(contrasts: Contrasts) -> dict[str, Any]:
         for column in contrasts.columns
         if column.position in compared
     ]
-    return {"columns": columns, "clusters": [[_contrast(c, place[c.column]) for c in of] for of in contrasts.clusters]}
+    kept = [[c for c in of if rows or c.effect is not None] for of in contrasts.clusters]
+    return {"columns": columns, "clusters": [[_contrast(c, place[c.column]) for c in of] for of in kept]}
 
 
 def _contrast(contrast: Contrast, column: int) -> dict[str, Any]:
@@ -317,7 +326,7 @@ def _contrast(contrast: Contrast, column: int) -> dict[str, Any]:
         "outside": outside.counts,
         "n": [inside.n, outside.n],
         "missing": [round(inside.missing, 4), round(outside.missing, 4)],
-        "median": [inside.median, outside.median],
+        "median": [_short(inside.median), _short(outside.median)],
         "level": contrast.level,
         "effect": None
         if effect is None
@@ -327,6 +336,8 @@ def _contrast(contrast: Contrast, column: int) -> dict[str, Any]:
 
 
 def _trail(found: Findings) -> dict[str, Any]:
+    if not found.rows:
+        return {"steps": [], "rows": None, "chosen": None}
     trail = found.trail
     return {
         "steps": [_step(step) for step in trail.steps],
@@ -375,17 +386,20 @@ def _table(found: Findings, table: RowTree) -> dict[str, Any]:
 def _profile(partition: Partition) -> dict[str, Any]:
     found, profile = partition.found, partition.profile
     shown = profile.shown
+    means = found.shown(partition.observed.means)[:, shown]
+    if not found.rows:
+        means[found.sizes < LEAST_VALUES] = np.nan
     return {
         "features": [found.features[j] for j in shown],
         "effects": profile.effects.round(3).tolist(),
-        "means": _digits(found.shown(partition.observed.means)[:, shown]),
+        "means": [[_short(value) for value in of] for of in means],
         "telling": profile.telling[shown].round(4).tolist(),
     }
 
 
-def _digits(values: npt.NDArray[Any]) -> list[list[float]]:
-    """Numbers to six significant digits."""
-    return [[float(f"{value:.6g}") for value in line] for line in values]
+def _short(value: float) -> float:
+    """A number to four significant digits: as it is shown, and no row's own."""
+    return float(f"{value:.4g}")
 
 
 def _missing(missing: Missingness) -> dict[str, Any]:

@@ -11,7 +11,8 @@ from scipy.cluster.hierarchy import leaves_list, linkage
 from scipy.stats import rankdata
 
 from fusewise.kernels import Index, Labels, Real
-from fusewise.views.contrasts import enough
+from fusewise.views.columns import TableColumn
+from fusewise.views.contrasts import LEAST_VALUES, enough
 
 if TYPE_CHECKING:
     from fusewise.views.findings import Findings
@@ -45,7 +46,9 @@ class ObservedCenters:
 
 
 #: Maximum number of features in a heat map.
-MOST_FEATURES = 60
+MOST_FEATURES = 30
+#: Of a category with many levels, so many are drawn.
+MAIN_LEVELS = 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,10 +74,21 @@ def profile_of(found: Findings, most: int = MOST_FEATURES) -> Profile:
     telling = np.zeros(found.values.shape[1])
     for about in found.contrasts.columns:
         telling[slice(*found.columns[about.position].features)] = about.importance
-    kept = np.sort(np.argsort(-telling, kind="stable")[:most])
+    main = np.concatenate([_main_features(found, column) for column in found.columns])
+    kept = np.sort(main[np.argsort(-telling[main], kind="stable")[:most]])
     effects = _effects(found.values[:, kept], found.labels, found.n_clusters)
     order = _side_by_side(effects)
     return Profile(kept[order], effects[:, order], telling)
+
+
+def _main_features(found: Findings, column: TableColumn) -> Index:
+    """The features of a column; of a category those of its most frequent levels."""
+    start, stop = column.features
+    if stop - start <= MAIN_LEVELS or column.kind == "number":
+        return np.arange(start, stop)
+    often = np.nansum(found.shown(found.values)[:, start:stop], axis=0)
+    main = np.argsort(-often, kind="stable")[:MAIN_LEVELS]
+    return start + np.sort(main if found.rows else main[often[main] >= LEAST_VALUES])
 
 
 def _effects(values: Real, labels: Labels, n_clusters: int) -> Real:

@@ -16,7 +16,7 @@ from fusewise.support.words import readable
 from fusewise.views import certainty, provenance
 from fusewise.views import sentences as words
 from fusewise.views.columns import TableColumn
-from fusewise.views.contrasts import Contrast
+from fusewise.views.contrasts import LEAST_VALUES, Contrast
 from fusewise.views.description import how_sure
 from fusewise.views.findings import Findings, read_findings
 from fusewise.views.palette import SYMBOLS, colour, shape
@@ -25,6 +25,8 @@ from fusewise.views.provenance import promise_for
 from fusewise.views.sentences import value_words
 from fusewise.views.trees import branches_of
 
+#: Clusters and columns beyond the first so many are folded.
+MOST_CLUSTERS, MOST_COLUMNS = 12, 30
 #: Maximum number of columns in the table of a cluster, and in the table of important columns.
 MOST_LINES, MOST_IMPORTANT = 20, 200
 
@@ -34,6 +36,8 @@ def sheets(found: Findings) -> list[dict[str, Any]]:
     return [
         {
             "number": described.cluster,
+            "title": described.title,
+            "size": described.size,
             "colour": colour(described.cluster),
             "symbol": SYMBOLS[shape(described.cluster)],
             "sentence": described.sentence,
@@ -42,16 +46,16 @@ def sheets(found: Findings) -> list[dict[str, Any]]:
             "recall": f"{rule.recall:.0%}",
             "sql": rule.as_sql("table"),
             "python": rule.python_function(),
-            "lines": [_line(contrast, found.columns[contrast.column]) for contrast in of[:MOST_LINES]],
+            "lines": [_line(contrast, found) for contrast in of[:MOST_LINES] if found.rows or contrast.effect],
             "n_columns": len(of),
         }
         for described, rule, of in zip(found.described, found.rules, found.contrasts.clusters, strict=True)
     ]
 
 
-def _line(contrast: Contrast, column: TableColumn) -> dict[str, Any]:
+def _line(contrast: Contrast, found: Findings) -> dict[str, Any]:
     """A column of a cluster against the other rows."""
-    effect = contrast.effect
+    effect, column = contrast.effect, found.columns[contrast.column]
     inside, outside = contrast.inside, contrast.outside
     if column.scaled:
         medians = value_words(column, inside.median, outside.median)
@@ -62,7 +66,7 @@ def _line(contrast: Contrast, column: TableColumn) -> dict[str, Any]:
         medians = (
             [f"{contrast.level}: {shares[0]:.0%}", f"{shares[1]:.0%}"] if contrast.level is not None else ["–", "–"]
         )
-        means, center = "–", f"{shares[2]:.0%}" if np.isfinite(shares[2]) else "–"
+        means, center = "–", f"{shares[2]:.0%}" if np.isfinite(shares[2]) and found.rows else "–"
     return {
         "name": contrast.name,
         "inside": medians[0],
@@ -140,6 +144,7 @@ def render(found: Findings, *, title: str, file: str, command: str | None = None
         of the file.
     """
     jinja2 = _load()
+    option = "--n-clusters " if command else "n_clusters="
     markup = jinja2.utils.markupsafe.Markup
     partitions, branches, promised = partitions_of(found), branches_of(found), promise_for(found)
     data = payload(partitions, branches, promised.curve, table or PurePath(file).stem)
@@ -156,14 +161,21 @@ def render(found: Findings, *, title: str, file: str, command: str | None = None
         environment.get_template("page.html").render(
             title=title,
             headline=words.headline(found),
-            notes=words.notes(found),
+            lead=words.lead(found, option),
+            limits=words.limits(found),
+            remarks=words.remarks(found),
+            drawn=words.drawn_sentences(found),
+            has_rows=found.rows,
+            least_rows=LEAST_VALUES,
+            most_clusters=MOST_CLUSTERS,
+            most_columns=MOST_COLUMNS,
             partitions=[_words(partition) for partition in partitions],
             has_second_map=len(data["maps"]) > 1,
             is_sampled=len(found.drawn) < len(found.labels) - len(found.blank),
             n_drawn=len(found.drawn),
-            table_named=data["table"]["named"],
-            has_joins=bool(data["table"]["joins"]["shape"][0]),
-            sure=how_sure(found, "--n-clusters " if command else "n_clusters="),
+            table_named=found.rows and data["table"]["named"],
+            has_joins=found.rows and bool(data["table"]["joins"]["shape"][0]),
+            sure=how_sure(found, option),
             uncertain=certainty.UNCERTAIN,
             rivals=certainty.rivals(found),
             stable_clusters=certainty.stable_clusters(found),
@@ -180,7 +192,7 @@ def render(found: Findings, *, title: str, file: str, command: str | None = None
             settings=provenance.settings(found),
             versions=provenance.versions(),
             rerun=command or provenance.rerun(found, file),
-            fingerprint=provenance.fingerprint(found),
+            fingerprint=provenance.fingerprint(found) if found.rows else None,
             data=markup(to_json(data)),
             style=markup(_ours(*STYLES)),
             script=markup(_ours(*SCRIPTS)),
@@ -220,6 +232,7 @@ def write_report(
     feature_names: Sequence[Any] | npt.NDArray[Any] | None = None,
     title: str | None = None,
     units: tuple[npt.ArrayLike, npt.ArrayLike] | None = None,
+    rows: bool = True,
     command: str | None = None,
     force: bool = False,
 ) -> Path:
@@ -234,6 +247,8 @@ def write_report(
     title : heading of the page.
     units : (shift, scale), numbers or one per column, if the table was standardised before the fit: values are shown
         as value * scale + shift.
+    rows : whether the page contains the rows. Without them it shows groups of at least five rows only: no names, no
+        values of a single row, no map of rows.
     command : command that reproduces the report; by default Python code is shown.
     force : overwrite an existing file.
 
@@ -252,7 +267,7 @@ def write_report(
     target = Path(path)
     refuse_to_overwrite(target, force=force)
     found = read_findings(model, names=names, feature_names=feature_names, units=units)
-    write_page(found, target, title=title, command=command)
+    write_page(found if rows else found.without_rows(), target, title=title, command=command)
     return target
 
 

@@ -241,19 +241,32 @@ def headline(found: Findings) -> str:
     return f"{clusters_} in {size}; {found.observed_fraction:.1%} of the values observed."
 
 
-def notes(found: Findings) -> list[str]:
-    """Remarks on the fit, notes on rows that are not drawn, and what may have been missed."""
+def lead(found: Findings, option: str) -> list[str]:
+    """What must be known before anything else: that the number of clusters is not sure, or that there is only one."""
+    number = number_sentence(found, option)
+    return [number] if found.n_clusters == 1 or "not sure" in number else []
+
+
+def remarks(found: Findings) -> list[str]:
+    """Remarks on the fit, and on rows without any value."""
     said = list(found.remarks)
-    blank, drawn = len(found.blank), len(found.drawn)
-    if blank and not said:
-        rows = counted(blank, "row has", "rows have")
+    if len(found.blank) and not said:
+        rows = counted(len(found.blank), "row has", "rows have")
         said.append(f"{rows} no observed value: not assigned to a cluster, and not drawn.")
-    if drawn < len(found.labels) - blank:
-        said.append(
-            f"The map and the path show a random sample of {drawn:,} of the {len(found.labels) - blank:,} rows, with "
-            "rows of every cluster; the tables refer to all rows."
-        )
-    return [_as_sentence(note) for note in (*said, *getattr(found.model, "limits_", ()))]
+    return [_as_sentence(note) for note in said]
+
+
+def limits(found: Findings) -> list[str]:
+    """What may have been missed."""
+    return [_as_sentence(note) for note in getattr(found.model, "limits_", ())]
+
+
+def drawn_sentences(found: Findings) -> list[str]:
+    """How many rows are drawn, if these are not all."""
+    drawn, rows = len(found.drawn), len(found.labels) - len(found.blank)
+    if drawn >= rows or not found.rows:
+        return []
+    return [f"Drawn is a random sample of {drawn:,} of the {rows:,} rows, with rows of every cluster."]
 
 
 def _as_sentence(note: str) -> str:
@@ -271,6 +284,7 @@ def clusters(found: Findings) -> list[dict[str, Any]]:
         lines.append(
             {
                 "number": k,
+                "name": described.name,
                 "colour": colour(k),
                 "symbol": SYMBOLS[shape(k)],
                 "size": described.size,
@@ -425,8 +439,8 @@ def _why_chosen(found: Findings, compared: int) -> str:
 
 
 def telling(found: Findings, profile: Profile, observed: ObservedCenters) -> list[dict[str, Any]]:
-    """Features ordered by how well they separate the clusters, with means of the observed values, and the centres."""
-    order = np.argsort(-profile.telling, kind="stable")[: _lines(found)]
+    """The features drawn, best ones first, with the means of the observed values and the centres."""
+    order = profile.shown[np.argsort(-profile.telling[profile.shown], kind="stable")]
     means, centers = ([_values(found, center) for center in of] for of in (observed.means, found.centers))
     centers = [[f"{a} ({b})" for a, b in zip(*of, strict=True)] for of in zip(means, centers, strict=True)]
     return [
@@ -434,11 +448,17 @@ def telling(found: Findings, profile: Profile, observed: ObservedCenters) -> lis
             "feature": found.features[j],
             "share": float(profile.telling[j]),
             "centers": [
-                "no value" if np.isnan(observed.means[k, j]) else centers[k][j] for k in range(found.n_clusters)
+                "–" if np.isnan(observed.means[k, j]) or not _may_show(found, k) else centers[k][j]
+                for k in range(found.n_clusters)
             ],
         }
         for j in order
     ]
+
+
+def _may_show(found: Findings, k: int) -> bool:
+    """Whether the centre of a cluster may be shown: of a few rows it is nearly a row."""
+    return found.rows or bool(found.sizes[k] >= LEAST_VALUES)
 
 
 def profile_sentences(found: Findings, profile: Profile | None = None) -> list[str]:

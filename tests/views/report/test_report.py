@@ -259,8 +259,8 @@ def test_promise_by_a_sample_is_of_all_rows(monkeypatch):
 
 def test_words_about_samples(model):
     found = read_findings(model, most_drawn=40)
-    assert any(f"random sample of {len(found.drawn)} of the 74 rows" in note for note in words.notes(found))
-    assert any("1 row has no observed value" in note for note in words.notes(found))
+    assert any(f"random sample of {len(found.drawn)} of the 74 rows" in note for note in words.drawn_sentences(found))
+    assert any("1 row has no observed value" in note for note in words.remarks(found))
 
 
 def test_twenty_thousand_rows_by_fifty_fit_in_15_megabytes(model):

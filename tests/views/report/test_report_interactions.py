@@ -187,7 +187,7 @@ def test_another_number_of_clusters(tab, plant_model, plants):
     shown = tab.js(
         "[...document.querySelectorAll('.sheet h3')].filter((e) => e.checkVisibility()).map((e) => e.innerText)"
     )
-    assert [text.strip() for text in shown] == ["Cluster 0", "Cluster 1"]
+    assert [text.strip().split(":")[0] for text in shown] == ["Cluster 0", "Cluster 1"]
     assert "instead of the 3 of the result" in tab.text("#clusters [data-partition='1']")
     name, content = tab.saved("button[data-export=labels]")
     assert name == "plants-labels.csv"
@@ -202,9 +202,9 @@ def test_files_of_the_result(tab, plants, plant_model):
     """Labels, the completed table, the selection: what pandas reads from them is the table and the model."""
     _, content = tab.saved("button[data-export=labels]")
     head, *lines = read_csv(content)
-    assert head == ["row", "label", "confidence"]
+    assert head == ["row", "label", "cluster_name", "confidence"]
     assert [int(line[1]) for line in lines] == plant_model.labels_.tolist()
-    np.testing.assert_allclose([float(line[2]) for line in lines], plant_model.confidence_, atol=5.1e-5)
+    np.testing.assert_allclose([float(line[3]) for line in lines], plant_model.confidence_, atol=5.1e-5)
 
     _, content = tab.saved("button[data-export=completed]")
     head, *lines = read_csv(content)
@@ -225,7 +225,7 @@ def test_files_of_the_result(tab, plants, plant_model):
     name, content = tab.saved("button[data-export=selection]")
     head, line = read_csv(content)
     assert (name, line[0]) == ("plants-selection.csv", "plant 7")
-    assert [cell == "" for cell in line[3:]] == plants.isna().loc[7].tolist()
+    assert [cell == "" for cell in line[4:]] == plants.isna().loc[7].tolist()
 
 
 def test_text_in_files_is_no_formula(tab):

@@ -16,7 +16,7 @@ from fusewise.theory import ClusterGeometry
 
 def measure_geometry(path: Path, labels: str, *, asked: ReadOptions, standardize: bool) -> ClusterGeometry:
     """Measure the geometry of the clusters given by `labels` (a column of the table, or a file)."""
-    grid = read_grid(path, asked.sheet, asked.sep)
+    grid = read_grid(path, asked)
     inside = labels in grid.written
     if not inside and not Path(labels).exists():
         find_column(grid.written, labels, "--labels (neither a file nor a column)")

@@ -168,7 +168,7 @@ def _sample(path: Path, parts: Sequence[Path], asked: ReadOptions) -> Reading:
     some = sampled_parts(parts)
     take = dask_library().delayed(partial(sampled_rows, n_parts=len(some), asked=asked), pure=False)
     grids = compute([take(part.absolute(), k) for k, part in enumerate(some)])
-    return read_sample(path, some, grids, asked)
+    return read_sample(path, some, grids, asked, len(parts))
 
 
 def _lazy_frame(sample: Reading, parts: Sequence[Path], asked: ReadOptions) -> Any:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from fusewise.support.errors import InputError
-from fusewise.support.files import finish_killed_runs, refuse_unwritable, written_together
+from fusewise.support.files import refuse_unwritable, written_together
 from fusewise.tables import Cells, Dialect
 
 #: How text begins that spreadsheets take for a formula (also in the wide characters of East Asian fonts), after
@@ -33,8 +33,6 @@ def staged(targets: Sequence[Path], *, force: bool, sources: Sequence[Path] = ()
     sources : input files (a table, a model), which are never overwritten.
     """
     folders = dict.fromkeys(target.parent for target in targets)
-    for folder in folders:
-        finish_killed_runs(folder)
     _refuse_conflicts(targets, force, sources)
     made = {folder for of in folders for folder in (of, *of.parents) if not folder.exists()}
     try:

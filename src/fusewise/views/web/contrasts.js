@@ -1,6 +1,7 @@
 // What makes a cluster: for each column, the distribution inside the cluster against that of the other rows.
 
-const FIRST_PANELS = 6, PAPER_PANELS = 8;  // on the screen at first, and on the page of a cluster
+const PAPER_PANELS = 8;  // on the page of a cluster
+const firstPanels = () => (innerWidth < 560 ? 3 : 6);  // on the screen at first
 const drawnSheets = new Set();
 
 /** Draw the sheets of the partition that is shown; those of others are drawn when they are. */
@@ -21,9 +22,9 @@ function startContrasts() {
 function addSheet(partition, id, k) {
   const all = partition.contrasts.clusters[k];
   const more = document.getElementById(`${id}-more`);
-  let shown = FIRST_PANELS;
+  let isOpen = false;
   const grid = (width) => [1, 2, 3].findLast((across) => across === 1 || width / across >= 290 * theme().unit);
-  const panels = () => all.slice(0, isOnPaper() ? PAPER_PANELS : shown);
+  const panels = () => all.slice(0, isOnPaper() ? PAPER_PANELS : isOpen ? all.length : firstPanels());
   const height = (width) => Math.ceil(panels().length / grid(width)) * 178 * theme().unit;
   const paint = (surface) => panels().forEach((contrast, i) => {
     const across = grid(surface.width), wide = surface.width / across;
@@ -32,8 +33,8 @@ function addSheet(partition, id, k) {
   const picture = new Picture(id, paint, { height, file: `cluster-${k}` });
   if (!more) return;
   more.addEventListener("click", () => {
-    shown = shown === FIRST_PANELS ? all.length : FIRST_PANELS;
-    more.textContent = shown === FIRST_PANELS ? `Show all ${counted(all.length, "column")}` : "Show fewer columns";
+    isOpen = !isOpen;
+    more.textContent = isOpen ? "Show fewer columns" : `Show all ${counted(all.length, "column")}`;
     picture.draw();
   });
 }
@@ -43,15 +44,12 @@ function paintPanel(surface, partition, k, contrast, { x, y, width }) {
   const { muted, unit } = theme();
   const column = partition.contrasts.columns[contrast.column];
   surface.text(x, y + 10 * unit, cutTo(column.name, 0.92 * width, 12.5), { weight: 600, size: 12.5, name: "panel" });
-  if (contrast.effect) {
-    const [name, value, low, high] = contrast.effect;
-    const about = contrast.level === null ? name : `${shorten(contrast.level, 14)}: ${name}`;
-    surface.text(x, y + 25 * unit, cutTo(`${about} ${signed(value)} (${signed(low)} to ${signed(high)})`, width, 10.5), { size: 10.5, fill: muted });
-  }
+  const words = contrast.effect === null ? "too few observed values to compare" : contrast.median[0] === null ? "" : `median ${readable(contrast.median[0])}, elsewhere ${readable(contrast.median[1])}`;
+  if (words && !column.levels.length) surface.text(x, y + 25 * unit, words, { size: 10.5, fill: muted });
   const box = { left: x, top: y + 36 * unit, right: x + width, bottom: y + 122 * unit };
   const shares = [contrast.inside, contrast.outside].map((counts, side) => counts.map((count) => count / Math.max(contrast.n[side], 1)));
   if (column.levels.length) paintLevels(surface, box, column.levels, shares, k);
-  else paintHistogram(surface, box, column.edges, shares, contrast.median, k);
+  else paintHistogram(surface, box, column, shares, contrast.median, k);
   if (Math.max(...contrast.missing) >= 0.005) {
     surface.text(x, y + 151 * unit, `missing: ${percent(contrast.missing[0])}, elsewhere ${percent(contrast.missing[1])}`, { size: 10.5, fill: muted });
   }
@@ -59,15 +57,16 @@ function paintPanel(surface, partition, k, contrast, { x, y, width }) {
 
 const signed = (value) => `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(2)}`;
 
-function paintHistogram(surface, { left, top, right, bottom }, edges, [inside, outside], [median, elsewhere], k) {
+function paintHistogram(surface, { left, top, right, bottom }, { edges, soft }, [inside, outside], [median, elsewhere], k) {
   const { ink, muted, line, unit } = theme();
+  const count = Math.max(2, (right - left) / (62 * unit)), range = [edges[0], edges[edges.length - 1]];
+  const x = soft ? softScale(range, [left, right], soft, { count }) : linearScale(range, [left, right], { count });
   // Bins may differ in width: bars show densities.
-  const widths = edges.slice(1).map((edge, i) => edge - edges[i]);
+  const widths = edges.slice(1).map((edge, i) => x.at(edge) - x.at(edges[i]));
   const usual = Math.min(...widths.filter((width) => width > 0)) || 1;
   const heights = (shares) => shares.map((share, i) => (share * usual) / (widths[i] || 1));
   const [bars, outline] = [heights(inside), heights(outside)];
   const highest = Math.max(...bars, ...outline) || 1;
-  const x = linearScale([edges[0], edges[edges.length - 1]], [left, right], { count: Math.max(2, (right - left) / (62 * unit)) });
   const y = (height) => bottom - (height / highest) * (bottom - top);
   bars.forEach((height, i) => surface.rect(x.at(edges[i]) + 0.5, y(height), Math.max(0.5, x.at(edges[i + 1]) - x.at(edges[i]) - 1), bottom - y(height), { fill: colourOf(k), opacity: 0.75 }));
   const corners = [[left, bottom], ...outline.flatMap((height, i) => [[x.at(edges[i]), y(height)], [x.at(edges[i + 1]), y(height)]]), [right, bottom]];

@@ -19,6 +19,7 @@ function once(make) {
 const found = JSON.parse(document.getElementById("data").textContent);
 const names = found.rows.names;
 const N = names.length;  // rows in the page
+const hasRows = N > 0;  // a page for others may show groups only
 
 const symbolOf = (cluster) =>
   found.palette.symbols[Math.floor(cluster / found.palette.colours.length) % found.palette.symbols.length];

@@ -47,19 +47,20 @@ const confidenceOf = (row) => Number(confidences()[row].toFixed(4));
 /** Lines of a CSV file for some rows: name, label, confidence, and their cells. */
 function rowLines(rows, cell) {
   const sure = hasConfidence() ? ["confidence"] : [];
-  const head = ["row", "label", ...sure, ...(cell ? columns.map(({ name }) => name) : [])];
+  const { names: titles } = state.partition;
+  const head = ["row", "label", "cluster_name", ...sure, ...(cell ? columns.map(({ name }) => name) : [])];
   return [head, ...rows.map((row) => [
-    names[row], labelOf(row), ...sure.map(() => confidenceOf(row)), ...(cell ? columns.map((_, j) => cell(row, j)) : []),
+    names[row], labelOf(row), titles[labelOf(row)] ?? "", ...sure.map(() => confidenceOf(row)), ...(cell ? columns.map((_, j) => cell(row, j)) : []),
   ])];
 }
 
 /** The centres by feature, in the units of the table, each beside the mean and the median of the observed values. */
-function centerLines({ centers, means, medians, sizes }) {
+function centerLines({ centers, means, medians, sizes, names: titles }) {
   const kinds = [["", unpack(centers)], [" (observed mean)", unpack(means)], [" (observed median)", unpack(medians)]];
   const shares = [kinds[0], [" (observed share)", kinds[1][1]]];  // of a level of a category
   const listed = found.features.flatMap((name, j) => (found.shares[j] ? shares : kinds).map(([kind, values]) => ({ name: name + kind, j, values })));
-  const head = ["cluster", "size", ...listed.map(({ name }) => name)];
-  return [head, ...sizes.map((size, k) => [k, size, ...listed.map(({ j, values }) => Number(values[k * found.features.length + j].toPrecision(7)))])];
+  const head = ["cluster", "size", "name", ...listed.map(({ name }) => name)];
+  return [head, ...sizes.map((size, k) => [k, size, titles[k], ...listed.map(({ j, values }) => Number(values[k * found.features.length + j].toPrecision(7)))])];
 }
 
 const everyRow = () => Array.from({ length: N }, (_, i) => i);

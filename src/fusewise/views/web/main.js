@@ -7,10 +7,11 @@ const ready = (what) => { document.documentElement.dataset.ready = what; };
 startPartitions();
 startPictures();
 startMap();
-startRows();
+if (hasRows) startRows();
 startExports();
+startFolds();
 ready("map");
-const rest = [startClusterMap, startContrasts, startProfile, startExplorer, startMissing, startPromise];
+const rest = [startContrasts, startProfile, startClusterMap, startMissing, startExplorer, startPromise];
 const next = () => {
   const start = rest.shift();
   if (!start) return ready("all");

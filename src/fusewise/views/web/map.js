@@ -113,8 +113,12 @@ function paintRows(surface, at) {
 function paintBadges(surface, at) {
   const { paper, unit } = theme();
   const hubs = state.partition.hubs[mapView.map.key];
+  const most = Math.max(...state.partition.sizes, 1);
+  if (!hasRows) hubs.forEach((hub, k) => hub && surface.markers(OUTLINES.circle, [at.x(hub[0])], [at.y(hub[1])], 42 * unit * Math.sqrt(state.partition.sizes[k] / most), { fill: colourOf(k), opacity: 0.55 }));
   if (hubs.length > MOST_BADGES) return;
-  hubs.forEach(([x, y], k) => {
+  hubs.forEach((hub, k) => {
+    if (!hub) return;  // too few rows for a page without rows
+    const [x, y] = hub;
     const wide = widthOf(String(k), 12, 600) + 10;
     const high = 18 * unit;
     surface.rect(at.x(x) - wide / 2, at.y(y) - high / 2, wide, high, { fill: paper, stroke: colourOf(k), width: 2, opacity: 0.95 });

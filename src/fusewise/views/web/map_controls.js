@@ -73,7 +73,7 @@ function startMap() {
   document.getElementById("map-in").addEventListener("click", () => zoom(1.4));
   document.getElementById("map-out").addEventListener("click", () => zoom(1 / 1.4));
   document.getElementById("map-first").addEventListener("click", () => showAll(false));
-  document.getElementById("map-all").addEventListener("click", () => showAll(true));
+  document.getElementById("map-all")?.addEventListener("click", () => showAll(true));
   const setMode = () => { host.style.touchAction = mapMode() === "move" ? "pan-y" : "none"; };
   for (const choice of document.querySelectorAll("input[name=map-mode]")) choice.addEventListener("change", setMode);
   const note = document.getElementById("map-note");
@@ -97,18 +97,25 @@ function startMap() {
 function fillLegend() {
   const legend = document.getElementById("map-legend");
   const { sizes } = state.partition;
-  const loose = state.partition.labels.reduce((n, label) => n + (label < 0), 0);
+  const loose = state.partition.outliers;
   const clusters = [...sizes.keys(), ...(loose ? [-1] : [])];
   const buttons = clusters.map((cluster) => {
     const marker = element("span", { class: `swatch ${cluster < 0 ? "outlier" : symbolOf(cluster)}`, style: `--colour: ${cluster < 0 ? found.palette.outlier : found.palette.colours[cluster % found.palette.colours.length]}`, "aria-hidden": "true" });
-    const made = button("", () => toggleCluster(cluster), { "aria-pressed": "false", "data-cluster": cluster });
-    made.append(marker, ` ${cluster < 0 ? "outliers" : `cluster ${cluster}`} (${(cluster < 0 ? loose : sizes[cluster]).toLocaleString("en-GB")})`);
+    const made = hasRows ? button("", () => toggleCluster(cluster), { "aria-pressed": "false", "data-cluster": cluster }) : element("span");
+    made.append(marker, ` ${legendText(cluster, cluster < 0 ? loose : sizes[cluster])}`);
     return made;
   });
   const first = buttons.slice(0, MOST_LEGEND), rest = buttons.slice(MOST_LEGEND);
   legend.replaceChildren(...first);
   if (rest.length) legend.append(element("details", {}, element("summary", {}, `${rest.length} more`), ...rest));
   markLegend();
+}
+
+/** "0: high alcohol (62)". */
+function legendText(cluster, rows) {
+  const name = state.partition.names[cluster];
+  const title = cluster < 0 ? "outliers" : name ? `${cluster}: ${shorten(name, 44)}` : `cluster ${cluster}`;
+  return `${title} (${rows.toLocaleString("en-GB")})`;
 }
 
 const clusterFilter = { only: new Set() };
@@ -131,8 +138,8 @@ function legendLines(width) {
   const { sizes } = state.partition;
   const lines = [[]];
   let used = 0;
-  const clusters = [...sizes.keys()].slice(0, MOST_BADGES).map((k) => ({ cluster: k, text: `cluster ${k} (${sizes[k].toLocaleString("en-GB")})` }));
-  if (state.partition.labels.some((label) => label < 0)) clusters.push({ cluster: -1, text: "outliers" });
+  const clusters = [...sizes.keys()].slice(0, MOST_BADGES).map((k) => ({ cluster: k, text: legendText(k, sizes[k]) }));
+  if (state.partition.outliers) clusters.push({ cluster: -1, text: legendText(-1, state.partition.outliers) });
   for (const entry of clusters) {
     const wide = widthOf(entry.text, 12) + 30;
     if (used + wide > width && lines[lines.length - 1].length) { lines.push([]); used = 0; }

@@ -36,6 +36,19 @@ function logScale([low, high], [from, to], { count = 6 } = {}) {
   return { at, ticks: kept.map((value) => ({ at: at(value), text: readable(value) })) };
 }
 
+/** A scale that is nearly linear up to `soft` and logarithmic beyond, on both sides of 0: for skewed columns. */
+function softScale([low, high], [from, to], soft, { count = 5 } = {}) {
+  const [a, b] = [Math.asinh(low / soft), Math.asinh(high / soft)];
+  const at = (value) => from + ((Math.asinh(value / soft) - a) / (b - a || 1)) * (to - from);
+  const sizes = [];
+  for (let e = Math.floor(Math.log10(soft)); e <= Math.ceil(Math.log10(Math.max(Math.abs(low), Math.abs(high)))); e++) sizes.push(10 ** e);
+  const round = [...sizes.map((size) => -size).reverse(), 0, ...sizes].filter((value) => value >= low && value <= high);
+  const apart = (0.9 * Math.abs(to - from)) / count;
+  const ticks = [];
+  for (const value of round) if (!ticks.length || at(value) - ticks[ticks.length - 1].at >= apart) ticks.push({ at: at(value), text: readable(value) });
+  return { at, ticks: ticks.length > 1 ? ticks : linearScale([low, high], [from, to], { count: 2 }).ticks.map(({ text }) => text && { at: at(Number(text.replace(/,/g, "").replace("−", "-"))), text }) };
+}
+
 /** A scale of `n` equal bands; `at(i)` is where band i begins, `middle(i)` its middle. */
 function bandScale(n, [from, to]) {
   const size = (to - from) / Math.max(n, 1);

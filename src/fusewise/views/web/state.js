@@ -55,3 +55,14 @@ function startPartitions() {
     choice.addEventListener("change", () => showPartition(Number(choice.value)));
   }
 }
+
+/** Buttons that show the lines of a long table beyond the first ones. */
+function startFolds() {
+  for (const made of document.querySelectorAll("button[data-unfold]")) {
+    made.addEventListener("click", () => {
+      const block = made.previousElementSibling;
+      for (const lines of block.parentElement.querySelectorAll(":scope > table > [data-fold], :scope > .wide > table > [data-fold]")) lines.hidden = false;
+      made.remove();
+    });
+  }
+}

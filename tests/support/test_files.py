@@ -1,0 +1,119 @@
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from fusewise.support.files import finite_json, written_together, written_whole
+
+#: Two files replace old ones and one is new, in two folders; the process dies before its n-th change of a folder.
+KILLED = """
+import os, sys
+from pathlib import Path
+from fusewise.support.files import written_together
+left = [int(sys.argv[1])]
+def dying(function):
+    def call(*paths, **options):
+        left[0] -= 1
+        if left[0] == 0:
+            os._exit(9)
+        return function(*paths, **options)
+    return call
+for name in ("replace", "link", "unlink", "rmdir"):
+    setattr(os, name, dying(getattr(os, name)))
+with written_together([Path(name) for name in ("a", "b", "models/m")], replace=True) as places:
+    for place in places.values():
+        place.write_text("new")
+"""
+
+
+def contents(folder):
+    return {path.name: path.read_text() for path in folder.iterdir() if path.is_file()}
+
+
+def test_a_file_takes_its_name_when_it_is_whole(tmp_path):
+    path = tmp_path / "x.bin"
+    with written_whole(path) as file:
+        file.write(b"new")
+        assert not path.exists()
+    assert path.read_bytes() == b"new"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, OSError(28, "No space left on device")])
+def test_what_was_there_stays_if_writing_fails(tmp_path, error):
+    path = tmp_path / "x.bin"
+    path.write_bytes(b"old")
+
+    def fail():
+        with written_whole(path) as file:
+            file.write(b"ha")
+            raise error
+
+    with pytest.raises(error if isinstance(error, type) else OSError):
+        fail()
+    assert path.read_bytes() == b"old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_errors_name_the_users_file(tmp_path):
+    with (
+        pytest.raises(FileNotFoundError, match=r"cannot write '.*missing/x.bin'"),
+        written_whole(tmp_path / "missing/x.bin"),
+    ):
+        pass
+
+
+@pytest.mark.parametrize("moment", range(1, 9))
+def test_a_killed_run_leaves_every_file_old_or_new(tmp_path, moment):
+    (tmp_path / "models").mkdir()
+    for name in "ab":
+        (tmp_path / name).write_text("old")
+    assert subprocess.run([sys.executable, "-c", KILLED, str(moment)], cwd=tmp_path, check=False).returncode == 9
+    assert set(contents(tmp_path)) == {"a", "b"}
+    assert set(contents(tmp_path).values()) <= {"old", "new"}
+    assert contents(tmp_path / "models") in ({}, {"m": "new"})
+
+
+def test_if_a_file_cannot_be_moved_all_folders_are_as_before(tmp_path, monkeypatch):
+    targets = [tmp_path / "new", tmp_path / "tables/a", tmp_path / "models/m"]
+    for target in targets[1:]:
+        target.parent.mkdir()
+        target.write_text("old")
+
+    def replace(source, target, _replace=os.replace):
+        if target == targets[2] and source.parent.name == "new":
+            raise PermissionError(1, "not permitted")
+        _replace(source, target)
+
+    monkeypatch.setattr(os, "replace", replace)
+    with pytest.raises(PermissionError), written_together(targets, replace=True) as places:  # noqa: PT012
+        for place in places.values():
+            place.write_text("new")
+    assert {path: path.read_text() for path in tmp_path.rglob("*") if path.is_file()} == dict.fromkeys(
+        targets[1:], "old"
+    )
+    assert not list(tmp_path.rglob(".fusewise-*"))
+
+
+def test_a_file_written_by_another_run_meanwhile_is_not_replaced(tmp_path):
+    def write(name, inner=()):
+        with written_together([tmp_path / "mine", tmp_path / "shared"], replace=False) as places:
+            for place in places.values():
+                place.write_text(name)
+            for other in inner:
+                write(other)
+
+    with pytest.raises(
+        FileExistsError, match="mine' was written by another program meanwhile, and is kept: choose another name"
+    ):
+        write("first", inner=["second"])
+    assert contents(tmp_path) == {"mine": "second", "shared": "second"}
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_json_is_finite_and_plain():
+    data = {"a": [np.float64(1.5), np.nan, np.inf], 2: np.int64(3), "b": (True, None, "x"), "c": complex(1, 2)}
+    assert json.loads(finite_json(data)) == {"a": [1.5, None, None], "2": 3, "b": [True, None, "x"], "c": "(1+2j)"}
