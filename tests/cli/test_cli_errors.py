@@ -24,8 +24,6 @@ FILES = {
     "header": (b"a,b\n", "but no rows"),
     "long row": (b"a,b\n1,2\n3,4,5\n", "line 3: 3 fields, but the header has 2"),
     "short row": (b"a,b,c\n1,2,3\n\n4\n", "line 4: 1 field, but the header has 3"),
-    "duplicates": (b"a,b,a\n1,2,3\n4,5,6\n", "duplicate column names: 'a' ('a': columns 1, 3)"),
-    "no header": (b"1,0,1\n0,1,1\n1,1,0\n", "('1': columns 1, 3); add a header line"),
     "one row": (b"a,b\n1,2\n", "has only one row"),
     "text only": (b"x,when\nfoo,soon\nbar,later\n", "'when' (identifier: text"),
     "all missing": (b"a,b\n,NA\n?,-\n", "all values of"),
@@ -80,7 +78,8 @@ def test_binary_files_without_a_table(run, tmp_path, suffix):
     if suffix == ".xlsx":
         pytest.importorskip("openpyxl")
         pd.DataFrame([["a", "a"], [1, 2], [3, 4]]).to_excel(tmp_path / "t.xlsx", index=False, header=False)
-        assert "duplicate column names: 'a'" in run("fit", "t.xlsx").err
+        assert run("fit", "t.xlsx", "--out", "t").code == 0  # the second is called a (2)
+        return
     assert left_over(tmp_path) == [f"t{suffix}"]
 
 

@@ -1,18 +1,15 @@
 """Conjugate gradients of a convex objective: descent, the minimum, and what happens when a step fails."""
 
-import itertools
-
 import numpy as np
 import pytest
-from fusion_naive import draw
 
 from fusewise.datasets import hide_entries, make_clusters
 from fusewise.fusion import _loop as loop
 from fusewise.fusion import pose
 from fusewise.fusion._loop import ConjugateSteps, descend
 from fusewise.fusion._merging import Merged
-from fusewise.fusion.fidelity import Box, Quadratic
-from fusewise.fusion.penalties import H1, L1
+from fusewise.fusion.fidelity import Quadratic
+from fusewise.fusion.penalties import L1
 
 
 def problem_of(X, lam, penalty=L1(1e-2), fidelity=Quadratic(), n_neighbors=4, **options):  # noqa: B008
@@ -80,51 +77,6 @@ def test_the_minimum_is_that_of_a_general_minimiser(missing):
         descent = descend(problem, start(X), solver="exact", max_iter=2000, tol=1e-7)
         assert descent.status == loop.Status.CONVERGED
         assert descent.history[-1] == pytest.approx(best.fun, rel=1e-8)
-
-
-def test_fewer_steps_than_majorisers(monkeypatch):
-    """Where clusters collapse, steps along the objective itself are longer."""
-    X = table(0.0)
-    problem = problem_of(X, 0.15, n_neighbors=8)
-    options = {"solver": "exact", "max_iter": 2000, "tol": 1e-3}
-    conjugate = descend(problem, start(X), **options)
-    products = []
-    solve = loop.solve_quadratic
-    monkeypatch.setattr(loop.ConjugateSteps, "suit", lambda problem: False)
-    monkeypatch.setattr(
-        loop, "solve_quadratic", lambda *args, **how: products.append(how["max_steps"]) or solve(*args, **how)
-    )
-    plain = descend(problem, start(X), **options)
-    assert conjugate.history[-1] == pytest.approx(plain.history[-1], rel=1e-5)
-    assert 2 * conjugate.n_iter < sum(products)
-
-
-def test_which_problems_suit():
-    X = draw("real", 0.3)
-    assert ConjugateSteps.suit(problem_of(X, 0.1))
-    others = [
-        problem_of(X, 0.1, H1(1.0)),
-        problem_of(X, 0.1, fidelity=Box(0.5)),
-        problem_of(X, 0.1, n_neighbors=None),
-        problem_of(draw("complex", 0.3), 0.1),
-    ]
-    assert not any(map(ConjugateSteps.suit, others))
-
-
-def test_a_step_that_fails_is_replaced_and_the_next_begins_anew(monkeypatch):
-    X = table(0.3)
-    problem = problem_of(X, 0.1)
-    move, calls = ConjugateSteps.move, itertools.count()
-    bad = lambda self, centers, weighted: 3 * centers + 1 if next(calls) % 3 == 1 else move(self, centers, weighted)  # noqa: E731
-    monkeypatch.setattr(ConjugateSteps, "move", bad)
-    descent = descend(problem, start(X), solver="exact", max_iter=300, tol=1e-5)
-    assert np.all(np.diff(descent.history) <= 1e-12 * descent.history[0])
-    assert descent.status == loop.Status.CONVERGED
-    monkeypatch.undo()
-    steps, centers = ConjugateSteps(problem), start(X)
-    fresh = ConjugateSteps(problem).move(centers, problem.weigh(centers))
-    steps.move(descent.centers, problem.weigh(descent.centers))
-    np.testing.assert_array_equal(steps.move(centers, problem.weigh(centers)), fresh)
 
 
 def test_a_point_at_the_minimum_stays():

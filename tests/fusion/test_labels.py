@@ -14,7 +14,7 @@ from fusewise.fusion._merging import Merged, fusion_scale
 from fusewise.fusion._problem import Problem
 from fusewise.fusion.fidelity import Box, Quadratic
 from fusewise.fusion.penalties import H1, MCP, GemanMcClure, Lp
-from fusewise.observations import as_entries, group_means, number_by_size
+from fusewise.observations import as_entries, number_by_size
 from fusewise.pairs import CompletePairs, NeighborPairs, real_view
 
 
@@ -134,25 +134,6 @@ def test_larger_groups_come_first_and_ties_in_order_of_appearance():
     assert fused_groups(centers, H1(0.5)).tolist() == [1, 2, 3, 2, 1, 0, 0, 0]
 
 
-def test_small_groups_are_outliers():
-    centers = np.array([[5.0], [0.0], [9.0], [0.0], [5.0], [7.0], [7.0], [7.0]])
-    assert fused_groups(centers, H1(0.5), min_size=2).tolist() == [1, 2, -1, 2, 1, 0, 0, 0]
-    assert fused_groups(centers, H1(0.5), min_size=3).tolist() == [-1, -1, -1, -1, -1, 0, 0, 0]
-    assert fused_groups(centers, H1(0.5), min_size=9).tolist() == [-1] * 8
-
-
 def test_a_point_held_by_its_data_stays_alone():
     centers = np.zeros((4, 1))
     assert fused_groups(centers, H1(0.5), pull=np.array([3.0, 3.0, 0.5, 3.0])).tolist() == [0, 0, 1, 0]
-
-
-def test_a_single_point():
-    assert fused_groups(np.zeros((1, 3)), H1(0.5)).tolist() == [0]
-    assert fused_groups(np.zeros((1, 3)), H1(0.5), min_size=2).tolist() == [-1]
-
-
-def test_group_means():
-    table = np.array([[0.0, 1.0], [2.0, 3.0], [100.0, 100.0], [5.0, 5.0]])
-    np.testing.assert_array_equal(group_means(table, np.array([0, 0, -1, 1])), [[1, 2], [5, 5]])
-    assert group_means(table, np.full(4, -1)).shape == (0, 2)
-    assert group_means(1j * table, np.zeros(4, dtype=int)).dtype == complex

@@ -9,8 +9,8 @@ from fusion_naive import EXAMPLES, draw, objective
 from fusewise.datasets import hide_entries, make_clusters
 from fusewise.fusion import fusion_path, pose
 from fusewise.fusion._loop import descend, solve_quadratic
-from fusewise.fusion._merging import Merged, agreed, descend_merging, joined
-from fusewise.fusion.fidelity import Box, Quadratic
+from fusewise.fusion._merging import Merged, descend_merging
+from fusewise.fusion.fidelity import Quadratic
 from fusewise.fusion.penalties import H1, L1, MCP
 from fusewise.progress import silent
 
@@ -99,20 +99,6 @@ def test_the_objective_never_rises():
         assert history[-1] < history[0]
 
 
-def test_agreed():
-    one, other = np.array([0, 0, 0, 1, 1, 2]), np.array([5, 5, 0, 0, 0, 0])
-    both = agreed(one, other)
-    for i, j in itertools.combinations(range(6), 2):
-        assert (both[i] == both[j]) == (one[i] == one[j] and other[i] == other[j])
-    assert sorted(set(both)) == list(range(4))
-
-
-def test_joined():
-    one, other = np.array([0, 0, 1, 1, 2, 3]), np.array([4, 4, 0, 5, 5, 0])
-    both = joined(one, other)
-    assert [both[i] == both[j] for i, j in ((0, 1), (2, 3), (3, 4), (2, 5), (0, 2))] == [True, True, True, True, False]
-
-
 @pytest.mark.parametrize("missing", MISSING)
 @pytest.mark.parametrize("penalty", [L1(1e-2), MCP(2.0)], ids=repr)
 def test_centres_that_fuse_on_the_way_are_merged_and_the_objective_never_rises(penalty, missing):
@@ -161,20 +147,6 @@ def test_labels_are_those_without_merging(penalty, missing, n_neighbors):
         np.testing.assert_array_equal(one, other)
 
 
-def test_nodes_become_fewer_and_points_of_one_node_stay_together(monkeypatch):
-    nodes = []
-    merge = Merged.merge
-    monkeypatch.setattr(Merged, "merge", lambda *args: nodes.append((out := merge(*args))[0].n_nodes) or out)
-    X, _ = table()
-    path = fusion_path(X, lams=np.geomspace(1e-2, 30, 14), penalty=H1(0.6), n_neighbors=8)
-    assert nodes[0] == len(X)
-    assert nodes[-1] == path.n_clusters[-1] == 4
-    assert nodes == sorted(nodes, reverse=True)
-    last = path[-1]
-    assert len(np.unique(last.centers, axis=0)) == 4
-    assert last.converged
-
-
 @pytest.mark.parametrize(
     "back",
     [{"lams": [0.1, 5.0, 10.0, 20.0, 1e-3]}, {"lams": 5.0, "sigmas": [0.6, 0.6, 0.6, 100.0]}],
@@ -185,14 +157,6 @@ def test_what_pulls_less_hard_lets_go_again(back):
     path = fusion_path(X, penalty=H1(0.6), n_neighbors=8, **back)
     assert path.n_clusters[-2] == 4
     assert path.n_clusters[-1] == len(X)
-
-
-def test_a_constraint_is_not_merged(monkeypatch):
-    """The intersection of balls is no ball."""
-    monkeypatch.setattr(Merged, "merge", lambda *args: pytest.fail("merged"))
-    X, _ = table()
-    path = fusion_path(X, lams=[1.0, 2.0, 3.0], penalty=H1(0.6), fidelity=Box(0.6), tol=1e-3)
-    assert np.abs(path.centers(2) - X).max() <= 0.3 + 1e-9
 
 
 def test_points_no_edge_joins_are_not_fused():

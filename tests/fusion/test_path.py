@@ -5,7 +5,6 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from fusewise.datasets import hide_entries, make_clusters
-from fusewise.fusion import _path as path_module
 from fusewise.fusion import fuse, fusion_path
 from fusewise.fusion.fidelity import Box
 from fusewise.fusion.penalties import H1, L1
@@ -39,16 +38,6 @@ def test_each_point_is_the_solution_started_from_the_last(table):
     np.testing.assert_array_equal(path.lams, lams)
     assert path.converged.all()
     assert [solution.n_clusters for solution in path] == path.n_clusters.tolist()
-
-
-def test_looking_ahead_saves_iterations(table, monkeypatch):
-    options = {"lams": np.geomspace(1e-3, 1, 30), "penalty": H1(0.5), "n_neighbors": 6}
-    looking = fusion_path(table, **options)
-    monkeypatch.setattr(path_module, "_ahead", lambda problem, start, known, trail: (start, known))
-    plain = fusion_path(table, **options)
-    assert sum(s.n_iter for s in looking) < 0.9 * sum(s.n_iter for s in plain)
-    for one, other in zip(looking, plain, strict=True):
-        np.testing.assert_array_equal(one.labels, other.labels)
 
 
 def test_along_sigma(table):

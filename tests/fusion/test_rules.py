@@ -84,11 +84,6 @@ class TestCut:
         _, labels = cut_to(path, n_clusters)
         assert sorted(set(labels.tolist())) == list(range(n_clusters))
 
-    def test_the_path_is_not_changed(self):
-        path = path_of([0, 0, 1, 1, -1], centers=np.arange(10.0).reshape(5, 2))
-        cut_to(path, 1)
-        np.testing.assert_array_equal(path.labels[0], [0, 0, 1, 1, -1])
-
 
 def test_sigma_is_half_the_median_of_the_nearest_distances():
     # On a line, 0 1 3 7: the nearest are at 1, 1, 2 and 4.

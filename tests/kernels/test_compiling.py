@@ -8,7 +8,6 @@ import time
 from math import sqrt
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 import fusewise
@@ -92,30 +91,6 @@ def test_compiling_is_told_of_and_not_counted():
     assert [stage for stage, _ in heard] == [STAGE]
     assert watch.compiling >= 0.2
     assert watch.working < whole - 0.2 + 0.05
-
-
-def test_only_the_latest_listener_is_told_and_only_within_its_context():
-    first, second = [], []
-    loop = Loop(half.function, ("",))
-    loop.fast._cache.disable()
-    with announcing(lambda *step, **values: first.append(step)):
-        with announcing(lambda *step, **values: second.append(step)):
-            loop(1.0)
-        loop(np.float32(1))
-    loop(1)
-    assert len(first) == len(second) == 1
-
-
-def test_the_compiler_is_listened_to_once(monkeypatch):
-    """Also by a process that seems to begin anew."""
-    loop, heard = Loop(half.function, ("",)), []
-    loop.fast._cache.disable()
-    monkeypatch.setattr(compiling._watch, "at_hand", False)
-    compiling._watch.numba()
-    assert compiling._watch.at_hand
-    with announcing(lambda *step, **values: heard.append(step)):
-        loop(1.0)
-    assert len(heard) == 1
 
 
 SMALL_FIT = """

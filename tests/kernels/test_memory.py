@@ -5,10 +5,8 @@ import pytest
 
 from fusewise.fusion import _setup as setup
 from fusewise.fusion import fuse, fusion_path
-from fusewise.fusion._setup import lacking_memory
 from fusewise.kernels import _memory as memory
 from fusewise.kernels import available_memory
-from fusewise.observations import as_entries
 from fusewise.support.words import in_words
 
 GIB = 2**30
@@ -55,10 +53,6 @@ def test_a_machine_that_does_not_say(machine, monkeypatch):
     assert available_memory() > 0
 
 
-def test_here():
-    assert 0 < available_memory() < 2**50
-
-
 @pytest.mark.parametrize(("n", "words"), [(3, "3 B"), (1536, "1.5 KiB"), (5 * GIB, "5 GiB"), (2**42, "4 TiB")])
 def test_in_words(n, words):
     assert in_words(n) == words
@@ -90,9 +84,6 @@ class TestAllPairs:
     def test_what_fits_is_taken(self, X, monkeypatch):
         monkeypatch.setattr(setup, "available_memory", lambda: 60 * 60 * 8 + setup.WORK_SPACE)
         np.testing.assert_array_equal(fuse(X, lam=1.0).centers, fuse(X, lam=1.0, n_neighbors=None).centers)
-
-    def test_single_precision_takes_as_much(self, X, tight):
-        assert lacking_memory(as_entries(X)) == lacking_memory(as_entries(X.astype(np.float32))) != ""
 
     def test_a_graph_needs_no_such_memory(self, X, monkeypatch):
         monkeypatch.setattr(setup, "available_memory", lambda: 0)

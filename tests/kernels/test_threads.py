@@ -55,18 +55,6 @@ def test_small_products_take_a_thread_each_and_leave_the_others_to_work(three):
     assert n_threads() == 3
 
 
-def test_small_products_end_with_an_error_too(three):
-    with pytest.raises(KeyError), small_products():
-        raise KeyError
-    assert widths() == {3}
-
-
-def test_no_more_threads_than_asked_for(three):
-    with small_products():
-        names = list(in_threads(lambda _: threading.current_thread().name, list(range(20)), most=1))
-    assert set(names) == {threading.current_thread().name}
-
-
 def test_threads_in_proportion_to_the_work(three):
     """A thread for each ``WORTH_A_THREAD``; ranges cover all items once."""
     assert [threads_for(k * WORTH_A_THREAD) for k in range(5)] == [1, 1, 2, 3, 3]
@@ -78,12 +66,6 @@ def test_threads_in_proportion_to_the_work(three):
     for work in (0, WORTH_A_THREAD // 20, WORTH_A_THREAD):
         in_ranges(50, work, loop)
     assert (found == 3).all()
-
-
-def test_threads_are_kept(three):
-    """A thread that has just ended its work may be taken for busy, so that there are a few more; not three a call."""
-    used = {thread for _ in range(40) for thread in in_threads(lambda _: threading.current_thread(), range(20))}
-    assert len(used) <= 20
 
 
 def test_what_was_begun_has_ended(three):

@@ -179,16 +179,6 @@ class TestManyPlaces:
         assert exact == nearest_edges(X, 8)
         assert len(edges(nearest_expected(X, none, 8)) & exact) > 0.98 * len(exact)
 
-    def test_where_the_lists_hold_too_few_there_are_fewer_neighbours(self, monkeypatch):
-        pytest.importorskip("faiss")
-        X, none = self.draw(), np.zeros((3000, 6, 6))
-        monkeypatch.setattr(near_places, "MANY_POINTS", 1000)
-        monkeypatch.setattr(near_places, "LISTS", 10)
-        monkeypatch.setattr(near_places, "PROBED", 1)
-        found = edges(nearest_expected(X, none, 8))
-        assert all(0 <= i < j for i, j in found)
-        assert 3000 < len(found) < len(nearest_edges(X, 8))
-
     def test_without_faiss_a_tree_finds_them_all(self, monkeypatch):
         X, none = self.draw(), np.zeros((3000, 6, 6))
         monkeypatch.setattr(near_places, "MANY_POINTS", 1000)

@@ -90,17 +90,6 @@ def test_leap_reaches_the_limit_of_a_geometric_sequence():
 
 
 @pytest.mark.parametrize("is_complex", [False, True])
-def test_fewer_passes_than_em_needs_to_the_same_likelihood(is_complex, monkeypatch):
-    values, mask, _ = simulate(150, 10, 3, 0.3, 0.5, 3, is_complex)
-    table, passes = seen(values, mask), []
-    fast = fit_subspace(table, 4, tol=1e-8, progress=lambda *step, **_: passes.append(step[1]))
-    monkeypatch.setattr(em, "_leap", lambda first, second, third, floor: third)
-    plain = fit_subspace(table, 4, tol=1e-8, max_iter=5000)
-    assert passes[-1] < 0.6 * len(plain.history)
-    assert_allclose(fast.log_likelihood, plain.log_likelihood, rtol=1e-5)
-
-
-@pytest.mark.parametrize("is_complex", [False, True])
 def test_log_likelihood_is_the_marginal_density_of_the_observed_entries(is_complex):
     values, mask, _ = simulate(50, 7, 2, 0.4, 0.4, 1, is_complex)
     fit = fit_subspace(seen(values, mask), 2, tol=1e-13, max_iter=5000)

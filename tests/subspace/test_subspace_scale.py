@@ -30,16 +30,6 @@ class TestSample:
     def small(self, monkeypatch):
         monkeypatch.setattr(module, "SAMPLE", 200)
 
-    def test_few_passes_reach_the_same_fit(self, small, monkeypatch):
-        entries = as_entries(table(4000))
-        sampled = fit_subspace(entries, rank=2)
-        monkeypatch.setattr(module, "SAMPLE", 10**9)
-        whole = fit_subspace(entries, rank=2, tol=1e-12, max_iter=2000)
-        assert 2 * len(sampled.history) <= len(fit_subspace(entries, rank=2).history)
-        assert whole.log_likelihood - sampled.log_likelihood < 1e-4 * entries.mask.sum()
-        # Far closer to the fit of all than the spread of such fits, about sqrt(2 / 4000) of a variance.
-        assert_allclose(covariance(sampled), covariance(whole), atol=0.005 * np.trace(covariance(whole)) / 8)
-
     def test_rare_columns_make_the_sample_larger(self, small):
         X = table(4000)
         counts = np.full(8, 4000)
@@ -72,10 +62,6 @@ class TestStreams:
         X = table().astype(np.float32)
         np.save(tmp_path / "x.npy", X)
         self.same(ArrayBlocks(np.load(tmp_path / "x.npy", mmap_mode="r")), X, monkeypatch)
-
-    def test_masked(self, monkeypatch):
-        X = table()
-        self.same(ArrayBlocks(np.nan_to_num(X, nan=99.0), np.isfinite(X)), X, monkeypatch)
 
     def test_parquet(self, tmp_path, monkeypatch):
         pa = pytest.importorskip("pyarrow")

@@ -20,8 +20,9 @@ TableFile = Annotated[
     Path,
     typer.Argument(
         metavar="TABLE",
-        help="Table to read: CSV, TSV, Excel, Parquet, Feather/Arrow, JSON lines or SQLite (FILE::TABLE), also "
-        "compressed; - for standard input; a pattern such as 'part-*.parquet', or a folder, of Parquet or CSV parts.",
+        help="Table to read: CSV, TSV, Excel, Parquet, Feather/Arrow, Stata, SPSS, SAS, JSON lines or SQLite "
+        "(FILE::TABLE), also compressed; - for standard input; a pattern such as 'part-*.parquet', or a folder, of "
+        "Parquet or CSV parts.",
     ),
 ]
 

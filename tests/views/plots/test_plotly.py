@@ -58,7 +58,7 @@ def test_map_tells_the_row_under_the_pointer(model, table):
                 assert told == "missing"
             else:
                 assert float(told.replace("−", "-")) == pytest.approx(cell, rel=6e-3)  # three digits
-    drawn = np.concatenate([artist.get_offsets() for artist in shown.rows_.values()])
+    drawn = np.concatenate([artist.get_offsets() for artist in shown.artists_["rows"]])
     assert len(drawn) == len(seen)
 
 
@@ -75,12 +75,14 @@ def test_heat_maps_hold_the_cells(model, table):
     shown = ClusterMapDisplay.from_estimator(model)
     (cells,) = shown.to_plotly().data
     values = np.array([[np.nan if v is None else v for v in row] for row in cells.z], dtype=float)
-    np.testing.assert_allclose(values, np.ma.filled(shown.image_.get_array(), np.nan))
+    np.testing.assert_allclose(values, np.ma.filled(shown.artists_["cells"][0].get_array(), np.nan))
     missing = np.char.endswith(texts(cells).astype(str), ": missing")
     np.testing.assert_array_equal(missing, np.isnan(values))
     assert missing.sum() == np.isnan(table).sum()
     shown = ProfileDisplay.from_estimator(model)
-    np.testing.assert_allclose(np.array(shown.to_plotly().data[0].z, dtype=float), shown.image_.get_array())
+    np.testing.assert_allclose(
+        np.array(shown.to_plotly().data[0].z, dtype=float), shown.artists_["cells"][0].get_array()
+    )
 
 
 def test_missing_values_by_cluster(model, table):
@@ -105,7 +107,7 @@ def test_path_and_tree_name_their_steps(model):
     shown = DendrogramDisplay.from_estimator(model)
     figure = shown.to_plotly()
     joins = [trace for trace in figure.data if trace.mode == "lines"]
-    assert len(joins) == len(shown.joins_) == len(shown.branches.joins)
-    for trace, lines in zip(joins, shown.joins_, strict=True):
-        assert trace.y[1] == pytest.approx(lines[2].get_ydata()[0])
-    assert len(markers(figure)) == len(shown.leaves_) == len(shown.branches.sizes)
+    assert len(joins) == len(shown.artists_["joins"]) == len(shown.branches.joins)
+    for trace, lines in zip(joins, shown.artists_["joins"], strict=True):
+        np.testing.assert_allclose(np.column_stack([trace.x, trace.y]), lines.get_segments()[0])
+    assert len(markers(figure)) == len(shown.artists_["leaves"]) == len(shown.branches.sizes)

@@ -1,11 +1,14 @@
-"""Groups of points along a graph, against SciPy and loops over pairs."""
+"""Loops along a graph, against SciPy and loops over pairs."""
 
 import numpy as np
 import pytest
 from scipy import sparse
+from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
 
-from fusewise.kernels.graph import by_rows, components, merged_edges, spanning_forest, sum_by
+from fusewise.kernels import _threads as threads
+from fusewise.kernels import graph
+from fusewise.kernels.graph import by_rows, components, merged_edges, spanning_forest, spanning_tree, sum_by
 
 GRAPHS = [(1, 0), (2, 1), (60, 40), (500, 2000), (40, 0)]
 
@@ -24,10 +27,10 @@ def test_the_forest_is_that_of_scipy(n, edges, ties):
     rng, first, second = draw(n, edges)
     lengths = rng.integers(1, 5, len(first)).astype(float) if ties else rng.uniform(1, 2, len(first))
     kept = spanning_forest(n, first, second, lengths)
-    graph = sparse.csr_matrix((lengths, (first, second)), shape=(n, n))
-    np.testing.assert_allclose(np.sort(lengths[kept]), np.sort(minimum_spanning_tree(graph).data))
+    edges_of = sparse.csr_matrix((lengths, (first, second)), shape=(n, n))
+    np.testing.assert_allclose(np.sort(lengths[kept]), np.sort(minimum_spanning_tree(edges_of).data))
     forest = sparse.csr_matrix((lengths[kept], (first[kept], second[kept])), shape=(n, n))
-    assert connected_components(forest, directed=False)[0] == connected_components(graph, directed=False)[0]
+    assert connected_components(forest, directed=False)[0] == connected_components(edges_of, directed=False)[0]
 
 
 @pytest.mark.parametrize(("n", "edges"), GRAPHS)
@@ -80,3 +83,62 @@ def test_sums_by_group(dtype):
     sums = sum_by(groups, 8, rows)
     assert sums.dtype == dtype
     np.testing.assert_allclose(sums, [rows[groups == g].sum(axis=0) for g in range(8)], rtol=1e-5, atol=1e-5)
+
+
+N = 60
+
+
+@pytest.fixture
+def weights():
+    """A symmetric sparse matrix with an empty row."""
+    matrix = sparse.random(N, N, 0.1, random_state=0)
+    dense = sparse.triu(matrix, k=1).toarray()
+    dense[7] = dense[:, 7] = 0
+    return sparse.csr_matrix(dense + dense.T)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("p", [1, 3, 20])
+@pytest.mark.parametrize("worth", [1, 2**60], ids=["threads", "no threads"])
+def test_loops_over_edges(weights, dtype, p, worth, monkeypatch):
+    monkeypatch.setattr(threads, "WORTH_A_THREAD", worth)
+    monkeypatch.setattr(threads, "n_threads", lambda: 2)
+    points = np.random.default_rng(1).normal(size=(N, p)).astype(dtype)
+    upper = sparse.coo_matrix(sparse.triu(weights, k=1))
+    precision = 1e-5 if dtype == np.float32 else 1e-12
+    s = graph.edge_squares(points, upper.row, upper.col)
+    assert s.dtype == dtype
+    differences = [points[i] - points[j] for i, j in zip(upper.row, upper.col, strict=True)]
+    np.testing.assert_allclose(s, [np.sum(difference**2) for difference in differences], rtol=precision)
+    numbers = sparse.csr_matrix((np.arange(1, upper.nnz + 1), (upper.row, upper.col)), shape=(N, N))
+    rows = sparse.csr_matrix(numbers + numbers.T)
+    data, degree = graph.gather(upper.data.astype(dtype), rows.indptr, rows.data - 1)
+    np.testing.assert_allclose(data, sparse.csr_matrix(weights).data, rtol=1e-6)
+    np.testing.assert_allclose(degree, np.asarray(weights.sum(axis=1)).ravel(), rtol=1e-5)
+    product = graph.laplacian(rows.indptr, rows.indices, data, degree, points)
+    assert product.dtype == dtype
+    np.testing.assert_allclose(product, degree[:, None] * points - weights @ points, atol=1e3 * precision)
+    assert np.all(product[7] == 0)
+
+
+@pytest.mark.parametrize(("n", "p"), [(1, 2), (2, 1), (40, 3), (120, 12)])
+def test_the_spanning_tree_is_that_of_single_linkage(n, p):
+    points = np.random.default_rng(n).normal(size=(n, p))
+    first, second, lengths = spanning_tree(points)
+    np.testing.assert_allclose(lengths, np.linalg.norm(points[first] - points[second], axis=1))
+    if n == 1:
+        assert len(lengths) == 0
+        return
+    tree = linkage(points, method="single")
+    np.testing.assert_allclose(np.sort(lengths), tree[:, 2])
+    for cut in np.quantile(lengths, [0.2, 0.5, 0.9]):
+        short = lengths <= cut
+        joined = sparse.csr_matrix((np.ones(short.sum()), (first[short], second[short])), shape=(n, n))
+        groups = connected_components(joined, directed=False)[1]
+        expected = fcluster(tree, cut, criterion="distance")
+        assert len(set(zip(groups.tolist(), expected.tolist(), strict=True))) == len(set(expected.tolist()))
+
+
+def test_points_that_coincide():
+    _, _, lengths = spanning_tree(np.zeros((5, 3)))
+    assert lengths.tolist() == [0.0] * 4
