@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from fusewise.cli.running.model_options import Model
+from fusewise import FusionClustering
 from fusewise.cli.running.staging import staged, write_csv
 from fusewise.cli.running.table_fit import Clustered, cluster, prepare
 from fusewise.kernels import Real
@@ -87,21 +87,20 @@ class Fit:
     outputs: Outputs
 
 
-def run_fit(path: Path, model: Model, outputs: Outputs, *, asked: ReadOptions, standardize: bool,
-            n_draws: int | None = 0, verbose: int = 0, tell: Progress) -> Fit:  # fmt: skip
+def run_fit(path: Path, estimator: FusionClustering, outputs: Outputs, *, asked: ReadOptions, n_draws: int | None = 0,
+            tell: Progress) -> Fit:  # fmt: skip
     """Read a table, cluster it, compute the stability of the clusters if there are draws, and write the results.
 
     With `n_draws` None the stability is computed if that takes at most `MOST_SECONDS`.
     """
     given = None if outputs.names is None else read_cluster_names(outputs.names)
-    estimator = model.build(verbose)  # checks the options before any work is done
-    prepared = prepare(path, estimator, asked=asked, standardize=standardize, tell=tell)
+    prepared = prepare(path, estimator.n_clusters, asked=asked, tell=tell)
     with staged(outputs.files, force=outputs.force, sources=files_of(path)) as places:
         found = cluster(prepared, estimator, tell=tell)
         if given is not None:
             found = _with_names(found, given, outputs.names)
         if n_draws is None:
-            n_draws = DRAWS if found.seconds * DRAWS / 2 <= MOST_SECONDS and found.model.confidence_ is not None else 0
+            n_draws = DRAWS if found.seconds * DRAWS / 2 <= MOST_SECONDS else 0
         if n_draws:
             _judge_stability(found, n_draws, tell)
         tell("writing")
@@ -171,7 +170,7 @@ def _stability_table(found: Clustered) -> dict[str, Cells]:
 
 
 def label_table(
-    names: Cells, column: str | None, labels: Any, dialect: Dialect, titles: Sequence[str], **shares: Real | None
+    names: Cells, column: str | None, labels: Any, dialect: Dialect, titles: Sequence[str] = (), **shares: Real | None
 ) -> dict[str, Cells]:
     """Name and label of each row, its shares, if known (confidence, stability), and the name of its cluster."""
     known = {name: values for name, values in shares.items() if values is not None}
