@@ -61,8 +61,8 @@ class Findings:
     labels, confidence : of the rows; confidence is None if the model has none.
     centers : cluster centres, K x P.
     unit : unit of length in each column, P: its standard deviation (of a category that of all its levels together,
-        so that it counts as much as a number, and a rare level no more than a frequent one), or 1 in the plain
-        algorithm.
+        so that it counts as much as a number, and a rare level no more than a frequent one), or 1 for
+        ``PenalizedFusion``.
     shift, scale : P; the user's units are value * scale + shift.
     shares : P, whether a feature is a level of a category; its centre is then the share of that level.
     drawn : indices of the rows to draw: all rows with an observed entry, or a sample of them.
@@ -238,7 +238,7 @@ def read_findings(
         origin=origin,
         values=values.astype(float),
         labels=np.asarray(model.labels_),
-        confidence=model.confidence_,
+        confidence=getattr(model, "confidence_", None),
         centers=centers.astype(float),
         unit=unit,
         shift=shift,

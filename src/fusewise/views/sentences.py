@@ -343,7 +343,7 @@ def number_sentence(found: Findings, option: str = "n_clusters=") -> str:
     option : how the number of clusters is set, to which the number is appended.
     """
     if not isinstance(found.path, Choice):
-        return "The plain algorithm does not compare numbers of clusters."
+        return "The paper's algorithm does not compare numbers of clusters."
     others, cut = sorted(other.n_clusters for other in alternatives(found)), best_cut(found.path)
     if found.n_clusters == 1 and cut is not None:
         return _why_one(cut, others, option, hinted=bool(getattr(found.model, "_hints", None)))

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from fusewise.cli.running.model_options import Model
+from fusewise import FusionClustering
 from fusewise.cli.running.staging import staged, write_csv
 from fusewise.cli.running.table_fit import Clustered, cluster, prepare
 from fusewise.kernels import Real
@@ -79,11 +79,11 @@ class Fit:
     outputs: Outputs
 
 
-def run_fit(path: Path, model: Model, outputs: Outputs, *, asked: ReadOptions, standardize: bool,
-            n_draws: int = 0, verbose: int = 0, tell: Progress) -> Fit:  # fmt: skip
+def run_fit(
+    path: Path, estimator: FusionClustering, outputs: Outputs, *, asked: ReadOptions, n_draws: int = 0, tell: Progress
+) -> Fit:
     """Read a table, cluster it, compute the stability of the clusters if there are draws, and write the results."""
-    estimator = model.build(verbose)  # checks the options before any work is done
-    prepared = prepare(path, estimator, asked=asked, standardize=standardize, tell=tell)
+    prepared = prepare(path, estimator.n_clusters, asked=asked, tell=tell)
     with staged(outputs.files, force=outputs.force, sources=files_of(path)) as places:
         found = cluster(prepared, estimator, tell=tell)
         if n_draws:

@@ -47,11 +47,6 @@ def fit_data(fit: Fit) -> dict[str, Any]:
         "rules": [rule.as_dict() for rule in found.findings.rules],
         **_sureness_data(found),
         "converged": bool(model.converged_),
-        "iterations": int(model.n_iter_),
-        "objective": float(model.objective_),
-        "lam": float(model.lam_),
-        "penalty": str(model.penalty_),
-        "fidelity": type(model.fidelity_).__name__,
         "seconds": found.seconds,
         "compiling_seconds": found.compiling,
         "limits": list(model.limits_),
@@ -175,9 +170,7 @@ def _facts(fit: Fit) -> Grid:
     judged = certainty.stability(found.findings)
     if judged is not None:
         table.add_row("stability", Text(f"{sentences.stability_sentence(judged)} {SCALE}"))
-    state = "converged" if model.converged_ else "not converged"
-    lam = "" if model.fidelity_.constrained else f", strength lam {model.lam_:.3g}"
-    table.add_row("solution", f"{state} in {found.seconds:.1f} s (penalty {_short(model.penalty_)}{lam})")
+    table.add_row("time", f"{found.seconds:.1f} s")
     if found.compiling >= 1:
         table.add_row("compiling", f"{found.compiling:.1f} s more, on the first run only")
     listed(table, "limits", list(model.limits_))
@@ -188,11 +181,6 @@ def _facts(fit: Fit) -> Grid:
 
 def _agreement(known: KnownLabels) -> Text:
     return Text(known.sentence)
-
-
-def _short(penalty: Any) -> str:
-    sigma = getattr(penalty, "sigma", None)
-    return type(penalty).__name__ + (f", scale sigma {sigma:.3g}" if sigma else "")
 
 
 def _name(column: str) -> Text:
