@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from cli_helpers import write
 
-from fusewise import FusionClustering
+from fusewise import FusionClustering, PenalizedFusion
 from fusewise.cli.running import imputing as impute
 from fusewise.cli.running import predicting as predict
 from fusewise.cli.running import tracing as path
@@ -38,9 +38,7 @@ def listing(folder: Path) -> dict[str, bytes | None]:
 @pytest.fixture
 def place(tmp_path):
     (tmp_path / "t.csv").write_text(GOOD)
-    FusionClustering(penalty="h1", lam=1.0).fit(np.array([[1, 2], [2, 1], [8, 9], [9, 8.0]])).save(
-        tmp_path / "m.fusewise"
-    )
+    FusionClustering().fit(np.array([[1, 2], [2, 1], [8, 9], [9, 8.0]])).save(tmp_path / "m.fusewise")
     return tmp_path
 
 
@@ -101,6 +99,7 @@ def test_too_little_memory(run, place, command, said, shown, monkeypatch):
         raise MemoryError(said)
 
     monkeypatch.setattr(FusionClustering, "fit", refuse)
+    monkeypatch.setattr(PenalizedFusion, "fit", refuse)
     monkeypatch.setattr(FusionClustering, "predict", refuse)
     stopped(run, place, command, 2, shown)
 
@@ -113,6 +112,7 @@ def test_ctrl_c(run, place, command, when, monkeypatch):
 
     if when == "fitting":
         monkeypatch.setattr(FusionClustering, "fit", interrupt)
+        monkeypatch.setattr(PenalizedFusion, "fit", interrupt)
         monkeypatch.setattr(FusionClustering, "predict", interrupt)
     else:
         monkeypatch.setattr(os, "fsync", interrupt)
@@ -153,12 +153,12 @@ from fusewise.cli import main
 from fusewise.cli.running import fitting
 from fusewise.cli.showing import summary
 from fusewise import FusionClustering
-FusionClustering(lam=1.0).fit([[0, 1], [1, 0], [5, 6], [6, 5.]])  # what is compiled is kept before
+FusionClustering().fit([[0, 1], [1, 0], [5, 6], [6, 5.]])  # what is compiled is kept before
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 for limit, options in [(4_000, []), (20_000, ["--save", "new/m.fusewise"]), (60_000, ["--report"])]:
     resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))
     try:
-        main(["fit", "big.csv", "--out", "new", "--lam", "1", *options])
+        main(["fit", "big.csv", "--out", "new", *options])
     except SystemExit as exit:
         print(exit.code)
 """

@@ -88,6 +88,19 @@ def test_binary_files_without_a_table(run, tmp_path, suffix):
     ("--labels klass", "--labels: the table has no column 'klass'; it has a, b"),
     ("--names nobody", "--names: the table has no column 'nobody'"),
     ("--drop a --drop b", "no column of 't.csv' can be used for clustering"),
+    ("--n-clusters 5", "--n-clusters 5 is more than the 4 rows"),
+    ("--n-clusters 0", "--n-clusters must be at least 1"),
+])  # fmt: skip
+@pytest.mark.parametrize("command", ["fit", "impute", "path"])
+def test_options_out_of_range(run, tmp_path, command, options, message):
+    (tmp_path / "t.csv").write_text(GOOD)
+    ran = run(command, "t.csv", *options.split())
+    assert ran.code == 2
+    assert message in ran.err
+    assert left_over(tmp_path) == ["t.csv"]
+
+
+@pytest.mark.parametrize(("options", "message"), [
     ("--fidelity box --epsilon -1", "--epsilon must be a non-negative number, got -1"),
     ("--epsilon 1", "--epsilon can only be used with --fidelity box or ball"),
     ("--lam -2", "--lam must be a non-negative number, got -2"),
@@ -97,14 +110,12 @@ def test_binary_files_without_a_table(run, tmp_path, suffix):
     ("--penalty l7", "unknown --penalty 'l7': use one of l1, lp, h1, mcp, scad, truncated_l2, geman_mcclure"),
     ("--penalty l0", "unknown --penalty 'l0'"),
     ("--fidelity cube", "unknown --fidelity 'cube': use one of quadratic, box, ball"),
-    ("--n-clusters 5", "--n-clusters 5 is more than the 4 rows"),
-    ("--n-clusters 0", "--n-clusters must be at least 1"),
     ("--rank -1", "--rank must be a positive whole number"),
     ("--neighbors few", "--neighbors must be a positive whole number"),
 ])  # fmt: skip
-def test_options_out_of_range(run, tmp_path, options, message):
+def test_options_of_the_path_out_of_range(run, tmp_path, options, message):
     (tmp_path / "t.csv").write_text(GOOD)
-    ran = run("fit", "t.csv", *options.split())
+    ran = run("path", "t.csv", *options.split())
     assert ran.code == 2
     assert message in ran.err
     assert left_over(tmp_path) == ["t.csv"]

@@ -56,12 +56,13 @@ def settings(found: Findings) -> list[tuple[str, str]]:
     """The parameters of the model, and the values used for those left to the library."""
     model = found.model
     asked = [(name, _value(value)) for name, value in model.get_params(deep=False).items()]
+    if isinstance(found.path, Choice):
+        return [*asked, ("rank used", str(model.rank_)), ("noise level", readable(model.noise_))]
     used = [
         ("lam used", readable(model.lam_)),
         ("penalty used", repr(model.penalty_)),
         ("fidelity used", repr(model.fidelity_)),
         ("rank used", str(model.rank_)),
-        ("noise level", readable(model.noise_)),
         ("objective", readable(model.objective_)),
     ]
     return asked + used

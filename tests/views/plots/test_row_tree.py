@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 
-from fusewise import FusionClustering
+from fusewise import FusionClustering, PenalizedFusion
 from fusewise.datasets import hide_entries, make_clusters
 from fusewise.fusion.penalties import H1
 from fusewise.views import trees as row_trees
@@ -62,7 +62,7 @@ def test_long_tables_are_collapsed(found, monkeypatch):
 
 def test_without_a_tree_rows_are_sorted_by_cluster():
     X, _, _ = make_clusters(2, 10, 4, noise=0.05, random_state=0)
-    plain = read_findings(FusionClustering(rank=None, n_neighbors=None, penalty=H1(0.5), lam=0.05).fit(X))
+    plain = read_findings(PenalizedFusion(0.05, penalty=H1(0.5)).fit(X))
     table = row_tree(plain)
     assert table.joins == ()
     labels = plain.labels[plain.drawn][table.rows]
