@@ -9,8 +9,8 @@ a NUFFT and simulated coils. With --tune the baselines are given the best parame
 frames of the first seed, sought until every step away is worse; Fusewise chooses all of its own by held-out samples.
 With --moving the first score is over the 15% of pixels that vary most in time, instead of the heart's box. --picture
 draws a frame of every method with its error. The figures of M-DIP, an untrained network whose code is not here, are
-cited from a run of its own (``CITED``). Every method runs in a process of its own: peak memory is that process's, or the
-GPU's with --device cuda (nil for the methods on the grid that know no GPU).
+cited (``CITED``). Every method runs in a process of its own: peak memory is that process's, or the GPU's with
+--device cuda (nil for the methods on the grid that know no GPU).
 """
 
 from __future__ import annotations

@@ -101,7 +101,7 @@ class BandFactors:
 
 
 @dataclass(frozen=True, eq=False)
-class Candidate:
+class Estimate:
     """Frames of a setting, made without the held-out samples.
 
     Attributes
@@ -154,7 +154,7 @@ class Places:
             still = Setting(SCALES[0], bands.noise, float("nan"))
             images = np.repeat(to_host(mean)[None], len(self.start), axis=0)
             return Reconstruction(images, 0.0, 0.0, 0, (0.0,), bands, still)
-        best: Candidate | None = None
+        best: Estimate | None = None
         try:
             for found in self._rounds(kernels, bands, tell):
                 best = found if best is None or found.setting.score >= best.setting.score else best
@@ -183,7 +183,7 @@ class Places:
         rank = effective_rank(best.kernels.covariance().mean(), lam)
         return Reconstruction(to_host(mean + frames), lam, sigma, rank, history, bands, setting)
 
-    def _rounds(self, kernels: LocalKernels, bands: Setting, tell: Progress) -> Iterator[Candidate]:
+    def _rounds(self, kernels: LocalKernels, bands: Setting, tell: Progress) -> Iterator[Estimate]:
         """Yield the trials of settings, and the rounds at the best of them."""
         way = self.way
         smallest = {SMALLEST_NOISE, max(SMALLEST_NOISE, bands.noise)}  # two where the bands found much noise
@@ -193,7 +193,7 @@ class Places:
         trials = {(SCALES[0], noises[0]): first}
         scores: list[tuple[float, float, float]] = []
 
-        def noted(found: Candidate) -> Candidate:
+        def noted(found: Estimate) -> Estimate:
             scores.append((found.setting.scale, found.setting.noise, found.setting.score))
             return replace(found, setting=replace(found.setting, tried=tuple(scores)))
 
@@ -226,15 +226,15 @@ class Places:
             if gain < MIN_ROUND_GAIN:
                 sizes = []  # the tiles stay as they are
 
-    def _solved(self, kernels: LocalKernels, tiles: int, noise: float, start: Array | None, steps: int) -> Candidate:
+    def _solved(self, kernels: LocalKernels, tiles: int, noise: float, start: Array | None, steps: int) -> Estimate:
         """Solve without the held-out samples, and score the frames by them."""
         solution = self.way(kernels, noise * kernels.variance, whole=False, start=start, steps=steps)
         factors = BandFactors.fit(solution.centers, self.judge, self.radii)
         frames = factors(solution.centers)
         score = decibels(self.judge.energy, self.judge.misfit(frames))
-        return Candidate(Setting(kernels.scale, noise, score), tiles, kernels, solution, factors, frames)
+        return Estimate(Setting(kernels.scale, noise, score), tiles, kernels, solution, factors, frames)
 
-    def _with_all(self, best: Candidate) -> tuple[Interpolated, Array]:
+    def _with_all(self, best: Estimate) -> tuple[Interpolated, Array]:
         """Solve with all samples, under the kernels of the best frames."""
         scale, noise = best.setting.scale, best.setting.noise
         kernels = local_kernels(best.frames, best.tiles, scale)
