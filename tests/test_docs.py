@@ -23,7 +23,13 @@ def test_page(page):
 
 @pytest.mark.parametrize(
     "name",
-    ["fusewise.estimators.clustering", "fusewise.estimators.imputer", "fusewise.fusion._fuse", "fusewise.exact._solve"],
+    [
+        "fusewise.estimators._clustering",
+        "fusewise.estimators._imputer",
+        "fusewise.estimators._penalized",
+        "fusewise.fusion._fuse",
+        "fusewise.exact._solve",
+    ],
 )
 def test_docstring_examples(name):
     result = doctest.testmod(importlib.import_module(name))

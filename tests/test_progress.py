@@ -5,7 +5,7 @@ import io
 import pytest
 
 from fusewise import progress
-from fusewise.progress import Printer, clock, describe, silent
+from fusewise.progress import Printer, _clock, _describe, silent
 
 
 class Terminal(io.StringIO):
@@ -30,17 +30,17 @@ def test_silence():
 
 def test_time_left_is_that_of_the_steps_so_far():
     # 25 of 100 steps in 30 s: the other 75 take 90 s.
-    line = describe("tree", 25, 100, {"objective": -12.5, "clusters": 7}, 30.0)
+    line = _describe("tree", 25, 100, {"objective": -12.5, "clusters": 7}, 30.0)
     assert line == "tree  [#####...............]  25/100  objective -12.5  clusters 7  1:30 left"
 
 
 def test_no_time_left_where_the_end_is_not_known():
-    assert describe("tree", 25, None, {}, 30.0) == "tree  25  0:30"
+    assert _describe("tree", 25, None, {}, 30.0) == "tree  25  0:30"
 
 
 @pytest.mark.parametrize(("seconds", "shown"), [(0, "0:00"), (59.6, "1:00"), (3723, "1:02:03")])
 def test_clock(seconds, shown):
-    assert clock(seconds) == shown
+    assert _clock(seconds) == shown
 
 
 def test_a_terminal_has_one_line_for_each_stage(time):

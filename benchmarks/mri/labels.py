@@ -25,7 +25,7 @@ from cine import breathing_cine
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 from tuning import tune
 
-from fusewise import FusionClustering
+from fusewise import PenalizedFusion
 from fusewise.mri import make_phantom, radial_mask, reconstruct, sample_grid
 from fusewise.mri.frames.metrics import ser
 from fusewise.mri.frames.phases import coordinates, frame_rhythms, labels_of, spectral_labels
@@ -80,7 +80,7 @@ def main() -> None:
             weights = tune("L+S", partial(solve, kspace[few], mask[few]), partial(ser, images[few]), LADDER)
         low = solve(kspace, mask, **weights)
         found = reconstruct(kspace, mask, device=args.device, random_state=seed)
-        path = FusionClustering(n_clusters=20, n_neighbors=10, rank=None)
+        path = PenalizedFusion(n_clusters=20, n_neighbors=10)
         ours = ser(images, found.images)
         rhythms = {"our": found.rhythms, "L+S": frame_rhythms(low), "true": frame_rhythms(images)}
         labels = {

@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from fusewise.estimators import FusionClustering, FusionImputer, load
+    from fusewise.estimators import FusionClustering, FusionImputer, PenalizedFusion, load
     from fusewise.fusion import FusionPath, Solution, fuse, fusion_path
     from fusewise.observations import DataWarning
 
@@ -21,6 +21,7 @@ _MODULES = {
     "FusionClustering": "fusewise.estimators",
     "FusionImputer": "fusewise.estimators",
     "FusionPath": "fusewise.fusion",
+    "PenalizedFusion": "fusewise.estimators",
     "Solution": "fusewise.fusion",
     "fuse": "fusewise.fusion",
     "fusion_path": "fusewise.fusion",
@@ -32,6 +33,7 @@ __all__ = [
     "FusionClustering",
     "FusionImputer",
     "FusionPath",
+    "PenalizedFusion",
     "Solution",
     "__version__",
     "fuse",

@@ -81,7 +81,7 @@ class Printer:
         if stage != self._stage:
             self.close()
             self._stage, self._begin, self._shown = stage, now, -float("inf")
-        self._latest = describe(stage, iteration, total, values, now - self._begin)
+        self._latest = _describe(stage, iteration, total, values, now - self._begin)
         if now - self._shown >= (LIVE_INTERVAL if self._live else PLAIN_INTERVAL) or iteration == total:
             self._show(now)
 
@@ -109,7 +109,7 @@ class Printer:
         self.close()
 
 
-def describe(stage: str, iteration: int, total: int | None, values: dict[str, float], seconds: float) -> str:
+def _describe(stage: str, iteration: int, total: int | None, values: dict[str, float], seconds: float) -> str:
     """Format one line: stage, bar, iteration, values, and time left (or time taken, if the total is unknown)."""
     parts = [stage]
     if total:
@@ -119,13 +119,13 @@ def describe(stage: str, iteration: int, total: int | None, values: dict[str, fl
         parts.append(str(iteration) if total is None else f"{iteration}/{total}")
     parts += [f"{name} {value:.8g}" for name, value in values.items()]
     if total and 0 < iteration < total:
-        parts.append(f"{clock(seconds * (total - iteration) / iteration)} left")
+        parts.append(f"{_clock(seconds * (total - iteration) / iteration)} left")
     else:
-        parts.append(clock(seconds))
+        parts.append(_clock(seconds))
     return "  ".join(parts)
 
 
-def clock(seconds: float) -> str:
+def _clock(seconds: float) -> str:
     """Format seconds as 0:07 or 1:02:03."""
     minutes, second = divmod(round(seconds), 60)
     hour, minute = divmod(minutes, 60)

@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.metrics import adjusted_rand_score
 
 import fusewise
-from fusewise import DataWarning, FusionClustering, FusionImputer
+from fusewise import DataWarning, FusionClustering, FusionImputer, PenalizedFusion
 from fusewise.automatic import sample
 from fusewise.automatic.columns import ColumnMixture, fit_columns
 from fusewise.automatic.evidence import Evidence
@@ -122,9 +122,9 @@ class TestTheSameResults:
         with pytest.raises(ValueError, match="should match those that were passed during fit"):
             model.predict(ParquetBlocks(tmp_path / "x.parquet", tuple(frame.columns[::-1])))
 
-    def test_the_plain_algorithm_takes_the_table_whole(self, request):
+    def test_the_papers_algorithm_takes_the_table_whole(self, request):
         X, _ = clusters()
-        plain = FusionClustering(penalty="h1", lam=0.5)
+        plain = PenalizedFusion(0.5, penalty="h1")
         wanted = plain.fit(X).labels_
         request.getfixturevalue("large")
         for given in (stored(X), ArrayBlocks(X)):
@@ -207,7 +207,7 @@ class TestWhatIsKept:
         monkeypatch.setattr("fusewise.observations._checks.available_memory", lambda: 2000)
         with pytest.raises(MemoryError, match=r"fused_ .* needs .* \(130 x 10 numbers\)"):
             _ = model.fused_
-        for needs_all in (imputer.transform, FusionClustering(penalty="h1", lam=0.5).fit):
+        for needs_all in (imputer.transform, PenalizedFusion(0.5, penalty="h1").fit):
             with pytest.raises(MemoryError, match="130 x 10 numbers"):
                 needs_all(given(X))
         with pytest.raises(MemoryError, match="130 x 10 numbers"):

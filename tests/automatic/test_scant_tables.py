@@ -19,7 +19,7 @@ def test_one_entry_in_each_row(n, p):
     rng = np.random.default_rng(1)
     X = np.full((n, p), np.nan)
     X[np.arange(n), rng.integers(p, size=n)] = rng.normal(size=n)
-    model = FusionClustering(n_clusters=2, rank=4).fit(X)
+    model = FusionClustering(n_clusters=2).fit(X)
     assert np.isfinite(model.cluster_centers_).all()
     np.testing.assert_allclose(model.probabilities_.sum(axis=1), 1)
 

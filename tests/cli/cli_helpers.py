@@ -14,7 +14,7 @@ UNITS = np.array([1.0, 5.0, 0.02, 0.5])
 SIZE = 12
 
 #: Settings with which these clusters are found whatever the library chooses by itself.
-STEADY = ("--n-clusters", "3", "--sigma", "0.5")
+STEADY = ("--n-clusters", "3")
 
 
 def write(path: Path, header: Iterable[str], rows: Iterable[Iterable[Any]], separator: str = ",") -> Path:

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from cli_helpers import read, write
 
-from fusewise import FusionClustering, FusionImputer, load
+from fusewise import FusionClustering, FusionImputer, PenalizedFusion, load
 from fusewise.penalties import H1
 from fusewise.tables import read_table
 
@@ -74,12 +74,12 @@ def test_the_command_finds_the_clusters_of_the_typed_frame(run, tmp_path, name):
 
 
 @pytest.mark.parametrize("name", ["mixed", "ordered", "flags"])
-def test_so_does_the_plain_algorithm(run, tmp_path, name):
+def test_so_does_the_papers_algorithm(run, tmp_path, name):
     path, options, kinds = table_of(tmp_path, name)
-    plain = ("--no-standardize", "--sigma", "0.7", "--n-clusters", "3")
-    assert run("fit", path, "--out", "out", *plain, *options).code == 0
-    model = FusionClustering(penalty=H1(0.7), n_clusters=3).fit(read_table(path, kinds=kinds).frame)
-    assert labels("out") == model.labels_.tolist()
+    paper = ("--no-standardize", "--sigma", "0.7", "--n-clusters", "3", "--partition", "labels.csv")
+    assert run("path", path, *paper, *options).code == 0
+    model = PenalizedFusion(penalty=H1(0.7), n_clusters=3).fit(read_table(path, kinds=kinds).frame)
+    assert labels(".") == model.labels_.tolist()
 
 
 @pytest.mark.parametrize("name", ["numbers", "mixed", "flags", "codes"])

@@ -45,7 +45,7 @@ def test_a_bug_is_said_to_be_one(place, command, fault, monkeypatch, capsys):
     def fail(*args, **options):
         FAULTS[fault]()
 
-    monkeypatch.setattr("fusewise.estimators.automatic_fit.choose", fail)
+    monkeypatch.setattr("fusewise.estimators._result.choose", fail)
     monkeypatch.setattr("fusewise.automatic.Choice.classify", fail)
     before = sorted(place.iterdir())
     code, said = ended([command, *(["m.fusewise"] if command == "predict" else []), "t.csv"], capsys)
@@ -75,7 +75,11 @@ def test_bad_input_is_not(place, capsys):
 def test_what_is_raised_for_bad_input_is_an_input_error():
     """A plain ValueError would be taken for a bug. The parts of a model file are checked by functions named here."""
     internal = {"_verify", "_agree", "_verify_linkage", "check_coordinates"}
-    apart = {"kernels", "saving"}  # rules of the fields of classes, and of model files, which ``load`` reports
+    apart = {
+        "kernels",
+        "support",
+        "saving",
+    }  # rules of fields, and of model files, which ``load`` reports
     wrong = []
     for path in PACKAGE.rglob("*.py"):
         if path.relative_to(PACKAGE).parts[0] in apart:

@@ -1,4 +1,4 @@
-"""``fusewise path``: what the result was chosen from."""
+"""``fusewise path``: the paper's algorithm along lam."""
 
 from __future__ import annotations
 
@@ -7,33 +7,60 @@ from pathlib import Path
 import numpy as np
 import pytest
 from cli_helpers import SIZE, read
-from sklearn.datasets import make_circles
+from sklearn.metrics import adjusted_rand_score
 
-from fusewise import FusionClustering
+from fusewise import PenalizedFusion
+from fusewise.fidelity import Ball
+from fusewise.penalties import H1, MCP
 
 
 def standardised(X):
     return (X - np.nanmean(X, axis=0)) / np.nanstd(X, axis=0)
 
 
-def test_the_candidates_and_the_choice_of_the_default(run, table, numbers):
-    ran = run("path", table, "--json")
-    assert ran.code == 0, ran.err
-    choice = FusionClustering().fit(standardised(numbers[0])).path_
-    steps = [step for step in ran.json["steps"] if step["criterion"] is not None]
-    assert [step["criterion"] for step in steps] == pytest.approx(choice.criteria[::-1], abs=1e-4)  # nats
-    for step, labels in zip(steps, choice.partitions[::-1], strict=True):
-        assert step["sizes"] == sorted(np.bincount(labels).tolist(), reverse=True)
-    chosen = ran.json["steps"][ran.json["chosen"]]
-    assert chosen["criterion"] == max(step["criterion"] for step in steps)
-    assert chosen["clusters"] == 3
-
-
 def test_the_paper_s_path(run, table, numbers):
     ran = run("path", table, "--sigma", "0.5", "--json")
-    path = FusionClustering(penalty="h1", rank=None).set_params(penalty__sigma=0.5).fit(standardised(numbers[0])).path_
-    assert [step["lam"] for step in ran.json["steps"]] == pytest.approx(path.lams)
-    assert [step["clusters"] for step in ran.json["steps"]] == path.n_clusters.tolist()
+    model = PenalizedFusion(penalty="h1").set_params(penalty__sigma=0.5).fit(standardised(numbers[0]))
+    assert [step["lam"] for step in ran.json["steps"]] == pytest.approx(model.path_.lams)
+    assert [step["clusters"] for step in ran.json["steps"]] == model.path_.n_clusters.tolist()
+    chosen = ran.json["steps"][ran.json["chosen"]]
+    assert chosen["stays"] == max(step["stays"] for step in ran.json["steps"] if step["clusters"] > 1)
+    assert chosen["lam"] == pytest.approx(model.lam_)
+
+
+def test_the_chosen_partition_is_written(run, table, numbers):
+    assert run("path", table, "--sigma", "0.5", "--n-clusters", "3", "--partition", "rows.csv").code == 0
+    model = PenalizedFusion(penalty=H1(0.5), n_clusters=3).fit(standardised(numbers[0]))
+    assert read(Path("rows.csv"))["label"] == [str(label) for label in model.labels_]
+    assert adjusted_rand_score(numbers[1], model.labels_) > 0.9
+
+
+def test_options_reach_the_model(run, table, numbers):
+    """A single lam, in the units of the table: the same objective as in Python, and so the same groups."""
+    options = "--penalty mcp --sigma 20 --fidelity ball --epsilon 4 --neighbors 5 --max-iter 200 --no-standardize"
+    ran = run("path", table, *options.split(), "--lam", 1, "--n-clusters", 3, "--partition", "rows.csv", "--json")
+    assert ran.code == 0, ran.err
+    model = PenalizedFusion(1.0, penalty=MCP(20.0), fidelity=Ball(4.0), n_neighbors=5, max_iter=200, n_clusters=3)
+    labels = model.fit(numbers[0]).labels_
+    assert read(Path("rows.csv"))["label"] == [str(label) for label in labels]
+    assert [step["lam"] for step in ran.json["steps"]] == [1.0]
+
+
+@pytest.mark.parametrize("command", ["fit", "impute"])
+@pytest.mark.parametrize("option", ["--lam", "--penalty", "--sigma", "--fidelity", "--rank", "--neighbors"])
+def test_other_commands_refer_to_it(run, table, command, option):
+    for given in ([option, "1"], [f"{option}=1"]):
+        ran = run(command, table, *given)
+        assert ran.code == 2
+        assert f"{option} is a setting of the paper's algorithm: use `fusewise path`" in " ".join(ran.err.split())
+        assert not list(Path().glob("table_*"))
+
+
+def test_what_was_asked_for_and_not_got_is_noted(run, table):
+    ran = run("path", table, "--n-clusters", "9", "--lam", "1000", "--json")
+    assert any("9 clusters were requested" in note for note in ran.json["notes"])
+    ran = run("path", table, "--max-iter", "1", "--lam", "1", "--json", "--force")
+    assert any("increase --max-iter" in note for note in ran.json["notes"])
 
 
 @pytest.mark.parametrize("options", [[], ["--sigma", "0.5"], ["--fidelity", "ball"]])
@@ -49,23 +76,8 @@ def test_the_file_is_what_is_printed(run, table, options):
     assert lams == sorted(set(lams))
 
 
-def test_two_partitions_never_have_the_same_lam(run):
-    """The tree joins the two rings only at its root, so 3, 2 and 1 clusters would all begin at the same lam."""
-    X, _ = make_circles(400, noise=0.05, factor=0.4, random_state=0)
-    np.savetxt("rings.csv", X, delimiter=",", header="a,b", comments="")
-    out = run("path", "rings.csv").out
-    printed = [line.split()[:2] for line in out.splitlines() if "█" in line]
-    numbers = [lam for lam, _ in printed if lam != "–"]
-    assert len(set(numbers)) == len(numbers)
-    assert printed[-1][1] == "1"
-    assert printed[-1][0] != "–"
-    assert "no lam gives this partition" in out
-    steps = run("path", "rings.csv", "--force", "--json").json["steps"]
-    assert [step["lam"] is None for step in steps[-len(printed) :]] == [lam == "–" for lam, _ in printed]
-
-
 def test_the_choice_is_marked(run, table):
-    out = run("path", table).out
+    out = run("path", table, "--sigma", "0.5", "--n-clusters", "3").out
     marked = [line for line in out.splitlines() if "◀ chosen" in line]
     assert len(marked) == 1
     assert marked[0].split()[1] == "3"

@@ -10,7 +10,7 @@ import pytest
 from cli_helpers import STEADY, read, write
 
 import fusewise
-from fusewise import FusionClustering, FusionImputer
+from fusewise import FusionClustering, FusionImputer, PenalizedFusion
 
 
 @pytest.fixture(params=["default", "plain"])
@@ -136,11 +136,11 @@ def test_the_saved_model_opens_in_python(run, table, numbers):
 
 @pytest.mark.filterwarnings("ignore::fusewise.DataWarning")
 @pytest.mark.parametrize("named", [False, True])
-@pytest.mark.parametrize("kind", [FusionClustering, FusionImputer])
+@pytest.mark.parametrize("kind", [FusionClustering, FusionImputer, PenalizedFusion])
 def test_models_saved_from_python(run, table, numbers, named, kind):
     """Columns as numbers, as they are: by name where the model has names, else in their order."""
     X = numbers[0]
-    model = kind(penalty="h1", lam=1.0).fit(pd.DataFrame(X, columns=list("abcd")) if named else X)
+    model = kind().fit(pd.DataFrame(X, columns=list("abcd")) if named else X)
     model.save("m.fusewise")
     ran = run("predict", "m.fusewise", table)
     assert ran.code == 0, ran.err
@@ -153,6 +153,6 @@ def test_models_that_cannot_predict(run, table):
     FusionClustering().save("new.fusewise")
     assert "was not fitted before it was saved" in (ran := run("predict", "new.fusewise", table)).err
     assert ran.code == 2
-    FusionClustering(penalty="h1", lam=1.0).fit(np.eye(3)).save("three.fusewise")
+    PenalizedFusion(1.0, penalty="h1").fit(np.eye(3)).save("three.fusewise")
     assert "3 unnamed features, but" in (ran := run("predict", "three.fusewise", table)).err
     assert ran.code == 2

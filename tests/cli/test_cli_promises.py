@@ -75,7 +75,7 @@ def test_guarantee_measures_the_standardised_table(run, tight):
 
 def test_guarantee_takes_the_labels_fit_wrote(run, tight):
     path = tight[0]
-    assert run("fit", path, "--out", "out", "--labels", "kind", "--n-clusters", "2", "--sigma", "2").code == 0
+    assert run("fit", path, "--out", "out", "--labels", "kind", "--n-clusters", "2").code == 0
     named = run("guarantee", path, "--labels", "kind", "--drop", "f0", "--json").json
     path.write_text(path.read_text().replace(",kind", ",class"))  # recognised, so not a feature here either
     found = run("guarantee", path, "--labels", "out/labels.csv", "--drop", "f0", "--json").json

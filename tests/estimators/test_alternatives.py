@@ -8,7 +8,6 @@ import fusewise
 from fusewise import FusionClustering
 from fusewise.automatic.alternatives import _explained, best_cut
 from fusewise.datasets import hide_entries
-from fusewise.penalties import H1
 
 
 def two_near(gap, n=60, seed=0):
@@ -105,9 +104,3 @@ def test_a_frame_with_categories():
     )
     model = FusionClustering(n_clusters=2).fit(frame)
     assert all(len(a.labels) == 90 and a.n_clusters != 2 for a in model.alternatives())
-
-
-def test_the_plain_algorithm_has_none():
-    model = FusionClustering(lam=0.02, penalty=H1(0.2)).fit(two_near(3.0, n=10))
-    with pytest.raises(AttributeError, match="does not compare numbers of clusters"):
-        model.alternatives()

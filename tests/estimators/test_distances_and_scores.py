@@ -68,7 +68,7 @@ def test_a_centre_is_near_its_own_cluster():
 def test_in_one_cluster_distance_grows_with_mahalanobis():
     random = np.random.default_rng(0)
     X = random.normal(size=(400, 3)) @ [[1, 0.6, 0], [0, 1, 0.3], [0, 0, 1]]
-    model = FusionClustering(n_clusters=1, rank=3).fit(X)
+    model = FusionClustering(n_clusters=1).fit(X)
     away = X - X.mean(axis=0)
     squares = np.einsum("ij,jk,ik->i", away, np.linalg.inv(np.cov(X.T)), away)
     assert np.corrcoef(np.argsort(np.argsort(squares)), np.argsort(np.argsort(model.transform(X)[:, 0])))[0, 1] > 0.99
@@ -119,26 +119,3 @@ def test_a_grid_search_does_not_follow_the_largest_unit():
     found = [search.fit(table * [1, 1, 1, 1, 1, 1, unit]).cv_results_["mean_test_score"] for unit in (1, 2.0**20)]
     np.testing.assert_allclose(found[0], found[1], rtol=1e-8)
     assert search.best_params_ == {"n_clusters": 3}
-
-
-class TestPlainAlgorithm:
-    @pytest.fixture
-    def fitted(self):
-        X = hide_entries(make_clusters(3, 20, 5, noise=0.05, random_state=0)[0], 0.2, random_state=0)
-        return X, FusionClustering(lam=0.5).fit(X)
-
-    def test_distances_are_those_of_the_fit(self, fitted):
-        X, model = fitted
-        row, k = 5, 1
-        seen = ~np.isnan(X[row])
-        gap = (X[row] - model.cluster_centers_[k])[seen]
-        assert model.transform(X)[row, k] == pytest.approx(np.sqrt(gap @ gap * 5 / seen.sum()))
-
-    def test_the_nearest_cluster_is_the_one_predicted(self, fitted):
-        X, model = fitted
-        np.testing.assert_array_equal(model.transform(X).argmin(axis=1), model.predict(X))
-
-    def test_the_score_is_the_mean_squared_distance(self, fitted):
-        X, model = fitted
-        gaps = X - model.cluster_centers_[model.predict(X)]
-        assert model.score(X) == pytest.approx(-np.nanmean(gaps**2))

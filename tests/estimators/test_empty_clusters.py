@@ -8,7 +8,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 import fusewise
-from fusewise import FusionClustering, FusionImputer
+from fusewise import FusionClustering, FusionImputer, PenalizedFusion
 
 
 def sizes(model):
@@ -38,8 +38,8 @@ def test_equal_rows_are_one_cluster_whatever_the_number(n_clusters, tmp_path):
 
 @pytest.mark.parametrize("n_clusters", range(1, 5))
 def test_equal_distances_are_no_reason_for_fewer_clusters(n_clusters):
-    """The corners of a square, joined by the plain algorithm: its two first merges have the same height."""
-    model = FusionClustering(n_clusters=n_clusters, rank=None, lam=1e-6).fit(SQUARE)
+    """The corners of a square, joined by the paper's algorithm: its two first merges have the same height."""
+    model = PenalizedFusion(1e-6, n_clusters=n_clusters).fit(SQUARE)
     assert sorted(sizes(model)) == {1: [4], 2: [2, 2], 3: [1, 1, 2], 4: [1, 1, 1, 1]}[n_clusters]
 
 

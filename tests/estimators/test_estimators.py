@@ -8,18 +8,14 @@ import pandas as pd
 import polars as pl
 import pytest
 from scipy import sparse
-from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
-from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from fusewise import DataWarning, FusionClustering, FusionImputer, fuse, load
+from fusewise import DataWarning, FusionClustering, FusionImputer, load
 from fusewise.automatic import search
 from fusewise.datasets import hide_entries, make_clusters
-from fusewise.fusion.fidelity import Ball, Box
-from fusewise.fusion.penalties import H1, Lp
 from fusewise.progress import listening
 
 
@@ -49,15 +45,6 @@ def test_told_the_number(clusters):
     for k in (1, 2, 3, 5):
         assert FusionClustering(n_clusters=k).fit(X).n_clusters_ == k
     assert adjusted_rand_score(y, FusionClustering(n_clusters=3).fit_predict(X)) == 1.0
-
-
-def test_told_the_number_at_a_given_lam(clusters):
-    X, _ = clusters
-    free = FusionClustering(lam=0.1, penalty=H1(0.1)).fit(X)
-    assert free.n_clusters_ >= 3
-    assert FusionClustering(n_clusters=2, lam=0.1, penalty=H1(0.1)).fit(X).n_clusters_ == 2
-    with pytest.warns(ConvergenceWarning, match="80 clusters were requested, but only"):
-        FusionClustering(n_clusters=80, lam=0.5, penalty=H1(0.3)).fit(X)
 
 
 def test_interrupted_is_not_converged(clusters, monkeypatch):
@@ -111,29 +98,6 @@ def test_interrupted_while_classes_are_compared(n_clusters):
     assert (model.predict(words) == model.labels_).all()
 
 
-def test_paper_algorithm_is_fuse(clusters):
-    """FusionClustering(rank=None, n_neighbors=None, init="partial", penalty=H1(s), lam=l) solves just that problem."""
-    X, _ = clusters
-    model = FusionClustering(rank=None, n_neighbors=None, init="partial", penalty=H1(0.3), lam=0.5).fit(X)
-    solution = fuse(X, lam=0.5, penalty=H1(0.3))
-    np.testing.assert_allclose(model.fused_, solution.centers)
-    assert model.objective_ == pytest.approx(solution.objective)
-    assert model.lam_ == 0.5
-    assert model.penalty_ == H1(0.3)
-
-
-@pytest.mark.parametrize("fidelity", ["box", "ball", Box(0.2), Ball(0.14)])
-def test_constrained_forms(fidelity):
-    X, y, _ = make_clusters(3, 30, 10, noise=0.03, random_state=0)
-    model = FusionClustering(fidelity=fidelity).fit(hide_entries(X, 0.2, random_state=0))
-    offset = np.abs(model.observations_.residual(model.fused_))
-    if isinstance(model.fidelity_, Box):
-        assert offset.max() <= model.fidelity_.epsilon / 2 + 1e-9
-    else:
-        assert (np.linalg.norm(offset, axis=1) <= model.fidelity_.radius + 1e-9).all()
-    assert adjusted_rand_score(y, model.labels_) > 0.9
-
-
 def test_predict_agrees_with_labels(clusters, fitted):
     assert np.mean(fitted.predict(clusters[0]) == fitted.labels_) >= 0.99
 
@@ -155,6 +119,35 @@ def test_blank_rows_are_labelled_minus_one(clusters):
     with pytest.warns(DataWarning):
         told = FusionClustering(n_clusters=3).fit(X)
     assert (told.labels_[-2:] == -1).all()
+
+
+def test_without_outliers_every_row_has_its_likeliest_cluster(clusters):
+    far = np.full((1, 10), 1e3)
+    X = np.vstack([clusters[0], far, np.full((1, 10), np.nan)])
+    with pytest.warns(DataWarning, match="row 91 has no observed entry: labelled -1"):
+        model = FusionClustering().fit(X)
+    with pytest.warns(DataWarning, match="row 91 has no observed entry: assigned to the likeliest cluster"):
+        every = FusionClustering(outliers=False).fit(X)
+    assert model.labels_[-2:].tolist() == [-1, -1]
+    np.testing.assert_array_equal(every.labels_, every.probabilities_.argmax(axis=1))
+    np.testing.assert_allclose(every.confidence_, every.probabilities_.max(axis=1))
+    assert adjusted_rand_score(model.labels_[:90], every.labels_[:90]) == 1.0
+    with pytest.warns(DataWarning, match="likeliest cluster"):
+        np.testing.assert_array_equal(every.predict(X), every.labels_)
+
+
+def test_what_would_take_long_is_not_listed(clusters):
+    """scikit-learn's display evaluates every attribute that is listed."""
+    model = FusionClustering()
+    assert "labels_" not in dir(model)
+    assert not hasattr(model, "labels_")
+    stages = []
+    with listening(lambda stage, *progress, **values: stages.append(stage)):
+        assert "labels_" not in dir(model.partial_fit(clusters[0]))
+        assert not stages
+        assert model.labels_.shape == (90,)
+        assert "labels_" in dir(model)
+        assert "fused_" not in dir(model)  # it has the size of the table
 
 
 def test_tables_of_every_kind_agree(clusters, fitted):
@@ -182,25 +175,6 @@ def test_complex_tables():
 
 def test_float32_stays(clusters):
     assert FusionClustering().fit(clusters[0].astype(np.float32)).fused_.dtype == np.float32
-
-
-def test_nested_parameters():
-    model = FusionClustering(penalty=H1(0.2), fidelity=Box(0.5))
-    assert model.get_params()["penalty__sigma"] == 0.2
-    model.set_params(penalty__sigma=0.4, fidelity__epsilon=0.1)
-    assert model.penalty == H1(0.4)
-    assert model.fidelity == Box(0.1)
-    assert FusionClustering(penalty="h1").set_params(penalty__sigma=0.4).penalty == H1(0.4)
-    with pytest.raises(ValueError, match="0 < p < 1"):
-        FusionClustering(penalty=Lp(0.5)).set_params(penalty__p=2)
-    assert clone(model).penalty == H1(0.4)
-
-
-def test_grid_search(clusters):
-    grid = {"penalty__sigma": [0.01, 0.3]}
-    search = GridSearchCV(FusionClustering(penalty=H1(), lam=0.5), grid, cv=2).fit(clusters[0])
-    # At a hundredth of the distance between neighbours nothing fuses, so nothing is predicted.
-    assert search.best_params_ == {"penalty__sigma": 0.3}
 
 
 def test_pipeline_and_pickle(clusters):
@@ -307,27 +281,6 @@ def test_imputer_beats_the_mean():
     assert error < 0.1 < by_mean
 
 
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ({"penalty": "l2"}, "'l0', 'l1', 'lp', 'h1'"),
-        ({"penalty": "l0"}, "solve_l0"),
-        ({"fidelity": "huber"}, "'quadratic', 'box', 'ball'"),
-        ({"init": "random", "lam": 1.0}, "'partial', 'zero', 'mean'"),
-        ({"lam": "large"}, "lam must be a number or 'auto', got 'large'"),
-        ({"lam": -1.0}, "lam must be at least 0"),
-        ({"device": "abacus"}, "unknown device 'abacus'"),
-        ({"n_clusters": 0}, "at least 1"),
-        ({"n_clusters": 100}, "100"),
-        ({"max_iter": 0}, "max_iter"),
-        ({"min_cluster_size": "big"}, "min_cluster_size"),
-    ],
-)
-def test_bad_parameters(clusters, parameters, message):
-    with pytest.raises((ValueError, TypeError), match=message):
-        FusionClustering(**parameters).fit(clusters[0])
-
-
 def test_reproducible(clusters, fitted):
     again = FusionClustering(random_state=3).fit(clusters[0])
     twice = FusionClustering(random_state=3).fit(clusters[0])
@@ -352,8 +305,6 @@ def test_many_probabilities_are_computed_when_they_are_asked_for(monkeypatch, tm
     kept = FusionClustering(random_state=0).fit(X, **given)
     monkeypatch.setattr("fusewise.automatic.labelling.MOST_PROBABILITIES", 100)
     lazy = FusionClustering(random_state=0).fit(X, **given)
-    assert "probabilities_" in vars(kept)
-    assert "probabilities_" not in vars(lazy)
     lazy.save(tmp_path / "model")
     np.testing.assert_array_equal(lazy.probabilities_, kept.probabilities_)
     assert lazy.probabilities_ is lazy.probabilities_

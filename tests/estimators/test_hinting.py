@@ -11,11 +11,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from fusewise import FusionClustering, FusionImputer, load
-from fusewise.automatic import sample, search
+from fusewise.automatic import sample
 from fusewise.datasets import hide_entries, make_clusters
-from fusewise.estimators import automatic_fit
 from fusewise.observations import DataWarning
-from fusewise.penalties import H1
 
 GRID = [(0.0, 0.0), (8.0, 0.0), (0.0, 8.0)]
 
@@ -225,10 +223,6 @@ class TestRefused:
         labels = FusionClustering(n_clusters=4).fit(self.X, cannot_link=everyone).labels_
         assert len(set(labels[:4])) == 4
 
-    def test_the_plain_algorithm_takes_none(self):
-        with pytest.raises(ValueError, match="the plain algorithm takes no hints"):
-            FusionClustering(penalty=H1(1.0), lam=1.0).fit(self.X, must_link=[(0, 1)])
-
 
 @pytest.mark.parametrize(
     "missing",
@@ -319,31 +313,8 @@ def test_hinted_rows_are_no_outliers():
 def test_weighted_rows_with_hints_are_repeated_rows_with_hints():
     X, y = blobs(spread=2.5)
     t, weights = known(y, 0.2), np.arange(90) % 3
-    weighted = FusionClustering(semi_supervised=True).fit(X, t, weights)
+    weighted = FusionClustering(semi_supervised=True).fit(X, t, sample_weight=weights)
     repeated = FusionClustering(semi_supervised=True).fit(np.repeat(X, weights, axis=0), np.repeat(t, weights))
     np.testing.assert_array_equal(np.repeat(weighted.labels_, weights), repeated.labels_)
     assert all(len(set(weighted.labels_[t == label])) == 1 for label in range(3))
     assert len(weighted.stability(2, n_jobs=1).clusters) == weighted.n_clusters_
-
-
-def test_clusters_found_without_hints_stay_a_candidate(monkeypatch):
-    """Only the clusters without hints can be the result here: the search with hints is made to find one row alone."""
-    X, y = blobs(spread=1.5)
-    X, t = np.vstack([X, [[3.5, 0.5]]]), np.append(known(y, 0.1), 1)
-    before = FusionClustering().fit(X)
-    assert before.labels_[-1] == before.labels_[0]
-    along = search.TreeSearch.along
-
-    def poor(tree_search, placed, until):
-        found = along(tree_search, placed, until)
-        if not tree_search.hints:
-            return found
-        parted = np.append(np.arange(len(y)) % 3, 0)
-        return tree_search._compared(placed, [np.zeros_like(parted), parted], until)
-
-    monkeypatch.setattr(search.TreeSearch, "along", poor)
-    monkeypatch.setattr(automatic_fit, "better_supported", lambda before, told, *_, **__: told)
-    model = FusionClustering(semi_supervised=True).fit(X, t)
-    assert adjusted_rand_score(before.labels_[:-1], model.labels_[:-1]) > 0.9
-    assert adjusted_rand_score(before.labels_, model.path_.partitions[model.path_.chosen]) > 0.9
-    assert [mixture.n_components for mixture in model.path_.mixtures].count(3) == 1

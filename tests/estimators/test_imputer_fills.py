@@ -54,11 +54,11 @@ def _classified(imputer, table):
     return entries, imputer.clustering_.path_.classify(entries).posterior
 
 
-@pytest.mark.parametrize("way", ["clusters", "subspace", "plain"])
+@pytest.mark.parametrize("way", ["clusters", "subspace"])
 def test_whatever_the_method(table, way, monkeypatch):
     monkeypatch.setattr(FusionImputer, "_held_out", lambda self, entries, *_: ({way: 0.0, "clusters": 0.5}, np.ones(5)))
-    found = FusionImputer(n_clusters=2, **({"lam": 0.1} if way == "plain" else {})).fit(table)
-    assert found.fill_ == ("subspace" if way == "subspace" else "clusters")
+    found = FusionImputer(n_clusters=2).fit(table)
+    assert found.fill_ == way
     assert is_possible(found.transform(table), table)
 
 
@@ -80,15 +80,6 @@ def test_sparse_tables_and_saved_models(table, imputer, tmp_path):
     np.testing.assert_array_equal(FusionImputer(n_clusters=2).fit_transform(stored), imputer.transform(table))
     imputer.save(tmp_path / "m")
     np.testing.assert_array_equal(load(tmp_path / "m").transform(table), imputer.transform(table))
-
-
-def test_models_of_older_versions_have_no_ranges(table, imputer, tmp_path):
-    old = FusionImputer(n_clusters=2).fit(table)
-    del old.ranges_
-    old.save(tmp_path / "m")
-    again = load(tmp_path / "m")
-    assert not is_possible(again.transform(table), table)  # as they were filled then
-    np.testing.assert_array_equal(again.transform(table)[:, 0], table[:, 0])
 
 
 def test_frames_keep_their_dtypes(table, imputer):

@@ -92,13 +92,6 @@ def test_means_of_draws_vary_more_than_those_of_fills(table, imputer):
     )
 
 
-def test_the_plain_algorithm_has_nothing_to_draw_from(table):
-    imputer = FusionImputer(lam=0.1).fit(table[:, :2])
-    imputer.smooth_ = None
-    with pytest.raises(ValueError, match="plain algorithm has no distribution to draw from"):
-        imputer.sample(table[:, :2])
-
-
 def test_the_number_of_draws_is_checked(table, imputer):
     with pytest.raises(ValueError, match="n_draws must be a positive whole number, got 0"):
         imputer.sample(table, n_draws=0)

@@ -6,48 +6,70 @@ import inspect
 
 import numpy as np
 import pytest
-from sklearn.base import clone
 
-from fusewise import FusionClustering, FusionImputer, fuse
+from fusewise import FusionClustering, FusionImputer, PenalizedFusion, fuse
 
 X = np.random.default_rng(0).normal(size=(12, 3))
 
 
-@pytest.mark.parametrize(("parameters", "message"), [
+NUMBERS = [
     ({"n_clusters": "3"}, "n_clusters must be a whole number or None, got '3'"),
     ({"n_clusters": 1.5}, r"n_clusters must be a whole number or None, got 1\.5"),
     ({"n_clusters": np.nan}, "n_clusters must be a whole number or None, got nan"),
     ({"n_clusters": True}, "n_clusters must be a whole number or None, got True"),
     ({"n_clusters": 0}, "n_clusters must be at least 1, got 0"),
-    ({"rank": 2.5}, r"rank must be a whole number or 'auto' or None, got 2\.5"),
-    ({"rank": 0}, "rank must be at least 1, got 0"),
-    ({"n_neighbors": "few"}, "n_neighbors must be a whole number or 'auto' or None, got 'few'"),
-    ({"min_cluster_size": None}, "min_cluster_size must be a whole number or 'auto', got None"),
-    ({"max_iter": 0}, "max_iter must be at least 1"),
-    ({"max_iter": "many"}, "max_iter must be a whole number, got 'many'"),
-    ({"tol": "x"}, "tol must be a number, got 'x'"),
-    ({"tol": np.nan}, "tol must be finite, got nan"),
-    ({"lam": np.array([1.0])}, "lam must be a number or 'auto', got an array"),
-    ({"lam": np.inf}, "lam must be finite, got inf"),
+    ({"n_clusters": 100}, "n_clusters=100 exceeds the 12 rows"),
     ({"device": None}, "device must be text, got None"),
-    ({"device": "tpu"}, "unknown device 'tpu'"),
     ({"verbose": "yes"}, "verbose must be a whole number or"),
-    ({"penalty": 3}, "unknown penalty 3"),
-    ({"fidelity": None}, "unknown fidelity None"),
+    ({"random_state": "x"}, "random_state|seed"),
+]
+
+
+@pytest.mark.parametrize(("parameters", "message"), [
+    *NUMBERS,
+    ({"min_cluster_size": "auto"}, "min_cluster_size must be a whole number or None, got 'auto'"),
+    ({"min_cluster_size": 0}, "min_cluster_size must be at least 1, got 0"),
+    ({"semi_supervised": "yes"}, "semi_supervised must be True or False"),
+    ({"device": "cuda"}, "device='cuda': this method computes on the CPU.*PenalizedFusion computes on a GPU"),
 ])  # fmt: skip
 @pytest.mark.parametrize("kind", [FusionClustering, FusionImputer])
-def test_parameters_of_the_estimators(kind, parameters, message):
+def test_parameters_of_the_default_method(kind, parameters, message):
     with pytest.raises(ValueError, match=message):
         kind(**parameters).fit(X)
 
 
+@pytest.mark.parametrize(("parameters", "message"), [
+    *NUMBERS,
+    ({"rank": 2.5}, r"rank must be a whole number or 'auto' or None, got 2\.5"),
+    ({"rank": 0}, "rank must be at least 1, got 0"),
+    ({"n_neighbors": "few"}, "n_neighbors must be a whole number or 'auto' or None, got 'few'"),
+    ({"max_iter": 0}, "max_iter must be at least 1"),
+    ({"max_iter": "many"}, "max_iter must be a whole number, got 'many'"),
+    ({"tol": "x"}, "tol must be a number, got 'x'"),
+    ({"tol": np.nan}, "tol must be finite, got nan"),
+    ({"lam": "large"}, "lam must be a number or 'auto', got 'large'"),
+    ({"lam": np.array([1.0])}, "lam must be a number or 'auto', got an array"),
+    ({"lam": np.inf}, "lam must be finite, got inf"),
+    ({"lam": -1.0}, "lam must be at least 0"),
+    ({"device": "tpu"}, "unknown device 'tpu'"),
+    ({"penalty": 3}, "unknown penalty 3"),
+    ({"penalty": "l2"}, "'l0', 'l1', 'lp', 'h1'"),
+    ({"penalty": "l0"}, "solve_l0"),
+    ({"fidelity": None}, "unknown fidelity None: use one of 'quadratic', 'box', 'ball'"),
+    ({"init": "random"}, "'partial', 'zero', 'mean'"),
+])  # fmt: skip
+def test_parameters_of_the_papers_algorithm(parameters, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        PenalizedFusion(**parameters).fit(X)
+
+
 @pytest.mark.parametrize("parameters", [
-    {"n_clusters": np.int64(2)}, {"rank": np.int32(1)}, {"lam": np.float32(0.1)}, {"lam": 1},
-    {"verbose": False}, {"tol": 0},
+    {"n_clusters": np.int64(2)}, {"rank": np.int32(1)}, {"lam": np.float32(0.1)}, {"lam": 1}, {"verbose": False},
+    {"tol": 0}, {"rank": "auto", "random_state": 1}, {"n_neighbors": "auto"},
 ])  # fmt: skip
 @pytest.mark.filterwarnings("ignore")
 def test_numbers_of_numpy_are_numbers(parameters):
-    FusionClustering(**parameters).fit(X)
+    PenalizedFusion(**parameters).fit(X)
 
 
 @pytest.mark.parametrize(("parameters", "message"), [
@@ -74,14 +96,31 @@ def test_misspelt_parameters():
         TypeError, match=r"^FusionClustering has no parameter 'n_cluster': did you mean 'n_clusters'\?$"
     ):
         FusionClustering(n_cluster=3)
-    with pytest.raises(
-        TypeError, match=r"^FusionImputer has no parameter 'xyz': its parameters are categorical_features"
-    ):
-        FusionImputer(xyz=3)
-    assert list(inspect.signature(FusionClustering).parameters)[:3] == ["penalty", "fidelity", "lam"]
-    assert FusionClustering("l1", lam=2).get_params(deep=False)["penalty"] == "l1"
-    model = FusionClustering().set_params(penalty__sigma=2.0, n_clusters=3)
-    assert clone(model).penalty.sigma == 2.0
+
+
+@pytest.mark.parametrize("name", ["lam", "penalty", "fidelity", "init", "rank", "n_neighbors", "max_iter", "tol"])
+@pytest.mark.parametrize("kind", [FusionClustering, FusionImputer])
+def test_parameters_of_the_papers_algorithm_are_referred_to_its_estimator(kind, name):
+    message = f"^{kind.__name__} has no parameter '{name}': it is a parameter of PenalizedFusion$"
+    with pytest.raises(TypeError, match=message):
+        kind(**{name: 1})
+    with pytest.raises(ValueError, match=message):
+        kind().set_params(**{name: 1})
+    with pytest.raises(ValueError, match=r"'penalty__sigma': it is a parameter of PenalizedFusion"):
+        kind().set_params(penalty__sigma=1)
+
+
+@pytest.mark.parametrize("name", ["outliers", "min_cluster_size", "semi_supervised", "categorical_features"])
+def test_parameters_of_the_default_method_are_referred_to_its_estimator(name):
+    with pytest.raises(TypeError, match=f"PenalizedFusion has no parameter '{name}': .* of FusionClustering"):
+        PenalizedFusion(**{name: 1})
+
+
+def test_only_the_first_parameter_can_be_given_by_position():
+    for kind, first in ((FusionClustering, "n_clusters"), (FusionImputer, "n_clusters"), (PenalizedFusion, "lam")):
+        parameters = list(inspect.signature(kind).parameters.values())
+        assert parameters[0].name == first
+        assert all(parameter.kind == parameter.KEYWORD_ONLY for parameter in parameters[1:])
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -95,9 +134,14 @@ def test_labels_are_in_order_of_size():
         assert (np.diff(sizes) <= 0).all()
 
 
-@pytest.mark.parametrize("name", ["rank", "n_clusters", "min_cluster_size", "n_neighbors"])
-def test_small_integers_of_numpy_are_numbers_like_others(name):
-    found, same = (FusionClustering(**{name: value}).fit(X).labels_ for value in (np.int8(2), 2))
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [(PenalizedFusion, "rank"), (PenalizedFusion, "n_neighbors"), (FusionClustering, "n_clusters"),
+     (FusionClustering, "min_cluster_size")],
+)  # fmt: skip
+@pytest.mark.filterwarnings("ignore")
+def test_small_integers_of_numpy_are_numbers_like_others(kind, name):
+    found, same = (kind(**{name: value}).fit(X).labels_ for value in (np.int8(2), 2))
     np.testing.assert_array_equal(found, same)
 
 

@@ -24,14 +24,14 @@ def weights():
     return np.random.default_rng(1).integers(0, 4, 90)
 
 
-@pytest.mark.parametrize("settings", [{}, {"n_clusters": 2}, {"rank": 2}, {"min_cluster_size": 25}])
+@pytest.mark.parametrize("settings", [{}, {"n_clusters": 2}, {"min_cluster_size": 25}])
 def test_whole_weights_are_repeated_rows(table, weights, settings):
     X, _ = table
     weighted = FusionClustering(**settings).fit(X, sample_weight=weights)
     repeated = FusionClustering(**settings).fit(np.repeat(X, weights, axis=0))
     np.testing.assert_array_equal(np.repeat(weighted.labels_, weights), repeated.labels_)
     np.testing.assert_allclose(weighted.cluster_centers_, repeated.cluster_centers_, rtol=1e-8)
-    np.testing.assert_allclose(weighted.objective_, repeated.objective_)
+    np.testing.assert_allclose(weighted.path_.criteria, repeated.path_.criteria)
     np.testing.assert_allclose(weighted.predict_proba(X), repeated.predict_proba(X), atol=1e-8)
 
 
@@ -105,11 +105,6 @@ def test_the_imputer_takes_them_too(table, weights):
     np.testing.assert_allclose(weighted.transform(X), repeated.transform(X), rtol=1e-6)
     again = FusionImputer(random_state=0).fit_transform(X, sample_weight=weights)
     np.testing.assert_array_equal(again, weighted.transform(X))
-
-
-def test_the_plain_algorithm_refuses_them(table, weights):
-    with pytest.raises(ValueError, match="plain algorithm takes no sample_weight"):
-        FusionClustering(lam=0.5).fit(table[0], sample_weight=weights)
 
 
 def test_routed_as_metadata(table, weights):

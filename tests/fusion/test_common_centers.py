@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog, minimize
 
-from fusewise import FusionClustering, fuse, fusion_path
+from fusewise import PenalizedFusion, fuse, fusion_path
 from fusewise.fidelity import Ball, Box
 from fusewise.penalties import H1, Lp
 
@@ -115,7 +115,7 @@ def test_paths_and_estimators_say_it_too():
     path, said = warned(lambda: fusion_path(X, sigmas=[0.05, 0.5], fidelity=Box(0.16)))
     assert path.n_clusters.tolist() == [2, 1]
     assert len(said) == 1
-    model = FusionClustering(lam=1.0, penalty=H1(0.5), fidelity=Box(0.16))
+    model = PenalizedFusion(1.0, penalty=H1(0.5), fidelity=Box(0.16))
     assert len(warned(lambda: model.fit(X))[1]) == 1
 
 

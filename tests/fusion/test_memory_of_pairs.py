@@ -7,7 +7,7 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from fusewise import FusionClustering, fuse
+from fusewise import PenalizedFusion, fuse
 from fusewise.fusion import _setup as setup
 from fusewise.fusion import fusion_path
 from fusewise.observations import as_entries
@@ -38,6 +38,6 @@ def test_a_fit_uses_the_memory_that_was_predicted(n, missing):
 def test_all_pairs_that_do_not_fit_are_refused_before_any_work(monkeypatch):
     """A fit of 50,000 rows computed distances for two minutes before it refused."""
     monkeypatch.setattr(setup, "available_memory", lambda: 1000)
-    monkeypatch.setattr("fusewise.estimators.plain_fit.choose_sigma", lambda _: pytest.fail("work was done"))
+    monkeypatch.setattr("fusewise.estimators._penalized.choose_sigma", lambda _: pytest.fail("work was done"))
     with pytest.raises(MemoryError, match="set n_neighbors"):
-        FusionClustering(n_neighbors=None).fit(np.random.default_rng(0).normal(size=(50, 3)))
+        PenalizedFusion().fit(np.random.default_rng(0).normal(size=(50, 3)))

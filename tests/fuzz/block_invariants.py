@@ -31,7 +31,7 @@ def streams(seed):
     rng = np.random.default_rng(seed)
     X = odd_frame(seed) if rng.random() < 0.3 else odd_table(seed)
     take = X.iloc.__getitem__ if isinstance(X, pd.DataFrame) else X.__getitem__
-    settings = {"summary_size": [10, 100][rng.integers(2)], "random_state": 0}
+    settings = {"random_state": 0}
     parts = [take(rows) for rows in in_blocks(rng, len(X))]
     model = FusionClustering(**settings)
     with refusing():
@@ -57,7 +57,7 @@ def reordered_streams(seed):
     rng = np.random.default_rng(seed)
     found = []
     for order in (np.arange(len(X)), rng.permutation(len(X))):
-        model = FusionClustering(random_state=0, summary_size=30 if seed % 2 else 1000)
+        model = FusionClustering(random_state=0)
         for rows in in_blocks(rng, len(X)):
             model.partial_fit(X[order][rows])
         found.append(model.predict(X))

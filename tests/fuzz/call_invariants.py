@@ -10,7 +10,7 @@ import pandas as pd
 from invariants import PENALTIES, PLAIN, Refused, any_clustering, refusing
 from odd_inputs import odd_frame, odd_table, plain_table
 
-from fusewise import FusionClustering, FusionImputer, fuse, fusion_path, theory
+from fusewise import FusionClustering, FusionImputer, PenalizedFusion, fuse, fusion_path, theory
 from fusewise.datasets import hide_entries, make_clusters
 from fusewise.support.files import finite_json
 
@@ -23,12 +23,17 @@ VALUES = [
 ]  # fmt: skip
 SMALL_TABLE = plain_table(3)[0][:20]
 ITS_DEFAULT = object()
-SETTINGS = dict.fromkeys(sorted(set(FusionClustering().get_params()) - {"verbose"}), ITS_DEFAULT)
+
+
+def settings_of(kind):
+    return dict.fromkeys(sorted(set(kind().get_params()) - {"verbose"}), ITS_DEFAULT)
+
 
 #: Functions with arguments that are right, each of which is replaced now and then.
 CALLS = [
-    (lambda **given: FusionClustering(**given).fit(SMALL_TABLE), SETTINGS),
-    (lambda **given: FusionImputer(**given).fit(SMALL_TABLE), SETTINGS),
+    (lambda **given: FusionClustering(**given).fit(SMALL_TABLE), settings_of(FusionClustering)),
+    (lambda **given: FusionImputer(**given).fit(SMALL_TABLE), settings_of(FusionImputer)),
+    (lambda **given: PenalizedFusion(**given).fit(SMALL_TABLE), settings_of(PenalizedFusion)),
     (lambda **given: fuse(SMALL_TABLE, **given), {
         "lam": 1.0, "penalty": "h1", "fidelity": "quadratic", "init": "partial", "rank": None, "n_neighbors": 3,
         "max_iter": 20, "tol": 1e-3, "device": "cpu"}),

@@ -14,10 +14,11 @@ from invariants import PLAIN, refusing
 from odd_inputs import fair_text, odd_text, plain_table
 
 import fusewise
-from fusewise import FusionClustering
+from fusewise import FusionClustering, PenalizedFusion
 from fusewise.cli import main
 from fusewise.mri.files.formats import read_scan
-from fusewise.saving import ModelFileError, archive
+from fusewise.saving import ModelFileError
+from fusewise.saving import _archive as archive
 from fusewise.tables import InputError, read_table
 
 sys.path.append(str(Path(__file__).parent.parent / "saving"))
@@ -29,9 +30,7 @@ def saved(plain):
     """Tree and arrays of a saved model, and its table."""
     X, _ = plain_table(0)
     with tempfile.TemporaryDirectory() as folder:
-        FusionClustering(rank=None if plain else "auto", n_neighbors=None if plain else "auto").fit(X).save(
-            Path(folder, "m")
-        )
+        (PenalizedFusion() if plain else FusionClustering()).fit(X).save(Path(folder, "m"))
         return *archive.read_archive(Path(folder, "m"))[1:], X
 
 

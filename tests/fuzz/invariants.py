@@ -16,7 +16,7 @@ from sklearn.metrics import adjusted_rand_score
 from threadpoolctl import threadpool_limits
 
 import fusewise
-from fusewise import FusionClustering, FusionImputer, fuse
+from fusewise import FusionClustering, FusionImputer, PenalizedFusion, fuse
 from fusewise.penalties import H1, L1, MCP, SCAD, Lp
 
 #: Errors in plain words, unless they are words of a library about its own affairs.
@@ -51,7 +51,7 @@ def sizes_of(model, weights=None):
     return np.bincount(model.labels_[inside], None if weights is None else weights[inside], model.n_clusters_)
 
 
-def check_fit(model, X, weights=None):
+def check_fit(model, X, weights=None, *, hinted=False):
     """Labels in range and in order of size, no empty cluster, finite centres, probabilities, the same ``predict``."""
     k = model.n_clusters_
     assert model.labels_.min() >= -1
@@ -62,11 +62,11 @@ def check_fit(model, X, weights=None):
     assert (np.diff(sizes) <= 0).all(), sizes
     if (model.labels_ >= 0).any():
         assert (sizes > 0).all(), sizes
-    if model.probabilities_ is not None:
+    if isinstance(model, FusionClustering):
         check_probabilities(model.probabilities_, (len(X), k))
         assert (model.confidence_ >= 0).all()
         assert (model.confidence_ <= 1 + 1e-6).all()
-        if not model._given:  # rows with hints are placed by them
+        if not hinted:  # rows with hints are placed by them
             np.testing.assert_array_equal(model.predict(X), model.labels_)
             np.testing.assert_allclose(model.predict_proba(X), model.probabilities_, atol=1e-9)
 
@@ -79,14 +79,16 @@ def check_probabilities(found, shape):
 
 
 def any_clustering(rng, **more):
-    """The default, or the plain algorithm, with or without a number of clusters."""
-    settings = {} if rng.random() < 0.7 else {"rank": None, "penalty": PENALTIES[rng.integers(5)], "lam": 0.1}
+    """The default, or the paper's algorithm, with or without a number of clusters."""
+    penalty = None if rng.random() < 0.7 else PENALTIES[rng.integers(5)]
     n_clusters = int(rng.integers(1, 5)) if rng.random() < 0.3 else None
-    return FusionClustering(n_clusters=n_clusters, **settings, **more)
+    if penalty is None:
+        return FusionClustering(n_clusters, outliers=bool(rng.random() < 0.8), **more)
+    return PenalizedFusion(0.1, penalty=penalty, n_neighbors="auto", n_clusters=n_clusters)
 
 
 def fits(seed):
-    """The default, and the plain algorithm, on an odd table."""
+    """The default, and the paper's algorithm, on an odd table."""
     X = odd_table(seed)
     with refusing():
         model = any_clustering(np.random.default_rng(seed)).fit(X)
@@ -98,10 +100,12 @@ def numbers(seed):
     rng = np.random.default_rng(seed)
     X = odd_table(seed)[: rng.integers(2, 20)]
     k = int(rng.integers(1, len(X) + 1))
-    settings = {} if rng.random() < 0.7 else {"rank": None, "n_neighbors": None, "lam": [0.1, "auto"][rng.integers(2)]}
+    estimator = (
+        FusionClustering(k) if rng.random() < 0.7 else PenalizedFusion([0.1, "auto"][rng.integers(2)], n_clusters=k)
+    )
     with refusing(), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        model = FusionClustering(n_clusters=k, **settings).fit(X)
+        model = estimator.fit(X)
     check_fit(model, X)
     assert model.n_clusters_ <= k
     if model.n_clusters_ < k:
@@ -127,7 +131,7 @@ def hints(seed):
     given = odd_hints(rng, len(X))
     with refusing():
         model = FusionClustering(semi_supervised=told, n_clusters=n_clusters).fit(X, y, **given)
-    check_fit(model, X)
+    check_fit(model, X, hinted=True)
     labels = model.labels_
     for one, other in np.asarray(given.get("must_link", ()), int).reshape(-1, 2):
         assert labels[one] == labels[other] >= 0

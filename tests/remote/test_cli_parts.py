@@ -175,7 +175,6 @@ class TestSchedulers:
         [
             (("--report",), "--report needs the table in memory"),
             (("--stability",), "--stability needs the table in memory"),
-            (("--lam", "3"), "the paper's algorithm"),
             (("--scheduler", "tcp://127.0.0.1:9"), "no scheduler answers there"),
             (("--scheduler", "nowhere"), "no scheduler answers there"),
         ],

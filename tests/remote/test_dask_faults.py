@@ -52,7 +52,7 @@ class Deadly:
 def forked(monkeypatch):
     """Workers are forked from a process that has imported everything, so that new ones are there at once."""
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["distributed", "fusewise.estimators.clustering"])
+    context.set_forkserver_preload(["distributed", "fusewise.estimators"])
     monkeypatch.setattr("distributed.process.get_mp_context", lambda: context)
     monkeypatch.setattr("distributed.nanny.get_mp_context", lambda: context)
 

@@ -195,7 +195,7 @@ class TestWhatTravels:
 
     def test_the_model_is_part_of_the_graph_once(self, table, in_memory):
         model = FusionClustering(random_state=1).fit(da.from_array(table, chunks=(100, 8)))
-        own = len(cloudpickle.dumps(model._placement))
+        own = len(cloudpickle.dumps(model._found.labeller))
         sizes = []
         for chunk in (90, 4):
             X = da.zeros((360, 8), chunks=(chunk, 8))
@@ -252,7 +252,7 @@ class TestSavingAndRefusals:
             with pytest.raises(ValueError, match="a Dask table takes no"):
                 FusionClustering().fit(X, **given)
         with pytest.raises(ValueError, match="a Dask table takes no"):
-            FusionClustering(lam=1.0).fit(X)
+            FusionClustering(semi_supervised=True).fit(X)
         with pytest.raises(ValueError, match="Expected 2D"):
             FusionClustering().fit(X[:, 0])
         with pytest.raises(ValueError, match="a minimum of 2 is required"):

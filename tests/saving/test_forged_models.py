@@ -14,12 +14,13 @@ import pytest
 from forging import bent_array, bent_tree
 
 import fusewise
-from fusewise import FusionClustering, FusionImputer
+from fusewise import FusionClustering, FusionImputer, PenalizedFusion
 from fusewise.automatic.units import Powers
 from fusewise.datasets import hide_entries, make_clusters
 from fusewise.kernels._compiling import Loop
 from fusewise.observations import as_entries
-from fusewise.saving import ModelFileError, archive
+from fusewise.saving import ModelFileError
+from fusewise.saving import _archive as archive
 from fusewise.saving.registry import ESTIMATORS, RECORDS
 from fusewise.support import records as checked
 
@@ -35,8 +36,8 @@ def parts(tmp_path_factory):
     path = tmp_path_factory.mktemp("forged") / "m"
     kept = {}
     models = {
-        "default": FusionClustering(rank=3),
-        "plain": FusionClustering(rank=None, n_neighbors=None),
+        "default": FusionClustering(),
+        "paper": PenalizedFusion(),
         "imputer": FusionImputer(),
         "skewed": FusionClustering(),
     }
@@ -47,7 +48,8 @@ def parts(tmp_path_factory):
             if name == "skewed":
                 units = model.path_.units
                 powers = Powers.of(units.scaled(as_entries(SKEWED)))
-                model.path_ = replace(model.path_, units=replace(units, powers=powers))
+                choice = replace(model.path_, units=replace(units, powers=powers))
+                model._result = replace(model._result, choice=choice)
             model.save(path)
         _, tree, arrays = archive.read_archive(path)
         kept[name] = tree, arrays
@@ -75,7 +77,7 @@ def where(tree, *names):
 def test_spreads_of_another_rank_are_refused(parts, tmp_path, size):
     """Larger ones made compiled loops write out of bounds (SIGSEGV); smaller ones made them read stray memory."""
     tree, arrays = parts["default"]
-    place = where(tree, "path_", "mixture", "spreads")
+    place = where(tree, "_result", "choice", "mixture", "spreads")
     forged = [np.repeat(np.eye(size)[None], len(a), axis=0) if k == place else a for k, a in enumerate(arrays)]
     archive.write_archive(tmp_path / "m", "FusionClustering", tree, forged)
     with pytest.raises(ModelFileError, match=r"Mixture\.spreads has \d+ along r"):
@@ -99,20 +101,19 @@ def set_to(place, value):
 
 
 @pytest.mark.parametrize(("names", "change", "message"), [
-    (("path_", "tree", "linkage"), set_to((0, 0), 10**6), "is not a tree"),
-    (("path_", "tree", "linkage"), set_to((0, 0), 1198), "is not a tree"),  # a walk through it would never end
-    (("path_", "tree", "linkage"), set_to((5, 3), 10**9), "does not count its points"),
-    (("path_", "evidence", "pattern"), set_to(3, 10**9), "but there are"),
-    (("path_", "evidence", "dimensions"), set_to(3, 10**9), "but there are"),
-    (("path_", "units", "columns"), set_to(0, 8), "but there are 8"),
-    (("path_", "units", "scale"), set_to(0, 0.0), "a column of zero"),
-    (("path_", "units", "middle"), lambda array: array.astype(complex), "complex and the clusters are real"),
-    (("path_", "mixture", "spreads"), set_to((0, 0, 0), np.nan), "not finite"),
-    (("path_", "mixture", "spreads"), set_to((0, 0, 0), -1.0), "not a covariance"),
-    (("labels_",), set_to(0, 99), "has an entry 99"),
-    (("_order",), set_to(slice(None), 0), "not an order"),
-    (("probabilities_",), lambda array: array[:, :-1], "along K"),
-    (("cluster_centers_",), lambda array: array.astype(complex).view(float), "along P"),
+    (("_result", "choice", "tree", "linkage"), set_to((0, 0), 10**6), "is not a tree"),
+    (("_result", "choice", "tree", "linkage"), set_to((0, 0), 1198), "is not a tree"),  # without an end
+    (("_result", "choice", "tree", "linkage"), set_to((5, 3), 10**9), "does not count its points"),
+    (("_result", "choice", "evidence", "pattern"), set_to(3, 10**9), "but there are"),
+    (("_result", "choice", "evidence", "dimensions"), set_to(3, 10**9), "but there are"),
+    (("_result", "choice", "units", "columns"), set_to(0, 8), "but there are 8"),
+    (("_result", "choice", "units", "scale"), set_to(0, 0.0), "a column of zero"),
+    (("_result", "choice", "units", "middle"), lambda array: array.astype(complex), "complex and the clusters"),
+    (("_result", "choice", "mixture", "spreads"), set_to((0, 0, 0), np.nan), "not finite"),
+    (("_result", "choice", "mixture", "spreads"), set_to((0, 0, 0), -1.0), "not a covariance"),
+    (("_result", "labels"), set_to(0, 99), "has an entry 99"),
+    (("_result", "order"), set_to(slice(None), 0), "not an order"),
+    (("_result", "posterior"), lambda array: array[:, :-1], "along K"),
     (("observations_", "values"), lambda array: array + 1, "not zero where"),
 ])  # fmt: skip
 def test_contents_out_of_range_are_refused(parts, tmp_path, names, change, message):
@@ -132,7 +133,7 @@ def test_contents_out_of_range_are_refused(parts, tmp_path, names, change, messa
 ])  # fmt: skip
 def test_powers_out_of_range_are_refused(parts, tmp_path, names, change, message):
     tree, arrays = parts["skewed"]
-    place = where(tree, "path_", "units", "powers", *names)
+    place = where(tree, "_result", "choice", "units", "powers", *names)
     forged = [change(array) if k == place else array for k, array in enumerate(arrays)]
     archive.write_archive(tmp_path / "m", "FusionClustering", tree, forged)
     with pytest.raises(ModelFileError, match=message):
@@ -140,7 +141,7 @@ def test_powers_out_of_range_are_refused(parts, tmp_path, names, change, message
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("name", ["default", "plain", "imputer", "skewed"])
+@pytest.mark.parametrize("name", ["default", "paper", "imputer", "skewed"])
 def test_a_forged_model_is_refused_or_harmless(parts, tmp_path, name):
     random = np.random.default_rng(0)
     tree, arrays = parts[name]
@@ -237,7 +238,7 @@ def test_every_array_that_numpy_writes_can_be_read():
 def test_damaged_bytes_give_one_kind_of_error(parts, tmp_path):
     """Offsets in the archive's directory that point before the file made an OSError."""
     path = tmp_path / "m"
-    archive.write_archive(path, "FusionClustering", *parts["plain"])
+    archive.write_archive(path, "FusionClustering", *parts["paper"])
     data, random = path.read_bytes(), np.random.default_rng(1)
     for _ in range(150):
         bent = bytearray(data)

@@ -1,4 +1,4 @@
-"""Writing of model files: what cannot be saved, and where; files of the version before."""
+"""Writing of model files: what cannot be saved, and where."""
 
 import os
 
@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 import fusewise
-from fusewise import FusionClustering
+from fusewise import FusionClustering, PenalizedFusion
 from fusewise.datasets import hide_entries, make_clusters
 from fusewise.fusion.penalties import Penalty
-from fusewise.saving import archive, codec, load_with_extra
 from fusewise.support import files as output
 
 
@@ -18,9 +17,9 @@ class Own(Penalty):
 
 
 @pytest.mark.parametrize(("model", "message"), [
-    (FusionClustering(penalty=Own()), "FusionClustering.penalty: unsupported type Own"),
+    (PenalizedFusion(penalty=Own()), "PenalizedFusion.penalty: unsupported type Own"),
     (FusionClustering(random_state=np.random.RandomState(0)), "random_state: unsupported type RandomState"),
-    (FusionClustering(init=np.array([object()])), "FusionClustering.init: arrays must contain numbers"),
+    (PenalizedFusion(init=np.array([object()])), "PenalizedFusion.init: arrays must contain numbers"),
 ])  # fmt: skip
 def test_what_cannot_be_saved_is_named_and_leaves_nothing(tmp_path, model, message):
     with pytest.raises(TypeError, match=r"cannot save") as caught:
@@ -31,7 +30,7 @@ def test_what_cannot_be_saved_is_named_and_leaves_nothing(tmp_path, model, messa
 
 @pytest.mark.parametrize("error", [OSError(28, "No space left on device"), KeyboardInterrupt()])
 def test_a_file_is_replaced_whole_or_not_at_all(tmp_path, monkeypatch, error):
-    FusionClustering(lam=1.0).save(tmp_path / "m")
+    PenalizedFusion(1.0).save(tmp_path / "m")
     before = (tmp_path / "m").read_bytes()
 
     def fail(*_):
@@ -39,7 +38,7 @@ def test_a_file_is_replaced_whole_or_not_at_all(tmp_path, monkeypatch, error):
 
     monkeypatch.setattr(output.os, "fsync", fail)
     with pytest.raises(type(error)):
-        FusionClustering(lam=2.0).save(tmp_path / "m")
+        PenalizedFusion(2.0).save(tmp_path / "m")
     assert (tmp_path / "m").read_bytes() == before
     assert os.listdir(tmp_path) == ["m"]
 
@@ -54,22 +53,9 @@ def test_where_no_file_can_be(tmp_path):
     assert os.listdir(tmp_path) == []
 
 
-def test_files_of_the_version_before_can_be_read(tmp_path):
-    """In which a merge tree had weights, and what the entries say was not known to be that of a small table."""
-    X = hide_entries(make_clusters(3, 30, 6, noise=0.1, random_state=0)[0], 0.2, random_state=0)
-    model = FusionClustering(random_state=0).fit(X)
-    encoder = codec.Encoder()
-    tree = encoder.encode(model, "model")
-    path = tree["fitted"]["path_"]["parts"]
-    path["tree"]["parts"]["weights"] = None
-    del path["evidence"]["parts"]["small"], tree["parameters"]["categorical_features"], tree["fitted"]["encoder_"]
-    archive.write_archive(tmp_path / "old", "FusionClustering", {"model": tree, "extra": {}}, encoder.arrays)
-    np.testing.assert_array_equal(load_with_extra(tmp_path / "old").model.predict(X), model.labels_)
-
-
 def test_shared_arrays_are_saved_once(tmp_path):
     X = hide_entries(make_clusters(3, 25, 6, noise=0.1, random_state=0)[0], 0.3, random_state=0)
-    FusionClustering(rank=None, n_neighbors=None).fit(X).save(tmp_path / "m")
+    PenalizedFusion().fit(X).save(tmp_path / "m")
     back = fusewise.load(tmp_path / "m")
     assert len(back.path_) > 5
     assert all(s.observations.values is back.path_[0].observations.values for s in back.path_)

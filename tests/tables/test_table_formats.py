@@ -219,3 +219,44 @@ def test_duplicate_columns_of_a_parquet_file(tmp_path):
     pq.write_table(pa.table([[1.0, 2.0], [1.0, 3.0], [4.0, 5.0]], names=["a", "b", "a"]), tmp_path / "t.parquet")
     with pytest.raises(InputError, match=r"duplicate column names: 'a' \('a': columns 1, 3\); rename them"):
         read_table(tmp_path / "t.parquet")
+
+
+def test_titles_above_the_header_of_a_sheet(tmp_path):
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    for row in (["Prices of 2024"], [], ["all in euros", None, None, "v2"], ["a", "b", "c"], *FRAME.values.tolist()):
+        book.active.append([None if cell is not None and pd.isna(cell) else cell for cell in row])
+    book.save(tmp_path / "t.xlsx")
+    assert found(tmp_path / "t.xlsx") == EXPECTED
+    notes = read_table(tmp_path / "t.xlsx").notes
+    assert notes == ["the rows above the header were left out: 'Prices of 2024', 'all in euros v2'"]
+    assert found(tmp_path / "t.xlsx", skip_rows=3) == EXPECTED
+
+
+LABELS = {"size": {1: "small", 2: "mid", 3: "big"}, "sex": {1: "m", 2: "f"}, "age": {99: "refused"}}
+MEASURES = {"size": "ordinal", "sex": "nominal"}
+STATISTICS = {
+    "t.sav": ("write_sav", {"variable_value_labels": LABELS, "variable_measure": MEASURES}),
+    "t.zsav": ("write_sav", {"variable_value_labels": LABELS, "variable_measure": MEASURES, "compress": True}),
+    "t.dta": ("write_dta", {"variable_value_labels": LABELS}),
+    "t.xpt": ("write_xport", {}),
+    "t.por": ("write_por", {}),
+}
+
+
+@pytest.mark.parametrize("name", STATISTICS)
+def test_files_of_statistical_packages(tmp_path, name):
+    """With value labels where all values have one; 99 alone is labelled in `age`, which stays a number."""
+    pyreadstat = pytest.importorskip("pyreadstat")
+    write, options = STATISTICS[name]
+    frame = pd.DataFrame({"age": [31.0, 44.0, None, 28.5], "size": [1.0, 3, 2, 1], "sex": [1.0, 2, 2, 1]})
+    getattr(pyreadstat, write)(frame, tmp_path / name, **options)
+    reading = read_table(tmp_path / name)
+    columns = {column.name.lower(): column for column in reading.columns}
+    assert (columns["age"].kind, columns["sex"].kind) == ("number", "flag")
+    assert columns["age"].entries == [31, 44, None, 28.5]
+    assert columns["sex"].entries == (["m", "f", "f", "m"] if options else [1, 2, 2, 1])
+    if "variable_measure" in options:
+        assert (columns["size"].kind, columns["size"].categories) == ("ordered", ("small", "mid", "big"))
+    sizes = next(cells for column, cells in reading.cells.items() if column.lower() == "size")
+    assert sizes.tolist() == (["small", "big", "mid", "small"] if options else [1, 3, 2, 1])

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fusewise import FusionClustering
+from fusewise import FusionClustering, PenalizedFusion
 from fusewise.penalties import H1
 
 AGAINST = re.compile(r"\((?:median )?(.+?) against (.+?) elsewhere\)")
@@ -212,14 +212,14 @@ def test_alternatives_carry_their_labels(described):
 
 def test_the_plain_algorithm_has_no_confidence():
     X = np.random.default_rng(0).normal(size=(30, 2)) + np.repeat([[0.0], [20.0]], 15, axis=0)
-    described = FusionClustering(penalty=H1(2.0), lam=0.3, rank=None).fit(X).describe()
-    assert described.certainty.number == "The plain algorithm does not compare numbers of clusters."
+    described = PenalizedFusion(0.3, penalty=H1(2.0)).fit(X).describe()
+    assert described.certainty.number == "The paper's algorithm does not compare numbers of clusters."
     assert described.certainty.n_doubtful == 0
     assert [cluster.mean for cluster in described.certainty.clusters] == [None] * len(described.clusters)
 
 
 def test_only_outliers():
-    described = FusionClustering(penalty=H1(0.1), lam=1e-6, rank=None).fit(np.eye(4)).describe()
+    described = PenalizedFusion(1e-6, penalty=H1(0.1)).fit(np.eye(4)).describe()
     assert described.clusters == ()
     assert "There is no cluster." in repr(described)
 

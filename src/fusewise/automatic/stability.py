@@ -44,7 +44,7 @@ class Stability(Checked):
         none. NaN for rows that were never drawn.
     confidence : N, the mean over the draws of the probability that the new fit gives to a row's own cluster (for an
         outlier, 1 where it is one again). It knows the uncertainty of the clusters themselves, which the model's own
-        probabilities take for granted. NaN for rows that were never drawn, and in the plain algorithm.
+        probabilities take for granted. NaN for rows that were never drawn.
     n_clusters : how often each number of clusters was found, the most frequent first.
     n_draws : number of draws.
     hidden : share of the observed entries that was hidden in each draw.

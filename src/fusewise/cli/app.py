@@ -7,9 +7,10 @@ are imported when the command runs.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 import fusewise
 from fusewise.cli.commands.bench import bench
@@ -23,6 +24,7 @@ from fusewise.cli.commands.plan import plan
 from fusewise.cli.commands.predict import predict
 from fusewise.cli.commands.reproduce import reproduce
 from fusewise.cli.exits import guarded
+from fusewise.cli.options import PAPER_OPTIONS
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode="markdown", pretty_exceptions_enable=False)
 
@@ -41,6 +43,17 @@ EXAMPLES: dict[Callable[..., None], tuple[str, str]] = {
 }
 
 
+class DefaultMethodCommand(TyperCommand):
+    """A command of the default method, which names the command that has the options of the paper's algorithm."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the arguments; refuse options of the paper's algorithm in plain words."""
+        given = [name for name in (arg.partition("=")[0] for arg in args) if name in PAPER_OPTIONS]
+        if given:
+            ctx.fail(f"{given[0]} is a setting of the paper's algorithm: use `fusewise path`.")
+        return super().parse_args(ctx, args)
+
+
 def _version(asked: bool) -> None:
     if asked:
         print(f"fusewise {fusewise.__version__}")
@@ -57,6 +70,7 @@ def fusewise_command(
 
 
 for _command, (_panel, _example) in EXAMPLES.items():
-    app.command(rich_help_panel=_panel, epilog=f"Example: `{_example}`")(guarded(_command))
+    _kind = DefaultMethodCommand if _command in (fit, impute) else TyperCommand
+    app.command(cls=_kind, rich_help_panel=_panel, epilog=f"Example: `{_example}`")(guarded(_command))
 
 app.add_typer(mri, name="mri", rich_help_panel="Dynamic MRI")

@@ -20,8 +20,9 @@ TableFile = Annotated[
     Path,
     typer.Argument(
         metavar="TABLE",
-        help="Table to read: CSV, TSV, Excel, Parquet, Feather/Arrow, JSON lines or SQLite (FILE::TABLE), also "
-        "compressed; - for standard input; a pattern such as 'part-*.parquet', or a folder, of Parquet or CSV parts.",
+        help="Table to read: CSV, TSV, Excel, Parquet, Feather/Arrow, Stata, SPSS, SAS, JSON lines or SQLite "
+        "(FILE::TABLE), also compressed; - for standard input; a pattern such as 'part-*.parquet', or a folder, of "
+        "Parquet or CSV parts.",
     ),
 ]
 
@@ -121,7 +122,7 @@ Standardize = Annotated[
     bool,
     _columns(
         "--standardize/--no-standardize",
-        help="Standardise the columns for the plain algorithm (the default always does).",
+        help="Standardise the columns first.",
     ),
 ]
 
@@ -138,10 +139,29 @@ Neighbors = Annotated[
     str, _model(metavar="K|none|auto", help="Number of nearest neighbours to fuse each row with; none: all pairs.")
 ]
 MaxIter = Annotated[int, _model(min=1, help="Maximum number of iterations for each value of lam.")]
+#: Options of ``path`` that are not options of ``fit`` and ``impute``.
+PAPER_OPTIONS = (
+    "--lam", "--penalty", "--sigma", "--fidelity", "--epsilon", "--rank", "--neighbors", "--max-iter", "--standardize",
+    "--no-standardize",
+)  # fmt: skip
+
 Stability = Annotated[
-    bool,
-    _model("--stability", help="Also refit random halves of the rows, and report how stable the clusters are."),
+    bool | None,
+    _model(
+        "--stability/--no-stability",
+        help="Refit random halves of the rows, and report how stable the clusters are (default: if that takes at most "
+        "10 s; --stability also writes stability.csv).",
+        show_default=False,
+    ),
 ]
+ClusterNames = Annotated[
+    Path | None,
+    _output(
+        "--name-clusters", metavar="FILE",
+        help="CSV file with the columns cluster and name, such as an edited centers.csv: names of the clusters.",
+    ),
+]  # fmt: skip
+NoRows = Annotated[bool, _output("--no-rows", help="Keep all rows out of the report: it shows groups only.")]
 Draws = Annotated[int, _model(metavar="N", min=1, help="Number of refits for --stability; Ctrl-C ends them early.")]
 Scheduler = Annotated[
     str | None,
@@ -171,8 +191,15 @@ Uniform = Annotated[
 OutFolder = Annotated[Path | None, _output(metavar="DIR", help="Folder for the results (default: TABLE_fusewise).")]
 Report = Annotated[bool, _output("--report", help="Also write an HTML report, DIR/report.html.")]
 OpenReport = Annotated[bool, _output("--open", help="Write the report, and open it in your browser.")]
+Outliers = Annotated[
+    bool,
+    _model("--outliers/--no-outliers", help="Leave rows far from every cluster in none, or give every row a cluster."),
+]
 PathFile = Annotated[Path | None, _output(metavar="FILE", help="File to write (default: TABLE_path.csv).")]
 PictureFile = Annotated[Path | None, _output(metavar="FILE", help="Also draw the path to a .png, .svg or .pdf file.")]
+PartitionFile = Annotated[
+    Path | None, _output(metavar="FILE", help="Also write the cluster of each row in the chosen partition.")
+]
 LabelsFile = Annotated[Path | None, _output(metavar="FILE", help="File to write (default: TABLE_labels.csv).")]
 CompletedFile = Annotated[Path | None, _output(metavar="FILE", help="File to write (default: TABLE_completed.csv).")]
 SaveModel = Annotated[Path | None, _output(metavar="MODEL", help="Also save the model, for `fusewise predict`.")]

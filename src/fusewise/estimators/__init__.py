@@ -1,7 +1,8 @@
-"""The scikit-learn estimators ``FusionClustering`` and ``FusionImputer``."""
+"""The scikit-learn estimators: ``FusionClustering``, ``FusionImputer`` and ``PenalizedFusion``."""
 
-from fusewise.estimators.clustering import FusionClustering
-from fusewise.estimators.imputer import FusionImputer
+from fusewise.estimators._clustering import FusionClustering
+from fusewise.estimators._imputer import FusionImputer
+from fusewise.estimators._penalized import PenalizedFusion
 from fusewise.saving import load
 
-__all__ = ["FusionClustering", "FusionImputer", "load"]
+__all__ = ["FusionClustering", "FusionImputer", "PenalizedFusion", "load"]

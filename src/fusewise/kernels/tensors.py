@@ -46,7 +46,7 @@ def laplacian(indptr: Array, indices: Array, data: Array, degree: Array, points:
     kernels = triton_kernels(points.device)
     if kernels is not None:
         return kernels.laplacian(indptr, indices, data, degree, points)
-    return degree[:, None] * points - sparse_rows(indptr, indices, data) @ points
+    return degree[:, None] * points - _sparse_rows(indptr, indices, data) @ points
 
 
 def row_weights(indptr: Array, indices: Array, edges: Array, weight: Array) -> tuple[Array, Array]:
@@ -64,10 +64,10 @@ def row_weights(indptr: Array, indices: Array, edges: Array, weight: Array) -> t
         return found
     data = weight.index_select(0, edges)
     ones = weight.new_ones((len(indptr) - 1, 1))
-    return data, (sparse_rows(indptr, indices, data) @ ones)[:, 0]
+    return data, (_sparse_rows(indptr, indices, data) @ ones)[:, 0]
 
 
-def sparse_rows(indptr: Array, indices: Array, data: Array) -> Array:
+def _sparse_rows(indptr: Array, indices: Array, data: Array) -> Array:
     """Build a square sparse tensor from compressed rows."""
     import torch
 

@@ -9,6 +9,7 @@ from fusewise.observations._checks import (
     refuse_tiny,
 )
 from fusewise.observations._conversion import (
+    NO_CLUSTER,
     DataWarning,
     as_entries,
     as_sparse_entries,
@@ -26,6 +27,7 @@ from fusewise.observations._values import ValueRanges, blur, group_means, midran
 
 __all__ = [
     "LARGEST",
+    "NO_CLUSTER",
     "ArrayBlocks",
     "ColumnMoments",
     "DaskBlocks",

@@ -23,7 +23,11 @@ class DataWarning(UserWarning):
     """Warning about rows or columns of a table that carry no information."""
 
 
-def warn_of_blanks(table: Table, *, columns: bool = True, placed: Index | None = None) -> None:
+#: What becomes of a row without an observed entry.
+NO_CLUSTER = "labelled -1, as no cluster can be assigned"
+
+
+def warn_of_blanks(table: Table, *, columns: bool = True, placed: Index | None = None, fate: str = NO_CLUSTER) -> None:
     """Warn about rows without an observed entry, and about columns that are empty or constant.
 
     Parameters
@@ -31,8 +35,9 @@ def warn_of_blanks(table: Table, *, columns: bool = True, placed: Index | None =
     table : the table.
     columns : whether to look at columns as well.
     placed : rows that have a cluster without observed entries, by hints.
+    fate : what becomes of the other rows without observed entries.
     """
-    _warn_of_rows(table, placed)
+    _warn_of_rows(table, placed, fate)
     if columns:
         n_columns, names = table.column_counts, table.feature_names
         _warn("column", n_columns == 0, names, "no observed entry: ignored, with cluster centres set to 0")
@@ -40,8 +45,8 @@ def warn_of_blanks(table: Table, *, columns: bool = True, placed: Index | None =
         _warn("column", constant, names, "the same value in every observed entry: no help in separating clusters")
 
 
-def _warn_of_rows(table: Table, placed: Index | None) -> None:
-    no_cluster = "no observed entry: labelled -1, as no cluster can be assigned"
+def _warn_of_rows(table: Table, placed: Index | None, fate: str) -> None:
+    no_cluster = f"no observed entry: {fate}"
     if isinstance(table, Remote):  # which rows they are is known where the rows are
         empty = table.shape[0] - table.n_seen
         if empty:
@@ -57,7 +62,7 @@ def _warn_of_rows(table: Table, placed: Index | None) -> None:
 
 
 def _warn(kind: str, concerned: npt.NDArray[np.bool_], names: tuple[str, ...] | None, what: str) -> None:
-    """Warn that 'row 3 has' or 'columns 1 ('a'), 5 ('b') and 7 more have' what is said, if any row or column has."""
+    """Warn, if any row or column is concerned: "row 3 has ..." or "columns 1 ('a'), 5 ('b') and 7 more have ..."."""
     found = [f"{i} ({names[i]!r})" if names else str(i) for i in np.flatnonzero(concerned)]
     if found:
         subject, has = (kind, "has") if len(found) == 1 else (f"{kind}s", "have")

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from fusewise.kernels import Index, Real, Values, one_thread
 from fusewise.observations._checks import check_fits, check_size
 from fusewise.observations._conversion import as_entries
-from fusewise.observations._entries import Entries, InMemory, reduce_blocks
+from fusewise.observations._entries import Entries, InMemory, TableBase, reduce_blocks
 from fusewise.observations._streamed import ColumnMoments
 from fusewise.support.errors import InputError
 from fusewise.support.records import Array, Checked, Maybe, Record, Several, Word
@@ -186,7 +186,7 @@ S = TypeVar("S")
 
 
 @dataclass(frozen=True, eq=False)
-class DaskTable(Checked):
+class DaskTable(TableBase, Checked):
     """Statistics of a table whose rows are blocks of Dask; nothing of it has the length of the table.
 
     Attributes
@@ -254,19 +254,9 @@ class DaskTable(Checked):
         return self.moments.variances
 
     @property
-    def n_stored(self) -> int:
-        """Number of values that all rows would take in memory."""
-        return self.shape[0] * self.shape[1]
-
-    @property
     def is_constant(self) -> npt.NDArray[np.bool_]:
         """Whether each column has the same value wherever it was observed."""
         return self.moments.is_constant
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether no entry is missing."""
-        return int(self.column_counts.sum()) == self.n_stored
 
     def take(self, rows: Index) -> Entries:
         """Select rows, given in increasing order; each block sends its own."""

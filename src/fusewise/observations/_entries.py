@@ -16,17 +16,40 @@ from fusewise.observations._checks import check_fits
 from fusewise.support.records import Array, Checked, Maybe, Several, Sparse, Word
 
 
-class SeenRows:
-    """``n_seen`` and ``take_seen`` for tables that hold the number of observed entries of each row."""
+class TableBase:
+    """What follows from the shape of a table and the numbers of observed entries in its rows and columns."""
 
     if TYPE_CHECKING:
+
+        @property
+        def shape(self) -> tuple[int, int]:
+            """(N, P)."""
 
         @property
         def row_counts(self) -> Index:
             """Observed entries in each row."""
 
+        @property
+        def column_counts(self) -> Index:
+            """Observed entries in each column."""
+
         def take(self, rows: Index) -> InMemory:
             """Select rows."""
+
+    @property
+    def n_stored(self) -> int:
+        """Numbers that all rows take in memory."""
+        return self.shape[0] * self.shape[1]
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether no entry is missing."""
+        return bool((self.column_counts == self.shape[0]).all())
+
+    @property
+    def observed_fraction(self) -> float:
+        """p0: observed entries over all entries."""
+        return int(self.column_counts.sum()) / (self.shape[0] * self.shape[1])
 
     @cached_property
     def _seen_rows(self) -> Index:
@@ -51,7 +74,7 @@ SOME_ROWS = 1000
 
 
 @dataclass(frozen=True, eq=False)
-class Entries(SeenRows, Checked):
+class Entries(TableBase, Checked):
     """x_i observed on the index set I_i: A_i = S_i selects the observed entries of a row (the paper's model).
 
     Parameters
@@ -88,11 +111,6 @@ class Entries(SeenRows, Checked):
         return self.values.dtype
 
     @property
-    def n_stored(self) -> int:
-        """Numbers held in memory."""
-        return int(self.values.size)
-
-    @property
     def target(self) -> Values:
         """A_i' b_i: the observed values, zero where missing."""
         return self.values
@@ -112,19 +130,9 @@ class Entries(SeenRows, Checked):
         """Observed entries in each column."""
         return np.asarray(sum(self._in_blocks(lambda rows: self.mask[rows].sum(axis=0))))
 
-    @property
-    def is_complete(self) -> bool:
-        """Whether no entry is missing."""
-        return bool(self.mask.all())
-
     def _in_blocks(self, work: Callable[[slice], R]) -> list[R]:
         """What a function returns for each block of rows, in order."""
         return list(in_threads(work, row_ranges(self.shape)))
-
-    @property
-    def observed_fraction(self) -> float:
-        """p0: observed entries over all entries."""
-        return float(self.mask.mean())
 
     @cached_property
     def column_means(self) -> Values:
@@ -270,7 +278,7 @@ def wide(dtype: np.dtype[Any]) -> type[np.floating[Any]] | type[np.complexfloati
 
 
 @dataclass(frozen=True, eq=False)
-class SparseEntries(SeenRows, Checked):
+class SparseEntries(TableBase, Checked):
     """x_i observed on the index set I_i, with only the observed entries stored; the interface of ``Entries``.
 
     ``values``, ``seen`` and ``squares`` are sparse matrices where those of ``Entries`` are arrays; matrix products
@@ -328,16 +336,6 @@ class SparseEntries(SeenRows, Checked):
     def column_counts(self) -> npt.NDArray[np.intp]:
         """Observed entries in each column."""
         return np.bincount(self.rows.indices, minlength=self.shape[1])
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether no entry is missing."""
-        return self.n_stored == self.shape[0] * self.shape[1]
-
-    @property
-    def observed_fraction(self) -> float:
-        """p0: observed entries over all entries."""
-        return self.n_stored / (self.shape[0] * self.shape[1])
 
     @cached_property
     def column_means(self) -> Values:

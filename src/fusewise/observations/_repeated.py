@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from fusewise.kernels import Index, Real, Values
 from fusewise.observations._checks import check_fits, refuse_other_than_tables
-from fusewise.observations._entries import Entries, InMemory, SeenRows, Table, wide
+from fusewise.observations._entries import Entries, InMemory, Table, TableBase, wide
 from fusewise.support.errors import InputError
 from fusewise.support.words import counted
 
@@ -52,7 +52,7 @@ def as_counts(sample_weight: Any, X: Any) -> Index | None:
 
 
 @dataclass(frozen=True, eq=False)
-class RepeatedRows(SeenRows):
+class RepeatedRows(TableBase):
     """A table in which row i of another table occurs counts_i times in succession; the interface of ``Table``.
 
     Attributes
@@ -122,11 +122,6 @@ class RepeatedRows(SeenRows):
     def is_constant(self) -> npt.NDArray[np.bool_]:
         """Whether each column has the same value wherever it was observed."""
         return np.asarray(self.column_variances == 0)
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether no entry is missing."""
-        return bool((self.column_counts == self.shape[0]).all())
 
     def take(self, rows: Index) -> InMemory:
         """Select rows, given in increasing order."""

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from fusewise.kernels import Index, Mask, Real, Values
 from fusewise.observations._checks import check_fits, refuse_infinite
-from fusewise.observations._entries import Entries, SeenRows, wide
+from fusewise.observations._entries import Entries, TableBase, wide
 from fusewise.support import records
 from fusewise.support.errors import InputError
 from fusewise.support.records import Array, Checked, Maybe, Number, Several, Word
@@ -233,7 +233,7 @@ def _parquet() -> Any:
 
 
 @dataclass(frozen=True, eq=False)
-class StreamedEntries(SeenRows, Checked):
+class StreamedEntries(TableBase, Checked):
     """Counts, means and variances of a table that stays on disk; its rows are read when they are needed.
 
     Attributes
@@ -293,21 +293,6 @@ class StreamedEntries(SeenRows, Checked):
     def dtype(self) -> np.dtype[Any]:
         """Data type of the values."""
         return self.column_means.dtype
-
-    @property
-    def n_stored(self) -> int:
-        """Number of values that all rows would take in memory."""
-        return len(self.row_counts) * len(self.column_counts)
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether no entry is missing."""
-        return int(self.column_counts.sum()) == self.n_stored
-
-    @property
-    def observed_fraction(self) -> float:
-        """p0: observed entries over all entries."""
-        return int(self.column_counts.sum()) / self.n_stored
 
     def parts(self) -> Iterator[Entries]:
         """Iterate over the rows in order, in blocks."""

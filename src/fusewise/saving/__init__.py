@@ -8,7 +8,7 @@ A model file is an uncompressed zip archive:
 ``arrays/0.npy`` ..  numeric arrays in NumPy's own format
 ===================  ====================================================================================
 
-``archive`` reads and checks the bytes, ``codec`` converts objects to trees and back, ``registry`` lists the classes
+``_archive`` reads and checks the bytes, ``_codec`` converts objects to trees and back, ``registry`` lists the classes
 that may appear.
 """
 
@@ -21,11 +21,11 @@ from typing import Any
 
 from sklearn.base import BaseEstimator
 
-from fusewise.saving.archive import DAMAGE, ModelFileError, read_archive, write_archive
-from fusewise.saving.codec import Decoder, Encoder
-from fusewise.saving.registry import ESTIMATORS
+from fusewise.saving._archive import DAMAGE, ModelFileError, read_archive, write_archive
+from fusewise.saving._codec import Decoder, Encoder
+from fusewise.saving.registry import ESTIMATORS, saveable
 
-__all__ = ["ModelFileError", "SavedModel", "load", "load_with_extra", "save"]
+__all__ = ["ESTIMATORS", "ModelFileError", "SavedModel", "load", "load_with_extra", "save", "saveable"]
 
 
 @dataclass(frozen=True, eq=False)

@@ -31,7 +31,7 @@ from fusewise.observations import (
 from fusewise.subspace import Subspace
 from fusewise.tables import ColumnCode, FrameEncoder
 
-E = TypeVar("E", bound=type[BaseEstimator])
+C = TypeVar("C", bound=type[Any])
 
 
 def _by_name(*classes: type[Any]) -> dict[str, type[Any]]:
@@ -45,13 +45,6 @@ RECORDS = _by_name(
     Solution, SparseEntries, Stability, StreamSummary, StreamedEntries, Subspace, Units, ValueRanges,
 )  # fmt: skip
 
-#: Parts that records had in files of earlier versions, and that nothing needs any more.
-FORMER_PARTS = {"MergeTree": {"weights"}}
-
-#: Parts that belonged to a record itself in files of earlier versions, and now to a record within it: the part that
-#: holds this one, its class, and what has moved there.
-MOVED_PARTS = {"Choice": ("units", "Units", {"columns", "scale", "middle"})}
-
 #: Penalties and fidelities, saved by their parameters.
 PARAMETERISED: dict[str, type[Parameterised]] = _by_name(*PENALTIES.values(), *FIDELITIES.values())
 
@@ -59,7 +52,8 @@ PARAMETERISED: dict[str, type[Parameterised]] = _by_name(*PENALTIES.values(), *F
 ESTIMATORS: dict[str, type[BaseEstimator]] = {}
 
 
-def saveable(kind: E) -> E:
-    """Class decorator: register an estimator that can be saved and loaded."""
-    ESTIMATORS[kind.__name__] = kind
+def saveable(kind: C) -> C:
+    """Class decorator: register an estimator, or a record of its results, that can be saved and loaded."""
+    known: dict[str, Any] = ESTIMATORS if issubclass(kind, BaseEstimator) else RECORDS
+    known[kind.__name__] = kind
     return kind

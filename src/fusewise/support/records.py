@@ -37,7 +37,7 @@ class Rule:
         elif isinstance(value, dict):
             self.shape([*value, *value.values()], where, dims)
         elif not (value is None or isinstance(value, bool | str | numbers.Number)):
-            raise ValueError(f"{where} is {kind_of(value)}, not plain values")
+            raise ValueError(f"{where} is {_kind_of(value)}, not plain values")
 
     def content(self, value: Any, where: str, dims: Dims) -> None:
         """Check the numbers themselves."""
@@ -73,7 +73,7 @@ class Array(Rule):
     def shape(self, value: Any, where: str, dims: Dims) -> None:
         """Check dtype and shape."""
         if not isinstance(value, np.ndarray) or value.dtype.kind not in self.kinds:
-            raise ValueError(f"{where} is {kind_of(value)}, not an array of {_words(self.kinds)}")
+            raise ValueError(f"{where} is {_kind_of(value)}, not an array of {_words(self.kinds)}")
         if value.ndim != len(self.dims):
             raise ValueError(f"{where} has shape {value.shape}: it must have {counted(len(self.dims), 'dimension')}")
         for name, size in zip(self.dims, value.shape, strict=True):
@@ -110,7 +110,7 @@ class Sparse(Rule):
     def shape(self, value: Any, where: str, dims: Dims) -> None:
         """Check type and shape."""
         if not isinstance(value, sparse.csr_matrix | sparse.csr_array) or value.dtype.kind not in "fc":
-            raise ValueError(f"{where} is {kind_of(value)}, not a sparse matrix of numbers")
+            raise ValueError(f"{where} is {_kind_of(value)}, not a sparse matrix of numbers")
         bind(dims, self.rows, value.shape[0], where)
         bind(dims, self.columns, value.shape[1], where)
 
@@ -137,16 +137,16 @@ class Number(Rule):
         """Check the type."""
         kind: Any = numbers.Integral if self.whole or self.size is not None else numbers.Real
         if isinstance(value, bool | np.bool_) or not isinstance(value, kind):
-            refuse(where, self, value)
+            _refuse(where, self, value)
         if self.size is not None:
             bind(dims, self.size, int(value), where)
 
     def content(self, value: Any, where: str, dims: Dims) -> None:
         """Check the bounds."""
         if value < self.low:
-            refuse(where, f"at least {self.low:g}", value)
+            _refuse(where, f"at least {self.low:g}", value)
         if self.finite and not math.isfinite(value):
-            refuse(where, "finite", value)
+            _refuse(where, "finite", value)
 
 
 @dataclass(frozen=True, init=False)
@@ -164,7 +164,7 @@ class Word(Rule):
     def shape(self, value: Any, where: str, dims: Dims) -> None:
         """Check the word."""
         if not isinstance(value, str) or (self.known and value not in self.known):
-            refuse(where, self, value)
+            _refuse(where, self, value)
 
 
 class Flag(Rule):
@@ -173,7 +173,7 @@ class Flag(Rule):
     def shape(self, value: Any, where: str, dims: Dims) -> None:
         """Check the type."""
         if not isinstance(value, bool | np.bool_):
-            refuse(where, "True or False", value)
+            _refuse(where, "True or False", value)
 
 
 @dataclass(frozen=True, init=False)
@@ -195,7 +195,7 @@ class Either(Rule):
             except ValueError:
                 continue
             return rule
-        return refuse(where, self, value)
+        return _refuse(where, self, value)
 
     def shape(self, value: Any, where: str, dims: Dims) -> None:
         """Check it by the first rule that fits."""
@@ -218,7 +218,7 @@ class Several(Rule):
         """Check each item."""
         text = isinstance(value, np.ndarray) and value.dtype == object and value.ndim == 1
         if not (isinstance(value, tuple) or text) or len(value) < self.least:
-            raise ValueError(f"{where} is {kind_of(value)}, not a tuple of at least {self.least}")
+            raise ValueError(f"{where} is {_kind_of(value)}, not a tuple of at least {self.least}")
         if self.count is not None:
             bind(dims, self.count, len(value), where)
         if not isinstance(self.rule, Word):  # names of columns may be many
@@ -250,7 +250,7 @@ class Maybe(Rule):
             self.rule.shape(value, where, dims)
         except ValueError:
             if isinstance(self.rule, Number | Word | Either):
-                refuse(where, self, value)
+                _refuse(where, self, value)
             raise
 
     def content(self, value: Any, where: str, dims: Dims) -> None:
@@ -259,9 +259,9 @@ class Maybe(Rule):
             self.rule.content(value, where, dims)
 
 
-def refuse(where: str, what: object, value: Any) -> NoReturn:
+def _refuse(where: str, what: object, value: Any) -> NoReturn:
     """Raise ValueError for a value that is not what it must be."""
-    raise ValueError(f"{where} must be {what}, got {kind_of(value)}")
+    raise ValueError(f"{where} must be {what}, got {_kind_of(value)}")
 
 
 def bind(dims: Dims, name: str, size: int, where: str) -> None:
@@ -271,7 +271,7 @@ def bind(dims: Dims, name: str, size: int, where: str) -> None:
         raise ValueError(f"{where} has {size} along {name}, where {known} are expected")
 
 
-def kind_of(value: Any) -> str:
+def _kind_of(value: Any) -> str:
     """A value in a message: itself if it is short, or its type."""
     if isinstance(value, np.ndarray):
         return f"an array of {value.dtype}"
@@ -297,9 +297,9 @@ class Record(Rule):
     def shape(self, value: Any, where: str, dims: Dims) -> None:
         """Check the class, and the sizes of its dimensions."""
         if not isinstance(value, self.kinds):
-            raise ValueError(f"{where} is {kind_of(value)}, not {' or '.join(kind.__name__ for kind in self.kinds)}")
+            raise ValueError(f"{where} is {_kind_of(value)}, not {' or '.join(kind.__name__ for kind in self.kinds)}")
         if self.same and isinstance(value, Checked):
-            theirs = dims_of(value)
+            theirs = _dims_of(value)
             for inner, name in self.same.items():
                 if inner in theirs:
                     bind(dims, name, theirs[inner], f"{where} ({inner})")
@@ -311,7 +311,7 @@ class Checked:
     _rules: ClassVar[Mapping[str, Rule]] = {}
 
     def __post_init__(self) -> None:
-        dims_of(self)
+        _dims_of(self)
 
     def _agree(self, dims: Dims) -> None:
         """Check what the rules cannot say of shapes, and add dimensions that follow from others."""
@@ -320,7 +320,7 @@ class Checked:
         """Check what the rules cannot say of contents."""
 
 
-def dims_of(held: Checked) -> Dims:
+def _dims_of(held: Checked) -> Dims:
     """Check types and shapes of all fields; return the size of each dimension."""
     dims: Dims = {}
     fields = vars(held)
@@ -332,7 +332,7 @@ def dims_of(held: Checked) -> Dims:
 
 def verify(held: Checked) -> None:
     """Check the contents too, for objects that come from outside."""
-    dims, fields = dims_of(held), vars(held)
+    dims, fields = _dims_of(held), vars(held)
     for name, rule in held._rules.items():
         rule.content(fields.get(name), f"{type(held).__name__}.{name}", dims)
     held._verify()

@@ -1,4 +1,4 @@
-"""Reading tables whose cells have types: Parquet, Feather/Arrow, Excel, SQLite and JSON lines."""
+"""Reading tables whose cells have types: Parquet, Feather/Arrow, Excel, Stata, SPSS, SAS, SQLite and JSON lines."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ import re
 import sqlite3
 import zipfile
 from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from fusewise.support.errors import InputError
 from fusewise.support.words import counted, some_of
-from fusewise.tables._grid import Cells, Grid, as_cells, by_column, refuse_duplicates
+from fusewise.tables._grid import Cells, Grid, as_cells, by_column, refuse_duplicates, titles_above
 from fusewise.tables._sources import Source, open_source
 from fusewise.tables._text import JSON_SUFFIXES, decode
 
@@ -43,7 +45,10 @@ def read_binary(source: Source, kind: str, read: Reader, sheet: str | int | None
         raise InputError(f"{source.name!r}: a {kind} file has no parts that can be named after '::'")
     if sheet is not None and kind != "Excel":
         raise InputError(f"sheet (--sheet) {sheet!r}: {source.name!r} is a {kind} file, which has no sheets")
-    grid: Grid = _read_reporting(source, kind, read, sheet)
+    if skip_rows and kind != "Excel":
+        raise InputError(f"skip_rows (--skip-rows): {source.name!r} is a {kind} file, which has no lines to skip")
+    given = partial(_excel, skip_rows=skip_rows) if kind == "Excel" else read
+    grid: Grid = _read_reporting(source, kind, given, sheet)
     if not grid.written:
         raise InputError(f"{source.name!r} has no columns")
     return grid
@@ -56,8 +61,9 @@ def _read_reporting(source: Source, kind: str, read: Callable[..., Any], sheet: 
     except InputError:
         raise
     except ImportError as error:
-        needed = next((name for name in ("openpyxl", "pyarrow") if name in str(error)), "pandas")
-        raise InputError(f'reading {kind} files needs {needed}: pip install "fusewise[cli]"') from error
+        needed = next((name for name in ("openpyxl", "pyarrow", "pyreadstat") if name in str(error)), "pandas")
+        extra = "stats" if needed == "pyreadstat" else "cli"
+        raise InputError(f'reading {kind} files needs {needed}: pip install "fusewise[{extra}]"') from error
     except Exception as error:  # each library raises its own errors for a damaged file
         raise InputError(f"{source.name!r} is not a readable {kind} file (truncated or damaged?): {error}") from error
 
@@ -119,7 +125,7 @@ def _cells(series: Any) -> Cells:
     return as_cells(cells.where(cells.notna(), None).tolist())
 
 
-def _excel(source: Source, sheet: str | int | None) -> Grid:
+def _excel(source: Source, sheet: str | int | None, skip_rows: int = 0) -> Grid:
     import pandas as pd
 
     _refuse_vast(source)
@@ -131,11 +137,21 @@ def _excel(source: Source, sheet: str | int | None) -> Grid:
         list(sheets),
         sheet if source.part is None else source.part,
     )
-    frame = sheets[name].dropna(axis="columns", how="all")
+    frame = sheets[name].iloc[skip_rows:].dropna(axis="columns", how="all").dropna(axis="index", how="all")
     if frame.empty:
         raise InputError(f"{source.name!r}: the sheet {name!r} is empty")
     rows = [[None if pd.isna(cell) else cell for cell in row] for row in frame.to_numpy(dtype=object)]
-    return Grid(by_column(source.name, rows[0], rows[1:]))
+    above = 0 if skip_rows else titles_above(rows)
+    titles = [" ".join(str(cell) for cell in row if cell is not None) for row in rows[:above]]
+    notes = [f"the rows above the header were left out: {some_of(list(map(repr, titles)), 3)}"] * (above > 0)
+    written, renamed = by_column(*_without_blanks(rows[above], rows[above + 1 :]))
+    return Grid(written, notes=notes + renamed)
+
+
+def _without_blanks(header: list[Any], rows: list[list[Any]]) -> tuple[list[Any], list[list[Any]]]:
+    """Header and rows without the columns that only a title reached into."""
+    kept = [k for k, name in enumerate(header) if name is not None or any(row[k] is not None for row in rows)]
+    return [header[k] for k in kept], [[row[k] for k in kept] for row in rows]
 
 
 def _refuse_vast(source: Source) -> None:
@@ -196,7 +212,8 @@ def _sqlite(source: Source, sheet: str | int | None) -> Grid:
             raise InputError(f"{source.name!r} {which} ({listed}): name one as FILE::TABLE")
         quoted = str(table).replace('"', '""')
         cursor = connection.execute(f'SELECT * FROM "{quoted}"')
-        return Grid(by_column(source.name, [column[0] for column in cursor.description], cursor.fetchall()))
+        written, notes = by_column([column[0] for column in cursor.description], cursor.fetchall())
+        return Grid(written, notes=notes)
     finally:
         connection.close()
 
@@ -229,6 +246,33 @@ def _records(source: Source, text: str) -> list[dict[str, Any]]:
     return [record for _, record in numbered]
 
 
+def _statistical(source: Source, sheet: str | int | None) -> Grid:
+    """A file of Stata, SPSS or SAS; values are replaced by their labels in columns all of whose values have one."""
+    import pyreadstat
+
+    read = getattr(pyreadstat, STATISTICAL[source.suffix][1])
+    frame, meta = read(io.BytesIO(source.data))
+    grid = grid_of_frame(source.name, frame)
+    written, levels = dict(grid.written), dict(grid.levels)
+    for name, labels in meta.variable_value_labels.items():
+        cells = grid.written[name.strip()]
+        if labels and all(cell is None or cell in labels for cell in cells):
+            written[name] = as_cells([None if cell is None else labels[cell] for cell in cells])
+            if meta.variable_measure.get(name) == "ordinal" and len(set(labels.values())) == len(labels):
+                levels[name] = [labels[code] for code in sorted(labels)]
+    return replace(grid, written=written, levels=levels)
+
+
+#: Suffixes of files of statistical packages, the name of the format, and the function that reads it.
+STATISTICAL = {
+    ".dta": ("Stata", "read_dta"),
+    ".sav": ("SPSS", "read_sav"),
+    ".zsav": ("SPSS", "read_sav"),
+    ".por": ("SPSS", "read_por"),
+    ".sas7bdat": ("SAS", "read_sas7bdat"),
+    ".xpt": ("SAS", "read_xport"),
+}
+
 JSON_LINES: tuple[str, Reader] = ("JSON lines", _json_lines)
 PARQUET: tuple[str, Reader] = ("Parquet", _parquet)
 ARROW: tuple[str, Reader] = ("Arrow", _feather)
@@ -242,6 +286,7 @@ SUFFIXES: dict[str, tuple[str, Reader]] = {
     **dict.fromkeys((".xlsx", ".xlsm"), EXCEL),
     **dict.fromkeys(JSON_SUFFIXES, JSON_LINES),
     **dict.fromkeys((".db", ".sqlite", ".sqlite3"), SQLITE),
+    **{suffix: (kind, _statistical) for suffix, (kind, _) in STATISTICAL.items()},
 }
 FIRST_BYTES: dict[bytes, tuple[str, Reader]] = {
     b"PAR1": PARQUET,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,8 +18,11 @@ from fusewise.support.words import some_of
 
 Cells = npt.NDArray[np.object_]
 
+#: Rows among which the header is looked for.
+MOST_LOOKED_AT = 100
+
 #: The formats that can be read, for messages.
-READABLE = "a table: CSV, TSV, Parquet, Feather/Arrow, Excel, JSON lines or SQLite"
+READABLE = "a table: CSV, TSV, Parquet, Feather/Arrow, Excel, Stata, SPSS, SAS, JSON lines or SQLite"
 
 
 @dataclass(frozen=True)
@@ -61,12 +65,49 @@ def as_cells(values: Sequence[Any]) -> Cells:
     return array
 
 
-def by_column(source: str, header: Sequence[Any], rows: Sequence[Sequence[Any]]) -> dict[str, Cells]:
-    """Convert rows to named columns; raise ``InputError`` if a name occurs twice."""
-    names = ["" if name is None else str(name).strip() for name in header]
-    refuse_duplicates(source, names)
+def by_column(header: Sequence[Any], rows: Sequence[Sequence[Any]]) -> tuple[dict[str, Cells], list[str]]:
+    """Convert rows to named columns, with notes on names that occur twice, which are numbered."""
+    names, notes = _different(["" if name is None else str(name).strip() for name in header])
     columns = zip(*rows, strict=True) if rows else ((),) * len(names)
-    return {name: as_cells(cells) for name, cells in zip(names, columns, strict=True)}
+    return {name: as_cells(cells) for name, cells in zip(names, columns, strict=True)}, notes
+
+
+def _different(names: list[str]) -> tuple[list[str], list[str]]:
+    """The names, a later one of two equal ones with a number: a, a (2)."""
+    made: dict[str, None] = {}
+    notes = []
+    for k, name in enumerate(names):
+        new, number = name, 2
+        while new in made or (new == "" and k):  # the first may be that of the row names
+            new, number = (f"{name} ({number})", number + 1) if name else (f"column {k + 1}", number)
+        if name and name in made:
+            notes.append(f"column {k + 1} is named {name!r} like another: it is called {new!r} here")
+        made[new] = None
+    return list(made), notes
+
+
+def titles_above(rows: Sequence[Sequence[Any]]) -> int:
+    """Number of rows above the header, such as a title: those with fewer than 3/4 of the cells that most have.
+
+    R's header has one name fewer than rows have cells, and numbers below it, as a title does not. A header in which
+    names are missing is not taken for a title, either: a row of numbers is no header.
+    """
+    rows = rows[:MOST_LOOKED_AT]
+    filled = [sum(cell is not None and str(cell).strip() != "" for cell in row) for row in rows]
+    usual = Counter(filled).most_common(1)[0][0] if filled else 0
+
+    def is_header(k: int) -> bool:
+        by_r = filled[k] == len(rows[k]) == usual - 1 and k + 1 < len(rows) and bool(_numbers_in(rows[k + 1]))
+        return (filled[k] > 1 and 4 * filled[k] >= 3 * usual) or by_r
+
+    above = next((k for k in range(len(rows)) if is_header(k)), 0)
+    numbers = _numbers_in(rows[above]) if above else []
+    data = any("." in number or "," in number for number in numbers) or (numbers and max(filled[:above]) > 1)
+    return 0 if data or usual < 2 or above == len(rows) - 1 else above
+
+
+def _numbers_in(row: Sequence[Any]) -> list[str]:
+    return [str(cell).strip() for cell in row if re.fullmatch(r"[-+]?\d+([.,]\d+)?", str(cell).strip())]
 
 
 def refuse_duplicates(source: str, names: list[str]) -> None:
@@ -74,9 +115,8 @@ def refuse_duplicates(source: str, names: list[str]) -> None:
     twice = sorted(name for name, count in Counter(names).items() if count > 1)
     if twice:
         where = ", ".join(str(k + 1) for k, name in enumerate(names) if name == twice[0])
-        advice = "add a header line" if all(name.isdecimal() for name in names) else "rename them"
         shown = some_of([repr(name) for name in twice])
-        raise InputError(f"{source!r} has duplicate column names: {shown} ({twice[0]!r}: columns {where}); {advice}")
+        raise InputError(f"{source!r} has duplicate column names: {shown} ({twice[0]!r}: columns {where}); rename them")
 
 
 def find_columns(names: Mapping[str, object], asked: str, option: str) -> list[str]:

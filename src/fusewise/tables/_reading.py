@@ -219,9 +219,9 @@ def read_table(
 
     Parameters
     ----------
-    path : CSV, TSV or text separated by semicolons or pipes, Parquet, Feather/Arrow, Excel, JSON lines or SQLite
-        (``file.db::table``), also compressed (gz, xz, bz2, zip, zst); ``-`` is standard input. A pattern
-        (``part-*.csv``) or a folder of CSV or Parquet files with the same columns is one table.
+    path : CSV, TSV or text separated by semicolons, pipes or blanks, Parquet, Feather/Arrow, Excel, Stata, SPSS, SAS,
+        JSON lines or SQLite (``file.db::table``), also compressed (gz, xz, bz2, zip, zst); ``-`` is standard input.
+        A pattern (``part-*.csv``) or a folder of CSV or Parquet files with the same columns is one table.
     sheet : sheet of an Excel file: its name, or its number from 1. Required if several sheets are not empty.
     sep : field separator of a text file. Detected by default.
     decimal : decimal separator, "." or ",". Detected by default from all columns of the file together; if ``1.234`` may

@@ -1,23 +1,32 @@
-"""Reading text tables: CSV, TSV, and fields separated by semicolons or pipes, with their encoding detected."""
+"""Reading text tables: fields separated by commas, semicolons, tabs, pipes or blanks, with their encoding detected."""
 
 from __future__ import annotations
 
 import csv
 import io
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
 from fusewise.support.errors import InputError
-from fusewise.support.words import counted
-from fusewise.tables._grid import READABLE, Grid, by_column
+from fusewise.support.words import counted, some_of
+from fusewise.tables._grid import READABLE, Grid, by_column, titles_above
 from fusewise.tables._sources import Source
 
 SEPARATORS = ",;\t|"
 
-#: Number of records read to detect the separator.
-SAMPLE = 50
+#: Number of records read to detect the separator, and the share of them that a separator must split alike.
+SAMPLE, LEAST_ALIKE = 50, 0.5
+
+#: Characters among which the first that is not blank is looked for.
+LONGEST_START = 10_000
+
+NUMBER = re.compile(r"[-+]?\d+([.,]\d+)?([eE][-+]?\d+)?")
+
+Numbered = Sequence[tuple[int, list[str]]]
 
 #: Byte-order marks and the encodings they indicate, longest first.
 MARKS = (
@@ -34,15 +43,68 @@ def read_text(source: Source, sep: str | None = None, skip_rows: int = 0, commen
     Parameters
     ----------
     sep : field separator; None: detected.
+    skip_rows : number of lines above the header; 0: titles are detected.
+    comment : lines that start with it are left out; None: ``#``, if the file starts with it.
     """
-    text, assumed = decode(source)
-    given = re.match(r"sep=([,;\t|])\r?\n", text)  # a line for Excel; replaced by a blank one to keep line numbers
-    text = "\n" + text[given.end() :] if given else text
+    text, notes = decode(source)
+    given = re.match(r"sep=([,;\t|])\r?\n", text)  # a line for Excel
+    # Lines are made blank, not deleted, so that messages have their numbers.
+    text = _blanked(text, set(range(max(skip_rows, 1 if given else 0))))
+    text, remarks = _without_comments(text, comment)
     if not text.strip():
         raise InputError(f"{source.name!r} is empty")
     separator = _as_separator(sep) if sep is not None else given[1] if given else _separator(source, text)
-    header, rows, notes = _split(source.name, text, separator)
-    return Grid(by_column(source.name, header, rows), separator, notes=assumed + notes)
+    numbered = _numbered_records(source.name, text, separator)
+    above = 0 if skip_rows else titles_above([row for _, row in numbered])
+    titles = [f"the lines above the header were left out: {_quoted(row for _, row in numbered[:above])}"] * (above > 0)
+    header, rows, more = _split(source.name, numbered[above:], separator)
+    written, renamed = by_column(header, rows)
+    return Grid(written, separator, notes=[*notes, *remarks, *titles, *more, *renamed])
+
+
+def _quoted(rows: Iterable[list[str]]) -> str:
+    return some_of([repr(" ".join(cell.strip() for cell in row if cell.strip())) for row in rows], 3)
+
+
+def _blanked(text: str, which: set[int]) -> str:
+    """The text with some lines, numbered from 0, made blank."""
+    if not which:
+        return text
+    lines = text.splitlines(keepends=True)
+    return "".join("\n" if k in which else line for k, line in enumerate(lines))
+
+
+def _without_comments(text: str, comment: str | None) -> tuple[str, list[str]]:
+    """The text without lines of comments, and a note on them if they were not asked for.
+
+    The last line of a comment at the start is the header if the lines below have numbers where it has words.
+    """
+    sign = comment or "#"
+    if comment is None and not text[:LONGEST_START].lstrip().startswith(sign):
+        return text, []
+    lines = text.splitlines()
+    first = next((k for k, line in enumerate(lines) if line.strip() and not line.lstrip().startswith(sign)), len(lines))
+    starting = [k for k, line in enumerate(lines[:first]) if line.strip()]
+    found = {k for k, line in enumerate(lines) if line.lstrip().startswith(sign)}
+    if starting and comment is None and first < len(lines) and _is_header(lines[starting[-1]], lines[first]):
+        found -= {starting[-1]}
+        kept = "".join(text.splitlines(keepends=True)[starting[-1] :]).lstrip()
+        text = "\n" * starting[-1] + kept.removeprefix(sign)
+    note = f"{counted(len(found), 'line')} starting with {sign!r} left out as comments"
+    return _blanked(text, found), [note] if found and comment is None else []
+
+
+def _is_header(line: str, below: str) -> bool:
+    """Whether a line has words where the line below, with as many fields, has numbers."""
+    for sign in (*SEPARATORS, None):
+        words, cells = line.lstrip(" #").split(sign), below.strip().split(sign)
+        if len(words) == len(cells) > 1:
+            return not any(map(_is_number, words)) and any(map(_is_number, cells))
+    return False
+
+
+def _is_number(field: str) -> bool:
+    return NUMBER.fullmatch(field.strip().strip('"')) is not None
 
 
 def decode(source: Source) -> tuple[str, list[str]]:
@@ -95,29 +157,79 @@ def _as_separator(sep: str) -> str:
 
 
 def _separator(source: Source, text: str) -> str:
-    """The separator that splits most lines into as many fields as the first; in case of ties, into the most fields."""
+    """The separator that splits most lines into equally many fields; in case of ties, into the most.
+
+    If none does, it is blanks, provided that they split all lines alike, or that columns are aligned by them, and that
+    a column has numbers: otherwise the file may have one column of text.
+    """
     if source.suffix in (".tsv", ".tab"):
         return "\t"
 
-    def fit(separator: str) -> tuple[float, int]:
+    def fit(separator: str) -> tuple[float, float, int]:
         try:
             counts = [len(row) for row in islice(_records(text, separator), SAMPLE) if row]
         except csv.Error:
-            return 0.0, 1
-        alike = sum(n in (counts[0], counts[0] + 1) for n in counts) / len(counts)
-        return (alike, counts[0]) if counts[0] > 1 else (0.0, 1)
+            return 0.0, 0.0, 1
+        usual = Counter(counts).most_common(1)[0][0]
+        exact = sum(n == usual for n in counts) / len(counts)
+        alike = exact + (counts[0] == usual - 1) / len(counts)  # R's header has one name fewer
+        return (alike, exact, usual) if usual > 1 else (0.0, 0.0, 1)
 
-    return max(SEPARATORS, key=fit)
+    best = max(SEPARATORS, key=fit)
+    return best if fit(best)[0] >= LEAST_ALIKE or not _is_spaced(text) else " "
+
+
+def _is_spaced(text: str) -> bool:
+    """Whether blanks separate the fields of a table."""
+    try:
+        rows = [row for row in islice(_records(text, " "), SAMPLE) if row]
+    except csv.Error:
+        return False
+    body = rows[1 + titles_above(rows) :]
+    if len(body) < 2 or len(body[0]) < 2 or len({len(row) for row in body}) > 1:
+        return False
+    return any(all(_is_number(row[k]) or row[k] in ("", ".", "NA") for row in body) for k in range(len(body[0])))
 
 
 def _records(text: str, separator: str) -> Any:
-    """Fields as written; spaces before a field are dropped only if a quote follows them."""
-    spaced = re.search(rf'{re.escape(separator)} +"', text) is not None
+    """Fields as written; spaces before a field are dropped only if a quote follows them, or if they separate fields."""
+    if separator == " ":
+        if aligned := _aligned(text):
+            return aligned
+        text = "\n".join(line.strip().replace("\t", " ") for line in text.splitlines())
+    spaced = separator == " " or re.search(rf'{re.escape(separator)} +"', text) is not None
     return csv.reader(io.StringIO(text, newline=""), delimiter=separator, skipinitialspace=spaced)
 
 
-def _split(source: str, text: str, separator: str) -> tuple[list[str], list[list[str]], list[str]]:
-    """Header, rows and notes; every row must have as many fields as the header."""
+@dataclass
+class _Aligned:
+    """Records of lines whose fields start, or end, below each other; with the number of the line, as csv's reader."""
+
+    lines: list[str]
+    fields: list[tuple[int, int]]
+    line_num: int = 0
+
+    def __iter__(self) -> Iterator[list[str]]:
+        for line in self.lines:
+            self.line_num += 1
+            yield [line[start:stop].strip() for start, stop in self.fields] if line.strip() else []
+
+
+def _aligned(text: str) -> _Aligned | None:
+    """Fields between the columns of blanks that all lines share, if fields have blanks inside or are empty."""
+    lines = [line.expandtabs() for line in text.splitlines()]
+    filled = [line for line in lines if line.strip()]
+    counts = [len(line.split()) for line in filled]
+    if '"' in text or len(set(counts)) == 1 or len({*counts[:1], *(n - 1 for n in counts[1:])}) == 1:
+        return None  # any blanks split all lines alike, or R wrote it, with one name fewer
+    width = max(map(len, filled), default=0)
+    used = [any(line[k : k + 1].strip() for line in filled) for k in range(width)]
+    starts = [k for k in range(width) if used[k] and (k == 0 or not used[k - 1])]
+    return _Aligned(lines, list(zip(starts, [*starts[1:], width], strict=True))) if len(starts) > 1 else None
+
+
+def _numbered_records(source: str, text: str, separator: str) -> Numbered:
+    """The records of a text with the numbers of their lines."""
     reader = _records(text, separator)
     try:
         numbered = [(reader.line_num, row) for row in reader if row]
@@ -126,17 +238,20 @@ def _split(source: str, text: str, separator: str) -> tuple[list[str], list[list
     if text.count('"') % 2 and "\n" in numbered[-1][1][-1]:
         start = numbered[-2][0] + 1 if len(numbered) > 1 else 1
         raise InputError(f"{source!r}, line {start}: a quote is opened but not closed; close or remove it")
+    return numbered
+
+
+def _split(source: str, numbered: Numbered, separator: str) -> tuple[list[str], list[list[str]], list[str]]:
+    """Header, rows and notes; every row must have as many fields as the header."""
     header, body, notes = _header(numbered)
     for line, row in body:
         if len(row) != len(header):
             raise InputError(
                 f"{source!r}, line {line}: {counted(len(row), 'field')}, but the header has {len(header)} "
-                f"(separator {separator!r}); put the field in quotes, or set sep (--sep)"
+                f"(separator {separator!r}); put the field in quotes, set sep (--sep), or leave out lines above the "
+                "header (--skip-rows)"
             )
     return header, [row for _, row in body], notes
-
-
-Numbered = Sequence[tuple[int, list[str]]]
 
 
 def _header(numbered: Numbered) -> tuple[list[str], Numbered, list[str]]:
@@ -148,9 +263,9 @@ def _header(numbered: Numbered) -> tuple[list[str], Numbered, list[str]]:
         # R's write.table omits the name of the row-name column
         note = "rows have one more field than the header: the first column is taken as row names"
         return ["", *header], body, [note]
-    numbers = [re.fullmatch(r"[-+]?\d+([.,]\d+)?([eE][-+]?\d+)?", name) for name in header]
-    # Integers alone may be years or codes.
-    if all(numbers) and any(number and number[1] for number in numbers):
+    numbers = [NUMBER.fullmatch(name) for name in header]
+    # Different integers alone may be years or codes.
+    if all(numbers) and (any(number and number[1] for number in numbers) or len(set(header)) < len(header)):
         note = "the first line contains numbers, so there is no header: columns are named column1, column2, ..."
         return [f"column{k + 1}" for k in range(len(header))], numbered, [note]
     return header, body, []

@@ -145,7 +145,7 @@ def doubtful_row(found: Findings, row: int) -> DoubtfulRow:
 
 
 def alternatives(found: Findings) -> list[Alternative]:
-    """Other numbers of clusters that are nearly as good; none in the plain algorithm, which compares none."""
+    """Other numbers of clusters that are nearly as good; none by the paper's algorithm, which compares none."""
     return found.model.alternatives() if isinstance(found.path, Choice) else []
 
 

@@ -61,8 +61,8 @@ class Findings:
     labels, confidence : of the rows; confidence is None if the model has none.
     centers : cluster centres, K x P.
     unit : unit of length in each column, P: its standard deviation (of a category that of all its levels together,
-        so that it counts as much as a number, and a rare level no more than a frequent one), or 1 in the plain
-        algorithm.
+        so that it counts as much as a number, and a rare level no more than a frequent one), or 1 for
+        ``PenalizedFusion``.
     shift, scale : P; the user's units are value * scale + shift.
     shares : P, whether a feature is a level of a category; its centre is then the share of that level.
     drawn : indices of the rows to draw: all rows with an observed entry, or a sample of them.
@@ -71,6 +71,7 @@ class Findings:
     model : the estimator.
     remarks : notes on the fit that are to be shown beside the result.
     rows : whether rows may be shown one by one; if not, only groups of at least `LEAST_VALUES` are.
+    given_names : names of the clusters instead of those made from what sets them apart; empty for the latter.
     """
 
     names: tuple[str, ...]
@@ -91,6 +92,7 @@ class Findings:
     model: Any
     remarks: tuple[str, ...] = ()
     rows: bool = True
+    given_names: tuple[str, ...] = ()
 
     @property
     def columns(self) -> tuple[TableColumn, ...]:
@@ -238,7 +240,7 @@ def read_findings(
         origin=origin,
         values=values.astype(float),
         labels=np.asarray(model.labels_),
-        confidence=model.confidence_,
+        confidence=getattr(model, "confidence_", None),
         centers=centers.astype(float),
         unit=unit,
         shift=shift,

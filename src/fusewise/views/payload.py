@@ -224,7 +224,7 @@ def _maps(found: Findings, places: dict[str, Real]) -> list[dict[str, Any]]:
     for key, points in places.items():
         shown = points if found.rows else points[:0]
         columns = {"x": packed(shown[:, 0], "f4"), "y": packed(shown[:, 1], "f4")}
-        if key == "components" and not shared and found.rows:  # in the plain algorithm each row has its own centre
+        if key == "components" and not shared and found.rows:  # by the paper's algorithm each row has its own centre
             columns |= {"endX": packed(ends[:, 0], "f4"), "endY": packed(ends[:, 1], "f4")}
         hubs = _hubs(found, key, points)
         maps.append({"key": key, "frame": _frame(points, labels, hubs)} | words[key] | columns)

@@ -7,7 +7,7 @@ matplotlib.use("agg")
 import matplotlib.pyplot as plt
 import pytest
 
-from fusewise import FusionClustering
+from fusewise import FusionClustering, PenalizedFusion
 from fusewise.datasets import hide_entries, make_clusters
 from fusewise.fusion.penalties import H1
 
@@ -26,7 +26,7 @@ def model(table):
 @pytest.fixture(scope="session")
 def plain(table):
     """The paper's way: a path along lam."""
-    return FusionClustering(rank=None, n_neighbors=None, penalty=H1(0.12)).fit(table)
+    return PenalizedFusion(penalty=H1(0.12)).fit(table)
 
 
 @pytest.fixture(autouse=True)

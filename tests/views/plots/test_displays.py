@@ -7,7 +7,7 @@ from matplotlib.collections import LineCollection, PathCollection, QuadMesh
 from scipy.cluster.hierarchy import leaves_list
 from sklearn.exceptions import NotFittedError
 
-from fusewise import FusionClustering
+from fusewise import FusionClustering, PenalizedFusion
 from fusewise.views.findings import read_findings
 from fusewise.views.missingness import compare_missingness
 from fusewise.views.palette import COLOURS, MARKERS, SYMBOLS, colour, shape
@@ -70,7 +70,7 @@ def test_path_marks_the_chosen_step(model):
 
 
 def test_no_path(table):
-    model = FusionClustering(lam=0.01, rank=None).fit(table)
+    model = PenalizedFusion(0.01).fit(table)
     with pytest.raises(ValueError, match="no path to draw"):
         FusionPathDisplay.from_estimator(model)
     with pytest.raises(ValueError, match="no tree to draw"):
@@ -78,7 +78,7 @@ def test_no_path(table):
 
 
 def test_no_cluster_no_profile(table):
-    alone = FusionClustering(rank=None, n_neighbors=None, penalty="h1", lam=0.0).fit(table)
+    alone = PenalizedFusion(0.0, penalty="h1").fit(table)
     with pytest.raises(ValueError, match="no cluster to draw"):
         ProfileDisplay.from_estimator(alone)
 

@@ -8,7 +8,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.feature_selection import f_classif
 from sklearn.metrics import adjusted_rand_score
 
-from fusewise import FusionClustering, FusionImputer
+from fusewise import FusionClustering, FusionImputer, PenalizedFusion
 from fusewise.automatic.tree import MergeTree, join_heights, successors
 from fusewise.datasets import make_clusters
 from fusewise.observations import number_by_size
@@ -86,7 +86,7 @@ def test_trail_of_the_path(plain):
 
 
 def test_no_path_no_trail(table):
-    found = read_findings(FusionClustering(lam=0.01, rank=None).fit(table))
+    found = read_findings(PenalizedFusion(0.01).fit(table))
     assert found.trail.steps == ()
     assert found.trail.chosen is None
     assert branches_of(found) is None

@@ -12,7 +12,7 @@ import pytest
 from report_helpers import NASTY_COLUMN, NASTY_ROW
 from sklearn.exceptions import NotFittedError
 
-from fusewise import DataWarning, FusionClustering
+from fusewise import DataWarning, FusionClustering, PenalizedFusion
 from fusewise.datasets import hide_entries, make_clusters
 from fusewise.fusion.penalties import H1
 from fusewise.support.files import write_whole
@@ -96,9 +96,9 @@ def test_entries_beyond_single_precision_travel_too(model, table, unit, tmp_path
 
 def test_tables_are_as_wide_as_their_heads(table, tmp_path):
     """Also where rows are outliers, whose line has fewer cells, and where there is no confidence."""
-    for settings in ({}, PLAIN | {"lam": 0.0}):
+    for model in (FusionClustering(), PenalizedFusion(0.0, penalty=H1(0.5))):
         with pytest.warns(DataWarning, match="observed"):
-            page = FusionClustering(**settings).fit(table).report(tmp_path / f"{len(settings)}.html").read_text()
+            page = model.fit(table).report(tmp_path / f"{type(model).__name__}.html").read_text()
         clusters = re.search(r"<caption>Clusters.*?</table>", page, re.DOTALL)[0]
         head, *lines = re.findall(r"<tr>.*?</tr>", clusters)
         cells = [line.count("<th") + line.count("<td") for line in (head, *lines)]
@@ -183,25 +183,22 @@ def test_unfitted(tmp_path):
         FusionClustering().report(tmp_path / "r.html")
 
 
-PLAIN = {"rank": None, "n_neighbors": None, "penalty": H1(0.5)}
-
-
 @pytest.mark.parametrize(
-    ("settings", "said"),
+    ("model", "said"),
     [
-        ({}, "partitions of the merge tree were compared"),
-        ({"n_clusters": 1}, "There is only one cluster"),
-        (PLAIN, "points of the path converged"),
-        (PLAIN | {"lam": 0.05}, "there is no path to show"),
-        (PLAIN | {"lam": 0.0}, "No row is in a cluster"),
+        (FusionClustering(), "partitions of the merge tree were compared"),
+        (FusionClustering(1), "There is only one cluster"),
+        (PenalizedFusion(penalty=H1(0.5)), "points of the path converged"),
+        (PenalizedFusion(0.05, penalty=H1(0.5)), "there is no path to show"),
+        (PenalizedFusion(0.0, penalty=H1(0.5)), "No row is in a cluster"),
     ],
 )
 @pytest.mark.parametrize("kind", [float, complex])
-def test_every_kind_of_model(settings, said, kind, tmp_path):
+def test_every_kind_of_model(model, said, kind, tmp_path):
     X, _, _ = make_clusters(2, 12, 4, noise=0.05, random_state=0)
     X = hide_entries(X, 0.2, random_state=0)
     X = X if kind is float else X * (1 + 0.5j)
-    path = FusionClustering(**settings).fit(X).report(tmp_path / "r.html")
+    path = model.fit(X).report(tmp_path / "r.html")
     assert said in path.read_text()
     data = data_of(path)
     assert len(data["rows"]["columns"]) == (4 if kind is float else 8)
@@ -209,7 +206,7 @@ def test_every_kind_of_model(settings, said, kind, tmp_path):
 
 def test_the_rerun_line_reruns(tmp_path, monkeypatch):
     X, _, _ = make_clusters(2, 12, 4, noise=0.05, random_state=0)
-    model = FusionClustering(penalty=H1(0.5), lam=0.05, max_iter=200, rank=None).fit(X)
+    model = PenalizedFusion(0.05, penalty=H1(0.5), max_iter=200).fit(X)
     line = making.rerun(read_findings(model), "again.html")
     space = {"X": X, "H1": H1}
     monkeypatch.chdir(tmp_path)
@@ -249,12 +246,11 @@ def test_promise_is_that_of_the_theory():
         assert chance == pytest.approx(float(success_probability(geometry, fraction)))
 
 
-def test_promise_by_a_sample_is_of_all_rows(monkeypatch):
+def test_promise_by_a_sample_is_of_all_rows():
     """Measured on fewer rows, the guarantee still counts every row, and says what was done."""
-    monkeypatch.setattr("fusewise.views.provenance.MOST_MEASURED", 15)
     X, _, _ = make_clusters(2, 20, 30, noise=0.02, random_state=0)
     found = read_findings(FusionClustering().fit(X))
-    promised = promise_for(found)
+    promised = promise_for(found, most_measured=15)
     assert promised.measured == 15
     assert promised.result.sentences[0].startswith("2 clusters of 20 points each")
     assert "15 of the 40 clustered rows" in promised.sentences[-1]

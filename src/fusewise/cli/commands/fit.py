@@ -17,19 +17,13 @@ def fit(
     table: options.TableFile,
     out: options.OutFolder = None,
     report: options.Report = False,
+    no_rows: options.NoRows = False,
+    name_clusters: options.ClusterNames = None,
     open_report: options.OpenReport = False,
     save: options.SaveModel = None,
     n_clusters: options.ClusterCount = None,
-    standardize: options.Standardize = True,
-    penalty: options.PenaltyName = "h1",
-    sigma: options.Sigma = None,
-    lam: options.Lam = None,
-    fidelity: options.FidelityName = "quadratic",
-    epsilon: options.Epsilon = None,
-    rank: options.Rank = "auto",
-    neighbors: options.Neighbors = "auto",
-    max_iter: options.MaxIter = 500,
-    stability: options.Stability = False,
+    outliers: options.Outliers = True,
+    stability: options.Stability = None,
     draws: options.Draws = 20,
     seed: options.RandomSeed = None,
     scheduler: options.Scheduler = None,
@@ -42,26 +36,31 @@ def fit(
     """Cluster the rows of a table with missing values.
 
     Writes labels.csv (the cluster of each row), completed.csv (your table with the missing values filled in) and
-    centers.csv (the cluster centres, in your units); with --stability also stability.csv. --sigma and --epsilon are in
-    units of the standardised columns, unless --no-standardize is given.
+    centers.csv (the cluster centres, in your units); with --stability also stability.csv.
 
     With --scheduler, or if the parts of a table exceed memory, writes centers.csv and, for each part, its labels as
     labels/PART.parquet.
     """
     from fusewise.cli.running.fitting import REPORT, Outputs
-    from fusewise.cli.running.model_options import Model
+    from fusewise.cli.running.table_fit import default_model
     from fusewise.cli.showing import console
     from fusewise.tables import stem_of
 
-    model = Model(n_clusters, penalty, sigma, lam, fidelity, epsilon, rank, neighbors, max_iter, seed)
+    model = default_model(n_clusters, seed, outliers=outliers, verbose=1 if verbose else 0)
     folder = Path(f"{stem_of(table)}_fusewise") if out is None else out
     command = shlex.join(["fusewise", *sys.argv[1:]])
-    written: dict[str, Any] = {"stability": stability, "force": force, "safe_csv": safe_csv, "command": command}
+    written: dict[str, Any] = {
+        "stability": bool(stability),
+        "rows": not no_rows,
+        "names": name_clusters,
+        "force": force,
+        "safe_csv": safe_csv,
+        "command": command,
+    }
     outputs = Outputs(folder, report or open_report, save, **written)
-    in_memory = {"standardize": standardize, "n_draws": draws if stability else 0}
-    given = {"asked": asked, "verbose": 1 if verbose else 0}
+    n_draws = draws if stability else 0 if stability is False else None
     with console.working(shown=verbose is None and not json) as tell:
-        data, show = _run(table, model, outputs, scheduler, in_memory, **given, tell=tell)
+        data, show = _run(table, model, outputs, scheduler, n_draws, asked=asked, tell=tell)
     if json:
         console.print_json(data())
     elif verbose is not False:
@@ -71,7 +70,7 @@ def fit(
 
 
 def _run(
-    table: Path, model: Any, outputs: Any, scheduler: str | None, in_memory: dict[str, Any], **given: Any
+    table: Path, model: Any, outputs: Any, scheduler: str | None, n_draws: int | None, **given: Any
 ) -> tuple[Callable[[], dict[str, Any]], Callable[[], None]]:
     """Fit in memory or on a scheduler, and return functions that give the result as data and print it."""
     from fusewise.cli.running.fitting import run_fit
@@ -84,7 +83,7 @@ def _run(
     parts = parts_of(table)
     where = needed_scheduler(scheduler, parts)
     if where is None:
-        fit = run_fit(table, model, outputs, **in_memory, **given)
+        fit = run_fit(table, model, outputs, n_draws=n_draws, **given)
         return partial(fit_data, fit), partial(print_fit, fit)
     notes = [exceeding(parts)] if scheduler is None else []
     found = run_parts_fit(table, model, outputs, scheduler=where, notes=notes, **given)

@@ -13,7 +13,6 @@ def impute(
     table: options.TableFile,
     out: options.CompletedFile = None,
     n_clusters: options.ClusterCount = None,
-    standardize: options.Standardize = True,
     seed: options.RandomSeed = None,
     force: options.Overwrite = False,
     safe_csv: options.SafeCsv = False,
@@ -26,16 +25,14 @@ def impute(
     values of its row, a missing category by the most likely one. Columns that cannot be used keep their missing values.
     """
     from fusewise.cli.running.imputing import run_impute
-    from fusewise.cli.running.model_options import Model
+    from fusewise.cli.running.table_fit import default_model
     from fusewise.cli.showing import console, summary
     from fusewise.tables import stem_of
 
     target = Path(f"{stem_of(table)}_completed.csv") if out is None else out
     with console.working(shown=not json) as tell:
-        model = Model(n_clusters=n_clusters, seed=seed)
-        result = run_impute(
-            table, target, model, asked=asked, standardize=standardize, force=force, safe_csv=safe_csv, tell=tell
-        )
+        model = default_model(n_clusters, seed)
+        result = run_impute(table, target, model, asked=asked, force=force, safe_csv=safe_csv, tell=tell)
     if json:
         console.print_json(summary.imputation_data(result))
     else:

@@ -12,9 +12,8 @@ from rich.text import Text
 from sklearn.datasets import load_wine
 
 from fusewise.cli.running.fitting import REPORT, Fit, Outputs, run_fit
-from fusewise.cli.running.model_options import Model
 from fusewise.cli.running.staging import write_csv
-from fusewise.cli.running.table_fit import Clustered
+from fusewise.cli.running.table_fit import Clustered, default_model
 from fusewise.cli.showing import console, summary
 from fusewise.datasets import hide_entries
 from fusewise.support.errors import InputError
@@ -34,7 +33,7 @@ def run_demo(out: Path, *, hidden: float, seed: int, force: bool, json: bool = F
     with console.working(shown=not json) as tell, tempfile.TemporaryDirectory() as folder:
         _write_table(Path(folder, TABLE), X, wine)
         asked = ReadOptions(labels="cultivar")
-        fit = run_fit(Path(folder, TABLE), Model(), outputs, asked=asked, standardize=True, tell=tell)
+        fit = run_fit(Path(folder, TABLE), default_model(None, None), outputs, asked=asked, tell=tell)
     errors = _errors(fit.clustered, wine.data, X)
     if json:
         console.print_json(summary.fit_data(fit) | {"table": str(out / TABLE), **errors})

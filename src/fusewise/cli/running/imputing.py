@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from fusewise.cli.running.model_options import Model
+from fusewise import FusionClustering
 from fusewise.cli.running.staging import staged, write_csv
 from fusewise.cli.running.table_fit import Clustered, cluster, prepare
 from fusewise.progress import Progress
@@ -42,11 +42,12 @@ class Imputation:
         return dict(self.clustered.imputer.held_out_error_)
 
 
-def run_impute(path: Path, out: Path, model: Model, *, asked: ReadOptions, standardize: bool, force: bool,
-               safe_csv: bool, tell: Progress) -> Imputation:  # fmt: skip
+def run_impute(
+    path: Path, out: Path, estimator: FusionClustering, *, asked: ReadOptions, force: bool, safe_csv: bool,
+    tell: Progress,
+) -> Imputation:  # fmt: skip
     """Read a table, cluster it, fill in its missing values, and write it."""
-    estimator = model.build()
-    prepared = prepare(path, estimator, asked=asked, standardize=standardize, tell=tell)
+    prepared = prepare(path, estimator.n_clusters, asked=asked, tell=tell)
     with staged([out], force=force, sources=files_of(path)) as places:
         found = cluster(prepared, estimator, impute=True, tell=tell)
         tell("writing")

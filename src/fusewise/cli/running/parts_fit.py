@@ -17,7 +17,6 @@ import numpy as np
 from fusewise import FusionClustering
 from fusewise.cli.exits import stopping_at_once
 from fusewise.cli.running.fitting import Outputs
-from fusewise.cli.running.model_options import Model
 from fusewise.cli.running.schedulers import scheduling
 from fusewise.cli.running.staging import staged, write_csv
 from fusewise.cli.running.table_fit import unmet_notes
@@ -85,11 +84,10 @@ class PartsFit:
         return float(np.mean(of_columns) / self.shape[0])
 
 
-def run_parts_fit(path: Path, model: Model, outputs: Outputs, *, asked: ReadOptions, scheduler: str,
-                  notes: Sequence[str] = (), verbose: int = 0, tell: Progress) -> PartsFit:  # fmt: skip
+def run_parts_fit(path: Path, estimator: FusionClustering, outputs: Outputs, *, asked: ReadOptions, scheduler: str,
+                  notes: Sequence[str] = (), tell: Progress) -> PartsFit:  # fmt: skip
     """Cluster a table in parts on a scheduler of Dask, and write the labels as Parquet, a part for each part."""
-    estimator = model.build(verbose)
-    _refuse_options(path, estimator, outputs)
+    _refuse_options(path, outputs)
     parts = files_of(path)
     targets = _label_files(outputs.folder, parts)
     files = [*targets, outputs.folder / CENTERS, *([] if outputs.save is None else [outputs.save])]
@@ -118,16 +116,15 @@ def run_parts_fit(path: Path, model: Model, outputs: Outputs, *, asked: ReadOpti
         if outputs.save is not None:
             estimator.encoder_ = None if estimator.encoder_ is None else encoder
             save(estimator, places[outputs.save], extra=as_extra(sample))
-    said = [*notes, *sample.notes, *_blank_note(estimator), *_known_note(sample), *unmet_notes(estimator, estimator)]
+    unmet = unmet_notes(estimator.n_clusters, estimator.n_clusters_)
+    said = [*notes, *sample.notes, *_blank_note(estimator), *_known_note(sample), *unmet]
     return PartsFit(sample, estimator, sizes, counts[-1], len(parts), watch.working, said, files, outputs.save)
 
 
-def _refuse_options(path: Path, estimator: FusionClustering, outputs: Outputs) -> None:
+def _refuse_options(path: Path, outputs: Outputs) -> None:
     if str(path) == STANDARD_INPUT:
         raise InputError("standard input cannot be read by a scheduler: give a file, a pattern or a folder")
-    paper = "the paper's algorithm (--lam, --sigma, --penalty, --fidelity, --rank, --neighbors)"
-    needing = {"--report": outputs.report, "--stability": outputs.stability, paper: estimator.is_plain()}
-    for option, given in needing.items():
+    for option, given in {"--report": outputs.report, "--stability": outputs.stability}.items():
         if given:
             raise InputError(f"{option} needs the table in memory, and cannot be used with --scheduler")
 
@@ -212,7 +209,8 @@ def _blank_note(model: FusionClustering) -> list[str]:
     table = model.observations_
     blank = table.shape[0] - table.n_seen
     rows = counted(blank, "row has", "rows have")
-    return [f"{rows} no observed value: assigned to no cluster, label -1"] if blank else []
+    fate = "assigned to no cluster, label -1" if model.outliers else "assigned to the likeliest cluster"
+    return [f"{rows} no observed value: {fate}"] if blank else []
 
 
 def _known_note(sample: Reading) -> list[str]:

@@ -9,8 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from fusewise import FusionClustering, FusionImputer
-from fusewise.automatic import Choice
+from fusewise import FusionClustering, FusionImputer, PenalizedFusion
 from fusewise.cli.exits import stopping_at_once
 from fusewise.cli.running.fitting import label_table
 from fusewise.cli.running.staging import staged, write_csv
@@ -53,7 +52,12 @@ def run_predict(model: Path, path: Path, out: Path, *, asked: ReadOptions, on_er
         found, confidence = _predict(clustering, table)
         column = _column(table, asked.names, extra.get("names"), "--names")
         rows = label_table(
-            row_names(table.cells, column, table.n_rows), column, found, table.dialect, confidence=confidence
+            row_names(table.cells, column, table.n_rows),
+            column,
+            found,
+            table.dialect,
+            _titles(extra, clustering.n_clusters_),
+            confidence=confidence,
         )
         write_csv(places[out], rows, table.dialect, safe=safe_csv)
     known = _column(table, asked.labels, extra.get("labels"), "--labels")
@@ -74,23 +78,28 @@ def open_model(path: Path) -> SavedModel:
         raise InputError(f"cannot read {str(path)!r}: {error.strerror or error}") from error
 
 
-def _clustering(saved: SavedModel, path: Path) -> FusionClustering:
+def _clustering(saved: SavedModel, path: Path) -> FusionClustering | PenalizedFusion:
     model = saved.model
     clustering = getattr(model, "clustering_", None) if isinstance(model, FusionImputer) else model
-    if not isinstance(clustering, FusionClustering) or not hasattr(clustering, "n_clusters_"):
+    if not isinstance(clustering, FusionClustering | PenalizedFusion) or not hasattr(clustering, "n_clusters_"):
         raise InputError(f"the model in {str(path)!r} was not fitted before it was saved")
     return clustering
 
 
-def _predict(model: FusionClustering, rows: Reading) -> tuple[Any, Any]:
+def _predict(model: FusionClustering | PenalizedFusion, rows: Reading) -> tuple[Any, Any]:
     """Labels, and the confidence in each if the model has probabilities (else None)."""
     with warnings.catch_warnings(), stopping_at_once():
         # Warnings about empty rows are redundant (their label is -1), and columns were already matched by name.
         warnings.simplefilter("ignore")
-        labels = model.predict(rows)
-        if not isinstance(model.path_, Choice):
-            return labels, None
-        return labels, model.predict_confidence(rows)
+        return model.predict(rows), model.predict_confidence(rows) if isinstance(model, FusionClustering) else None
+
+
+def _titles(extra: dict[str, Any], n_clusters: int) -> list[str]:
+    """The names of the clusters, if they were saved with the model."""
+    names = extra.get("cluster_names")
+    if not isinstance(names, list) or len(names) != n_clusters:
+        return []
+    return [str(name) for name in names]
 
 
 def _column(table: Reading, asked: str | Literal[False] | None, at_fit: Any, option: str) -> str | None:

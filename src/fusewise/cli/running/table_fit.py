@@ -1,4 +1,4 @@
-"""Steps shared by ``fit``, ``impute`` and ``path``: read a table, encode its columns, cluster and fill it."""
+"""Steps shared by ``fit`` and ``impute``: read a table, encode its columns, cluster and fill it."""
 
 from __future__ import annotations
 
@@ -61,24 +61,24 @@ class Clustered(Prepared):
         return int(np.count_nonzero(self.model.labels_ < 0))
 
 
-def prepare(
-    path: Path, estimator: FusionClustering, *, asked: ReadOptions, standardize: bool, tell: Progress
-) -> Prepared:
-    """Read a table with the given options and decide how its columns are encoded.
+def default_model(
+    n_clusters: int | None, seed: int | None, *, outliers: bool = True, verbose: int = 0
+) -> FusionClustering:
+    """The estimator of ``fit`` and ``impute``."""
+    if n_clusters is not None and n_clusters < 1:
+        raise InputError(f"--n-clusters must be at least 1, got {n_clusters}")
+    return FusionClustering(n_clusters, outliers=outliers, random_state=seed, verbose=verbose)
 
-    The default algorithm standardises columns itself; the plain one is given an encoder that does.
-    """
+
+def prepare(path: Path, n_clusters: int | None, *, asked: ReadOptions, tell: Progress) -> Prepared:
+    """Read a table with the given options, and decide how its columns are encoded."""
     tell(f"reading {path.name}")
     table = read(path, asked)
     if table.n_rows < 2:
         raise InputError(f"{str(path)!r} has only one row: clustering needs at least two")
-    if estimator.n_clusters is not None and estimator.n_clusters > table.n_rows:
-        raise InputError(f"--n-clusters {estimator.n_clusters} is more than the {table.n_rows} rows of {str(path)!r}")
-    encoder = FrameEncoder.of(table)
-    if estimator.is_plain():
-        encoder = encoder.by_distance(table, standardize=standardize)
-        estimator.set_params(categorical_features=encoder)
-    return Prepared(table, encoder)
+    if n_clusters is not None and n_clusters > table.n_rows:
+        raise InputError(f"--n-clusters {n_clusters} is more than the {table.n_rows} rows of {str(path)!r}")
+    return Prepared(table, FrameEncoder.of(table))
 
 
 def cluster(prepared: Prepared, estimator: FusionClustering, *, impute: bool = False, tell: Progress) -> Clustered:
@@ -94,18 +94,16 @@ def cluster(prepared: Prepared, estimator: FusionClustering, *, impute: bool = F
         announcing(tell),
     ):
         warnings.simplefilter("always")
-        imputer = FusionImputer(**estimator.get_params(deep=False)).fit(table) if impute else None
-        found = estimator.fit(table) if imputer is None else imputer.clustering_
+        imputer = FusionImputer(estimator.n_clusters, random_state=estimator.random_state) if impute else None
+        found = estimator.fit(table) if imputer is None else imputer.fit(table).clustering_
         findings = read_findings(found, names=table.names, origin=_origin(prepared), most_drawn=rows)
         completed = _by_clusters(findings) if imputer is None else imputer.completed_features(table)
     seconds, compiling = watch.working, watch.compiling
     # Empty rows are reported by name and convergence by its outcome, as warnings refer to encoded features.
     ours = (ConvergenceWarning, DataWarning)
-    notes = table.notes + _blank_notes(table)
-    notes += [] if found.converged_ else ["not converged: increase --max-iter, or treat the result with caution"]
-    notes += sorted({str(w.message) for w in caught if not issubclass(w.category, ours)}) + unmet_notes(
-        estimator, found
-    )
+    notes = table.notes + blank_notes(table, alone=estimator.outliers)
+    notes += sorted({str(w.message) for w in caught if not issubclass(w.category, ours)})
+    notes += unmet_notes(estimator.n_clusters, found.n_clusters_)
     return Clustered(table, prepared.encoder, found, findings, imputer, completed, seconds, compiling, notes)
 
 
@@ -129,21 +127,18 @@ def _by_clusters(found: Findings) -> Floats:
     return completed
 
 
-def _blank_notes(table: Reading) -> list[str]:
+def blank_notes(table: Reading, *, alone: bool = True) -> list[str]:
+    """A note on rows without observed values; `alone`: they are in no cluster."""
     blank = table.blank_rows
     if not len(blank):
         return []
     rows = counted(len(blank), "row has", "rows have")
-    return [f"{rows} no observed value: assigned to no cluster, label -1 ({some_of(list(table.names[blank]), 5)})"]
+    fate = "assigned to no cluster, label -1" if alone else "assigned to the likeliest cluster"
+    return [f"{rows} no observed value: {fate} ({some_of(list(table.names[blank]), 5)})"]
 
 
-def unmet_notes(asked: FusionClustering, found: FusionClustering) -> list[str]:
-    """Notes on requested settings that could not be met."""
-    notes = []
-    if asked.n_clusters not in (None, found.n_clusters_):
-        why = "" if isinstance(asked.lam, str) else "; with --lam, the number of clusters depends on lam"
-        requested = counted(asked.n_clusters, "cluster was", "clusters were")
-        notes.append(f"{requested} requested, but {found.n_clusters_} found{why}")
-    if isinstance(asked.rank, int) and found.rank_ != asked.rank:
-        notes.append(f"--rank {asked.rank} is not possible for this table: rank {found.rank_} was used")
-    return notes
+def unmet_notes(asked: int | None, found: int) -> list[str]:
+    """A note on a number of clusters that could not be met."""
+    if asked in (None, found):
+        return []
+    return [f"{counted(asked or 0, 'cluster was', 'clusters were')} requested, but {found} found"]

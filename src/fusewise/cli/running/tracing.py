@@ -1,171 +1,229 @@
-"""``fusewise path``: the partitions the result is chosen from."""
+"""``fusewise path``: the paper's algorithm along a path of lam."""
 
 from __future__ import annotations
 
 import math
+import warnings
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from rich.text import Text
+from sklearn.exceptions import ConvergenceWarning
 
 import fusewise
-from fusewise.cli.running.model_options import Model
+from fusewise import DataWarning, PenalizedFusion
+from fusewise.cli.exits import naming_options, stopping_at_once
+from fusewise.cli.running.fitting import label_table
 from fusewise.cli.running.staging import staged, write_csv
-from fusewise.cli.running.table_fit import Clustered, cluster, prepare
-from fusewise.cli.showing.console import BAR, Terminal, bar, grid, headed, listed, print_below
-from fusewise.progress import Progress
+from fusewise.cli.running.table_fit import blank_notes, prepare, unmet_notes
+from fusewise.cli.showing.console import Terminal, grid, headed, listed, print_below
+from fusewise.fusion import FusionPath, Solution
+from fusewise.fusion.fidelity import FIDELITIES, Ball, Box, Fidelity, as_fidelity
+from fusewise.fusion.penalties import PENALTIES, Penalty, as_penalty
+from fusewise.kernels import Labels, announcing
+from fusewise.progress import Progress, listening
 from fusewise.support.errors import InputError
 from fusewise.support.words import readable_apart
-from fusewise.tables import Cells, ReadOptions, files_of, in_dialect
-from fusewise.views.findings import Findings
-from fusewise.views.plots import FusionPathDisplay
-from fusewise.views.trees import Step, Trail
+from fusewise.tables import Cells, Reading, ReadOptions, files_of, in_dialect
 
 #: Maximum number of cluster sizes listed per line.
 MOST_SIZES = 8
+#: Shown where a path begins: what its columns are.
+LEGEND = "lam: strength of the fusion penalty; stays: number of steps over which the partition stays the same"
+
+
+@dataclass(frozen=True)
+class PaperOptions:
+    """The settings of the paper's algorithm, as given on the command line.
+
+    ``epsilon`` is the width of the box or the radius of the ball.
+    """
+
+    n_clusters: int | None
+    penalty: str
+    sigma: float | None
+    lam: float | None
+    fidelity: str
+    epsilon: float | None
+    rank: str
+    neighbors: str
+    max_iter: int
+    seed: int | None
+
+    def build(self) -> PenalizedFusion:
+        """Check all options and build the estimator."""
+        if self.n_clusters is not None and self.n_clusters < 1:
+            raise InputError(f"--n-clusters must be at least 1, got {self.n_clusters}")
+        if self.lam is not None and not 0 <= self.lam < np.inf:
+            raise InputError(f"--lam must be a non-negative number, got {self.lam:g}")
+        return PenalizedFusion(
+            "auto" if self.lam is None else self.lam,
+            penalty=self._penalty(),
+            fidelity=self._fidelity(),
+            rank=_count("--rank", self.rank),
+            n_neighbors=_count("--neighbors", self.neighbors),
+            n_clusters=self.n_clusters,
+            max_iter=self.max_iter,
+            random_state=self.seed,
+        )
+
+    def _penalty(self) -> Penalty:
+        known = [name for name, kind in PENALTIES.items() if kind.has_weight]
+        if self.penalty.lower() not in known:
+            raise InputError(f"unknown --penalty {self.penalty!r}: use one of {', '.join(known)}")
+        penalty = as_penalty(self.penalty)
+        if self.sigma is None:
+            return penalty
+        if not hasattr(penalty, "sigma"):
+            raise InputError(f"--sigma cannot be used with --penalty {self.penalty}, which has no scale")
+        with naming_options({"sigma": "--sigma"}):
+            return penalty.replace(sigma=self.sigma)
+
+    def _fidelity(self) -> Fidelity:
+        if self.fidelity.lower() not in FIDELITIES:
+            raise InputError(f"unknown --fidelity {self.fidelity!r}: use one of {', '.join(FIDELITIES)}")
+        fidelity = as_fidelity(self.fidelity)
+        if self.epsilon is None:
+            return fidelity
+        if not 0 <= self.epsilon < np.inf:
+            raise InputError(f"--epsilon must be a non-negative number, got {self.epsilon:g}")
+        if isinstance(fidelity, Box):
+            return Box(self.epsilon)
+        if isinstance(fidelity, Ball):
+            return Ball(self.epsilon)
+        raise InputError(f"--epsilon can only be used with --fidelity box or ball, not {self.fidelity!r}")
+
+
+def _count(option: str, value: str) -> int | str | None:
+    """Convert an option to a positive number, "auto", or None for "none"."""
+    word = value.lower()
+    if word in ("auto", "none"):
+        return None if word == "none" else word
+    if not (value.isdecimal() and int(value) > 0):
+        raise InputError(f"{option} must be a positive whole number, 'none' or 'auto', got {value!r}")
+    return int(value)
+
+
+@dataclass(frozen=True)
+class PathPoint:
+    """A point of the path: the sizes of its groups, the rows in none, and over how many points it stays the same."""
+
+    lam: float
+    sizes: list[int]
+    alone: int
+    stays: int
+    chosen: bool
 
 
 @dataclass(frozen=True, eq=False)
 class PathResult:
     """Result of ``path``."""
 
-    clustered: Clustered
-    trail: Trail
+    table: Reading
+    steps: list[PathPoint]
+    notes: list[str]
     files: list[Path]
 
 
-def run_path(path: Path, model: Model, out: Path, picture: Path | None = None, *, asked: ReadOptions,
-             standardize: bool, force: bool, tell: Progress) -> PathResult:  # fmt: skip
-    """Read a table, cluster it, and write the path as a table and, if asked for, as a picture."""
-    estimator = model.build()
-    prepared = prepare(path, estimator, asked=asked, standardize=standardize, tell=tell)
-    files = [out] if picture is None else [out, picture]
+def run_path(path: Path, model: PenalizedFusion, *, out: Path, picture: Path | None, partition: Path | None,
+             force: bool, asked: ReadOptions, standardize: bool, tell: Progress) -> PathResult:  # fmt: skip
+    """Read a table, fuse its rows along a path, and write the path and, if asked for, a picture and the labels."""
+    prepared = prepare(path, model.n_clusters, asked=asked, tell=tell)
+    table, encoder = prepared.table, prepared.encoder.by_distance(prepared.table, standardize=standardize)
+    files = [file for file in (out, picture, partition) if file is not None]
     with staged(files, force=force, sources=files_of(path)) as places:
-        found = cluster(prepared, estimator, tell=tell)
-        trail = found.findings.trail
+        with (
+            warnings.catch_warnings(record=True) as caught,
+            stopping_at_once(),
+            listening(tell),
+            announcing(tell),
+        ):
+            warnings.simplefilter("always")
+            model.fit(encoder.encode(table))
+        steps = _steps(model)
         tell("writing")
-        write_csv(places[out], _table(found, trail), found.table.dialect)
+        write_csv(places[out], _csv(steps, table), table.dialect)
         if picture is not None:
-            _draw(found, places[picture])
-    return PathResult(found, trail, files)
+            _draw(model, places[picture])
+        if partition is not None:
+            rows = label_table(table.names, table.names_column, model.labels_, table.dialect)
+            write_csv(places[partition], rows, table.dialect)
+    # Empty rows are reported by name and convergence by its outcome.
+    ours = (ConvergenceWarning, DataWarning)
+    notes = table.notes + blank_notes(table)
+    notes += [] if model.converged_ else ["not converged: increase --max-iter, or treat the result with caution"]
+    notes += sorted({str(w.message) for w in caught if not issubclass(w.category, ours)})
+    return PathResult(table, steps, notes + unmet_notes(model.n_clusters, model.n_clusters_), files)
 
 
-def _draw(found: Clustered, place: Path) -> None:
+def _steps(model: PenalizedFusion) -> list[PathPoint]:
+    """The points of the path; of the chosen one the clusters of the result."""
+    path: FusionPath | list[Solution] | None = model.path_
+    if path is None:
+        return [_step(model.lam_, model.labels_, 1, chosen=True)]
+    taken = max(k for k, point in enumerate(path) if (point.lam, point.penalty) == (model.lam_, model.penalty_))
+    stays = [n for _, same in groupby(p.labels.tobytes() for p in path) for n in [len(list(same))] for _ in range(n)]
+    return [
+        _step(point.lam, model.labels_ if k == taken else point.labels, stays[k], chosen=k == taken)
+        for k, point in enumerate(path)
+    ]
+
+
+def _step(lam: float, labels: Labels, stays: int, *, chosen: bool) -> PathPoint:
+    sizes = sorted(np.bincount(labels[labels >= 0]).tolist(), reverse=True)
+    return PathPoint(lam, sizes, int(np.count_nonzero(labels < 0)), stays, chosen)
+
+
+def _draw(model: PenalizedFusion, place: Path) -> None:
+    from fusewise.views.plots import FusionPathDisplay
+
     try:
-        FusionPathDisplay.from_estimator(found.model).figure_.savefig(place, dpi=200)
+        FusionPathDisplay.from_estimator(model).figure_.savefig(place, dpi=200)
     except (ImportError, ValueError) as error:  # matplotlib is missing, or does not know the file format
         raise InputError(f"--picture: {error}") from error
 
 
-def sizes(found: Findings, step: Step) -> list[int]:
-    """Number of rows in each group of a step, largest first; of the chosen step the clusters of all rows."""
-    if step is _chosen(found):
-        return sorted((int(n) for n in found.sizes), reverse=True)
-    counts = np.bincount(step.labels[step.labels >= 0])
-    return sorted((int(n) for n in counts), reverse=True)
-
-
-def _alone(found: Findings, step: Step) -> int:
-    """Number of rows in no group."""
-    return int(np.count_nonzero((found.labels if step is _chosen(found) else step.labels) < 0))
-
-
-def _chosen(found: Findings) -> Step | None:
-    trail = found.trail
-    return None if trail.chosen is None else trail.steps[trail.chosen]
-
-
-def lams_of(trail: Trail) -> list[float]:
-    """The lam from which on each step holds; NaN if it holds at none, because the next one begins at the same lam.
-
-    Such a partition was compared, but is not one of the tree's: fusing its groups takes the tree from a finer partition
-    to a coarser one at once.
-    """
-    lams = [step.lam for step in trail.steps]
-    return [math.nan if lam == following else lam for lam, following in zip(lams, [*lams[1:], math.nan], strict=True)]
-
-
-def _table(found: Clustered, trail: Trail) -> dict[str, Cells]:
-    dialect, lams = found.table.dialect, lams_of(trail)
-    rows = [
-        (
-            _written(lams[k], dialect),
-            len(sizes(found.findings, step)),
-            _alone(found.findings, step),
-            _written(step.criterion, dialect),
-            "yes" if k == trail.chosen else "",
-            " ".join(map(str, sizes(found.findings, step))),
-        )
-        for k, step in enumerate(trail.steps)
-    ]
-    names = ("lam", "clusters", "alone", "criterion", "chosen", "sizes")
-    return {name: np.array([row[k] for row in rows], dtype=object) for k, name in enumerate(names)}
-
-
-def _written(value: float, dialect: Any) -> Any:
-    return None if math.isnan(value) else in_dialect(float(value), dialect)
+def _csv(steps: list[PathPoint], table: Reading) -> dict[str, Cells]:
+    columns: dict[str, list[Any]] = {
+        "lam": [in_dialect(step.lam, table.dialect) if math.isfinite(step.lam) else None for step in steps],
+        "clusters": [len(step.sizes) for step in steps],
+        "alone": [step.alone for step in steps],
+        "stays": [step.stays for step in steps],
+        "chosen": ["yes" if step.chosen else "" for step in steps],
+        "sizes": [" ".join(map(str, step.sizes)) for step in steps],
+    }
+    return {name: np.array(cells, dtype=object) for name, cells in columns.items()}
 
 
 def path_data(found: PathResult) -> dict[str, Any]:
     """The path as a JSON-serialisable dictionary."""
     return {
         "version": fusewise.__version__,
-        "table": str(found.clustered.table.path),
-        "criterion": found.trail.criterion_name,
-        "chosen": found.trail.chosen,
-        "steps": [
-            {
-                "lam": lam,
-                "clusters": len(sizes(found.clustered.findings, step)),
-                "alone": _alone(found.clustered.findings, step),
-                "criterion": step.criterion,
-                "sizes": sizes(found.clustered.findings, step),
-            }
-            for step, lam in zip(found.trail.steps, lams_of(found.trail), strict=True)
-        ],
-        "notes": found.clustered.notes,
+        "table": str(found.table.path),
+        "chosen": next(k for k, step in enumerate(found.steps) if step.chosen),
+        "steps": [vars(step) | {"clusters": len(step.sizes)} for step in found.steps],
+        "notes": found.notes,
         "files": [str(path) for path in found.files],
     }
 
 
 def print_path(found: PathResult) -> None:
     """Print the path as a table with bars and the chosen step marked."""
-    console, trail = Terminal(), found.trail
-    lams = lams_of(trail)
-    legend = f"lam: strength of the fusion penalty; {trail.criterion_name}"
-    console.print(Text.assemble((found.clustered.table.path.name, "bold"), "  ", legend))
-    table = headed("lam", "clusters", "criterion", "", "sizes", left=("sizes",))
-    # Steps before the first candidate are finer cuts of the tree: they are written to the file but not printed.
-    known = [k for k, step in enumerate(trail.steps) if not math.isnan(step.criterion)]
-    first = known[0] if known else 0
-    heights, shown = _heights(trail), readable_apart(lams)
-    for k, step in enumerate(trail.steps[first:], first):
-        chosen = k == trail.chosen
-        drawn = Text() if math.isnan(step.criterion) else bar(heights[k], "bold green" if chosen else "cyan")
-        drawn.pad_right(BAR - len(drawn))
-        mark = " ◀ chosen" if chosen else ""
-        criterion = "" if math.isnan(step.criterion) else f"{step.criterion:,.1f}"
-        counts = sizes(found.clustered.findings, step)
-        table.add_row(shown[k], str(len(counts)), criterion, drawn, _shown(counts) + mark)
+    console = Terminal()
+    console.print(Text.assemble((found.table.path.name, "bold"), "  ", LEGEND))
+    table = headed("lam", "clusters", "alone", "stays", "sizes", left=("sizes",))
+    # Steps at which nothing has fused yet are written to the file but not printed.
+    first = next((k for k, step in enumerate(found.steps) if step.sizes), 0)
+    lams = readable_apart([step.lam for step in found.steps])
+    for lam, step in zip(lams[first:], found.steps[first:], strict=True):
+        style = "bold green" if step.chosen else ""
+        more = " ..." if len(step.sizes) > MOST_SIZES else ""
+        sizes = " ".join(map(str, step.sizes[:MOST_SIZES])) + more + (" ◀ chosen" if step.chosen else "")
+        table.add_row(lam, str(len(step.sizes)), str(step.alone), str(step.stays), Text(sizes, style))
     facts = grid("dim", "")
-    if any(math.isnan(lam) for lam in lams[first:]):
-        listed(facts, "lam –", ["compared as well, but no lam gives this partition"])
     listed(facts, "written", list(found.files))
-    listed(facts, Text("note", "yellow"), found.clustered.notes)
+    listed(facts, Text("note", "yellow"), found.notes)
     print_below(console, table, facts)
-
-
-def _heights(trail: Trail) -> list[float]:
-    """The criteria scaled to [0, 1]."""
-    values = np.array([step.criterion for step in trail.steps], dtype=float)
-    if np.isnan(values).all():
-        return [0.0] * len(values)
-    low, size = np.nanmin(values), np.nanmax(values) - np.nanmin(values)
-    return [float(v) for v in (values - low) / size] if size > 0 else [1.0] * len(values)
-
-
-def _shown(counts: list[int]) -> str:
-    more = " ..." if len(counts) > MOST_SIZES else ""
-    return " ".join(map(str, counts[:MOST_SIZES])) + more

@@ -82,7 +82,7 @@ function paintLines(surface, at) {
   const hubs = state.partition.hubs[map.key];
   if (!map.lines) return;
   const stride = Math.ceil(N / MOST_LINES);
-  const own = state.partition === partitions[0] ? map.own : null;  // in the plain algorithm each row has its own centre
+  const own = state.partition === partitions[0] ? map.own : null;  // by the paper's algorithm each row has its own centre
   for (const [cluster, rows] of rowsByCluster()) {
     if (cluster === "away" || cluster < 0) continue;
     const ends = [];

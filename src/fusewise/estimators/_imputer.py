@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -13,15 +14,16 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from fusewise.automatic import Choice, Smooth
-from fusewise.estimators.base import FusionEstimator
-from fusewise.estimators.clustering import FusionClustering
-from fusewise.estimators.filling import Filler, fill_block
-from fusewise.estimators.fitted import COMMON
-from fusewise.kernels import Mask, Real
-from fusewise.observations import Entries, RepeatedRows, ValueRanges, as_counts, as_entries, is_dask
-from fusewise.saving.registry import saveable
+from fusewise.estimators._base import COMMON, COUNT, FusionEstimator, in_plain_words
+from fusewise.estimators._clustering import FusionClustering, check_cpu
+from fusewise.estimators._dask import source_of
+from fusewise.estimators._result import Labeller
+from fusewise.kernels import Mask, Real, Values
+from fusewise.observations import Entries, RepeatedRows, Table, ValueRanges, as_counts, as_entries, as_rows, is_dask
+from fusewise.saving import saveable
 from fusewise.support.errors import InputError
-from fusewise.support.records import Array, Maybe, Record, Rule, Word
+from fusewise.support.records import Array, Flag, Maybe, Record, Rule, Word
+from fusewise.tables import FrameEncoder, Reading, is_frame
 
 #: Fraction of the observed entries held out to estimate the imputation error.
 HELD_OUT = 0.1
@@ -37,19 +39,16 @@ class FusionImputer(OneToOneFeatureMixin, TransformerMixin, FusionEstimator):  #
     Two methods are compared on a held-out tenth of the observed entries, and the more accurate one is used:
     **clusters**, the expected value given the observed entries of the row (the conditional means of the clusters,
     weighted by the probability that the row belongs to each); and **subspace**, a low-rank model with uncertain
-    loadings, which is better if the table is nearly empty or the rows do not form clusters. With the plain algorithm,
-    "clusters" uses the entry of the cluster's centre. A table that is not held in memory (``SparseEntries``,
-    ``StreamedEntries``) is filled from the clusters, in blocks of rows.
+    loadings, which is better if the table is nearly empty or the rows do not form clusters. A table that is not held in
+    memory (``SparseEntries``, ``StreamedEntries``), and a frame with categories, is filled from the clusters.
 
     Filled values are values that a column can have: within the range that was observed, and on its grid if the observed
     values lie on one (0/1, whole numbers, steps such as 0.5); a category gets one of its levels.
 
     Parameters
     ----------
-    penalty, fidelity, lam, init, rank, n_neighbors, n_clusters, min_cluster_size : as in ``FusionClustering``, which is
-        fitted twice: once with the held-out entries hidden.
-    max_iter, tol, device, random_state, verbose, categorical_features, semi_supervised, summary_size : as in
-        ``FusionClustering``. A frame with categories is filled from the clusters.
+    n_clusters, categorical_features, min_cluster_size, semi_supervised, device, random_state, verbose : as in
+        ``FusionClustering``, which is fitted twice: once with the held-out entries hidden.
 
     Attributes
     ----------
@@ -62,7 +61,7 @@ class FusionImputer(OneToOneFeatureMixin, TransformerMixin, FusionEstimator):  #
         are as large as the errors on the held-out entries.
     ranges_ : smallest and largest observed value of each column, and the step of its grid (0: none), in ``low``,
         ``high`` and ``step``.
-    n_iter_ : number of iterations of the clustering.
+    n_features_in_, feature_names_in_, encoder_ : as in ``FusionClustering``.
 
     Examples
     --------
@@ -76,16 +75,42 @@ class FusionImputer(OneToOneFeatureMixin, TransformerMixin, FusionEstimator):  #
     True
     """
 
+    _parameters: ClassVar = {"n_clusters": Maybe(COUNT), "min_cluster_size": Maybe(COUNT), "semi_supervised": Flag()}
+
     _rules: ClassVar = COMMON | {
         "clustering_": Record(FusionClustering, P="P"),
         "smooth_": Maybe(Record(Smooth, P="P")),
         "fill_": Word("clusters", "subspace"),
         "held_out_error_": Rule(),
         "draw_scale_": Maybe(Array("P", low=0)),
-        "ranges_": Maybe(Record(ValueRanges)),
+        "ranges_": Record(ValueRanges),
     }
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    @in_plain_words
+    def __init__(
+        self,
+        n_clusters: int | None = None,
+        *,
+        categorical_features: Any = "from_dtype",
+        min_cluster_size: int | None = None,
+        semi_supervised: bool = False,
+        device: str = "cpu",
+        random_state: int | np.random.RandomState | None = None,
+        verbose: int = 0,
+    ):
+        self.n_clusters = n_clusters
+        self.categorical_features = categorical_features
+        self.min_cluster_size = min_cluster_size
+        self.semi_supervised = semi_supervised
+        self.device = device
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_cpu(self.device)
+
+    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self:
         """Cluster the rows of X and choose the more accurate method. y is ignored, unless ``semi_supervised``.
 
         A `sample_weight` is a number of rows, as in ``FusionClustering.fit``.
@@ -94,18 +119,20 @@ class FusionImputer(OneToOneFeatureMixin, TransformerMixin, FusionEstimator):  #
         if is_dask(X):
             return self._fit_dask(X, sample_weight)
         counts = as_counts(sample_weight, X)
-        read = self._read(X, y, reset=True, counts=counts)
+        read = self._read(X, None if self.semi_supervised else y, reset=True, counts=counts)
         table = read if counts is None else RepeatedRows(read, counts)
-        numeric = self._encoder is None and isinstance(read, Entries)
+        numeric = self.encoder_ is None and isinstance(read, Entries)
         labels = np.repeat(np.asarray(y), counts) if self.semi_supervised and counts is not None else y
         held_out = self._held_out(table.dense(), labels) if numeric else None
-        self.held_out_error_: dict[str, float] = {} if held_out is None else held_out[0]
-        self.draw_scale_: Real = np.ones(table.shape[1]) if held_out is None else held_out[1]
-        self.fill_ = _closer(self.held_out_error_)
-        self.clustering_ = self._clustering().fit(X, y, sample_weight=counts)
+        clustering = FusionClustering(**self.get_params(deep=False)).fit(X, y, sample_weight=counts)
+        return self._keep(clustering, table, *(held_out or ({}, np.ones(table.shape[1]))))
+
+    def _keep(self, clustering: FusionClustering, table: Table, errors: dict[str, float], scale: Real) -> Self:
+        """Store what fills in the missing values of a table, the errors on held-out entries and the scale of draws."""
+        self.clustering_, self.held_out_error_, self.draw_scale_ = clustering, errors, scale
+        self.fill_ = _closer(errors)
         self.smooth_ = Smooth.of(table.dense()) if self.fill_ == "subspace" else None
-        self.ranges_ = ValueRanges.of(table).without_grid(*(() if self._encoder is None else self._encoder.levels))
-        self.n_iter_ = self.clustering_.n_iter_
+        self.ranges_ = ValueRanges.of(table).without_grid(*(() if self.encoder_ is None else self.encoder_.levels))
         return self
 
     def transform(self, X: Any) -> Any:
@@ -122,8 +149,8 @@ class FusionImputer(OneToOneFeatureMixin, TransformerMixin, FusionEstimator):  #
         """The numbers with which ``transform`` fills X: its features, as ``encoder_`` names them, without gaps."""
         check_is_fitted(self)
         entries = self._read(X, None, reset=False).dense()
-        whole = _by_clusters(self.clustering_, entries) if self.smooth_ is None else self.smooth_.completed(entries)
-        return self._filler.matrix(entries, whole)
+        source = self.clustering_.path_ if self.smooth_ is None else self.smooth_
+        return self._filler.matrix(entries, source.completed(entries))
 
     def sample(self, X: Any, n_draws: int = 20, random_state: int | np.random.RandomState | None = None) -> list[Any]:
         """Draw completed tables from the distribution of the missing values given the observed ones.
@@ -146,53 +173,39 @@ class FusionImputer(OneToOneFeatureMixin, TransformerMixin, FusionEstimator):  #
             raise InputError(f"n_draws must be a positive whole number, got {n_draws!r}")
         entries = self._read(X, None, reset=False).dense()
         source = self.clustering_.path_ if self.smooth_ is None else self.smooth_
-        if not isinstance(source, Choice | Smooth):
-            raise InputError(
-                "the plain algorithm has no distribution to draw from: leave lam, penalty, fidelity, init, "
-                "rank and n_neighbors at their defaults"
-            )
-        random = check_random_state(random_state)
-        scale: Real = getattr(self, "draw_scale_", np.ones(entries.shape[1]))
-        tables = []
+        random, tables = check_random_state(random_state), []
         for _ in range(n_draws):
-            whole = source.drawn(entries, scale, int(random.randint(2**31)))
+            whole = source.drawn(entries, self.draw_scale_, int(random.randint(2**31)))
             tables.append(self._filler.filled(X, self._filler.matrix(entries, whole, drawn=True)))
         return tables
 
     @property
     def _filler(self) -> Filler:
-        """What fills in the entries of rows; models saved by older versions have no ranges."""
-        return Filler(self._encoder, vars(self).get("ranges_"))
+        """What fills in the entries of rows."""
+        return Filler(self.encoder_, self.ranges_)
 
     def _fit_dask(self, X: Any, sample_weight: Any) -> Self:
         """Fit to a table of Dask: it is filled from its clusters."""
         if sample_weight is not None:
             raise InputError("a Dask table takes no sample_weight: compute it first, if it fits in memory")
-        clustering = self.clustering_ = self._clustering().fit(X)
+        clustering = FusionClustering(**self.get_params(deep=False)).fit(X)
         for name in ("n_features_in_", "feature_names_in_", "encoder_"):
             self.__dict__.pop(name, None)
             if name in vars(clustering):
                 setattr(self, name, getattr(clustering, name))
-        table = clustering.observations_
-        self.held_out_error_, self.draw_scale_, self.fill_ = {}, np.ones(table.shape[1]), "clusters"
-        self.smooth_ = None
-        self.ranges_ = ValueRanges.of(table).without_grid(*(() if self._encoder is None else self._encoder.levels))
-        self.n_iter_ = clustering.n_iter_
-        return self
+        table: Table = clustering.observations_
+        return self._keep(clustering, table, {}, np.ones(table.shape[1]))
 
     def _fill_dask(self, X: Any) -> Any:
         """A lazy table with missing values filled in."""
         check_is_fitted(self)
-        if self.smooth_ is not None or not isinstance(self.clustering_.path_, Choice):
+        if self.smooth_ is not None:
             raise InputError("this model fills in tables in memory only: fit it to a Dask table, or transform blocks")
-        source, given = self.clustering_._source(X), (self._filler, self.clustering_._placement)
+        source, given = source_of(self.clustering_, X), (self._filler, self.clustering_._found.labeller)
         if source.is_frame:
-            return source.rows(fill_block, *given, meta=source.header)
+            return source.rows(_fill_block, *given, meta=source.header)
         kind = X.dtype if X.dtype.kind in "fc" else np.dtype(float)
-        return source.rows(fill_block, *given, meta=np.empty((0, X.shape[1]), kind), width=X.shape[1])
-
-    def _clustering(self) -> FusionClustering:
-        return FusionClustering(**self.get_params(deep=False))
+        return source.rows(_fill_block, *given, meta=np.empty((0, X.shape[1]), kind), width=X.shape[1])
 
     def _held_out(self, entries: Entries, y: Any) -> tuple[dict[str, float], Real] | None:
         """Error of each imputation method on held-out entries, and by what draws of the better one are too narrow."""
@@ -213,15 +226,13 @@ class FusionImputer(OneToOneFeatureMixin, TransformerMixin, FusionEstimator):  #
 
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the fit to the whole table repeats the warnings
-            clustering = self._clustering().fit(table, y)
+            clustering = FusionClustering(**self.get_params(deep=False)).fit(table, y)
             smooth = Smooth.of(rest)
-        found = {"clusters": _by_clusters(clustering, as_entries(table)), "subspace": smooth.completed(rest)}
+        found = {"clusters": clustering.path_.completed(as_entries(table)), "subspace": smooth.completed(rest)}
         found["means"] = np.broadcast_to(rest.column_means, entries.shape)
         known = {way: error(whole) for way, whole in found.items()}
         errors = {way: value for way, value in known.items() if np.isfinite(value)}
         model = clustering.path_ if _closer(errors) == "clusters" else smooth
-        if not isinstance(model, Choice | Smooth):
-            return errors, np.ones(entries.shape[1])
         return errors, _scale(model, rest, entries, hidden)
 
 
@@ -249,14 +260,6 @@ def _scale(model: Choice | Smooth, rest: Entries, entries: Entries, hidden: Mask
     return np.asarray(wider * ratio)
 
 
-def _by_clusters(model: FusionClustering, entries: Entries) -> npt.NDArray[Any]:
-    """Rows with the values expected from their clusters."""
-    if isinstance(model.path_, Choice):
-        return model.path_.completed(entries)
-    means = np.append(model.cluster_centers_, model.fused_.mean(axis=0)[None], axis=0)
-    return np.asarray(means[model._assigned(entries)])
-
-
 def _hidden(entries: Entries, random: np.random.Generator) -> npt.NDArray[np.bool_] | None:
     """Entries to hold out, so that no row or column becomes empty; None if fewer than 20 can be."""
     spare = entries.mask & (entries.row_counts > 1)[:, None] & (entries.column_counts > 2)
@@ -264,3 +267,35 @@ def _hidden(entries: Entries, random: np.random.Generator) -> npt.NDArray[np.boo
     hidden[(entries.mask & ~hidden).sum(axis=1) == 0] = False
     hidden[:, (entries.mask & ~hidden).sum(axis=0) < 2] = False
     return hidden if hidden.sum() >= 20 else None
+
+
+@dataclass(frozen=True, eq=False)
+class Filler:
+    """Which values a column can have, and how its entries were encoded.
+
+    Attributes
+    ----------
+    encoder : what encodes the columns; None for numbers.
+    ranges : range and grid of each column.
+    """
+
+    encoder: FrameEncoder | None
+    ranges: ValueRanges
+
+    def matrix(self, entries: Entries, whole: Values, *, drawn: bool = False) -> Values:
+        """Features without gaps: missing entries are taken from `whole`, expected values or random draws."""
+        return entries.fill(self.ranges.possible(whole) if drawn else self.ranges.confined(whole))
+
+    def filled(self, X: Any, matrix: Values) -> Any:
+        """X with its missing entries taken from a matrix of features, in the container of X."""
+        numbers = self.encoder is None and (is_frame(X) or isinstance(X, Reading))
+        encoder = FrameEncoder.of(X, []) if numbers else self.encoder
+        return matrix if encoder is None else encoder.filled(X, matrix)
+
+
+def _fill_block(block: Any, number: int, filler: Filler, labeller: Labeller) -> Any:
+    """Fill in a block of a Dask table from its clusters."""
+    rows = as_rows(block, None if filler.encoder is None else filler.encoder.encode)
+    if not rows.shape[0]:
+        return block if is_frame(block) else rows.values
+    return filler.filled(block, filler.matrix(rows, labeller.of_rows("completed", rows)))

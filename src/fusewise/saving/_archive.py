@@ -28,7 +28,7 @@ import fusewise
 from fusewise.kernels import Values
 from fusewise.support.files import written_whole
 
-FORMAT, VERSION = "fusewise-model", 2
+FORMAT, VERSION = "fusewise-model", 3
 
 MANIFEST, MODEL = "manifest.json", "model.json"
 ARRAY = re.compile(r"arrays/(0|[1-9]\d*)\.npy")

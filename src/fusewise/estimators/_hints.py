@@ -8,8 +8,7 @@ import numpy as np
 from scipy.sparse import coo_matrix
 from scipy.sparse.csgraph import breadth_first_order, connected_components
 
-from fusewise.automatic.hints import Hints, place
-from fusewise.automatic.settling import UNSATISFIED
+from fusewise.automatic import UNSATISFIED, Hints, place
 from fusewise.kernels import Index
 from fusewise.support.errors import InputError
 from fusewise.support.words import counted, some_of

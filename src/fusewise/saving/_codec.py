@@ -18,7 +18,7 @@ from sklearn.base import BaseEstimator
 
 from fusewise.kernels import Values
 from fusewise.observations import DaskBlocks, RowBlocks
-from fusewise.saving.registry import ESTIMATORS, FORMER_PARTS, MOVED_PARTS, PARAMETERISED, RECORDS
+from fusewise.saving.registry import ESTIMATORS, PARAMETERISED, RECORDS
 from fusewise.support.records import verify
 
 #: Kinds of dtypes that can be saved: booleans, integers, real and complex numbers.
@@ -147,17 +147,9 @@ class Decoder:
         return model
 
     def _parts(self, name: str, parts: Any, known: set[str], needed: set[str]) -> dict[str, Any]:
-        """Decode the parts of an object, which must be those of its class in this version.
-
-        Former parts are ignored, and those that have moved are taken where they are now.
-        """
+        """Decode the parts of an object, which must be those of its class in this version."""
         parts = _mapping(parts, name)
-        if name in MOVED_PARTS:
-            part, kind, moved = MOVED_PARTS[name]
-            if moved <= parts.keys() and part not in parts:
-                inner = {"is": kind, "parts": {key: parts[key] for key in moved}}
-                parts = {part: inner} | {key: item for key, item in parts.items() if key not in moved}
-        given = set(parts) - FORMER_PARTS.get(name, set())
+        given = set(parts)
         if given - known:
             raise ValueError(f"{name} has no part {sorted(given - known)[0]!r} in this version")
         if needed - given:

@@ -1,0 +1,601 @@
+"""The estimator ``FusionClustering``: the default method, which is told nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from fusewise.automatic import NO_HINTS, Alternative, Choice, Hints, LevelBlock, Stability
+from fusewise.estimators._base import COMMON, COUNT, ClusteringEstimator, in_plain_words
+from fusewise.estimators._dask import lazy_rows, read_dask, source_of
+from fusewise.estimators._hints import read_hints
+from fusewise.estimators._result import ClusteringResult, cluster, fate_of_blanks
+from fusewise.estimators._stability import alternatives_of, stability_of
+from fusewise.kernels import Index, Mask, Real, Values
+from fusewise.observations import (
+    DaskTable,
+    Entries,
+    SparseEntries,
+    StreamedEntries,
+    StreamSummary,
+    Table,
+    as_counts,
+    is_dask,
+    warn_of_blanks,
+)
+from fusewise.saving import saveable
+from fusewise.support.errors import InputError
+from fusewise.support.records import Flag, Maybe, Record, Several
+from fusewise.support.words import counted
+from fusewise.tables import FrameEncoder
+
+#: Rows of a sparse table that are made dense at a time.
+ROWS_AT_A_TIME = 8192
+#: Rows that are kept of a stream of blocks. Clusters are searched in samples of 5000 rows, or more if there are many.
+STREAM_SAMPLE = 20_000
+
+
+@saveable
+class FusionClustering(ClusteringEstimator):
+    """Clustering of data with missing values; no parameter needs to be set.
+
+    Rows are placed in a low-dimensional subspace of the standardised table, each with the uncertainty due to its
+    missing values. Fusion of neighbours along a graph, by the penalty ``lam * #{i, j: u_i != u_j}`` on their centres
+    u_i, gives a tree of nested partitions, and the partition is taken that best explains the observed entries. No
+    imputation is needed beforehand. ``PenalizedFusion`` is the paper's algorithm, for given lam and penalty.
+
+    Parameters
+    ----------
+    n_clusters : number of clusters; None chooses it from the data.
+    categorical_features : the columns that are categories: "from_dtype" takes strings, categories and booleans of a
+        pandas or polars frame; or a mask, indices or names. A category has the probabilities of its levels.
+    min_cluster_size : smallest size of a cluster. None is 1.5% of the rows and at least 3, but in tables of more than
+        5000 rows groups of a few rows far from all others are clusters too.
+    outliers : whether rows that are far from every cluster are in none (label -1). If False, every row gets its
+        likeliest cluster, which for a row with nothing observed is the one with the largest share.
+    semi_supervised : whether y holds known labels: rows with the same label are in one cluster, rows with different
+        labels in different ones, and rows without a label (missing, or -1) in any of these or in further clusters.
+    device : "cpu" or "auto": this method computes on the CPU, and "cuda" is an error. ``PenalizedFusion`` and
+        ``fusewise.mri`` compute on GPUs.
+    random_state : seed for sampling rows of tables with more than 5000 rows, and for spreading out rows that are equal
+        by rounding; nothing else is random.
+    verbose : 1 shows each stage and its time.
+
+    Attributes
+    ----------
+    labels_ : cluster of each row, largest cluster first; -1 for outliers and for rows with nothing observed.
+    n_clusters_ : number of clusters.
+    cluster_centers_ : centres of the clusters, K x P. Where skewed columns were made symmetric (``limits_`` says so),
+        they are nearer to medians than to means.
+    encoder_ : how the columns of a table with categories were encoded, with the names of the features of centres in
+        ``encoder_.features``: a number, or the share of each level of a category. None if there are no categories.
+    fused_ : centres u_i of the rows, N x P, computed on access; each clustered row has the centre of its cluster, and
+        each outlier its own.
+    probabilities_ : N x K, the probability of each cluster for each row; computed on access if these are more than 10
+        million numbers.
+    confidence_ : N, the largest of these; for an outlier the probability that it is one (one minus the false discovery
+        rate: of rows as far out, the fraction that is not expected by chance); 0 for a row with nothing observed.
+    stability_ : result of the last call of ``stability``, if there was one.
+    limits_ : what may have been missed, and why, in plain sentences; empty if no limit was met.
+    rank_ : dimension of the subspace.
+    noise_ : standard deviation of the noise about the subspace, in standard deviations of the columns.
+    path_ : the candidates along the tree, with their criterion.
+    converged_ : False if Ctrl-C ended the comparison of candidates early.
+    observations_ : the table as read: ``Entries``, or ``SparseEntries`` or ``StreamedEntries`` if it is large.
+    n_features_in_, feature_names_in_ : number and names of the features.
+
+    Examples
+    --------
+    >>> from fusewise import FusionClustering
+    >>> from fusewise.datasets import hide_entries, make_clusters
+    >>> X, y, _ = make_clusters(3, 30, 10, noise=0.1, random_state=0)
+    >>> model = FusionClustering().fit(hide_entries(X, 0.3, random_state=0))
+    >>> model.n_clusters_
+    3
+
+    Labels of some rows, -1 where they are unknown:
+
+    >>> known = [label if row % 10 == 0 else -1 for row, label in enumerate(y)]
+    >>> model = FusionClustering(semi_supervised=True).fit(X, known)
+    >>> len(set(model.labels_[::10][:3]))
+    1
+    """
+
+    _parameters: ClassVar = {
+        "n_clusters": Maybe(COUNT),
+        "min_cluster_size": Maybe(COUNT),
+        "outliers": Flag(),
+        "semi_supervised": Flag(),
+    }
+
+    #: What a saved model holds, of N rows, P features and K clusters.
+    _rules: ClassVar = COMMON | {
+        "observations_": Record(Entries, SparseEntries, StreamedEntries, DaskTable, N="N", P="P"),
+        "_result": Maybe(Record(ClusteringResult, K="K", N="N", P="P")),
+        "_stream": Maybe(Record(StreamSummary, P="P")),
+        "_others": Maybe(Several(Record(Alternative, N="N"))),
+        "stability_": Maybe(Record(Stability, K="K", N="N")),
+    }
+
+    observations_: Any
+    stability_: Stability
+    _result: ClusteringResult | None
+    _stream: StreamSummary
+    _others: tuple[Alternative, ...]
+
+    @in_plain_words
+    def __init__(
+        self,
+        n_clusters: int | None = None,
+        *,
+        categorical_features: Any = "from_dtype",
+        min_cluster_size: int | None = None,
+        outliers: bool = True,
+        semi_supervised: bool = False,
+        device: str = "cpu",
+        random_state: int | np.random.RandomState | None = None,
+        verbose: int = 0,
+    ):
+        self.n_clusters = n_clusters
+        self.categorical_features = categorical_features
+        self.min_cluster_size = min_cluster_size
+        self.outliers = outliers
+        self.semi_supervised = semi_supervised
+        self.device = device
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_cpu(self.device)
+
+    def _verify(self) -> None:
+        result = self._result
+        if result is not None and result.labels is None and not isinstance(self.observations_, DaskTable):
+            raise ValueError("FusionClustering has no labels")
+
+    # Fitting
+
+    def fit(
+        self, X: Any, y: Any = None, *, sample_weight: Any = None, must_link: Any = None, cannot_link: Any = None
+    ) -> Self:
+        """Cluster the rows of X (missing entries: NaN, null, or not stored).
+
+        X is made dense, or read from a ``numpy.memmap`` or ``RowBlocks``, in blocks of rows.
+
+        Parameters
+        ----------
+        X : the table; or an iterator over blocks of rows, which come once: each is given to ``partial_fit``.
+        y : ignored, unless ``semi_supervised``: then the label of each row, of any type; None, NaN or -1 if unknown.
+        sample_weight : a number of rows for each row: a row of weight 3 counts as three equal rows, and one of weight 0
+            does not count, but is labelled as by ``predict``. Weights that are not whole are rounded so that every
+            running sum is correct to within 0.5.
+        must_link : pairs (i, j) of rows, numbered from 0, that must be in the same cluster.
+        cannot_link : pairs of rows that must be in different clusters.
+        """
+        self._check_parameters()
+        told = any(given is not None for given in (sample_weight, must_link, cannot_link))
+        if isinstance(X, Iterator):
+            if told:
+                raise InputError("a stream of blocks takes no sample_weight, must_link or cannot_link")
+            return self._fit_stream(X)
+        if is_dask(X):
+            if told or self.semi_supervised:
+                raise InputError(
+                    "a Dask table takes no sample_weight, known labels, must_link or cannot_link: compute it first, if "
+                    "it fits in memory"
+                )
+            table: Table = read_dask(self, X)
+            return self._keep(table, self._cluster(table))
+        counts = as_counts(sample_weight, X)
+        table = self._read(X, None if self.semi_supervised else y, reset=True, counts=counts)
+        hints = self._read_hints(table.shape[0], y, must_link, cannot_link)
+        return self._keep(table, self._cluster(table, hints=hints, counts=counts))
+
+    def _cluster(self, table: Table, **how: Any) -> ClusteringResult:
+        return cluster(table, seed=self._seed(), **self._settings(), **how)
+
+    def _settings(self) -> dict[str, Any]:
+        """Parameters of the fit, for a table that was read."""
+        return {
+            "levels": self._levels(),
+            "n_clusters": _whole(self.n_clusters),
+            "min_cluster_size": _whole(self.min_cluster_size),
+            "outliers": bool(self.outliers),
+            "verbose": self.verbose,
+        }
+
+    def _keep(self, table: Table, result: ClusteringResult | None, stream: StreamSummary | None = None) -> Self:
+        """Store the result of a fit in place of an earlier one."""
+        for name in ("_stream", "_others", "stability_"):
+            self.__dict__.pop(name, None)
+        self.observations_, self._result = table, result
+        if stream is not None:
+            self._stream = stream
+        return self
+
+    def fit_predict(self, X: Any, y: Any = None, **hints: Any) -> Any:
+        """Cluster the rows of X and return ``labels_``; y and hints are those of ``fit``."""
+        return self.fit(X, y, **hints).labels_
+
+    def _read_hints(self, n_rows: int, y: Any, must_link: Any, cannot_link: Any) -> Hints:
+        if self.semi_supervised and y is None:
+            raise InputError("semi_supervised=True needs y, the label of each row, -1 where it is unknown")
+        if not self.semi_supervised and must_link is None and cannot_link is None:
+            return NO_HINTS
+        return read_hints(n_rows, must_link, cannot_link, y if self.semi_supervised else None, self.n_clusters)
+
+    def _levels(self) -> tuple[LevelBlock, ...]:
+        """The blocks of features that hold the levels of a category."""
+        encoder = self.encoder_
+        pairs = [] if encoder is None else zip(encoder.levels, encoder.ordered, strict=True)
+        return tuple(LevelBlock(start, stop, ordered) for (start, stop), ordered in pairs)
+
+    # Learning from a stream
+
+    def partial_fit(self, X: Any, y: Any = None) -> Self:
+        """Learn from a further block of rows.
+
+        A summary is kept of all blocks so far: statistics of the columns, and a uniform sample of 20,000 rows, chosen
+        by random numbers that depend on the content of a row alone (and on ``random_state``). So rows that differ give
+        the same clusters in any order and in blocks of any size. The clusters are fitted to the sample when a result is
+        next asked for: ``labels_``, ``probabilities_`` and ``confidence_`` are those of the last block, and ``predict``
+        labels any other rows. A block after ``fit`` adds to the table of the fit.
+
+        Levels of a category that are new in a block become levels of the model. A ``DataWarning`` names columns whose
+        mean in a block is more than five standard deviations from that of the rows before.
+
+        Parameters
+        ----------
+        X : the rows, in any form that ``fit`` takes.
+        y : ignored.
+        """
+        self._check_parameters()
+        if self.semi_supervised:
+            raise InputError("partial_fit does not work with semi_supervised: fit to all rows")
+        summary, encoder = self._so_far(), vars(self).get("encoder_")
+        try:
+            table = self._read(X, reset=summary is None, min_rows=1, extend=summary is not None)
+            warn_of_blanks(table, columns=False, fate=fate_of_blanks(self.outliers))
+            summary = self._with_levels(summary, encoder)
+            for rows in _in_blocks(table):
+                summary = self._with_rows(summary, rows)
+        except BaseException:
+            self.encoder_ = encoder  # the summary is in its terms
+            raise
+        return self._keep(table, None, summary)
+
+    def _fit_stream(self, blocks: Iterable[Any]) -> Self:
+        """Fit to blocks of rows that come once."""
+        for name in ("_result", "_stream"):
+            self.__dict__.pop(name, None)
+        for block in blocks:
+            self.partial_fit(block)
+        if "_stream" not in vars(self):
+            raise InputError("the stream has no blocks of rows")
+        self._settle()
+        return self
+
+    def _so_far(self) -> StreamSummary | None:
+        """The summary of the rows so far: of earlier blocks, or of the table of ``fit``; None if there are none."""
+        held = vars(self)
+        result: ClusteringResult | None = held.get("_result")
+        if "_stream" in held or result is None:
+            return held.get("_stream")
+        table = self.observations_
+        if result.counts is not None or not hasattr(table, "parts") or getattr(table, "source", table) is None:
+            raise InputError(
+                "partial_fit cannot go on from a fit with sample_weight, or to a table that the model does not hold: "
+                "start with partial_fit, or fit to all rows again"
+            )
+        summary = None
+        for rows in _in_blocks(table):
+            summary = self._with_rows(summary, rows)
+        return summary
+
+    def _with_rows(self, summary: StreamSummary | None, rows: Entries) -> StreamSummary:
+        features, shares = self._columns(rows)
+        if summary is not None:
+            return summary.with_rows(rows, features, shares)
+        return StreamSummary.of(rows, STREAM_SAMPLE, self._seed(), features, shares)
+
+    def _with_levels(self, summary: StreamSummary | None, before: FrameEncoder | None) -> StreamSummary | None:
+        """The summary in the features of an encoder that was extended."""
+        now = self.encoder_
+        if summary is None or before is None or now is None or now is before:
+            return summary
+        return summary.in_columns(before.features, now.features, now.places_in(before))
+
+    def _columns(self, rows: Entries) -> tuple[tuple[str, ...], Mask]:
+        """Names of the features, and whether each is a level of a category."""
+        encoder, p = self.encoder_, rows.shape[1]
+        if encoder is not None:
+            return encoder.features, encoder.shares
+        return rows.feature_names or tuple(f"x{j}" for j in range(p)), np.zeros(p, bool)
+
+    def _settle(self) -> None:
+        """Compute the clusters, if blocks of rows have come since they were, and label the last block."""
+        held = vars(self)
+        if "_stream" in held and held["_result"] is None:
+            block: Table = self.observations_
+            sampled = self._cluster(self._stream.table(block.feature_names))
+            self._result = sampled.of(block)
+
+    # Results of the fit
+
+    def __dir__(self) -> list[str]:
+        # scikit-learn evaluates what is listed here when it shows a model: not what would be computed for it.
+        result: ClusteringResult | None = vars(self).get("_result")
+        names = {name for name, kind in vars(type(self)).items() if isinstance(kind, property)}
+        slow = names if result is None else {"fused_"} | ({"probabilities_"} if result.posterior is None else set())
+        return [name for name in object.__dir__(self) if name not in slow]
+
+    @property
+    def _found(self) -> ClusteringResult:
+        """The result; computed now, if blocks of rows have come since it was."""
+        check_is_fitted(self)
+        self._settle()
+        assert self._result is not None
+        return self._result
+
+    def _of_rows(self, name: str) -> Any:
+        """What the result says of each row of the fit; of a Dask table lazily."""
+        result, table = self._found, self.observations_
+        what = "probabilities" if name == "posterior" else name
+        if not isinstance(table, DaskTable):
+            return getattr(result, name)
+        if table.source is None:
+            raise AttributeError(f"a saved or copied model has no {what}_ of its Dask table: use predict(X)")
+        return self._lazy(what, table.source)
+
+    def _lazy(self, what: str, source: Any) -> Any:
+        return lazy_rows(what, source, self.encoder_, self._found.labeller, self.cluster_centers_.real.dtype)
+
+    @property
+    def labels_(self) -> Any:
+        """Cluster of each row."""
+        return self._of_rows("labels")
+
+    @property
+    def confidence_(self) -> Any:
+        """Confidence in the label of each row."""
+        return self._of_rows("confidence")
+
+    @property
+    def probabilities_(self) -> Any:
+        """Probability of each cluster for each row, N x K."""
+        shares = self._of_rows("posterior")
+        if shares is None:  # they were too many to be computed unasked
+            shares = self._found.probabilities(self.observations_, self._hints)
+            self._result = replace(self._found, posterior=shares)
+        return shares
+
+    @property
+    def fused_(self) -> npt.NDArray[Any]:
+        """Centre of each row, N x P."""
+        result = self._found
+        if isinstance(self.observations_, DaskTable):
+            raise AttributeError(
+                "fused_ has the size of the table and is not computed for Dask: use cluster_centers_ and labels_"
+            )
+        return result.fused(self.observations_)
+
+    @property
+    def n_clusters_(self) -> int:
+        """Number of clusters."""
+        return self._found.n_clusters
+
+    @property
+    def cluster_centers_(self) -> Values:
+        """Centres of the clusters, K x P."""
+        return self._found.centers.astype(self.observations_.dtype)
+
+    @property
+    def path_(self) -> Choice:
+        """The candidates along the tree, with their criterion."""
+        return self._found.choice
+
+    @property
+    def limits_(self) -> tuple[str, ...]:
+        """What may have been missed, and why."""
+        return self.path_.limits
+
+    @property
+    def rank_(self) -> int:
+        """Dimension of the subspace."""
+        return int(self.path_.subspace.rank)
+
+    @property
+    def noise_(self) -> float:
+        """Standard deviation of the noise about the subspace."""
+        return float(np.sqrt(self.path_.subspace.noise))
+
+    @property
+    def converged_(self) -> bool:
+        """Whether all candidates were compared."""
+        return not self.path_.interrupted
+
+    @property
+    def _hints(self) -> Hints:
+        return self._found.hints
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_clusters_
+
+    # Further rows
+
+    def predict(self, X: Any) -> Any:
+        """Predict the cluster of each row of X; -1 for outliers and for rows with nothing observed.
+
+        Of a Dask table the result of this and of the following methods is lazy, with the same chunks (or divisions and
+        index).
+        """
+        if is_dask(X):
+            return self._lazy("labels", source_of(self, X))
+        check_is_fitted(self)
+        table = self._read(X, reset=False)
+        warn_of_blanks(table, columns=False, fate=fate_of_blanks(self.outliers))
+        result = self._found
+        return result.labeller.labels(result.choice.classify(table, posterior=False), table.row_counts > 0)
+
+    def predict_proba(self, X: Any) -> Any:
+        """Probability of each cluster for each row of X, N x K; the shares of the clusters if nothing is observed."""
+        if is_dask(X):
+            return self._lazy("probabilities", source_of(self, X))
+        check_is_fitted(self)
+        return self._found.probabilities(self._read(X, reset=False))
+
+    def predict_confidence(self, X: Any) -> Any:
+        """Confidence in the label that ``predict`` gives to each row of X, as ``confidence_`` for those of the fit."""
+        if is_dask(X):
+            return self._lazy("confidence", source_of(self, X))
+        check_is_fitted(self)
+        table, result = self._read(X, reset=False), self._found
+        return result.labeller.confidence(result.choice.classify(table, posterior=False), table.row_counts > 0)
+
+    def transform(self, X: Any) -> Any:
+        """d_ik = sqrt(2 (L_i - l_ik)), the distance of each row i of X from each cluster k, N x K.
+
+        l_ik is the log-density of the observed entries of row i in cluster k, with the cluster's share, and L_i is the
+        most that the row would have at a centre, whichever is the likeliest. Units cancel in the difference. The
+        nearest cluster is the one that ``predict`` gives to a row that is no outlier, and exp(-d_ik² / 2), divided by
+        its sum over k, is ``predict_proba``. In a cluster of normal shape d is the Mahalanobis distance, plus what
+        a smaller share and a wider spread than the other clusters' add. A row with nothing observed has NaN.
+        """
+        if is_dask(X):
+            return self._lazy("distances", source_of(self, X))
+        check_is_fitted(self)
+        return self._found.labeller.distances(self._read(X, reset=False))
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """sum_i w_i log p(x_i) / sum_i w_i m_i: the log-likelihood of the rows of X for each observed entry.
+
+        m_i is the number of observed entries of row i, w_i its `sample_weight` (1 by default), and p the density of the
+        clusters together, with every column in standard deviations of the fit: units do not matter, and larger is
+        better. y is ignored.
+        """
+        check_is_fitted(self)
+        table = self._read(X, None if self.semi_supervised else y, reset=False)
+        seen = table.row_counts > 0
+        weights = np.broadcast_to(1.0 if sample_weight is None else np.asarray(sample_weight, float), seen.shape)
+        gained: Real = self.path_.classifier.log_likelihood(table)
+        return float(weights[seen] @ gained[seen] / (weights[seen] @ self._entry_counts(table)[seen]))
+
+    def _entry_counts(self, table: Table) -> Index:
+        """Observed entries of each row; a category is one, however many features its levels are."""
+        if self.encoder_ is None:
+            return table.row_counts
+        first = np.ones(table.shape[1], bool)
+        for start, stop in self.encoder_.levels:
+            first[start + 1 : stop] = False
+        return np.asarray(table.dense().mask[:, first].sum(axis=1))
+
+    # How sure the result is
+
+    def stability(
+        self, n_draws: int = 20, *, X: Any = None, hidden: float | str = "auto", n_jobs: int | None = None
+    ) -> Stability:
+        """Fit the model again to half of the rows, `n_draws` times, and compare the clusters.
+
+        The mean over the draws of ``max_B |A ∩ B| / |A ∪ B|`` is the stability of a cluster A, where B are clusters of
+        the new fit and A is reduced to its rows (Hennig, 2007; R's ``fpc::clusterboot``). Halves are drawn without
+        replacement, because copies of rows would be taken for clusters; each draw and the next are the two halves of
+        the table. Where numbers of clusters are compared each row counts twice, so that a draw has as much evidence as
+        the table. Of more than 10,000 rows each draw has 5,000, the size of the first sample in which clusters are
+        searched. All parameters of the model are kept (the number of clusters, if it was given), except that a
+        given ``min_cluster_size`` is reduced with the rows.
+
+        The result is also kept as ``stability_``, which the report shows and ``save`` stores. Ctrl-C returns the result
+        of the draws that are done. Draws depend on ``random_state`` (None: always the same), not on `n_jobs`.
+
+        Parameters
+        ----------
+        n_draws : number of draws. With 20, a share in ``rows`` has steps of about a tenth.
+        X : the table that the model was fitted to. It is needed only if the model does not hold it: after loading
+            a model of a table that is read from disk.
+        hidden : share of the observed entries to hide in each draw, because which entries are missing is partly chance.
+            "auto" is the share that is missing already, and at most 0.1: of a complete table nothing is hidden, and
+            hiding more than a tenth would test a much emptier table. Every row keeps an entry.
+        n_jobs : number of threads; None or -1 for as many as there are cores.
+
+        Returns
+        -------
+        Stability
+            ``clusters`` and ``rows``, the stability of each cluster and row; ``confidence``, the probability of each
+            row's own cluster, averaged over the draws; ``n_clusters``, how often each number of clusters was found.
+        """
+        check_is_fitted(self)
+        table = self._fitted_table(X)
+        seed = int(check_random_state(0 if self.random_state is None else self.random_state).randint(2**31))
+        how: dict[str, Any] = {"n_draws": n_draws, "hidden": hidden, "n_jobs": n_jobs, "seed": seed}
+        self.stability_ = stability_of(self._found, table, **how, **self._settings())
+        return self.stability_
+
+    def alternatives(self, *, X: Any = None) -> list[Alternative]:
+        """Other numbers of clusters that explain the table nearly as well, the best first.
+
+        For each number that was compared, the difference of its criterion from that of the result has the standard
+        error sqrt(N) times the standard deviation over the rows of what each adds to it (Vuong, 1989). Numbers that
+        fall short by no more than two standard errors are returned, with the clusters they would have given. An empty
+        list means that no other number comes near.
+
+        Parameters
+        ----------
+        X : the table that the model was fitted to, if the model does not hold it (as in ``stability``).
+
+        Returns
+        -------
+        list of Alternative
+            Each with ``n_clusters``, ``gain`` (in nats, negative if it falls short), ``error``, ``per_row``, ``sizes``
+            and ``labels``.
+        """
+        check_is_fitted(self)
+        if X is not None or "_others" not in vars(self):
+            told = self.n_clusters is not None
+            self._others = tuple(alternatives_of(self._found, self._fitted_table(X), told=told))
+        return list(self._others)
+
+    def _fitted_table(self, X: Any) -> Table:
+        """The table that the model was fitted to."""
+        if "_stream" in vars(self):
+            raise InputError("the model has learnt from blocks of rows, of which it holds only a sample: fit a table")
+        held: Table = self.observations_
+        if X is None:
+            if isinstance(held, StreamedEntries) and held.source is None:
+                raise InputError("a saved or copied model does not include a table on disk: pass it as X")
+            return held
+        table = self._read(X, reset=False)
+        if table.shape[0] != held.shape[0]:
+            here, rows = counted(table.shape[0], "row"), counted(held.shape[0], "row")
+            raise InputError(f"X has {here}, but the model was fitted to {rows}: pass that table")
+        return table
+
+
+def check_cpu(device: str) -> None:
+    """Raise ``InputError`` for a device on which the default method does not compute."""
+    if device not in ("cpu", "auto"):
+        raise InputError(
+            f"device={device!r}: this method computes on the CPU, so device must be 'cpu' or 'auto'; PenalizedFusion "
+            "computes on a GPU"
+        )
+
+
+def _whole(number: int | None) -> int | None:
+    return None if number is None else int(number)  # NumPy's small integers overflow
+
+
+def _in_blocks(table: Table) -> Iterator[Entries]:
+    """The rows of a table, some at a time if it is not dense."""
+    for part in table.parts():
+        if isinstance(part, Entries):
+            yield part
+            continue
+        for begin in range(0, part.shape[0], ROWS_AT_A_TIME):
+            yield part.take(slice(begin, begin + ROWS_AT_A_TIME)).dense()

@@ -1,0 +1,324 @@
+"""The result of the default method: clusters in the order of their sizes, and what they say of rows."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from fusewise.automatic import (
+    NO_HINTS,
+    OUTLIER_LEVEL,
+    Choice,
+    Classified,
+    Classifier,
+    Hints,
+    LevelBlock,
+    better_supported,
+    choose,
+    outlier_confidence,
+)
+from fusewise.kernels import Index, Labels, Mask, Real, Values, announcing
+from fusewise.observations import (
+    NO_CLUSTER,
+    DaskTable,
+    Entries,
+    InMemory,
+    RepeatedRows,
+    Table,
+    check_fits,
+    reduce_blocks,
+    warn_of_blanks,
+)
+from fusewise.progress import shown
+from fusewise.saving import saveable
+from fusewise.support import records
+from fusewise.support.errors import InputError
+from fusewise.support.records import Array, Checked, Flag, Maybe, Number, Record
+from fusewise.support.words import counted
+
+#: Rows whose probabilities are put in order at a time: a copy of all might not fit into memory.
+ROWS_AT_ONCE = 2**16
+#: Tails of outliers in a Dask table are counted between so many values, a ratio of 1.2% apart, from 1e-12 on.
+TAIL_GRID = np.append(np.geomspace(1e-12, OUTLIER_LEVEL, 2000, endpoint=False)[1:], OUTLIER_LEVEL)
+
+
+@dataclass(frozen=True, eq=False)
+class Labeller:
+    """What labels rows: small enough to be sent to other machines.
+
+    Attributes
+    ----------
+    classifier : the clusters, in the order in which they were found.
+    order : the place of each cluster among all, the largest first.
+    tails, tail_counts, n_fitted : of the rows of the fit: their number, the tails of the outliers in increasing order,
+        and the number of rows with such a tail or a smaller one.
+    outliers : whether rows may be in no cluster.
+    """
+
+    classifier: Classifier
+    order: Index
+    tails: Real
+    tail_counts: Index
+    n_fitted: int
+    outliers: bool
+
+    def alone(self, found: Classified, seen: Mask) -> Mask:
+        """Whether each row is in no cluster: it is an outlier, or nothing is observed of it."""
+        return ~seen | found.outlying if self.outliers else np.zeros(len(seen), bool)
+
+    def labels(self, found: Classified, seen: Mask) -> Labels:
+        """The cluster of each row, or -1."""
+        return np.where(self.alone(found, seen), -1, self.order[found.labels])
+
+    def confidence(self, found: Classified, seen: Mask) -> Real:
+        """Probability of the likeliest cluster of each row; of an outlier that it is one; 0 if nothing is seen."""
+        if not self.outliers:
+            return found.sure
+        confidence, outlying = np.where(seen, found.sure, 0.0), np.flatnonzero(seen & found.outlying)
+        own = found.tails[outlying]
+        confidence[outlying] = outlier_confidence(own, self.tails, self.n_fitted, self.tail_counts)
+        return confidence
+
+    def probabilities(self, found: Classified) -> Real:
+        """The probability of each cluster for each row: those that were found, put in order where they are."""
+        assert found.posterior is not None
+        places = np.argsort(self.order)
+        for begin in range(0, len(found.posterior), ROWS_AT_ONCE):
+            some = found.posterior[begin : begin + ROWS_AT_ONCE]
+            some[:] = some[:, places]
+        return found.posterior
+
+    def distances(self, table: Table) -> Real:
+        """sqrt(2 (L_i - l_ik)) of each row from each cluster, N x K; NaN where nothing is observed."""
+        check_fits("the distances from the clusters", (table.shape[0], len(self.order)), 16)
+        found = self.classifier.distances(table)[:, np.argsort(self.order)]
+        found[table.row_counts == 0] = np.nan
+        return found.astype(np.finfo(table.dtype).dtype, copy=False)
+
+    def of_rows(self, what: str, rows: Entries) -> Any:
+        """The "labels", "probabilities", "confidence" or "distances" of rows, or these "completed" from clusters."""
+        if what == "completed":
+            return self.classifier.completed(rows)
+        if what == "distances":
+            return self.distances(rows)
+        found, seen = self.classifier.classify(rows, posterior=what == "probabilities"), rows.row_counts > 0
+        if what == "labels":
+            return self.labels(found, seen)
+        return self.probabilities(found) if what == "probabilities" else self.confidence(found, seen)
+
+
+@saveable
+@dataclass(frozen=True, eq=False)
+class ClusteringResult(Checked):
+    """The clusters of a table, in the order of their sizes.
+
+    Attributes
+    ----------
+    choice : the clusters as they were found.
+    order, tails, tail_counts, n_fitted, outliers : those of ``Labeller``.
+    labels, confidence : of each row; None for a Dask table.
+    posterior : the probability of each cluster for each row; None if these are too many, or for a Dask table.
+    hints, counts : what is known of the rows, and how often each counts (None: once).
+    """
+
+    choice: Choice
+    order: Index
+    tails: Real
+    tail_counts: Index
+    n_fitted: int
+    outliers: bool
+    labels: Labels | None = None
+    confidence: Real | None = None
+    posterior: Real | None = None
+    hints: Hints = NO_HINTS
+    counts: Index | None = None
+
+    _rules: ClassVar = {
+        "choice": Record(Choice, K="K", P="P"),
+        "order": records.Index("K", below="K"),
+        "tails": Array("outliers", low=0, high=1),
+        "tail_counts": Array("outliers", kinds="iu", low=1),
+        "n_fitted": Number(low=1, whole=True),
+        "outliers": Flag(),
+        "labels": Maybe(records.Index("N", below="K", low=-1)),
+        "confidence": Maybe(Array("N", low=0, high=1 + 1e-6)),
+        "posterior": Maybe(Array("N", "K", low=0, high=1 + 1e-6)),
+        "hints": Record(Hints),
+        "counts": Maybe(Array("N", kinds="iu", low=0)),
+    }
+
+    def _verify(self) -> None:
+        if len(np.unique(self.order)) != self.choice.n_clusters:
+            raise ValueError("ClusteringResult.order is not an order of the clusters")
+        if self.labels is not None and self.hints.rows.max(initial=-1) >= len(self.labels):
+            raise ValueError("ClusteringResult.hints are on rows that do not exist")
+
+    @property
+    def n_clusters(self) -> int:
+        """K."""
+        return self.choice.n_clusters
+
+    @property
+    def labeller(self) -> Labeller:
+        """What labels rows."""
+        of_fit = self.tails, self.tail_counts, self.n_fitted
+        return Labeller(self.choice.classifier, self.order, *of_fit, self.outliers)
+
+    @property
+    def centers(self) -> Values:
+        """Centres of the clusters, K x P, in the units of the table."""
+        return self.choice.centers[np.argsort(self.order)]
+
+    def of(self, table: Table) -> ClusteringResult:
+        """The same clusters with the labels of the rows of another table, of which nothing else is known."""
+        return replace(self, **_labels(self, self.choice.classify(table), table.row_counts > 0), hints=NO_HINTS)
+
+    def probabilities(self, table: Table, hints: Hints = NO_HINTS) -> Real:
+        """Probability of each cluster for each row of a table, N x K."""
+        check_fits("the probabilities of the clusters", (table.shape[0], self.n_clusters), 16)
+        return self.labeller.probabilities(self.choice.classify(table, hints, posterior=True))
+
+    def fused(self, table: Table) -> Values:
+        """Centre of each row of the fit: its cluster's; of an outlier its own; of an empty row the mean of all."""
+        centers, labels = self.centers.astype(table.dtype), self.labels
+        assert labels is not None
+        check_fits("fused_ (cluster_centers_[labels_], for clustered rows)", table.shape, centers.itemsize)
+        fused: Values = centers[labels]
+        outlying = np.flatnonzero((labels < 0) & (table.row_counts > 0))
+        if len(outlying):
+            fused[outlying] = self.choice.ambient(self.choice.places(table.take(outlying)))
+        blank = table.row_counts == 0
+        if blank.any():
+            shares = self.probabilities(table, self.hints) if self.posterior is None else self.posterior
+            fused[blank] = np.average(shares, axis=0, weights=self.counts) @ centers
+        return fused
+
+
+def fate_of_blanks(outliers: bool) -> str:
+    """What becomes of a row without an observed entry, for a warning."""
+    return NO_CLUSTER if outliers else "assigned to the likeliest cluster"
+
+
+def cluster(
+    table: Table,
+    *,
+    levels: tuple[LevelBlock, ...] = (),
+    n_clusters: int | None = None,
+    min_cluster_size: int | None = None,
+    outliers: bool = True,
+    seed: int = 0,
+    hints: Hints = NO_HINTS,
+    counts: Index | None = None,
+    worth: float = 1.0,
+    verbose: int = 0,
+) -> ClusteringResult:
+    """Cluster the rows of a table that was read, and label them.
+
+    Parameters
+    ----------
+    table : the rows.
+    levels : the blocks of features that hold the levels of a category.
+    n_clusters, min_cluster_size, outliers, verbose : as in ``FusionClustering``.
+    seed : of the sample of rows.
+    hints : what is known of the rows.
+    counts : how often each row counts; None: once.
+    worth : rows of a larger table that a row is worth.
+    """
+    repeated = table if counts is None else RepeatedRows(table, counts)
+    n, n_seen = repeated.shape[0], repeated.n_seen
+    if n_clusters is not None and n_clusters > n_seen:
+        raise InputError(f"n_clusters={n_clusters} exceeds the {n_seen} rows with an observed entry")
+    warn_of_blanks(table, placed=hints.rows, fate=fate_of_blanks(outliers))
+    if n_seen < 2:
+        raise InputError(f"clustering needs at least 2 rows with an observed entry, got {n_seen} of {n}")
+    with shown(verbose) as progress, announcing(progress):
+        how: dict[str, Any] = {"n_clusters": n_clusters, "min_size": min_cluster_size, "seed": seed, "worth": worth}
+        search = partial(choose, repeated, levels=levels, progress=progress, **how)
+        choice = search()
+        if hints and not choice.obeys(table, hints):
+            own = hints if counts is None else hints.among(np.repeat(np.arange(table.shape[0]), counts))
+            choice = better_supported(choice, search(hints=own, before=choice), repeated, own, n_clusters)
+        if isinstance(repeated, RepeatedRows):
+            rows = repeated.source(np.flatnonzero(repeated.row_counts > 0)[choice.rows])
+            choice = replace(choice, rows=np.cumsum(table.row_counts > 0)[rows] - 1)
+        progress(f"labelling {counted(table.shape[0], 'row')}", 0, clusters=choice.n_clusters)
+        if isinstance(table, DaskTable):
+            result = _label_remotely(table, choice, outliers)
+        else:
+            result = _label(table, choice, outliers, hints, counts)
+    if n_clusters is not None and result.n_clusters < n_clusters:
+        have = f"only {result.n_clusters} {'has' if result.n_clusters == 1 else 'have'} rows that are not outliers"
+        message = f"{counted(n_clusters, 'cluster was', 'clusters were')} requested, but {have}"
+        warnings.warn(message, ConvergenceWarning, stacklevel=4)
+    return result
+
+
+def _label(table: Table, choice: Choice, outliers: bool, hints: Hints, counts: Index | None) -> ClusteringResult:
+    """Label all rows; clusters without rows are left out."""
+    seen = table.row_counts > 0
+    seen[hints.rows] = True
+    choice, found = choice.occupied(table, seen if counts is None else seen & (counts > 0), hints)
+    tails = np.sort(found.tails[found.outlying & seen])
+    ranks = np.arange(1, len(tails) + 1)
+    unordered = ClusteringResult(
+        choice, np.arange(choice.n_clusters), tails, ranks, table.n_seen, outliers, hints=hints, counts=counts
+    )
+    inside = ~unordered.labeller.alone(found, seen)
+    often = None if counts is None else counts[inside]
+    ordered = replace(unordered, order=_by_size(np.bincount(found.labels[inside], often, choice.n_clusters)))
+    return replace(ordered, **_labels(ordered, found, seen))
+
+
+def _by_size(sizes: Any) -> Index:
+    """The place of each cluster among all, the largest first."""
+    return np.asarray(np.argsort(np.argsort(-sizes, kind="stable")))
+
+
+def _labels(result: ClusteringResult, found: Classified, seen: Mask) -> dict[str, Any]:
+    """What a result says of each row, as fields of it."""
+    of = result.labeller
+    posterior = None if found.posterior is None else of.probabilities(found)
+    return {"labels": of.labels(found, seen), "confidence": of.confidence(found, seen), "posterior": posterior}
+
+
+@dataclass(frozen=True, eq=False)
+class RowCounts:
+    """Rows of each cluster, and outliers by their tails; counts of groups of rows add."""
+
+    sizes: Index
+    tails: Index
+
+    def merged(self, other: RowCounts) -> RowCounts:
+        """Those of both groups of rows."""
+        return RowCounts(self.sizes + other.sizes, self.tails + other.tails)
+
+
+def _label_remotely(table: DaskTable, choice: Choice, outliers: bool) -> ClusteringResult:
+    """Count the rows of the clusters, and the outliers by their tails; clusters without rows are left out.
+
+    It takes one pass, and a further one where clusters were left out. Labels are computed when they are asked for.
+    """
+    none = np.zeros(0), np.zeros(0, np.intp)
+    while True:
+        result = ClusteringResult(choice, np.arange(choice.n_clusters), *none, table.n_seen, outliers)
+        count = partial(_row_counts, labeller=result.labeller)
+        found: RowCounts = reduce_blocks(count, lambda one, other: one.merged(other), table)
+        kept = np.flatnonzero(found.sizes) if found.sizes.any() else np.array([choice.clusters.shares.argmax()])
+        if len(kept) == choice.n_clusters:
+            some = np.flatnonzero(found.tails)
+            tails, counts = TAIL_GRID[some], np.cumsum(found.tails)[some]
+            return replace(result, order=_by_size(found.sizes), tails=tails, tail_counts=counts)
+        choice = replace(choice, clusters=choice.clusters.only(kept))
+
+
+def _row_counts(rows: InMemory, begin: int, labeller: Labeller) -> RowCounts:
+    """Those of a block of rows."""
+    found, seen = labeller.classifier.classify(rows, posterior=False), rows.row_counts > 0
+    sizes = np.bincount(found.labels[~labeller.alone(found, seen)], minlength=len(labeller.order))
+    places = np.searchsorted(TAIL_GRID, found.tails[seen & found.outlying])
+    return RowCounts(sizes, np.bincount(places, minlength=len(TAIL_GRID)))

@@ -1,0 +1,167 @@
+"""How sure a result is: fits to parts of the table, and other numbers of clusters."""
+
+from __future__ import annotations
+
+import threading
+import warnings
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from typing import Any
+
+import numpy as np
+from joblib import effective_n_jobs
+from sklearn.exceptions import ConvergenceWarning
+
+from fusewise.automatic import (
+    MOST_HIDDEN,
+    MOST_ROWS,
+    Alternative,
+    LevelBlock,
+    Refit,
+    Stability,
+    hide_more,
+    nearly_as_good,
+    row_draws,
+    summarise,
+)
+from fusewise.estimators._result import ClusteringResult, cluster
+from fusewise.kernels import single_products
+from fusewise.observations import Table
+from fusewise.progress import Progress, listening, shown
+from fusewise.support.errors import InputError
+from fusewise.support.words import counted
+
+
+def stability_of(
+    result: ClusteringResult,
+    table: Table,
+    *,
+    n_draws: int,
+    hidden: float | str,
+    n_jobs: int | None,
+    seed: int,
+    levels: tuple[LevelBlock, ...],
+    n_clusters: int | None,
+    min_cluster_size: int | None,
+    outliers: bool,
+    verbose: int,
+) -> Stability:
+    """Cluster parts of a table again, and compare the clusters with those of a result: ``FusionClustering.stability``.
+
+    Parameters
+    ----------
+    result, table : the clusters of all rows, and the rows.
+    n_draws, hidden, n_jobs : as in ``FusionClustering.stability``.
+    seed : of the draws.
+    levels, n_clusters, min_cluster_size, outliers, verbose : as in ``cluster``.
+    """
+    if n_draws < 1:
+        raise InputError(f"n_draws must be at least 1, got {n_draws}")
+    share, counts = _share_to_hide(table, hidden), result.counts
+    seen = np.flatnonzero(table.row_counts > 0 if counts is None else (table.row_counts > 0) & (counts > 0))
+    size = _draw_size(len(seen), n_clusters)
+    seeds = np.random.SeedSequence(seed).spawn(n_draws + 1)
+    draws = [seen[rows] for rows in row_draws(len(seen), size, n_draws, np.random.default_rng(seeds[0]))]
+    smallest = None if min_cluster_size is None else max(1, round(size / len(seen) * min_cluster_size))
+    how: dict[str, Any] = {
+        "levels": levels,
+        "n_clusters": n_clusters,
+        "outliers": outliers,
+    }
+
+    def refit(k: int) -> Refit:
+        rows = draws[k]
+        part = hide_more(table.take(rows), share, levels, np.random.default_rng(seeds[k + 1]))
+        own = None if counts is None else counts[rows]
+        worth = min(len(seen), MOST_ROWS) / part.shape[0]
+        found = cluster(part, hints=result.hints.among(rows), counts=own, worth=worth, min_cluster_size=smallest, **how)
+        assert found.labels is not None
+        shares = found.probabilities(part, found.hints) if found.posterior is None else found.posterior
+        return Refit(rows, found.labels, shares)
+
+    threads = effective_n_jobs(-1 if n_jobs is None else n_jobs)
+    with shown(verbose) as progress:
+        found = _each_in_threads(refit, n_draws, threads, progress)
+    assert result.labels is not None
+    return summarise(result.labels, found, share)
+
+
+def alternatives_of(result: ClusteringResult, table: Table, *, told: bool) -> list[Alternative]:
+    """Other numbers of clusters that are nearly as good; `told`: whether the number was given."""
+    found = []
+    for other, gain, error in nearly_as_good(result.choice, table, result.hints, told=told):
+        seen = table.row_counts > 0
+        occupied, given = other.occupied(table, seen, result.hints)
+        if occupied is not other:  # it has fewer clusters than its number
+            continue
+        inside = seen & ~given.outlying if result.outliers else np.ones(len(seen), bool)
+        sizes = np.bincount(given.labels[inside], minlength=other.n_clusters)
+        place = np.argsort(np.argsort(-sizes, kind="stable"))
+        labels = np.where(inside, place[given.labels], -1)
+        found.append(Alternative(other.n_clusters, gain, error, gain / len(result.choice.rows), labels))
+    return found
+
+
+def _share_to_hide(table: Table, hidden: float | str) -> float:
+    """The share of the observed entries to hide, checked; "auto" is the share that is missing, or less."""
+    missing = 1 - int(table.column_counts.sum()) / (table.shape[0] * table.shape[1])
+    share = min(missing, MOST_HIDDEN) if isinstance(hidden, str) and hidden == "auto" else hidden
+    if isinstance(share, str) or not 0 <= share < 1:
+        raise InputError(f"hidden must be 'auto' or a share from 0 to below 1, got {hidden!r}")
+    return share
+
+
+def _draw_size(n: int, n_clusters: int | None) -> int:
+    """Half of n rows, but no more than clusters are searched in; raises ValueError if that is too few."""
+    size = min(n // 2, MOST_ROWS)
+    if size < max(2, n_clusters or 2):
+        clusters = "" if n_clusters is None else f" for n_clusters={n_clusters}"
+        raise InputError(f"stability fits half of the {counted(n, 'row')}, which is too few{clusters}")
+    return size
+
+
+class _Stopped(Exception):
+    """Ends a draw after Ctrl-C."""
+
+
+def _each_in_threads(work: Callable[[int], Refit], n: int, threads: int, progress: Progress) -> list[Refit]:
+    """Call work(0), ..., work(n - 1) in threads; those that are done if Ctrl-C comes first.
+
+    Threads share the table and the compiled loops, and unlike processes can be told to stop: the progress that a fit
+    reports is where it ends.
+    """
+    stop = threading.Event()
+
+    def checking(stage: str, iteration: int = 0, total: int | None = None, **values: float) -> None:
+        if stop.is_set():
+            raise _Stopped
+
+    def one(k: int) -> Refit:
+        with listening(checking):
+            checking("")
+            return work(k)
+
+    futures: list[Future[Refit]] = []
+    # Filters are those of the process: set once, not in each thread. The fit to all rows has given its warnings.
+    with warnings.catch_warnings(), single_products(), ThreadPoolExecutor(threads) as pool:
+        warnings.simplefilter("ignore")
+        try:
+            futures += [pool.submit(one, k) for k in range(n)]
+            progress("fitting draws", 0, n)
+            for done, future in enumerate(as_completed(futures), 1):
+                future.result()
+                progress("fitting draws", done, n)
+        except BaseException as error:
+            stop.set()
+            pool.shutdown(cancel_futures=True)
+            if not isinstance(error, KeyboardInterrupt) or not _done(futures):
+                raise
+    found = _done(futures)
+    if len(found) < n:
+        warnings.warn(f"interrupted after {len(found)} of {counted(n, 'draw')}", ConvergenceWarning, stacklevel=3)
+    return found
+
+
+def _done(futures: list[Future[Refit]]) -> list[Refit]:
+    ended = [future for future in futures if future.done() and not future.cancelled()]
+    return [future.result() for future in ended if future.exception() is None]
