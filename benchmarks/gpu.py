@@ -253,7 +253,7 @@ PHASES_OF_FUSE = (
     "fusewise.fusion._setup.refuse_tiny",
     "fusewise.fusion._setup._fit",
     "fusewise.subspace._projection:RowsOnDevice.information",
-    "fusewise.subspace._projection.coordinates_of",
+    "fusewise.subspace.coordinates_of",
     "fusewise.fusion._setup.nearest_expected",
     "fusewise.fusion._merging.place",
     "fusewise.fusion._fuse.start",

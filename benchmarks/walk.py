@@ -10,7 +10,6 @@ documented if it is on a page of ``docs/api``.
 
 from __future__ import annotations
 
-import argparse
 import ast
 import contextlib
 import io
@@ -49,9 +48,8 @@ def fit_csv() -> None:
     with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()):
         table = Path(folder) / "table.csv"
         np.savetxt(table, example(), delimiter=",", header="a,b,c", comments="", fmt="%.3f")
-        sys.argv = ["fusewise", "fit", str(table), "--out", str(Path(folder) / "results")]
         with contextlib.suppress(SystemExit):
-            main()
+            main(["fit", str(table), "--out", str(Path(folder) / "results")])
 
 
 def passed_through(run: Callable[[], None]) -> set[str]:
@@ -86,9 +84,6 @@ def public_looking(path: Path) -> Iterator[str]:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--list", action="store_true", help="the modules and the names, too")
-    listed = parser.parse_args().list
     modules = sorted(PACKAGE.rglob("*.py"))
     names = sorted({name for path in modules for name in public_looking(path)})
     pages = "".join(page.read_text() for page in API.glob("*.md"))
@@ -98,5 +93,5 @@ if __name__ == "__main__":
     walks = {"an array": passed_through(fit_array), "a CSV file": passed_through(fit_csv)}
     for what, walked in walks.items():
         print(f"{what} passes through {len(walked)} modules")
-    if listed:
+    if "--list" in sys.argv[1:]:
         print(*names, *(f"{what}: {module}" for what in walks for module in sorted(walks[what])), sep="\n")

@@ -36,9 +36,15 @@ class Ran:
 
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Ran]:
-    """Run `fusewise ...` in an empty folder."""
+    """Run `fusewise ...` in an empty folder; fits without refits for stability, unless a test asks for them."""
     monkeypatch.chdir(tmp_path)
-    return lambda *arguments: Ran(CliRunner().invoke(app, [str(a) for a in arguments]))
+
+    def invoke(*arguments: object) -> Ran:
+        words = [str(argument) for argument in arguments]
+        quick = words[:1] == ["fit"] and not {"--stability", "--scheduler", "--help"} & set(words)
+        return Ran(CliRunner().invoke(app, [*words, "--no-stability"] if quick else words))
+
+    return invoke
 
 
 @pytest.fixture

@@ -184,7 +184,7 @@ def test_no_column_is_lost_to_another_of_its_name(run, tmp_path, numbers):
     assert run("fit", path, "--out", "out").code == 0
     assert read(Path("out/labels.csv"))["confidence_"] == names
     names = [name for name in read(Path("out/centers.csv")) if "(observed" not in name]
-    assert names == ["cluster", "size", "a", "k=x", "k=x_", "k=y", "k=z"]
+    assert names == ["cluster", "size", "name", "a", "k=x", "k=x_", "k=y", "k=z"]
 
 
 @pytest.mark.parametrize(("options", "names"), [([], "respondent"), (["--names", "none"], None)])

@@ -28,7 +28,9 @@ def test_the_same_names_and_shares_everywhere(run, answers):
     assert ran.code == 0, ran.err
     centers = read(Path("out/centers.csv"))
     names = ["colour=Red", "colour=blue", "colour=green", "wet=no", "wet=Yes", "size=low", "size=mid", "size=high"]
-    assert sorted(centers) == sorted(["cluster", "size", *names, *(f"{name} (observed share)" for name in names)])
+    assert sorted(centers) == sorted(
+        ["cluster", "size", "name", *names, *(f"{name} (observed share)" for name in names)]
+    )
     model = load("m.fusewise")
     found = read_findings(model)
     assert list(found.features) == list(model.encoder_.features)

@@ -189,6 +189,8 @@ CODES = {
     "-1 among counts": ([*drawn(0, 40), -1, -1], -1),
     "any number beyond a gap": ([*drawn(1, 6), *[12] * 10], 12),
     "99.9 among fractions": ([*(drawn(300, 420) / 10), *[99.9] * 8], 99.9),
+    "a rare large count": ([*drawn(0, 6), 8], None),
+    "values cut off at -1": ([*np.maximum(np.random.default_rng(8).normal(size=N).round(3), -1)], None),
     "a scale to nine": (drawn(1, 10), None),
     "a scale to ten": (drawn(0, 11), None),
     "ages up to 99": (drawn(18, 100), None),

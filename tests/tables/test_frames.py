@@ -147,13 +147,13 @@ def test_levels_not_seen_before_count_as_missing(frame):
 
 
 def test_rare_levels_are_pooled():
-    names = [f"level {k:03}" for k in range(80) for _ in range(80 - k)]
+    names = [f"level {k:03}" for k in range(130) for _ in range(130 - k)]
     encoder = FrameEncoder.of(pd.DataFrame({"name": names}))
     levels = encoder.columns[0].levels
     assert len(levels) == MOST_LEVELS + 1
     assert levels[-1] == OTHER
     assert levels[:-1] == tuple(f"level {k:03}" for k in range(MOST_LEVELS))
-    assert encoder.encode(pd.DataFrame({"name": ["level 079"]}))[0, -1] == 1
+    assert encoder.encode(pd.DataFrame({"name": ["level 129"]}))[0, -1] == 1
 
 
 def test_filled_frames_keep_their_types_and_what_was_observed(frame):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import csv
 import shutil
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -167,6 +169,8 @@ def unmet_notes(asked: int | None, found: int) -> list[str]:
 
 TABLES = ("labels.csv", "completed.csv", "centers.csv")
 WORDS = ("description.txt", "rules.sql", "rules.py")
+#: Number of refits, and the seconds they may take to be made without being asked for.
+DRAWS, MOST_SECONDS = 20, 10.0
 REPORT, STABILITY = "report.html", "stability.csv"
 
 
@@ -180,6 +184,8 @@ class Outputs:
     report : whether to write a report.
     save : file for the model, or None.
     stability : whether to write the stability of the clusters.
+    rows : whether the report contains the rows.
+    names : file with names of the clusters, or None.
     table : name of a copy of the table itself in the folder, or None.
     force : overwrite existing files.
     safe_csv : keep spreadsheets from taking text for formulas (``write_csv``).
@@ -190,6 +196,8 @@ class Outputs:
     report: bool = False
     save: Path | None = None
     stability: bool = False
+    rows: bool = True
+    names: Path | None = None
     table: str | None = None
     force: bool = False
     safe_csv: bool = False
@@ -211,13 +219,20 @@ class Fit:
     outputs: Outputs
 
 
-def run_fit(
-    path: Path, estimator: FusionClustering, outputs: Outputs, *, asked: ReadOptions, n_draws: int = 0, tell: Progress
-) -> Fit:
-    """Read a table, cluster it, compute the stability of the clusters if there are draws, and write the results."""
+def run_fit(path: Path, estimator: FusionClustering, outputs: Outputs, *, asked: ReadOptions, n_draws: int | None = 0,
+            tell: Progress) -> Fit:  # fmt: skip
+    """Read a table, cluster it, compute the stability of the clusters if there are draws, and write the results.
+
+    With `n_draws` None the stability is computed if that takes at most `MOST_SECONDS`.
+    """
+    given = None if outputs.names is None else read_cluster_names(outputs.names)
     prepared = prepare(path, estimator.n_clusters, asked=asked, tell=tell)
     with staged(outputs.files, force=outputs.force, sources=files_of(path)) as places:
         found = cluster(prepared, estimator, tell=tell)
+        if given is not None:
+            found = _with_names(found, given, outputs.names)
+        if n_draws is None:
+            n_draws = DRAWS if found.seconds * DRAWS / 2 <= MOST_SECONDS else 0
         if n_draws:
             _judge_stability(found, n_draws, tell)
         tell("writing")
@@ -229,11 +244,42 @@ def run_fit(
         if outputs.table is not None:
             shutil.copyfile(path, places[outputs.folder / outputs.table])
         if outputs.save is not None:
-            save(found.model, places[outputs.save], extra=as_extra(found.table))
+            names = {"cluster_names": [described.name for described in found.findings.described]}
+            save(found.model, places[outputs.save], extra=as_extra(found.table) | names)
         if outputs.report:
             tell("writing the report")
-            _write_report(found, places[outputs.folder / REPORT], outputs.command)
+            _write_report(found, places[outputs.folder / REPORT], outputs.command, rows=outputs.rows)
     return Fit(found, outputs)
+
+
+def read_cluster_names(path: Path) -> dict[int, str]:
+    """The names of clusters in a CSV file with the columns cluster and name."""
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            lines = list(csv.DictReader(file))
+    except OSError as error:
+        raise InputError(f"--name-clusters: cannot read {str(path)!r}: {error.strerror or error}") from error
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise InputError(f"--name-clusters: {str(path)!r} is no CSV file in UTF-8: {error}") from error
+    names: dict[int, str] = {}
+    for row, line in enumerate(lines, 1):
+        if "cluster" not in line or "name" not in line:
+            raise InputError(f"--name-clusters: {str(path)!r} must have the columns 'cluster' and 'name'")
+        if not (line["cluster"] or "").strip().isdecimal():
+            raise InputError(f"--name-clusters: row {row} of {str(path)!r}: {line['cluster']!r} is no cluster's number")
+        names[int(line["cluster"])] = (line["name"] or "").strip()
+    return names
+
+
+def _with_names(found: Clustered, given: dict[int, str], path: Path | None) -> Clustered:
+    """The result with the given names of clusters; others keep the names made of what sets them apart."""
+    k = found.findings.n_clusters
+    unknown = [number for number in given if number >= k]
+    if unknown:
+        numbers = "only cluster 0" if k == 1 else f"clusters 0 to {k - 1}"
+        raise InputError(f"--name-clusters: {str(path)!r} names cluster {unknown[0]}, but there are {numbers}")
+    names = [given.get(described.cluster) or described.name for described in found.findings.described]
+    return replace(found, findings=replace(found.findings, given_names=tuple(names)))
 
 
 def _judge_stability(found: Clustered, n_draws: int, tell: Progress) -> None:
@@ -256,12 +302,15 @@ def _stability_table(found: Clustered) -> dict[str, Cells]:
 
 
 def label_table(
-    names: Cells, column: str | None, labels: Any, dialect: Dialect, **shares: Real | None
+    names: Cells, column: str | None, labels: Any, dialect: Dialect, titles: Sequence[str] = (), **shares: Real | None
 ) -> dict[str, Cells]:
-    """Name and label of each row, and its shares, if known: confidence, stability."""
+    """Name and label of each row, its shares, if known (confidence, stability), and the name of its cluster."""
     known = {name: values for name, values in shares.items() if values is not None}
-    columns = {free_name(column or "row", ("label", *shares)): names, "label": labels.astype(object)}
-    return columns | {name: np.array(_decimals(values, dialect), dtype=object) for name, values in known.items()}
+    columns = {free_name(column or "row", ("label", "cluster_name", *shares)): names, "label": labels.astype(object)}
+    columns |= {name: np.array(_decimals(values, dialect), dtype=object) for name, values in known.items()}
+    if any(titles):
+        columns["cluster_name"] = np.array([*titles, None], dtype=object)[labels]  # -1 is the last: none
+    return columns
 
 
 def _decimals(shares: Real, dialect: Dialect) -> list[Any]:
@@ -277,6 +326,7 @@ def _write_tables(found: Clustered, labels: Path, completed: Path, centers: Path
         table.names_column,
         model.labels_,
         table.dialect,
+        [described.name for described in found.findings.described],
         confidence=model.confidence_,
         stability=None if judged is None else judged.rows,
     )
@@ -284,7 +334,9 @@ def _write_tables(found: Clustered, labels: Path, completed: Path, centers: Path
     write_csv(completed, complete(table, found.encoder, found.completed), table.dialect, safe=safe)
     seen = ObservedCenters.of(found.findings.values, found.findings.labels, found.findings.n_clusters)
     clusters = center_table(table, found.encoder, found.sizes, model.cluster_centers_, seen.means, seen.medians)
-    write_csv(centers, clusters, table.dialect, safe=safe)
+    titles = np.array([described.name or None for described in found.findings.described], dtype=object)
+    first = dict(list(clusters.items())[:2])
+    write_csv(centers, first | {free_name("name", clusters): titles} | clusters, table.dialect, safe=safe)
 
 
 def _write_words(found: Clustered, description: Path, sql: Path, python: Path) -> None:
@@ -299,12 +351,18 @@ def _write_words(found: Clustered, description: Path, sql: Path, python: Path) -
         path.write_text(text, "utf-8", errors="replace", newline="\n")  # names need not be valid Unicode
 
 
-def _write_report(found: Clustered, path: Path, command: str | None) -> None:
+def _write_report(found: Clustered, path: Path, command: str | None, *, rows: bool) -> None:
     from fusewise.views.report import write_page
 
     try:
         findings = replace(found.findings, remarks=tuple(found.notes)).thinned()
-        write_page(findings, path, title=found.table.path.name, command=command, table=stem_of(found.table.path))
+        write_page(
+            findings if rows else findings.without_rows(),
+            path,
+            title=found.table.path.name,
+            command=command,
+            table=stem_of(found.table.path),
+        )
     except ImportError as error:  # the message says what to install
         raise InputError(f"--report: {error}") from error
 

@@ -52,7 +52,12 @@ def run_predict(model: Path, path: Path, out: Path, *, asked: ReadOptions, on_er
         found, confidence = _predict(clustering, table)
         column = _column(table, asked.names, extra.get("names"), "--names")
         rows = label_table(
-            row_names(table.cells, column, table.n_rows), column, found, table.dialect, confidence=confidence
+            row_names(table.cells, column, table.n_rows),
+            column,
+            found,
+            table.dialect,
+            _titles(extra, clustering.n_clusters_),
+            confidence=confidence,
         )
         write_csv(places[out], rows, table.dialect, safe=safe_csv)
     known = _column(table, asked.labels, extra.get("labels"), "--labels")
@@ -87,6 +92,14 @@ def _predict(model: FusionClustering | PenalizedFusion, rows: Reading) -> tuple[
         # Warnings about empty rows are redundant (their label is -1), and columns were already matched by name.
         warnings.simplefilter("ignore")
         return model.predict(rows), model.predict_confidence(rows) if isinstance(model, FusionClustering) else None
+
+
+def _titles(extra: dict[str, Any], n_clusters: int) -> list[str]:
+    """The names of the clusters, if they were saved with the model."""
+    names = extra.get("cluster_names")
+    if not isinstance(names, list) or len(names) != n_clusters:
+        return []
+    return [str(name) for name in names]
 
 
 def _column(table: Reading, asked: str | Literal[False] | None, at_fit: Any, option: str) -> str | None:

@@ -37,6 +37,7 @@ def fit_data(fit: Fit) -> dict[str, Any]:
     return _table_data(found) | {
         "clusters": model.n_clusters_,
         "sizes": found.sizes,
+        "names": [described.name for described in found.findings.described],
         "outliers": found.outliers,
         "ari": None if found.findings.known is None else found.findings.known.ari,
         "known": None if found.findings.known is None else found.findings.known.as_dict(),
@@ -46,7 +47,7 @@ def fit_data(fit: Fit) -> dict[str, Any]:
         "converged": bool(model.converged_),
         "seconds": found.seconds,
         "compiling_seconds": found.compiling,
-        "limits": list(model.limits_),
+        "limits": sentences.limits(found.findings),
         "notes": found.notes,
         "files": {_key(path): str(path) for path in fit.outputs.files if path != fit.outputs.save}
         | ({} if fit.outputs.save is None else {"model": str(fit.outputs.save)}),
@@ -143,7 +144,8 @@ def _clusters(found: Clustered) -> Grid:
     none = [] if judged is None else [""]
     for k, size in enumerate(sizes[:MOST_LISTED]):
         stable = [] if judged is None else [f"{judged.clusters[k]:.2f}"]
-        words = Text(found.findings.described[k].apart)
+        described = found.findings.described[k]
+        words = Text.assemble((f"{described.name}\n", "bold") if described.name else "", described.apart)
         table.add_row(str(k), f"{size:,}", bar(size / max(sizes)), *stable, words)
     if len(sizes) > MOST_LISTED:
         rest = counted(len(sizes) - MOST_LISTED, "smaller cluster")
@@ -160,7 +162,7 @@ def _clusters(found: Clustered) -> Grid:
 
 
 def _facts(fit: Fit) -> Grid:
-    found, model, table = fit.clustered, fit.clustered.model, grid("dim", "")
+    found, table = fit.clustered, grid("dim", "")
     if found.findings.known is not None:
         table.add_row("agreement", _agreement(found.findings.known))
     table.add_row("number", Text(sentences.number_sentence(found.findings, OPTION)))
@@ -170,7 +172,7 @@ def _facts(fit: Fit) -> Grid:
     table.add_row("time", f"{found.seconds:.1f} s")
     if found.compiling >= 1:
         table.add_row("compiling", f"{found.compiling:.1f} s more, on the first run only")
-    listed(table, "limits", list(model.limits_))
+    listed(table, "limits", sentences.limits(found.findings))
     listed(table, "written", list(fit.outputs.files))
     listed(table, Text("note", "yellow"), folded(found.notes))
     return table

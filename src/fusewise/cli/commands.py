@@ -23,11 +23,13 @@ def fit(
     table: options.TableFile,
     out: options.OutFolder = None,
     report: options.Report = False,
+    no_rows: options.NoRows = False,
+    name_clusters: options.ClusterNames = None,
     open_report: options.OpenReport = False,
     save: options.SaveModel = None,
     n_clusters: options.ClusterCount = None,
     outliers: options.Outliers = True,
-    stability: options.Stability = False,
+    stability: options.Stability = None,
     draws: options.Draws = 20,
     seed: options.RandomSeed = None,
     scheduler: options.Scheduler = None,
@@ -52,10 +54,18 @@ def fit(
     model = default_model(n_clusters, seed, outliers=outliers, verbose=1 if verbose else 0)
     folder = Path(f"{stem_of(table)}_fusewise") if out is None else out
     command = shlex.join(["fusewise", *sys.argv[1:]])
-    written: dict[str, Any] = {"stability": stability, "force": force, "safe_csv": safe_csv, "command": command}
+    written: dict[str, Any] = {
+        "stability": bool(stability),
+        "rows": not no_rows,
+        "names": name_clusters,
+        "force": force,
+        "safe_csv": safe_csv,
+        "command": command,
+    }
     outputs = Outputs(folder, report or open_report, save, **written)
+    n_draws = draws if stability else 0 if stability is False else None
     with console.working(shown=verbose is None and not json) as tell:
-        data, show = _run(table, model, outputs, scheduler, draws if stability else 0, asked=asked, tell=tell)
+        data, show = _run(table, model, outputs, scheduler, n_draws, asked=asked, tell=tell)
     if json:
         console.print_json(data())
     elif verbose is not False:
@@ -65,7 +75,7 @@ def fit(
 
 
 def _run(
-    table: Path, model: Any, outputs: Any, scheduler: str | None, n_draws: int, **given: Any
+    table: Path, model: Any, outputs: Any, scheduler: str | None, n_draws: int | None, **given: Any
 ) -> tuple[Callable[[], dict[str, Any]], Callable[[], None]]:
     """Fit in memory or on a scheduler, and return functions that give the result as data and print it."""
     from fusewise.cli._fit import run_fit

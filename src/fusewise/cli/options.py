@@ -146,9 +146,22 @@ PAPER_OPTIONS = (
 )  # fmt: skip
 
 Stability = Annotated[
-    bool,
-    _model("--stability", help="Also refit random halves of the rows, and report how stable the clusters are."),
+    bool | None,
+    _model(
+        "--stability/--no-stability",
+        help="Refit random halves of the rows, and report how stable the clusters are (default: if that takes at most "
+        "10 s; --stability also writes stability.csv).",
+        show_default=False,
+    ),
 ]
+ClusterNames = Annotated[
+    Path | None,
+    _output(
+        "--name-clusters", metavar="FILE",
+        help="CSV file with the columns cluster and name, such as an edited centers.csv: names of the clusters.",
+    ),
+]  # fmt: skip
+NoRows = Annotated[bool, _output("--no-rows", help="Keep all rows out of the report: it shows groups only.")]
 Draws = Annotated[int, _model(metavar="N", min=1, help="Number of refits for --stability; Ctrl-C ends them early.")]
 Scheduler = Annotated[
     str | None,

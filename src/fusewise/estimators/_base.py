@@ -196,6 +196,8 @@ class ClusteringEstimator(ClusterMixin, ClassNamePrefixFeaturesOutMixin, Transfo
         names: Sequence[Any] | npt.NDArray[Any] | None = None,
         feature_names: Sequence[Any] | npt.NDArray[Any] | None = None,
         title: str | None = None,
+        rows: bool = True,
+        cluster_names: Sequence[str] = (),
         force: bool = False,
     ) -> Path:
         """Write the result to a self-contained HTML file; see ``fusewise.report``.
@@ -205,11 +207,14 @@ class ClusteringEstimator(ClusterMixin, ClassNamePrefixFeaturesOutMixin, Transfo
         path : the file to write.
         names, feature_names : names of the rows and columns; by default row numbers and the column names of the table.
         title : heading of the page.
+        rows : whether the page contains the rows; without them it shows groups of at least five rows only.
+        cluster_names : a name for each cluster; by default made of what sets it apart.
         force : overwrite an existing file.
         """
         from fusewise.views.report import write_report
 
-        return write_report(self, path, names=names, feature_names=feature_names, title=title, force=force)
+        given: dict[str, Any] = {"names": names, "feature_names": feature_names, "title": title}
+        return write_report(self, path, rows=rows, cluster_names=cluster_names, force=force, **given)
 
     def describe(
         self,

@@ -18,6 +18,7 @@ from fusewise.support.records import Checked, Number, Rule, Several, Word
 from fusewise.support.words import counted, some_of
 from fusewise.tables._columns import Column, Kind
 from fusewise.tables._reading import Reading
+from fusewise.tables._recognition import are_groups
 
 #: How the dtypes of dates and times begin.
 DATE_KINDS = ("date", "time", "period")
@@ -257,7 +258,7 @@ def plain(entry: Any) -> Any:
 
 
 #: Levels of a category told apart; rarer ones are pooled.
-MOST_LEVELS = 50
+MOST_LEVELS = 100
 #: Values of a text that may be names of rows: with fewer, that most differ means little.
 FEWEST_NAMES = 20
 #: Levels of a column that are counted: of more, the most frequent ones.
@@ -376,7 +377,8 @@ class ColumnContent:
         """Whether a text has too many values for a category, by the rule for files; lists of levels are as meant."""
         distinct, seen = len(self.counts), self.counts.total()
         text = self.category and self.listed is None and any(isinstance(level, str) for level in self.counts)
-        return text and distinct >= FEWEST_NAMES and distinct > min(MOST_LEVELS, seen // 2)
+        many = distinct >= FEWEST_NAMES and distinct > min(MOST_LEVELS, seen // 2)
+        return text and many and not are_groups(distinct, seen)
 
     @property
     def code(self) -> ColumnCode:

@@ -99,7 +99,7 @@ class Column:
 
 #: Whole numbers that are answers on a scale: none is further from zero than this, there are at most so many of them,
 #: and each is in so many rows on average.
-FURTHEST_LEVEL, MOST_LEVELS, ROWS_EACH = 10, 11, 5
+FURTHEST_ANSWER, MOST_ANSWERS, ROWS_EACH = 10, 11, 5
 
 #: Words among numbers are treated as missing up to this fraction of the cells, and this number of different words.
 FEW_SHARE, FEW_WORDS = 0.05, 3
@@ -107,8 +107,9 @@ FEW_SHARE, FEW_WORDS = 0.05, 3
 #: Numbers that often stand for a missing value; those of the second line do beside one of the first line.
 CODES = frozenset((-1, -9, -99, -999, -9999, -99999, 9, 99, 999, 9999, 99999, 999999, 99.9, 999.9, 99.99, 999.99))
 OTHER_CODES = frozenset((7, 8, 77, 88, 97, 98, 777, 888, 997, 998, -7, -8, -77, -88, -97, -98, -777, -888))
-#: A code in so many cells, and in so many times as many as its neighbours have on average, is no measurement.
-PILE, TIMES_NEIGHBOURS = 5, 5
+#: A code in so many cells, in so many times as many as its neighbours have on average, and further from them than this
+#: share of their range, is no measurement.
+PILE, TIMES_NEIGHBOURS, LEAST_GAP = 5, 5, 0.05
 #: Codes of one digit are too common as values to stand out among others than those of a scale.
 LONG_CODE = 10
 
@@ -231,8 +232,8 @@ def _on_scale(column: Column, seen: Floats, n_rows: int) -> Column:
     if len(values) == 2 and len(seen) >= 4:
         return _as_levels(column, Kind.FLAG)
     whole_table = n_rows * len(seen) / len(column.values)
-    whole = bool(np.all(values == np.rint(values))) and np.abs(values).max() <= FURTHEST_LEVEL
-    if whole and 3 <= len(values) <= min(MOST_LEVELS, whole_table // ROWS_EACH):
+    whole = bool(np.all(values == np.rint(values))) and np.abs(values).max() <= FURTHEST_ANSWER
+    if whole and 3 <= len(values) <= min(MOST_ANSWERS, whole_table // ROWS_EACH):
         return _as_levels(column, Kind.ORDERED, f"{counted(len(values), 'whole value')}: ordered levels")
     return column
 
@@ -312,7 +313,7 @@ def _suspicious(name: str, seen: Floats) -> list[str]:
         below = any(code / 2 < value < code for code in codes)
         codes |= {value} if below and (value - 1 in codes or value - 1 not in present) else set()
     notes = []
-    for value in sorted(codes | _beyond_gap(values, len(seen))):
+    for value in sorted(codes | _beyond_gap(values, counts)):
         apart = ~np.isin(values, [*codes, value])
         others, count = values[apart], int(counts[values == value][0])
         how = _how_odd(value, count, others, counts[apart]) if len(others) >= 2 else None
@@ -324,10 +325,11 @@ def _suspicious(name: str, seen: Floats) -> list[str]:
     return notes
 
 
-def _beyond_gap(values: Floats, seen: int) -> set[float]:
-    """The last of a few whole values, if it alone lies beyond a gap of two or more values that do not occur."""
+def _beyond_gap(values: Floats, counts: Any) -> set[float]:
+    """The last of a few whole values, if it alone, in several cells, lies beyond two or more that do not occur."""
     steps = np.diff(values)
-    scale = 4 <= len(values) <= MOST_LEVELS + 1 and len(values) * ROWS_EACH <= seen and values[0] in (0, 1)
+    scale = 4 <= len(values) <= MOST_ANSWERS + 1 and len(values) * ROWS_EACH <= counts.sum() and values[0] in (0, 1)
+    scale = scale and counts[-1] >= PILE
     return {float(values[-1])} if scale and steps[-1] >= 3 and (steps[:-1] == 1).all() else set()
 
 
@@ -339,12 +341,13 @@ def _how_odd(value: float, count: int, others: Floats, counts: Any) -> str | Non
     far = away > max(high - low, 1) and not 0 < value < LONG_CODE
     if far or (value < 0 <= low and len(others) >= 5):
         return "far outside the other values"
-    steps, scale = np.diff(others), low in (0, 1) and len(others) < MOST_LEVELS
+    steps, scale = np.diff(others), low in (0, 1) and len(others) < MOST_ANSWERS
     if scale and (steps == 1).all() and away > 1 and counts.sum() >= ROWS_EACH * len(others):
         return "beyond a gap in the scale of the other values"
     near = counts[-5:] if value > high else counts[:5]
-    piled = count >= PILE and count >= TIMES_NEIGHBOURS * near.mean()
-    return "in many cells, apart from the other values" if piled and away > 2 * np.median(steps) else None
+    piled = count >= PILE and count >= TIMES_NEIGHBOURS * near.mean() and not value < low < 0
+    apart = away > 2 * np.median(steps) and away > LEAST_GAP * (high - low)
+    return "in many cells, apart from the other values" if piled and apart else None
 
 
 def _text(name: str, column: Unmarked, seen: list[Any], n_rows: int) -> Decision:

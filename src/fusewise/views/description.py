@@ -27,6 +27,7 @@ from fusewise.views.sentences import (
     ClusterDescription,
     advice,
     headline,
+    limits,
     number_sentence,
     profile_sentences,
     stability_sentence,
@@ -85,7 +86,8 @@ class Description:
         yield self.headline
         for cluster in self.clusters:
             yield ""
-            yield from _wrapped(f"Cluster {cluster.cluster}: {cluster.sentence}")
+            name = f" ({cluster.name})" if cluster.name else ""
+            yield from _wrapped(f"Cluster {cluster.cluster}{name}: {cluster.sentence}")
             if cluster.rule.conditions:
                 yield from _wrapped(f"Rule: {cluster.rule.sentence}", "  ")
         yield ""
@@ -93,7 +95,8 @@ class Description:
             yield from _wrapped(sentence)
         if self.known is not None:
             yield from _wrapped(f"Known classes: {self.known.sentence}.")
-        for sentence in filter(None, (self.certainty.number, *self.certainty.advice, self.certainty.stability)):
+        sure = self.certainty
+        for sentence in filter(None, (sure.number, *limits(self._findings), *sure.advice, sure.stability)):
             yield from _wrapped(sentence)
         if self.certainty.n_doubtful:
             rows = [f"{row.name} (cluster {row.cluster}, {row.confidence:.2f})" for row in self.certainty.doubtful[:5]]

@@ -71,6 +71,7 @@ class Findings:
     model : the estimator.
     remarks : notes on the fit that are to be shown beside the result.
     rows : whether rows may be shown one by one; if not, only groups of at least `LEAST_VALUES` are.
+    given_names : names of the clusters instead of those made from what sets them apart; empty for the latter.
     """
 
     names: tuple[str, ...]
@@ -91,6 +92,7 @@ class Findings:
     model: Any
     remarks: tuple[str, ...] = ()
     rows: bool = True
+    given_names: tuple[str, ...] = ()
 
     @property
     def columns(self) -> tuple[TableColumn, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path, PurePath
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from fusewise.support.errors import InputError
 from fusewise.support.files import refuse_to_overwrite, write_whole
 from fusewise.support.words import readable
 from fusewise.views import certainty, provenance
@@ -233,6 +235,7 @@ def write_report(
     title: str | None = None,
     units: tuple[npt.ArrayLike, npt.ArrayLike] | None = None,
     rows: bool = True,
+    cluster_names: Sequence[str] = (),
     command: str | None = None,
     force: bool = False,
 ) -> Path:
@@ -249,6 +252,7 @@ def write_report(
         as value * scale + shift.
     rows : whether the page contains the rows. Without them it shows groups of at least five rows only: no names, no
         values of a single row, no map of rows.
+    cluster_names : a name for each cluster; by default made of what sets it apart.
     command : command that reproduces the report; by default Python code is shown.
     force : overwrite an existing file.
 
@@ -267,6 +271,9 @@ def write_report(
     target = Path(path)
     refuse_to_overwrite(target, force=force)
     found = read_findings(model, names=names, feature_names=feature_names, units=units)
+    if len(cluster_names) not in (0, found.n_clusters):
+        raise InputError(f"cluster_names has {len(cluster_names)} entries, but there are {found.n_clusters} clusters")
+    found = replace(found, given_names=tuple(map(str, cluster_names)))
     write_page(found if rows else found.without_rows(), target, title=title, command=command)
     return target
 

@@ -43,6 +43,8 @@ FEW_PROPERTIES, MOST_PROPERTIES = 2, 3
 MOST_SILENT = 12
 #: Maximum number of columns named in a sentence, of lines in a table, and of its cells if there are many clusters.
 NAMED, LISTED, MOST_CELLS = 3, 200, 6_000
+#: A row is between two clusters if the probability of its own is below this.
+BETWEEN = 0.9
 #: Numbers that differ only in more characters than this count as the same.
 MOST_DIGITS = 9
 
@@ -121,8 +123,7 @@ class ClusterDescription:
 def describe_clusters(found: Findings) -> tuple[ClusterDescription, ...]:
     """Describe each cluster."""
     traits = [_traits(found, k) for k in range(found.n_clusters)]
-    given = tuple(getattr(found.model, "cluster_names_", None) or ())
-    names = given if len(given) == found.n_clusters else cluster_names(traits)
+    names = found.given_names if len(found.given_names) == found.n_clusters else cluster_names(traits)
     described = []
     for k, of in enumerate(traits):
         size, rows = int(found.sizes[k]), max(len(found.labels), 1)
@@ -257,8 +258,26 @@ def remarks(found: Findings) -> list[str]:
 
 
 def limits(found: Findings) -> list[str]:
-    """What may have been missed."""
-    return [_as_sentence(note) for note in getattr(found.model, "limits_", ())]
+    """Where clusters have no gap between them, and what may have been missed."""
+    return [*gap_sentences(found), *(_as_sentence(note) for note in getattr(found.model, "limits_", ()))]
+
+
+def gap_sentences(found: Findings) -> list[str]:
+    """Clusters without a gap between them: half as many rows belong to either as the smaller one has."""
+    if found.confidence is None or found.n_clusters < 2:
+        return []
+    rows = np.flatnonzero((found.confidence < BETWEEN) & (found.labels >= 0))
+    likely = np.sort(np.argsort(-np.asarray(found.model.probabilities_[rows]), axis=1)[:, :2], axis=1)
+    pairs, counts = np.unique(likely, axis=0, return_counts=True)
+    open_ = [(a, b, n) for (a, b), n in zip(pairs.tolist(), counts.tolist(), strict=True)
+             if 2 * n >= min(found.sizes[a], found.sizes[b])]  # fmt: skip
+    if not open_:
+        return []
+    words = [f"{a} and {b} ({counted(n, 'row')})" for a, b, n in sorted(open_, key=lambda of: -of[2])]
+    return [
+        f"There is no gap between clusters {some_of(words, NAMED)}: so many rows belong to either with a probability "
+        f"under {BETWEEN:g}. Where one ends and the other begins is a choice, as in a continuum."
+    ]
 
 
 def drawn_sentences(found: Findings) -> list[str]:
