@@ -288,7 +288,7 @@ def certify(X: Any, labels: Any, epsilon: float, mask: Any = None, *, time_limit
 
 
 def _bound(data: Floats, epsilon: float, time_limit: float) -> tuple[int, bool]:
-    """The best lower bound at hand, and whether it is the optimum."""
+    """The best lower bound available, and whether it is the optimum."""
     if not len(data):
         return 0, True
     try:

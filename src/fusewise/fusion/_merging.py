@@ -124,7 +124,7 @@ class Merged:
         return int(np.count_nonzero(np.bincount(group_of))) < self.n_nodes
 
     def many_fused(self, weighted: Weighted) -> bool:
-        """Whether so many centres are within the penalty's resolution of each other that merging them is worth it."""
+        """Whether enough centres are within the penalty's resolution of each other to make merging worthwhile."""
         return int(np.count_nonzero(self._fused_edges(weighted))) > WORTH_MERGING * self.n_nodes
 
     def fused_groups(self, weighted: Weighted) -> Index:

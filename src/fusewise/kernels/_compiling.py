@@ -20,7 +20,7 @@ from fusewise.progress import Progress
 from fusewise.support.records import Dims, bind
 from fusewise.support.words import counted
 
-#: What progress says while loops are compiled.
+#: The stage that progress reports while loops are compiled.
 STAGE = "compiling (first run only)"
 
 #: Items (rows, patterns, matrices) up to which NumPy or plain Python does a loop's work: there it takes milliseconds,
@@ -152,7 +152,7 @@ def compiled(function: Callable[..., Any] | None = None, **options: Any) -> Any:
 class _Watch:
     """Listens to Numba: seconds this process has spent importing it and compiling.
 
-    A process has one, since Numba keeps what listens to it for good: two would tell of every loop twice.
+    There is one per process: Numba keeps its listeners for good, and two would report every loop twice.
 
     Attributes
     ----------
@@ -166,7 +166,7 @@ class _Watch:
         self._numba: Any = None
 
     def numba(self) -> Any:
-        """The module; from now on loops are at hand."""
+        """Import Numba, and note that compiled loops are available from now on."""
         if self._numba is None:
             begin = time.perf_counter()
             self._numba, event = import_module("numba"), import_module("numba.core.event")
@@ -197,15 +197,15 @@ _watch = _Watch()
 def few(n: int) -> bool:
     """Whether NumPy or plain Python had better do the work of a loop over n items.
 
-    They do as long as this process has not begun to compile loops, or to load those it has compiled before: from then
-    on loops are at hand, and for few items they are several times as fast as NumPy.
+    They do until this process begins to compile loops, or to load compiled ones: after that, compiled loops are
+    several times as fast as NumPy even for few items.
     """
     return n <= SMALL and not _watch.at_hand
 
 
 @contextmanager
 def announcing(progress: Progress) -> Iterator[None]:
-    """Tell of every loop that is compiled in this context, whichever thread needs it."""
+    """Report every loop that is compiled in this context, in whichever thread."""
     _told.append(progress)
     try:
         yield

@@ -1,4 +1,4 @@
-"""Threads for work that lets go of Python's lock: matrix products and compiled loops."""
+"""Threads for work that releases Python's global lock: matrix products and compiled loops."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ _limit: Any = None
 def in_threads(work: Callable[[T], R], items: Sequence[T], most: int | None = None) -> Iterator[R]:
     """``map(work, items)``, on as many threads as a matrix product may use, or at most `most`.
 
-    No more items than there are threads are begun ahead of the results asked for, so that one who breaks off has
-    little done in vain. What was begun has ended when the iteration has, whatever ends it.
+    At most as many items as there are threads are begun ahead of the results that were asked for, so that stopping
+    early wastes little work. When the iteration ends, for whatever reason, no item is still being worked on.
     """
     threads = min(n_threads(), len(items), most or len(items))
     if threads <= 1:
@@ -78,7 +78,7 @@ def in_ranges(n: int, work: int, loop: Callable[[int, int], None]) -> None:
 
 
 def threads_for(work: int) -> int:
-    """Threads that so many multiplications are worth."""
+    """Number of threads worth using for this many multiplications."""
     worth = work // WORTH_A_THREAD
     return min(worth, n_threads()) if worth > 1 else 1
 
@@ -87,7 +87,7 @@ def threads_for(work: int) -> int:
 def _pool(process: int) -> ThreadPoolExecutor:
     """The threads, started as they are needed and kept: starting them takes longer than many a loop.
 
-    Each is told that matrix products, and ``in_threads``, have one thread there. A forked process begins without any.
+    In each of them matrix products and ``in_threads`` use one thread. A forked process starts its own.
     """
     return ThreadPoolExecutor(MOST_THREADS, "fusewise", _threads.set, (1,))
 

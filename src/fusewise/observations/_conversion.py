@@ -62,7 +62,7 @@ def _warn_of_rows(table: Table, placed: Index | None, fate: str) -> None:
 
 
 def _warn(kind: str, concerned: npt.NDArray[np.bool_], names: tuple[str, ...] | None, what: str) -> None:
-    """Warn that 'row 3 has' or 'columns 1 ('a'), 5 ('b') and 7 more have' what is said, if any row or column has."""
+    """Warn, if any row or column is concerned: "row 3 has ..." or "columns 1 ('a'), 5 ('b') and 7 more have ..."."""
     found = [f"{i} ({names[i]!r})" if names else str(i) for i in np.flatnonzero(concerned)]
     if found:
         subject, has = (kind, "has") if len(found) == 1 else (f"{kind}s", "have")

@@ -141,8 +141,8 @@ def _come_before(hashes: Hashes, known: npt.NDArray[np.uint8]) -> tuple[Mask, np
     return repeated | ~first, known
 
 
-#: A column drifts if the mean of a block is so many standard deviations from the mean of the rows before, with at
-#: least so many entries in the block.
+#: A column drifts if the mean of a block is further than this many standard deviations from that of the rows before;
+#: blocks with fewer entries in the column are not judged.
 FAR_AWAY, FEWEST_ENTRIES = 5.0, 5
 
 
@@ -168,7 +168,7 @@ class StreamSummary(Checked):
         return cls(ColumnMoments.of(rows), sample.with_rows(rows, features, shares))
 
     def with_rows(self, rows: Entries, features: Sequence[str], shares: Mask) -> StreamSummary:
-        """The summary after further rows; columns that have moved far from what was seen before are said."""
+        """The summary after further rows; warns about columns whose mean has moved far."""
         own = ColumnMoments.of(rows)
         drift = np.where((own.counts >= FEWEST_ENTRIES) & ~shares, self.moments.drift_of(own), 0.0)
         far = np.flatnonzero(drift > FAR_AWAY)

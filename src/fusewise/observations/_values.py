@@ -88,7 +88,7 @@ def _step(levels: Real) -> float:
 ENTRIES_OF_TWO = 4
 #: Largest number of steps between the extremes of a grid; of one seen in three values alone.
 MOST_STEPS, MOST_OF_THREE = 100_000, 1_000
-#: Values are equal if they differ by less than so many units in the last place; a step is at least so many times that.
+#: Units in the last place within which values are equal, and the smallest step as a multiple of that.
 ROUNDING, CLEAR = 16, 100
 #: Entries of a column that are looked at first: if they have no grid, the column has none, and is not sorted.
 FIRST = 1000

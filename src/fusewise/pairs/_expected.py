@@ -130,7 +130,7 @@ CANDIDATES, GUESSED = 3, 2
 #: Largest number of points at which distances to the nearest neighbours are measured.
 SAMPLE = 5000
 
-#: Points in a leaf of the tree: with so many, dozens of neighbours are found soonest.
+#: Points in a leaf of the tree: the fastest size for finding dozens of neighbours.
 LEAF = 64
 
 #: Points processed at a time on each thread.

@@ -188,7 +188,7 @@ def reproduce(
     quick : fewer and smaller trials.
     jobs : processes; None: one for each processor.
     fresh : forget the trials that are there.
-    progress : told of each trial.
+    progress : called after each trial.
 
     Returns
     -------

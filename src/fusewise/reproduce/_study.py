@@ -116,7 +116,7 @@ def run_trials(trials: Sequence[Trial], folder: Path, *, jobs: int | None = None
     trials : what to compute.
     folder : where results are kept; made if need be.
     jobs : processes; None: as many as there are processors for this process.
-    progress : told when it begins, and after each trial.
+    progress : called at the start and after each trial.
     """
     folder.mkdir(parents=True, exist_ok=True)
     missing = {trial.file_name: trial for trial in trials if load_result(trial, folder) is None}

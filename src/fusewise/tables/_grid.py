@@ -80,7 +80,7 @@ def _different(names: list[str]) -> tuple[list[str], list[str]]:
         new, number = name, 2
         while new in made or (new == "" and k):  # the first may be that of the row names
             new, number = (f"{name} ({number})", number + 1) if name else (f"column {k + 1}", number)
-        if name in made:
+        if name and name in made:
             notes.append(f"column {k + 1} is named {name!r} like another: it is called {new!r} here")
         made[new] = None
     return list(made), notes
@@ -89,16 +89,25 @@ def _different(names: list[str]) -> tuple[list[str], list[str]]:
 def titles_above(rows: Sequence[Sequence[Any]]) -> int:
     """Number of rows above the header, such as a title: those with fewer than 3/4 of the cells that most have.
 
-    R's header, which has one name fewer than rows have cells, is no title. With two columns only, the two are told
-    apart by the next row, which has no numbers below a title.
+    R's header has one name fewer than rows have cells, and numbers below it, as a title does not. A header in which
+    names are missing is not taken for a title, either: a row of numbers is no header.
     """
-    filled = [sum(cell is not None and str(cell).strip() != "" for cell in row) for row in rows[:MOST_LOOKED_AT]]
+    rows = rows[:MOST_LOOKED_AT]
+    filled = [sum(cell is not None and str(cell).strip() != "" for cell in row) for row in rows]
     usual = Counter(filled).most_common(1)[0][0] if filled else 0
-    most = enumerate(zip(filled, rows, strict=False))
-    above = next((k for k, (n, row) in most if n > 1 and (4 * n >= 3 * usual or n == len(row) == usual - 1)), 0)
-    if usual == 2 and above and any(re.fullmatch(r"[-+\d.,]+", str(cell).strip()) for cell in rows[above]):
-        return 0
-    return above if usual >= 2 and above < len(filled) - 1 else 0
+
+    def is_header(k: int) -> bool:
+        by_r = filled[k] == len(rows[k]) == usual - 1 and k + 1 < len(rows) and bool(_numbers_in(rows[k + 1]))
+        return (filled[k] > 1 and 4 * filled[k] >= 3 * usual) or by_r
+
+    above = next((k for k in range(len(rows)) if is_header(k)), 0)
+    numbers = _numbers_in(rows[above]) if above else []
+    data = any("." in number or "," in number for number in numbers) or (numbers and max(filled[:above]) > 1)
+    return 0 if data or usual < 2 or above == len(rows) - 1 else above
+
+
+def _numbers_in(row: Sequence[Any]) -> list[str]:
+    return [str(cell).strip() for cell in row if re.fullmatch(r"[-+]?\d+([.,]\d+)?", str(cell).strip())]
 
 
 def refuse_duplicates(source: str, names: list[str]) -> None:

@@ -6,7 +6,7 @@ import csv
 import io
 import re
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -20,6 +20,9 @@ SEPARATORS = ",;\t|"
 
 #: Number of records read to detect the separator, and the share of them that a separator must split alike.
 SAMPLE, LEAST_ALIKE = 50, 0.5
+
+#: Characters among which the first that is not blank is looked for.
+LONGEST_START = 10_000
 
 NUMBER = re.compile(r"[-+]?\d+([.,]\d+)?([eE][-+]?\d+)?")
 
@@ -63,8 +66,10 @@ def _quoted(rows: Iterable[list[str]]) -> str:
     return some_of([repr(" ".join(cell.strip() for cell in row if cell.strip())) for row in rows], 3)
 
 
-def _blanked(text: str, which: Container[int]) -> str:
+def _blanked(text: str, which: set[int]) -> str:
     """The text with some lines, numbered from 0, made blank."""
+    if not which:
+        return text
     lines = text.splitlines(keepends=True)
     return "".join("\n" if k in which else line for k, line in enumerate(lines))
 
@@ -75,11 +80,11 @@ def _without_comments(text: str, comment: str | None) -> tuple[str, list[str]]:
     The last line of a comment at the start is the header if the lines below have numbers where it has words.
     """
     sign = comment or "#"
+    if comment is None and not text[:LONGEST_START].lstrip().startswith(sign):
+        return text, []
     lines = text.splitlines()
     first = next((k for k, line in enumerate(lines) if line.strip() and not line.lstrip().startswith(sign)), len(lines))
     starting = [k for k, line in enumerate(lines[:first]) if line.strip()]
-    if not starting and comment is None:
-        return text, []
     found = {k for k, line in enumerate(lines) if line.lstrip().startswith(sign)}
     if starting and comment is None and first < len(lines) and _is_header(lines[starting[-1]], lines[first]):
         found -= {starting[-1]}

@@ -75,13 +75,14 @@ MOST_LAID, MOST_DIMENSIONS = 3_000, 10
 LONGEST, SPREAD = 3.0, 10.0
 
 
-def neighbour_layout(rows: Real, start: Real) -> Real:
+def neighbour_layout(rows: Real, start: Real, most_laid: int = MOST_LAID) -> Real:
     """Lay out rows in a plane.
 
     Parameters
     ----------
     rows : N x P complete table in comparable units.
     start : N x 2 first layout, such as the principal components.
+    most_laid : of more rows so many are laid out, and the others are placed among their neighbours.
 
     Returns
     -------
@@ -93,7 +94,7 @@ def neighbour_layout(rows: Real, start: Real) -> Real:
     dimensions = min(MOST_DIMENSIONS, *rows.shape)
     reduced = PCA(dimensions, random_state=0).fit_transform(rows) if rows.shape[1] > dimensions else rows
     random = np.random.default_rng(0)
-    laid = np.arange(n) if n <= MOST_LAID else np.sort(random.choice(n, MOST_LAID, replace=False))
+    laid = np.arange(n) if n <= most_laid else np.sort(random.choice(n, most_laid, replace=False))
     tree = cKDTree(reduced[laid])
     placed = _moved(SPREAD * _centred(start[laid]), _graph(tree), random)
     if len(laid) == n:

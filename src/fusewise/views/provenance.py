@@ -132,12 +132,12 @@ def _measured_in(found: Findings, observed: float) -> list[str]:
     ]
 
 
-def promise_for(found: Findings) -> Promised:
+def promise_for(found: Findings, most_measured: int = MOST_MEASURED) -> Promised:
     """Measure the clusters in the model's units, on a sample of the rows if there are many."""
     inside = np.flatnonzero(found.labels >= 0)
     if not len(inside):
         return Promised(("No row is in a cluster, so there is no recovery guarantee.",), None, (), 0)
-    most = min(MOST_MEASURED, int(np.sqrt(MOST_WORK / found.values.shape[1])))
+    most = min(most_measured, int(np.sqrt(MOST_WORK / found.values.shape[1])))
     rows = inside if len(inside) <= most else np.sort(np.random.default_rng(0).choice(inside, most, replace=False))
     try:
         geometry = ClusterGeometry.from_data(found.values[rows] / found.unit, found.labels[rows])

@@ -246,12 +246,11 @@ def test_promise_is_that_of_the_theory():
         assert chance == pytest.approx(float(success_probability(geometry, fraction)))
 
 
-def test_promise_by_a_sample_is_of_all_rows(monkeypatch):
+def test_promise_by_a_sample_is_of_all_rows():
     """Measured on fewer rows, the guarantee still counts every row, and says what was done."""
-    monkeypatch.setattr("fusewise.views.provenance.MOST_MEASURED", 15)
     X, _, _ = make_clusters(2, 20, 30, noise=0.02, random_state=0)
     found = read_findings(FusionClustering().fit(X))
-    promised = promise_for(found)
+    promised = promise_for(found, most_measured=15)
     assert promised.measured == 15
     assert promised.result.sentences[0].startswith("2 clusters of 20 points each")
     assert "15 of the 40 clustered rows" in promised.sentences[-1]
