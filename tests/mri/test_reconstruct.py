@@ -6,18 +6,20 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy import fft
+from scipy.ndimage import gaussian_filter
 
 from fusewise.mri import frame_labels, make_phantom, radial_mask, radial_trajectory, reconstruct, sample_grid
 from fusewise.mri.frames.metrics import ser, ssim
 from fusewise.mri.result import Setting
 from fusewise.mri.sampling.coils import compress_coils, guess_shape, sensitivity_maps
-from fusewise.mri.sampling.fourier import AXES, invert, transform
+from fusewise.mri.sampling.fourier import AXES, invert, radii, transform
 from fusewise.mri.sampling.normal_equations import on_grid_equations
 from fusewise.mri.sampling.operators import Cartesian, Gridded, Nufft
 from fusewise.mri.solving.covariances import LocalKernels
 from fusewise.mri.solving.held_out import choose_local
-from fusewise.mri.solving.places import Places
+from fusewise.mri.solving.places import BORDERS, BandFactors, Places
 from fusewise.mri.solving.ways import ByImage
+from fusewise.mri.tensors import fft2, ifft2
 from fusewise.progress import silent
 
 N, SIZE = 50, 40
@@ -120,49 +122,76 @@ class Counted(ByImage):
         return super().__call__(*args, **options)
 
 
-def test_the_way_is_the_one_that_foretells_better(beating):
-    """Two ways, one of which shrinks what it finds: it is tried once, and the other does the rest."""
-    images, kernels, mean, equations = beating
+def places_of(way, images, equations):
+    return Places(way, equations[1], images, fft.ifftshift(radii(images.shape[1:]), axes=AXES))
 
-    class Shrinking(Counted):
-        def __call__(self, *args, **options):
-            found = super().__call__(*args, **options)
-            return replace(found, centers=0.2 * found.centers)
 
-    ways = [Shrinking(*equations, 0.3), ByImage(*equations, 0.3)]
-    for order in (ways, ways[::-1]):
-        Shrinking.calls = 0
-        found = Places(order, equations[1], kernels).solve(mean, Setting(0.5, 1e-2, 0.0), silent)
-        assert found.way == "ByImage"
-        assert Shrinking.calls == 1
-        assert ser(images, found.images) > 15
+def test_rounds_gain_and_are_told(beating):
+    """Scores of the trials and of the rounds are kept, the best is returned, and the frames are near the truth."""
+    images, _, mean, equations = beating
+    heard = []
+    blurred = gaussian_filter(images.real, (0, 2, 2)) + 0j
+    places = places_of(ByImage(*equations, 0.3), blurred.astype(np.complex64), equations)
+    found = places.solve(mean, Setting(0.5, 1e-2, 0.0), heard.append)
+    rounds = [message for message in heard if "tiles" in message]
+    trials = [message for message in heard if message.startswith("local kernels")]
+    assert len(found.local.tried) <= len(trials) + len(rounds)
+    assert found.local.score == max(score for _, _, score in found.local.tried)
+    assert ser(images, found.images) > 15
+
+
+def test_factors_are_those_of_least_squares():
+    """Against the misfit itself, with every sample held out: a band of noise is dropped, the others are kept."""
+    rng = np.random.default_rng(0)
+    images = (rng.standard_normal((4, 20, 20)) + 1j * rng.standard_normal((4, 20, 20))).astype(np.complex64)
+    where = fft.ifftshift(radii((20, 20)), axes=AXES) + 0.01  # no location on the border of a band
+    truth = ifft2(fft2(images) * np.where(np.digitize(where, BORDERS) < 6, 0.5, 0)).astype(np.complex64)
+    judge = on_grid_equations(Gridded(np.ones(images.shape, bool)), fft2(truth)[:, None])
+    fitted = BandFactors.fit(images, judge, where)
+    np.testing.assert_allclose(fitted(images), truth, atol=1e-4)
+    noisy = ifft2(fft2(images) + 0.3 * fft2(images)[::-1])
+    fitted = BandFactors.fit(noisy, judge, where)
+    for band in range(len(fitted.factors)):
+        for change in (-0.02, 0.02):
+            factors = fitted.factors.copy()
+            factors[band] = np.clip(factors[band] + change, 0, 1)
+            other = replace(fitted, factors=factors)
+            assert judge.misfit(fitted(noisy)) <= judge.misfit(other(noisy)) * (1 + 1e-5)
+
+
+def test_bands_without_held_out_samples_are_left_alone():
+    images = np.random.default_rng(0).standard_normal((3, 16, 16)).astype(np.complex64)
+    where = fft.ifftshift(radii((16, 16)), axes=AXES)
+    judge = on_grid_equations(Gridded(np.broadcast_to(where < 0.3, images.shape)), 0 * images[:, None])
+    factors = BandFactors.fit(images, judge, where).factors
+    np.testing.assert_array_equal(factors[2:], 1)
+    assert factors[0] < 1e-4
 
 
 @pytest.mark.parametrize("stop_at", [3, 5])
 def test_interrupted_gives_the_best_so_far(beating, stop_at):
-    images, kernels, mean, equations = beating
+    images, _, mean, equations = beating
     heard = []
 
     class Interrupted(Counted):
         calls = 0
 
     Interrupted.stop_at = stop_at
-    places = Places([Interrupted(*equations, 0.3)], equations[1], kernels)
+    places = places_of(Interrupted(*equations, 0.3), images, equations)
     with pytest.warns(UserWarning, match="interrupted"):
         found = places.solve(mean, Setting(0.5, 1e-2, 0.0), heard.append)
-    assert len(found.local.tried) == stop_at - 1 == len(heard) - 1
     assert found.local.score == max(score for _, _, score in found.local.tried)
     assert ser(images, found.images) > 15
 
 
 def test_interrupted_before_there_is_anything(beating):
-    _, kernels, mean, equations = beating
+    images, _, mean, equations = beating
 
     class Interrupted(Counted):
         calls, stop_at = 0, 1
 
     with pytest.raises(KeyboardInterrupt):
-        Places([Interrupted(*equations, 0.3)], equations[1], kernels).solve(mean, Setting(0.5, 1e-2, 0.0), silent)
+        places_of(Interrupted(*equations, 0.3), images, equations).solve(mean, Setting(0.5, 1e-2, 0.0), silent)
 
 
 def test_labels_follow_the_phases(found):

@@ -164,7 +164,7 @@ def test_a_start_is_gone_on_from(name):
     noise = 0.05 * kernels.variance
     solver = solvers(mask, samples_of(images - images.mean(axis=0), mask))[name]
     first = solver(kernels, noise, steps=5, tol=0)
-    second = solver(kernels, noise, steps=1, tol=0, start=first)
+    second = solver(kernels, noise, steps=1, tol=0, start=first.dual)
     assert second.history[0] == pytest.approx(first.history[-1], rel=1e-3)
 
 

@@ -52,7 +52,6 @@ class Reconstruction:
     history: tuple[float, ...] = field(repr=False)
     bands: Setting | None
     local: Setting
-    way: str = ""
     method: str = "interpolation"
 
     @cached_property

@@ -97,6 +97,10 @@ class NormalEquations:
         normal = Convolution(self.normal.spectra.mean(axis=0)[None], self.normal.maps)
         return NormalEquations(normal, self.target.mean(axis=0)[None], self.energy / len(self.target))
 
+    def of_frames(self, some: Array) -> NormalEquations:
+        """Equations of some of the frames, by their numbers; the energy stays that of all."""
+        return NormalEquations(Convolution(self.normal.spectra[some], self.normal.maps), self.target[some], self.energy)
+
     def about(self, image: Array) -> NormalEquations:
         """Equations of the deviations of the frames from one image."""
         images = library(self.target).zeros_like(self.target) + image

@@ -16,7 +16,7 @@ from fusewise.mri.sampling.operators import Gridded
 from fusewise.mri.solving.column_systems import ColumnInverse, Columns
 from fusewise.mri.solving.held_out import choose_bands, frames_per_sample, hold_out
 from fusewise.mri.solving.navigator import Bands, common_locations
-from fusewise.mri.solving.places import Places, kernels_by_place
+from fusewise.mri.solving.places import Places
 from fusewise.mri.solving.ways import ByImage, BySample, Solver
 from fusewise.mri.tensors import Array, ifft2, real_times, single
 from fusewise.progress import Progress
@@ -65,11 +65,10 @@ def reconstruct_gridded(
     using, sparing = replace(sampling, mask=sampling.mask & ~place(held)), replace(sampling, mask=place(held))
     known, unseen = (on_grid_equations(part, deviations) for part in (using, sparing))
     judge = on_grid_equations(sparing, deviations, place(frames_per_sample(mask)))
-    ways: list[Solver] = [ByImage(known, unseen, float(mask.mean()))]
+    way: Solver = ByImage(known, unseen, float(mask.mean()))
     if maps is None:
-        every = by_location(mask, where, bands, samples)
-        ways.append(BySample(deviations[:, 0], fitted, every))
-    return Places(ways, judge, kernels_by_place(start), choice.noise).solve(mean, choice, tell)
+        way = BySample(deviations[:, 0], fitted, by_location(mask, where, bands, samples))
+    return Places(way, judge, start, where).solve(mean, choice, tell)
 
 
 def by_location(mask: Array, where: Array, bands: Bands, like: Array) -> Columns:

@@ -1,29 +1,38 @@
-"""The second step of every reconstruction: local kernels, with settings chosen by held-out samples."""
+"""The second step of every reconstruction: local kernels, taken again from ever better frames.
+
+A round compares the frames of the round before it tile by tile, and continues the solve under the new kernels. After
+each solve every band of spatial frequencies of the deviations from the mean frame is multiplied by the factor between 0
+and 1 that predicts the held-out samples best: where there is more noise than motion, the frames rest. Held-out samples
+choose scale and noise, the size of the tiles and the number of rounds; the last solve uses them, too.
+"""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from fusewise.kernels import to_host
+from fusewise.kernels import beside, to_host
 from fusewise.mri.result import Reconstruction, Setting
 from fusewise.mri.sampling.normal_equations import NormalEquations
 from fusewise.mri.solving.covariances import LocalKernels, effective_rank
-from fusewise.mri.solving.held_out import best, choose_local, decibels
+from fusewise.mri.solving.held_out import choose_local, decibels
 from fusewise.mri.solving.interpolation import Interpolated
 from fusewise.mri.solving.ways import Solver
-from fusewise.mri.tensors import Array
+from fusewise.mri.tensors import Array, fft2, ifft2, inner
 from fusewise.progress import Progress
 from fusewise.support.words import counted
 
-#: Tiles per width of the image: about a ventricle each.
-TILES = 14
+#: Tiles per width of the image, from coarse to fine: of a ventricle, of half of one.
+TILES = (14, 20, 28)
+
+#: Most numbers in the kernels of all tiles, a quarter of a gigabyte: finer tiles are not tried above it.
+LARGEST_KERNELS = 2**26
 
 #: Candidates for sigma², in units of the median squared distance.
-SCALES = (0.125, 0.25, 0.5, 1.0, 2.0)
+SCALES = (0.25, 0.5, 1.0, 2.0)
 
 #: Candidates for lam, in units of the smallest one.
 LEVELS = (1.0, 5.0, 25.0, 125.0)
@@ -34,11 +43,83 @@ SMALLEST_NOISE = 1e-2
 #: Gain in decibels required of a larger noise, which also speeds up convergence and so flatters a short trial.
 MIN_NOISE_GAIN = 0.02
 
+#: Gain in decibels below which no further round is made.
+MIN_ROUND_GAIN = 0.03
 
-def kernels_by_place(images: Array) -> LocalKernels:
-    """Local kernels of frames, or of their deviations from the mean frame, at the first of the scales."""
-    side = max(images.shape[1:]) / TILES
-    return LocalKernels.of(images, SCALES[0], side, side)
+#: Fewest and most rounds, and steps of the last solve: as many between them as take PATIENCE multiplications by the
+#: kernels. Short series converge; a series of 450 frames of 134 x 134 has one round and 24 steps.
+ROUNDS, FINAL_STEPS, PATIENCE = (1, 8), (24, 80), 9e10
+
+#: Inner borders of the bands that have factors, relative to half the width of k-space.
+BORDERS = tuple(np.arange(0.2, 1.0, 0.1))
+
+#: Frames, evenly spaced, whose held-out samples give the factors: a few thousand samples are enough.
+FACTOR_FRAMES = 64
+
+
+@dataclass(frozen=True, eq=False)
+class BandFactors:
+    """u -> sum_b g_b u_b, u_b being the part of the images in the band b of spatial frequencies.
+
+    Attributes
+    ----------
+    bands : ny x nx on the host, the band of each k-space location (plain layout).
+    factors : g.
+    """
+
+    bands: Array
+    factors: Array
+
+    @classmethod
+    def fit(cls, images: Array, judge: NormalEquations, radii: Array) -> BandFactors:
+        """The g that minimise the judge's misfit of sum_b g_b u_b on some frames, clipped to [0, 1].
+
+        Parameters
+        ----------
+        images : T x ny x nx.
+        judge : equations of samples that the images do not know.
+        radii : ny x nx, of the k-space locations.
+        """
+        bands = np.digitize(radii, BORDERS)
+        some = beside(np.unique(np.linspace(0, len(images) - 1, FACTOR_FRAMES).astype(int)), images)
+        judge, waves = judge.of_frames(some), fft2(images[some])
+        parts = [ifft2(waves * beside(bands == band, images)) for band in range(len(BORDERS) + 1)]
+        pushed = [judge.normal(part) for part in parts]
+        gram = np.array([[float(inner(part, push)) for push in pushed] for part in parts])
+        right = np.array([float(inner(part, judge.target)) for part in parts])
+        factors = np.ones(len(parts))
+        known = np.diag(gram) > 1e-9 * np.trace(gram)  # bands with held-out samples
+        if known.any():
+            factors[known] = np.linalg.lstsq(gram[np.ix_(known, known)], right[known], rcond=1e-9)[0]
+        return cls(bands, np.clip(factors, 0, 1).astype(np.float32))
+
+    def __call__(self, images: Array) -> Array:
+        """Apply to images T x ny x nx; what is exactly 0 stays so, as outside the maps of the coils."""
+        waves = fft2(images) * beside(self.factors[self.bands], images)
+        found: Array = ifft2(waves, overwrite=True) * (images != 0)
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """Frames of a setting, made without the held-out samples.
+
+    Attributes
+    ----------
+    setting : scale and noise, and the score of the held-out samples.
+    tiles : per width of the image.
+    kernels : of the tiles.
+    solution : the deviations from the mean frame as the solver left them, and their dual.
+    factors : of their bands.
+    frames : the deviations times the factors.
+    """
+
+    setting: Setting
+    tiles: int
+    kernels: LocalKernels
+    solution: Interpolated
+    factors: BandFactors
+    frames: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,17 +128,17 @@ class Places:
 
     Attributes
     ----------
-    ways : solvers for the deviations; of several the one that predicts the held-out samples best in a first trial.
+    way : the solver for the deviations.
     judge : equations of the held-out samples, which are not used by the kernels; each is weighted by the number of
         frames it represents, so that its misfit estimates the error of the images.
-    kernels : local kernels, at any scale.
-    smallest_noise : the smallest lam to try, in units of the variance of the motion.
+    start : T x ny x nx, frames from which the first kernels are taken.
+    radii : ny x nx on the host, of the k-space locations (plain layout).
     """
 
-    ways: Sequence[Solver]
+    way: Solver
     judge: NormalEquations
-    kernels: LocalKernels
-    smallest_noise: float = SMALLEST_NOISE
+    start: Array
+    radii: Array
 
     def solve(self, mean: Array, bands: Setting, tell: Progress) -> Reconstruction:
         """Choose the setting by the held-out samples, then solve with all samples.
@@ -68,80 +149,106 @@ class Places:
         bands : the setting of the first step.
         tell : reports progress.
         """
-        unit = self.kernels.variance
-        if unit <= 0:  # nothing moves
+        kernels = local_kernels(self.start, TILES[0], SCALES[0])
+        if kernels.variance <= 0:  # nothing moves
             still = Setting(SCALES[0], bands.noise, float("nan"))
-            images = np.repeat(to_host(mean)[None], self.kernels.distances.shape[1], axis=0)
+            images = np.repeat(to_host(mean)[None], len(self.start), axis=0)
             return Reconstruction(images, 0.0, 0.0, 0, (0.0,), bands, still)
-        trials, local, solution = self._chosen(unit, tell)
-        if local.score < 0:
+        best: Estimate | None = None
+        try:
+            for found in self._rounds(kernels, bands, tell):
+                best = found if best is None or found.setting.score >= best.setting.score else best
+            assert best is not None
+            solution, frames = self._with_all(best)
+        except KeyboardInterrupt:
+            if best is None:
+                raise
             warnings.warn(
-                f"held-out samples are predicted no better than by the mean frame ({local.score:.1f} dB): check that "
+                "interrupted: these are the frames of the best trial so far, which did not use the held-out samples",
+                stacklevel=4,
+            )
+            solution, frames = best.solution, best.frames
+        setting = best.setting
+        unshrunk = decibels(self.judge.energy, self.judge.misfit(best.solution.centers))
+        if unshrunk < 0:
+            warnings.warn(
+                f"held-out samples are predicted no better than by the mean frame ({unshrunk:.1f} dB): check that "
                 "the maps, the trajectory and the navigator fit the data, and that there is motion above the noise",
                 stacklevel=4,
             )
         history = solution.history
         tell(f"done: residual {history[-1]:.1e} after {counted(len(history) - 1, 'step')}")
-        images = to_host(mean + solution.centers)
-        lam, sigma = local.noise * unit, float(np.sqrt(local.scale * np.median(self.kernels.medians)))
-        rank = effective_rank(trials.at(local.scale).covariance().mean(), lam)
-        return Reconstruction(images, lam, sigma, rank, history, bands, local, trials.name)
+        lam = setting.noise * best.kernels.variance
+        sigma = float(np.sqrt(setting.scale * np.median(best.kernels.medians)))
+        rank = effective_rank(best.kernels.covariance().mean(), lam)
+        return Reconstruction(to_host(mean + frames), lam, sigma, rank, history, bands, setting)
 
-    def _chosen(self, unit: float, tell: Progress) -> tuple[_Trials, Setting, Interpolated]:
-        """The solver with its trials, the setting and the deviations; after Ctrl-C the best so far, if any."""
-        noises = [level * max(self.smallest_noise, SMALLEST_NOISE) for level in LEVELS]
-        contest = [_Trials(way, self.judge, self.kernels, unit, tell) for way in self.ways]
-        try:
-            trials = max(contest, key=lambda trials: trials(SCALES[0], noises[0]))
-            contest = [trials]  # the kernels of the others are no longer needed
-            way = trials.way
-            local = choose_local(trials, SCALES, noises, MIN_NOISE_GAIN)
-            start = trials.best if trials.best_score == local.score else None
-            kernels = trials.at(local.scale)
-            return trials, local, way(kernels, local.noise * unit, steps=way.final_steps, start=start)
-        except KeyboardInterrupt:
-            trials = max(contest, key=lambda trials: trials.best_score)
-            if trials.best is None:
-                raise
-            warnings.warn(
-                "interrupted: these are the frames of the best trial so far, which did not use the held-out samples",
-                stacklevel=5,
-            )
-            return trials, trials.choice, trials.best
+    def _rounds(self, kernels: LocalKernels, bands: Setting, tell: Progress) -> Iterator[Estimate]:
+        """Yield the trials of settings, and the rounds at the best of them."""
+        way = self.way
+        smallest = {SMALLEST_NOISE, max(SMALLEST_NOISE, bands.noise)}  # two where the bands found much noise
+        firsts = [self._solved(kernels, TILES[0], noise, None, way.first_steps) for noise in smallest]
+        first = max(firsts, key=lambda found: found.setting.score)
+        noises = [level * first.setting.noise for level in LEVELS]
+        trials = {(SCALES[0], noises[0]): first}
+        scores: list[tuple[float, float, float]] = []
+
+        def noted(found: Estimate) -> Estimate:
+            scores.append((found.setting.scale, found.setting.noise, found.setting.score))
+            return replace(found, setting=replace(found.setting, tried=tuple(scores)))
+
+        def predict(scale: float, noise: float) -> float:
+            if (scale, noise) not in trials:
+                there = kernels if scale == kernels.scale else kernels.at(scale)
+                trials[scale, noise] = self._solved(there, TILES[0], noise, first.solution.dual, way.trial_steps)
+            score = trials[scale, noise].setting.score
+            tell(f"local kernels: scale {scale}, noise {noise}: held-out samples {score:.2f} dB")
+            return score
+
+        yield noted(first)
+        choice = choose_local(predict, SCALES, noises, MIN_NOISE_GAIN)
+        best = trials[choice.scale, choice.noise]
+        scores[:] = choice.tried
+        yield replace(best, setting=choice)
+        trials.clear()
+        sizes = [tiles for tiles in TILES if tiles**2 * len(self.start) ** 2 <= LARGEST_KERNELS]
+        for _ in range(self._patience(ROUNDS, way.round_steps)):
+            finer = [tiles for tiles in sizes if tiles > best.tiles][:1]
+            tiles = finer[0] if finer else best.tiles
+            kernels = local_kernels(best.frames, tiles, choice.scale)
+            found = self._solved(kernels, tiles, choice.noise, best.solution.dual, way.round_steps)
+            gain = found.setting.score - best.setting.score
+            tell(f"kernels of {tiles} x {tiles} tiles: held-out samples {found.setting.score:.2f} dB")
+            yield noted(found)
+            best = found if gain > 0 else best
+            if gain < MIN_ROUND_GAIN and not finer:
+                return
+            if gain < MIN_ROUND_GAIN:
+                sizes = []  # the tiles stay as they are
+
+    def _solved(self, kernels: LocalKernels, tiles: int, noise: float, start: Array | None, steps: int) -> Estimate:
+        """Solve without the held-out samples, and score the frames by them."""
+        solution = self.way(kernels, noise * kernels.variance, whole=False, start=start, steps=steps)
+        factors = BandFactors.fit(solution.centers, self.judge, self.radii)
+        frames = factors(solution.centers)
+        score = decibels(self.judge.energy, self.judge.misfit(frames))
+        return Estimate(Setting(kernels.scale, noise, score), tiles, kernels, solution, factors, frames)
+
+    def _with_all(self, best: Estimate) -> tuple[Interpolated, Array]:
+        """Solve with all samples, under the kernels of the best frames."""
+        scale, noise = best.setting.scale, best.setting.noise
+        kernels = local_kernels(best.frames, best.tiles, scale)
+        steps = self._patience(FINAL_STEPS, 1)
+        solution = self.way(kernels, noise * kernels.variance, start=best.solution.dual, steps=steps)
+        return solution, best.factors(solution.centers)
+
+    def _patience(self, limits: tuple[int, int], steps: int) -> int:
+        """How often so many steps are taken, within the limits."""
+        frames, ny, nx = self.start.shape
+        return int(np.clip(PATIENCE / (steps * frames**2 * ny * nx), *limits))
 
 
-class _Trials:
-    """Short solves without the held-out samples, each scored by how well it predicts them; the best is kept."""
-
-    def __init__(self, way: Solver, judge: NormalEquations, kernels: LocalKernels, unit: float, tell: Progress):
-        self.way, self.judge, self.kernels, self.unit, self.tell = way, judge, kernels, unit, tell
-        self.latest = kernels
-        self.scores: dict[tuple[float, float], float] = {}
-        self.best_score = -np.inf
-        self.best: Interpolated | None = None
-
-    @property
-    def name(self) -> str:
-        """Name of the solver."""
-        return type(self.way).__name__
-
-    @property
-    def choice(self) -> Setting:
-        """The best setting so far."""
-        return best([(*setting, score) for setting, score in self.scores.items()])
-
-    def at(self, scale: float) -> LocalKernels:
-        """The kernels at a scale; the last ones are cached, as several noises are tried at the same scale."""
-        if self.latest is self.kernels or self.latest.scale != scale:
-            self.latest = self.kernels.at(scale)
-        return self.latest
-
-    def __call__(self, scale: float, noise: float) -> float:
-        """Score of a setting in decibels."""
-        if (scale, noise) not in self.scores:
-            found = self.way(self.at(scale), noise * self.unit, whole=False, steps=self.way.trial_steps)
-            score = self.scores[scale, noise] = decibels(self.judge.energy, self.judge.misfit(found.centers))
-            if score > self.best_score:
-                self.best_score, self.best = score, found
-            self.tell(f"local kernels, {self.name}: scale {scale}, noise {noise}: held-out samples {score:.2f} dB")
-        return self.scores[scale, noise]
+def local_kernels(images: Array, tiles: int, scale: float) -> LocalKernels:
+    """Local kernels of frames, or of their deviations from the mean frame."""
+    side = max(images.shape[1:]) / tiles
+    return LocalKernels.of(images, scale, side, side)

@@ -20,7 +20,7 @@ from fusewise.mri.solving.gridded import start_from_bands
 from fusewise.mri.solving.held_out import frames_per_sample, hold_out
 from fusewise.mri.solving.interpolation import by_points
 from fusewise.mri.solving.navigator import Bands, common_locations
-from fusewise.mri.solving.places import SMALLEST_NOISE, Places, kernels_by_place
+from fusewise.mri.solving.places import SMALLEST_NOISE, TILES, Places, local_kernels
 from fusewise.mri.solving.ways import ByImage
 from fusewise.mri.tensors import Array
 from fusewise.progress import Progress
@@ -66,11 +66,11 @@ def reconstruct_radial(
     start, choice = start_from_bands(bands, moved, fitted.mask, where, rng, operator.maps)
     tell(f"start on the grid: scale {choice.scale}, noise {choice.noise}: leave-one-out {choice.score:.2f} dB")
 
-    kernels = kernels_by_place(start).at(START_SCALE)
+    kernels = local_kernels(start, TILES[0], START_SCALE)
     solver = ByImage(known, unseen, float(cells.mask.mean()))
     better = solver(kernels, SMALLEST_NOISE * kernels.variance, whole=False, steps=solver.trial_steps).centers
     tell("computed frames from the samples off the grid, and new kernels from these")
-    return Places([solver], judge, kernels_by_place(better)).solve(mean, choice, tell)
+    return Places(solver, judge, better, where).solve(mean, choice, tell)
 
 
 def sampling_at(trajectory: Array, maps: Array, place: Placement) -> Nufft | FourierSums:

@@ -1,7 +1,7 @@
 """Solvers from the samples of a series, some of them held out, to frames (by ``mri.solving.interpolation``).
 
 Frames are points, A_i the sampling of frame i, and the covariance of frames varies over the image, which couples all
-k-space locations. Two solvers converge to the same frames, and which is closer after few steps depends on the data:
+k-space locations. Two solvers converge to the same frames:
 
 ``BySample`` solves for a, preconditioned by the inverse under the mean kernel at every k-space location, which is the
 exact diagonal block of A K A'. For one coil on the grid.
@@ -15,7 +15,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar
 
-from fusewise.kernels import library
+from fusewise.kernels import copied, library
 from fusewise.mri.sampling.normal_equations import NormalEquations
 from fusewise.mri.solving.column_systems import ColumnInverse, Columns
 from fusewise.mri.solving.covariances import LocalKernels
@@ -26,16 +26,17 @@ from fusewise.mri.tensors import Array, fft2, ifft2
 class Solver(ABC):
     """The samples of a series, some of them held out, and the solution for frames given kernels and lam."""
 
-    #: Steps while settings are chosen, and at the end.
+    #: Most steps of the first solve, while settings are chosen, and in a round.
+    first_steps: ClassVar[int]
     trial_steps: ClassVar[int]
-    final_steps: ClassVar[int]
+    round_steps: ClassVar[int]
 
     #: Residual, relative to the target, at which a solve ends.
     tol: ClassVar[float]
 
     @abstractmethod
     def solve(
-        self, kernels: LocalKernels, noise: float, whole: bool, start: Interpolated | None, max_steps: int, tol: float
+        self, kernels: LocalKernels, noise: float, whole: bool, start: Array | None, max_steps: int, tol: float
     ) -> Interpolated:
         """Solve for the frames; see ``__call__``."""
 
@@ -45,7 +46,7 @@ class Solver(ABC):
         noise: float,
         *,
         whole: bool = True,
-        start: Interpolated | None = None,
+        start: Array | None = None,
         steps: int = 20,
         tol: float | None = None,
     ) -> Interpolated:
@@ -55,7 +56,7 @@ class Solver(ABC):
         ----------
         kernels, noise : K and lam.
         whole : whether to use the held-out samples, too.
-        start : starting point, computed under the same kernels; None: zero.
+        start : the dual of a solution, of this problem or of a similar one, to start from; None: zero.
         steps, tol : end after this many steps, or once the residual has shrunk by `tol`.
         """
         return self.solve(kernels, noise, whole, start, steps, self.tol if tol is None else tol)
@@ -75,12 +76,13 @@ class BySample(Solver):
     fitted: Columns
     every: Columns
 
+    first_steps: ClassVar[int] = 20
     trial_steps: ClassVar[int] = 6
-    final_steps: ClassVar[int] = 20
+    round_steps: ClassVar[int] = 24
     tol: ClassVar[float] = 1e-2
 
     def solve(
-        self, kernels: LocalKernels, noise: float, whole: bool, start: Interpolated | None, max_steps: int, tol: float
+        self, kernels: LocalKernels, noise: float, whole: bool, start: Array | None, max_steps: int, tol: float
     ) -> Interpolated:
         """Solve as ``Solver`` describes, in k-space instead of images: norms and inner products are the same."""
         used = self.every if whole else self.fitted
@@ -96,7 +98,8 @@ class BySample(Solver):
         if start is None:
             begun = Interpolated(zeros_like(self.samples), zeros_like(target))
         else:
-            begun = Interpolated(fft2(start.centers), used.pack(start.dual))
+            dual = used.pack(start)
+            begun = Interpolated(copied(spread(dual)), dual)
         inverse = ColumnInverse.under(covariance.mean()[None], used, noise)
         found = by_samples(spread, used.pack, target, inverse, noise, begun, max_steps=max_steps, tol=tol)
         return Interpolated(ifft2(found.centers, overwrite=True), used.unpack(found.dual), found.history)
@@ -117,14 +120,16 @@ class ByImage(Solver):
     density: float
 
     # More than by sample: the preconditioner is weaker, and too short a trial measures speed, not the setting.
+    first_steps: ClassVar[int] = 20
     trial_steps: ClassVar[int] = 10
-    final_steps: ClassVar[int] = 30
+    round_steps: ClassVar[int] = 15
     tol: ClassVar[float] = 3e-3
 
     def solve(
-        self, kernels: LocalKernels, noise: float, whole: bool, start: Interpolated | None, max_steps: int, tol: float
+        self, kernels: LocalKernels, noise: float, whole: bool, start: Array | None, max_steps: int, tol: float
     ) -> Interpolated:
         """Solve as ``Solver`` describes."""
         used = self.fitted + self.held if whole else self.fitted
         shrunk = kernels.shrunk(self.density, noise)
-        return by_points(used.normal, used.target, shrunk, self.density, noise, start, max_steps=max_steps, tol=tol)
+        begun = None if start is None else Interpolated(kernels.covariance()(start), start)
+        return by_points(used.normal, used.target, shrunk, self.density, noise, begun, max_steps=max_steps, tol=tol)
