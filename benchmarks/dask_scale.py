@@ -56,7 +56,7 @@ def on_cluster(n: int, workers: int, scored: bool = True) -> dict[str, Any]:
     is that of the first `SCORED` blocks, whose labels are computed after the clock has stopped.
     """
     from fusewise import FusionClustering
-    from fusewise.cli.running.schedulers import local_cluster
+    from fusewise.cli._parts import local_cluster
 
     with local_cluster(workers, MEMORY) as client:
         FusionClustering().fit(lazy_clusters(40_000, 5_000)[0])  # each worker loads its compiled code

@@ -13,7 +13,7 @@ from cli_helpers import read
 from sklearn.datasets import load_wine
 
 import fusewise
-from fusewise.cli.running import benchmarking as bench_module
+from fusewise.cli import _demo as bench_module
 
 DEMO = Path(__file__).parents[2] / "examples" / "demo.py"
 FILES = [

@@ -14,9 +14,9 @@ import pytest
 from cli_helpers import write
 
 from fusewise import FusionClustering, PenalizedFusion
-from fusewise.cli.running import imputing as impute
-from fusewise.cli.running import predicting as predict
-from fusewise.cli.running import tracing as path
+from fusewise.cli import _fit as impute
+from fusewise.cli import _path as path
+from fusewise.cli import _predict as predict
 from fusewise.datasets import make_clusters
 
 GOOD = "a,b\n1,2\n2,1\n8,9\n9,8\n"
@@ -150,8 +150,8 @@ def test_a_disk_that_is_really_full(place):
     script = """
 import resource, signal
 from fusewise.cli import main
-from fusewise.cli.running import fitting
-from fusewise.cli.showing import summary
+from fusewise.cli import _fit as fitting
+from fusewise.cli import _summary as summary
 from fusewise import FusionClustering
 FusionClustering().fit([[0, 1], [1, 0], [5, 6], [6, 5.]])  # what is compiled is kept before
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from fusewise.cli.running import fitting as fit_module
+from fusewise.cli import _fit as fit_module
 
 GOOD = "a,b\n1,2\n2,1\n8,9\n9,8\n"
 

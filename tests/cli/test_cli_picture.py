@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from fusewise import FusionClustering
-from fusewise.cli.showing.picture import DOTS, HEIGHT, in_colour, picture, rasterize, sign
+from fusewise.cli._terminal import DOTS, HEIGHT, in_colour, picture, rasterize, sign
 from fusewise.views.findings import read_findings
 
 

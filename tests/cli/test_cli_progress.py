@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 
-from fusewise.cli.showing import console
+from fusewise.cli import _terminal as console
 
 
 def test_stages_are_shown_on_a_terminal(monkeypatch):

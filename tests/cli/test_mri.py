@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 pytest.importorskip("PIL")
 
-from fusewise.cli.commands.mri import app, print_recon
+from fusewise.cli._mri import app, print_recon
 from fusewise.mri.files.formats import read_cfl, write_cfl
 from fusewise.views.mri_page import PAGE_FILES
 

@@ -6,7 +6,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from fusewise.cli.commands.reproduce import reproduce
+from fusewise.cli._reproduce import reproduce
 
 APP = typer.Typer()
 APP.command()(reproduce)

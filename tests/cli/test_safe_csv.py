@@ -12,7 +12,7 @@ from cli_helpers import read, write
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fusewise.cli.running.staging import write_csv
+from fusewise.cli._output import write_csv
 from fusewise.tables import Dialect, as_cells
 
 HEADER = ["name", "=a", "b", "kind"]

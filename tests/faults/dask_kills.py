@@ -118,7 +118,7 @@ class Cluster:
 @contextmanager
 def cluster_in(folder):
     """A cluster of processes, as ``fit --scheduler local`` has it."""
-    from fusewise.cli.running.schedulers import local_cluster
+    from fusewise.cli._parts import local_cluster
 
     folder.mkdir(exist_ok=True)
     begin = time.monotonic()

@@ -13,8 +13,9 @@ from dask.multiprocessing import remote_exception
 from distributed import Client, LocalCluster
 from typer.testing import CliRunner
 
+from fusewise.cli import _parts as parts_fit
+from fusewise.cli import _parts as schedulers
 from fusewise.cli.app import app
-from fusewise.cli.running import parts_fit, schedulers
 from fusewise.tables import InputError, _rereading, parts_of, read_table, stem_of
 
 
@@ -166,7 +167,7 @@ class TestSchedulers:
         for free, where in ((schedulers.IN_MEMORY * size, None), (schedulers.IN_MEMORY * size - 1, "local")):
             monkeypatch.setattr(schedulers, "available_memory", lambda free=free: free)
             assert schedulers.needed_scheduler(None, parts_of(tmp_path / "parts")) == where
-        monkeypatch.setattr("fusewise.cli.running.schedulers.LOCAL", "synchronous")  # no processes in this test
+        monkeypatch.setattr("fusewise.cli._parts.LOCAL", "synchronous")  # no processes in this test
         code, out, err = run("fit", "parts")
         assert code == 0, err
         assert "would take more than the available memory" in " ".join(out.split())

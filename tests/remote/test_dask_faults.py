@@ -182,7 +182,7 @@ def test_nothing_is_left_of_a_command_after_ctrl_c(tmp_path, table):
 
 BLOCKED = """
 import signal
-from fusewise.cli.running.schedulers import local_cluster
+from fusewise.cli._parts import local_cluster
 if __name__ == "__main__":
     with local_cluster(2) as client:
         masks = client.run(signal.pthread_sigmask, signal.SIG_BLOCK, []).values()
@@ -201,7 +201,7 @@ PATIENT = """
 import os
 import signal
 import dask
-from fusewise.cli.running.schedulers import local_cluster
+from fusewise.cli._parts import local_cluster
 if __name__ == "__main__":
     dask.config.set({"distributed.deploy.lost-worker-timeout": "1 ms"})  # no worker is back so soon
     with local_cluster(1) as client:

@@ -1,12 +1,13 @@
 """The command line: ``fusewise fit``, ``predict``, ``impute``, ``path``, ``guarantee``, ``plan``, ``demo``, ...
 
-====================  ===========================================================
-``app``, ``options``  the application; options shared by several commands
-``commands/``         arguments, options and help text of each command
-``running/``          what each command computes and writes
-``showing/``          results as text and pictures in the terminal
-``exits``             handling of invalid input, interruptions and bugs; exit codes
-====================  ===========================================================
+===========================================  ==========================================================
+``app``, ``commands``, ``options``           the application; arguments, options and help of its commands
+``_fit``, ``_parts``, ``_predict``,          what each command computes and writes
+``_path``, ``_guarantee``, ``_demo``,
+``_mri``, ``_reproduce``
+``_summary``, ``_terminal``, ``_output``     results as text, as pictures in the terminal, and as files
+``exits``                                    invalid input, interruptions and bugs; exit codes
+===========================================  ==========================================================
 """
 
 from __future__ import annotations

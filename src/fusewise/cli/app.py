@@ -13,16 +13,9 @@ import typer
 from typer.core import TyperCommand
 
 import fusewise
-from fusewise.cli.commands.bench import bench
-from fusewise.cli.commands.demo import demo
-from fusewise.cli.commands.fit import fit
-from fusewise.cli.commands.guarantee import guarantee
-from fusewise.cli.commands.impute import impute
-from fusewise.cli.commands.mri import app as mri
-from fusewise.cli.commands.path import path
-from fusewise.cli.commands.plan import plan
-from fusewise.cli.commands.predict import predict
-from fusewise.cli.commands.reproduce import reproduce
+from fusewise.cli._mri import app as mri
+from fusewise.cli._reproduce import reproduce
+from fusewise.cli.commands import bench, demo, fit, guarantee, impute, path, plan, predict
 from fusewise.cli.exits import guarded
 from fusewise.cli.options import PAPER_OPTIONS
 

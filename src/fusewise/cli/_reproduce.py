@@ -13,14 +13,15 @@ import typer
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.progress import Progress as Bars
 
+from fusewise.cli._terminal import Terminal, headed
 from fusewise.cli.exits import INTERRUPTED, Stop, guarded, stopping_at_once
-from fusewise.cli.showing.console import Terminal, headed
 from fusewise.progress import Progress
 from fusewise.support.errors import InputError
 from fusewise.support.words import counted
 
 if TYPE_CHECKING:
     from fusewise.reproduce import StudyResult
+
 
 FIGURES = ("fig1", "fig2", "fig3", "fig4", "fig5", "fig6", "fig7", "fig8")
 ALL = "all"

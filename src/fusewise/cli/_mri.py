@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from fusewise.mri import Reconstruction
     from fusewise.mri.files.formats import Scan
 
+
 app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode="markdown",
@@ -61,7 +62,7 @@ def recon(
     Writes the images, labels.csv (the cluster of each frame) and index.html: a movie, selected frames, a line through
     the image over time, the clusters and the sampling pattern.
     """
-    from fusewise.cli.showing import console
+    from fusewise.cli import _terminal as console
     from fusewise.kernels import Stopwatch, announcing
     from fusewise.progress import listening
 
@@ -99,7 +100,7 @@ def _reconstruct(
     scan: Scan, scan_file: Path, folder: Path, formats: list[str], settings: dict[str, Any], *, force: bool
 ) -> tuple[Reconstruction, list[Path]]:
     """Reconstruct a scan and write images, labels and page: all of them or none."""
-    from fusewise.cli.running.staging import staged
+    from fusewise.cli._output import staged
     from fusewise.mri import reconstruct
     from fusewise.mri.files.formats import IMAGE_FILES, write_images
     from fusewise.views.mri_page import PAGE_FILES, write_page
@@ -132,8 +133,8 @@ def simulate(
     force: options.Overwrite = False,
 ) -> None:
     """Simulate a scan of a beating, breathing phantom; the true images are stored in the same file."""
-    from fusewise.cli.running.staging import staged
-    from fusewise.cli.showing import console
+    from fusewise.cli import _terminal as console
+    from fusewise.cli._output import staged
     from fusewise.mri.files.formats import write_scan
     from fusewise.mri.files.simulating import simulate_scan
 
@@ -201,7 +202,7 @@ def recon_data(path: Path, found: Reconstruction, files: list[Path], seconds: fl
 
 def print_recon(summary: dict[str, Any]) -> None:
     """Print the summary of a reconstruction."""
-    from fusewise.cli.showing.console import Terminal
+    from fusewise.cli._terminal import Terminal
 
     out = Terminal()
     rows, columns = summary["shape"]

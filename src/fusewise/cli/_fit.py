@@ -1,4 +1,4 @@
-"""``fusewise fit``: cluster a table, fill in its missing values, and write the results."""
+"""``fusewise fit`` and ``fusewise impute``: read a table, cluster it, fill in its missing values, write the results."""
 
 from __future__ import annotations
 
@@ -11,17 +11,21 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
-from fusewise import FusionClustering
-from fusewise.cli.running.staging import staged, write_csv
-from fusewise.cli.running.table_fit import Clustered, cluster, prepare
-from fusewise.kernels import Real
+from fusewise import DataWarning, FusionClustering, FusionImputer
+from fusewise.cli._output import staged, write_csv
+from fusewise.cli.exits import stopping_at_once
+from fusewise.kernels import Floats, Real, Stopwatch, announcing
 from fusewise.progress import Progress, listening
 from fusewise.saving import save
 from fusewise.support.errors import InputError
+from fusewise.support.words import counted, some_of
 from fusewise.tables import (
     Cells,
     Dialect,
+    FrameEncoder,
+    Reading,
     ReadOptions,
     as_extra,
     center_table,
@@ -29,11 +33,139 @@ from fusewise.tables import (
     files_of,
     free_name,
     in_dialect,
+    read,
     stem_of,
 )
+from fusewise.views.columns import columns_of_file, columns_of_reading
 from fusewise.views.description import description_text
+from fusewise.views.findings import Findings, TableOrigin, read_findings
 from fusewise.views.profile import ObservedCenters
 from fusewise.views.rules import python_module, sql_script
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """A table and how its columns are encoded as numbers."""
+
+    table: Reading
+    encoder: FrameEncoder
+
+
+@dataclass(frozen=True, eq=False)
+class Clustered(Prepared):
+    """A table with its clusters and its missing values filled in.
+
+    Attributes
+    ----------
+    model : the fitted estimator.
+    findings : the result as read by the views, with every row that has an observed entry drawn.
+    imputer : the fitted imputer, for ``impute``; otherwise None.
+    completed : the features of all rows, with the missing ones filled in.
+    seconds, compiling : time the fit took, and time spent compiling before that (on the first run only).
+    notes : remarks to show to the user.
+    """
+
+    model: FusionClustering
+    findings: Findings
+    imputer: FusionImputer | None
+    completed: Floats
+    seconds: float
+    compiling: float
+    notes: list[str]
+
+    @property
+    def sizes(self) -> list[int]:
+        """Number of rows in each cluster."""
+        return [int(n) for n in self.findings.sizes]
+
+    @property
+    def outliers(self) -> int:
+        """Number of rows in no cluster."""
+        return int(np.count_nonzero(self.model.labels_ < 0))
+
+
+def default_model(
+    n_clusters: int | None, seed: int | None, *, outliers: bool = True, verbose: int = 0
+) -> FusionClustering:
+    """The estimator of ``fit`` and ``impute``."""
+    if n_clusters is not None and n_clusters < 1:
+        raise InputError(f"--n-clusters must be at least 1, got {n_clusters}")
+    return FusionClustering(n_clusters, outliers=outliers, random_state=seed, verbose=verbose)
+
+
+def prepare(path: Path, n_clusters: int | None, *, asked: ReadOptions, tell: Progress) -> Prepared:
+    """Read a table with the given options, and decide how its columns are encoded."""
+    tell(f"reading {path.name}")
+    table = read(path, asked)
+    if table.n_rows < 2:
+        raise InputError(f"{str(path)!r} has only one row: clustering needs at least two")
+    if n_clusters is not None and n_clusters > table.n_rows:
+        raise InputError(f"--n-clusters {n_clusters} is more than the {table.n_rows} rows of {str(path)!r}")
+    return Prepared(table, FrameEncoder.of(table))
+
+
+def cluster(prepared: Prepared, estimator: FusionClustering, *, impute: bool = False, tell: Progress) -> Clustered:
+    """Cluster a table and fill in its missing values, from the clusters or with an imputer; Ctrl-C stops at once."""
+    table = prepared.table
+    rows, columns = table.shape
+    tell(f"{'filling' if impute else 'clustering'} {counted(rows, 'row')} × {counted(columns, 'column')}")
+    watch = Stopwatch()
+    with (
+        warnings.catch_warnings(record=True) as caught,
+        stopping_at_once(),
+        listening(tell),
+        announcing(tell),
+    ):
+        warnings.simplefilter("always")
+        imputer = FusionImputer(estimator.n_clusters, random_state=estimator.random_state) if impute else None
+        found = estimator.fit(table) if imputer is None else imputer.fit(table).clustering_
+        findings = read_findings(found, names=table.names, origin=_origin(prepared), most_drawn=rows)
+        completed = _by_clusters(findings) if imputer is None else imputer.completed_features(table)
+    seconds, compiling = watch.working, watch.compiling
+    # Empty rows are reported by name and convergence by its outcome, as warnings refer to encoded features.
+    ours = (ConvergenceWarning, DataWarning)
+    notes = table.notes + blank_notes(table, alone=estimator.outliers)
+    notes += sorted({str(w.message) for w in caught if not issubclass(w.category, ours)})
+    notes += unmet_notes(estimator.n_clusters, found.n_clusters_)
+    return Clustered(table, prepared.encoder, found, findings, imputer, completed, seconds, compiling, notes)
+
+
+def _origin(prepared: Prepared) -> TableOrigin:
+    """The columns of the file, for the views."""
+    table = prepared.table
+    read = columns_of_reading(table)
+    markers = {column.name: tuple(column.markers) for column in read.columns}
+    known = table.labels_column
+    return TableOrigin(
+        columns_of_file(table, prepared.encoder, markers),
+        read,
+        None if known is None else (known, table.cells[known]),
+    )
+
+
+def _by_clusters(found: Findings) -> Floats:
+    """Rows filled with the values expected from their clusters; a row with nothing observed gets its fused centre."""
+    completed = np.array(found.model.fused_, dtype=float)
+    completed[found.drawn] = found.completed
+    return completed
+
+
+def blank_notes(table: Reading, *, alone: bool = True) -> list[str]:
+    """A note on rows without observed values; `alone`: they are in no cluster."""
+    blank = table.blank_rows
+    if not len(blank):
+        return []
+    rows = counted(len(blank), "row has", "rows have")
+    fate = "assigned to no cluster, label -1" if alone else "assigned to the likeliest cluster"
+    return [f"{rows} no observed value: {fate} ({some_of(list(table.names[blank]), 5)})"]
+
+
+def unmet_notes(asked: int | None, found: int) -> list[str]:
+    """A note on a number of clusters that could not be met."""
+    if asked in (None, found):
+        return []
+    return [f"{counted(asked or 0, 'cluster was', 'clusters were')} requested, but {found} found"]
+
 
 TABLES = ("labels.csv", "completed.csv", "centers.csv")
 WORDS = ("description.txt", "rules.sql", "rules.py")
@@ -233,3 +365,48 @@ def _write_report(found: Clustered, path: Path, command: str | None, *, rows: bo
         )
     except ImportError as error:  # the message says what to install
         raise InputError(f"--report: {error}") from error
+
+
+@dataclass(frozen=True, eq=False)
+class Imputation:
+    """Result of ``impute``.
+
+    Attributes
+    ----------
+    filled : number of missing values filled in.
+    left : number of missing values left, in columns that are not used.
+    """
+
+    clustered: Clustered
+    filled: int
+    left: int
+    file: Path
+
+    @property
+    def way(self) -> str:
+        """How the missing values were filled in: from "clusters" or a "subspace"."""
+        assert self.clustered.imputer is not None
+        return str(self.clustered.imputer.fill_)
+
+    @property
+    def errors(self) -> dict[str, float]:
+        """Error of each method on held-out entries, in standard deviations of the columns."""
+        assert self.clustered.imputer is not None
+        return dict(self.clustered.imputer.held_out_error_)
+
+
+def run_impute(
+    path: Path, out: Path, estimator: FusionClustering, *, asked: ReadOptions, force: bool, safe_csv: bool,
+    tell: Progress,
+) -> Imputation:  # fmt: skip
+    """Read a table, cluster it, fill in its missing values, and write it."""
+    prepared = prepare(path, estimator.n_clusters, asked=asked, tell=tell)
+    with staged([out], force=force, sources=files_of(path)) as places:
+        found = cluster(prepared, estimator, impute=True, tell=tell)
+        tell("writing")
+        completed = complete(found.table, found.encoder, found.completed)
+        write_csv(places[out], completed, found.table.dialect, safe=safe_csv)
+    used = {column.name: column.values for column in found.table.used}
+    filled = sum(int(np.isnan(values).sum()) for values in used.values())
+    left = sum(cell is None for name, cells in found.table.cells.items() if name not in used for cell in cells)
+    return Imputation(found, filled, left, out)

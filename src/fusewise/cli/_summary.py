@@ -11,12 +11,9 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 import fusewise
-from fusewise.cli.running.fitting import Fit
-from fusewise.cli.running.imputing import Imputation
-from fusewise.cli.running.predicting import Prediction
-from fusewise.cli.running.table_fit import Clustered
-from fusewise.cli.showing.console import Terminal, bar, grid, headed, listed, print_below
-from fusewise.cli.showing.picture import picture
+from fusewise.cli._fit import Clustered, Fit, Imputation
+from fusewise.cli._predict import Prediction
+from fusewise.cli._terminal import Terminal, bar, grid, headed, listed, picture, print_below
 from fusewise.support.words import counted
 from fusewise.tables import Reading
 from fusewise.views import certainty, sentences

@@ -1,1 +1,0 @@
-"""The commands: their arguments, options and help texts."""

@@ -1,1 +1,0 @@
-"""Results as text and pictures in the terminal."""
