@@ -7,8 +7,7 @@ import pytest
 
 from fusewise.mri.phantom import coil_maps
 from fusewise.mri.sampling.fourier import transform
-from fusewise.mri.sampling.operators import Cartesian, Nufft
-from fusewise.mri.sampling.sums import FourierSums
+from fusewise.mri.sampling.operators import Cartesian, FourierSums, Nufft
 from fusewise.mri.sampling.trajectories import radial_mask, radial_trajectory
 
 T, NY, NX = 3, 10, 9

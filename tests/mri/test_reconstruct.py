@@ -17,8 +17,8 @@ from fusewise.mri.sampling.normal_equations import on_grid_equations
 from fusewise.mri.sampling.operators import Cartesian, Gridded, Nufft
 from fusewise.mri.solving.covariances import LocalKernels
 from fusewise.mri.solving.held_out import choose_local
+from fusewise.mri.solving.interpolation import ByImage
 from fusewise.mri.solving.places import BORDERS, BandFactors, Places
-from fusewise.mri.solving.ways import ByImage
 from fusewise.mri.tensors import fft2, ifft2
 from fusewise.progress import silent
 

@@ -11,8 +11,7 @@ from fusewise.mri import tensors as arrays
 from fusewise.mri.phantom import coil_maps
 from fusewise.mri.sampling.operators import Cartesian, Nufft
 from fusewise.mri.sampling.trajectories import complex_noise
-from fusewise.mri.solving.covariances import LocalKernels, LocalMatrices, median_distance, squared_distances
-from fusewise.mri.solving.tiles import Tiles
+from fusewise.mri.solving.covariances import LocalKernels, LocalMatrices, Tiles, median_distance, squared_distances
 from fusewise.mri.tensors import gram
 
 

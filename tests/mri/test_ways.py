@@ -18,7 +18,7 @@ from fusewise.mri.solving.covariances import (
     median_distance,
     squared_distances,
 )
-from fusewise.mri.solving.ways import ByImage, BySample
+from fusewise.mri.solving.interpolation import ByImage, BySample
 from fusewise.mri.tensors import gram
 
 

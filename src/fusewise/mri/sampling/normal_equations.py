@@ -13,8 +13,7 @@ import numpy as np
 from scipy import fft
 
 from fusewise.kernels import beside, library
-from fusewise.mri.sampling.operators import Gridded, Nufft
-from fusewise.mri.sampling.sums import FourierSums
+from fusewise.mri.sampling.operators import FourierSums, Gridded, Nufft
 from fusewise.mri.tensors import Array, batches, cast, cropped_ifft, each, fft2, padded_fft, zeros
 
 #: Share of the samples up to which those with a weight are selected, rather than all used.

@@ -15,9 +15,9 @@ from fusewise.mri.sampling.normal_equations import on_grid_equations
 from fusewise.mri.sampling.operators import Gridded
 from fusewise.mri.solving.column_systems import ColumnInverse, Columns
 from fusewise.mri.solving.held_out import choose_bands, frames_per_sample, hold_out
+from fusewise.mri.solving.interpolation import ByImage, BySample, Solver
 from fusewise.mri.solving.navigator import Bands, common_locations
 from fusewise.mri.solving.places import Places
-from fusewise.mri.solving.ways import ByImage, BySample, Solver
 from fusewise.mri.tensors import Array, ifft2, real_times, single
 from fusewise.progress import Progress
 from fusewise.support.words import counted

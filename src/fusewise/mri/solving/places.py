@@ -19,8 +19,7 @@ from fusewise.mri.result import Reconstruction, Setting
 from fusewise.mri.sampling.normal_equations import NormalEquations
 from fusewise.mri.solving.covariances import LocalKernels, effective_rank
 from fusewise.mri.solving.held_out import choose_local, decibels
-from fusewise.mri.solving.interpolation import Interpolated
-from fusewise.mri.solving.ways import Solver
+from fusewise.mri.solving.interpolation import Interpolated, Solver
 from fusewise.mri.tensors import Array, fft2, ifft2, inner
 from fusewise.progress import Progress
 from fusewise.support.words import counted

@@ -14,14 +14,12 @@ from fusewise.mri.result import Reconstruction
 from fusewise.mri.sampling.cells import GridCells
 from fusewise.mri.sampling.fourier import AXES, radii, turned
 from fusewise.mri.sampling.normal_equations import NormalEquations, off_grid_equations
-from fusewise.mri.sampling.operators import Nufft
-from fusewise.mri.sampling.sums import FourierSums
+from fusewise.mri.sampling.operators import FourierSums, Nufft
 from fusewise.mri.solving.gridded import start_from_bands
 from fusewise.mri.solving.held_out import frames_per_sample, hold_out
-from fusewise.mri.solving.interpolation import by_points
+from fusewise.mri.solving.interpolation import ByImage, by_points
 from fusewise.mri.solving.navigator import Bands, common_locations
 from fusewise.mri.solving.places import SMALLEST_NOISE, TILES, Places, local_kernels
-from fusewise.mri.solving.ways import ByImage
 from fusewise.mri.tensors import Array
 from fusewise.progress import Progress
 
