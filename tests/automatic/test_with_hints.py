@@ -10,7 +10,7 @@ from sklearn.metrics import adjusted_rand_score
 from fusewise import FusionClustering, load
 from fusewise.automatic import with_hints
 from fusewise.automatic.with_hints import better_supported
-from fusewise.estimators import automatic_fit
+from fusewise.estimators import _result
 
 GRID = np.array([(0.0, 0.0), (9.0, 0.0), (0.0, 9.0)])
 
@@ -27,7 +27,7 @@ def told(monkeypatch):
     before = []
 
     def with_result(change):
-        choose = automatic_fit.choose
+        choose = _result.choose
 
         def changed(table, **given):
             found = choose(table, **given)
@@ -36,7 +36,7 @@ def told(monkeypatch):
             before.append(found)
             return found
 
-        monkeypatch.setattr(automatic_fit, "choose", changed)
+        monkeypatch.setattr(_result, "choose", changed)
         return before
 
     return with_result

@@ -438,6 +438,7 @@ def _fit_levels(means: Real, held: Real, middle: Real, levels: Levels, pseudo: f
     starts = np.concatenate([[0], np.cumsum(widths[:-1])]).astype(np.intp)
     # the sum over the levels of a column is the value of a level that a row has
     unit = np.repeat(np.add.reduceat(middle[where], starts), widths)
+    unit = np.where(unit > 0, unit, 1.0)  # a column that none of these rows has an entry in
     counts = held / unit
     shares, cost = level_shares(counts, _positive(middle[where] / unit, counts.sum(), starts), starts, ordered, pseudo)
     means[:, where] = shares * unit

@@ -42,13 +42,13 @@ from fusewise.automatic.cuts import (
 from fusewise.automatic.evidence import Evidence
 from fusewise.automatic.hints import NO_HINTS, Hints
 from fusewise.automatic.mixture import Mixture, probabilities
-from fusewise.automatic.mixture_fit import describe, fit_groups
+from fusewise.automatic.mixture_fit import FIRST_ROUNDS, describe, fit_groups
 from fusewise.automatic.nearby import near_components
 from fusewise.automatic.rows import Rows, axes_in, fit_axes, parts_of, prior_variances, subspace_of
 from fusewise.automatic.settling import coloured, held, joined, log_odds
 from fusewise.automatic.tree import MergeTree
 from fusewise.automatic.units import Levels, is_number
-from fusewise.automatic.valleys import linked, without_valley
+from fusewise.automatic.valleys import linked, one_hump, without_valley
 from fusewise.kernels import Index, Labels, Real
 from fusewise.observations import InMemory
 from fusewise.progress import Progress
@@ -232,6 +232,8 @@ class TreeSearch:
             starts = [labels for labels in found.partitions if labels.max() > 0]
             others = [by_independent_columns(numbers, labels) for labels in starts]
             others = [new for new, old in zip(others, starts, strict=True) if len(np.unique(new)) == old.max() + 1]
+            rows = found.placed.rows
+            others = [labels for labels in others if not one_hump(describe(rows, labels, rounds=FIRST_ROUNDS))]
             return self._better_of(found, self._compared(found.placed, others, None)) if others else found
         except KeyboardInterrupt:
             return interrupted(found)

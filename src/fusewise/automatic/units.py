@@ -308,8 +308,10 @@ def _two_values(sample: InMemory, levels: Levels) -> _TwoValues:
     with np.errstate(invalid="ignore"):  # of columns without entries
         at = np.where(mask, (values - low) / np.where(high > low, high - low, 1), 0)
         either = (np.minimum(at, 1 - at) <= SAME).all(axis=0) & (high > low)
-    found = np.flatnonzero(either & is_number(sample.shape[1], levels))
-    share = np.round(at[:, found]).sum(axis=0) / mask[:, found].sum(axis=0)
+    higher, counts = np.where(either, np.round(at).sum(axis=0), 0), mask.sum(axis=0)
+    often = np.minimum(higher, counts - higher) > 1  # two entries that differ are no two values
+    found = np.flatnonzero(either & often & is_number(sample.shape[1], levels))
+    share = higher[found] / counts[found]
     return _TwoValues(found, low[found], high[found], share)
 
 

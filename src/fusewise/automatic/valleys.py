@@ -326,6 +326,12 @@ def without_valley(
     return settled(between, pairs, linked(mixture.n_components, pairs), part)
 
 
+def one_hump(mixture: Mixture) -> bool:
+    """Whether two components have no valley between them, as a few wide strays about a cluster have none."""
+    heights = (saddles(mixture, k, np.arange(k)).max() for k in range(1, mixture.n_components))
+    return any(height >= NO_VALLEY for height in heights)
+
+
 def _part_of_each(labels: Index, parts: Index | None, n: int) -> Index:
     """The part in which most well-known rows of each of n components are; the same for all without `parts`."""
     if parts is None:
