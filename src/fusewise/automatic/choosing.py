@@ -177,10 +177,11 @@ def choose(
     """
     known = hints.among(np.flatnonzero(table.row_counts > 0)) if hints else NO_HINTS
     rows = sample.sampled_rows(table.n_seen, sample.SAMPLE, seed, known)
-    units, blocks = units_of(table, levels, table.take_seen(rows))
+    first = table.take_seen(rows)
+    units, blocks = units_of(table, levels, first)
     task = sample.SampledSearch(
         table=table, units=units if before is None else before.units, levels=blocks, hints=hints, min_size=min_size,
-        seed=seed, n_clusters=n_clusters, n_neighbors=n_neighbors, worth=worth, progress=progress,
+        seed=seed, n_clusters=n_clusters, n_neighbors=n_neighbors, worth=worth, progress=progress, first=first,
     )  # fmt: skip
     task, (rows, search, found) = _searched(task, rank, before)
     mixture, clusters = search.clusters(found)

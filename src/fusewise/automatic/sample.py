@@ -20,7 +20,7 @@ from fusewise.automatic.rare import RareSearch, Surprised, Surprises
 from fusewise.automatic.search import TreeSearch
 from fusewise.automatic.units import Levels, Units, is_number
 from fusewise.kernels import Index
-from fusewise.observations import Entries, Table, reduce_blocks
+from fusewise.observations import Entries, InMemory, Table, reduce_blocks
 from fusewise.progress import Progress
 from fusewise.support.words import counted, in_series
 
@@ -91,6 +91,7 @@ class SampledSearch:
     seed : seed of the samples.
     worth : rows of a larger table that a row is worth.
     n_clusters, n_neighbors, progress : those of ``TreeSearch``.
+    first : the rows of the first sample, as they are in the table.
     """
 
     table: Table
@@ -103,6 +104,7 @@ class SampledSearch:
     n_neighbors: int | None
     worth: float
     progress: Progress
+    first: InMemory
 
     @cached_property
     def known(self) -> Hints:
@@ -113,7 +115,7 @@ class SampledSearch:
         """A sample of so many rows (or all), numbered among those seen, and the search for clusters in it."""
         n = self.table.n_seen
         rows, many = self._samples(size)
-        wide = self.units.scaled(self.table.take_seen(many))
+        wide = self.units.scaled(self.first if many is rows and size == SAMPLE else self.table.take_seen(many))
         among = None if len(many) == len(rows) else np.searchsorted(many, rows)
         if among is None and isinstance(wide, Entries) and wide.dtype.kind == "f" and not self.known:
             wide, order = canonical(wide, is_number(wide.shape[1], self.levels))
