@@ -3,6 +3,7 @@
 import gc
 import pickle
 import weakref
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -159,16 +160,21 @@ class TestNearlyEmpty:
         assert adjusted_rand_score(y, FusionClustering().fit(X).labels_) < 0.5
 
     def test_no_more_rows_than_fit(self):
-        counts = np.full(50, 100)
-        rows, many = sample.samples(20_000, sample.SAMPLE, counts, 10.0, 0)
+        def drawn(entries, row_length=10.0):
+            counts = np.full(50, entries)
+            table = SimpleNamespace(
+                n_seen=20_000, n_stored=20_000 * row_length, shape=(20_000, 50), column_counts=counts
+            )
+            return sample.samples(table, sample.SAMPLE, 0)
+
+        rows, many = drawn(100)
         assert len(rows) == sample.SAMPLE
         assert len(many) == 20_000
-        rows, many = sample.samples(20_000, sample.SAMPLE, counts, sample.MOST_NUMBERS / 6000, 0)
+        rows, many = drawn(100, sample.MOST_NUMBERS / 6000)
         assert 6000 <= len(many) <= 6000 + sample.SAMPLE
         assert set(rows) <= set(many)
-        rows, many = sample.samples(20_000, sample.SAMPLE, 10 * counts * 2, 10.0, 0)
-        assert len(many) < 10_000
-        rows, many = sample.samples(20_000, sample.SAMPLE, 200 * counts, 10.0, 0)
+        assert len(drawn(2000)[1]) < 10_000
+        rows, many = drawn(20_000)
         assert many is rows
 
     def test_nothing_is_made_dense(self, large, monkeypatch):

@@ -176,8 +176,7 @@ def choose(
     hints, before : rows that must be together, or apart; and the result without these hints.
     """
     known = hints.among(np.flatnonzero(table.row_counts > 0)) if hints else NO_HINTS
-    rows = sample.sampled_rows(table.n_seen, sample.SAMPLE, seed, known)
-    first = table.take_seen(rows)
+    first = table.take_seen(sample.samples(table, sample.SAMPLE, seed, known)[1])
     units, blocks = units_of(table, levels, first)
     task = sample.SampledSearch(
         table=table, units=units if before is None else before.units, levels=blocks, hints=hints, min_size=min_size,

@@ -73,7 +73,9 @@ def classes_of(
         held_starts = [(start, held(np.log(start), hints, told)) for start in starts]
         classes, criterion, away = _best(table, held_starts, levels, worth)
         if n_groups == told and _n_occupied(table, classes, away) < n_groups:
-            classes, criterion = _judged(table, hard, 1, levels, worth, away)
+            # A column that says little would be smoothed away, and with it the difference between classes.
+            classes = fit_columns(table, hard, 1, levels, pseudo=1.0, away=away)
+            criterion = class_criterion(table, classes, worth)
         yield classes, criterion
         joined = _joined(_posterior(table, classes), classes, table) if n_groups > 1 else None
 

@@ -176,6 +176,12 @@ class NumbersAndLevels(Checked):
     def _others(self) -> Index:
         return np.setdiff1d(np.arange(len(self.columns) + self.levels.centers.shape[1]), self.columns)
 
+    @property
+    def blocks(self) -> Levels:
+        """The blocks of columns of the table that hold the levels of a category."""
+        at = self._others.tolist()
+        return tuple(LevelBlock(at[start], at[stop - 1] + 1, ordered) for start, stop, ordered in self.levels.levels)
+
     def _parts(self, table: InMemory) -> tuple[InMemory, InMemory]:
         return only_columns(table, self.columns), only_columns(table, self._others)
 
@@ -388,7 +394,7 @@ class Beside(Checked):
     share: float
 
     _rules: ClassVar = {
-        "common": Record(AlongAxes, ColumnMixture, Joined, K="first", P="P"),
+        "common": Record(AlongAxes, ColumnMixture, NumbersAndLevels, Joined, K="first", P="P"),
         "rare": Record(ColumnMixture, K="second", P="P"),
         "share": Number(low=0),
     }

@@ -60,7 +60,7 @@ def of_shapes() -> str:
     """Columns were made symmetric."""
     return (
         "Columns are skewed, and powers of them explain the table better. So clusters were searched for in columns "
-        "made symmetric (by a Box-Cox power of each); their centres are nearer to medians than to means."
+        "made symmetric (by a power of each); their centres are nearer to medians than to means."
     )
 
 
@@ -91,7 +91,7 @@ class SampledSearch:
     seed : seed of the samples.
     worth : rows of a larger table that a row is worth.
     n_clusters, n_neighbors, progress : those of ``TreeSearch``.
-    first : the rows of the first sample, as they are in the table.
+    first : the rows that columns of the first sample are fitted to (``samples``), as they are in the table.
     """
 
     table: Table
@@ -114,8 +114,8 @@ class SampledSearch:
     def of(self, size: int) -> tuple[Index, TreeSearch]:
         """A sample of so many rows (or all), numbered among those seen, and the search for clusters in it."""
         n = self.table.n_seen
-        rows, many = self._samples(size)
-        wide = self.units.scaled(self.first if many is rows and size == SAMPLE else self.table.take_seen(many))
+        rows, many = samples(self.table, size, self.seed, self.known)
+        wide = self.units.scaled(self.first if size == SAMPLE else self.table.take_seen(many))
         among = None if len(many) == len(rows) else np.searchsorted(many, rows)
         if among is None and isinstance(wide, Entries) and wide.dtype.kind == "f" and not self.known:
             wide, order = canonical(wide, is_number(wide.shape[1], self.levels))
@@ -130,11 +130,6 @@ class SampledSearch:
             wide, sample, self.levels, *smallest, self.n_clusters, self.n_neighbors, self.progress,
             self.worth * worth_of_rows(copies), self.known.among(rows), self.known.among(many), copies,
         )  # fmt: skip
-
-    def _samples(self, size: int) -> tuple[Index, Index]:
-        """`samples` of the table."""
-        table, row_length = self.table, self.table.n_stored / self.table.shape[0]
-        return samples(table.n_seen, size, table.column_counts[self.units.columns], row_length, self.seed, self.known)
 
     def enlarged(self, rows: Index, search: TreeSearch, found: Searched) -> tuple[Index, TreeSearch, Searched]:
         """The sample, the search and what it found, in a larger sample if that has more clusters, and more than few."""
@@ -174,17 +169,17 @@ def smallest_clusters(n_sampled: int, n: int, min_size: float | None) -> tuple[f
     return max(3.0, SMALLEST_SHARE * n_sampled), max(FEWEST_OF_MANY, SMALLEST_OF_MANY * min(n_sampled, SAMPLE))
 
 
-def samples(
-    n: int, size: int, column_counts: Index, row_length: float, seed: int, hints: Hints = NO_HINTS
-) -> tuple[Index, Index]:
+def samples(table: Table, size: int, seed: int, hints: Hints = NO_HINTS) -> tuple[Index, Index]:
     """Sample the rows to search for clusters, and the rows to fit columns to: the same, or a superset of them.
 
-    Rows with hints are in both, up to half of `size` of them beside the others.
+    Both are numbered among the rows with observed entries. Rows with hints are in both, up to half of `size` of them
+    beside the others.
     """
+    n, row_length = table.n_seen, table.n_stored / table.shape[0]
     rows = sampled_rows(n, size, seed, hints)
     if n <= size:
         return rows, rows
-    typical = max(float(np.median(column_counts)), 1.0)
+    typical = max(float(np.median(table.column_counts)), 1.0)
     wanted = int(min(n * min(ENTRIES_PER_COLUMN / typical, 1.0), MOST_NUMBERS / row_length))
     if wanted <= size:
         return rows, rows

@@ -231,7 +231,12 @@ class TreeSearch:
         try:
             starts = [labels for labels in found.partitions if labels.max() > 0]
             others = [by_independent_columns(numbers, labels) for labels in starts]
-            others = [new for new, old in zip(others, starts, strict=True) if len(np.unique(new)) == old.max() + 1]
+            fewest = [min(self.smallest, float(np.bincount(labels).min())) for labels in starts]
+            others = [
+                new
+                for new, old, least in zip(others, starts, fewest, strict=True)
+                if np.bincount(new, minlength=old.max() + 1).min() >= least
+            ]
             rows = found.placed.rows
             others = [labels for labels in others if not one_hump(describe(rows, labels, rounds=FIRST_ROUNDS))]
             return self._better_of(found, self._compared(found.placed, others, None)) if others else found

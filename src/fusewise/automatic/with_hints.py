@@ -14,10 +14,11 @@ from dataclasses import replace
 import numpy as np
 
 from fusewise.automatic.choice import Choice
-from fusewise.automatic.clusters import Beside, Joined
+from fusewise.automatic.clusters import Beside, Joined, NumbersAndLevels
 from fusewise.automatic.columns import ColumnMixture, fit_columns
 from fusewise.automatic.hints import Hints
 from fusewise.automatic.settling import are_right, placed, supported
+from fusewise.automatic.units import Levels
 from fusewise.kernels import Index, Real
 from fusewise.observations import Table
 
@@ -78,7 +79,8 @@ def _with_own(before: Choice, table: Table, hints: Hints, cluster: Index) -> Cho
     labels[where] = own
     kinds, number = np.unique(labels, return_inverse=True)
     parts = before.clusters.parts if isinstance(before.clusters, Joined) else before.clusters
-    levels = parts.levels if isinstance(parts, ColumnMixture) else ()
+    levels: Levels = parts.levels if isinstance(parts, ColumnMixture) else ()
+    levels = parts.blocks if isinstance(parts, NumbersAndLevels) else levels
     each = (number[:, None] == np.arange(len(kinds))).astype(float)
     rare = fit_columns(sample, each, 1, levels).only(np.flatnonzero(kinds >= n_known))
     excess = np.delete(rare.log_densities(sample)[0].max(axis=1) - densities.max(axis=1), where)

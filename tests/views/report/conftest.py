@@ -58,7 +58,9 @@ def plants():
             "soil": rng.choice(np.array(["sand", "clay"], dtype=object), 90),
         }
     )
-    return frame.mask(rng.random(frame.shape) < 0.12)
+    hidden = rng.random(frame.shape) < 0.12
+    hidden[:, 2] &= ~hidden[:, 0]  # every plant has a number
+    return frame.mask(hidden)
 
 
 @pytest.fixture(scope="session")
