@@ -112,10 +112,16 @@ def fewest(criteria: Sequence[float], share: float, barred: frozenset[int] = fro
     return int(np.argmax(gains >= min(share * gains.max(), gains.max())))
 
 
-def by_independent_columns(table: InMemory, labels: Labels) -> Labels:
-    """The likeliest components of the rows, in a mixture with independent columns that begins with a partition."""
+def by_independent_columns(table: InMemory, labels: Labels, smallest: float) -> Labels:
+    """The likeliest components of the rows, in a mixture with independent columns that begins with a partition.
+
+    Rows of components with fewer than `smallest` rows go to the likeliest of the others.
+    """
     mixture = fit_columns(table, _softened(labels), ROUNDS)
-    return np.asarray(mixture.log_densities(table)[0].argmax(axis=1))
+    densities = mixture.log_densities(table)[0]
+    kept = np.bincount(densities.argmax(axis=1), minlength=mixture.n_components) >= smallest
+    likeliest = (densities[:, kept] if kept.any() else densities).argmax(axis=1)
+    return np.asarray(np.unique(likeliest, return_inverse=True)[1])
 
 
 def _softened(labels: Labels) -> Real:

@@ -230,13 +230,8 @@ class TreeSearch:
         numbers = self.sample if self.columns is None else only_columns(self.sample, self.columns)
         try:
             starts = [labels for labels in found.partitions if labels.max() > 0]
-            others = [by_independent_columns(numbers, labels) for labels in starts]
-            fewest = [min(self.smallest, float(np.bincount(labels).min())) for labels in starts]
-            others = [
-                new
-                for new, old, least in zip(others, starts, fewest, strict=True)
-                if np.bincount(new, minlength=old.max() + 1).min() >= least
-            ]
+            others = [by_independent_columns(numbers, labels, self.smallest) for labels in starts]
+            others = sorted((labels for labels in others if labels.max() > 0), key=lambda labels: int(labels.max()))
             rows = found.placed.rows
             others = [labels for labels in others if not one_hump(describe(rows, labels, rounds=FIRST_ROUNDS))]
             return self._better_of(found, self._compared(found.placed, others, None)) if others else found
