@@ -236,7 +236,7 @@ class PenalizedFusion(ClusteringEstimator):
         return np.where(table.row_counts > 0, nearest, -1)
 
     def transform(self, X: Any) -> Real:
-        """sqrt(P / m_i sum_j |x_ij - c_kj|²), the distance of each row i of X from each centre c_k, N x K.
+        """sqrt(P / m_i sum_j abs(x_ij - c_kj)²), the distance of each row i of X from each centre c_k, N x K.
 
         The sum is over the m_i observed entries of the row, out of P, in the units of the table.
         """
