@@ -18,7 +18,7 @@ from fusewise.saving import ModelFileError, SavedModel, load_with_extra
 from fusewise.support.errors import InputError
 from fusewise.support.words import counted
 from fusewise.tables import Reading, ReadOptions, column_or_none, files_of, recode, row_names
-from fusewise.views.known_labels import KnownLabels, compare_labels
+from fusewise.views import KnownLabels, compare_labels
 
 
 @dataclass(frozen=True, eq=False)
