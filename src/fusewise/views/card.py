@@ -7,7 +7,7 @@ from xml.etree import ElementTree as Tree
 
 import numpy as np
 
-from fusewise.support.words import counted
+from fusewise.support import counted
 from fusewise.views.certainty import stability
 from fusewise.views.findings import Findings, read_findings
 from fusewise.views.palette import colour

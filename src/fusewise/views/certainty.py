@@ -11,7 +11,7 @@ from fusewise.automatic import Choice
 from fusewise.automatic.alternatives import Alternative
 from fusewise.automatic.stability import Stability
 from fusewise.kernels import Index
-from fusewise.support.words import counted
+from fusewise.support import counted
 from fusewise.views.palette import SYMBOLS, colour, shape
 
 if TYPE_CHECKING:

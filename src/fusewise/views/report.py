@@ -12,9 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fusewise.support.errors import InputError
-from fusewise.support.files import refuse_to_overwrite, write_whole
-from fusewise.support.words import readable
+from fusewise.support import InputError, readable, refuse_to_overwrite, write_whole
 from fusewise.views import certainty, provenance
 from fusewise.views import sentences as words
 from fusewise.views.columns import TableColumn

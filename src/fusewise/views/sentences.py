@@ -16,7 +16,7 @@ from fusewise.automatic import Choice
 from fusewise.automatic.alternatives import Cut, best_cut
 from fusewise.automatic.stability import Stability
 from fusewise.kernels import Real
-from fusewise.support.words import counted, in_series, readable, readable_apart, some_of
+from fusewise.support import counted, in_series, readable, readable_apart, some_of
 from fusewise.views.certainty import UNCERTAIN, alternatives, doubtful_rows
 from fusewise.views.columns import OTHERS, TableColumn
 from fusewise.views.contrasts import LEAST_VALUES, Contrast
