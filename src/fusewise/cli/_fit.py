@@ -14,8 +14,8 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from fusewise import DataWarning, FusionClustering, FusionImputer
+from fusewise.cli._exits import stopping_at_once
 from fusewise.cli._output import staged, write_csv
-from fusewise.cli.exits import stopping_at_once
 from fusewise.kernels import Floats, Real, Stopwatch, announcing
 from fusewise.progress import Progress, listening
 from fusewise.saving import save

@@ -11,8 +11,8 @@ from zipfile import BadZipFile
 
 import typer
 
-from fusewise.cli import options
-from fusewise.cli.exits import guarded, stopping_at_once
+from fusewise.cli import _options as options
+from fusewise.cli._exits import guarded, stopping_at_once
 from fusewise.support import InputError, counted
 
 if TYPE_CHECKING:

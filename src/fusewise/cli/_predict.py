@@ -10,9 +10,9 @@ from typing import Any, Literal
 import numpy as np
 
 from fusewise import FusionClustering, FusionImputer, PenalizedFusion
+from fusewise.cli._exits import stopping_at_once
 from fusewise.cli._fit import label_table
 from fusewise.cli._output import staged, write_csv
-from fusewise.cli.exits import stopping_at_once
 from fusewise.progress import Progress
 from fusewise.saving import ModelFileError, SavedModel, load_with_extra
 from fusewise.support import InputError, counted
