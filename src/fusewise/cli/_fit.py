@@ -19,8 +19,7 @@ from fusewise.cli._output import staged, write_csv
 from fusewise.kernels import Floats, Real, Stopwatch, announcing
 from fusewise.progress import Progress, listening
 from fusewise.saving import save
-from fusewise.support.errors import InputError
-from fusewise.support.words import counted, some_of
+from fusewise.support import InputError, counted, some_of
 from fusewise.tables import (
     Cells,
     Dialect,

@@ -13,8 +13,7 @@ import typer
 
 from fusewise.cli import _options as options
 from fusewise.cli._exits import guarded, stopping_at_once
-from fusewise.support.errors import InputError
-from fusewise.support.words import counted
+from fusewise.support import InputError, counted
 
 if TYPE_CHECKING:
     from fusewise.mri import Reconstruction

@@ -24,8 +24,7 @@ from fusewise.fusion.fidelity import FIDELITIES, Ball, Box, Fidelity, as_fidelit
 from fusewise.fusion.penalties import PENALTIES, Penalty, as_penalty
 from fusewise.kernels import Labels, announcing
 from fusewise.progress import Progress, listening
-from fusewise.support.errors import InputError
-from fusewise.support.words import readable_apart
+from fusewise.support import InputError, readable_apart
 from fusewise.tables import Cells, Reading, ReadOptions, files_of, in_dialect
 
 #: Maximum number of cluster sizes listed per line.

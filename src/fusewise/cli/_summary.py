@@ -14,7 +14,7 @@ import fusewise
 from fusewise.cli._fit import Clustered, Fit, Imputation
 from fusewise.cli._predict import Prediction
 from fusewise.cli._terminal import Terminal, bar, grid, headed, listed, picture, print_below
-from fusewise.support.words import counted
+from fusewise.support import counted
 from fusewise.tables import Reading
 from fusewise.views import KnownLabels, limits, number_sentence, stability_sentence
 

@@ -19,18 +19,19 @@ from sklearn.utils.validation import validate_data
 from fusewise.kernels import Index
 from fusewise.observations import Entries, ParquetBlocks, Table, as_table, is_dask, refuse_other_than_tables
 from fusewise.saving import ESTIMATORS, save
-from fusewise.support.errors import InputError, as_input_errors
-from fusewise.support.records import (
-    Checked,
+from fusewise.support import (
     Dims,
     Either,
     Flag,
+    InputError,
+    Instance,
     Maybe,
     Number,
     Record,
     Rule,
     Several,
     Word,
+    as_input_errors,
     check_values,
 )
 from fusewise.tables import FrameEncoder, Reading, names_of, needs_encoding, warn_of_numbered_things
@@ -47,7 +48,7 @@ COUNT = Number(low=1, whole=True)
 COMMON: dict[str, Rule] = {
     "n_features_in_": COUNT,
     "feature_names_in_": Maybe(Several(Word())),
-    "encoder_": Maybe(Record(FrameEncoder)),
+    "encoder_": Maybe(Instance(FrameEncoder)),
     "_sklearn_output_config": Maybe(Rule()),
 }
 
@@ -78,7 +79,7 @@ def _no_parameter(model: object, unknown: str, known: Iterable[str]) -> str:
     return f"{type(model).__name__} has no parameter {unknown!r}: {hint}"
 
 
-class FusionEstimator(Checked, BaseEstimator):  # type: ignore[misc]
+class FusionEstimator(Record, BaseEstimator):  # type: ignore[misc]
     """Parameters in plain words, tables of any kind, and models saved as files."""
 
     #: What each parameter may be; others are checked where they are used.

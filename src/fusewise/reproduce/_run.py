@@ -33,8 +33,7 @@ from fusewise.reproduce._study import (
     load_result,
     run_trials,
 )
-from fusewise.support.errors import InputError
-from fusewise.support.files import finite_json, write_whole
+from fusewise.support import InputError, finite_json, write_whole
 
 _MARKS = {"agrees": "✓", "agrees in part": "◐", "differs": "✗"}
 _CLASSES = {"agrees": "yes", "agrees in part": "part", "differs": "no"}

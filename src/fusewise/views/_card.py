@@ -7,7 +7,7 @@ from xml.etree import ElementTree as Tree
 
 import numpy as np
 
-from fusewise.support.words import counted
+from fusewise.support import counted
 from fusewise.views._findings import Findings, read_findings
 from fusewise.views._palette import colour
 from fusewise.views._sentences import clusters, headline, number_sentence, stability_sentence

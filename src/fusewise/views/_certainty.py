@@ -10,7 +10,7 @@ import numpy as np
 from fusewise.automatic.alternatives import Alternative
 from fusewise.automatic.stability import Stability
 from fusewise.kernels import Index
-from fusewise.support.words import counted
+from fusewise.support import counted
 from fusewise.views._palette import SYMBOLS, colour, shape
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fusewise.support.words import visible
+from fusewise.support import visible
 from fusewise.views._card import card_of
 from fusewise.views._certainty import (
     MOST_DOUBTFUL,

@@ -17,7 +17,7 @@ from fusewise.automatic.stability import Stability
 from fusewise.fusion import FusionPath
 from fusewise.kernels import Index, Labels, Mask, Real
 from fusewise.observations import Entries
-from fusewise.support.errors import InputError
+from fusewise.support import InputError
 from fusewise.tables import Cells
 from fusewise.views._columns import ColumnsRead, TableColumn, columns_in_memory, columns_of_model
 from fusewise.views._contrasts import LEAST_VALUES, Contrasts, contrasts_of

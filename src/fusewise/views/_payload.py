@@ -14,7 +14,7 @@ import numpy.typing as npt
 from fusewise.automatic.alternatives import Alternative
 from fusewise.kernels import Labels, Mask, Real
 from fusewise.observations import Entries, ValueRanges
-from fusewise.support.files import finite_json
+from fusewise.support import finite_json
 from fusewise.views._columns import TableColumn
 from fusewise.views._contrasts import LEAST_VALUES, Contrast, Contrasts
 from fusewise.views._findings import Findings

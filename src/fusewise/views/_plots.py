@@ -14,8 +14,7 @@ from typing import Any, Self
 import numpy as np
 
 from fusewise.kernels import Labels, Real
-from fusewise.support.errors import InputError
-from fusewise.support.words import counted, readable
+from fusewise.support import InputError, counted, readable
 from fusewise.views._canvas import (
     MUTED,
     Axis,

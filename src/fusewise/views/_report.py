@@ -12,9 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fusewise.support.errors import InputError
-from fusewise.support.files import refuse_to_overwrite, write_whole
-from fusewise.support.words import readable
+from fusewise.support import InputError, readable, refuse_to_overwrite, write_whole
 from fusewise.views import _certainty as certainty
 from fusewise.views import _provenance as provenance
 from fusewise.views import _sentences as words

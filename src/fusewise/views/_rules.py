@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fusewise.kernels import Index, Mask, Real
-from fusewise.support.words import counted, readable
+from fusewise.support import counted, readable
 from fusewise.views._columns import TableColumn
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from fusewise.automatic import Choice
 from fusewise.automatic.alternatives import Cut, best_cut
 from fusewise.automatic.stability import Stability
 from fusewise.kernels import Real
-from fusewise.support.words import counted, in_series, readable, readable_apart, some_of
+from fusewise.support import counted, in_series, readable, readable_apart, some_of
 from fusewise.views._certainty import UNCERTAIN, doubtful_rows
 from fusewise.views._columns import OTHERS, TableColumn
 from fusewise.views._contrasts import LEAST_VALUES, Contrast
