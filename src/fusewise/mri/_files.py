@@ -15,8 +15,7 @@ import numpy as np
 
 from fusewise.mri._cells import GridCells
 from fusewise.mri._tensors import Array
-from fusewise.support.errors import InputError
-from fusewise.support.words import counted
+from fusewise.support import InputError, counted
 
 EXTRA = 'pip install "fusewise[mri]"'
 

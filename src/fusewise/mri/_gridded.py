@@ -20,7 +20,7 @@ from fusewise.mri._operators import Gridded
 from fusewise.mri._result import Reconstruction, Setting
 from fusewise.mri._tensors import Array, ifft2, real_times, single
 from fusewise.progress import Progress
-from fusewise.support.words import counted
+from fusewise.support import counted
 
 
 def reconstruct_gridded(

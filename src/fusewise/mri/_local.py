@@ -22,7 +22,7 @@ from fusewise.mri._normal_equations import NormalEquations
 from fusewise.mri._result import Reconstruction, Setting
 from fusewise.mri._tensors import Array, fft2, ifft2, inner
 from fusewise.progress import Progress
-from fusewise.support.words import counted
+from fusewise.support import counted
 
 #: Tiles per width of the image, from coarse to fine: of a ventricle, of half of one.
 TILES = (14, 20, 28)

@@ -13,7 +13,7 @@ from fusewise.mri._radial import reconstruct_radial
 from fusewise.mri._result import Reconstruction
 from fusewise.mri._tensors import Array
 from fusewise.progress import shown
-from fusewise.support.errors import InputError
+from fusewise.support import InputError
 
 METHODS = ("interpolation", "fusion")
 

@@ -9,7 +9,7 @@ from fusewise.mri._operators import Nufft
 from fusewise.mri._phantom import make_phantom
 from fusewise.mri._tensors import Array
 from fusewise.mri._trajectories import complex_noise, radial_mask, radial_trajectory, sample_grid
-from fusewise.support.errors import InputError
+from fusewise.support import InputError
 
 
 def simulate_scan(

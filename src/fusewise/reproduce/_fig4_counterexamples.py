@@ -16,7 +16,7 @@ from fusewise import theory
 from fusewise.kernels import Floats
 from fusewise.reproduce._drawing import canvas, letter
 from fusewise.reproduce._study import Claim, Outcomes, Picture, StudyTable, Trial, verdict
-from fusewise.views.palette import COLOURS
+from fusewise.views import COLOURS
 
 #: Identical points per cluster that differ in 10 of 20 features: kappa = 0, mu0 = 2.
 NOISELESS: dict[str, Any] = {"case": "noiseless", "p0": 0.5}
@@ -104,7 +104,7 @@ def uniform_rows(outcomes: Outcomes) -> dict[int, tuple[float, float]]:
     }
 
 
-def fig5_failure(outcomes: Outcomes) -> tuple[float, float, float]:
+def _fig5_failure(outcomes: Outcomes) -> tuple[float, float, float]:
     """At the kappa and mu0 of Figure 5: eta0, the failure simulated, and our bound."""
     size = FIG5["size"]
     paper = theory.eta0(theory.beta0(FIG5_P0, FIG5_P, FIG5_KAPPA, FIG5_MU0), size, 2)
@@ -120,7 +120,7 @@ def claims(outcomes: Outcomes) -> list[Claim]:
 def _missing_claim(outcomes: Outcomes) -> Claim:
     rows = noiseless_rows(outcomes)
     paper, _, simulated, ours = rows[200]
-    eta, failed, bound = fig5_failure(outcomes)
+    eta, failed, bound = _fig5_failure(outcomes)
     broken = [size for size, row in rows.items() if row[0] < row[2]] + ([FIG5["size"]] if eta < failed else [])
     return Claim(
         "Theorem 2.4: if kappa < 1, the l0 problem returns the true clusters with probability exceeding 1 - eta0.",

@@ -7,16 +7,17 @@ from __future__ import annotations
 
 from html import escape
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fusewise.kernels import Array
-from fusewise.mri import Reconstruction, Scan
+if TYPE_CHECKING:
+    from fusewise.kernels import Array
+    from fusewise.mri import Reconstruction, Scan
 
 WARNING = "Not for diagnostic use."
 
-#: Files written by ``write_page``.
+#: Files written by ``write_mri_page``.
 PAGE_FILES = ("index.html", "movie.gif", "frames.png", "profile.png", "clusters.png", "sampling.png")
 
 PAGE = """<!doctype html><html lang="en"><meta charset="utf-8">
@@ -38,7 +39,7 @@ img{{image-rendering:pixelated;max-width:100%}} polyline{{fill:none;stroke:#8cf}
 """
 
 
-def write_page(folder: Path, found: Reconstruction, scan: Scan, title: str) -> Path:
+def write_mri_page(folder: Path, found: Reconstruction, scan: Scan, title: str) -> Path:
     """Write ``PAGE_FILES`` into a folder, and return the path of the page."""
     image = _pillow()
     magnitude = to_bytes(np.abs(found.images))

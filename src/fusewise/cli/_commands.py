@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from fusewise.cli import options
+from fusewise.cli import _options as options
 
 
 @options.reading()

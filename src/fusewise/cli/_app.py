@@ -13,11 +13,11 @@ import typer
 from typer.core import TyperCommand
 
 import fusewise
+from fusewise.cli._commands import bench, demo, fit, guarantee, impute, path, plan, predict
+from fusewise.cli._exits import guarded
 from fusewise.cli._mri import app as mri
+from fusewise.cli._options import PAPER_OPTIONS
 from fusewise.cli._reproduce import reproduce
-from fusewise.cli.commands import bench, demo, fit, guarantee, impute, path, plan, predict
-from fusewise.cli.exits import guarded
-from fusewise.cli.options import PAPER_OPTIONS
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode="markdown", pretty_exceptions_enable=False)
 
