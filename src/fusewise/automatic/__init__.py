@@ -3,9 +3,8 @@
 from fusewise.automatic.alternatives import Alternative, nearly_as_good
 from fusewise.automatic.choice import Choice
 from fusewise.automatic.choosing import choose
-from fusewise.automatic.hints import NO_HINTS, Hints, place
+from fusewise.automatic.hints import NO_HINTS, UNSATISFIED, Hints, place
 from fusewise.automatic.labelling import OUTLIER_LEVEL, Classified, Classifier, outlier_confidence
-from fusewise.automatic.settling import UNSATISFIED
 from fusewise.automatic.smooth import Smooth
 from fusewise.automatic.stability import (
     MOST_HIDDEN,

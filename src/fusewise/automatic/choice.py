@@ -19,10 +19,9 @@ from fusewise.automatic.clusters import (
 from fusewise.automatic.columns import ColumnMixture
 from fusewise.automatic.criterion import Classes
 from fusewise.automatic.evidence import Evidence
-from fusewise.automatic.hints import NO_HINTS, Hints
+from fusewise.automatic.hints import NO_HINTS, Hints, obeyed
 from fusewise.automatic.labelling import Classified, Classifier
 from fusewise.automatic.mixture import Mixture
-from fusewise.automatic.settling import obeyed
 from fusewise.automatic.tree import MergeTree, join_heights
 from fusewise.automatic.units import Units
 from fusewise.kernels import Index, Labels, Mask, Real, Values

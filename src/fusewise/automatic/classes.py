@@ -16,10 +16,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 from fusewise.automatic.columns import ColumnMixture, fit_columns
 from fusewise.automatic.criterion import class_criterion
-from fusewise.automatic.hints import NO_HINTS, Hints
+from fusewise.automatic.hints import NO_HINTS, Hints, held
 from fusewise.automatic.mixture import probabilities
 from fusewise.automatic.mixture_fit import enough_gain
-from fusewise.automatic.settling import held
 from fusewise.automatic.units import Levels, is_number
 from fusewise.kernels import Labels, Real
 from fusewise.observations import InMemory

@@ -16,11 +16,10 @@ from sklearn.exceptions import ConvergenceWarning
 from fusewise.automatic.clusters import SOFT_ROUNDS
 from fusewise.automatic.columns import LevelEvidence
 from fusewise.automatic.criterion import Classes, criterion
-from fusewise.automatic.hints import NO_HINTS, Hints
+from fusewise.automatic.hints import NO_HINTS, Hints, held, log_odds
 from fusewise.automatic.mixture import Mixture, probabilities, soften
 from fusewise.automatic.mixture_fit import FIRST_ROUNDS, ROUNDS, PartitionFit, fit_groups, threads_of_fits
 from fusewise.automatic.rows import Rows
-from fusewise.automatic.settling import held, log_odds
 from fusewise.automatic.tree import MergeTree
 from fusewise.kernels import Labels, in_threads
 from fusewise.observations import InMemory

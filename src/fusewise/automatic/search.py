@@ -40,12 +40,11 @@ from fusewise.automatic.cuts import (
     partitions,
 )
 from fusewise.automatic.evidence import Evidence
-from fusewise.automatic.hints import NO_HINTS, Hints
+from fusewise.automatic.hints import NO_HINTS, Hints, coloured, held, joined, log_odds
 from fusewise.automatic.mixture import Mixture, probabilities
 from fusewise.automatic.mixture_fit import FIRST_ROUNDS, describe, fit_groups
 from fusewise.automatic.nearby import near_components
 from fusewise.automatic.rows import Rows, axes_in, fit_axes, parts_of, prior_variances, subspace_of
-from fusewise.automatic.settling import coloured, held, joined, log_odds
 from fusewise.automatic.tree import MergeTree
 from fusewise.automatic.units import Levels, is_number
 from fusewise.automatic.valleys import linked, one_hump, without_valley
