@@ -13,7 +13,7 @@ from fusewise.mri.files.formats import (
     write_scan,
 )
 from fusewise.mri.files.simulating import simulate_scan
-from fusewise.views.mri_page import PAGE_FILES, first_mask, tile, write_page
+from fusewise.views._mri_page import PAGE_FILES, first_mask, tile, write_mri_page
 
 
 def images(shape=(3, 4, 5)):
@@ -97,7 +97,7 @@ def test_tiles():
 def test_page_stands_on_its_own(tmp_path):
     pytest.importorskip("PIL")
     scan, _ = simulate_scan(15, 24)
-    page = write_page(tmp_path, reconstruct(scan.kspace, scan.mask, random_state=0), scan, "a <scan>")
+    page = write_mri_page(tmp_path, reconstruct(scan.kspace, scan.mask, random_state=0), scan, "a <scan>")
     text = page.read_text()
     assert "Not for diagnostic use" in text
     assert "a &lt;scan&gt;" in text

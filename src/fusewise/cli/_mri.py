@@ -13,8 +13,7 @@ import typer
 
 from fusewise.cli import _options as options
 from fusewise.cli._exits import guarded, stopping_at_once
-from fusewise.support.errors import InputError
-from fusewise.support.words import counted
+from fusewise.support import InputError, counted
 
 if TYPE_CHECKING:
     from fusewise.mri import Reconstruction
@@ -103,7 +102,7 @@ def _reconstruct(
     from fusewise.cli._output import staged
     from fusewise.mri import reconstruct
     from fusewise.mri.files.formats import IMAGE_FILES, write_images
-    from fusewise.views.mri_page import PAGE_FILES, write_page
+    from fusewise.views import PAGE_FILES, write_mri_page
 
     names = [*(name for kind in formats for name in IMAGE_FILES[kind]), "labels.csv", *PAGE_FILES]
     targets = [folder / name for name in names]
@@ -113,7 +112,7 @@ def _reconstruct(
             write_images(places[folder / IMAGE_FILES[kind][0]], found.images)
         rows = [f"{frame},{label}" for frame, label in enumerate(found.labels)]
         places[folder / "labels.csv"].write_text("\n".join(["frame,cluster", *rows]) + "\n", encoding="utf-8")
-        write_page(places[folder / "index.html"].parent, found, scan, scan_file.name)
+        write_mri_page(places[folder / "index.html"].parent, found, scan, scan_file.name)
     return found, targets
 
 
@@ -182,7 +181,7 @@ def reporting_scan_errors(path: Path) -> Iterator[None]:
 
 def recon_data(path: Path, found: Reconstruction, files: list[Path], seconds: float) -> dict[str, Any]:
     """The result as a JSON-serialisable dictionary."""
-    from fusewise.views.mri_page import WARNING
+    from fusewise.views import WARNING
 
     return {
         "scan": str(path),

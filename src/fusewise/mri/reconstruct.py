@@ -13,7 +13,7 @@ from fusewise.mri.solving.gridded import reconstruct_gridded
 from fusewise.mri.solving.radial import reconstruct_radial
 from fusewise.mri.tensors import Array
 from fusewise.progress import shown
-from fusewise.support.errors import InputError
+from fusewise.support import InputError
 
 METHODS = ("interpolation", "fusion")
 

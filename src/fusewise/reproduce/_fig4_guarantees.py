@@ -17,7 +17,7 @@ from fusewise import theory
 from fusewise.kernels import Floats
 from fusewise.reproduce._drawing import canvas, letter
 from fusewise.reproduce._study import Claim, Outcomes, Picture, Study, StudyResult, StudyTable, Trial, verdict
-from fusewise.views.palette import COLOURS
+from fusewise.views import COLOURS
 
 P, MU0 = 50, 1.5
 KAPPAS = (0.0, 0.4, 0.6, 0.8)

@@ -22,7 +22,7 @@ from fusewise.fusion.fidelity import Box
 from fusewise.fusion.penalties import H1
 from fusewise.reproduce._drawing import TRIANGLE, canvas, draw_map, letter, mapped, triangle_centers
 from fusewise.reproduce._study import Claim, Outcomes, Picture, Study, StudyResult, StudyTable, Trial, verdict
-from fusewise.views.palette import COLOURS
+from fusewise.views import COLOURS
 
 #: Standard deviation of the noise under each reading of the paper.
 READINGS = {"deviation 0.1": 0.1, "variance 0.1": 0.1**0.5}

@@ -23,8 +23,7 @@ from fusewise.reproduce import (
 )
 from fusewise.reproduce._drawing import encode
 from fusewise.reproduce._study import Claim, Outcomes, Picture, Study, StudyResult, load_result, run_trials
-from fusewise.support.errors import InputError
-from fusewise.support.files import finite_json, write_whole
+from fusewise.support import InputError, finite_json, write_whole
 
 STUDIES: dict[str, Study] = {
     study.name: study

@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 
 from fusewise.mri.tensors import Array
-from fusewise.support.errors import InputError
-from fusewise.support.words import counted
+from fusewise.support import InputError, counted
 
 EXTRA = 'pip install "fusewise[mri]"'
 

@@ -9,7 +9,7 @@ from fusewise.mri.phantom import make_phantom
 from fusewise.mri.sampling.operators import Nufft
 from fusewise.mri.sampling.trajectories import complex_noise, radial_mask, radial_trajectory, sample_grid
 from fusewise.mri.tensors import Array
-from fusewise.support.errors import InputError
+from fusewise.support import InputError
 
 
 def simulate_scan(

@@ -9,7 +9,7 @@ import numpy as np
 from fusewise.mri.sampling.fourier import invert, transform
 from fusewise.mri.sampling.operators import Nufft
 from fusewise.mri.tensors import Array
-from fusewise.support.errors import InputError
+from fusewise.support import InputError
 
 #: Side, in samples, of the central k-space region from which sigpy calibrates.
 CALIBRATION = 24

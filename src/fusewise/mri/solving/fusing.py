@@ -34,8 +34,7 @@ from fusewise.mri.tensors import (
 from fusewise.observations import Entries
 from fusewise.pairs import partial_squared_distances
 from fusewise.progress import Progress
-from fusewise.support.errors import InputError
-from fusewise.support.words import counted
+from fusewise.support import InputError, counted
 
 #: Candidates for sigma², in units of the median squared distance of the frames, and for lam, in units of sigma² over
 #: the number of frames: the more frames, the more of them are alike.

@@ -20,7 +20,7 @@ from fusewise.mri.solving.navigator import Bands, common_locations
 from fusewise.mri.solving.places import Places
 from fusewise.mri.tensors import Array, ifft2, real_times, single
 from fusewise.progress import Progress
-from fusewise.support.words import counted
+from fusewise.support import counted
 
 
 def reconstruct_gridded(

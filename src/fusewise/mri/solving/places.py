@@ -22,7 +22,7 @@ from fusewise.mri.solving.held_out import choose_local, decibels
 from fusewise.mri.solving.interpolation import Interpolated, Solver
 from fusewise.mri.tensors import Array, fft2, ifft2, inner
 from fusewise.progress import Progress
-from fusewise.support.words import counted
+from fusewise.support import counted
 
 #: Tiles per width of the image, from coarse to fine: of a ventricle, of half of one.
 TILES = (14, 20, 28)

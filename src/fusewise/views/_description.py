@@ -7,23 +7,21 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fusewise.support.words import visible
-from fusewise.views.card import card_of
-from fusewise.views.certainty import (
+from fusewise.support import visible
+from fusewise.views._card import card_of
+from fusewise.views._certainty import (
     MOST_DOUBTFUL,
     HowSure,
-    alternatives,
     cluster_confidence,
     doubtful_row,
     doubtful_rows,
-    stability,
 )
-from fusewise.views.columns import ColumnsRead
-from fusewise.views.contrasts import Contrasts
-from fusewise.views.findings import Findings
-from fusewise.views.known_labels import KnownLabels
-from fusewise.views.rules import ClusterRule
-from fusewise.views.sentences import (
+from fusewise.views._columns import ColumnsRead
+from fusewise.views._contrasts import Contrasts
+from fusewise.views._findings import Findings
+from fusewise.views._known_labels import KnownLabels
+from fusewise.views._rules import ClusterRule
+from fusewise.views._sentences import (
     ClusterDescription,
     advice,
     headline,
@@ -125,7 +123,7 @@ class Description:
 
 def how_sure(found: Findings, option: str = "n_clusters=") -> HowSure:
     """Collect what is known of the certainty of a result; `option` as in ``number_sentence``."""
-    judged = stability(found)
+    judged = found.stability
     rows = doubtful_rows(found)
     return HowSure(
         number_sentence(found, option),
@@ -133,7 +131,7 @@ def how_sure(found: Findings, option: str = "n_clusters=") -> HowSure:
         tuple(cluster_confidence(found, judged, k) for k in range(found.n_clusters)),
         tuple(doubtful_row(found, int(row)) for row in rows[:MOST_DOUBTFUL]),
         len(rows),
-        tuple(alternatives(found)),
+        tuple(found.alternatives),
         None if judged is None else stability_sentence(judged),
     )
 

@@ -12,18 +12,20 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from fusewise.automatic import Choice
+from fusewise.automatic.alternatives import Alternative
+from fusewise.automatic.stability import Stability
 from fusewise.fusion import FusionPath
 from fusewise.kernels import Index, Labels, Mask, Real
 from fusewise.observations import Entries
-from fusewise.support.errors import InputError
+from fusewise.support import InputError
 from fusewise.tables import Cells
-from fusewise.views.columns import ColumnsRead, TableColumn, columns_in_memory, columns_of_model
-from fusewise.views.contrasts import LEAST_VALUES, Contrasts, contrasts_of
-from fusewise.views.known_labels import KnownLabels, compare_labels
-from fusewise.views.layouts import Plane, fit_plane
-from fusewise.views.rules import ClusterRule, rules_of
-from fusewise.views.sentences import ClusterDescription, describe_clusters
-from fusewise.views.trees import Trail, read_trail
+from fusewise.views._columns import ColumnsRead, TableColumn, columns_in_memory, columns_of_model
+from fusewise.views._contrasts import LEAST_VALUES, Contrasts, contrasts_of
+from fusewise.views._known_labels import KnownLabels, compare_labels
+from fusewise.views._layouts import Plane, fit_plane
+from fusewise.views._rules import ClusterRule, rules_of
+from fusewise.views._sentences import ClusterDescription, describe_clusters
+from fusewise.views._trees import Trail, read_trail
 
 #: Maximum number of rows drawn; longer tables are sampled, with rows of every cluster.
 MOST_DRAWN = 20_000
@@ -93,6 +95,16 @@ class Findings:
     remarks: tuple[str, ...] = ()
     rows: bool = True
     given_names: tuple[str, ...] = ()
+
+    @cached_property
+    def alternatives(self) -> list[Alternative]:
+        """Other numbers of clusters that are nearly as good; none by the paper's algorithm, which compares none."""
+        return self.model.alternatives() if isinstance(self.path, Choice) else []
+
+    @property
+    def stability(self) -> Stability | None:
+        """The stability of the clusters, if it was computed."""
+        return getattr(self.model, "stability_", None)
 
     @property
     def columns(self) -> tuple[TableColumn, ...]:

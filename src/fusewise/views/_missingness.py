@@ -9,10 +9,10 @@ import numpy as np
 from scipy.stats import chi2
 
 from fusewise.kernels import Index, Real
-from fusewise.views.effects import LEVEL, holm
+from fusewise.views._effects import LEVEL, holm
 
 if TYPE_CHECKING:
-    from fusewise.views.findings import Findings
+    from fusewise.views._findings import Findings
 
 #: Columns with a cell below this expected count are not tested: the chi-square approximation fails (Cochran's rule).
 LEAST_EXPECTED = 1.0

@@ -2,7 +2,7 @@
 
 A class lists its fields in ``_rules``. A dimension named in several rules has the same size in all of them:
 
-    _rules = {"means": Array("K", "r"), "spreads": Array("K", "r", "r"), "shares": Array("K", low=0)}
+    _rules = {"means": NumberArray("K", "r"), "shares": NumberArray("K", low=0)}
 
 A rule checks type and shape (``shape``), which is cheap and done whenever an object is made, and the numbers themselves
 (``content``), which is done where it comes from outside, as from a model file. Compiled loops check no bounds, so what
@@ -20,8 +20,8 @@ from typing import Any, ClassVar, NoReturn
 import numpy as np
 from scipy import sparse
 
-from fusewise.support.errors import as_input_errors
-from fusewise.support.words import counted
+from fusewise.support._errors import as_input_errors
+from fusewise.support._words import counted
 
 Dims = dict[str, int]
 
@@ -44,7 +44,7 @@ class Rule:
 
 
 @dataclass(frozen=True, init=False)
-class Array(Rule):
+class NumberArray(Rule):
     """An array with named dimensions, of the kinds of dtypes in `kinds`; within the bounds, and finite unless said.
 
     `below` is a number or a dimension that all entries are less than, as positions are.
@@ -93,7 +93,7 @@ class Array(Rule):
             raise ValueError(f"{where} has an entry {value.max()}, but there are {dims[self.below]}")
 
 
-class Index(Array):
+class PositionArray(NumberArray):
     """Positions along a dimension: integers from 0 (or `low`) up to its size."""
 
     def __init__(self, *dims: str, below: str, low: int = 0) -> None:
@@ -284,8 +284,8 @@ def _words(kinds: str) -> str:
 
 
 @dataclass(frozen=True, init=False)
-class Record(Rule):
-    """An object of one of some classes. ``Record(Mixture, K="K", r="s")``: its r is the s of the object that has it."""
+class Instance(Rule):
+    """An object of one of some classes. ``Instance(Mixture, r="s")``: its r is the s of the object that has it."""
 
     kinds: tuple[type[Any], ...]
     same: Mapping[str, str]
@@ -298,14 +298,14 @@ class Record(Rule):
         """Check the class, and the sizes of its dimensions."""
         if not isinstance(value, self.kinds):
             raise ValueError(f"{where} is {_kind_of(value)}, not {' or '.join(kind.__name__ for kind in self.kinds)}")
-        if self.same and isinstance(value, Checked):
+        if self.same and isinstance(value, Record):
             theirs = _dims_of(value)
             for inner, name in self.same.items():
                 if inner in theirs:
                     bind(dims, name, theirs[inner], f"{where} ({inner})")
 
 
-class Checked:
+class Record:
     """A class whose fields are checked by its ``_rules``: when it is made, if it is a dataclass."""
 
     _rules: ClassVar[Mapping[str, Rule]] = {}
@@ -320,7 +320,7 @@ class Checked:
         """Check what the rules cannot say of contents."""
 
 
-def _dims_of(held: Checked) -> Dims:
+def _dims_of(held: Record) -> Dims:
     """Check types and shapes of all fields; return the size of each dimension."""
     dims: Dims = {}
     fields = vars(held)
@@ -330,7 +330,7 @@ def _dims_of(held: Checked) -> Dims:
     return dims
 
 
-def verify(held: Checked) -> None:
+def verify(held: Record) -> None:
     """Check the contents too, for objects that come from outside."""
     dims, fields = _dims_of(held), vars(held)
     for name, rule in held._rules.items():

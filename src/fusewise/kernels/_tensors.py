@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from fusewise.kernels._arrays import Array
 
 #: Numbers in one block of differences between the ends of edges.
-BLOCK = 2**27
+EDGE_BLOCK = 2**27
 
 
 def triton_kernels(device: Any) -> Any:
@@ -34,7 +34,7 @@ def edge_squares(points: Array, first: Array, second: Array) -> Array:
     if kernels is not None and points.shape[1] <= kernels.LARGEST_POINT:
         return kernels.edge_squares(points, first, second)
     s = points.new_empty(len(first))
-    step = max(1, BLOCK // points.shape[1])
+    step = max(1, EDGE_BLOCK // points.shape[1])
     for start in range(0, len(s), step):
         some = slice(start, start + step)
         s[some] = (points.index_select(0, first[some]) - points.index_select(0, second[some])).square_().sum(1)

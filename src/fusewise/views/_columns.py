@@ -12,7 +12,7 @@ import numpy as np
 from scipy.stats import entropy
 
 from fusewise.kernels import Index, Mask, Real
-from fusewise.support.words import counted, some_of
+from fusewise.support import counted, some_of
 from fusewise.tables import OTHER, FrameEncoder, Reading
 
 

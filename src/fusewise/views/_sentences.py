@@ -16,18 +16,18 @@ from fusewise.automatic import Choice
 from fusewise.automatic.alternatives import Cut, best_cut
 from fusewise.automatic.stability import Stability
 from fusewise.kernels import Real
-from fusewise.support.words import counted, in_series, readable, readable_apart, some_of
-from fusewise.views.certainty import UNCERTAIN, alternatives, doubtful_rows
-from fusewise.views.columns import OTHERS, TableColumn
-from fusewise.views.contrasts import LEAST_VALUES, Contrast
-from fusewise.views.effects import LEVEL
-from fusewise.views.palette import SYMBOLS, colour, shape
-from fusewise.views.rules import ClusterRule, limit_word
+from fusewise.support import counted, in_series, readable, readable_apart, some_of
+from fusewise.views._certainty import UNCERTAIN, doubtful_rows
+from fusewise.views._columns import OTHERS, TableColumn
+from fusewise.views._contrasts import LEAST_VALUES, Contrast
+from fusewise.views._effects import LEVEL
+from fusewise.views._palette import SYMBOLS, colour, shape
+from fusewise.views._rules import ClusterRule, limit_word
 
 if TYPE_CHECKING:
-    from fusewise.views.findings import Findings
-    from fusewise.views.missingness import Missingness
-    from fusewise.views.profile import ObservedCenters, Profile
+    from fusewise.views._findings import Findings
+    from fusewise.views._missingness import Missingness
+    from fusewise.views._profile import ObservedCenters, Profile
 
 #: Number of traits named, and the separation from which on a column is a trait.
 MOST_TRAITS, LEAST_SEPARATION = 3, 0.25
@@ -363,7 +363,7 @@ def number_sentence(found: Findings, option: str = "n_clusters=") -> str:
     """
     if not isinstance(found.path, Choice):
         return "The paper's algorithm does not compare numbers of clusters."
-    others, cut = sorted(other.n_clusters for other in alternatives(found)), best_cut(found.path)
+    others, cut = sorted(other.n_clusters for other in found.alternatives), best_cut(found.path)
     if found.n_clusters == 1 and cut is not None:
         return _why_one(cut, others, option, hinted=bool(getattr(found.model, "_hints", None)))
     told = found.model.n_clusters is not None

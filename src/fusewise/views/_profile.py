@@ -11,11 +11,11 @@ from scipy.cluster.hierarchy import leaves_list, linkage
 from scipy.stats import rankdata
 
 from fusewise.kernels import Index, Labels, Real
-from fusewise.views.columns import TableColumn
-from fusewise.views.contrasts import LEAST_VALUES, enough
+from fusewise.views._columns import TableColumn
+from fusewise.views._contrasts import LEAST_VALUES, enough
 
 if TYPE_CHECKING:
-    from fusewise.views.findings import Findings
+    from fusewise.views._findings import Findings
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,9 +14,9 @@ import numpy as np
 import fusewise
 from fusewise.automatic import Choice
 from fusewise.fusion import FusionPath
-from fusewise.support.words import counted, readable
+from fusewise.support import counted, readable
 from fusewise.theory import ClusterGeometry, Promise, promise, success_probability
-from fusewise.views.findings import Findings
+from fusewise.views._findings import Findings
 
 LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba")
 

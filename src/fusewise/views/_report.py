@@ -12,20 +12,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fusewise.support.errors import InputError
-from fusewise.support.files import refuse_to_overwrite, write_whole
-from fusewise.support.words import readable
-from fusewise.views import certainty, provenance
-from fusewise.views import sentences as words
-from fusewise.views.columns import TableColumn
-from fusewise.views.contrasts import LEAST_VALUES, Contrast
-from fusewise.views.description import how_sure
-from fusewise.views.findings import Findings, read_findings
-from fusewise.views.palette import SYMBOLS, colour, shape
-from fusewise.views.payload import Partition, partitions_of, payload, to_json
-from fusewise.views.provenance import promise_for
-from fusewise.views.sentences import value_words
-from fusewise.views.trees import branches_of
+from fusewise.support import InputError, readable, refuse_to_overwrite, write_whole
+from fusewise.views import _certainty as certainty
+from fusewise.views import _provenance as provenance
+from fusewise.views import _sentences as words
+from fusewise.views._columns import TableColumn
+from fusewise.views._contrasts import LEAST_VALUES, Contrast
+from fusewise.views._description import how_sure
+from fusewise.views._findings import Findings, read_findings
+from fusewise.views._palette import SYMBOLS, colour, shape
+from fusewise.views._payload import Partition, partitions_of, payload, to_json
+from fusewise.views._provenance import promise_for
+from fusewise.views._sentences import value_words
+from fusewise.views._trees import branches_of
 
 #: Clusters and columns beyond the first so many are folded.
 MOST_CLUSTERS, MOST_COLUMNS = 12, 30

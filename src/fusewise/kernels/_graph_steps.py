@@ -17,8 +17,8 @@ import numpy as np
 
 from fusewise.kernels._arrays import Real
 from fusewise.kernels._compiling import compiled
+from fusewise.kernels._graph import Integers
 from fusewise.kernels._threads import in_ranges, in_threads, threads_for
-from fusewise.kernels.graph import Integers
 
 
 @dataclass(frozen=True, eq=False)
@@ -237,7 +237,7 @@ class Line:
     slope: float
 
 
-def gradient(
+def update_gradient(
     counts: Real, means: Real, centers: Real, laplacian: Real, degree: Real, coupling: float, g: Real
 ) -> tuple[float, float]:
     """Overwrite an earlier g with g_ip = n_ip (u_ip - m_ip) + t (L u)_ip, half the gradient.
@@ -256,7 +256,7 @@ def gradient(
     return float(own), float(earlier)
 
 
-def direction(
+def update_direction(
     counts: Real, means: Real, centers: Real, degree: Real, coupling: float, g: Real, v: Real, share: float
 ) -> Line:
     """Overwrite an earlier direction v with -C g + share v, where C divides by n_ip + t d_i."""

@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fusewise.automatic import Choice
 from fusewise.automatic.alternatives import Alternative
 from fusewise.automatic.stability import Stability
 from fusewise.kernels import Index
-from fusewise.support.words import counted
-from fusewise.views.palette import SYMBOLS, colour, shape
+from fusewise.support import counted
+from fusewise.views._palette import SYMBOLS, colour, shape
 
 if TYPE_CHECKING:
-    from fusewise.views.findings import Findings
+    from fusewise.views._findings import Findings
 
 #: A row is uncertain if the probability of its most likely cluster is below this.
 UNCERTAIN = 0.8
@@ -144,21 +143,11 @@ def doubtful_row(found: Findings, row: int) -> DoubtfulRow:
     return DoubtfulRow(row, found.names[row], label, float(found.confidence[row]), second, probability)
 
 
-def alternatives(found: Findings) -> list[Alternative]:
-    """Other numbers of clusters that are nearly as good; none by the paper's algorithm, which compares none."""
-    return found.model.alternatives() if isinstance(found.path, Choice) else []
-
-
-def stability(found: Findings) -> Stability | None:
-    """The stability of the clusters, if it was computed."""
-    return getattr(found.model, "stability_", None)
-
-
 def rivals(found: Findings) -> list[dict[str, Any]]:
     """One line of the table of alternatives per number of clusters."""
     return [
         {"number": other.n_clusters} | _alternative(other) | {"sizes": ", ".join(f"{n:,}" for n in other.sizes)}
-        for other in sorted(alternatives(found), key=lambda other: other.n_clusters)
+        for other in sorted(found.alternatives, key=lambda other: other.n_clusters)
     ]
 
 
@@ -174,7 +163,7 @@ def _alternative(other: Alternative) -> dict[str, Any]:
 
 def stable_clusters(found: Findings) -> list[dict[str, Any]]:
     """One line of the table of stability per cluster; empty if it was not computed."""
-    judged = stability(found)
+    judged = found.stability
     if judged is None:
         return []
     return [

@@ -7,11 +7,10 @@ from xml.etree import ElementTree as Tree
 
 import numpy as np
 
-from fusewise.support.words import counted
-from fusewise.views.certainty import stability
-from fusewise.views.findings import Findings, read_findings
-from fusewise.views.palette import colour
-from fusewise.views.sentences import clusters, headline, number_sentence, stability_sentence
+from fusewise.support import counted
+from fusewise.views._findings import Findings, read_findings
+from fusewise.views._palette import colour
+from fusewise.views._sentences import clusters, headline, number_sentence, stability_sentence
 
 #: Maximum number of rows on the map and of clusters in the table; size of the map in pixels.
 MOST_ROWS, MOST_CLUSTERS = 400, 12
@@ -40,7 +39,7 @@ def card_of(whole: Findings) -> str:
 
 def _sentences(found: Findings) -> list[str]:
     """What the summary of the command says below its map: known classes, number of clusters, stability, notes."""
-    judged = stability(found)
+    judged = found.stability
     said = [] if found.known is None else [f"Known classes: {found.known.sentence}."]
     said += [number_sentence(found), *([] if judged is None else [stability_sentence(judged)])]
     return said + list(getattr(found.model, "limits_", ()))

@@ -14,17 +14,16 @@ import numpy.typing as npt
 from fusewise.automatic.alternatives import Alternative
 from fusewise.kernels import Labels, Mask, Real
 from fusewise.observations import Entries, ValueRanges
-from fusewise.support.files import finite_json
-from fusewise.views.certainty import alternatives
-from fusewise.views.columns import TableColumn
-from fusewise.views.contrasts import LEAST_VALUES, Contrast, Contrasts
-from fusewise.views.findings import Findings
-from fusewise.views.layouts import neighbour_layout
-from fusewise.views.missingness import Missingness, compare_missingness
-from fusewise.views.palette import COLOURS, OUTLIER, SYMBOLS
-from fusewise.views.profile import ObservedCenters, Profile, profile_of
-from fusewise.views.rules import python_module, sql_script
-from fusewise.views.trees import Branches, RowTree, Step, row_tree
+from fusewise.support import finite_json
+from fusewise.views._columns import TableColumn
+from fusewise.views._contrasts import LEAST_VALUES, Contrast, Contrasts
+from fusewise.views._findings import Findings
+from fusewise.views._layouts import neighbour_layout
+from fusewise.views._missingness import Missingness, compare_missingness
+from fusewise.views._palette import COLOURS, OUTLIER, SYMBOLS
+from fusewise.views._profile import ObservedCenters, Profile, profile_of
+from fusewise.views._rules import python_module, sql_script
+from fusewise.views._trees import Branches, RowTree, Step, row_tree
 
 #: Array types available in browsers.
 KINDS: dict[str, np.dtype[Any]] = {
@@ -149,7 +148,7 @@ class Partition:
 
 def partitions_of(found: Findings) -> list[Partition]:
     """The result, then its alternatives by their number of clusters."""
-    others = sorted(alternatives(found), key=lambda other: other.n_clusters)
+    others = sorted(found.alternatives, key=lambda other: other.n_clusters)
     return [Partition(found, True), *(Partition(_with(found, other), False) for other in others)]
 
 

@@ -14,10 +14,10 @@ from fusewise.automatic.tree import MergeTree, join_heights, successors
 from fusewise.fusion import FusionPath
 from fusewise.kernels import Index, Labels, Real
 from fusewise.observations import group_means
-from fusewise.views.profile import Profile, profile_of
+from fusewise.views._profile import Profile, profile_of
 
 if TYPE_CHECKING:
-    from fusewise.views.findings import Findings
+    from fusewise.views._findings import Findings
 
 #: Below the candidates, each cut of the tree has fewer groups than the last by this factor.
 CUT_FACTOR = 1.5

@@ -14,9 +14,8 @@ from typing import Any, Self
 import numpy as np
 
 from fusewise.kernels import Labels, Real
-from fusewise.support.errors import InputError
-from fusewise.support.words import counted, readable
-from fusewise.views.canvas import (
+from fusewise.support import InputError, counted, readable
+from fusewise.views._canvas import (
     MUTED,
     Axis,
     Badge,
@@ -30,11 +29,11 @@ from fusewise.views.canvas import (
     cluster_word,
     on_axes,
 )
-from fusewise.views.findings import Findings, read_findings
-from fusewise.views.missingness import Missingness, compare_missingness
-from fusewise.views.palette import COLOURS, colour
-from fusewise.views.profile import profile_of
-from fusewise.views.trees import MOST_FEATURES, MOST_ROWS, Branches, ClusterMap, branches_of, cluster_map_of
+from fusewise.views._findings import Findings, read_findings
+from fusewise.views._missingness import Missingness, compare_missingness
+from fusewise.views._palette import COLOURS, colour
+from fusewise.views._profile import profile_of
+from fusewise.views._trees import MOST_FEATURES, MOST_ROWS, Branches, ClusterMap, branches_of, cluster_map_of
 
 #: Lines are drawn for so many rows at most, and a tooltip names so many columns.
 MOST_LINES, TOLD_COLUMNS = 1_000, 6

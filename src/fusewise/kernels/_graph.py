@@ -1,4 +1,6 @@
-"""Compiled loops over the edges of a graph: lengths, weights, the Laplacian, components and spanning forests.
+"""Loops over the edges of a graph: lengths, weights, the Laplacian, components and spanning forests.
+
+Those that also take torch tensors hand them to ``_tensors``.
 
 Loops over many edges or rows run over ranges of these without Python's global lock, so that ranges run on threads;
 compilation without numba's own threads takes half a second, once for each precision.
@@ -11,30 +13,37 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fusewise.kernels._arrays import Index, Real, Values
+from fusewise.kernels import _tensors
+from fusewise.kernels._arrays import Array, Index, Real, Values
 from fusewise.kernels._compiling import compiled
 from fusewise.kernels._threads import in_ranges
 
 Integers = npt.NDArray[np.integer[Any]]
 
 
-def edge_squares(points: Real, first: Integers, second: Integers) -> Real:
+def edge_squares(points: Array, first: Array, second: Array) -> Array:
     """||a_i - a_j||² for every edge (i, j)."""
+    if not isinstance(points, np.ndarray):
+        return _tensors.edge_squares(points, first, second)
     s = np.empty(len(first), points.dtype)
     in_ranges(len(first), points.shape[1], lambda begin, end: _edge_squares(points, first, second, s, begin, end))
     return s
 
 
-def gather(weights: Real, indptr: Integers, edges: Integers) -> tuple[Real, Real]:
-    """Weights of the edges in row order (each edge is in two rows), and their sums by rows."""
+def row_weights(indptr: Array, indices: Array, edges: Array, weights: Array) -> tuple[Array, Array]:
+    """The weights w_ij of edges in compressed sparse rows (each edge is in two of them), and d_i = sum_j w_ij."""
+    if not isinstance(weights, np.ndarray):
+        return _tensors.row_weights(indptr, indices, edges, weights)
     data = np.empty(len(edges), weights.dtype)
     degree = np.empty(len(indptr) - 1, weights.dtype)
     in_ranges(len(degree), 16, lambda begin, end: _gather(weights, indptr, edges, data, degree, begin, end))
     return data, degree
 
 
-def laplacian(indptr: Integers, indices: Integers, data: Real, degree: Real, points: Real) -> Real:
+def laplacian(indptr: Array, indices: Array, data: Array, degree: Array, points: Array) -> Array:
     """L u: d_i u_i - sum_j w_ij u_j."""
+    if not isinstance(points, np.ndarray):
+        return _tensors.laplacian(indptr, indices, data, degree, points)
     out = np.empty(points.shape, points.dtype)
     work = (len(indices) * points.shape[1]) // max(len(out), 1)
     in_ranges(
@@ -83,14 +92,15 @@ def components(n: int, first: Integers, second: Integers) -> Index:
     return of_point
 
 
-def spanning_forest(n: int, first: Integers, second: Integers, lengths: Real) -> Index:
+def spanning_forest(n: int, first: Array, second: Array, lengths: Array) -> Array:
     """The edges of the minimum spanning forest of n points, from the ends and length of each edge (Borůvka).
 
     In each round every component takes its shortest edge to another one (of equal ones the first, so that there are no
     cycles), and components so linked become one: at most log2 n rounds, without sorting the edges.
     """
-    chosen: Index = _spanning_forest(np.arange(n), first, second, lengths)
-    return chosen
+    if not isinstance(lengths, np.ndarray):
+        return _tensors.spanning_forest(n, first, second, lengths)
+    return _spanning_forest(np.arange(n), first, second, lengths)
 
 
 def sum_by(groups: Index, n_groups: int, rows: Values) -> Values:

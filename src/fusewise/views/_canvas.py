@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from fusewise.kernels import Real
-from fusewise.views.palette import MARKERS, SYMBOLS, colour, shape
+from fusewise.views._palette import MARKERS, SYMBOLS, colour, shape
 
 #: Colour of lines and text that are not data, of missing cells, and of what is observed.
 MUTED, MISSING, OBSERVED = "#57606a", "#b8b8b8", "#5b7083"

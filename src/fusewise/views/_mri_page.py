@@ -7,18 +7,18 @@ from __future__ import annotations
 
 from html import escape
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fusewise.mri.files.formats import Scan
-from fusewise.mri.result import Reconstruction
-from fusewise.mri.sampling.cells import GridCells
-from fusewise.mri.tensors import Array
+if TYPE_CHECKING:
+    from fusewise.mri.files.formats import Scan
+    from fusewise.mri.result import Reconstruction
+    from fusewise.mri.tensors import Array
 
 WARNING = "Not for diagnostic use."
 
-#: Files written by ``write_page``.
+#: Files written by ``write_mri_page``.
 PAGE_FILES = ("index.html", "movie.gif", "frames.png", "profile.png", "clusters.png", "sampling.png")
 
 PAGE = """<!doctype html><html lang="en"><meta charset="utf-8">
@@ -40,7 +40,7 @@ img{{image-rendering:pixelated;max-width:100%}} polyline{{fill:none;stroke:#8cf}
 """
 
 
-def write_page(folder: Path, found: Reconstruction, scan: Scan, title: str) -> Path:
+def write_mri_page(folder: Path, found: Reconstruction, scan: Scan, title: str) -> Path:
     """Write ``PAGE_FILES`` into a folder, and return the path of the page."""
     image = _pillow()
     magnitude = to_bytes(np.abs(found.images))
@@ -94,6 +94,8 @@ def drawing(values: Array, breaks: Array | tuple[int, ...] = ()) -> str:
 def first_mask(scan: Scan, shape: tuple[int, ...]) -> Array:
     """Locations sampled in the first frame, ny x nx, with the centre of k-space in the middle."""
     if scan.trajectory is not None:
+        from fusewise.mri.sampling.cells import GridCells
+
         cells = GridCells.of(scan.trajectory[:1], (shape[0], shape[1]))
         return np.fft.fftshift(cells.mask[0])
     if scan.mask is not None:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fusewise.kernels import Index, Labels, Mask, Real
-from fusewise.views.columns import ColumnBins, TableColumn, bins_of
-from fusewise.views.effects import (
+from fusewise.views._columns import ColumnBins, TableColumn, bins_of
+from fusewise.views._effects import (
     LEVEL,
     Effect,
     between_groups,
@@ -23,10 +23,10 @@ from fusewise.views.effects import (
     share_difference,
     total_variation,
 )
-from fusewise.views.rules import short_limit
+from fusewise.views._rules import short_limit
 
 if TYPE_CHECKING:
-    from fusewise.views.findings import Findings
+    from fusewise.views._findings import Findings
 
 
 @dataclass(frozen=True)

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fusewise.kernels import Index, Mask, Real
-from fusewise.support.words import counted, readable
-from fusewise.views.columns import TableColumn
+from fusewise.support import counted, readable
+from fusewise.views._columns import TableColumn
 
 if TYPE_CHECKING:
-    from fusewise.views.findings import Findings
+    from fusewise.views._findings import Findings
 
 
 @dataclass(frozen=True)
