@@ -16,7 +16,6 @@ from fusewise.automatic.stability import (
     summarise,
 )
 from fusewise.automatic.units import LevelBlock
-from fusewise.automatic.with_hints import better_supported
 
 __all__ = [
     "MOST_HIDDEN",
@@ -33,7 +32,6 @@ __all__ = [
     "Refit",
     "Smooth",
     "Stability",
-    "better_supported",
     "choose",
     "hide_more",
     "nearly_as_good",

@@ -121,7 +121,7 @@ class Choice(Record):
         if hints:
             rows = np.sort(hints.rows)
             densities = self.clusters.log_densities(self.units.applied(table.take(rows)))[0]
-            labels, shares = obeyed(densities[np.searchsorted(rows, hints.rows)], hints, self.sizes(table))
+            labels, shares = obeyed(densities[np.searchsorted(rows, hints.rows)], hints)
             found.put(hints.rows, Classified(labels, shares.max(axis=1), np.ones(len(labels)), shares))
         return found
 
