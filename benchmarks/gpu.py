@@ -19,14 +19,14 @@ from unittest.mock import patch
 
 import numpy as np
 
+from fusewise.fidelity import Quadratic
 from fusewise.fusion._loop import average, descend
 from fusewise.fusion._problem import Problem, place
-from fusewise.fusion.fidelity import Quadratic
-from fusewise.fusion.penalties import H1
 from fusewise.kernels import Array, beside
 from fusewise.kernels._nearest import nearest
 from fusewise.observations import Quadratics, as_entries
 from fusewise.pairs import CompletePairs, NeighborPairs
+from fusewise.penalties import H1
 from fusewise.progress import listening
 
 CLUSTERS, FEATURES, HIDDEN, NOISE, NEIGHBORS = 20, 50, 0.3, 0.15, 15

@@ -9,10 +9,9 @@ from functools import cached_property
 import numpy as np
 from scipy import sparse
 
+from fusewise.fidelity import Quadratic
 from fusewise.fusion._loop import Descent, descend
 from fusewise.fusion._problem import Problem
-from fusewise.fusion.fidelity import Quadratic
-from fusewise.fusion.penalties import Penalty
 from fusewise.kernels import conjugate_gradients, shrunk_by
 from fusewise.mri.sampling.fourier import invert, transform
 from fusewise.mri.sampling.operators import Cartesian, FrameOperator
@@ -20,6 +19,7 @@ from fusewise.mri.solving.covariances import median_distance
 from fusewise.mri.tensors import Array
 from fusewise.observations import Entries, Observations
 from fusewise.pairs import NeighborPairs
+from fusewise.penalties import Penalty
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from fusewise.datasets import hide_entries, make_clusters
+from fusewise.fidelity import Quadratic
 from fusewise.fusion import _loop as loop
 from fusewise.fusion import pose
 from fusewise.fusion._loop import ConjugateSteps, descend
 from fusewise.fusion._merging import Merged
-from fusewise.fusion.fidelity import Quadratic
-from fusewise.fusion.penalties import L1
+from fusewise.penalties import L1
 
 
 def problem_of(X, lam, penalty=L1(1e-2), fidelity=Quadratic(), n_neighbors=4, **options):  # noqa: B008

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from fusion_naive import EXAMPLES, draw, objective, violation
 
+from fusewise.fidelity import Ball, Box, Quadratic
 from fusewise.fusion import pose
 from fusewise.fusion._fuse import start as start_of
 from fusewise.fusion._loop import average, choose_solver, descend, solve_quadratic
-from fusewise.fusion.fidelity import Ball, Box, Quadratic
-from fusewise.fusion.penalties import H1, Lp
+from fusewise.penalties import H1, Lp
 
 MISSING = (0.0, 0.3, 0.7)
 STARTS = ("partial", "zero", "mean")

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from fusion_naive import EXAMPLES, draw
 
+from fusewise.fidelity import Ball, Quadratic
 from fusewise.fusion import fuse, fusion_path, pose
 from fusewise.fusion._problem import place
-from fusewise.fusion.fidelity import Ball, Quadratic
-from fusewise.fusion.penalties import H1, MCP
 from fusewise.kernels import beside, to_host
+from fusewise.penalties import H1, MCP
 
 torch = pytest.importorskip("torch")
 DEVICES = ["torch:cpu", "cuda"] if torch.cuda.is_available() else ["torch:cpu"]

@@ -5,7 +5,8 @@ import pytest
 from scipy.optimize import minimize
 from sklearn.base import clone
 
-from fusewise.fusion.fidelity import FIDELITIES, Ball, Box, Quadratic, as_fidelity
+from fusewise.fidelity import Ball, Box, Quadratic
+from fusewise.fusion import FIDELITIES, as_fidelity
 from fusewise.observations import Entries, as_entries
 
 N, P = 7, 4

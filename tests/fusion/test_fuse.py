@@ -10,11 +10,11 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from fusewise.datasets import hide_entries, make_clusters
+from fusewise.fidelity import Ball, Box, Quadratic
 from fusewise.fusion import _loop as loop
 from fusewise.fusion import fuse, lam_without_effect, noise_level, pose
-from fusewise.fusion.fidelity import Ball, Box, Quadratic
-from fusewise.fusion.penalties import H1, L0
 from fusewise.observations import DataWarning, as_entries
+from fusewise.penalties import H1, L0
 
 OPTIONS = {"lam": 1.0, "penalty": H1(0.7)}
 

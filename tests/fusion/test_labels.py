@@ -9,13 +9,13 @@ from scipy.sparse.csgraph import connected_components
 from scipy.spatial.distance import pdist, squareform
 
 from fusewise.datasets import hide_entries, load_wine_subset, make_clusters
+from fusewise.fidelity import Box, Quadratic
 from fusewise.fusion import fuse
 from fusewise.fusion._merging import Merged, fusion_scale
 from fusewise.fusion._problem import Problem
-from fusewise.fusion.fidelity import Box, Quadratic
-from fusewise.fusion.penalties import H1, MCP, GemanMcClure, Lp
 from fusewise.observations import as_entries, number_by_size
 from fusewise.pairs import CompletePairs, NeighborPairs, real_view
+from fusewise.penalties import H1, MCP, GemanMcClure, Lp
 
 
 def cut(centers, distance):

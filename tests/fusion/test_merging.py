@@ -7,11 +7,11 @@ import pytest
 from fusion_naive import EXAMPLES, draw, objective
 
 from fusewise.datasets import hide_entries, make_clusters
+from fusewise.fidelity import Quadratic
 from fusewise.fusion import fusion_path, pose
 from fusewise.fusion._loop import descend, solve_quadratic
 from fusewise.fusion._merging import Merged, descend_merging
-from fusewise.fusion.fidelity import Quadratic
-from fusewise.fusion.penalties import H1, L1, MCP
+from fusewise.penalties import H1, L1, MCP
 from fusewise.progress import silent
 
 KINDS = ("real", "complex")

@@ -5,9 +5,9 @@ import pytest
 from sklearn.metrics import adjusted_rand_score
 
 from fusewise.datasets import hide_entries, load_wine_subset, make_clusters
+from fusewise.fidelity import Box
 from fusewise.fusion import fuse, fusion_path
-from fusewise.fusion.fidelity import Box
-from fusewise.fusion.penalties import H1, L1, Lp
+from fusewise.penalties import H1, L1, Lp
 
 
 class TestWine:

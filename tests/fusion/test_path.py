@@ -5,9 +5,9 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from fusewise.datasets import hide_entries, make_clusters
+from fusewise.fidelity import Box
 from fusewise.fusion import fuse, fusion_path
-from fusewise.fusion.fidelity import Box
-from fusewise.fusion.penalties import H1, L1
+from fusewise.penalties import H1, L1
 
 
 @pytest.fixture(scope="module")

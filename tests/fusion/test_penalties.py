@@ -6,19 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
 
-from fusewise.fusion.penalties import (
-    H1,
-    L0,
-    L1,
-    MCP,
-    PENALTIES,
-    SCAD,
-    GemanMcClure,
-    Lp,
-    Penalty,
-    TruncatedL2,
-    as_penalty,
-)
+from fusewise.fusion import PENALTIES, as_penalty
+from fusewise.penalties import H1, L0, L1, MCP, SCAD, GemanMcClure, Lp, Penalty, TruncatedL2
 
 SCALES = (0.05, 1.0, 7.0)
 

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
+from fusewise.fidelity import Quadratic
 from fusewise.fusion import FusionPath, Solution, choose_sigma, cut_to, lam_schedule, longest_plateau
-from fusewise.fusion.fidelity import Quadratic
-from fusewise.fusion.penalties import H1
 from fusewise.observations import as_entries
+from fusewise.penalties import H1
 
 NAN = np.nan
 

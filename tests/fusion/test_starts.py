@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from fusion_naive import draw
 
+from fusewise.fidelity import Box, Quadratic
 from fusewise.fusion import fuse, pose
 from fusewise.fusion._fuse import start as start_of
 from fusewise.fusion._setup import default_overlap
-from fusewise.fusion.fidelity import Box, Quadratic
-from fusewise.fusion.penalties import H1
 from fusewise.observations import DataWarning, as_entries
+from fusewise.penalties import H1
 
 
 def start(X, init, *, lam=0.2, fidelity=None, min_overlap=1):

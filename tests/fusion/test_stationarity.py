@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from fusion_naive import EXAMPLES, draw, gradient, objective, pair_gradient, violation
 
+from fusewise.fidelity import Ball, Box, Quadratic
 from fusewise.fusion import fuse, pose
-from fusewise.fusion.fidelity import Ball, Box, Quadratic
-from fusewise.fusion.penalties import H1, MCP, GemanMcClure, Lp
+from fusewise.penalties import H1, MCP, GemanMcClure, Lp
 
 KINDS = pytest.mark.parametrize("kind", ["real", "complex"])
 MISSING = pytest.mark.parametrize("missing", [0.0, 0.3, 0.7])

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from fusewise import fuse
-from fusewise.fusion.penalties import H1
 from fusewise.mri import make_phantom, radial_mask, radial_trajectory, reconstruct, sample_grid
 from fusewise.mri.frames.metrics import ser
 from fusewise.mri.sampling.fourier import invert
@@ -15,6 +14,7 @@ from fusewise.mri.solving.column_systems import Columns
 from fusewise.mri.solving.covariances import squared_distances
 from fusewise.mri.solving.fusing import fuse_frames
 from fusewise.mri.tensors import gram
+from fusewise.penalties import H1
 from fusewise.progress import listening
 
 

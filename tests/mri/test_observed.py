@@ -7,13 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fusewise.fusion.penalties import H1
 from fusewise.mri.phantom import coil_maps, make_phantom
 from fusewise.mri.sampling.fourier import invert, transform
 from fusewise.mri.sampling.operators import Cartesian
 from fusewise.mri.sampling.trajectories import radial_mask
 from fusewise.mri.solving.covariances import squared_distances
 from fusewise.mri.tensors import gram
+from fusewise.penalties import H1
 
 FOLDER = Path(__file__).parents[2] / "benchmarks" / "mri"
 if not FOLDER.exists():

@@ -7,10 +7,10 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from fusewise.fusion.penalties import H1, L1, MCP, SCAD, GemanMcClure, Lp, TruncatedL2
 from fusewise.observations import as_entries
 from fusewise.pairs import CompletePairs
 from fusewise.pairs import _complete as complete
+from fusewise.penalties import H1, L1, MCP, SCAD, GemanMcClure, Lp, TruncatedL2
 
 PENALTIES = [
     H1(0.8), L1(), Lp(0.3, smoothing=0.01), MCP(2.0), SCAD(3.0), TruncatedL2(1.7), GemanMcClure(0.6)
@@ -113,7 +113,7 @@ IN_A_PROCESS = """
 import numpy as np
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from fusewise.fusion.penalties import H1
+from fusewise.penalties import H1
 from fusewise.pairs import CompletePairs
 from fusewise.pairs import _complete as complete
 

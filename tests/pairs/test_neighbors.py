@@ -5,10 +5,10 @@ import pytest
 from scipy import sparse
 from scipy.cluster.hierarchy import linkage
 
-from fusewise.fusion.penalties import H1, MCP, Lp
 from fusewise.observations import as_entries
 from fusewise.pairs import CompletePairs, NeighborPairs, partial_squared_distances
 from fusewise.pairs import _distances as distances
+from fusewise.penalties import H1, MCP, Lp
 
 N, P = 20, 4
 

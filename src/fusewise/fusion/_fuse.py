@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from fusewise.fusion._fidelity import Fidelity
 from fusewise.fusion._loop import Descent, Status, choose_solver, descend, lower_majoriser
 from fusewise.fusion._merging import Merged
+from fusewise.fusion._penalties import Penalty
 from fusewise.fusion._problem import Problem
 from fusewise.fusion._setup import Posed, default_overlap, pose
 from fusewise.fusion._solution import Solution, conclude, warn_if_unfinished, warn_of_unshared
-from fusewise.fusion.fidelity import Fidelity
-from fusewise.fusion.penalties import Penalty
 from fusewise.kernels import Array, beside
 from fusewise.progress import Progress, shown
 from fusewise.subspace import coordinates

@@ -23,8 +23,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from fusewise.fusion._loop import Descent, descend
+from fusewise.fusion._penalties import Penalty
 from fusewise.fusion._problem import DeviceQuadratics, PooledEntries, Problem, place
-from fusewise.fusion.penalties import Penalty
 from fusewise.kernels import Array, Index, Mask, Real, beside, to_host
 from fusewise.kernels.graph import components, sum_by
 from fusewise.observations import Entries, Observations, Quadratics

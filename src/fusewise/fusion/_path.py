@@ -16,14 +16,14 @@ from scipy.cluster.hierarchy import linkage
 from scipy.sparse import coo_matrix
 from scipy.sparse.csgraph import connected_components
 
+from fusewise.fusion._fidelity import Fidelity
 from fusewise.fusion._fuse import Settings, descend_from, first_centers
 from fusewise.fusion._loop import Status, choose_solver
 from fusewise.fusion._merging import Merged, agreed, descend_merging, joined
+from fusewise.fusion._penalties import Penalty, as_penalty
 from fusewise.fusion._problem import Problem
 from fusewise.fusion._setup import Posed, check_lam, nearest_distances, pose
 from fusewise.fusion._solution import Solution, conclude, warn_if_unfinished, warn_of_unshared
-from fusewise.fusion.fidelity import Fidelity
-from fusewise.fusion.penalties import Penalty, as_penalty
 from fusewise.kernels import Array, Index, Labels, Real, Values
 from fusewise.observations import Entries, group_means, number_by_size
 from fusewise.pairs import SparseWeights, real_view

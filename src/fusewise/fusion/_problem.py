@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from fusewise.fusion.fidelity import Fidelity
-from fusewise.fusion.penalties import Penalty
+from fusewise.fusion._fidelity import Fidelity
+from fusewise.fusion._penalties import Penalty
 from fusewise.kernels import (
     SMALL,
     Array,

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from fusewise.fusion._fidelity import Fidelity, as_fidelity
+from fusewise.fusion._penalties import Penalty, as_penalty
 from fusewise.fusion._problem import DeviceQuadratics, Problem
-from fusewise.fusion.fidelity import Fidelity, as_fidelity
-from fusewise.fusion.penalties import Penalty, as_penalty
 from fusewise.kernels import Array, Mask, Real, Values, available_memory, torch_device
 from fusewise.observations import Entries, Observations, Quadratics, as_entries, refuse_tiny, warn_of_blanks
 from fusewise.pairs import CompletePairs, NeighborPairs, Pairs, nearest_expected, partial_squared_distances, row_blocks

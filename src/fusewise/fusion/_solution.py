@@ -20,11 +20,11 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from fusewise.exact import Certificate, certify
+from fusewise.fusion._fidelity import Box, Fidelity
 from fusewise.fusion._loop import Descent, Status
 from fusewise.fusion._merging import Merged
+from fusewise.fusion._penalties import Penalty
 from fusewise.fusion._setup import Posed
-from fusewise.fusion.fidelity import Box, Fidelity
-from fusewise.fusion.penalties import Penalty
 from fusewise.kernels import Index, Labels, Mask, Real, Values, to_host
 from fusewise.kernels.graph import sum_by
 from fusewise.observations import Entries, group_means, midranges, number_by_size

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from fusewise.fusion.penalties import H1, L0, L1, MCP, SCAD, GemanMcClure, Lp, Penalty, TruncatedL2
+from fusewise.fusion import H1, L0, L1, MCP, SCAD, GemanMcClure, Lp, Penalty, TruncatedL2
 from fusewise.reproduce._drawing import INK, canvas, letter
 from fusewise.reproduce._study import Claim, Outcomes, Picture, Study, StudyResult, StudyTable, verdict
 from fusewise.views.palette import COLOURS

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import gammaincinv, ndtri
 
-from fusewise.fusion.penalties import Parameterised, by_name
+from fusewise.fusion._penalties import Parameterised, by_name
 from fusewise.kernels import Real, Values
 from fusewise.observations import Entries, Observations
 from fusewise.support.errors import InputError
