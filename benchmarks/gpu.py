@@ -251,7 +251,7 @@ def timed(function: Callable[..., Array], name: str, taken: dict[str, float], de
 PHASES_OF_FUSE = (
     "fusewise.fusion._setup.as_entries",
     "fusewise.fusion._setup.refuse_tiny",
-    "fusewise.fusion._setup._fit",
+    "fusewise.fusion._setup.fit_subspace",
     "fusewise.subspace._projection:RowsOnDevice.information",
     "fusewise.subspace.coordinates_of",
     "fusewise.fusion._setup.nearest_expected",

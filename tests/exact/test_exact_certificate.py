@@ -35,17 +35,8 @@ def test_the_percentage_is_of_the_optimum_and_never_too_small():
     assert str(certify(X, [0, 0, 1, 2], 0.2)).startswith("At most 25% above the optimum")  # 10 against 8
     rng = np.random.default_rng(0)
     for bound, above in rng.integers(1, [10**6, 10**4], (300, 2)).tolist():
-        certificate = Certificate(
-            bound + above,
-            bound,
-            above / bound,
-            True,
-            0,
-            np.zeros((0, 2), int),
-            1.0,
-            False,
-            CertificateStatus.WITHIN_GAP,
-        )
+        nothing, status = np.zeros((0, 2), int), CertificateStatus.WITHIN_GAP
+        certificate = Certificate(bound + above, bound, above / bound, True, 0, nothing, 1.0, False, status)
         said = float(re.match(r"At most ([\d.]+)% above", str(certificate)).group(1))
         assert 100 * above <= said * bound * (1 + 1e-9)
         assert said <= 110 * above / bound
@@ -100,12 +91,8 @@ def test_nothing_proven_is_unknown():
 def test_an_optimum_of_zero_is_known(X):
     # One group would do, so no percentage means anything; but the optimum was found.
     certificate = certify(X, np.arange(len(X)), 1.0)
-    assert (certificate.status, certificate.exact, certificate.bound, certificate.gap) == (
-        "not optimal",
-        True,
-        0,
-        np.inf,
-    )
+    assert (certificate.status, certificate.exact) == ("not optimal", True)
+    assert (certificate.bound, certificate.gap) == (0, np.inf)
     assert "the optimum is 0" in str(certificate)
 
 

@@ -7,7 +7,6 @@ from exact_helpers import brute_force, path_graph, planted, random_graph
 from fusewise.exact._bounds import (
     Shares,
     best_shares,
-    clique_bound,
     colouring_bound,
     drop_edges,
     find_core,
@@ -16,8 +15,8 @@ from fusewise.exact._bounds import (
     twin_classes,
 )
 from fusewise.exact._feasibility import feasible_pairs
-from fusewise.exact._graph import Clock, WeightedGraph, climb_from_greedy, greedy_cliques, search
-from fusewise.exact._programme import violated, whole
+from fusewise.exact._graph import Clock, WeightedGraph, climb_from_greedy, search
+from fusewise.exact._programme import whole
 
 
 def most_kept(graph):
@@ -107,39 +106,6 @@ def test_a_vertex_with_two_homes_is_settled_by_shares():
     optimum = 21 + 15
     assert colouring_bound(graph) > optimum
     assert best_shares(graph, climb_from_greedy(graph)).doubled // 2 == optimum
-
-
-def test_clique_bound_is_exact_on_cliques_and_independent_sets():
-    complete = WeightedGraph.of_points(~np.eye(5, dtype=bool))
-    assert clique_bound(0b11111, complete.bitsets(), [1, 2, 3, 4, 5]) == 15
-    assert clique_bound(0b11111, [0] * 5, [1, 2, 3, 4, 5]) == 5
-
-
-def test_heuristic_partitions_are_valid():
-    for seed in range(20):
-        rng = np.random.default_rng(seed)
-        graph = WeightedGraph.of_points(random_graph(rng, 30, 0.5))
-        greedy = greedy_cliques(graph, rng)
-        better = search(graph, greedy, Clock(), rounds=50)
-        assert graph.valid(greedy)
-        assert graph.valid(better)
-        assert graph.kept(better) >= graph.kept(greedy)
-
-
-def test_every_cut_holds_for_every_partition():
-    rng = np.random.default_rng(0)
-    adjacent = random_graph(rng, 12, 0.6)
-    graph = WeightedGraph.of_points(adjacent)
-    partitions = [search(graph, greedy_cliques(graph, rng, 1.0), Clock(), rounds=2) for _ in range(20)]
-    cuts = violated(0.5 * adjacent, adjacent)
-    assert any(len(inside) > 2 for _, inside in cuts)
-    for j, inside in cuts:
-        for labels in partitions:
-            x = (labels[:, None] == labels[None, :]) & adjacent
-            rim = x[np.ix_(inside, inside)].sum() / 2
-            assert x[j, inside].sum() - rim <= 1
-        half = 0.5 * (adjacent[j, inside].sum() - adjacent[np.ix_(inside, inside)].sum() / 2)
-        assert half > 1
 
 
 @pytest.mark.parametrize("huge", [1e3, 1e16, 1e300, -1e308])

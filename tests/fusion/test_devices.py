@@ -48,7 +48,6 @@ def test_what_the_loop_asks_of_pairs_is_the_same(penalty, missing, n_neighbors, 
     for one, other in pairs:
         np.testing.assert_allclose(to_host(other.degree), one.degree, rtol=1e-9)
         np.testing.assert_allclose(to_host(other.laplacian(V)), one.laplacian(U), atol=1e-9)
-        np.testing.assert_allclose(to_host(other.sums(V)), one.sums(U), rtol=1e-9)
     (one, other), partial = pairs[0], pairs[1]
     assert other.energy == pytest.approx(one.energy, rel=1e-10)
     assert placed.objective(V, other) == pytest.approx(problem.objective(U, one), rel=1e-10)

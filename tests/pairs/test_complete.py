@@ -93,11 +93,9 @@ def test_far_from_the_origin_nothing_is_lost():
     np.testing.assert_allclose(far.matrix, near.matrix, rtol=1e-7)
 
 
-def test_sums_and_laplacian():
+def test_laplacian():
     X = draw("complex")
     weighted = CompletePairs(N).weigh(X, H1(0.8))
-    sums = [sum(weighted.matrix[i, j] * X[j] for j in range(N)) for i in range(N)]
-    np.testing.assert_allclose(weighted.sums(X), sums, rtol=1e-12)
     pulls = [sum(weighted.matrix[i, j] * (X[i] - X[j]) for j in range(N)) for i in range(N)]
     np.testing.assert_allclose(weighted.laplacian(X), pulls, atol=1e-12)
 

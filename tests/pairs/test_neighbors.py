@@ -78,7 +78,7 @@ def test_weights_are_those_of_all_pairs_on_the_edges(table, penalty):
     np.testing.assert_allclose(weighted.matrix.toarray(), matrix, rtol=1e-12)
     np.testing.assert_allclose(weighted.degree, matrix.sum(axis=1), rtol=1e-12)
     assert weighted.energy == pytest.approx(float((affinity * penalty.value(t)).sum()))
-    np.testing.assert_allclose(weighted.sums(U), matrix @ U, rtol=1e-10)
+    np.testing.assert_allclose(weighted.laplacian(U), matrix.sum(axis=1)[:, None] * U - matrix @ U, atol=1e-10)
     t = np.sqrt(partial_squared_distances(table, min_overlap=2))
     known = np.isfinite(t)
     partial = pairs.weigh_partial(table, penalty, 2)

@@ -153,10 +153,10 @@ def test_ours_is_within_a_small_factor_of_the_unavoidable():
 def test_monotone_in_sampling_and_features_and_stable_at_extremes():
     p0 = np.linspace(0, 1, 101)
     for sizes in ([5, 5], [100] * 4, [1000, 30, 7], [100_000] * 50):
-        failure = theory.log_sharp_failure(p0, 20, sizes)
+        failure = theory.sharp_failure(p0, 20, sizes, log=True)
         assert not np.isnan(failure).any()
         assert np.all(np.diff(failure[np.isfinite(failure)]) <= 1e-9)
-        by_features = [float(theory.log_sharp_failure(0.4, n, sizes)) for n in (1, 5, 20, 80)]
+        by_features = [float(theory.sharp_failure(0.4, n, sizes, log=True)) for n in (1, 5, 20, 80)]
         assert np.all(np.diff(by_features) < 0)
     assert theory.sharp_failure(1.0, 1, [4, 4]) == 0
     assert theory.sharp_failure(0.9, 0, [4, 4]) == 1
@@ -170,9 +170,9 @@ def test_pairs_for_unequal_sizes_is_the_plain_count():
 def test_bounds_for_a_billion_points_are_refused():
     """They asked for memory without bound."""
     with pytest.raises(ValueError, match="too many: the bound is computed for up to"):
-        theory.log_sharp_failure(0.5, 20, (10**9, 10**9))
+        theory.sharp_failure(0.5, 20, (10**9, 10**9), log=True)
     with pytest.raises(ValueError, match="too many"):
-        theory.log_eta0(-30.0, 10**9, 2)
+        theory.eta0(-30.0, 10**9, 2, log=True)
 
 
 def test_no_clusters_have_no_failure():

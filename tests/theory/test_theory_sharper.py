@@ -61,8 +61,8 @@ def test_sharp_below_mixture_below_paper_everywhere_and_far_below_in_practice():
     p0, kappa = np.linspace(0, 1, 41)[:, None, None], np.linspace(0, 0.999, 30)[None, :, None]
     for features in (1, 7, 50, 1000):
         mu0 = np.geomspace(1, features, 25)[None, None, :]
-        paper = theory.log_beta0(p0, features, kappa, mu0)
-        ours = theory.log_sharp_beta0(p0, features, kappa, mu0)
+        paper = theory.beta0(p0, features, kappa, mu0, log=True)
+        ours = theory.sharp_beta0(p0, features, kappa, mu0, log=True)
         with np.errstate(divide="ignore"):
             mixture = np.log(theory.mixture_beta0(p0, features, kappa, mu0))
         ok = mixture > -600  # elsewhere the plain form underflows, and says nothing
@@ -114,5 +114,5 @@ def test_sharp_beta1_is_exact_for_even_shifts_and_below_the_paper():
         assert frequency == pytest.approx(theory.sharp_beta1(3, kappa_prime), abs=0.01)
     grid = np.linspace(0.01, np.sqrt(6 / 5) - 1e-9, 400)
     for features in (1, 50, 500):
-        assert np.all(theory.log_sharp_beta1(features, grid) <= theory.log_beta1(features, grid) + 1e-12)
+        assert np.all(theory.sharp_beta1(features, grid, log=True) <= theory.beta1(features, grid, log=True) + 1e-12)
     assert theory.sharp_beta1(50, 1.0) < 1e-10 * theory.beta1(50, 1.0)

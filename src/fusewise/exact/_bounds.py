@@ -57,12 +57,7 @@ class Shares:
     weak where a vertex fits two clusters: the members of both then count it. Declared wild, such a vertex
     counts its pairs with the others twice, and they count them not at all.
 
-    Parameters
-    ----------
-    graph : WeightedGraph
-        The graph.
-    wild : array of shape (n,), optional
-        The wild vertices; none by default.
+    `wild` marks the wild vertices; none by default.
     """
 
     def __init__(self, graph: WeightedGraph, wild: Mask | None = None) -> None:
@@ -120,12 +115,7 @@ def fewest_splits(X: Any, epsilon: float, mask: Any = None) -> int:
 
     Parameters
     ----------
-    X : array-like of shape (N, P)
-        Data, NaN where missing.
-    epsilon : float
-        Width of the boxes.
-    mask : array-like of shape (N, P), optional
-        True where an entry was observed.
+    X, epsilon, mask : as in `solve_l0`.
 
     Returns
     -------
@@ -171,10 +161,7 @@ def merge_twins(graph: WeightedGraph, labels: Ints) -> tuple[WeightedGraph, Ints
 
 
 def merge_cores(graph: WeightedGraph, labels: Ints) -> tuple[WeightedGraph, Ints, int]:
-    """Merge the cores found inside the clusters of a partition, one at a time, until there is none.
-
-    Returns the graph, the partition carried along, and how many cores were merged.
-    """
+    """Merge the cores inside the clusters of a partition until there is none: graph, partition, how many there were."""
     merged, again = 0, True
     while again:
         again = False
@@ -245,10 +232,10 @@ def _bitset(vertices: Ints) -> int:
 
 
 def drop_edges(graph: WeightedGraph, labels: Ints, clock: Clock) -> tuple[WeightedGraph, int, int]:
-    """Remove every edge between clusters of the incumbent that only worse or equal partitions use.
+    """Remove edges between clusters of the incumbent that only worse or equal partitions use.
 
-    Repeats as long as it removes edges, since each removal tightens the bounds. Returns the graph, how many edges went,
-    and an upper bound on the pairs kept.
+    Each removal tightens the bounds, so it repeats. Returns the graph, how many edges went, and a bound on the pairs
+    kept.
     """
     removed, upper = 0, graph.possible()
     while not clock.expired():

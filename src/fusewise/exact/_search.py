@@ -10,9 +10,10 @@ import numpy as np
 from fusewise.exact._bounds import best_shares, drop_edges, merge_cores, merge_twins
 from fusewise.exact._feasibility import Ints
 from fusewise.exact._graph import Clock, Piece, WeightedGraph, climb_from_greedy, search
-from fusewise.exact._programme import enumerate_cliques, solve_columns, solve_edges
+from fusewise.exact._programme import enumerate_cliques, solve_cliques
 from fusewise.kernels import Mask
 
+#: Most cliques that the integer programme lists.
 _CLIQUE_LIMIT = 1_000_000
 
 
@@ -22,20 +23,10 @@ class Reductions:
 
     Attributes
     ----------
-    n_components : int
-        Connected components of the feasibility graph.
-    n_complete : int
-        Components that are cliques, hence clusters.
-    n_twins : int
-        Vertices merged away because they were twins of another.
-    n_dropped : int
-        Edges no partition better than the incumbent can use.
-    n_cores : int
-        Cores merged by the core rule.
-    n_programmes : int
-        Irreducible pieces handed to an integer programme.
-    largest : int
-        Vertices of the largest of those pieces (0 when there was none).
+    n_components, n_complete : connected components of the feasibility graph; those that are cliques, hence clusters.
+    n_twins, n_cores : vertices merged away because they were twins of another; cores merged by the core rule.
+    n_dropped : edges no partition better than the incumbent can use.
+    n_programmes, largest : irreducible pieces left for the integer programme; vertices of the largest of them.
     """
 
     n_components: int = 0
@@ -58,6 +49,7 @@ class Search:
         self.n_points, self.clock, self.target, self.verbose = graph.size, clock, gap, verbose
         self.pieces = [Piece(graph, np.arange(graph.size, dtype=np.int64), graph.possible())]
         self.reductions = Reductions()
+        self.too_large = False  # whether a piece has too many cliques to list
 
     def objective(self) -> int:
         """n(n-1) - 2 * (pairs kept by the incumbent)."""
@@ -132,17 +124,17 @@ class Search:
             piece.irreducible = True
 
     def _close_all(self) -> None:
-        """Hand the irreducible pieces to the integer programmes, smallest first."""
+        """Hand the irreducible pieces to the integer programme, smallest first."""
         pieces = self._open()
         self._note(n_programmes=len(pieces), largest=max((p.graph.size for p in pieces), default=0))
         for piece in pieces:
             if self.clock.expired() or self.gap() <= self.target:
                 return
             cliques = enumerate_cliques(piece.graph, _CLIQUE_LIMIT)
-            if cliques is not None:
-                solve_columns(piece, cliques, self.clock, self.verbose > 1)
-            else:
-                solve_edges(piece, self.clock, self.verbose > 1)
+            if cliques is None:
+                self.too_large = True
+                continue
+            solve_cliques(piece, cliques, self.clock, self.verbose > 1)
             self._note()
 
     def labels(self) -> Ints:

@@ -70,10 +70,9 @@ class Box(Fidelity):
 
     def __init__(self, epsilon: float | None = None):
         self.epsilon = epsilon
-        self.check()
+        self._check()
 
-    def check(self) -> None:
-        """Check that epsilon >= 0, if given."""
+    def _check(self) -> None:
         _check_non_negative("epsilon", self.epsilon)
 
     def prox(self, observations: Observations, anchors: Values, pull: Real) -> Values:
@@ -107,10 +106,9 @@ class Ball(Fidelity):
 
     def __init__(self, radius: float | npt.NDArray[np.floating[Any]] | None = None):
         self.radius = radius
-        self.check()
+        self._check()
 
-    def check(self) -> None:
-        """Check that radius >= 0, if given."""
+    def _check(self) -> None:
         _check_non_negative("radius", self.radius)
 
     def prox(self, observations: Observations, anchors: Values, pull: Real) -> Values:

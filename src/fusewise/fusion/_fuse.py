@@ -183,13 +183,7 @@ def first_centers(posed: Posed, problem: Problem, solver: str, how: Settings) ->
 
     Started directly at a large lam, the first weights (from rough partial distances) pull clusters together, and the
     non-convex problem never separates them again. So lam begins where it moves no point by more than a few per cent,
-    and is doubled until it reaches the requested value.
-
-    Parameters
-    ----------
-    posed : the table and its problem.
-    problem : the same problem, with its arrays on the device.
-    solver, how : see ``Settings``.
+    and is doubled until it reaches the requested value. `problem` is that of `posed`, with its arrays on the device.
     """
     overlap = how.min_overlap or default_overlap(posed.entries)
     if not (how.continuation and isinstance(how.init, str)) or problem.fidelity.constrained or problem.lam == 0:

@@ -245,26 +245,16 @@ class Status(StrEnum):
 
 @dataclass(frozen=True, eq=False)
 class Descent:
-    """Result of the optimisation loop.
-
-    Attributes
-    ----------
-    centers : N x P.
-    weighted : the weights of the pairs at these centres.
-    history : the objective at the start and after every iteration.
-    stationarity : relative gradient (or KKT residual) at the end.
-    status : how it ended.
-    """
+    """Result of the optimisation loop."""
 
     centers: Array
-    weighted: Weighted
-    history: tuple[float, ...]
-    stationarity: float
+    weighted: Weighted  # the weights of the pairs at these centres
+    history: tuple[float, ...]  # the objective at the start and after every iteration
+    stationarity: float  # relative gradient (or KKT residual) at the end
     status: Status
 
     @property
     def n_iter(self) -> int:
-        """Number of iterations."""
         return len(self.history) - 1
 
 
@@ -295,14 +285,14 @@ def descend(
                 status = Status.CONVERGED if stationarity <= tol * STALLED_TOLERANCE else Status.STALLED
                 break
             slack = problem.rounding(centers, weighted, history[-1])
-            limits = _Limits(extrapolated=history[-1] - gain / 4, safe=history[-1] + slack)
-            if conjugate is not None:
-                moves = _conjugate_moves(problem, centers, weighted, limits, conjugate)
-            else:
-                # An extrapolation is judged by the objective, so it is not tried where rounding hides its gain.
-                reach = stride if stationarity < EXTRAPOLATE_BELOW and math.inf > gain > 10 * slack else 0.0
-                steps = _steps(problem, weighted, iteration)
-                moves = _majoriser_moves(problem, centers, weighted, limits, solver, reach, steps)
+            # An extrapolation is judged by the objective, so it is not tried where rounding hides its gain. It must
+            # gain at least a quarter of what the last iteration did; of other steps rises within rounding are accepted.
+            promising = stationarity < EXTRAPOLATE_BELOW and math.inf > gain > 10 * slack
+            extrapolation = (stride if promising else 0.0, history[-1] - gain / 4)
+            steps = _steps(problem, weighted, iteration)
+            moves = _moves(
+                problem, centers, weighted, solver, steps, conjugate, extrapolation, safe=history[-1] + slack
+            )
             accepted = _first_accepted(problem, moves)
             if accepted is not None:
                 centers, weighted, objective, stride = accepted
@@ -325,14 +315,6 @@ def descend(
     return Descent(centers, weighted, tuple(history), stationarity, status)
 
 
-@dataclass(frozen=True)
-class _Limits:
-    """Largest objective accepted after a step: rises within rounding are tolerated; an extrapolation must gain."""
-
-    extrapolated: float
-    safe: float
-
-
 #: Centres to move to, the largest objective accepted there, and the extrapolation factor that follows (stride).
 _Move = tuple[Array, float, float]
 
@@ -348,28 +330,32 @@ def _first_accepted(problem: Problem, moves: Iterator[_Move]) -> tuple[Array, We
     return None
 
 
-def _majoriser_moves(
-    problem: Problem, centers: Array, weighted: Weighted, limits: _Limits, solver: str, stride: float, steps: int
+def _moves(
+    problem: Problem,
+    centers: Array,
+    weighted: Weighted,
+    solver: str,
+    steps: int,
+    conjugate: ConjugateSteps | None,
+    extrapolation: tuple[float, float],
+    safe: float,
 ) -> Iterator[_Move]:
-    """Yield three steps, the longest first.
+    """Yield steps, the longest first.
 
-    An extrapolation past the minimum of the majoriser (if it gains at least a quarter of what the last iteration did),
-    that minimum, and the plain averaging step, which never fails except for rounding.
+    A step of conjugate gradients; or an extrapolation past the minimum of the majoriser (by a stride, if it is above 0,
+    that must reach a given objective), and that minimum. Then the plain averaging step, which never fails except for
+    rounding.
     """
-    lowered = lower_majoriser(problem, weighted, centers, solver, steps=steps)
-    if stride:
-        yield _extrapolate(problem, weighted, centers, lowered, stride), limits.extrapolated, 2 * stride
-    yield lowered, limits.safe, 1.0
-    yield average(problem, weighted, centers), limits.safe, 1.0
-
-
-def _conjugate_moves(
-    problem: Problem, centers: Array, weighted: Weighted, limits: _Limits, conjugate: ConjugateSteps
-) -> Iterator[_Move]:
-    """Yield a step of conjugate gradients, and the plain averaging step, which never fails except for rounding."""
-    assert isinstance(weighted, SparseWeights)
-    yield conjugate.move(centers, weighted), limits.safe, 1.0
-    yield average(problem, weighted, centers), limits.safe, 1.0
+    if conjugate is not None:
+        assert isinstance(weighted, SparseWeights)
+        yield conjugate.move(centers, weighted), safe, 1.0
+    else:
+        lowered = lower_majoriser(problem, weighted, centers, solver, steps=steps)
+        stride, wanted = extrapolation
+        if stride:
+            yield _extrapolate(problem, weighted, centers, lowered, stride), wanted, 2 * stride
+        yield lowered, safe, 1.0
+    yield average(problem, weighted, centers), safe, 1.0
 
 
 def _extrapolate(problem: Problem, weighted: Weighted, centers: Array, lowered: Array, stride: float) -> Array:

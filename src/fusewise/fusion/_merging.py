@@ -38,7 +38,7 @@ CLEAR_GAP = 4.0
 UNSATURATED_REACH = 100.0
 
 
-def fusion_reach(penalty: Penalty) -> float:
+def _reach(penalty: Penalty) -> float:
     """The distance beyond which no two centres count as fused, whatever the heights."""
     return penalty.reach or UNSATURATED_REACH * penalty.resolution
 
@@ -46,7 +46,7 @@ def fusion_reach(penalty: Penalty) -> float:
 def fusion_scale(heights: Real, penalty: Penalty) -> float:
     """The distance within which centres count as fused (see the rule above), from the heights of their merges."""
     low = penalty.resolution
-    high = fusion_reach(penalty)
+    high = _reach(penalty)
     steps = np.maximum(np.sort(heights), low)
     below, above = steps, np.append(steps[1:], max(high, steps[-1]))
     # Clear gaps are found from the heights alone: a height beyond the reach does not narrow a gap that begins below it.
@@ -63,38 +63,27 @@ WORTH_MERGING = 0.03
 
 @dataclass(frozen=True, eq=False)
 class Merged:
-    """A problem on nodes, each of which represents one or more of N points.
-
-    Attributes
-    ----------
-    problem : the problem on the nodes.
-    working : the same problem, with its arrays on the device.
-    node_of : the node of each point.
-    device : where the loop runs.
-    heights : lengths at which points within a node were linked when they merged. The rule that separates fused from
-        distinct centres by the widest gap between lengths still uses them.
-    """
+    """A problem on nodes, each of which represents one or more of N points."""
 
     problem: Problem
-    working: Problem
-    node_of: Index
+    working: Problem  # the same, with its arrays on the device
+    node_of: Index  # the node of each point
     device: str
+    #: Lengths at which points within a node were linked when they merged. The rule that separates fused from distinct
+    #: centres by the widest gap between lengths still uses them.
     heights: Real
 
     @classmethod
     def unmerged(cls, problem: Problem, device: str = "cpu") -> Merged:
-        """Return the problem with every point as a node of its own."""
         if isinstance(problem.observations, Entries) and not problem.fidelity.constrained:
             problem = replace(problem, observations=PooledEntries.of(problem.observations))
         return cls(problem, place(problem, device), np.arange(problem.pairs.n_points), device, np.zeros(0))
 
     @property
     def n_nodes(self) -> int:
-        """Number of nodes."""
         return self.problem.pairs.n_points
 
     def at(self, lam: float, penalty: Penalty) -> Merged:
-        """Return the same nodes at another point of the path."""
         return replace(self, problem=self.problem.at(lam, penalty), working=self.working.at(lam, penalty))
 
     def groups(self, descent: Descent) -> Index:
@@ -108,7 +97,7 @@ class Merged:
             held = problem.pull(to_host(descent.weighted.degree)) < 1
         if held.all() or self._all_apart(descent):
             return self.node_of
-        first, second, lengths = self._spans(descent.centers)
+        first, second, lengths = self.working.pairs.spans(descent.centers)
         # Parts of a graph that no edge joins are infinitely far apart.
         apart = [np.inf] if len(lengths) < self.n_nodes - 1 else []
         heights = np.concatenate([self.heights, lengths, apart])
@@ -146,17 +135,16 @@ class Merged:
     def merge(self, groups: Index, centers: Array) -> tuple[Merged, Array]:
         """Return the problem with the points of each group held equal, and its centres: the means over their points.
 
-        Parameters
-        ----------
-        groups : group of each point, numbered from 0; every node lies within one group.
-        centers : centres of the nodes.
+        Groups are numbered from 0, and every node lies within one; `centers` are those of the nodes.
         """
         n_groups = int(groups.max()) + 1
         if n_groups == self.n_nodes:
             return self, centers
         of_node = np.empty(self.n_nodes, np.intp)
         of_node[self.node_of] = groups
-        problem, members = self.problem, self._members()
+        problem = self.problem
+        dtype = to_host(problem.observations.target[:0]).real.dtype
+        members = np.ones(self.n_nodes, dtype) if problem.members is None else np.asarray(problem.members)
         counts = np.bincount(of_node, members, minlength=n_groups).astype(members.dtype)
         smaller = replace(
             problem,
@@ -165,7 +153,7 @@ class Merged:
             members=counts,
             data_size=problem.unit,
         )
-        first, second, lengths = self._spans(centers)
+        first, second, lengths = self.working.pairs.spans(centers)
         heights = np.concatenate([self.heights, lengths[of_node[first] == of_node[second]]])
         merged = Merged(smaller, place(smaller, self.device), groups, self.device, heights)
         means = sum_by(of_node, n_groups, members[:, None] * to_host(centers)) / counts[:, None]
@@ -173,16 +161,8 @@ class Merged:
 
     def _all_apart(self, descent: Descent) -> bool:
         """Whether every edge of a graph is so long that no cut joins its ends."""
-        weighted, reach = descent.weighted, fusion_reach(self.problem.penalty)
+        weighted, reach = descent.weighted, _reach(self.problem.penalty)
         return isinstance(weighted, SparseWeights) and bool((weighted.squares >= reach**2).all())
-
-    def _spans(self, centers: Array) -> tuple[Index, Index, Real]:
-        """Minimum spanning tree of the centres; ``fusion_scale`` looks at the gaps between its lengths."""
-        return self.working.pairs.spans(centers)
-
-    def _members(self) -> Real:
-        dtype = to_host(self.problem.observations.target[:0]).real.dtype
-        return np.ones(self.n_nodes, dtype) if self.problem.members is None else np.asarray(self.problem.members)
 
 
 def descend_merging(

@@ -92,17 +92,12 @@ class FusionPath(Checked):
         columns = [["lam", *readable_apart(self.lams.tolist())], ["clusters", *map(str, self.n_clusters)]]
         if not np.isnan(self.sigmas).all():
             columns.insert(1, ["sigma", *readable_apart(self.sigmas.tolist())])
-        rows = list(zip(*(_aligned(column) for column in columns), strict=True))
+        half = MOST_SHOWN // 2
         if len(self) > MOST_SHOWN:
-            half = MOST_SHOWN // 2
-            rows[1 + half : -half] = [tuple("...".rjust(len(word)) for word in rows[0])]
-        name = f"{type(self).__name__} of {counted(len(self), 'point')}"
-        return "\n".join([name, *("".join(row) for row in rows)])
-
-
-def _aligned(words: Sequence[str]) -> list[str]:
-    """Words of one column, right-aligned, with a margin of two."""
-    return [word.rjust(max(map(len, words)) + 2) for word in words]
+            columns = [[*column[: 1 + half], "...", *column[-half:]] for column in columns]
+        aligned = [[word.rjust(max(map(len, column)) + 2) for word in column] for column in columns]
+        rows = ["".join(row) for row in zip(*aligned, strict=True)]
+        return "\n".join([f"{type(self).__name__} of {counted(len(self), 'point')}", *rows])
 
 
 def fusion_path(
@@ -215,16 +210,8 @@ def _ahead(
 ) -> tuple[Array, SparseWeights | None]:
     """Extrapolate the last two points of the path to this lam (on a logarithmic scale), if that is a better start.
 
-    Parameters
-    ----------
-    problem : the next point of the path.
-    start : the last centres.
-    known : their weights, if known.
-    trail : lams and centres of the previous points.
-
-    Returns
-    -------
-    The centres to start from, and their weights, if known and on a graph (others hold an array of all pairs).
+    `trail` holds the lams and centres of the previous points, `start` is the last of these, and `known` their weights.
+    Returns the centres to start from, and their weights, if known and on a graph (others hold an array of all pairs).
     """
     if len(trail) < 2 or not problem.lam > trail[-1][0] > trail[-2][0] > 0:
         return start, known

@@ -40,13 +40,13 @@ class Parameterised(BaseEstimator):  # type: ignore[misc]
     Two such objects are equal when their class and parameters are.
     """
 
-    def check(self) -> None:
+    def _check(self) -> None:
         """Raise ValueError if a parameter is out of range."""
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters by name and check them."""
         super().set_params(**params)
-        self.check()
+        self._check()
         return self
 
     def replace(self, **params: Any) -> Self:
@@ -84,6 +84,11 @@ class Penalty(Parameterised):
     kinked: ClassVar[bool] = False
     #: Whether ``weight`` exists, so that the penalty can be minimised by reweighting.
     has_weight: ClassVar[bool] = True
+
+    def _check(self) -> None:
+        for name, value in self.get_params(deep=False).items():
+            if name == "smoothing" or (name == "sigma" and value is not None):
+                _check_positive(name, value)
 
     def value_and_weight(self, s: RealArray) -> tuple[RealArray, RealArray]:
         """Phi and d phi / d s at squared distances s (called by the fusion loop; both share most of their work)."""
@@ -159,17 +164,18 @@ class Lp(Penalty):
     def __init__(self, p: float = 0.5, smoothing: float = 1e-4):
         self.p = p
         self.smoothing = smoothing
-        self.check()
+        self._check()
 
-    def check(self) -> None:
-        """Check that 0 < p < 1 and smoothing > 0."""
+    def _check(self) -> None:
         if not 0 < self.p < 1:
             raise InputError(f"Lp needs 0 < p < 1, got p={self.p!r} (for p = 1 use L1, for p = 0 L0)")
-        _check_positive("smoothing", self.smoothing)
+        super()._check()
 
     def value_and_weight(self, s: RealArray) -> tuple[RealArray, RealArray]:
-        """Phi and d phi / d s, as defined in the class docstring."""
-        return _smooth_power(s, self.p, self.smoothing)
+        """s (s + a)^(p/2 - 1) with a = smoothing², and its derivative (s + a)^(p/2 - 2) (s p/2 + a)."""
+        shifted = s + self.smoothing**2
+        ratio = shifted ** (self.p / 2 - 1)
+        return s * ratio, ratio * (s * (self.p / 2) + self.smoothing**2) / shifted
 
     @property
     def resolution(self) -> float:
@@ -186,11 +192,7 @@ class L1(Penalty):
 
     def __init__(self, smoothing: float = 1e-4):
         self.smoothing = smoothing
-        self.check()
-
-    def check(self) -> None:
-        """Check that smoothing > 0."""
-        _check_positive("smoothing", self.smoothing)
+        self._check()
 
     def value_and_weight(self, s: RealArray) -> tuple[RealArray, RealArray]:
         """Phi and d phi / d s, as defined in the class docstring."""
@@ -202,13 +204,6 @@ class L1(Penalty):
         return self.smoothing
 
 
-def _smooth_power(s: RealArray, p: float, smoothing: float) -> tuple[RealArray, RealArray]:
-    """s (s + a)^(p/2 - 1) with a = smoothing², and its derivative (s + a)^(p/2 - 2) (s p/2 + a)."""
-    shifted = s + smoothing**2
-    ratio = shifted ** (p / 2 - 1)
-    return s * ratio, ratio * (s * (p / 2) + smoothing**2) / shifted
-
-
 class _Saturating(Penalty):
     """A penalty that rises from 0 to 1 over the scale sigma, and tends to l0 as sigma -> 0.
 
@@ -217,12 +212,7 @@ class _Saturating(Penalty):
 
     def __init__(self, sigma: float | None = None):
         self.sigma = sigma
-        self.check()
-
-    def check(self) -> None:
-        """Check that sigma > 0, if given."""
-        if self.sigma is not None:
-            _check_positive("sigma", self.sigma)
+        self._check()
 
     @property
     def scale(self) -> float:
@@ -281,11 +271,6 @@ class MCP(_Saturating):
         self.smoothing = smoothing
         super().__init__(sigma)
 
-    def check(self) -> None:
-        """Check that sigma > 0, if given, and smoothing > 0."""
-        super().check()
-        _check_positive("smoothing", self.smoothing)
-
     def value_and_weight(self, s: RealArray) -> tuple[RealArray, RealArray]:
         """Phi and d phi / d s, as defined in the class docstring."""
         t, slope = _soft_modulus(s / self.scale**2, self.smoothing)
@@ -307,12 +292,10 @@ class SCAD(_Saturating):
         self.smoothing = smoothing
         super().__init__(sigma)
 
-    def check(self) -> None:
-        """Check that sigma > 0, if given, a > 2 and smoothing > 0."""
-        super().check()
+    def _check(self) -> None:
+        super()._check()
         if not self.a > 2:
             raise InputError(f"SCAD needs a > 2, got a={self.a!r}")
-        _check_positive("smoothing", self.smoothing)
 
     def value_and_weight(self, s: RealArray) -> tuple[RealArray, RealArray]:
         """Phi and d phi / d s, as defined in the class docstring."""

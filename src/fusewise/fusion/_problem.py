@@ -48,29 +48,22 @@ class PooledEntries:
     n_p points of the group have feature p observed, with mean m_p. Only means and counts are kept, so a group of a
     thousand points costs as much as one point. Arrays are NumPy arrays, or (if real) tensors on a device.
 
-    Attributes
-    ----------
-    counts, means : N x P, the n_p and m_p of each group (m_p = 0 where n_p = 0).
-    within : sum of squares about the means, over all groups.
-    low, high : smallest and largest entry of each column (real and imaginary parts apart).
     """
 
-    counts: Array
-    means: Array
-    within: float
-    low: Array
+    counts: Array  # N x P, the n_p of each group
+    means: Array  # the m_p; 0 where n_p = 0
+    within: float  # sum of squares about the means, over all groups
+    low: Array  # smallest entry of each column (real and imaginary parts apart)
     high: Array
 
     separable = True
 
     @classmethod
     def of(cls, entries: Entries) -> PooledEntries:
-        """Return every row as a group of its own."""
         return cls(entries.seen, entries.values, 0.0, *entries._range)
 
     @property
     def shape(self) -> tuple[int, int]:
-        """(N, P)."""
         n, p = self.means.shape
         return n, p
 
@@ -81,12 +74,10 @@ class PooledEntries:
 
     @property
     def is_real(self) -> bool:
-        """Whether the entries are real, in NumPy arrays."""
         return isinstance(self.means, np.ndarray) and self.means.dtype.kind == "f"
 
     @cached_property
     def target(self) -> Array:
-        """sum_i S_i x_i."""
         return self.counts * self.means
 
     @cached_property
@@ -96,14 +87,12 @@ class PooledEntries:
         return self.counts * (self.means - self.target.sum(0) / (seen + (seen <= 0)))
 
     def merge(self, groups: Index, n_groups: int) -> PooledEntries:
-        """Merge groups into larger groups."""
         counts, sums = sum_by(groups, n_groups, self.counts), sum_by(groups, n_groups, self.target)
         means: Values = (sums / np.maximum(counts, 1)).astype(self.means.dtype)
         scatter = np.sum(self.counts * np.square(np.abs(self.means - means[groups])), dtype=float)
         return PooledEntries(counts, means, self.within + float(scatter), self.low, self.high)
 
     def misfit(self, centers: Array) -> float:
-        """sum_i ||S_i (u_i - x_i)||²."""
         if self._in_loops:
             return graph_steps.misfit(self.counts, self.means, centers) + self.within
         return total(self.counts * abs(centers - self.means) ** 2) + self.within
@@ -123,7 +112,6 @@ class PooledEntries:
         return self.is_real and len(self.means) > SMALL
 
     def normal(self, centers: Array) -> Array:
-        """n_p u_p."""
         return self.counts * centers
 
     def solve(self, anchors: Array, pull: Array) -> Array:
@@ -152,12 +140,6 @@ class Problem:
     """minimise  sum_i f_i(u_i)  +  lam sum_i sum_j c_ij phi(||u_i - u_j||)   (ordered pairs).
 
     For a constraint f, lam only scales the objective. Arrays are NumPy arrays, or tensors on a device.
-
-    Attributes
-    ----------
-    observations, pairs, penalty, fidelity, lam : as in the formula.
-    members : number of points each centre represents, if fused ones have been merged; None: one each.
-    data_size : unit of gradients (see ``stationarity``); None: taken from the observations.
     """
 
     observations: Observations
@@ -165,11 +147,10 @@ class Problem:
     penalty: Penalty
     fidelity: Fidelity
     lam: float
-    members: Array | None = None
-    data_size: float | None = None
+    members: Array | None = None  # points that each centre represents, if fused ones have been merged; None: one each
+    data_size: float | None = None  # unit of gradients (see ``stationarity``); None: taken from the observations
 
     def at(self, lam: float, penalty: Penalty) -> Problem:
-        """Return the same data at another point of the path."""
         return replace(self, lam=lam, penalty=penalty, data_size=self.unit)
 
     @cached_property
@@ -233,9 +214,7 @@ def _scatter(centers: Array, degree: Array) -> float:
     mean = centers.mean(0)
     if isinstance(centers, np.ndarray) and centers.dtype.kind == "f" and len(centers) > SMALL:
         return scatter(degree, mean, centers)
-    squares = centers - mean
-    squares *= squares.conj()
-    return float((degree * squares.real.sum(1)).sum())
+    return float((degree * (abs(centers - mean) ** 2).sum(1)).sum())
 
 
 def _ratio(part: float, whole: float) -> float:
@@ -244,23 +223,17 @@ def _ratio(part: float, whole: float) -> float:
 
 @dataclass(frozen=True, eq=False)
 class DeviceQuadratics:
-    """||A_i u - b_i||² = u' G_i u - 2 u' h_i + e_i: ``Quadratics`` in tensors.
+    """||A_i u - b_i||² = u' G_i u - 2 u' h_i + e_i: ``Quadratics`` in tensors."""
 
-    Attributes
-    ----------
-    gram, target, energy : N x r x r, N x r and N: the G_i, h_i and e_i.
-    """
-
-    gram: Array
-    target: Array
-    energy: Array
+    gram: Array  # N x r x r
+    target: Array  # N x r
+    energy: Array  # N
 
     separable = False
     is_complete = False
 
     @property
     def shape(self) -> tuple[int, int]:
-        """(N, r)."""
         n, r = self.target.shape
         return n, r
 
@@ -279,15 +252,12 @@ class DeviceQuadratics:
 
     @property
     def host(self) -> Quadratics:
-        """The same in NumPy arrays."""
         return Quadratics(to_host(self.gram), to_host(self.target), to_host(self.energy))
 
     def misfit(self, centers: Array) -> float:
-        """sum_i ||A_i u_i - b_i||²."""
         return total((centers * (self.normal(centers) - 2 * self.target)).sum(1) + self.energy)
 
     def normal(self, centers: Array) -> Array:
-        """G_i u_i."""
         return block_products(self.gram, centers)
 
     def solve(self, anchors: Array, pull: Array) -> Array:
@@ -295,7 +265,6 @@ class DeviceQuadratics:
         return anchors + self.preconditioner(pull)(self.target - self.normal(anchors))
 
     def confine(self, centers: Array) -> Array:
-        """Return the centres unchanged: there is no known range to project onto."""
         return centers
 
     def preconditioner(self, pull: Array) -> Callable[[Array], Array]:
@@ -323,7 +292,12 @@ def place(problem: Problem, device: str) -> Problem:
     else:
         observations = _place_observations(problem.observations, there)
     members = None if problem.members is None else _tensor(problem.members, there)
-    pairs = _place_pairs(problem.pairs, there, observations.target.dtype)
+    pairs: Pairs
+    if isinstance(problem.pairs, NeighborPairs):
+        pairs = DeviceNeighborPairs.of(problem.pairs, there, observations.target.dtype)
+    else:
+        assert isinstance(problem.pairs, CompletePairs)
+        pairs = DeviceCompletePairs(problem.pairs, there)
     return replace(problem, observations=observations, pairs=pairs, members=members)
 
 
@@ -337,13 +311,6 @@ def _place_observations(observations: Observations, device: Any) -> Observations
         _tensor(part, device) for part in (pooled.counts, pooled.means, pooled.low, pooled.high)
     )
     return PooledEntries(counts, means, pooled.within, low, high)
-
-
-def _place_pairs(pairs: Pairs, device: Any, dtype: Any) -> Pairs:
-    if isinstance(pairs, NeighborPairs):
-        return DeviceNeighborPairs.of(pairs, device, dtype)
-    assert isinstance(pairs, CompletePairs)
-    return DeviceCompletePairs(pairs, device)
 
 
 def _tensor(array: Any, device: Any) -> Any:

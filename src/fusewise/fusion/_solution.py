@@ -151,12 +151,8 @@ ROUNDING = 4.0 * float(np.finfo(float).eps)
 def without_common_center(fidelity: Fidelity, entries: Entries, labels: Labels, centers: Values) -> Index:
     """The clusters whose rows have no common centre, or for which none was found; see the module docstring.
 
-    Parameters
-    ----------
-    fidelity : a constraint with its parameters set.
-    entries : the rows that it constrains.
-    labels : cluster of each row, -1 for none.
-    centers : centre of each row.
+    `fidelity` is a constraint with its parameters set, `entries` are the rows that it constrains, with the `centers`
+    of each.
     """
     sizes = np.bincount(labels[labels >= 0])
     several = np.flatnonzero(sizes > 1)

@@ -28,28 +28,19 @@ BLOCK_SIDE = 192
 
 @dataclass(frozen=True)
 class CompletePairs:
-    """Every pair of N points, with c_ij = 1; uses the memory of one N x N array of weights.
-
-    Attributes
-    ----------
-    n_points : N.
-    sizes : number of points each one represents, if some have been merged: then c_ij = n_i n_j.
-    array : where the weights are, those that were used last.
-    """
+    """Every pair of N points, with c_ij = 1; uses the memory of one N x N array of weights."""
 
     n_points: int
-    sizes: Real | None = None
+    sizes: Real | None = None  # points that each one represents, if some have been merged: then c_ij = n_i n_j
     array: WeightArray = field(default_factory=WeightArray, repr=False, compare=False)
 
     @property
     def largest_degree(self) -> float:
-        """max_i sum_j c_ij."""
         if self.sizes is None:
             return float(self.n_points - 1)
         return float((self.sizes * (self.sizes.sum() - self.sizes)).max())
 
     def weigh(self, centers: Values, penalty: PairPenalty) -> Weighted:
-        """Weigh every pair by the distance of its centres."""
         points = real_view(centers - centers.mean(axis=0))
         norms = np.square(points).sum(axis=1)
         # One product gives the squared distances: (-2 u_i, |u_i|², 1) . (u_j, 1, |u_j|²).
@@ -64,7 +55,6 @@ class CompletePairs:
         return self._weigh(block, points.dtype)
 
     def weigh_partial(self, entries: Entries, penalty: PairPenalty, min_overlap: int) -> Weighted:
-        """Weigh every pair by its partial distance; a pair with too few common entries gets no weight."""
 
         def block(rows: slice, columns: slice) -> tuple[Real, Real]:
             s = partial_squared_distances(entries, rows, columns, min_overlap=min_overlap)
@@ -77,13 +67,11 @@ class CompletePairs:
         return self._weigh(block, entries.seen.dtype)
 
     def merge(self, groups: Index, n_groups: int) -> CompletePairs:
-        """Replace each group by one point; the affinity of two groups counts the pairs between their members."""
         sizes = np.ones(self.n_points) if self.sizes is None else self.sizes
         counts = np.bincount(groups, sizes, minlength=n_groups).astype(sizes.dtype)
         return CompletePairs(n_groups, counts, self.array)
 
     def spans(self, centers: Values) -> tuple[Index, Index, Real]:
-        """Minimum spanning tree of the centres: ends and lengths of its edges."""
         return spanning_tree(real_view(centers))
 
     def _weigh(self, block: Callable[[slice, slice], tuple[Real, Real]], dtype: np.dtype[Any]) -> Weighted:
@@ -145,49 +133,30 @@ Distances = Callable[[slice, Array], Array | None]
 
 @dataclass(frozen=True, eq=False)
 class DeviceDenseWeights:
-    """Weights of all pairs.
-
-    Attributes
-    ----------
-    energy, degree : see ``Weighted``.
-    matrix : N x N weights, or None if they do not fit.
-    blocks : iterates over the weights, one block of rows at a time.
-    """
+    """Weights of all pairs, stored, or computed anew a block of rows at a time if they do not fit."""
 
     energy: float
     degree: Array
     matrix: Array | None
     blocks: Callable[[], Iterator[tuple[slice, Array]]]
 
-    def sums(self, centers: Array) -> Array:
-        """sum_j w_ij u_j."""
-        if self.matrix is not None:
-            return self.matrix @ centers
-        summed = centers.clone()
-        for rows, weights in self.blocks():
-            summed[rows] = weights @ centers
-        return summed
-
     def laplacian(self, centers: Array) -> Array:
-        """L u = d_i u_i - sum_j w_ij u_j."""
-        return self.degree[:, None] * centers - self.sums(centers)
+        if self.matrix is not None:
+            return self.degree[:, None] * centers - self.matrix @ centers
+        product = self.degree[:, None] * centers
+        for rows, weights in self.blocks():
+            product[rows] -= weights @ centers
+        return product
 
 
 @dataclass(frozen=True, eq=False)
 class DeviceCompletePairs(OnDevice):
-    """``CompletePairs`` on a device.
-
-    Attributes
-    ----------
-    host : the pairs.
-    device : the torch device.
-    """
+    """``CompletePairs`` on a torch device."""
 
     host: CompletePairs
     device: Any
 
     def weigh(self, centers: Array, penalty: PairPenalty) -> Weighted:
-        """Weigh every pair by the distance of its centres."""
         import torch
 
         points = centers - centers.mean(0)
@@ -202,7 +171,6 @@ class DeviceCompletePairs(OnDevice):
         return self._weigh(distances, points, penalty)
 
     def weigh_partial(self, entries: Entries, penalty: PairPenalty, min_overlap: int) -> Weighted:
-        """Weigh every pair by its partial distance; a pair with too few common entries gets no weight."""
         import torch
 
         values, seen = (torch.from_numpy(part).to(self.device) for part in (entries.centred, entries.seen))

@@ -85,12 +85,7 @@ DEVICE_BLOCK = 2**28
 def likeliest(places: Array, covariances: Array, k: int, n_candidates: int, every: int, device: str) -> Array:
     """The k neighbours with the largest expected weight among the `n_candidates` nearest of each point; N x k.
 
-    Parameters
-    ----------
-    places, covariances : N x r and N x r x r, real; NumPy arrays or tensors.
-    k, n_candidates : number of neighbours and of candidates; at most N - 1.
-    every : the scale is the median distance to the k-th nearest, taken over every `every`-th point.
-    device : see ``torch_device``.
+    The scale is the median distance to the k-th nearest, taken over every `every`-th point.
     """
     import torch
 
@@ -113,10 +108,7 @@ def likeliest(places: Array, covariances: Array, k: int, n_candidates: int, ever
 
 
 def _log_weights_on_device(away: tuple[Array, ...], both: tuple[Array, ...], variance: float) -> Array:
-    """Log of the expected weights (see ``expected``), from a tensor for each entry of v_i - v_j and of S_i + S_j.
-
-    S_i + S_j is given by its lower triangle, row by row.
-    """
+    """Log of the expected weights, from a tensor for each entry of v_i - v_j and of the lower triangle of S_i + S_j."""
     factor = factorised(both, variance)
     return -0.5 * (squares_of(factor.whitened(away)) + factor.log_det - len(away) * math.log(variance))
 
@@ -140,12 +132,8 @@ BLOCK = 1024
 def nearest_expected(places: Array, covariances: Array, n_neighbors: int, device: str = "cpu") -> NeighborPairs:
     """Join each point to the `n_neighbors` with the largest expected weight, at the scale of the nearest neighbours.
 
-    Parameters
-    ----------
-    places : N x r, the v_i, real; NumPy arrays, or tensors on the device.
-    covariances : N x r x r, the S_i.
-    n_neighbors : number of neighbours; the graph is made symmetric, so some points have more.
-    device : where to search if there are many points.
+    `places` and `covariances` are the v_i and S_i, real: NumPy arrays, or tensors on the device. The graph is made
+    symmetric, so some points have more neighbours.
     """
     n = len(places)
     k = min(n_neighbors, n - 1)
@@ -161,7 +149,9 @@ def nearest_expected(places: Array, covariances: Array, n_neighbors: int, device
         found = nearest(places[rows], count)
         return np.where(found < 0, rows[:, None], found)
 
-    blocks, sample = _blocks(tree), np.arange(0, n, 1 + n // SAMPLE)
+    # Blocks in the order of the tree: successive points are close, and so are their neighbours in memory.
+    blocks = [tree.indices[i : i + BLOCK] for i in range(0, n, BLOCK)]
+    sample = np.arange(0, n, 1 + n // SAMPLE)
     near = np.empty((n, count), np.intp) if n <= SAMPLE else None  # of more points it is found a block at a time
     if near is None:
         variance = _spacing(places, sample, np.asarray(tree.query(places[sample], [k + 1])[1])[:, 0]) ** 2
@@ -192,11 +182,6 @@ def nearest_expected(places: Array, covariances: Array, n_neighbors: int, device
     return NeighborPairs.from_neighbors(neighbors)
 
 
-def _blocks(tree: Any) -> list[Index]:
-    """Blocks of points in the order of the tree: successive points are close, and so are their neighbours in memory."""
-    return [tree.indices[i : i + BLOCK] for i in range(0, tree.n, BLOCK)]
-
-
 def _spacing(places: Real, sample: Index, neighbor: Index) -> float:
     """Median distance of some points to a neighbour of each (if all are 0, the spread of all points)."""
     away = places[sample] - places[neighbor]
@@ -210,20 +195,14 @@ class Bounds(NamedTuple):
 
     as no eigenvalue of a matrix exceeds its Frobenius norm, and the logarithm of the determinant is concave.
 
-    Attributes
-    ----------
-    places : r x N, in units of sigma.
-    widths : N, the |S_i|/sigma².
-    halves : N, the (log det A_i) / 2.
     """
 
-    places: Real
-    widths: Real
-    halves: Real
+    places: Real  # r x N, in units of sigma
+    widths: Real  # N, the |S_i|/sigma²
+    halves: Real  # N, the (log det A_i) / 2
 
     @classmethod
     def of(cls, places: Real, covariances: Real, variance: float) -> Bounds:
-        """Compute what the bounds of all pairs need."""
         scaled = covariances / variance
         halves = 0.5 * np.linalg.slogdet(np.eye(places.shape[1]) + 2 * scaled)[1]
         widths = np.sqrt(np.square(scaled).sum(axis=(1, 2)))
@@ -277,10 +256,7 @@ def _log_expected_weights(places: Real, covariances: Real, first: Index, second:
 
 @compiled(shapes=("N r", "N r r", "M", "M", ""), fastmath=False)
 def _log_weights_in_lanes(places: Any, covariances: Any, first: Any, second: Any, variance: float) -> Any:
-    """The same, compiled.
-
-    The innermost loops run over many pairs at a time, so that they are vectorised.
-    """
+    """The same, compiled; the innermost loops run over many pairs at a time, so that they are vectorised."""
     r = places.shape[1]
     weights = np.empty(len(first))
     lower, away = np.empty((r, r, LANES)), np.empty((r, LANES))  # S_i + S_j + variance, then its factor; v_i - v_j

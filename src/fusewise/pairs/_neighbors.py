@@ -32,57 +32,31 @@ ROWS_PER_CELL = 150
 
 @dataclass(frozen=True, eq=False)
 class Adjacency:
-    """Positions of the edges of a graph in the rows of its symmetric matrix (compressed sparse rows).
-
-    Attributes
-    ----------
-    indptr, indices : the neighbours of row i are indices[indptr[i]:indptr[i + 1]].
-    edges : the edge of each of these entries.
-    spare : arrays for intermediate results on this graph (see ``ColumnSystems``).
-    """
+    """Positions of the edges of a graph in the rows of its symmetric matrix (compressed sparse rows)."""
 
     indptr: graph.Integers
     indices: graph.Integers
-    edges: graph.Integers
-    spare: list[Any] = field(default_factory=list, repr=False)
-
-    @classmethod
-    def of(cls, n_points: int, first: Index, second: Index) -> Self:
-        """Build the adjacency of these edges."""
-        return cls(*by_rows(n_points, first, second))
+    edges: graph.Integers  # the edge of each entry of the matrix
+    spare: list[Any] = field(default_factory=list, repr=False)  # intermediate results (see ``ColumnSystems``)
 
 
 @dataclass(frozen=True, eq=False)
 class SparseWeights:
-    """Weights along a graph.
-
-    Attributes
-    ----------
-    energy, degree : see ``Weighted``.
-    adjacency : positions of the weights.
-    data : w_ij in the order of its rows.
-    weights : w_ij of each edge.
-    squares : ||u_i - u_j||² of each edge, by which it was weighed.
-    centers : the u_i, if the edges were weighed by their distances.
-    """
+    """Weights along a graph."""
 
     energy: float
     degree: Real
     adjacency: Adjacency
-    data: Real
-    weights: Real
-    squares: Real
-    centers: Values | None = None
+    data: Real  # w_ij in the order of its rows
+    weights: Real  # w_ij of each edge
+    squares: Real  # ||u_i - u_j||² of each edge, by which it was weighed
+    centers: Values | None = None  # the u_i, if the edges were weighed by their distances
 
     @property
     def matrix(self) -> Any:
         """w_ij, a symmetric sparse matrix."""
         n = len(self.degree)
         return sparse.csr_matrix((self.data, self.adjacency.indices, self.adjacency.indptr), shape=(n, n))
-
-    def sums(self, centers: Values) -> Values:
-        """sum_j w_ij u_j."""
-        return self.degree[:, None] * centers - self.laplacian(centers)
 
     def laplacian(self, centers: Values) -> Values:
         """L u = d_i u_i - sum_j w_ij u_j; kept for the centres at which the edges were weighed."""
@@ -103,14 +77,7 @@ class SparseWeights:
 
 @dataclass(frozen=True, eq=False)
 class NeighborPairs:
-    """Pairs (i, j), i < j, with affinities c_ij: the edges of a graph on N points.
-
-    Attributes
-    ----------
-    n_points : N.
-    first, second : the ends of each edge, first < second.
-    affinity : c_ij of each edge.
-    """
+    """Pairs (i, j), i < j, with affinities c_ij: the edges of a graph on N points."""
 
     n_points: int
     first: Index
@@ -163,39 +130,26 @@ class NeighborPairs:
         return cls(n, to_host(first[apart]), to_host(second[apart]), np.ones(int(apart.sum()), dtype))
 
     @property
-    def affinities(self) -> Any:
-        """The c_ij as a symmetric sparse matrix."""
-        return self._unweighted.matrix
-
-    @property
     def largest_degree(self) -> float:
-        """max_i sum_j c_ij."""
-        return float(self._unweighted.degree.max(initial=0))
-
-    @property
-    def _unweighted(self) -> SparseWeights:
-        """Weight 1 for every edge: the affinities themselves."""
-        return self._weighted(self.affinity, np.ones_like(self.affinity), np.zeros_like(self.affinity))
+        ends = np.concatenate([self.first, self.second])
+        return float(np.bincount(ends, np.tile(self.affinity, 2), self.n_points).max(initial=0))
 
     @cached_property
     def adjacency(self) -> Adjacency:
         """Positions of the edges in the rows of the matrix of weights."""
-        return Adjacency.of(self.n_points, self.first, self.second)
+        return Adjacency(*by_rows(self.n_points, self.first, self.second))
 
     def weigh(self, centers: Values, penalty: PairPenalty) -> Weighted:
-        """Weigh every edge by the distance of its centres."""
         s = self.squared_lengths(centers)
         return self._weighted(*penalty.value_and_weight(s), s, centers)
 
     def weigh_partial(self, entries: Entries, penalty: PairPenalty, min_overlap: int) -> Weighted:
-        """Weigh every edge by its partial distance; an edge with too few common entries gets no weight."""
         s = partial_squared_distances_between(entries, self.first, self.second, min_overlap=min_overlap)
         unknown = np.isinf(s)
         value, weight = penalty.value_and_weight(np.where(unknown, 0, s))
         return self._weighted(value, np.where(unknown, 0, weight), s)
 
     def squared_lengths(self, centers: Values) -> Real:
-        """||u_i - u_j||² of every edge."""
         return graph.edge_squares(real_view(centers), self.first, self.second)
 
     def merge(self, groups: Index, n_groups: int) -> NeighborPairs:
@@ -203,7 +157,6 @@ class NeighborPairs:
         return NeighborPairs(n_groups, *merged_edges(groups, n_groups, self.first, self.second, self.affinity))
 
     def spans(self, centers: Values) -> tuple[Index, Index, Real]:
-        """Minimum spanning forest of the centres along the edges: ends and lengths of its edges."""
         squares = self.squared_lengths(centers)
         edges = spanning_forest(self.n_points, self.first, self.second, squares)
         return self.first[edges], self.second[edges], np.sqrt(squares[edges])
@@ -237,13 +190,7 @@ def _nearest(entries: Entries, k: int, min_overlap: int) -> tuple[Index, Mask]:
 
 @dataclass(frozen=True, eq=False)
 class DeviceSparseWeights:
-    """Weights along a graph.
-
-    Attributes
-    ----------
-    energy, degree : see ``Weighted``.
-    indptr, indices, data : w_ij in compressed sparse rows.
-    """
+    """Weights along a graph, in compressed sparse rows."""
 
     energy: float
     degree: Array
@@ -251,25 +198,13 @@ class DeviceSparseWeights:
     indices: Array
     data: Array
 
-    def sums(self, centers: Array) -> Array:
-        """sum_j w_ij u_j."""
-        return self.degree[:, None] * centers - self.laplacian(centers)
-
     def laplacian(self, centers: Array) -> Array:
-        """L u = d_i u_i - sum_j w_ij u_j."""
         return tensors.laplacian(self.indptr, self.indices, self.data, self.degree, centers)
 
 
 @dataclass(frozen=True, eq=False)
 class DeviceNeighborPairs(OnDevice):
-    """``NeighborPairs`` with the edges on a device.
-
-    Attributes
-    ----------
-    host : the pairs in NumPy arrays, for the operations done on the CPU.
-    first, second, affinity : ends and affinity of each edge.
-    indptr, indices, edges : positions of the edges in the rows of the symmetric matrix (``Adjacency``).
-    """
+    """``NeighborPairs`` with the edges on a device, and their positions in the rows of the matrix (``Adjacency``)."""
 
     host: NeighborPairs
     first: Array
@@ -289,59 +224,32 @@ class DeviceNeighborPairs(OnDevice):
         rows, order = torch.cat([first, second]).sort(stable=True)
         indptr = torch.zeros(pairs.n_points + 1, dtype=torch.int64, device=device)
         indptr[1:] = torch.bincount(rows, minlength=pairs.n_points).cumsum(0)
-        parts: tuple[Array, ...] = (
-            first,
-            second,
-            indptr,
-            torch.cat([second, first])[order],
-            order % max(len(first), 1),
-        )
+        indices, edges = torch.cat([second, first])[order], order % max(len(first), 1)
+        parts: tuple[Array, ...] = (first, second, indptr, indices, edges)
         if 2 * len(first) < 2**31:  # half the memory and memory traffic
             parts = tuple(part.to(torch.int32) for part in parts)
         first, second, indptr, indices, edges = parts
         return cls(pairs, first, second, affinity.to(dtype), indptr, indices, edges)
 
     def weigh(self, centers: Array, penalty: PairPenalty) -> Weighted:
-        """Weigh every edge by the distance of its centres."""
         return self._weighted(*penalty.value_and_weight(self._squared_lengths(centers)))
 
-    @property
-    def largest_degree(self) -> float:
-        """max_i sum_j c_ij."""
-        import torch
-
-        both = torch.cat([self.first, self.second])
-        return float(torch.bincount(both, self.affinity.double().repeat(2), self.n_points).max()) if len(both) else 0.0
-
     def spans(self, centers: Array) -> tuple[Index, Index, Real]:
-        """Minimum spanning forest of the centres along the edges: ends and lengths of its edges, in NumPy arrays."""
         lengths = self._squared_lengths(centers).sqrt_()
         kept = tensors.spanning_forest(self.n_points, self.first, self.second, lengths)
         first, second, length = (to_host(each[kept]) for each in (self.first, self.second, lengths))
         return first.astype(np.intp), second.astype(np.intp), length
 
     def _squared_lengths(self, centers: Array) -> Array:
-        """||u_i - u_j||² of every edge."""
         return tensors.edge_squares(centers, self.first, self.second)
 
     def weigh_partial(self, entries: Entries, penalty: PairPenalty, min_overlap: int) -> Weighted:
-        """Weigh every edge by its partial distance; an edge with too few common entries gets no weight."""
         import torch
 
-        values, mask = (torch.from_numpy(part).to(self.affinity.device) for part in (entries.values, entries.mask))
-        s = torch.empty_like(self.affinity, dtype=values.dtype)
-        known = torch.empty_like(self.affinity, dtype=torch.bool)
-        n_features = float(np.count_nonzero(entries.column_counts))
-        step = max(1, tensors.BLOCK // values.shape[1])
-        for start in range(0, len(s), step):
-            some = slice(start, start + step)
-            i, j = self.first[some], self.second[some]
-            common = mask.index_select(0, i) & mask.index_select(0, j)
-            counts = common.sum(1, dtype=values.dtype)
-            difference = values.index_select(0, i) - values.index_select(0, j)
-            s[some] = (common * difference).square_().sum(1) * (n_features / counts.clip(1, None))
-            known[some] = counts >= min_overlap
-        distances: Array = torch.where(known, s, 0)
+        s = partial_squared_distances_between(entries, self.host.first, self.host.second, min_overlap=min_overlap)
+        squares = torch.from_numpy(s).to(self.affinity.device)
+        known = squares.isfinite()
+        distances: Array = torch.where(known, squares, 0)
         value, weight = penalty.value_and_weight(distances)
         return self._weighted(value, weight * known)
 

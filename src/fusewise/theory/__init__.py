@@ -11,25 +11,17 @@ from fusewise.theory._bounds import (
     beta1,
     delta0,
     gamma0,
-    log_beta0,
-    log_beta1,
-    log_delta0,
-    log_gamma0,
-    log_sharp_beta0,
-    log_sharp_beta1,
-    log_uniform_beta0,
     mixture_beta0,
     separating_features,
     sharp_beta0,
     sharp_beta1,
     uniform_beta0,
 )
-from fusewise.theory._compositions import eta0, eta0_approx, eta0_approx_valid, eta1, log_eta0, log_eta1
-from fusewise.theory._failure import blind_failure, log_sharp_failure, sharp_failure
+from fusewise.theory._compositions import eta0, eta0_approx, eta0_approx_valid, eta1
+from fusewise.theory._failure import blind_failure, sharp_failure
 from fusewise.theory._geometry import ClusterGeometry, coherence
 from fusewise.theory._promises import (
     Promise,
-    log_failure,
     promise,
     required_sampling,
     success_probability,
@@ -49,17 +41,6 @@ __all__ = [
     "eta0_approx_valid",
     "eta1",
     "gamma0",
-    "log_beta0",
-    "log_beta1",
-    "log_delta0",
-    "log_eta0",
-    "log_eta1",
-    "log_failure",
-    "log_gamma0",
-    "log_sharp_beta0",
-    "log_sharp_beta1",
-    "log_sharp_failure",
-    "log_uniform_beta0",
     "mixture_beta0",
     "promise",
     "required_sampling",

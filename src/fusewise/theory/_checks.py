@@ -17,8 +17,7 @@ SQRT_6_5 = float(np.sqrt(6 / 5))
 def real(name: str, value: ArrayLike, low: float, high: float, *, open_high: bool = False) -> Floats:
     """Return ``value`` as floats, all of them in [low, high] (or [low, high) when ``open_high``)."""
     array = np.asarray(value, dtype=np.float64)
-    below_high = array < high if open_high else array <= high
-    inside = (array >= low) & below_high
+    inside = (array >= low) & ((array < high) if open_high else (array <= high))
     if not np.all(inside):
         bad = float(array[~inside].flat[0])
         bracket = ")" if open_high else "]"
@@ -52,6 +51,11 @@ def between_one_and(name: str, value: ArrayLike, high: ArrayLike) -> Floats:
     return np.asarray(value, dtype=np.float64)
 
 
-def unwrap(array: Floats) -> Floats:
+def unwrap(array: ArrayLike) -> Floats:
     """Return a plain float for a 0-d result and the array otherwise."""
-    return array[()]
+    return np.asarray(array, dtype=np.float64)[()]
+
+
+def result(logarithm: ArrayLike, log: bool) -> Floats:
+    """Return a bound from its logarithm, or the logarithm itself."""
+    return unwrap(logarithm if log else np.exp(logarithm))

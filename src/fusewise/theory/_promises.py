@@ -12,10 +12,10 @@ from fusewise.kernels import Floats
 from fusewise.support.errors import InputError
 from fusewise.support.words import counted
 from fusewise.theory import _checks as check
-from fusewise.theory._bounds import log_beta0, log_uniform_beta0
+from fusewise.theory._bounds import beta0, beta1, uniform_beta0
 from fusewise.theory._checks import SQRT_6_5
-from fusewise.theory._compositions import log_eta0, log_eta1
-from fusewise.theory._failure import blind_failure, log_pair_failure, log_sharp_failure
+from fusewise.theory._compositions import eta0, eta1
+from fusewise.theory._failure import blind_failure, log_pair_failure, sharp_failure
 from fusewise.theory._geometry import ClusterGeometry
 
 Bound = Literal["sharp", "paper"]
@@ -33,10 +33,11 @@ def _log_paper_failure(geometry: ClusterGeometry, p0: Floats, uniform: bool) -> 
     if K == 1:
         return np.full(p0.shape, -np.inf)
     if uniform and M >= 2 and geometry.kappa_prime < SQRT_6_5:
-        failure[p0 == 1] = log_eta1(P, geometry.kappa_prime, M, K)
+        failure[p0 == 1] = eta1(beta1(P, geometry.kappa_prime, log=True), M, K, log=True)
     if geometry.kappa < 1:
         if M >= 2:
-            failure = np.minimum(failure, log_eta0(log_beta0(p0, P, geometry.kappa, geometry.mu0), M, K))
+            pair = beta0(p0, P, geometry.kappa, geometry.mu0, log=True)
+            failure = np.minimum(failure, eta0(pair, M, K, log=True))
         failure[p0 == 1] = -np.inf
     return failure
 
@@ -45,25 +46,8 @@ def _log_uniform_failure(geometry: ClusterGeometry, p0: Floats) -> Floats:
     """Pairs, with `uniform_beta0`: a union bound, so edges need not be independent."""
     if geometry.n_clusters == 1 or not np.isfinite(geometry.kappa_prime):
         return np.full(p0.shape, -np.inf if geometry.n_clusters == 1 else np.inf)
-    log_pair = log_uniform_beta0(p0, geometry.n_features, geometry.kappa_prime, geometry.mu_centers)
+    log_pair = uniform_beta0(p0, geometry.n_features, geometry.kappa_prime, geometry.mu_centers, log=True)
     return log_pair_failure(log_pair, geometry.sizes)
-
-
-def log_failure(
-    geometry: ClusterGeometry, p0: ArrayLike | None = None, *, bound: Bound = "sharp", uniform: bool = False
-) -> Floats:
-    """log of the failure bound behind `success_probability`; above 0 where nothing is guaranteed."""
-    given = check.real("p0", geometry.observed if p0 is None else p0, 0, 1)
-    array = np.atleast_1d(given)
-    if bound == "paper":
-        failure = _log_paper_failure(geometry, array, uniform)
-    elif bound == "sharp":
-        failure = np.atleast_1d(log_sharp_failure(array, geometry.separating, geometry.sizes))
-        if uniform:
-            failure = np.minimum(failure, _log_uniform_failure(geometry, array))
-    else:
-        raise InputError(f"bound = {bound!r} is unknown: it must be 'sharp' or 'paper'")
-    return check.unwrap(failure.reshape(given.shape))
 
 
 def success_probability(
@@ -73,15 +57,11 @@ def success_probability(
 
     Parameters
     ----------
-    geometry : ClusterGeometry
-        How wide, how far apart, in how many features.
-    p0 : array_like in [0, 1], optional
-        Probability that an entry is observed; by default the fraction ``geometry.observed``.
-    bound : {"sharp", "paper"}
-        ``"sharp"``: ours, valid without assuming that edges are independent, for clusters of any sizes.
-        ``"paper"``: 1 - eta0 as printed; needs equal sizes (otherwise ValueError) and rests on that assumption.
-    uniform : bool
-        Also use that the points fill their cubes uniformly. Then kappa >= 1 need not be the end: the
+    geometry : how wide clusters are, how far apart, in how many features.
+    p0 : probability that an entry is observed; by default the fraction ``geometry.observed``.
+    bound : "sharp": ours, valid without assuming that edges are independent, for clusters of any sizes.
+        "paper": 1 - eta0 as printed; needs equal sizes (otherwise ValueError) and rests on that assumption.
+    uniform : also use that the points fill their cubes uniformly. Then kappa >= 1 need not be the end: the
         paper allows kappa' < sqrt(6/5) on complete data; ours any kappa', and missing entries.
 
     Returns
@@ -89,8 +69,17 @@ def success_probability(
     float or ndarray
         Shaped like ``p0``; 0.0 means that no guarantee is given, not that clustering will fail.
     """
-    failure = log_failure(geometry, p0, bound=bound, uniform=uniform)
-    return check.unwrap(np.asarray(-np.expm1(np.minimum(failure, 0.0)) + 0.0))
+    given = check.real("p0", geometry.observed if p0 is None else p0, 0, 1)
+    array = np.atleast_1d(given)
+    if bound == "paper":
+        failure = _log_paper_failure(geometry, array, uniform)
+    elif bound == "sharp":
+        failure = sharp_failure(array, geometry.separating, geometry.sizes, log=True)
+        if uniform:
+            failure = np.minimum(failure, _log_uniform_failure(geometry, array))
+    else:
+        raise InputError(f"bound = {bound!r} is unknown: it must be 'sharp' or 'paper'")
+    return check.unwrap((-np.expm1(np.minimum(failure, 0.0)) + 0.0).reshape(given.shape))
 
 
 def required_sampling(
