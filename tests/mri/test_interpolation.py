@@ -6,7 +6,7 @@ import pytest
 from fusewise.fidelity import Quadratic
 from fusewise.fusion._loop import solve_quadratic
 from fusewise.fusion._problem import Problem
-from fusewise.mri.solving.interpolation import Interpolated, by_points, by_samples
+from fusewise.mri._interpolation import Interpolated, by_points, by_samples
 from fusewise.observations import Entries
 from fusewise.pairs import CompletePairs
 from fusewise.penalties import H1

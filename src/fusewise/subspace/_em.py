@@ -27,7 +27,7 @@ from fusewise.subspace._projection import (
     row_squares,
     whole,
 )
-from fusewise.support.words import counted
+from fusewise.support import counted
 
 #: Up to this size an exact eigendecomposition is cheapest; beyond it, this many rounds of subspace iteration are used,
 #: with this many extra directions.
