@@ -112,17 +112,18 @@ def neighbours(n: int, r: int, device: str) -> np.ndarray:
 
 
 def neighbours_on_the_host(where: np.ndarray) -> np.ndarray:
-    """Find neighbours as ``fuse`` does on the CPU; the point itself replaces neighbours that were not found."""
+    """Find neighbours as ``fuse`` does on the CPU."""
     from scipy.spatial import cKDTree
 
     from fusewise.kernels import in_threads
-    from fusewise.pairs._expected import nearest_places
 
-    search = nearest_places(where, cKDTree(where))
+    tree = cKDTree(where)
     blocks = np.array_split(where, max(1, len(where) // 1024))
-    found, taken = once(lambda: np.concatenate(list(in_threads(lambda b: search(b, NEIGHBORS + 1), blocks))), "cpu")
+    found, taken = once(
+        lambda: np.concatenate(list(in_threads(lambda b: tree.query(b, NEIGHBORS + 1)[1], blocks))), "cpu"
+    )
     show(f"{NEIGHBORS} nearest of {len(where):,} x {where.shape[1]}, on the CPU", taken, "s")
-    return np.where(found < 0, np.arange(len(where))[:, None], found)[:, 1:]
+    return found[:, 1:]
 
 
 def graph(n: int, r: int, device: str, iterations: int, indices: np.ndarray, rate: float | None) -> None:
@@ -132,8 +133,8 @@ def graph(n: int, r: int, device: str, iterations: int, indices: np.ndarray, rat
     problem = Problem(quadratics(where), pairs, H1(3.0), Quadratic(), 1.0)
     placed, placing = once(lambda: place(problem, device), device)
     start = beside(where, placed.observations.target)
-    descend(placed, start, solver="exact", max_iter=1, tol=0)
-    descent, taken = once(lambda: descend(placed, start, solver="exact", max_iter=iterations, tol=0), device)
+    descend(placed, start, max_iter=1, tol=0)
+    descent, taken = once(lambda: descend(placed, start, max_iter=iterations, tol=0), device)
     note = f"{taken / descent.n_iter:.4f} s each, {len(pairs.first):,} edges, {device}"
     show(f"{descent.n_iter} iterations along the graph of {n:,} x {r}", taken, "s", note)
     show("   building the graph / copying it to the device", joining, "s", f"{placing:.3f} s")

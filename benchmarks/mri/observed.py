@@ -140,7 +140,7 @@ def fuse_frames(
     """
     pairs = NeighborPairs.from_graph(affinities)
     problem = Problem(observations, pairs, penalty, Quadratic(), lam)
-    return descend(problem, start, solver="exact", max_iter=max_iter, tol=tol)
+    return descend(problem, start, max_iter=max_iter, tol=tol)
 
 
 def grid_entries(kspace: Array, mask: Array) -> Entries:

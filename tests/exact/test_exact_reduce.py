@@ -2,20 +2,18 @@
 
 import numpy as np
 import pytest
-from exact_helpers import brute_force, path_graph, planted, random_graph
+from exact_helpers import brute_force, planted, random_graph
 
 from fusewise.exact._bounds import (
     Shares,
     best_shares,
     colouring_bound,
     drop_edges,
-    find_core,
-    merge_cores,
     merge_twins,
     twin_classes,
 )
 from fusewise.exact._feasibility import feasible_pairs
-from fusewise.exact._graph import Clock, WeightedGraph, climb_from_greedy, search
+from fusewise.exact._graph import Clock, WeightedGraph, climb_from_greedy
 from fusewise.exact._programme import whole
 
 
@@ -50,27 +48,6 @@ def test_twins_are_merged_and_the_optimum_kept():
         # Twins left apart lose something in every partition, so the weighted optimum is the same.
         assert most_kept(graph) == most_kept(merged)
     assert merged_away > 80
-
-
-def test_cores_keep_the_optimum():
-    found = 0
-    for seed in range(300):
-        rng = np.random.default_rng(seed)
-        adjacent = clustered_graph(rng, 9) if seed % 2 else random_graph(rng, 9, rng.uniform(0.3, 0.8))
-        graph = WeightedGraph.of_points(adjacent)
-        labels = search(graph, np.arange(9), Clock(), rounds=5)
-        merged, carried, cores = merge_cores(graph, labels)
-        found += cores
-        assert merged.valid(carried)
-        assert merged.kept(carried) == graph.kept(labels)
-        assert most_kept(merged) == most_kept(graph), seed
-    assert found > 50
-
-
-def test_core_rule_needs_its_condition():
-    # A path of three: each edge could be kept, so neither pair is forced.
-    graph = WeightedGraph.of_points(path_graph(3))
-    assert find_core(graph, np.array([0, 1])).size == 0
 
 
 def test_dropped_edges_never_hide_a_better_partition():

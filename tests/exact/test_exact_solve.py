@@ -140,7 +140,7 @@ def test_gap_stops_early():
     assert 0 < loose.gap <= 0.5
 
 
-@pytest.mark.parametrize("step", ["search", "merge_cores", "enumerate_cliques", "solve_cliques", "drop_edges"])
+@pytest.mark.parametrize("step", ["search", "enumerate_cliques", "solve_cliques", "drop_edges"])
 def test_interruption_keeps_the_incumbent(monkeypatch, step):
     X = hard_graph()
     best = optimum_of_hard_graph()

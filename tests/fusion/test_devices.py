@@ -8,7 +8,7 @@ from fusewise.fidelity import Ball, Quadratic
 from fusewise.fusion import fuse, fusion_path, pose
 from fusewise.fusion._problem import place
 from fusewise.kernels import beside, to_host
-from fusewise.penalties import H1, MCP
+from fusewise.penalties import H1
 
 torch = pytest.importorskip("torch")
 DEVICES = ["torch:cpu", "cuda"] if torch.cuda.is_available() else ["torch:cpu"]
@@ -76,13 +76,6 @@ def test_a_path_with_merging(way, device):
     for one, other in zip(host, placed, strict=True):
         np.testing.assert_array_equal(other.labels, one.labels)
         assert other.objective == pytest.approx(one.objective, rel=1e-9)
-
-
-def test_the_averaging_solver(device):
-    X = draw("real", 0.3)
-    options = {"lam": 0.1, "penalty": MCP(2.0), "solver": "average", "max_iter": 300, "tol": 1e-3}
-    host, placed = fuse(X, **options), fuse(X, device=device, **options)
-    np.testing.assert_allclose(placed.centers, host.centers, atol=1e-5)
 
 
 def test_all_pairs_where_their_weights_do_not_fit(monkeypatch, device):

@@ -8,6 +8,7 @@ from fusewise.datasets import hide_entries, make_clusters
 from fusewise.fidelity import Box
 from fusewise.fusion import fuse, fusion_path
 from fusewise.penalties import H1, L1
+from fusewise.progress import listening
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +35,6 @@ def test_each_point_is_the_solution_started_from_the_last(table):
             assert path[k].history[0] <= by_hand.history[0] * (1 + 1e-9), "the start is no worse than the last point"
         np.testing.assert_allclose(path.centers(k), by_hand.centers, atol=1e-5)
         assert path[k].lam == lam
-    assert path[2].history[0] < fuse(table, lam=0.2, penalty=H1(0.5), init=path.centers(1)).history[0]
     np.testing.assert_array_equal(path.lams, lams)
     assert path.converged.all()
     assert [solution.n_clusters for solution in path] == path.n_clusters.tolist()
@@ -94,8 +94,8 @@ def test_interruption_keeps_what_was_done(table):
     options = {"penalty": H1(0.5), "tol": 1e-8}
     first = fuse(table, lam=0.05, **options)
     assert first.n_iter > 0
-    with pytest.warns(ConvergenceWarning, match="interrupted after 1 iteration:"):
-        path = fusion_path(table, lams=[0.05, 0.2, 0.5], callback=stop, **options)
+    with pytest.warns(ConvergenceWarning, match="interrupted after 1 iteration:"), listening(stop):
+        path = fusion_path(table, lams=[0.05, 0.2, 0.5], **options)
     assert len(path) == 2
     assert [solution.status for solution in path] == ["converged", "interrupted"]
     np.testing.assert_array_equal(path.centers(0), first.centers)

@@ -41,13 +41,13 @@ def test_examples_cover_the_registry():
 @every_penalty
 def test_weight_is_half_the_slope_over_t(penalty):
     t = grid(penalty)[1:]
-    if penalty.saturates:  # 1 - (something near 1) leaves no digits to difference very near zero
+    if penalty.reach:  # 1 - (something near 1) leaves no digits to difference very near zero
         t = t[t >= 1e-3 * penalty.reach]
     if isinstance(penalty, TruncatedL2):  # its corner has no derivative
         t = t[np.abs(t / penalty.scale - 1) > 1e-3]
     h = 1e-4 * t
     slope = (penalty.value(t + h) - penalty.value(t - h)) / (2 * h)
-    rounding = 1e-15 * (1.0 if penalty.saturates else penalty.value(t)) / (2 * t * h)
+    rounding = 1e-15 * (1.0 if penalty.reach else penalty.value(t)) / (2 * t * h)
     kinks = 2e-4 * penalty.weight(t)  # where the second derivative jumps (MCP, SCAD), and for the truncation
     assert np.all(np.abs(penalty.weight(t) - slope / (2 * t)) <= kinks + rounding)
 
@@ -121,7 +121,6 @@ def test_the_quadratic_lies_above_at_any_pair(index, t, x):
 @pytest.mark.parametrize("sigma", SCALES)
 def test_saturating_penalties_reach_one_at_their_scale(kind, sigma):
     penalty = kind(sigma)
-    assert penalty.saturates
     assert penalty.value(1e3 * sigma) == pytest.approx(1, abs=1e-5)
     assert 0.2 < penalty.value(sigma) <= 1
     # A change of unit is a change of sigma.
@@ -229,7 +228,7 @@ def test_parameters_travel(penalty):
     assert copy is not penalty
     assert copy == penalty
     assert hash(copy) == hash(penalty)
-    name = "sigma" if penalty.saturates else "smoothing"
+    name = "sigma" if penalty.reach else "smoothing"
     other = penalty.replace(**{name: 0.123})
     assert other != penalty
     assert other.get_params()[name] == 0.123

@@ -14,8 +14,7 @@ from fusewise.penalties import H1
 
 def start(X, init, *, lam=0.2, fidelity=None, min_overlap=1):
     posed = pose(X, None, lam, H1(1.0), fidelity or Quadratic(), None, None)
-    solver = "average" if posed.problem.fidelity.constrained else "exact"
-    return start_of(posed, posed.problem, init, solver=solver, min_overlap=min_overlap)
+    return start_of(posed, posed.problem, init, min_overlap)
 
 
 @pytest.mark.parametrize("kind", ["real", "complex"])

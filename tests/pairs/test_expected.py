@@ -1,14 +1,11 @@
 """Neighbours of uncertain points: the expected weight against Monte Carlo, the graph against scikit-learn's."""
 
-import sys
-
 import numpy as np
 import pytest
 from scipy.spatial import cKDTree
 from sklearn.neighbors import NearestNeighbors
 
 from fusewise.pairs import _expected as expected
-from fusewise.pairs import _expected as near_places
 from fusewise.pairs import nearest_expected
 
 N, R = 60, 3
@@ -163,24 +160,3 @@ def test_a_device_finds_the_same(hidden, monkeypatch):
     host, device = nearest_expected(places, spreads, 5), nearest_expected(places, spreads, 5, "torch:cpu")
     assert edges(device) == edges(host)
     assert (edges(host) == nearest_edges(places, 5)) == (hidden == 0)
-
-
-class TestManyPlaces:
-    def draw(self):
-        rng = np.random.default_rng(7)
-        return rng.normal(size=(3000, 6)) + 8 * rng.integers(0, 3, size=(3000, 1)) + 1e6
-
-    def test_lists_find_nearly_all(self, monkeypatch):
-        pytest.importorskip("faiss")
-        X, none = self.draw(), np.zeros((3000, 6, 6))
-        exact = edges(nearest_expected(X, none, 8))
-        monkeypatch.setattr(near_places, "MANY_POINTS", 1000)
-        monkeypatch.setattr(near_places, "PROBED", 20)
-        assert exact == nearest_edges(X, 8)
-        assert len(edges(nearest_expected(X, none, 8)) & exact) > 0.98 * len(exact)
-
-    def test_without_faiss_a_tree_finds_them_all(self, monkeypatch):
-        X, none = self.draw(), np.zeros((3000, 6, 6))
-        monkeypatch.setattr(near_places, "MANY_POINTS", 1000)
-        monkeypatch.setitem(sys.modules, "faiss", None)
-        assert edges(nearest_expected(X, none, 8)) == nearest_edges(X, 8)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from fusewise.exact._bounds import best_shares, drop_edges, merge_cores, merge_twins
+from fusewise.exact._bounds import best_shares, drop_edges, merge_twins
 from fusewise.exact._feasibility import Ints
 from fusewise.exact._graph import Clock, Piece, WeightedGraph, climb_from_greedy, search
 from fusewise.exact._programme import enumerate_cliques, solve_cliques
@@ -24,7 +24,7 @@ class Reductions:
     Attributes
     ----------
     n_components, n_complete : connected components of the feasibility graph; those that are cliques, hence clusters.
-    n_twins, n_cores : vertices merged away because they were twins of another; cores merged by the core rule.
+    n_twins : vertices merged away because they were twins of another.
     n_dropped : edges no partition better than the incumbent can use.
     n_programmes, largest : irreducible pieces left for the integer programme; vertices of the largest of them.
     """
@@ -33,7 +33,6 @@ class Reductions:
     n_complete: int = 0
     n_twins: int = 0
     n_dropped: int = 0
-    n_cores: int = 0
     n_programmes: int = 0
     largest: int = 0
 
@@ -93,7 +92,7 @@ class Search:
             self._reduce(waiting[0])
 
     def _reduce(self, piece: Piece) -> None:
-        """Merge twins, look for a good partition, merge the cores of its clusters; then split or set aside."""
+        """Merge twins, look for a good partition, drop the edges that no better one uses; then split or set aside."""
         graph, labels = merge_twins(piece.graph, piece.labels)
         twins = self.reductions.n_twins + piece.graph.size - graph.size
         slim = Piece(graph, labels, piece.upper, searched=piece.searched)
@@ -109,19 +108,16 @@ class Search:
         self._shrink(slim)
 
     def _shrink(self, piece: Piece) -> None:
-        """Drop edges, else merge cores, and split what is left; a piece that neither touches is irreducible."""
+        """Drop edges and split what is left; a piece without such edges is irreducible."""
         graph, dropped, upper = drop_edges(piece.graph, piece.labels, self.clock)
         piece.tighten(upper)
         if piece.closed:
             return
-        labels, cores = piece.labels, 0
         if not dropped:
-            graph, labels, cores = merge_cores(graph, labels)
-        self._note(n_dropped=self.reductions.n_dropped + dropped, n_cores=self.reductions.n_cores + cores)
-        if dropped or cores:
-            self._replace(piece, _components(Piece(graph, labels, piece.upper, searched=True)))
-        else:
             piece.irreducible = True
+            return
+        self._note(n_dropped=self.reductions.n_dropped + dropped)
+        self._replace(piece, _components(Piece(graph, piece.labels, piece.upper, searched=True)))
 
     def _close_all(self) -> None:
         """Hand the irreducible pieces to the integer programme, smallest first."""

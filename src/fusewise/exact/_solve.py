@@ -109,7 +109,7 @@ def solve_l0(
 
     Boxes that meet in pairs meet all together (Helly), so a group can share a centre exactly when all its pairs
     can. What remains is to split the graph of feasible pairs into cliques that keep as many edges as possible.
-    Reductions (components, twins, cores) come first; an integer programme, solved by HiGHS, settles what they leave.
+    Reductions (components, twins, edges) come first; an integer programme, solved by HiGHS, settles what they leave.
 
     Parameters
     ----------

@@ -1,19 +1,16 @@
 """Groups of fused centres, their labels, and the smaller problem in which each group is one centre.
 
 Fusion brings centres together without making them exactly equal: within a group they end within a small fraction of
-the penalty's scale, and groups stay at least about that scale apart. **The rule:** link the centres by single linkage
-and look at the gaps between the heights of successive merges. Heights below the penalty's ``resolution`` are raised to
-it (below it any two centres count as one). A gap is clear if it spans a factor 4 or more, and it can separate fused
-centres from others if it begins below the penalty's ``reach`` (beyond it pairs hardly attract, so nothing fuses there).
-After the last merge the gap extends to the reach. Among the clear gaps the one with the widest part between resolution
-and reach is chosen, and the cut is in its middle, all on a logarithmic scale. The labels then do not change if the cut
-is moved by a factor 2 either way. If no gap is clear, nothing has clearly fused, and only centres within the
-resolution are joined. A point that is held more strongly by its data than it is pulled by its pairs has not fused,
-however close the others are: it stays alone.
+the penalty's scale, and groups stay at least about that scale apart. **The rule:** link the centres by single linkage,
+and raise the heights of merges to the penalty's ``resolution`` (below it any two centres count as one). A gap between
+successive heights is clear if it spans a factor 4 or more, and it can separate fused centres from others if it begins
+below the penalty's ``reach`` (beyond it pairs hardly attract); after the last merge it extends to the reach. Of the
+clear gaps the one with the widest part between resolution and reach is cut in its middle, all on a logarithmic scale:
+moving the cut by a factor 2 changes nothing. If no gap is clear, only centres within the resolution are joined. A point
+that is held more strongly by its data than it is pulled by its pairs has not fused: it stays alone.
 
 With the centres of a group held equal, their fidelities and their affinities to others add up, and the pairs within
-the group cost nothing: one node represents the group, and the smaller problem has the same objective as the full one
-at those centres. So each point of a path gets cheaper as clusters form.
+the group cost nothing: the smaller problem has the same objective as the full one at those centres.
 """
 
 from __future__ import annotations
@@ -22,13 +19,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from fusewise.fusion._loop import Descent, descend
+from fusewise.fusion._loop import Descent
 from fusewise.fusion._penalties import Penalty
 from fusewise.fusion._problem import DeviceQuadratics, PooledEntries, Problem, place
-from fusewise.kernels import Array, Index, Mask, Real, beside, components, sum_by, to_host
+from fusewise.kernels import Array, Index, Real, beside, components, sum_by, to_host
 from fusewise.observations import Entries, Observations, Quadratics
-from fusewise.pairs import NeighborPairs, SparseWeights, Weighted
-from fusewise.progress import Progress
+from fusewise.pairs import SparseWeights
 
 #: Factor that a clear gap must span: a factor 2 on either side of the cut.
 CLEAR_GAP = 4.0
@@ -54,10 +50,6 @@ def fusion_scale(heights: Real, penalty: Penalty) -> float:
         return low
     widest = int(np.argmax(np.where(clear, np.minimum(above, high) / below, 0)))
     return float(np.sqrt(below[widest] * above[widest]))
-
-
-#: Share of the nodes that must have fused before they are merged within a descent: merging costs a few iterations.
-WORTH_MERGING = 0.03
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,26 +103,6 @@ class Merged:
         group_of[self.node_of] = groups
         return int(np.count_nonzero(np.bincount(group_of))) < self.n_nodes
 
-    def many_fused(self, weighted: Weighted) -> bool:
-        """Whether enough centres are within the penalty's resolution of each other to make merging worthwhile."""
-        return int(np.count_nonzero(self._fused_edges(weighted))) > WORTH_MERGING * self.n_nodes
-
-    def fused_groups(self, weighted: Weighted) -> Index:
-        """The groups of points whose centres are linked by edges shorter than the penalty's resolution."""
-        pairs, fused = self.problem.pairs, self._fused_edges(weighted)
-        assert isinstance(pairs, NeighborPairs)
-        return components(self.n_nodes, pairs.first[fused], pairs.second[fused])[self.node_of]
-
-    def _fused_edges(self, weighted: Weighted) -> Mask:
-        pairs, problem = self.problem.pairs, self.problem
-        if not (isinstance(weighted, SparseWeights) and isinstance(pairs, NeighborPairs)):
-            return np.zeros(0, bool)
-        short = weighted.squares <= problem.penalty.resolution**2
-        if short.any():
-            pulled = problem.pull(weighted.degree) >= 1
-            short &= pulled[pairs.first] & pulled[pairs.second]
-        return short
-
     def merge(self, groups: Index, centers: Array) -> tuple[Merged, Array]:
         """Return the problem with the points of each group held equal, and its centres: the means over their points.
 
@@ -162,49 +134,6 @@ class Merged:
         """Whether every edge of a graph is so long that no cut joins its ends."""
         weighted, reach = descent.weighted, _reach(self.problem.penalty)
         return isinstance(weighted, SparseWeights) and bool((weighted.squares >= reach**2).all())
-
-
-def descend_merging(
-    merged: Merged,
-    centers: Array,
-    *,
-    solver: str,
-    max_iter: int,
-    tol: float,
-    progress: Progress,
-    weighted: Weighted | None = None,
-) -> tuple[Merged, Descent]:
-    """Descend on a graph, holding centres equal as soon as they fuse: a penalty with a kink brings them together.
-
-    Centres have fused that are within the penalty's resolution of each other and pulled more strongly by their pairs
-    than held by their data. They are merged where that does not raise the objective, a share ``WORTH_MERGING`` of the
-    nodes at a time.
-    """
-    history: tuple[float, ...] = ()
-    willing = merged.problem.penalty.kinked
-    while True:
-        fused = merged.many_fused if willing else None
-        descent = descend(
-            merged.working,
-            centers,
-            solver=solver,
-            max_iter=max_iter,
-            tol=tol,
-            progress=progress,
-            until=fused,
-            weighted=weighted,
-        )
-        history = history + descent.history[1:] if history else descent.history
-        max_iter -= descent.n_iter
-        if fused is None or max_iter <= 0 or not fused(descent.weighted):
-            return merged, replace(descent, history=history)
-        smaller, centers = merged.merge(merged.fused_groups(descent.weighted), descent.centers)
-        weighted = smaller.working.weigh(centers)
-        willing = smaller.working.objective(centers, weighted) <= history[-1]
-        if willing:
-            merged = smaller
-        else:
-            centers, weighted = descent.centers, descent.weighted
 
 
 def agreed(groups: Index, others: Index) -> Index:

@@ -1,16 +1,13 @@
 """Fusion penalties: the cost phi(t) of a distance t between two centres.
 
-Every penalty is concave and non-decreasing **in s = t²**, and zero at t = 0. The fusion loop needs nothing else. With
+Every penalty is concave and non-decreasing **in s = t²**, and zero at t = 0. With
 
     weight(t) = phi'(t) / (2 t) = d phi / d s,
 
 the quadratic phi(t) + weight(t) (x² - t²) touches phi at x = t and lies above it everywhere, so minimising the
-weighted sum of squares can only lower the penalty (majorise-minimise).
-
-**Contract.** ``value`` and ``weight`` take distances t >= 0 of any shape; the weight is real, non-negative,
-non-increasing and finite at t = 0. Penalties with a kink at zero (L1, Lp, MCP, SCAD) are smoothed there: within about
-``smoothing`` of zero they are replaced by a smooth concave function of s, as each class documents; ``value`` and
-``weight`` always belong to the same smoothed function.
+weighted sum of squares can only lower the penalty (majorise-minimise). The weight is real, non-negative, non-increasing
+and finite at t = 0: penalties with a kink at zero (L1, Lp, MCP, SCAD) are replaced within about ``smoothing`` of zero
+by a smooth concave function of s, as each class documents.
 
 **To add a penalty**, write ``value_and_weight(s)`` in squared distances, and add the class to ``PENALTIES``, from
 which the contract tests take it. Functions come from ``library(s)``: numpy, or torch if s is a tensor on a device.
@@ -76,12 +73,6 @@ SMALLEST, LARGEST = 1e-110, 1e110
 class Penalty(Parameterised):
     """phi(t), a function of the distance between two centres."""
 
-    #: Whether phi is bounded, so that distant pairs no longer attract each other.
-    saturates: ClassVar[bool] = True
-    #: Whether phi is convex in t, so that every minimum is global.
-    convex: ClassVar[bool] = False
-    #: Whether phi has a kink at zero, smoothed within its resolution: centres closer than that are fused.
-    kinked: ClassVar[bool] = False
     #: Whether ``weight`` exists, so that the penalty can be minimised by reweighting.
     has_weight: ClassVar[bool] = True
 
@@ -158,9 +149,6 @@ class Lp(Penalty):
     weight(0) = smoothing^(p - 2).
     """
 
-    saturates = False
-    kinked = True
-
     def __init__(self, p: float = 0.5, smoothing: float = 1e-4):
         self.p = p
         self.smoothing = smoothing
@@ -185,10 +173,6 @@ class Lp(Penalty):
 
 class L1(Penalty):
     """phi(t) = t: the convex (sum-of-norms) penalty, smoothed as t² / sqrt(t² + smoothing²)."""
-
-    saturates = False
-    convex = True
-    kinked = True
 
     def __init__(self, smoothing: float = 1e-4):
         self.smoothing = smoothing
@@ -265,8 +249,6 @@ class MCP(_Saturating):
     t is smoothed as t² / sqrt(t² + smoothing²), with smoothing relative to sigma.
     """
 
-    kinked = True
-
     def __init__(self, sigma: float | None = None, smoothing: float = 1e-3):
         self.smoothing = smoothing
         super().__init__(sigma)
@@ -284,8 +266,6 @@ class SCAD(_Saturating):
     With t in units of sigma/a: phi rises as t up to 1, then along the parabola (2at - t² - 1) / (2(a - 1)) up to
     t = a, where it levels at (a + 1)/2; all divided by (a + 1)/2. `smoothing` as in MCP.
     """
-
-    kinked = True
 
     def __init__(self, sigma: float | None = None, a: float = 3.7, smoothing: float = 1e-3):
         self.a = a

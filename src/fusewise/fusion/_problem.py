@@ -13,18 +13,14 @@ import numpy as np
 from fusewise.fusion._fidelity import Fidelity
 from fusewise.fusion._penalties import Penalty
 from fusewise.kernels import (
-    SMALL,
     Array,
     Index,
     Values,
     block_inverses,
     block_products,
     library,
-    misfit,
     norm,
     rounding_unit,
-    scatter,
-    squared_gradients,
     sum_by,
     to_host,
     torch_device,
@@ -34,7 +30,6 @@ from fusewise.observations import Entries, Observations, Quadratics
 from fusewise.pairs import (
     CompletePairs,
     DeviceCompletePairs,
-    DeviceNeighborPairs,
     NeighborPairs,
     Pairs,
     Weighted,
@@ -95,23 +90,7 @@ class PooledEntries:
         return PooledEntries(counts, means, self.within + float(scatter), self.low, self.high)
 
     def misfit(self, centers: Array) -> float:
-        if self._in_loops:
-            return misfit(self.counts, self.means, centers) + self.within
         return total(self.counts * abs(centers - self.means) ** 2) + self.within
-
-    def gradient_norm(self, centers: Array, laplacian: Array, coupling: float, members: Array | None) -> float | None:
-        """Norm of the gradient 2 (n_p (u_p - m_p) + t (L u)_p), that of each group over the root of its members.
-
-        None where compiled loops are not worth it.
-        """
-        if not self._in_loops:
-            return None
-        squares = squared_gradients(self.counts, self.means, centers, laplacian, coupling)
-        return 2 * math.sqrt((squares if members is None else squares / members).sum())
-
-    @property
-    def _in_loops(self) -> bool:
-        return self.is_real and len(self.means) > SMALL
 
     def normal(self, centers: Array) -> Array:
         return self.counts * centers
@@ -184,11 +163,6 @@ class Problem:
         KKT residual ||T (U - prox(U - grad/T))|| with T = 8 lam d, over ||4 lam d S(X - mean)||, the pull towards the
         mean under the current weights.
         """
-        if not self.fidelity.constrained and isinstance(self.observations, PooledEntries):
-            pull = weighted.laplacian(centers)
-            size = self.observations.gradient_norm(centers, pull, 2 * self.lam, self.members)
-            if size is not None:
-                return _ratio(size, self.unit)
         gradient = self.pair_gradient(centers, weighted)
         if not self.fidelity.constrained:
             gradient += 2 * (self.observations.normal(centers) - self.observations.target)
@@ -206,17 +180,11 @@ class Problem:
         A squared distance is accurate to about eps (|u_i|² + |u_j|²), and enters the objective with weight lam w_ij.
         Weights of a penalty with a cusp have no bound: no rise above sqrt(eps) of the objective is accepted.
         """
-        felt = 4 * self.lam * _scatter(centers, weighted.degree)
+        # sum_i d_i ||u_i - mean||², which moving the origin does not change.
+        scatter = float((weighted.degree * (abs(centers - centers.mean(0)) ** 2).sum(1)).sum())
+        felt = 4 * self.lam * scatter
         eps = rounding_unit(centers)
         return min(10 * eps * (abs(objective) + felt), math.sqrt(eps) * abs(objective))
-
-
-def _scatter(centers: Array, degree: Array) -> float:
-    """sum_i d_i ||u_i - mean||²."""
-    mean = centers.mean(0)
-    if isinstance(centers, np.ndarray) and centers.dtype.kind == "f" and len(centers) > SMALL:
-        return scatter(degree, mean, centers)
-    return float((degree * (abs(centers - mean) ** 2).sum(1)).sum())
 
 
 def _ratio(part: float, whole: float) -> float:
@@ -296,7 +264,7 @@ def place(problem: Problem, device: str) -> Problem:
     members = None if problem.members is None else _tensor(problem.members, there)
     pairs: Pairs
     if isinstance(problem.pairs, NeighborPairs):
-        pairs = DeviceNeighborPairs.of(problem.pairs, there, observations.target.dtype)
+        pairs = problem.pairs.on(there, observations.target.dtype)
     else:
         assert isinstance(problem.pairs, CompletePairs)
         pairs = DeviceCompletePairs(problem.pairs, there)

@@ -11,13 +11,12 @@ from fusewise.pairs._distances import (
     row_blocks,
 )
 from fusewise.pairs._expected import nearest_expected
-from fusewise.pairs._neighbors import DeviceNeighborPairs, NeighborPairs, SparseWeights
+from fusewise.pairs._neighbors import NeighborPairs, SparseWeights
 
 __all__ = [
     "CompletePairs",
     "DenseWeights",
     "DeviceCompletePairs",
-    "DeviceNeighborPairs",
     "NeighborPairs",
     "Pairs",
     "SparseWeights",

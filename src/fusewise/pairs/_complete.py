@@ -9,11 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from fusewise.kernels import Array, Index, Real, Values, device_memory, in_threads, spanning_tree
+from fusewise.kernels import Array, Index, Real, Values, device_memory, in_threads, spanning_tree, to_host
 from fusewise.observations import Entries
 from fusewise.pairs._distances import (
     DenseWeights,
-    OnDevice,
     PairPenalty,
     WeightArray,
     Weighted,
@@ -149,11 +148,25 @@ class DeviceDenseWeights:
 
 
 @dataclass(frozen=True, eq=False)
-class DeviceCompletePairs(OnDevice):
+class DeviceCompletePairs:
     """``CompletePairs`` on a torch device."""
 
     host: CompletePairs
     device: Any
+
+    @property
+    def n_points(self) -> int:
+        return self.host.n_points
+
+    @property
+    def largest_degree(self) -> float:
+        return self.host.largest_degree
+
+    def merge(self, groups: Index, n_groups: int) -> CompletePairs:
+        return self.host.merge(groups, n_groups)
+
+    def spans(self, centers: Array) -> tuple[Index, Index, Real]:
+        return self.host.spans(to_host(centers))
 
     def weigh(self, centers: Array, penalty: PairPenalty) -> Weighted:
         import torch

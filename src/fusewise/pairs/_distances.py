@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from fusewise.kernels import Array, Index, Real, Values, to_host
+from fusewise.kernels import Array, Index, Real, Values
 from fusewise.observations import Entries, InMemory
 
 #: Entries in one block of pairs: small enough for a processor's cache, large enough for its matrix products.
@@ -85,7 +85,6 @@ class PairPenalty(Protocol):
 
     def value_and_weight(self, s: Array) -> tuple[Array, Array]:
         """phi(t) and phi'(t) / (2 t) at t = sqrt(s)."""
-        ...
 
 
 class Weighted(Protocol):
@@ -97,16 +96,13 @@ class Weighted(Protocol):
     @property
     def energy(self) -> float:
         """sum_i sum_j c_ij phi(||u_i - u_j||), over ordered pairs."""
-        ...
 
     @property
     def degree(self) -> Array:
         """d_i = sum_j w_ij, with w_ij = c_ij weight(||u_i - u_j||)."""
-        ...
 
     def laplacian(self, centers: Array) -> Array:
         """L u = d_i u_i - sum_j w_ij u_j: a quarter of the gradient of sum_ij w_ij ||u_i - u_j||²."""
-        ...
 
 
 class WeightArray:
@@ -168,45 +164,19 @@ class Pairs(Protocol):
     @property
     def n_points(self) -> int:
         """N."""
-        ...
 
     @property
     def largest_degree(self) -> float:
         """max_i sum_j c_ij."""
-        ...
 
     def weigh(self, centers: Array, penalty: PairPenalty) -> Weighted:
         """Weigh every pair by the distance of its centres."""
-        ...
 
     def weigh_partial(self, entries: Entries, penalty: PairPenalty, min_overlap: int) -> Weighted:
         """Weigh every pair by its partial distance; a pair with too few common entries gets no weight."""
-        ...
 
     def merge(self, groups: Index, n_groups: int) -> Pairs:
         """Replace each group by one point: affinities between two groups add up, those within one are removed."""
-        ...
 
     def spans(self, centers: Array) -> tuple[Index, Index, Real]:
         """Minimum spanning forest of the centres along the pairs: ends and lengths of its edges, in NumPy arrays."""
-        ...
-
-
-class OnDevice:
-    """Pairs on a device, as far as the same pairs in NumPy arrays, their `host`, do the work."""
-
-    host: Pairs
-
-    @property
-    def n_points(self) -> int:
-        return self.host.n_points
-
-    @property
-    def largest_degree(self) -> float:
-        return self.host.largest_degree
-
-    def merge(self, groups: Index, n_groups: int) -> Pairs:
-        return self.host.merge(groups, n_groups)
-
-    def spans(self, centers: Array) -> tuple[Index, Index, Real]:
-        return self.host.spans(to_host(centers))

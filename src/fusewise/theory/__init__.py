@@ -1,7 +1,7 @@
 """Recovery guarantees: those of the paper, sharper ones of our own, and both in plain words.
 
 `ClusterGeometry` and `coherence` say how wide clusters are, how far apart, and in how many features. For one pair of
-points the paper has `gamma0`, `delta0`, `beta0` and `beta1`, and ours are `sharp_beta0`, `mixture_beta0`, `sharp_beta1`
+points the paper has `gamma0`, `delta0`, `beta0` and `beta1`, and ours are `sharp_beta0`, `sharp_beta1`
 and `uniform_beta0`. For all points the paper has `eta0`, `eta0_approx` and `eta1`; ours are `sharp_failure`, and
 `blind_failure`, a lower bound. `success_probability`, `required_sampling` and `promise` put them to use.
 """
@@ -11,7 +11,6 @@ from fusewise.theory._bounds import (
     beta1,
     delta0,
     gamma0,
-    mixture_beta0,
     separating_features,
     sharp_beta0,
     sharp_beta1,
@@ -41,7 +40,6 @@ __all__ = [
     "eta0_approx_valid",
     "eta1",
     "gamma0",
-    "mixture_beta0",
     "promise",
     "required_sampling",
     "separating_features",

@@ -26,11 +26,6 @@ def gamma0(p0: ArrayLike, P: ArrayLike, *, log: bool = False) -> Floats:
     p0 : probability that an entry is observed, in [0, 1].
     P : number of features, at least 1.
     log : return the logarithm, which neither under- nor overflows.
-
-    Returns
-    -------
-    float or ndarray
-        Broadcast over the arguments.
     """
     p0, P = check.real("p0", p0, 0, 1), check.whole("P", P, 1)
     return check.result(-(p0**2) * P / 2 * (1 - np.log(2)), log)
@@ -50,19 +45,10 @@ def delta0(p0: ArrayLike, P: ArrayLike, kappa: ArrayLike, mu0: ArrayLike, *, log
         kappa >= 1.
     mu0 : largest coherence of a difference between points of different clusters, in [1, P].
     log : return the logarithm, which neither under- nor overflows.
-
-    Returns
-    -------
-    float or ndarray
-        Broadcast over the arguments.
     """
     p0, P = check.real("p0", p0, 0, 1), check.whole("P", P, 1)
-    return check.result(-(p0**2) * P * _margin(kappa, mu0, P) ** 2, log)
-
-
-def _margin(kappa: ArrayLike, mu0: ArrayLike, P: Floats) -> Floats:
-    """(1 - kappa^2) / mu0, of arguments that are checked."""
-    return (1 - check.real("kappa", kappa, 0, 1, open_high=True) ** 2) / check.between_one_and("mu0", mu0, P)
+    kappa, mu0 = check.real("kappa", kappa, 0, 1, open_high=True), check.between_one_and("mu0", mu0, P)
+    return check.result(-(p0**2) * P * ((1 - kappa**2) / mu0) ** 2, log)
 
 
 def beta0(p0: ArrayLike, P: ArrayLike, kappa: ArrayLike, mu0: ArrayLike, *, log: bool = False) -> Floats:
@@ -115,22 +101,12 @@ def separating_features(P: ArrayLike, kappa: ArrayLike, mu0: ArrayLike) -> Float
     return check.unwrap(np.clip(np.ceil(least * (1 - 1e-12)), 1, P))
 
 
-def mixture_beta0(p0: ArrayLike, P: ArrayLike, kappa: ArrayLike, mu0: ArrayLike, *, log: bool = False) -> Floats:
-    r"""sum_q Binom(q; P, p0^2) exp(-2 q (1-kappa^2)^2/mu0^2) = (1 - p0^2 (1 - exp(-2 (1-kappa^2)^2/mu0^2)))^P.
-
-    The paper's own argument without its losses: the overlap q keeps its exact binomial distribution
-    instead of being split at half its mean. Always <= `beta0`, and >= `sharp_beta0`. Parameters as in `delta0`.
-    """
-    p0, P = check.real("p0", p0, 0, 1), check.whole("P", P, 1)
-    return check.result(P * np.log1p(p0**2 * np.expm1(-2 * _margin(kappa, mu0, P) ** 2)), log)
-
-
 def sharp_beta0(p0: ArrayLike, P: ArrayLike, kappa: ArrayLike, mu0: ArrayLike, *, log: bool = False) -> Floats:
     r"""sharp_beta0 = (1 - p0^2)^n, with n = `separating_features` (P, kappa, mu0).
 
     Upper bound for the probability that two points of different clusters can share a centre; no
     concentration inequality is used, so for noiseless clusters that differ in n features it is the probability itself.
-    Always <= `mixture_beta0` <= `beta0`. Parameters as in `delta0`.
+    Always <= `beta0`. Parameters as in `delta0`.
     """
     p0 = check.real("p0", p0, 0, 1)
     with np.errstate(divide="ignore"):  # p0 = 1: a separating feature is surely seen, and the log is -inf

@@ -1,16 +1,11 @@
 """Our bound for the whole partition: how probable it is that the l0 problem misses the true clusters.
 
-The paper multiplies the probabilities of edges that share points. Such edges are positively correlated (a row with
-few entries can join everybody), so the product is not an upper bound. The bounds here need no independence between
-edges and hold for clusters of any sizes. Proofs: the theory page.
-
-The idea. If the truth is not the only optimum, some group Q mixes clusters and is *bad*:
-
-    |Q|^2 >= sum_k m_k M_k        (m_k of its points come from cluster k, of size M_k).
-
-Say its largest part comes from cluster l, and s of its points do not. It then holds C(s, t) C(m_l, r) choices of
-t outsiders and r points of l that can all share a centre; the expected number of those is bounded by the
-features alone, and Markov's inequality turns it into a probability. t and r can be chosen freely.
+The paper multiplies the probabilities of edges that share points. Such edges are positively correlated (a row with few
+entries can join everybody), so the product is not an upper bound. If the truth is not the only optimum, some group Q
+mixes clusters and is *bad*: |Q|^2 >= sum_k m_k M_k, where m_k of its points come from cluster k, of size M_k. The
+expected number of choices of t points of it outside its largest part and r points inside that can all share a centre
+is bounded by the features alone, for any t and r, and Markov's inequality turns it into a probability. Proofs: the
+theory page.
 """
 
 from __future__ import annotations

@@ -78,15 +78,6 @@ def pair_summary(
     return n_pairs, delta, mu0, separating
 
 
-def gap_features(low: Floats, high: Floats, epsilon: float) -> float:
-    """Least number, over pairs of clusters, of features whose observed ranges lie more than epsilon apart."""
-    counts = [
-        float(np.sum(np.fmax(low[k] - high[m], low[m] - high[k]) > epsilon * (1 + 1e-9)))
-        for k, m in combinations(range(len(low)), 2)
-    ]
-    return min(counts, default=np.inf)
-
-
 def center_summary(centers: Floats) -> tuple[float, float]:
     """Least distance and largest coherence between centres, from the features known in both (scaled by P / known)."""
     P, distance, coherence = centers.shape[1], np.inf, 1.0
@@ -278,7 +269,9 @@ class ClusterGeometry:
                 "nothing can be measured; pass a smaller min_common"
             )
         c, mu_centers = center_summary((low + high) / 2)
-        separating = max(separating, gap_features(low, high, epsilon))
+        # Features whose observed ranges in two clusters lie more than epsilon apart.
+        gaps = [np.fmax(low[k] - high[m], low[m] - high[k]) for k, m in combinations(range(K), 2)]
+        separating = max(separating, min((float((gap > epsilon * (1 + 1e-9)).sum()) for gap in gaps), default=np.inf))
         return cls(
             epsilon=epsilon,
             delta=delta,

@@ -143,21 +143,6 @@ class Promise:
         return "\n".join(self.sentences)
 
 
-def _numbers(geometry: ClusterGeometry, p0: float) -> dict[str, float]:
-    blind = blind_failure(p0, geometry.separating, geometry.n_points) if geometry.n_clusters > 1 else 0.0
-    return {
-        "epsilon": geometry.epsilon,
-        "delta": geometry.delta,
-        "kappa": geometry.kappa,
-        "mu0": geometry.mu0,
-        "kappa_prime": geometry.kappa_prime,
-        "separating": float(geometry.separating),
-        "n_features": float(geometry.n_features),
-        "n_clusters": float(geometry.n_clusters),
-        "blind": float(blind),
-    }
-
-
 def promise(
     geometry: ClusterGeometry, p0: float | None = None, target: float = 0.95, *, uniform: bool = False
 ) -> Promise:
@@ -171,7 +156,11 @@ def promise(
     if geometry.equal_sizes and (geometry.kappa < 1 or (uniform and geometry.kappa_prime < SQRT_6_5)):
         paper = float(success_probability(geometry, p0, bound="paper", uniform=uniform))
     required = required_sampling(geometry, target, uniform=uniform)
-    reason, numbers = why_no_guarantee(geometry, uniform=uniform), _numbers(geometry, p0)
+    reason = why_no_guarantee(geometry, uniform=uniform)
+    names = ("epsilon", "delta", "kappa", "mu0", "kappa_prime", "separating", "n_features", "n_clusters")
+    numbers = {name: float(getattr(geometry, name)) for name in names}
+    several = geometry.n_clusters > 1
+    numbers["blind"] = float(blind_failure(p0, geometry.separating, geometry.n_points)) if several else 0.0
     result = Promise(p0, probability, paper, required, target, reason, numbers)
     return replace(result, sentences=tuple(_say(geometry, result)))
 
@@ -209,14 +198,10 @@ def _say(geometry: ClusterGeometry, result: Promise) -> list[str]:
         )
     if geometry.measured_separating is not None and geometry.observed < 1:
         lines.append("The table has missing values, so these numbers, and what follows from them, are estimates.")
-    return lines + _say_guarantee(result)
-
-
-def _say_guarantee(result: Promise) -> list[str]:
     if result.reason:
         reason = result.reason[0].upper() + result.reason[1:] + "."
-        return [reason, "Clustering may still work, but it is not guaranteed."]
-    return [_say_now(result), _say_required(result), *_say_paper(result)]
+        return [*lines, reason, "Clustering may still work, but it is not guaranteed."]
+    return [*lines, _say_now(result), _say_required(result), *_say_paper(result)]
 
 
 def _say_now(result: Promise) -> str:
