@@ -293,7 +293,7 @@ class SparseEntries(TableBase, Record):
     rows: Any
     feature_names: tuple[str, ...] | None = field(default=None)
 
-    _rules: ClassVar = {"rows": Sparse("N", "P"), "feature_names": Maybe(Several(Word(), "P"))}
+    _rules: ClassVar = {"rows": Sparse(), "feature_names": Maybe(Several(Word(), "P"))}
 
     @property
     def shape(self) -> tuple[int, int]:
