@@ -13,7 +13,7 @@ from fusewise.kernels import Floats
 from fusewise.reproduce._drawing import INK, canvas, letter
 from fusewise.reproduce._study import Claim, Outcomes, Picture, Study, StudyResult, StudyTable, verdict
 from fusewise.theory import ClusterGeometry
-from fusewise.views.palette import COLOURS
+from fusewise.views import COLOURS
 
 #: Centres of the three clusters. (a): 0 and 1 agree in feature 1, 0 and 2 in feature 2. (b): all differ in both.
 CENTERS: dict[str, list[list[float]]] = {

@@ -9,7 +9,7 @@ import numpy as np
 from fusewise.fusion.penalties import H1, L0, L1, MCP, SCAD, GemanMcClure, Lp, Penalty, TruncatedL2
 from fusewise.reproduce._drawing import INK, canvas, letter
 from fusewise.reproduce._study import Claim, Outcomes, Picture, Study, StudyResult, StudyTable, verdict
-from fusewise.views.palette import COLOURS
+from fusewise.views import COLOURS
 
 FARTHEST = 2.0
 PANELS: dict[str, tuple[str, dict[str, Penalty]]] = {

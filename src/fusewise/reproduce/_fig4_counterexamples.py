@@ -16,7 +16,7 @@ from fusewise import theory
 from fusewise.kernels import Floats
 from fusewise.reproduce._drawing import canvas, letter
 from fusewise.reproduce._study import Claim, Outcomes, Picture, StudyTable, Trial, verdict
-from fusewise.views.palette import COLOURS
+from fusewise.views import COLOURS
 
 #: Identical points per cluster that differ in 10 of 20 features: kappa = 0, mu0 = 2.
 NOISELESS: dict[str, Any] = {"case": "noiseless", "p0": 0.5}

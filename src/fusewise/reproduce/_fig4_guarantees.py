@@ -12,7 +12,7 @@ from fusewise import theory
 from fusewise.reproduce import _fig4_counterexamples as counterexamples
 from fusewise.reproduce._drawing import canvas, letter
 from fusewise.reproduce._study import Claim, Outcomes, Picture, Study, StudyResult, verdict
-from fusewise.views.palette import COLOURS
+from fusewise.views import COLOURS
 
 P, MU0 = 50, 1.5
 FEATURES = (10, 25, 50, 100)

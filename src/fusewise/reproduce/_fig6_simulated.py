@@ -21,7 +21,7 @@ from fusewise.fusion.fidelity import Box
 from fusewise.fusion.penalties import H1
 from fusewise.reproduce._drawing import TRIANGLE, canvas, draw_map, letter, mapped, triangle_centers
 from fusewise.reproduce._study import Claim, Outcomes, Picture, Study, StudyResult, StudyTable, Trial, verdict
-from fusewise.views.palette import COLOURS
+from fusewise.views import COLOURS
 
 BEST = "unconstrained, partial distances"
 SHORT = {

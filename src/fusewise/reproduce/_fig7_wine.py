@@ -14,7 +14,7 @@ from fusewise.fusion import fuse, fusion_path
 from fusewise.fusion.penalties import H1
 from fusewise.reproduce._drawing import canvas, draw_map, letter, mapped
 from fusewise.reproduce._study import Claim, Outcomes, Picture, Study, StudyResult, StudyTable, Trial, verdict
-from fusewise.views.palette import COLOURS
+from fusewise.views import COLOURS
 
 #: sigma = 0.06 and lambda = 0.02 ... 0.1 of the MATLAB code that the authors published act on mean squared distances of
 #: 13 features; the paper itself does not give them.

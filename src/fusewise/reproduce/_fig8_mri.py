@@ -7,15 +7,14 @@ from typing import Any
 import numpy as np
 
 from fusewise import mri
-from fusewise.mri.frames.metrics import ser
-from fusewise.mri.frames.phases import N_CLUSTERS, spectral_labels
-from fusewise.mri.phantom import contraction, inspiration
-from fusewise.mri.sampling.fourier import invert
 from fusewise.reproduce._drawing import canvas, letter
 from fusewise.reproduce._study import Claim, Outcomes, Picture, Study, StudyResult, StudyTable, Trial, verdict
 
 #: Standard deviation of the noise, in units of the brightest pixel.
 NOISE = 0.01
+
+#: Clusters of frames, as in the paper.
+CLUSTERS = 20
 
 #: Frames shown of each of two clusters.
 SHOWN = 3
@@ -26,10 +25,10 @@ def trial(frames: int, size: int, golden: int, navigators: int, seed: int) -> di
     phantom = mri.make_phantom(frames, size, random_state=seed)
     mask = mri.radial_mask(frames, (size, size), golden, navigators)
     kspace = mri.sample_grid(phantom.images, mask, noise=NOISE, random_state=seed)
-    zero = invert(kspace)
+    zero = mri.invert(kspace)
     fused = mri.reconstruct(kspace, mask, method="fusion", random_state=seed)
     found = mri.reconstruct(kspace, mask, random_state=seed)
-    labels = spectral_labels(fused.images, min(N_CLUSTERS, max(2, frames // 5)))
+    labels = mri.spectral_labels(fused.images, min(CLUSTERS, max(2, frames // 5)))
     shown = np.concatenate([_typical(group) for group in _two_phases(labels, phantom.cardiac)])
     return {
         "mask": mask[shown[0]],
@@ -38,12 +37,12 @@ def trial(frames: int, size: int, golden: int, navigators: int, seed: int) -> di
         "fused": np.abs(fused.images[shown]).astype(np.float32),
         "ours": np.abs(found.images[shown]).astype(np.float32),
         "truth": np.abs(phantom.images[shown]).astype(np.float32),
-        "ser": [ser(phantom.images, images, phantom.heart) for images in (zero, fused.images, found.images)],
+        "ser": [mri.ser(phantom.images, images, phantom.heart) for images in (zero, fused.images, found.images)],
         "observed": mask.mean(),
         "shown": shown,
         "labels": labels,
-        "contraction": contraction(phantom.cardiac),
-        "inspiration": inspiration(phantom.respiratory),
+        "contraction": phantom.contraction,
+        "inspiration": phantom.inspiration,
     }
 
 
