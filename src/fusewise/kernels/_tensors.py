@@ -154,7 +154,9 @@ def nearest_in(points: Array, k: int) -> tuple[Array, Array]:
     n = len(points)
     placed = (points - points.mean(0)).float()
     found = []
-    for own in torch.arange(n, device=points.device).split(max(1, DISTANCE_BLOCK // n)):
+    step = max(1, DISTANCE_BLOCK // n)
+    for begin in range(0, n, step):
+        own = torch.arange(begin, min(begin + step, n), device=points.device)
         # Products of matrices would cancel where neighbours are close to each other.
         distances = torch.cdist(placed[own], placed, compute_mode="donot_use_mm_for_euclid_dist")
         distances[torch.arange(len(own)), own] = torch.inf
