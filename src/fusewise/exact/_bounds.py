@@ -2,8 +2,8 @@
 
 *Edges no better partition can use.* Every partition keeps at most U/2 pairs, U = sum_v w_v (w_v - 1 + Omega_v) as in
 `Shares`. One that keeps the edge uv lets u count at most s_uv w_v + Omega_u(uv) beside itself, Omega_u(uv) bounding
-what u counts in a clique of common neighbours, and v likewise. Where that leaves under (pairs kept by the incumbent) + 1, the edge
-can go: what is lost is no better than what we hold. Proofs: `docs/exact.md`.
+what u counts in a clique of common neighbours, and v likewise. Where that leaves fewer pairs than the incumbent keeps,
+or as many, the edge can go: what is lost is no better than what we hold. Proofs: `docs/exact.md`.
 """
 
 from __future__ import annotations

@@ -20,38 +20,3 @@ from fusewise.fusion._penalties import (
 )
 from fusewise.fusion._setup import check_pairs_fit, noise_level, pose
 from fusewise.fusion._solution import Solution
-
-__all__ = [
-    "FIDELITIES",
-    "H1",
-    "L0",
-    "L1",
-    "MCP",
-    "PENALTIES",
-    "SCAD",
-    "Ball",
-    "Box",
-    "Fidelity",
-    "FusionPath",
-    "GemanMcClure",
-    "Lp",
-    "Parameterised",
-    "Penalty",
-    "Quadratic",
-    "Settings",
-    "Solution",
-    "Status",
-    "TruncatedL2",
-    "as_fidelity",
-    "as_penalty",
-    "check_pairs_fit",
-    "choose_sigma",
-    "cut_to",
-    "fuse",
-    "fusion_path",
-    "lam_schedule",
-    "lam_without_effect",
-    "longest_plateau",
-    "noise_level",
-    "pose",
-]

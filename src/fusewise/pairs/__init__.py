@@ -12,18 +12,3 @@ from fusewise.pairs._distances import (
 )
 from fusewise.pairs._expected import nearest_expected
 from fusewise.pairs._neighbors import NeighborPairs, SparseWeights
-
-__all__ = [
-    "CompletePairs",
-    "DenseWeights",
-    "DeviceCompletePairs",
-    "NeighborPairs",
-    "Pairs",
-    "SparseWeights",
-    "Weighted",
-    "nearest_expected",
-    "partial_squared_distances",
-    "partial_squared_distances_to",
-    "real_view",
-    "row_blocks",
-]
