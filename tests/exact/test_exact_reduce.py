@@ -4,17 +4,9 @@ import numpy as np
 import pytest
 from exact_helpers import brute_force, planted, random_graph
 
-from fusewise.exact._bounds import (
-    Shares,
-    best_shares,
-    colouring_bound,
-    drop_edges,
-    merge_twins,
-    twin_classes,
-)
+from fusewise.exact._bounds import Shares, best_shares, drop_edges, merge_twins
 from fusewise.exact._feasibility import feasible_pairs
 from fusewise.exact._graph import Clock, WeightedGraph, climb_from_greedy
-from fusewise.exact._programme import whole
 
 
 def most_kept(graph):
@@ -43,7 +35,6 @@ def test_twins_are_merged_and_the_optimum_kept():
         merged, labels = merge_twins(graph, np.arange(9))
         merged_away += graph.size - merged.size
         assert sum(len(m) for m in merged.members) == 9
-        assert len(np.unique(twin_classes(graph))) == merged.size
         assert merged.valid(labels)
         # Twins left apart lose something in every partition, so the weighted optimum is the same.
         assert most_kept(graph) == most_kept(merged)
@@ -69,7 +60,7 @@ def test_bounds_are_bounds():
         rng = np.random.default_rng(seed)
         graph, _ = merge_twins(WeightedGraph.of_points(random_graph(rng, 9, rng.uniform(0.2, 0.9))), np.arange(9))
         optimum = most_kept(graph)
-        assert colouring_bound(graph) >= optimum
+        assert Shares(graph).doubled // 2 >= optimum
         assert Shares(graph, rng.random(graph.size) < 0.4).doubled // 2 >= optimum
         assert best_shares(graph, climb_from_greedy(graph)).doubled // 2 >= optimum
 
@@ -81,7 +72,7 @@ def test_a_vertex_with_two_homes_is_settled_by_shares():
     np.fill_diagonal(adjacent, False)
     graph = WeightedGraph.of_points(adjacent)
     optimum = 21 + 15
-    assert colouring_bound(graph) > optimum
+    assert Shares(graph).doubled // 2 > optimum
     assert best_shares(graph, climb_from_greedy(graph)).doubled // 2 == optimum
 
 
@@ -99,12 +90,6 @@ def test_rounding_is_forgiven_at_every_magnitude():
             X = scale * np.array([[0.1 * a], [0.1 * b]])
             assert feasible_pairs(X, scale * (0.1 * width))[0, 1]
             assert not feasible_pairs(X, scale * (0.1 * width * (1 - 1e-14)))[0, 1]
-
-
-def test_bounds_are_rounded_up_by_more_than_their_own_rounding():
-    for exact in (7, 10**6, 10**10, 10**13):
-        assert whole(exact * (1 - 1e-13)) >= exact
-        assert whole(exact + 0.5) == exact or exact > 10**11
 
 
 def test_feasible_pairs_equal_the_definition():

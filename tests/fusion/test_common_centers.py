@@ -8,7 +8,7 @@ from scipy.optimize import linprog, minimize
 
 from fusewise import PenalizedFusion, fuse, fusion_path
 from fusewise.fidelity import Ball, Box
-from fusewise.penalties import H1, Lp
+from fusewise.penalties import H1
 
 
 def two_groups(seed, gap, scatter, n=40, hidden=0.2):
@@ -117,12 +117,3 @@ def test_paths_and_estimators_say_it_too():
     assert len(said) == 1
     model = PenalizedFusion(1.0, penalty=H1(0.5), fidelity=Box(0.16))
     assert len(warned(lambda: model.fit(X))[1]) == 1
-
-
-def test_a_penalty_without_sigma():
-    said = warned(lambda: fuse(np.array([[0.0], [1.0]]), fidelity=Box(0.99999), penalty=Lp(0.5)))[1]
-    assert all("use a penalty of smaller scale" in words for words in said)
-
-
-def test_without_a_constraint_there_is_nothing_to_say():
-    assert warned(lambda: fuse(two_groups(0, 0.3, 0.02), penalty=H1(0.5)))[1] == []

@@ -82,11 +82,3 @@ def test_neighbours_without_common_columns():
     X[np.arange(4), np.arange(4)] = 1.0
     solution = fuse(X, lam=1.0, n_neighbors=1)
     assert np.isfinite(solution.centers).all()
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.complex64, np.float64])
-def test_infinity_is_refused_in_every_dtype(dtype):
-    X = table(0, dtype)
-    X[3, 1] = np.inf
-    with pytest.raises(ValueError, match="Input X contains infinity: at row 3, column 1"):
-        fuse(X, lam=1.0)

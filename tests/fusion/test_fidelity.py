@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from scipy.optimize import minimize
 from sklearn.base import clone
 
 from fusewise.fidelity import Ball, Box, Quadratic
@@ -81,34 +80,6 @@ def test_quadratic_value_is_the_sum_over_observed_entries():
     entries = as_entries([[1.0, np.nan], [np.nan, 5.0]])
     assert Quadratic().value(entries, np.array([[3.0, 9.0], [9.0, 4.0]])) == 4 + 1
     assert Box(1.0).value(entries, np.zeros((2, 2))) == 0
-
-
-def test_real_box_clips():
-    rng = np.random.default_rng(2)
-    entries, anchors = table(rng, "real"), draw(rng, "real")
-    clipped = np.clip(anchors, entries.values - 0.25, entries.values + 0.25)
-    np.testing.assert_allclose(
-        Box(0.5).prox(entries, anchors, np.ones(N)), np.where(entries.mask, clipped, anchors), atol=1e-14
-    )
-
-
-@pytest.mark.parametrize("fidelity", [Ball(0.7), Box(0.5)], ids=["ball", "box"])
-def test_prox_agrees_with_a_general_optimiser(fidelity):
-    rng = np.random.default_rng(3)
-    entries, anchors = table(rng, "real"), draw(rng, "real")
-    moved = fidelity.prox(entries, anchors, np.ones(N))
-    for i in range(3):
-        seen, x, v = entries.mask[i], entries.values[i], anchors[i]
-
-        def room(u, seen=seen, x=x):
-            offset = (u - x)[seen]
-            return 0.7**2 - offset @ offset if isinstance(fidelity, Ball) else 0.25 - np.abs(offset)
-
-        found = minimize(
-            lambda u, v=v: np.sum((u - v) ** 2), x, method="SLSQP",
-            constraints={"type": "ineq", "fun": room}, options={"ftol": 1e-14, "maxiter": 500},
-        )  # fmt: skip
-        np.testing.assert_allclose(moved[i], found.x, atol=1e-5)
 
 
 @every_fidelity

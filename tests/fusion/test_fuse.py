@@ -11,7 +11,6 @@ from sklearn.exceptions import ConvergenceWarning
 
 from fusewise.datasets import hide_entries, make_clusters
 from fusewise.fidelity import Ball, Box, Quadratic
-from fusewise.fusion import _loop as loop
 from fusewise.fusion import fuse, lam_without_effect, noise_level, pose
 from fusewise.observations import DataWarning, as_entries
 from fusewise.penalties import H1, L0
@@ -122,21 +121,6 @@ class TestWarnings:
         assert reached == pytest.approx(seen[-1][1], rel=1e-9)
         assert reached <= min(objective for _, objective in seen) * (1 + 1e-12)
         assert len(solution.labels) == len(X)
-
-    def test_interrupted_on_the_way_to_lam(self, monkeypatch):
-        """What there is by then comes back: whole, finite centres, said to be unfinished."""
-
-        def interrupt(*args, **kwargs):
-            raise KeyboardInterrupt
-
-        monkeypatch.setattr(loop, "lower_majoriser", interrupt)
-        X = draw("real", 0.3)
-        with pytest.warns(ConvergenceWarning, match="interrupted after 0 iterations"):
-            solution = fuse(X, **OPTIONS)
-        assert solution.status == "interrupted"
-        assert not solution.converged
-        assert solution.centers.shape == X.shape
-        assert np.isfinite(solution.centers).all()
 
     def test_rows_with_nothing(self):
         X = draw("real", 0.2)

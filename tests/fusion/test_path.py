@@ -110,14 +110,3 @@ def test_what_a_path_shows_of_itself(table):
     assert [float(row.split()[0]) for row in rows] == [0.01, 0.3, 0.3001], "different lams read differently"
     assert [int(row.split()[2]) for row in rows] == path.n_clusters.tolist()
     assert len({len(line) for line in (heading, *rows)}) == 1, "aligned"
-
-
-def test_a_long_path_is_abbreviated(table):
-    path = fusion_path(table[:5], lams=np.geomspace(0.01, 1, 50), penalty=L1(), max_iter=3, tol=1.0)
-    lines = repr(path).splitlines()
-    assert lines[0] == "FusionPath of 50 points"
-    assert lines[1].split() == ["lam", "clusters"], "this penalty has no sigma"
-    assert len(lines) == 23
-    assert lines[12].split() == ["...", "..."]
-    assert lines[2].split()[0] == "0.01"
-    assert lines[-1].split()[0] == "1"

@@ -2,8 +2,6 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from sklearn.base import clone
 
 from fusewise.fusion import PENALTIES, as_penalty
@@ -81,40 +79,12 @@ def test_weight_is_real_finite_non_negative_and_non_increasing(penalty):
 
 
 @every_penalty
-def test_evaluation_leaves_its_argument_alone(penalty):
-    s = grid(penalty)
-    before = s.copy()
-    penalty.value_and_weight(s)
-    np.testing.assert_array_equal(s, before)
-
-
-@every_penalty
 def test_float32_stays_float32_and_agrees(penalty):
     t = grid(penalty)[1:]
     for kind in (penalty.value, penalty.weight):
         assert kind(t.astype(np.float32)).dtype == np.float32
         coarse = kind(t.astype(np.float32))
         np.testing.assert_allclose(coarse, kind(t), rtol=2e-3, atol=1e-5 * kind(t).max())
-
-
-@every_penalty
-def test_scalars_integers_and_shapes(penalty):
-    assert np.shape(penalty.value(2)) == ()
-    assert penalty.value([1, 2]).dtype == float
-    assert penalty.weight(np.ones((2, 3, 4))).shape == (2, 3, 4)
-
-
-@given(
-    index=st.integers(0, len(WEIGHTED) - 1),
-    t=st.floats(0, 1e3, allow_subnormal=False),
-    x=st.floats(0, 1e3, allow_subnormal=False),
-)
-@settings(derandomize=True, max_examples=300, deadline=None)
-def test_the_quadratic_lies_above_at_any_pair(index, t, x):
-    penalty = WEIGHTED[index]
-    quadratic = penalty.value(t) + penalty.weight(t) * (x**2 - t**2)
-    scale = abs(quadratic) + penalty.weight(t) * t**2 + penalty.value(x)
-    assert quadratic >= penalty.value(x) - 1e-12 * scale - 1e-15
 
 
 @pytest.mark.parametrize("kind", SATURATING)
@@ -149,11 +119,6 @@ def test_lp_is_t_to_the_p_away_from_the_smoothing(p):
     np.testing.assert_allclose(Lp(p, smoothing=1e-6).value(t), t**p, rtol=1e-7)
     np.testing.assert_allclose(Lp(p, smoothing=1e-6).weight(t), p / 2 * t ** (p - 2), rtol=1e-6)
     assert Lp(p, smoothing=1e-3).weight(0.0) == pytest.approx(1e-3 ** (p - 2), rel=1e-12)
-
-
-def test_l1_is_t_away_from_the_smoothing():
-    t = np.geomspace(1e-2, 100, 30)
-    np.testing.assert_allclose(L1(smoothing=1e-6).value(t), t, rtol=1e-7)
 
 
 def test_h1_is_the_papers_formula():

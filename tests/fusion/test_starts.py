@@ -7,8 +7,7 @@ from fusion_naive import draw
 from fusewise.fidelity import Box, Quadratic
 from fusewise.fusion import fuse, pose
 from fusewise.fusion._fuse import start as start_of
-from fusewise.fusion._setup import default_overlap
-from fusewise.observations import DataWarning, as_entries
+from fusewise.observations import DataWarning
 from fusewise.penalties import H1
 
 
@@ -90,14 +89,6 @@ def test_fuse_goes_on_from_an_array():
 def test_bad_starts(init, message):
     with pytest.raises(ValueError, match=message):
         fuse(draw(), lam=0.2, penalty=H1(1.0), init=init)
-
-
-def test_default_overlap():
-    assert default_overlap(as_entries(np.zeros((5, 20)))) == 4
-    assert default_overlap(as_entries(np.zeros((5, 2)))) == 1
-    X = np.zeros((4, 12))
-    X[:2, :] = np.nan  # each column seen in half the rows: 3 common entries expected, half of them is 1
-    assert default_overlap(as_entries(X)) == 1
 
 
 def test_a_cold_start_merges_what_continuation_keeps_apart():

@@ -103,8 +103,3 @@ def test_too_few_common_entries_and_bad_tables_are_refused():
         ClusterGeometry.from_data([[np.inf], [0]], [0, 1])
     with pytest.raises(ValueError, match="all -1"):
         ClusterGeometry.from_data([[1.0], [0]], [-1, -1])
-
-
-def test_planning_needs_a_feature():
-    with pytest.raises(ValueError, match="n_features"):
-        ClusterGeometry.from_parameters(n_clusters=2, size=5, n_features=0, kappa=0.3, mu0=1)

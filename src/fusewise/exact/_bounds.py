@@ -84,17 +84,8 @@ def best_shares(graph: WeightedGraph, labels: Ints) -> Shares:
     return best
 
 
-def colouring_bound(graph: WeightedGraph) -> int:
-    """floor( sum_v w_v (w_v + omega_v - 1) / 2 ), omega_v >= the heaviest clique among the neighbours of v.
-
-    Each point behind v is kept together with at most w_v - 1 others of v and with one clique of neighbours; the
-    sum counts each kept pair twice.
-    """
-    return Shares(graph).doubled // 2
-
-
 def fewest_splits(X: Any, epsilon: float, mask: Any = None) -> int:
-    """n(n-1) - 2 sum_components colouring bound <= the l0 objective of any feasible partition.
+    """n(n-1) - 2 sum_components floor(U / 2) <= the l0 objective of any feasible partition, with U as in `Shares`.
 
     A lower bound on the objective of `solve_l0` that needs no solver, in time about N times the mean degree of
     the feasibility graph.
@@ -111,36 +102,24 @@ def fewest_splits(X: Any, epsilon: float, mask: Any = None) -> int:
     data = check_data(X, mask)
     data = data[observed_rows(data)]
     graph = WeightedGraph.of_points(feasible_pairs(data, check_epsilon(epsilon)))
-    kept = sum(colouring_bound(graph.subgraph(part)) for part in graph.components())
+    kept = sum(Shares(graph.subgraph(part)).doubled // 2 for part in graph.components())
     return int(np.int64(graph.size) * (graph.size - 1) - 2 * kept)
 
 
-def twin_classes(graph: WeightedGraph) -> Ints:
-    """Group of each vertex: two share one exactly when their closed neighbourhoods are the same."""
-    closed = graph.adjacent | np.eye(graph.size, dtype=np.bool_)
-    packed = np.packbits(closed, axis=1)
-    _, groups = np.unique(packed, axis=0, return_inverse=True)
-    return groups.reshape(-1).astype(np.int64)
+def merge_twins(graph: WeightedGraph, labels: Ints) -> tuple[WeightedGraph, Ints]:
+    """Merge vertices with the same closed neighbourhoods, and carry a partition along; every optimal one keeps them.
 
-
-def merge(graph: WeightedGraph, labels: Ints, groups: Ints) -> tuple[WeightedGraph, Ints]:
-    """Merge twins, and carry a partition along: they go where the one with the heaviest cluster is.
-
-    That is feasible and never keeps fewer pairs.
+    Twins go where the one with the heaviest cluster is: that is feasible and never keeps fewer pairs.
     """
+    closed = np.packbits(graph.adjacent | np.eye(graph.size, dtype=np.bool_), axis=1)
+    groups = np.unique(closed, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
+    if int(groups.max()) + 1 == graph.size:
+        return graph, labels
     totals = np.bincount(labels, weights=graph.weights)
     order = np.argsort(totals[labels], kind="stable")  # the heaviest is written last, and stays
     carried = np.zeros(int(groups.max()) + 1, dtype=np.int64)
     carried[groups[order]] = labels[order]
     return graph.merged(groups), carried
-
-
-def merge_twins(graph: WeightedGraph, labels: Ints) -> tuple[WeightedGraph, Ints]:
-    """Merge every class of twins: every optimal partition keeps them together."""
-    groups = twin_classes(graph)
-    if int(groups.max()) + 1 == graph.size:
-        return graph, labels
-    return merge(graph, labels, groups)
 
 
 def drop_edges(graph: WeightedGraph, labels: Ints, clock: Clock) -> tuple[WeightedGraph, int, int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from dataclasses import dataclass
 from enum import StrEnum
@@ -10,7 +11,6 @@ from typing import Any, Self
 
 import numpy as np
 
-from fusewise.exact._bounds import fewest_splits
 from fusewise.exact._feasibility import Ints, check_data, check_epsilon, feasible_pairs, observed_rows
 from fusewise.exact._graph import Clock
 from fusewise.exact._search import Reductions, Search, relative_gap
@@ -233,59 +233,37 @@ class Certificate:
 
 
 def certify(X: Any, labels: Any, epsilon: float, mask: Any = None, *, time_limit: float = 10.0) -> Certificate:
-    """(objective of labels - proven bound) / bound: how far a partition is above the l0 optimum.
+    """(objective of labels - proven bound) / bound: how far a partition is above the l0 optimum. Print it to read it.
 
     Parameters
     ----------
-    X, epsilon, mask : as in `solve_l0`.
+    X : as in `solve_l0`.
     labels : N whole numbers. Points labelled -1 (outliers) count as one group each. Rows with no observed entry are
         left out, as in `solve_l0`.
-    time_limit : seconds for the exact solver. When they are up, the bound reached so far is used. Where HiGHS is needed
-        but missing, the bound is `fewest_splits`.
-
-    Returns
-    -------
-    Certificate
-        Print it to read it.
+    epsilon, mask : as in `solve_l0`.
+    time_limit : seconds for the exact solver. When they are up, the bound reached so far is used; where HiGHS is needed
+        but missing, that of the reductions.
     """
     data, width = check_data(X, mask), check_epsilon(epsilon)
     groups = _check_labels(labels, len(data))
     rows = np.flatnonzero(~np.isnan(data).all(axis=1))
-    objective, violations = _judge(groups[rows], feasible_pairs(data[rows], width))
-    bound, exact = _bound(data[rows], width, time_limit)
-    feasible = not len(violations)
-    gap = relative_gap(objective, bound) if feasible else math.nan
-    return Certificate(
-        objective, bound, gap, feasible, len(violations), rows[violations[:_SHOWN]], width, exact, _status(gap, exact)
-    )
-
-
-def _bound(data: Floats, epsilon: float, time_limit: float) -> tuple[int, bool]:
-    """The best lower bound available, and whether it is the optimum."""
-    if not len(data):
-        return 0, True
-    try:
-        solution = solve_l0(data, epsilon, time_limit=time_limit)
-    except ImportError:
-        return fewest_splits(data, epsilon), False
-    return solution.bound, solution.status == SolutionStatus.OPTIMAL
-
-
-def _judge(groups: Ints, feasible: Any) -> tuple[int, Ints]:
-    """Ordered pairs separated, and the pairs kept together that cannot be."""
-    same = groups[:, None] == groups[None, :]
-    objective = int(same.size - same.sum())
-    return objective, np.argwhere(np.triu(same & ~feasible, 1))
-
-
-def _status(gap: float, exact: bool) -> CertificateStatus:
-    if math.isnan(gap):
-        return CertificateStatus.INFEASIBLE
-    if gap == 0:
-        return CertificateStatus.OPTIMAL
-    if math.isfinite(gap):
-        return CertificateStatus.WITHIN_GAP
-    return CertificateStatus.NOT_OPTIMAL if exact else CertificateStatus.UNKNOWN
+    adjacent = feasible_pairs(data[rows], width)
+    same = groups[rows, None] == groups[None, rows]
+    objective, violations = int(same.size - same.sum()), np.argwhere(np.triu(same & ~adjacent, 1))
+    search = Search(adjacent, Clock(_check_limit(time_limit)))
+    with contextlib.suppress(ImportError):  # without HiGHS the bound of the reductions is valid
+        _run(search)
+    bound = search.bound()
+    exact = bound == search.objective()
+    if len(violations):
+        gap, status = math.nan, CertificateStatus.INFEASIBLE
+    else:
+        gap = relative_gap(objective, bound)
+        unbounded = CertificateStatus.NOT_OPTIMAL if exact else CertificateStatus.UNKNOWN
+        status = CertificateStatus.WITHIN_GAP if math.isfinite(gap) else unbounded
+        status = CertificateStatus.OPTIMAL if gap == 0 else status
+    shown = rows[violations[:_SHOWN]]
+    return Certificate(objective, bound, gap, not len(violations), len(violations), shown, width, exact, status)
 
 
 def _percent_up(share: float) -> str:

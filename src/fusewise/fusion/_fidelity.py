@@ -137,14 +137,6 @@ class Ball(Fidelity):
                              f"{observations.shape[0]} points")  # fmt: skip
         return np.broadcast_to(radii, observations.shape[:1])
 
-    def __hash__(self) -> int:
-        return hash((type(self), None if self.radius is None else np.asarray(self.radius, dtype=float).tobytes()))
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Ball) and np.array_equal(
-            np.asarray(self.radius, dtype=object), np.asarray(other.radius, dtype=object)
-        )
-
 
 def _entries(observations: Observations) -> Entries:
     if not isinstance(observations, Entries):

@@ -35,7 +35,15 @@ def start(posed: Posed, problem: Problem, init: Init, min_overlap: int) -> Array
     an array        used unchanged (projected onto the constraint if there is one).
     """
     if not isinstance(init, str):
-        return _from_array(posed, problem, np.asarray(init))
+        init = np.asarray(init)
+        if init.shape != posed.table.shape:
+            raise InputError(f"init has shape {init.shape}, but the table has shape {posed.table.shape}")
+        if not np.isfinite(init).all():
+            raise InputError("init must be finite: one complete centre for every row")
+        centers = posed.coordinates(init[~posed.blank].astype(np.result_type(posed.table.values.dtype, init.dtype)))
+        if problem.fidelity.constrained:
+            centers = problem.fidelity.prox(problem.observations, centers, np.ones(len(centers)))
+        return beside(centers, problem.observations.target)
     if init not in STARTS:
         raise InputError(f"unknown init {init!r}: use one of {', '.join(map(repr, STARTS))}, or an array of centres")
     entries = posed.entries
@@ -51,18 +59,6 @@ def start(posed: Posed, problem: Problem, init: Init, min_overlap: int) -> Array
         # The first weights do not come from centres, so the majoriser is minimised, not merely lowered.
         centers = lower_majoriser(problem, weighted, centers, effort=5)
     return centers
-
-
-def _from_array(posed: Posed, problem: Problem, init: npt.NDArray[Any]) -> Array:
-    """Starting centres from an array with one row for each row of the table."""
-    if init.shape != posed.table.shape:
-        raise InputError(f"init has shape {init.shape}, but the table has shape {posed.table.shape}")
-    if not np.isfinite(init).all():
-        raise InputError("init must be finite: one complete centre for every row")
-    centers = posed.coordinates(init[~posed.blank].astype(np.result_type(posed.table.values.dtype, init.dtype)))
-    if problem.fidelity.constrained:
-        centers = problem.fidelity.prox(problem.observations, centers, np.ones(len(centers)))
-    return beside(centers, problem.observations.target)
 
 
 #: Iterations at each lam of the continuation, where groups need to form but not to converge.
@@ -128,10 +124,6 @@ def fuse(
         weight in the subspace); None: all pairs, or MemoryError; "auto": all pairs if they fit in memory.
     **settings : see ``Settings``: init, min_overlap, continuation, max_iter, tol, min_cluster_size, merge,
         device, verbose.
-
-    Returns
-    -------
-    Solution
 
     Warns
     -----

@@ -16,15 +16,7 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from fusewise.fusion._problem import PooledEntries, Problem
-from fusewise.kernels import (
-    Array,
-    ColumnSystems,
-    Values,
-    conjugate_gradients,
-    copied,
-    inner_product,
-    shrunk_by,
-)
+from fusewise.kernels import Array, ColumnSystems, Values, conjugate_gradients, copied, inner_product, shrunk_by
 from fusewise.pairs import DenseWeights, SparseWeights, Weighted
 from fusewise.progress import Progress, silent
 

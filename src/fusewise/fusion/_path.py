@@ -117,10 +117,6 @@ def fusion_path(
         have several values, they are paired point by point.
     penalty, fidelity, mask, rank, n_neighbors, **settings : as ``fuse``.
 
-    Returns
-    -------
-    FusionPath
-
     Notes
     -----
     The start matters: from scratch at a large lam, nearly everything merges. So the first lam is itself approached
@@ -238,7 +234,8 @@ def cut_to(path: FusionPath, n_clusters: int) -> tuple[int, Labels]:
 
     Each outlier counts as a group, so outliers are the first to be joined.
     """
-    k = max((i for i, labels in enumerate(path.labels) if _n_groups(labels) >= n_clusters), default=0)
+    counts = path.n_clusters + [np.count_nonzero(labels < 0) for labels in path.labels]
+    k = int(np.flatnonzero(counts >= n_clusters).max(initial=0))
     seen = path[k].observations.row_counts > 0
     groups = path.labels[k][seen]
     loose = np.flatnonzero(groups < 0)
@@ -250,8 +247,3 @@ def cut_to(path: FusionPath, n_clusters: int) -> tuple[int, Labels]:
     labels = np.full(len(seen), -1, dtype=np.intp)
     labels[seen] = number_by_size(groups)
     return k, labels
-
-
-def _n_groups(labels: Labels) -> int:
-    """Number of groups, each outlier counted as one."""
-    return int(labels.max(initial=-1)) + 1 + int(np.count_nonzero(labels < 0))

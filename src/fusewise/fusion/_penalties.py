@@ -50,11 +50,18 @@ class Parameterised(BaseEstimator):  # type: ignore[misc]
         """Return a copy with some parameters changed."""
         return type(self)(**{**self.get_params(deep=False), **params})
 
+    def _key(self) -> tuple[Any, ...]:
+        params = self.get_params(deep=False).items()
+        arrays = (np.ndarray, list)
+        return type(self), *(
+            (name, np.asarray(v, float).tobytes() if isinstance(v, arrays) else v) for name, v in params
+        )
+
     def __eq__(self, other: object) -> bool:
-        return self is other or (type(self) is type(other) and self.get_params() == other.get_params())
+        return self is other or (isinstance(other, Parameterised) and self._key() == other._key())
 
     def __hash__(self) -> int:
-        return hash((type(self), tuple(sorted(self.get_params().items()))))
+        return hash(self._key())
 
 
 def by_name(kind: str, name: object, known: dict[str, type[T]], base: type[T]) -> T:
@@ -100,8 +107,8 @@ class Penalty(Parameterised):
 
     @property
     def resolution(self) -> float:
-        """Distance below which the penalty does not distinguish two centres."""
-        raise NotImplementedError
+        """Distance below which the penalty does not distinguish two centres: that within which it is smoothed."""
+        return float(self.get_params()["smoothing"])
 
 
 def _distances(t: npt.ArrayLike) -> RealArray:
@@ -165,11 +172,6 @@ class Lp(Penalty):
         ratio = shifted ** (self.p / 2 - 1)
         return s * ratio, ratio * (s * (self.p / 2) + self.smoothing**2) / shifted
 
-    @property
-    def resolution(self) -> float:
-        """The smoothing."""
-        return self.smoothing
-
 
 class L1(Penalty):
     """phi(t) = t: the convex (sum-of-norms) penalty, smoothed as t² / sqrt(t² + smoothing²)."""
@@ -181,11 +183,6 @@ class L1(Penalty):
     def value_and_weight(self, s: RealArray) -> tuple[RealArray, RealArray]:
         """Phi and d phi / d s, as defined in the class docstring."""
         return _soft_modulus(s, self.smoothing)
-
-    @property
-    def resolution(self) -> float:
-        """The smoothing."""
-        return self.smoothing
 
 
 class _Saturating(Penalty):

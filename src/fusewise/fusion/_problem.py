@@ -27,14 +27,7 @@ from fusewise.kernels import (
     total,
 )
 from fusewise.observations import Entries, Observations, Quadratics
-from fusewise.pairs import (
-    CompletePairs,
-    DeviceCompletePairs,
-    NeighborPairs,
-    Pairs,
-    Weighted,
-    real_view,
-)
+from fusewise.pairs import CompletePairs, DeviceCompletePairs, NeighborPairs, Pairs, Weighted, real_view
 from fusewise.support import InputError
 
 
@@ -44,7 +37,6 @@ class PooledEntries:
 
     n_p points of the group have feature p observed, with mean m_p. Only means and counts are kept, so a group of a
     thousand points costs as much as one point. Arrays are NumPy arrays, or (if real) tensors on a device.
-
     """
 
     counts: Array  # N x P, the n_p of each group
@@ -267,7 +259,7 @@ def place(problem: Problem, device: str) -> Problem:
         pairs = problem.pairs.on(there, observations.target.dtype)
     else:
         assert isinstance(problem.pairs, CompletePairs)
-        pairs = DeviceCompletePairs(problem.pairs, there)
+        pairs = DeviceCompletePairs(problem.pairs.n_points, problem.pairs.sizes, device=there)
     return replace(problem, observations=observations, pairs=pairs, members=members)
 
 

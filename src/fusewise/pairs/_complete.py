@@ -147,26 +147,14 @@ class DeviceDenseWeights:
         return product
 
 
-@dataclass(frozen=True, eq=False)
-class DeviceCompletePairs:
+@dataclass(frozen=True)
+class DeviceCompletePairs(CompletePairs):
     """``CompletePairs`` on a torch device."""
 
-    host: CompletePairs
-    device: Any
-
-    @property
-    def n_points(self) -> int:
-        return self.host.n_points
-
-    @property
-    def largest_degree(self) -> float:
-        return self.host.largest_degree
-
-    def merge(self, groups: Index, n_groups: int) -> CompletePairs:
-        return self.host.merge(groups, n_groups)
+    device: Any = None
 
     def spans(self, centers: Array) -> tuple[Index, Index, Real]:
-        return self.host.spans(to_host(centers))
+        return super().spans(to_host(centers))
 
     def weigh(self, centers: Array, penalty: PairPenalty) -> Weighted:
         import torch
@@ -180,7 +168,7 @@ class DeviceCompletePairs:
         def distances(rows: slice, out: Array) -> None:
             torch.mm(left[rows], right, out=out)
 
-        return self._weigh(distances, points, penalty)
+        return self._weigh_blocks(distances, points, penalty)
 
     def weigh_partial(self, entries: Entries, penalty: PairPenalty, min_overlap: int) -> Weighted:
         import torch
@@ -197,13 +185,13 @@ class DeviceCompletePairs:
             unknown: Array = common < min_overlap
             return unknown
 
-        return self._weigh(distances, values, penalty)
+        return self._weigh_blocks(distances, values, penalty)
 
-    def _weigh(self, distances: Distances, points: Array, penalty: PairPenalty) -> Weighted:
+    def _weigh_blocks(self, distances: Distances, points: Array, penalty: PairPenalty) -> Weighted:
         import torch
 
         n, dtype = self.n_points, points.dtype
-        sizes = None if self.host.sizes is None else torch.from_numpy(self.host.sizes).to(self.device, dtype)
+        sizes = None if self.sizes is None else torch.from_numpy(self.sizes).to(self.device, dtype)
         compiled = self.device.type == "cuda" and n * n >= WORTH_COMPILING
         weigh = _compiled() if compiled else _weigh_block
         energies, degree = torch.empty((2, n), dtype=dtype, device=self.device)

@@ -150,7 +150,6 @@ class Bounds(NamedTuple):
         -2 log w_ij >= d_ij² / (1 + |S_i|/sigma² + |S_j|/sigma²) + (log det A_i + log det A_j) / 2,
 
     as no eigenvalue of a matrix exceeds its Frobenius norm, and the logarithm of the determinant is concave.
-
     """
 
     places: Real  # N x r, in units of sigma

@@ -19,13 +19,7 @@ from fusewise.theory._bounds import (
 from fusewise.theory._compositions import eta0, eta0_approx, eta0_approx_valid, eta1
 from fusewise.theory._failure import blind_failure, sharp_failure
 from fusewise.theory._geometry import ClusterGeometry, coherence
-from fusewise.theory._promises import (
-    Promise,
-    promise,
-    required_sampling,
-    success_probability,
-    why_no_guarantee,
-)
+from fusewise.theory._promises import Promise, promise, required_sampling, success_probability, why_no_guarantee
 
 __all__ = [
     "ClusterGeometry",

@@ -47,7 +47,7 @@ def delta0(p0: ArrayLike, P: ArrayLike, kappa: ArrayLike, mu0: ArrayLike, *, log
     log : return the logarithm, which neither under- nor overflows.
     """
     p0, P = check.real("p0", p0, 0, 1), check.whole("P", P, 1)
-    kappa, mu0 = check.real("kappa", kappa, 0, 1, open_high=True), check.between_one_and("mu0", mu0, P)
+    kappa, mu0 = check.real("kappa", kappa, 0, 1, open_high=True), check.real("mu0", mu0, 1, P)
     return check.result(-(p0**2) * P * ((1 - kappa**2) / mu0) ** 2, log)
 
 
@@ -95,7 +95,7 @@ def separating_features(P: ArrayLike, kappa: ArrayLike, mu0: ArrayLike) -> Float
     ||y||^2 <= n mu0 ||y||^2/P + (P - n) kappa^2 ||y||^2/P; solve for n. Parameters as in `delta0`.
     """
     P = check.whole("P", P, 1)
-    kappa, mu0 = check.real("kappa", kappa, 0, 1, open_high=True), check.between_one_and("mu0", mu0, P)
+    kappa, mu0 = check.real("kappa", kappa, 0, 1, open_high=True), check.real("mu0", mu0, 1, P)
     least = P * (1 - kappa**2) / (mu0 - kappa**2)
     # A count that rounding lifted just above a whole number must not be rounded up: that would be optimistic.
     return check.unwrap(np.clip(np.ceil(least * (1 - 1e-12)), 1, P))
@@ -137,17 +137,12 @@ def uniform_beta0(
     Missing entries *and* points uniform in cubes of side epsilon: the bound the paper expects to exist. Valid for every
     kappa' (at p0 = 1 the smaller of it and `sharp_beta1` is returned).
 
-    Parameters
-    ----------
-    p0 : probability that an entry is observed, in [0, 1].
-    P : number of features, at least 1.
-    kappa_prime : epsilon sqrt(P) / c, at least 0.
-    mu_centers : largest coherence of a difference between two cluster centres, in [1, P].
-    log : return the logarithm.
+    Other parameters as in `delta0` and `beta1`; `mu_centers`, in [1, P], is the largest coherence of a difference
+    between two cluster centres.
     """
     p0, P = check.real("p0", p0, 0, 1), check.whole("P", P, 1)
     kappa_prime = check.real("kappa_prime", kappa_prime, 0, np.inf, open_high=True)
-    mu_centers = check.between_one_and("mu_centers", mu_centers, P)
+    mu_centers = check.real("mu_centers", mu_centers, 1, P)
     seen = np.minimum(1 / np.maximum(kappa_prime**2, np.finfo(float).tiny), 1 / mu_centers)
     some_missing = P * np.log1p(-(p0**2) * seen / 2)
     complete = np.minimum(some_missing, sharp_beta1(P, kappa_prime, log=True))

@@ -127,11 +127,6 @@ def sharp_failure(p0: ArrayLike, separating: float, sizes: ArrayLike, *, log: bo
         (`separating_features`, or counted on data by `ClusterGeometry`).
     sizes : cluster sizes, equal or not.
     log : return the logarithm, which is above 0 where nothing is guaranteed.
-
-    Returns
-    -------
-    float or ndarray
-        Shaped like ``p0``.
     """
     failure = _log_sharp_failure(p0, separating, sizes)
     return check.result(failure if log else np.minimum(failure, 0.0), log)

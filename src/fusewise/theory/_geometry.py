@@ -11,7 +11,7 @@ from itertools import combinations, product
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from fusewise.kernels import Floats
 from fusewise.observations import as_entries
@@ -20,17 +20,6 @@ from fusewise.theory import _checks as check
 from fusewise.theory._bounds import separating_features
 
 BLOCK = 512  # pairs are visited in BLOCK x BLOCK tiles, which stay in cache
-
-
-def feature_ranges(X: Floats, labels: NDArray[np.intp], n_clusters: int) -> tuple[Floats, Floats]:
-    """Return the least and greatest observed entry of every cluster and feature (K x P; nan: none observed)."""
-    low, high = np.full((2, n_clusters, X.shape[1]), np.nan)
-    for k in range(n_clusters):
-        rows = X[labels == k]
-        seen = ~np.isnan(rows).all(axis=0)
-        low[k, seen] = np.nanmin(rows[:, seen], axis=0)
-        high[k, seen] = np.nanmax(rows[:, seen], axis=0)
-    return low, high
 
 
 def _measure_tile(A: Floats, B: Floats, epsilon: float) -> tuple[Floats, Floats, Floats, Floats]:
@@ -50,17 +39,14 @@ def _measure_tile(A: Floats, B: Floats, epsilon: float) -> tuple[Floats, Floats,
     return common, squares, largest, big
 
 
-def pair_summary(
-    X: Floats, labels: NDArray[np.intp], n_clusters: int, epsilon: float, min_common: int
-) -> tuple[int, float, float, float]:
+def pair_summary(groups: Sequence[Floats], epsilon: float, min_common: int) -> tuple[int, float, float, float]:
     """Visit every pair of rows in different clusters that share at least ``min_common`` observed entries.
 
     Returns how many they are, their least distance, their largest coherence, and the least number of features that
     differ by more than epsilon.
     """
-    P = X.shape[1]
+    P = groups[0].shape[1]
     n_pairs, delta, mu0, separating = 0, np.inf, 1.0, np.inf
-    groups = [X[labels == k] for k in range(n_clusters)]
     for A, B in combinations(groups, 2):
         starts = product(range(0, len(A), BLOCK), range(0, len(B), BLOCK))
         for rows, columns in ((slice(i, i + BLOCK), slice(j, j + BLOCK)) for i, j in starts):
@@ -138,8 +124,8 @@ class ClusterGeometry:
         check.real("c", self.c, 0, np.inf)
         check.whole("n_features", self.n_features, 1)
         check.whole("sizes", self.sizes, 1)
-        check.between_one_and("mu0", self.mu0, self.n_features)
-        check.between_one_and("mu_centers", self.mu_centers, self.n_features)
+        check.real("mu0", self.mu0, 1, self.n_features)
+        check.real("mu_centers", self.mu_centers, 1, self.n_features)
         check.real("observed", self.observed, 0, 1)
 
     @property
@@ -193,8 +179,9 @@ class ClusterGeometry:
 
         Parameters
         ----------
-        n_clusters, n_features : numbers of clusters and of features.
+        n_clusters : number of clusters.
         size : points in each cluster: one number, or one per cluster.
+        n_features : number of features.
         kappa : cluster size over cluster separation.
         mu0 : coherence, from 1 to n_features.
         kappa_prime, mu_centers : the same for the centres; by default kappa and mu0.
@@ -258,11 +245,13 @@ class ClusterGeometry:
         table, codes, sizes = _clean(X, labels)
         K, P = len(sizes), table.shape[1]
         observed = float((~np.isnan(table)).mean())
-        low, high = feature_ranges(table, codes, K)
+        groups = [table[codes == k] for k in range(K)]
+        low = np.array([np.fmin.reduce(rows) for rows in groups])  # NaN where nothing was observed
+        high = np.array([np.fmax.reduce(rows) for rows in groups])
         epsilon = float(np.nanmax(high - low, initial=0.0))
         if min_common is None:
             min_common = max(1, int(np.ceil(observed**2 * P / 2)))
-        n_pairs, delta, mu0, separating = pair_summary(table, codes, K, epsilon, min_common)
+        n_pairs, delta, mu0, separating = pair_summary(groups, epsilon, min_common)
         if K > 1 and n_pairs == 0:
             raise InputError(
                 f"no two rows of different clusters share {min_common} observed entries: "

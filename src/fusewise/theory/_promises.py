@@ -183,7 +183,7 @@ def _say(geometry: ClusterGeometry, result: Promise) -> list[str]:
     each = " each" if geometry.equal_sizes and geometry.n_clusters > 1 else ""
     lines = [
         f"{counted(geometry.n_clusters, 'cluster')} of {size_text}{each}, {counted(geometry.n_features, 'feature')}, "
-        f"{100 * result.p0:.3g}% of the entries observed.",
+        f"{100 * result.p0:.3g}% of the entries observed."
     ]
     if geometry.n_clusters == 1:
         return [*lines, "There is only one cluster, so no two clusters can be confused."]
