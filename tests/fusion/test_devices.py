@@ -93,15 +93,6 @@ def test_all_pairs_where_their_weights_do_not_fit(monkeypatch, device):
     assert placed.weigh(beside(np.nan_to_num(X), placed.observations.target)).matrix is None
 
 
-def test_float32_is_kept(device):
-    X = draw("real", 0.3).astype(np.float32)
-    for n_neighbors in (None, 5):
-        solution = fuse(X, lam=0.1, penalty=H1(1.0), tol=1e-4, device=device, n_neighbors=n_neighbors)
-        assert solution.centers.dtype == np.float32
-        fine = fuse(X.astype(float), lam=0.1, penalty=H1(1.0), n_neighbors=n_neighbors)
-        np.testing.assert_allclose(solution.centers, fine.centers, atol=1e-3)
-
-
 def test_what_a_device_does_not_do(device):
     X = draw("real", 0.3)
     with pytest.raises(ValueError, match="use Ball on 'cpu'"):

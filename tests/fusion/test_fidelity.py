@@ -76,12 +76,6 @@ def test_quadratic_prox_is_the_weighted_mean(kind):
             assert moved[i, p] == pytest.approx((x + t * v) / (1 + t) if entries.mask[i, p] else v)
 
 
-def test_quadratic_value_is_the_sum_over_observed_entries():
-    entries = as_entries([[1.0, np.nan], [np.nan, 5.0]])
-    assert Quadratic().value(entries, np.array([[3.0, 9.0], [9.0, 4.0]])) == 4 + 1
-    assert Box(1.0).value(entries, np.zeros((2, 2))) == 0
-
-
 @every_fidelity
 @both_kinds
 def test_constraints_do_not_see_the_pull_and_keep_what_is_inside(fidelity, kind):
@@ -94,14 +88,6 @@ def test_constraints_do_not_see_the_pull_and_keep_what_is_inside(fidelity, kind)
         assert feasible(fidelity, entries, once)
         assert not feasible(fidelity, entries, once + 10 * entries.mask)
     np.testing.assert_array_equal(once[~entries.mask], anchors[~entries.mask])
-
-
-def test_float32_is_kept():
-    rng = np.random.default_rng(5)
-    entries = as_entries(table(rng, "real").fill(np.nan).astype(np.float32))
-    for fidelity in FIDELITY_EXAMPLES:
-        moved = fidelity.prox(entries, draw(rng, "real").astype(np.float32), np.ones(N, dtype=np.float32))
-        assert moved.dtype == np.float32
 
 
 @pytest.mark.parametrize(
@@ -118,12 +104,6 @@ def test_float32_is_kept():
 def test_bad_parameters(make, message):
     with pytest.raises(ValueError, match=message):
         make()
-
-
-def test_radii_of_the_wrong_number():
-    entries = as_entries(np.zeros((5, 2)))
-    with pytest.raises(ValueError, match=r"radius has shape \(3,\).*5 points"):
-        Ball(np.ones(3)).prox(entries, np.zeros((5, 2)), np.ones(5))
 
 
 def test_unresolved_parameters_are_not_guessed():

@@ -1,19 +1,15 @@
 """``fuse`` from the outside: what it returns, warns of and refuses."""
 
-import warnings
-
 import numpy as np
-import pandas as pd
 import pytest
 from fusion_naive import draw, objective, violation
-from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from fusewise.datasets import hide_entries, make_clusters
 from fusewise.fidelity import Ball, Box, Quadratic
 from fusewise.fusion import fuse, lam_without_effect, noise_level, pose
 from fusewise.observations import DataWarning, as_entries
-from fusewise.penalties import H1, L0
+from fusewise.penalties import H1
 from fusewise.progress import listening
 
 OPTIONS = {"lam": 1.0, "penalty": H1(0.7)}
@@ -40,17 +36,6 @@ def test_what_a_solution_holds():
     assert solution.objective == pytest.approx(objective(X, solution.centers, 1.0, H1(0.7), Quadratic()), rel=1e-9)
     assert (solution.lam, solution.penalty, solution.fidelity) == (1.0, H1(0.7), Quadratic())
     np.testing.assert_array_equal(solution.observations.mask, ~np.isnan(X))
-
-
-def test_all_the_ways_to_give_a_table_agree():
-    X = draw("real", 0.3)
-    expected = fuse(X, **OPTIONS).centers
-    rows, columns = np.nonzero(~np.isnan(X))
-    stored = sparse.coo_matrix((X[rows, columns], (rows, columns)), shape=X.shape)
-    for table, mask in (
-        (pd.DataFrame(X), None), (stored, None), (np.where(np.isnan(X), 7.0, X), ~np.isnan(X)), (X.tolist(), None)
-    ):  # fmt: skip
-        np.testing.assert_allclose(fuse(table, mask=mask, **OPTIONS).centers, expected, rtol=1e-12)
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.3])
@@ -96,11 +81,6 @@ class TestWarnings:
         assert solution.status == "max_iter"
         assert solution.n_iter == 1
 
-    def test_no_warning_where_nothing_is_wrong(self):
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            fuse(draw("real", 0.3), **OPTIONS)
-
     @pytest.mark.parametrize("fidelity", [Quadratic(), Box(0.4)], ids=["quadratic", "box"])
     def test_interrupted(self, fidelity):
         X = draw("real", 0.5)
@@ -134,19 +114,6 @@ class TestWarnings:
         np.testing.assert_array_equal(solution.centers[others], whole.centers)
         np.testing.assert_allclose(solution.centers[3], whole.centers.mean(axis=0))
 
-    def test_columns_with_nothing(self):
-        X = draw("real", 0.2)
-        blank = np.insert(X, 2, np.nan, axis=1)
-        with pytest.warns(DataWarning, match=r"column 2 \('c'\) has no observed entry"):
-            solution = fuse(pd.DataFrame(blank, columns=list("abcde")), **OPTIONS)
-        np.testing.assert_array_equal(solution.labels, fuse(X, **OPTIONS).labels)
-        assert np.isfinite(solution.centers).all()
-
-    def test_constant_columns(self):
-        X = np.insert(draw("real", 0.2), 1, 5.0, axis=1)
-        with pytest.warns(DataWarning, match=r"column 1 \('b'\) has the same value in every observed entry"):
-            fuse(pd.DataFrame(X, columns=list("abcde")), **OPTIONS)
-
 
 class TestRefusals:
     @pytest.mark.parametrize("lam", [-1.0, np.nan, np.inf, "auto", None])
@@ -175,10 +142,6 @@ class TestRefusals:
     def test_an_option_that_does_not_exist(self):
         with pytest.raises(TypeError, match="max_iterations"):
             fuse(draw(), max_iterations=3)
-
-    def test_l0(self):
-        with pytest.raises(TypeError, match="solve_l0"):
-            fuse(draw(), lam=1.0, penalty=L0())
 
     def test_hardly_any_row_with_anything(self):
         X = np.full((4, 3), np.nan)

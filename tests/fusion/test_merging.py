@@ -9,7 +9,7 @@ from fusion_naive import EXAMPLES, draw, objective
 from fusewise.datasets import hide_entries, make_clusters
 from fusewise.fidelity import Quadratic
 from fusewise.fusion import fusion_path, pose
-from fusewise.fusion._loop import descend, solve_quadratic
+from fusewise.fusion._loop import descend
 from fusewise.fusion._merging import Merged
 from fusewise.penalties import H1, L1, MCP
 
@@ -52,26 +52,6 @@ def test_so_it_is_on_a_graph_in_a_subspace_and_merged_twice(rank, n_neighbors):
     assert twice.problem.objective(U, twice.problem.weigh(U)) == pytest.approx(expected, rel=1e-10)
     np.testing.assert_array_equal(twice.node_of, COARSER)
     np.testing.assert_array_equal(twice.problem.members, np.bincount(COARSER))
-
-
-@pytest.mark.parametrize("missing", MISSING)
-@pytest.mark.parametrize("n_neighbors", [None, 4])
-def test_its_majoriser_is_minimised_as_that_of_the_points_held_equal(missing, n_neighbors):
-    """(E'(S + 2 lam L)E) v = E'S x for every feature, E the matrix that hands a node's centre to its points."""
-    X = draw("real", missing)
-    whole = problem_of(X, H1(2.0), n_neighbors)
-    U = any_centers(10, X.shape[1], "real")
-    merged = Merged.unmerged(whole).merge(GROUPS, X)[0].problem
-    solved = solve_quadratic(merged, merged.weigh(U), U, shrink=1e-13, max_steps=500)
-    weights = whole.weigh(U[GROUPS]).matrix
-    weights = weights if n_neighbors is None else weights.toarray()
-    laplacian = np.diag(weights.sum(axis=1)) - weights
-    hand = (GROUPS[:, None] == np.arange(10)).astype(float)
-    for p in range(X.shape[1]):
-        seen = ~np.isnan(X[:, p])
-        system = hand.T @ (np.diag(seen.astype(float)) + 2 * 0.3 * laplacian) @ hand
-        right = hand.T @ np.where(seen, X[:, p], 0)
-        np.testing.assert_allclose(system @ solved[:, p], right, atol=1e-9)
 
 
 def test_the_gradient_is_shared_out_among_the_members():

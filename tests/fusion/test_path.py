@@ -7,7 +7,7 @@ from sklearn.exceptions import ConvergenceWarning
 from fusewise.datasets import hide_entries, make_clusters
 from fusewise.fidelity import Box
 from fusewise.fusion import fuse, fusion_path
-from fusewise.penalties import H1, L1
+from fusewise.penalties import H1
 from fusewise.progress import listening
 
 
@@ -53,10 +53,6 @@ def test_lam_and_sigma_together(table):
     assert [(s.lam, s.penalty.sigma) for s in path] == [(0.1, 0.5), (0.2, 0.6)]
     path = fusion_path(table, lams=[0.1, 0.2], sigmas=0.5)
     assert [(s.lam, s.penalty.sigma) for s in path] == [(0.1, 0.5), (0.2, 0.5)]
-
-
-def test_a_penalty_without_scale_has_no_sigmas(table):
-    assert np.isnan(fusion_path(table, lams=[0.001], penalty=L1(0.01)).sigmas).all()
 
 
 def test_a_constrained_path(table):

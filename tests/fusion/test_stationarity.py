@@ -1,7 +1,5 @@
 """At convergence the gradient vanishes, computed without the library's matrix products."""
 
-from typing import ClassVar
-
 import numpy as np
 import pytest
 from fusion_naive import EXAMPLES, draw, gradient, objective, pair_gradient, violation
@@ -107,37 +105,6 @@ def test_a_complex_problem_is_the_stacked_real_one(missing):
     np.testing.assert_allclose(np.hstack([whole.centers.real, whole.centers.imag]), parts.centers, atol=1e-5)
     assert whole.objective == pytest.approx(parts.objective, rel=1e-9)
     np.testing.assert_array_equal(whole.labels, parts.labels)
-
-
-class TestEquivariance:
-    OPTIONS: ClassVar = {"lam": 0.2, "penalty": H1(1.0), "tol": 1e-9, "max_iter": 2000}
-
-    @pytest.mark.parametrize("fidelity", [Quadratic(), Box(0.4), Ball(0.3)], ids=lambda f: type(f).__name__)
-    @KINDS
-    def test_order_of_rows_and_columns(self, fidelity, kind):
-        X = draw(kind, 0.3)
-        rng = np.random.default_rng(1)
-        rows, columns = rng.permutation(len(X)), rng.permutation(X.shape[1])
-        plain = fuse(X, fidelity=fidelity, **self.OPTIONS)
-        shuffled = fuse(X[rows][:, columns], fidelity=fidelity, **self.OPTIONS)
-        np.testing.assert_allclose(shuffled.centers, plain.centers[rows][:, columns], atol=1e-5)
-
-    @pytest.mark.parametrize("unit", [1e-3, 1e4])
-    def test_unit(self, unit):
-        X = draw("real", 0.3)
-        options = {"tol": 1e-9, "max_iter": 2000}
-        plain = fuse(X, lam=0.2, penalty=H1(1.0), **options)
-        scaled = fuse(unit * X, lam=0.2 * unit**2, penalty=H1(unit), **options)
-        np.testing.assert_allclose(scaled.centers / unit, plain.centers, atol=1e-5)
-        box = fuse(X, penalty=H1(1.0), fidelity=Box(0.4), **options)
-        scaled = fuse(unit * X, penalty=H1(unit), fidelity=Box(0.4 * unit), **options)
-        np.testing.assert_allclose(scaled.centers / unit, box.centers, atol=1e-5)
-
-    @KINDS
-    def test_shift(self, kind):
-        X = draw(kind, 0.3)
-        plain, shifted = fuse(X, **self.OPTIONS), fuse(X + 100, **self.OPTIONS)
-        np.testing.assert_allclose(shifted.centers - 100, plain.centers, atol=1e-5)
 
 
 def test_two_points_by_hand():

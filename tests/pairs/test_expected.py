@@ -91,20 +91,6 @@ def test_nobody_is_near_a_place_nobody_knows():
     assert {(i - 1, j - 1) for i, j in found if i > 0} == nearest_edges(X[1:], 5)
 
 
-@pytest.mark.parametrize("factor", [1e-6, 1e6])
-def test_the_unit_of_length_does_not_matter(factor):
-    rng = np.random.default_rng(4)
-    X, spreads = rng.normal(size=(N, R)), covariances(rng, N, R, 0.5)
-    assert edges(nearest_expected(factor * X, factor**2 * spreads, 7)) == edges(nearest_expected(X, spreads, 7))
-
-
-def test_as_many_neighbours_as_there_are_others():
-    rng = np.random.default_rng(5)
-    X, spreads = rng.normal(size=(7, 2)), covariances(rng, 7, 2)
-    assert len(edges(nearest_expected(X, spreads, 50))) == 21
-    assert edges(nearest_expected(X[:2], spreads[:2], 1)) == {(0, 1)}
-
-
 def test_the_neighbours_are_those_of_every_pair_weighed(monkeypatch):
     # More rows than one block holds, candidates by place alone: nearly all of what weighing every pair would find.
     monkeypatch.setattr(expected, "BLOCK", 64)

@@ -92,12 +92,6 @@ def test_the_graph_of_all_pairs_is_all_pairs(table, penalty):
         np.testing.assert_allclose(one.degree, other.degree, rtol=1e-8)
 
 
-def test_neighbours_as_a_table_of_indices():
-    """Each pair once, whoever named it; a point that names itself is joined with nobody."""
-    neighbors = np.array([[1, 2], [0, 1], [0, 2], [1, 3]])
-    assert edges(NeighborPairs.from_neighbors(neighbors)) == {(0, 1): 1.0, (0, 2): 1.0, (1, 3): 1.0}
-
-
 @pytest.mark.parametrize("pairs", [CompletePairs(N), NeighborPairs.from_graph(sparse.csr_matrix(np.ones((N, N))))])
 def test_shortest_links(table, pairs):
     """Those of single linkage."""

@@ -50,10 +50,6 @@ def test_eta0_many_clusters_is_brute_force(M, K):
         assert full == pytest.approx(math.log(exact), abs=1e-12)
 
 
-def test_eta0_at_beta_one_counts_subsets():
-    assert theory.eta0(1.0, 12, 5) == pytest.approx(math.comb(60, 12) - 5, rel=1e-12)
-
-
 @pytest.mark.parametrize(("M", "K"), [(40, 3), (200, 5), (256, 20), (100, 50)])
 def test_the_short_route_agrees_with_the_full_recursion(M, K):
     for beta in np.exp(-np.array([0.5, 1.0, 1.5, 2.0, 3.0, 6.0]) * np.log(M) / M):

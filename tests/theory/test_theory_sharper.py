@@ -46,16 +46,6 @@ def test_simulated_sharing_stays_below_every_bound(kappa, mu0):
         assert shared <= binom.ppf(1 - 0.01 / CELLS, DRAWS, theory.sharp_beta0(p0, P, kappa, mu0))
 
 
-def test_sharp_is_attained_by_the_hardest_difference():
-    """Noiseless clusters that differ in n features share with probability (1 - p0^2)^n exactly."""
-    rng = np.random.default_rng(0)
-    n, p0 = 10, 0.3
-    common = (rng.random((20_000, n)) < p0) & (rng.random((20_000, n)) < p0)
-    frequency = np.mean(~common.any(axis=1))
-    assert theory.separating_features(P, 0.0, P / n) == n
-    assert frequency == pytest.approx(theory.sharp_beta0(p0, P, 0.0, P / n), abs=0.01)
-
-
 def test_sharp_below_paper_everywhere_and_far_below_in_practice():
     p0, kappa = np.linspace(0, 1, 41)[:, None, None], np.linspace(0, 0.999, 30)[None, :, None]
     for features in (1, 7, 50, 1000):
