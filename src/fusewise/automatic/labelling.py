@@ -18,9 +18,8 @@ import numpy.typing as npt
 from scipy.special import fdtrc
 
 from fusewise.automatic.clusters import Clusters, Count
-from fusewise.automatic.mixture import log_tails, probabilities
-from fusewise.automatic.mixture_kernels import TAIL
-from fusewise.automatic.nearby import MANY, n_parts, nearby
+from fusewise.automatic.mixture import TAIL, log_tails, probabilities
+from fusewise.automatic.nearby import MANY, nearby
 from fusewise.automatic.units import Units
 from fusewise.kernels import Index, Labels, Real, Values
 from fusewise.observations import InMemory, Table, each_block
@@ -72,7 +71,7 @@ def classified(clusters: Clusters, rows: InMemory, *, posterior: bool) -> Classi
 
     Where there are many clusters only those near a row are looked at, and the others have probability zero.
     """
-    if n_parts(clusters) < MANY:
+    if clusters.n_parts < MANY:
         densities, distances, dimensions = clusters.log_densities(rows)
         shares, _ = probabilities(densities)
         labels = shares.argmax(axis=1)
@@ -143,7 +142,7 @@ class Classifier:
         def one(rows: InMemory, where: slice) -> None:
             found[where] = np.sqrt(deviances(*self.clusters.log_densities(self.units.applied(rows))))
 
-        each_block(one, table, width=max(table.shape[1], n_parts(self.clusters)))
+        each_block(one, table, width=max(table.shape[1], self.clusters.n_parts))
         return found
 
     def log_likelihood(self, table: Table) -> Real:
@@ -155,7 +154,7 @@ class Classifier:
             densities = self.clusters.log_densities(self.units.made_symmetric(scaled))[0]
             found[where] = probabilities(densities)[1] + self.units.log_slopes(scaled)
 
-        each_block(one, table, width=max(table.shape[1], n_parts(self.clusters)))
+        each_block(one, table, width=max(table.shape[1], self.clusters.n_parts))
         return found
 
     def completed(self, table: Table, posterior: Real | None = None) -> Values:
