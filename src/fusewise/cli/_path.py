@@ -176,7 +176,7 @@ def _step(lam: float, labels: Labels, stays: int, *, chosen: bool) -> PathPoint:
 
 
 def _draw(model: PenalizedFusion, place: Path) -> None:
-    from fusewise.views.plots import FusionPathDisplay
+    from fusewise.views import FusionPathDisplay
 
     try:
         FusionPathDisplay.from_estimator(model).figure_.savefig(place, dpi=200)

@@ -37,7 +37,7 @@ from fusewise.support import (
 from fusewise.tables import FrameEncoder, Reading, names_of, needs_encoding, warn_of_numbered_things
 
 if TYPE_CHECKING:
-    from fusewise.views.description import Description
+    from fusewise.views import Description
 
 P = ParamSpec("P")
 S = TypeVar("S")
@@ -212,7 +212,7 @@ class ClusteringEstimator(ClusterMixin, ClassNamePrefixFeaturesOutMixin, Transfo
         cluster_names : a name for each cluster; by default made of what sets it apart.
         force : overwrite an existing file.
         """
-        from fusewise.views.report import write_report
+        from fusewise.views import write_report
 
         given: dict[str, Any] = {"names": names, "feature_names": feature_names, "title": title}
         return write_report(self, path, rows=rows, cluster_names=cluster_names, force=force, **given)
@@ -237,8 +237,7 @@ class ClusteringEstimator(ClusterMixin, ClassNamePrefixFeaturesOutMixin, Transfo
             a decision rule for each with ``as_sql`` and ``as_python``, and ``certainty`` the uncertain rows and the
             other numbers of clusters.
         """
-        from fusewise.views.description import Description
-        from fusewise.views.findings import read_findings
+        from fusewise.views import Description, read_findings
 
         return Description.of(read_findings(self, names=names, feature_names=feature_names))
 
@@ -256,6 +255,6 @@ class ClusteringEstimator(ClusterMixin, ClassNamePrefixFeaturesOutMixin, Transfo
         held = vars(self)
         if not isinstance(held.get("observations_"), Entries) or "_stream" in held:
             return ""
-        from fusewise.views.card import card
+        from fusewise.views import card
 
         return card(self)
