@@ -140,9 +140,9 @@ def _shift(columns: _Counts, ranks: Real, t: Real) -> Real:
 class ColumnData(NamedTuple):
     """A table as mixtures with independent columns see it: real columns, of numbers or of levels.
 
-    `numbers` are the squares, the values and the mask (as numbers) of the V columns of numbers side by side, `both` is
-    the mask, then the Q columns of levels; `n_numbers` is the number of observed numbers of each row. `middle` and
-    `whole` are means and variances of the columns, and no component's variance is below `floor`.
+    `numbers` are squares, values and mask (`seen`) of the columns of numbers side by side, `held` the columns of
+    levels, `n_numbers` the number of observed numbers of each row. `middle` and `whole` are means and variances of the
+    columns, and no component's variance is below `floor`.
     """
 
     real: InMemory
@@ -150,7 +150,8 @@ class ColumnData(NamedTuple):
     levels: Levels
     numeric: Mask
     numbers: Any
-    both: Any
+    seen: Any
+    held: Any
     n_numbers: Index
     middle: Real
     whole: Real
@@ -161,20 +162,19 @@ class ColumnData(NamedTuple):
         """The parts of a table."""
         real = table.real()
         numeric = is_number(real.shape[1], levels)
-        seen, values = real.seen[:, numeric], real.values[:, numeric]
-        cells: Any = [real.squares[:, numeric], values, seen, real.values[:, ~numeric]]
-        if issparse(values):
-            numbers, both = hstack(cells[:3], "csr"), hstack(cells[2:], "csr")
+        cells: Any = [real.squares[:, numeric], real.values[:, numeric], real.seen[:, numeric]]
+        held: Any = real.values[:, ~numeric]
+        if issparse(held):
+            numbers = hstack(cells, "csr")
         else:
-            cells = np.hstack(cells)
-            numbers, both = cells[:, : 3 * values.shape[1]], cells[:, 2 * values.shape[1] :]
-        counts = np.asarray(seen.sum(axis=1)).ravel().astype(np.intp)
+            numbers, held = np.hstack(cells), (csr_array(held) if 8 * np.count_nonzero(held) < held.size else held)
+        counts = np.asarray(cells[2].sum(axis=1)).ravel().astype(np.intp)
         whole = real.column_variances
         # A value known to the nearest step d hides a variance of d²/12 (Sheppard). Without this floor, yes-or-no
         # columns on which a cluster agrees would have a variance of zero and decide everything.
         floor = np.maximum(np.square(steps(real)) / 12 if numeric.any() else 0.0, 1e-6 * whole + 1e-12)
         complex_ = np.iscomplexobj(table.values)
-        return cls(real, complex_, levels, numeric, numbers, both, counts, real.column_means, whole, floor)
+        return cls(real, complex_, levels, numeric, numbers, cells[2], held, counts, real.column_means, whole, floor)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -186,9 +186,11 @@ def _densities(rows: ColumnData, means: Real, variances: Real, shares: Real) -> 
     """log pi_k + log p(x_i | k), and the squared distance of row i from m_k in its numbers, N x K."""
     m, s = means[:, rows.numeric], variances[:, rows.numeric]
     distances = np.maximum(rows.numbers @ np.hstack([1 / s, -2 * m / s, np.square(m) / s]).T, 0)
-    held = means[:, ~rows.numeric]
-    unit = _units_of_levels(held, rows.levels)
-    densities = rows.both @ np.hstack([-0.5 * np.log(2 * np.pi * s), np.log(held / unit) / unit]).T
+    densities = rows.seen @ (-0.5 * np.log(2 * np.pi * s)).T
+    if rows.levels:
+        held = means[:, ~rows.numeric]
+        unit = _units_of_levels(held, rows.levels)
+        densities += rows.held @ (np.log(held / unit) / unit).T
     densities += log_tails(distances, rows.n_numbers[:, None])
     densities += np.log(shares)
     return densities, distances
@@ -196,8 +198,6 @@ def _densities(rows: ColumnData, means: Real, variances: Real, shares: Real) -> 
 
 def _units_of_levels(held: Real, levels: Levels) -> Real:
     """The constant that a row has at its level, which is the sum of a component's means over the levels; K x Q."""
-    if not levels:
-        return np.ones_like(held)
     widths = [stop - start for start, stop, *_ in levels]
     return np.repeat(np.add.reduceat(held, np.cumsum([0, *widths[:-1]]), axis=-1), widths, axis=-1)
 
@@ -311,7 +311,7 @@ def _estimated(rows: ColumnData, posterior: Any, weighted: Any, pseudo: float | 
     numeric = rows.numeric
     middle, whole = rows.middle[numeric], rows.whole[numeric]
     energy, sums, mass = np.split(_dense(rows.numbers.T @ weighted).T, 3, axis=1)
-    entries, held = np.split(_dense(rows.both.T @ posterior).T, [mass.shape[1]], axis=1)
+    entries = _dense(rows.seen.T @ posterior).T
     m = (sums + CENTER_ENTRIES * middle) / (mass + CENTER_ENTRIES)
     scatter = np.maximum(energy - 2 * m * sums + np.square(m) * mass, 0)
     # each variance is drawn towards the one common to all components, and that towards the column's
@@ -321,7 +321,9 @@ def _estimated(rows: ColumnData, posterior: Any, weighted: Any, pseudo: float | 
     means = np.repeat(rows.middle[None], len(m), axis=0)
     variances = np.ones_like(means)
     means[:, numeric], variances[:, numeric] = m, np.maximum(spread, rows.floor[numeric])
-    cost = _fit_levels(means, held, rows.middle, rows.levels, pseudo) if rows.levels else 0.0
+    cost = 0.0
+    if rows.levels:
+        cost = _fit_levels(means, _dense(rows.held.T @ posterior).T, rows.middle, rows.levels, pseudo)
     return _Estimates(means, variances, entries, cost)
 
 
