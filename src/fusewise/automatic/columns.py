@@ -31,6 +31,7 @@ if this has more evidence. t_k is its most likely value, and is integrated out b
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -137,12 +138,12 @@ def _shift(columns: _Counts, ranks: Real, t: Real) -> Real:
     return np.asarray(np.maximum(tilted / columns.spread(columns.sums(tilted)), 1e-12))
 
 
-class ColumnData(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class ColumnData:
     """A table as mixtures with independent columns see it: real columns, of numbers or of levels.
 
     `numbers` are squares, values and mask (`seen`) of the columns of numbers side by side, `held` the columns of
-    levels, `n_numbers` the number of observed numbers of each row. `middle` and `whole` are means and variances of the
-    columns, and no component's variance is below `floor`.
+    levels, `n_numbers` the number of observed numbers of each row.
     """
 
     real: InMemory
@@ -153,9 +154,6 @@ class ColumnData(NamedTuple):
     seen: Any
     held: Any
     n_numbers: Index
-    middle: Real
-    whole: Real
-    floor: Real
 
     @classmethod
     def of(cls, table: InMemory, levels: Levels) -> ColumnData:
@@ -169,12 +167,17 @@ class ColumnData(NamedTuple):
         else:
             numbers, held = np.hstack(cells), (csr_array(held) if 8 * np.count_nonzero(held) < held.size else held)
         counts = np.asarray(cells[2].sum(axis=1)).ravel().astype(np.intp)
-        whole = real.column_variances
-        # A value known to the nearest step d hides a variance of d²/12 (Sheppard). Without this floor, yes-or-no
-        # columns on which a cluster agrees would have a variance of zero and decide everything.
-        floor = np.maximum(np.square(steps(real)) / 12 if numeric.any() else 0.0, 1e-6 * whole + 1e-12)
-        complex_ = np.iscomplexobj(table.values)
-        return cls(real, complex_, levels, numeric, numbers, cells[2], held, counts, real.column_means, whole, floor)
+        return cls(real, np.iscomplexobj(table.values), levels, numeric, numbers, cells[2], held, counts)
+
+    @cached_property
+    def floor(self) -> Real:
+        """The variance that each column has at least.
+
+        A value known to the nearest step d hides a variance of d²/12 (Sheppard). Without this floor, yes-or-no columns
+        on which a cluster agrees would have a variance of zero and decide everything.
+        """
+        own = np.square(steps(self.real)) / 12 if self.numeric.any() else 0.0
+        return np.asarray(np.maximum(own, 1e-6 * self.real.column_variances + 1e-12))
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -309,21 +312,21 @@ class _Estimates(NamedTuple):
 def _estimated(rows: ColumnData, posterior: Any, weighted: Any, pseudo: float | None = None) -> _Estimates:
     """The M-step, from p(k | row), N x K, and from these times Student's weights; dense or sparse, as the table."""
     numeric = rows.numeric
-    middle, whole = rows.middle[numeric], rows.whole[numeric]
+    middle, whole = rows.real.column_means, rows.real.column_variances[numeric]
     energy, sums, mass = np.split(_dense(rows.numbers.T @ weighted).T, 3, axis=1)
     entries = _dense(rows.seen.T @ posterior).T
-    m = (sums + CENTER_ENTRIES * middle) / (mass + CENTER_ENTRIES)
+    m = (sums + CENTER_ENTRIES * middle[numeric]) / (mass + CENTER_ENTRIES)
     scatter = np.maximum(energy - 2 * m * sums + np.square(m) * mass, 0)
     # each variance is drawn towards the one common to all components, and that towards the column's
     common = scatter.sum(axis=0) + VARIANCE_ENTRIES * whole / len(m)
     common /= entries.sum(axis=0) + VARIANCE_ENTRIES
     spread = (scatter + VARIANCE_ENTRIES * common) / (entries + VARIANCE_ENTRIES)
-    means = np.repeat(rows.middle[None], len(m), axis=0)
+    means = np.repeat(middle[None], len(m), axis=0)
     variances = np.ones_like(means)
     means[:, numeric], variances[:, numeric] = m, np.maximum(spread, rows.floor[numeric])
     cost = 0.0
     if rows.levels:
-        cost = _fit_levels(means, _dense(rows.held.T @ posterior).T, rows.middle, rows.levels, pseudo)
+        cost = _fit_levels(means, _dense(rows.held.T @ posterior).T, middle, rows.levels, pseudo)
     return _Estimates(means, variances, entries, cost)
 
 
