@@ -13,11 +13,11 @@ import numpy as np
 from fusewise.automatic.choice import Choice
 from fusewise.automatic.clusters import (
     SOFT_ROUNDS,
-    AlongAxes,
+    AxisMixture,
     Clusters,
+    Part,
     axes_complexity,
     better_explained,
-    joined_clusters,
     with_levels,
 )
 from fusewise.automatic.columns import ColumnMixture, LevelEvidence, columns_of_groups, only_columns
@@ -188,7 +188,7 @@ def clusters_of(search: TreeSearch, found: Searched) -> tuple[Mixture, Clusters]
     """
     subspace, rows, _ = found.placed
     best = found.best.mixture
-    kept: Clusters
+    kept: Part
     if not isinstance(best, Mixture):
         densities = best.log_densities(search.sample)[0]
         away = held(densities, search.hints, search.n_clusters)
@@ -202,14 +202,14 @@ def clusters_of(search: TreeSearch, found: Searched) -> tuple[Mixture, Clusters]
         kept = _kept(search, subspace, rows, mixture)
         pairs = [] if search.told else _without_valley(search, mixture, rows, search.within(subspace))
     if not search.hints:
-        return mixture, joined_clusters(kept, linked(kept.n_components, pairs))
+        return mixture, Clusters.of(kept, linked(kept.n_components, pairs))
     densities = kept.log_densities(search.wide.take(search.wide_hints.rows))[0]
     price = float(np.log(search.wide.shape[0]))
-    return mixture, joined_clusters(kept, joined(densities, search.wide_hints, price, pairs, search.n_clusters))
+    return mixture, Clusters.of(kept, joined(densities, search.wide_hints, price, pairs, search.n_clusters))
 
 
-def _kept(search: TreeSearch, subspace: Subspace, rows: Rows, mixture: Mixture) -> Clusters:
-    """The clusters of a mixture: along axes or with independent columns, and with levels beside these."""
+def _kept(search: TreeSearch, subspace: Subspace, rows: Rows, mixture: Mixture) -> Part:
+    """The components of a mixture: along axes or with independent columns, and with levels beside these."""
     if search.categories is None or search.columns is None:
         evidence = rows.evidence if search.wide is search.sample else Evidence.of(subspace, search.wide)
         away = held(mixture.log_densities(evidence)[0], search.wide_hints, search.n_clusters)
@@ -246,7 +246,7 @@ def _many_clusters(search: TreeSearch, found: Searched, best: Mixture) -> tuple[
     independent = gain > 0.5 * cost * np.log(search.worth * search.wide.shape[0])
     own = labels if search.wide is search.sample else near_components(mixture, rows.evidence).labels
     group = linked(mixture.n_components, without_valley(mixture, rows.evidence, own))
-    return mixture, joined_clusters(apart if independent else AlongAxes(subspace, mixture), group)
+    return mixture, Clusters.of(apart if independent else AxisMixture(subspace, mixture), group)
 
 
 def refitted(rows: Rows, evidence: Evidence, mixture: Mixture) -> tuple[Mixture, Labels]:

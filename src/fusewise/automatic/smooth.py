@@ -14,9 +14,6 @@ from fusewise.observations import Entries
 from fusewise.subspace import Subspace, coordinates, fit_shrunk_subspace, reconstruct
 from fusewise.support import Dims, Instance, NumberArray, PositionArray, Record
 
-#: Largest number of axes; those a table does not support are removed.
-RANK = 6
-
 
 @dataclass(frozen=True, eq=False)
 class Smooth(Record):
@@ -50,7 +47,7 @@ class Smooth(Record):
     def of(cls, entries: Entries) -> Smooth:
         """Fit the subspace of a table."""
         columns, scale = varying_columns(entries)
-        return cls(columns, scale, entries.column_means, fit_shrunk_subspace(_scaled(entries, columns, scale), RANK))
+        return cls(columns, scale, entries.column_means, fit_shrunk_subspace(_scaled(entries, columns, scale), 6))
 
     def completed(self, entries: Entries) -> Values:
         """E[row | its entries]; the mean for a row without observed entries."""

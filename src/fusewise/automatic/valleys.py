@@ -30,8 +30,7 @@ import numpy as np
 from scipy.sparse.csgraph import connected_components
 
 from fusewise.automatic.evidence import Evidence, regular
-from fusewise.automatic.mixture import Mixture
-from fusewise.automatic.mixture_kernels import TAIL
+from fusewise.automatic.mixture import TAIL, Mixture
 from fusewise.automatic.rows import MOST_DIMENSIONS
 from fusewise.kernels import Floats, Index, Mask, Real
 
