@@ -14,7 +14,6 @@ from fusewise.automatic.choosing import choose
 from fusewise.automatic.evidence import Evidence
 from fusewise.automatic.mixture import Mixture
 from fusewise.automatic.valleys import NO_VALLEY, TOUCHING, filled, linked, saddles, without_valley
-from fusewise.datasets import hide_entries
 from fusewise.observations import as_entries
 from fusewise.subspace import Subspace
 

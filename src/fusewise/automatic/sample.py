@@ -62,8 +62,9 @@ class SampledSearch:
     progress: Progress
     first: InMemory
 
-    def of(self, size: int = SAMPLE) -> tuple[Index, TreeSearch]:
+    def of(self, size: int | None = None) -> tuple[Index, TreeSearch]:
         """A sample of so many rows (or all), numbered among those seen, and the search for clusters in it."""
+        size = size or SAMPLE
         n, hints = self.table.n_seen, among_seen(self.table, self.hints)
         rows, many = samples(self.table, size, self.seed, hints)
         wide = self.units.scaled(self.first if size == SAMPLE else self.table.take_seen(many))
