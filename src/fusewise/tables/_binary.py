@@ -118,7 +118,7 @@ def grid_of_frame(source: str, frame: Any) -> Grid:
 
 
 def _excel(source: Source, sheet: str | int | None = None, skip_rows: int = 0) -> Grid:
-    import openpyxl
+    import openpyxl  # type: ignore[import-untyped]
 
     with zipfile.ZipFile(io.BytesIO(source.data)) as parts:
         if sum(part.file_size for part in parts.infolist()) > MOST_BYTES:

@@ -59,7 +59,7 @@ MEASURES = _words(
     "spend spent sum total turnover usd value views volume wage weight worth year years yr"
 )
 #: The columns that may name the rows, beside those recognised as identifiers.
-ROW_NAMES = re.compile(r"|index|unnamed: 0|rows?|samples?|(.* )?names?")
+ROW_NAMES = re.compile(r"|index|unnamed: 0|rows?|samples?|rownames?|(.* )?names?")
 LABELS = re.compile(r"labels?|class(es)?|target|species|clusters?|cultivar|diagnosis|truth|ground[ _-]?truth")
 POSTCODES = re.compile(r"(.* )?(zip|zip ?code|post ?code|postal ?code|plz|postleitzahl|pin ?code)")
 TELEPHONES = re.compile(r"(.* )?(phone|telephone|tel|mobile|cell ?phone|fax|telefon|handy)( ?(no|nr|number))?")
@@ -130,10 +130,7 @@ def is_called_class(name: str) -> bool:
 def number_role(name: str, values: Floats, n_rows: int) -> Role | None:
     """Whether whole numbers name something, and why; None if they may be measurements.
 
-    Parameters
-    ----------
-    values : values of the column, NaN if missing; of all rows, or of a sample in their order.
-    n_rows : number of rows of the whole table.
+    `values` are of all rows, or of a sample of the `n_rows` in their order.
     """
     seen = values[~np.isnan(values)]
     if not (np.abs(seen) < 1e30).all() or (seen < 0).any() or (seen != np.floor(seen)).any():
@@ -152,7 +149,9 @@ def number_role(name: str, values: Floats, n_rows: int) -> Role | None:
         return _role("whole numbers", distinct, len(seen), ", recognised by the name of the column", groups=groups)
     if any(word in MEASURES for word in called.split()):
         return None
-    if len(seen) >= LEAST_COUNTED and _counts_rows(seen, whole_table):
+    steps = np.diff(seen)
+    monotone = (steps > 0).all() or (steps < 0).all()
+    if len(seen) >= LEAST_COUNTED and monotone and np.ptp(seen) < MOST_SKIPPED * whole_table:
         return "identifier", "row numbers: whole numbers that increase from row to row"
     if len(seen) > 1 and seen.min() >= LONG_CODE and np.mean(seen % 100 == 0) <= MOST_ROUNDED:
         return _role("whole numbers of ten or more digits", distinct, len(seen), groups=groups)
@@ -168,16 +167,9 @@ def _role(what: str, distinct: int, seen: int, how: str = "", *, groups: bool) -
     return "identifier", f"{what} that name {distinct:,} groups or things{how}"
 
 
-def _counts_rows(seen: Floats, n_rows: int) -> bool:
-    """Whether whole numbers increase (or decrease) from row to row, and few are left out."""
-    steps = np.diff(seen)
-    return bool(((steps > 0).all() or (steps < 0).all()) and np.ptp(seen) < MOST_SKIPPED * n_rows)
-
-
 def text_role(name: str, seen: Sequence[Any]) -> tuple[str, str] | None:
     """Telephone numbers and postcodes among text, and the reason; None otherwise."""
-    texts = [str(cell) for cell in seen]
-    called = words_of(name)
+    texts, called = list(map(str, seen)), words_of(name)
     if POSTCODES.fullmatch(called) and share(texts, lambda text: any(map(str.isdigit, text))) > 0.8:
         return "identifier", "postcodes, by the name of the column: places, not amounts"
     named = TELEPHONES.fullmatch(called) and share(texts, lambda text: sum(map(str.isdigit, text)) >= 6) > 0.8
@@ -188,9 +180,8 @@ def text_role(name: str, seen: Sequence[Any]) -> tuple[str, str] | None:
 
 def are_codes(seen: Sequence[Any]) -> bool:
     """Whether a column contains only digits, some with leading zeros, as codes have and amounts do not."""
-    texts = [cell for cell in seen if isinstance(cell, str)]
-    coded = any(CODE.fullmatch(text) for text in texts)
-    return coded and len(texts) == len(seen) and all(DIGITS.fullmatch(text) for text in texts)
+    only_digits = all(isinstance(cell, str) and DIGITS.fullmatch(cell) for cell in seen)
+    return only_digits and any(CODE.fullmatch(text) for text in seen)
 
 
 def column_or_none(cells: dict[str, Cells], asked: str, option: str) -> str | None:
@@ -199,14 +190,10 @@ def column_or_none(cells: dict[str, Cells], asked: str, option: str) -> str | No
 
 
 def names_column(cells: dict[str, Cells], left: list[str], asked: str | Literal[False] | None) -> str | None:
-    """The column with the row names: the requested one, or one without repeats that has a typical name or is text.
+    """The column with the row names: the requested one, or one of `left` without repeats, typical by name or text.
 
     Words come before numbers: a count of the rows says less than a column of names. Without a typical name, a column
     of text names the rows if it is the first, or the first after a count of the rows.
-
-    Parameters
-    ----------
-    left : columns to choose from.
     """
     if asked is not None:
         return column_or_none(cells, asked, "--names") if asked else None
@@ -224,26 +211,21 @@ def _may_name_rows(name: str) -> bool:
 
 def _all_different(cells: Cells) -> bool:
     """Whether no cell is missing, none repeats, and none has a fraction, as measurements have."""
-    if any(cell is None or FRACTION.fullmatch(str(cell)) for cell in cells):
-        return False
-    return len(set(map(str, cells))) == len(cells)
+    told = not any(cell is None or FRACTION.fullmatch(str(cell)) for cell in cells)
+    return told and len(set(map(str, cells))) == len(cells)
 
 
 def _are_words(cells: Cells) -> bool:
-    if not all(isinstance(cell, str) for cell in cells) or np.mean([len(cell) for cell in cells]) > LONGEST_NAME:
-        return False
-    return all(decimal_sign(cell) is None for cell in cells)
+    short = all(isinstance(cell, str) for cell in cells) and sum(map(len, cells)) <= LONGEST_NAME * len(cells)
+    return short and all(decimal_sign(cell) is None for cell in cells)
 
 
 def labels_column(cells: dict[str, Cells], left: list[str], asked: str | Literal[False] | None) -> str | None:
     """The column of known classes: the requested one, or the first with a typical name whose values repeat."""
     if asked is not None:
         return column_or_none(cells, asked, "--labels") if asked else None
-    for name in filter(is_called_class, left):
-        distinct = len({*map(str, cells[name]), "None"}) - 1
-        if 2 <= distinct <= len(cells[name]) / 2:
-            return name
-    return None
+    n_classes = ((name, len({*map(str, cells[name]), "None"}) - 1) for name in filter(is_called_class, left))
+    return next((name for name, k in n_classes if 2 <= k <= len(cells[name]) / 2), None)
 
 
 def row_names(cells: dict[str, Cells], column: str | None, n_rows: int) -> Cells:
