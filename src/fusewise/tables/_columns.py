@@ -17,7 +17,7 @@ from fusewise.support.words import counted, some_of
 from fusewise.tables._cells import Numbers, Unmarked, read_numbers
 from fusewise.tables._dates import are_dates, are_in_order, day_comes_first, numbered_dates, seconds_of, shown
 from fusewise.tables._grid import Cells, as_cells
-from fusewise.tables._recognition import LEAST_COUNTED, are_codes, are_groups, number_role, text_role
+from fusewise.tables._recognition import LEAST_COUNTED, are_codes, are_groups, number_role
 
 
 class Kind(StrEnum):
@@ -87,14 +87,10 @@ class Column:
     @property
     def entries(self) -> list[Any]:
         """Numbers or levels, None if missing."""
-        missing = np.isnan(self.values)
+        values, levels = self.values.tolist(), self.levels
         if self.kind == Kind.NUMBER:
-            entries = self.values.astype(object)
-            entries[missing] = None
-            return list(entries)
-        known = np.empty(len(self.categories) + 1, dtype=object)
-        known[:-1] = self.levels
-        return list(known[np.where(missing, -1, self.values).astype(int)])
+            return [None if math.isnan(value) else value for value in values]
+        return [None if math.isnan(code) else levels[int(code)] for code in values]
 
 
 #: Whole numbers that are answers on a scale: none is further from zero than this, there are at most so many of them,
@@ -136,7 +132,8 @@ def decide(
     if told is not None and told.kind not in USABLE:
         if told.kind == Kind.DATE and seen and are_dates(seen):
             return _dates(name, column, seen, told=True)
-        return _unused(name, told.kind, f"specified as {_article(told.kind)}")
+        article = {Kind.IDENTIFIER: "an ", Kind.EMPTY: "", Kind.TEXT: ""}.get(told.kind, "a ")
+        return _unused(name, told.kind, f"specified as {article}{told.kind}")
     if not seen and not (told is not None and told.fixed):
         return _unused(name, Kind.EMPTY, "all values are missing")
     if told is not None:
@@ -156,10 +153,6 @@ def _unused(name: str, kind: Kind, why: str) -> Decision:
     return Column(name, kind, used=False, why=why), []
 
 
-def _article(kind: Kind) -> str:
-    return {Kind.IDENTIFIER: "an identifier", Kind.EMPTY: "empty", Kind.TEXT: "text"}.get(kind, f"a {kind}")
-
-
 def _few(numbers: Numbers, cells: Cells, seen: int, *, words_only: bool) -> bool:
     """Whether only a few cells are not numbers; a bound such as ``<0.1`` is information, not a missing value."""
     odd = {str(cells[row]) for row in numbers.odd}
@@ -171,9 +164,6 @@ def _spoilt(name: str, column: Unmarked, numbers: Numbers, seen: list[Any]) -> D
     """A column of which at least half, but not all, are numbers: dates, or text, with the first such row reported."""
     if are_dates(seen):
         return _dates(name, column, seen)
-    role = text_role(name, seen)
-    if role is not None:
-        return _unused(name, Kind(role[0]), role[1])
     row = numbers.odd[0]
     if len(numbers.units) > 1 and not numbers.bare:
         units = f"numbers in different units ({some_of(numbers.units, 4)})"
@@ -225,13 +215,11 @@ def _on_scale(column: Column, seen: Floats, n_rows: int) -> Column:
 def _as_levels(column: Column, kind: Kind, how: str = "") -> Column:
     """A column of numbers whose values are levels."""
     values, codes = np.unique(column.values, return_inverse=True, equal_nan=True)
-    known = [float(value) for value in values[~np.isnan(values)]]
+    known = values[~np.isnan(values)].tolist()
     levels = tuple(int(value) if value.is_integer() else value for value in known)
-    why = column.why
-    if kind != Kind.ORDERED:
-        listed = some_of(levels, 6)
-        why = f"{counted(len(levels), 'value')}: {listed}" + "".join(column.why.partition("; ")[1:])
-    why = f"{why}; {how}" if how else why
+    why = f"{column.why}; {how}" if how else column.why
+    if kind != Kind.ORDERED:  # instead of the range, the values
+        why = f"{counted(len(levels), 'value')}: {some_of(levels, 6)}" + "".join(why.partition("; ")[1:])
     positions = np.where(np.isnan(column.values), np.nan, codes)
     return replace(column, kind=kind, values=positions, categories=levels, why=why)
 
@@ -240,16 +228,13 @@ def _dates(name: str, column: Unmarked, seen: list[Any], *, told: bool = False) 
     """A column of dates or times; the few cells that are none are missing."""
     day_first, unclear = day_comes_first(seen)
     seconds = seconds_of(list(column.cells), day_first=day_first)
-    odd = Counter(
-        str(cell) for cell, second in zip(column.cells, seconds, strict=True) if cell is not None and math.isnan(second)
-    )
+    odd = Counter(str(column.cells[row]) for row in np.flatnonzero(np.isnan(seconds)) if column.cells[row] is not None)
     made, notes = _used_dates(name, seconds, "", column.markers + odd, day_first=day_first, told=told)
     if odd:
-        shown_words = some_of([f"{word!r} ({count})" for word, count in odd.most_common()])
-        notes = [*notes, f"column {name!r}: treated as missing, as they are not dates: {shown_words}"]
+        notes.append(f"column {name!r}: treated as missing, as they are not dates: {_listed(odd)}")
     if unclear and made.used:
         order = "day" if day_first else "month"
-        notes = [*notes, f"column {name!r}: {unclear!r} was read with the {order} first; write dates as 2024-01-31"]
+        notes.append(f"column {name!r}: {unclear!r} was read with the {order} first; write dates as 2024-01-31")
     return made, notes
 
 
@@ -269,18 +254,19 @@ def _used_dates(
     return Column(name, Kind.DATE, seconds, why=why, day_first=day_first), []
 
 
+def _listed(words: Counter[str]) -> str:
+    return some_of([f"{word!r} ({count})" for word, count in words.most_common()])
+
+
 def _words_note(name: str, words: Counter[str], row: int) -> str:
-    shown = some_of([f"{word!r} ({count})" for word, count in words.most_common()])
     cells = counted(words.total(), "cell is not a number and was", "cells are not numbers and were")
-    return f"column {name!r}: {cells} treated as missing: {shown}; the first is in row {row}"
+    return f"column {name!r}: {cells} treated as missing: {_listed(words)}; the first is in row {row}"
 
 
 def _missing(markers: Counter[str]) -> str:
     """Format the number of missing values and their markers; empty if there are none."""
-    if not markers.total():
-        return ""
-    words = ["empty" if not word else repr(word) for word, _ in markers.most_common()]
-    return f"; {markers.total():,} missing ({some_of(words, 4)})"
+    words = [repr(word) if word else "empty" for word, _ in markers.most_common()]
+    return f"; {markers.total():,} missing ({some_of(words, 4)})" if words else ""
 
 
 def _suspicious(name: str, seen: Floats) -> list[str]:
@@ -340,9 +326,6 @@ def _text(name: str, column: Unmarked, seen: list[Any], n_rows: int) -> Decision
         return _levels(name, Kind.FLAG, column), []
     if are_dates(seen):
         return _dates(name, column, seen)
-    role = text_role(name, seen)
-    if role is not None:
-        return _unused(name, Kind(role[0]), role[1])
     if not all(isinstance(cell, str | int | float | np.generic) for cell in seen):
         return _unused(name, Kind.TEXT, f"values of type {type(seen[0]).__name__}, not numbers or text")
     distinct = len(set(map(level_key, seen)))
@@ -369,10 +352,8 @@ def _levels(name: str, kind: Kind, column: Unmarked, levels: tuple[Any, ...] = (
     """Encode the levels: those given, or those that occur in alphabetical (for numbers: numerical) order."""
     spelling: dict[str, Any] = {level_key(level, kind): level for level in levels}
     if not levels:
-        for cell in column.cells:
-            if cell is not None:
-                spelling.setdefault(level_key(cell, kind), cell)
-        spelling = {key: spelling[key] for key in sorted(spelling, key=_order)}
+        found = {level_key(cell, kind): cell for cell in reversed(column.cells) if cell is not None}
+        spelling = {key: found[key] for key in sorted(found, key=_order)}
     order = {key: code for code, key in enumerate(spelling)}
     codes = [np.nan if cell is None else order.get(level_key(cell, kind), np.nan) for cell in column.cells]
     sign = " < " if kind == Kind.ORDERED else ", "
@@ -399,24 +380,20 @@ def _as_told(name: str, column: Unmarked, decimal: str, told: ColumnSpec) -> Dec
         column = replace(column, cells=as_cells(cells))
     made = _levels(name, told.kind, column, told.levels)
     unknown = [row for row, cell in enumerate(column.cells) if cell is not None and math.isnan(made.values[row])]
-    notes = []
     if unknown and not told.fixed:
         given = (" < " if told.kind == Kind.ORDERED else ", ").join(map(str, told.levels))
         what = f"column {name!r}, row {unknown[0] + 1}: {column.cells[unknown[0]]!r} is not one of the given values"
         raise InputError(f"{what} ({given}); add it to them, or list it in missing (--missing)")
-    if unknown:
-        words = sorted({str(column.cells[row]) for row in unknown})
-        shown = some_of([repr(word) for word in words], 4)
-        notes.append(f"column {name!r} has values unknown to the model ({shown}): treated as missing")
     if told.fixed:
-        return made, notes
+        words = some_of([repr(word) for word in sorted({str(column.cells[row]) for row in unknown})], 4)
+        return made, [f"column {name!r} has values unknown to the model ({words}): treated as missing"] * bool(unknown)
     if told.kind == Kind.FLAG and len(made.categories) > 2:
         has = f"this column has {len(made.categories)}"
         raise InputError(f"column {name!r}: a flag has two values, but {has}; use 'category'")
     if np.nanmin(made.values) == np.nanmax(made.values):
         only = made.categories[int(np.nanmin(made.values))]
         return _unused(name, Kind.CONSTANT, f"constant: every observed value is {only!r}")
-    return made, notes
+    return made, []
 
 
 def _told_number(name: str, column: Unmarked, decimal: str, told: ColumnSpec) -> Decision:

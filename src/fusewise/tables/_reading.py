@@ -68,15 +68,15 @@ def specs_of(grid: Grid, kinds: Mapping[str, ColumnSpec]) -> dict[str, ColumnSpe
     told = {name: ColumnSpec(Kind.ORDERED, tuple(levels)) for name, levels in grid.levels.items()}
     for asked, spec in kinds.items():
         for name in find_columns(grid.written, asked, "kinds or --number, --category, --ordered"):
-            natural = spec.kind == Kind.ORDERED and not spec.levels
-            told[name] = ColumnSpec(Kind.ORDERED, _natural_levels(name, grid)) if natural else spec
+            if spec.kind != Kind.ORDERED or spec.levels:
+                told[name] = spec
+            elif name not in grid.levels:
+                told[name] = ColumnSpec(Kind.ORDERED, _numeric_levels(name, grid))
     return told
 
 
-def _natural_levels(name: str, grid: Grid) -> tuple[Any, ...]:
-    """Levels of an ordered column that were not given: as declared by the file, or in numerical order."""
-    if name in grid.levels:
-        return tuple(grid.levels[name])
+def _numeric_levels(name: str, grid: Grid) -> tuple[Any, ...]:
+    """The levels of an ordered column, which must be numbers if they were not given."""
     levels = {level_key(cell) for cell in unmark(grid.written[name]).cells if cell is not None}
     try:
         return tuple(sorted(levels, key=float))
@@ -175,19 +175,17 @@ class Reading:
             import pandas as pd
         except ImportError as error:
             raise InputError('a data frame needs pandas: pip install "fusewise[frames]"') from error
-        columns = {c.name: _typed(c) for c in self.columns if c.used and c.kind != Kind.DATE}
+
+        def typed(column: Column) -> Any:
+            if column.kind == Kind.NUMBER:
+                return column.values
+            if column.is_boolean:
+                return pd.array(column.entries, dtype="boolean")
+            codes = np.where(np.isnan(column.values), -1, column.values).astype(int)
+            return pd.Categorical.from_codes(codes, pd.Index(column.categories), ordered=column.kind == Kind.ORDERED)
+
+        columns = {column.name: typed(column) for column in self.columns if column.used and column.kind != Kind.DATE}
         return pd.DataFrame(columns, index=pd.RangeIndex(self.n_rows))
-
-
-def _typed(column: Column) -> Any:
-    import pandas as pd
-
-    if column.kind == Kind.NUMBER:
-        return column.values
-    if column.is_boolean:
-        return pd.array(column.entries, dtype="boolean")
-    codes = np.where(np.isnan(column.values), -1, column.values).astype(int)
-    return pd.Categorical.from_codes(codes, pd.Index(column.categories), ordered=column.kind == Kind.ORDERED)
 
 
 def read_table(

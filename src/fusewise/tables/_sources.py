@@ -73,23 +73,19 @@ def open_source(path: str | Path) -> Source:
     if str(path) == STANDARD_INPUT:
         source = Source("standard input", "", sys.stdin.buffer.read())
     else:
-        source = Source(str(path), file.suffix.lower(), _bytes_of(file), part)
+        if not file.exists():
+            raise InputError(f"file {str(file)!r} does not exist")
+        if file.is_dir():
+            raise InputError(f"{str(file)!r} is a folder: expected {READABLE}")
+        try:
+            source = Source(str(path), file.suffix.lower(), file.read_bytes(), part)
+        except OSError as error:
+            raise InputError(f"cannot read {str(file)!r}: {error.strerror}") from error
     for _ in range(2):  # a compressed file inside a zip archive, at most
         source = _decompressed(source, file)
     if not source.data.strip():
         raise InputError(f"{source.name!r} is empty")
     return source
-
-
-def _bytes_of(file: Path) -> bytes:
-    if not file.exists():
-        raise InputError(f"file {str(file)!r} does not exist")
-    if file.is_dir():
-        raise InputError(f"{str(file)!r} is a folder: expected {READABLE}")
-    try:
-        return file.read_bytes()
-    except OSError as error:
-        raise InputError(f"cannot read {str(file)!r}: {error.strerror}") from error
 
 
 def _decompressed(source: Source, file: Path) -> Source:

@@ -44,7 +44,12 @@ def read_text(source: Source, sep: str | None = None, skip_rows: int = 0, commen
     text, remarks = _without_comments(text, comment)
     if not text.strip():
         raise InputError(f"{source.name!r} has no lines but those left out (--skip-rows, --comment)")
-    separator = _as_separator(sep) if sep is not None else given[1] if given else _separator(source, text)
+    if sep is None:
+        separator = given[1] if given else _separator(source, text)
+    else:
+        separator = {"tab": "\t", "\\t": "\t", "pipe": "|", "space": " "}.get(sep.lower(), sep)
+        if len(separator) != 1 or separator in '"\r\n':
+            raise InputError(f"sep (--sep) {sep!r}: expected one character, such as ',', ';', '|' or 'tab'")
     numbered = _numbered_records(source.name, text, separator)
     above = 0 if skip_rows else titles_above([row for _, row in numbered])
     titles = [repr(" ".join(cell.strip() for cell in row if cell.strip())) for _, row in numbered[:above]]
@@ -129,13 +134,6 @@ def _without_mark(data: bytes) -> str:
     if pairs >= 4 and max(zeros) >= 0.9 * pairs and min(zeros) == 0:
         return "utf-16-be" if zeros[0] > zeros[1] else "utf-16-le"
     return "utf-8-sig"
-
-
-def _as_separator(sep: str) -> str:
-    separator = {"tab": "\t", "\\t": "\t", "pipe": "|", "space": " "}.get(sep.lower(), sep)
-    if len(separator) != 1 or separator in '"\r\n':
-        raise InputError(f"sep (--sep) {sep!r}: expected one character, such as ',', ';', '|' or 'tab'")
-    return separator
 
 
 def _separator(source: Source, text: str) -> str:
