@@ -15,14 +15,14 @@ from fusewise.tables._reading import Reading, ReadOptions, as_spec, read, read_g
 from fusewise.tables._recognition import column_or_none, is_called_class, row_names
 from fusewise.tables._rereading import PartReader, as_extra, read_sample, recode, sampled_parts, sampled_rows
 from fusewise.tables._results import center_table, complete, free_name, in_dialect
-from fusewise.tables._sources import files_of, parts_of, stem_of
+from fusewise.tables._sources import STANDARD_INPUT, files_of, parts_of, stem_of
 
 #: The documented names are Column, ColumnCode, FrameEncoder, InputError, Kind, Reading and read_table; the others are
 #: for the rooms above this one.
 __all__ = [
-    "OTHER", "Cells", "Column", "ColumnCode", "Dialect", "FrameEncoder", "InputError", "Kind", "PartReader",
-    "ReadOptions", "Reading", "as_cells", "as_extra", "as_spec", "center_table", "column_or_none", "complete",
-    "contents_of", "files_of", "find_column", "free_name", "in_dialect", "is_called_class", "is_frame", "names_of",
-    "needs_encoding", "parts_of", "read", "read_grid", "read_sample", "read_table", "recode", "row_names",
+    "OTHER", "STANDARD_INPUT", "Cells", "Column", "ColumnCode", "Dialect", "FrameEncoder", "InputError", "Kind",
+    "PartReader", "ReadOptions", "Reading", "as_cells", "as_extra", "as_spec", "center_table", "column_or_none",
+    "complete", "contents_of", "files_of", "find_column", "free_name", "in_dialect", "is_called_class", "is_frame",
+    "names_of", "needs_encoding", "parts_of", "read", "read_grid", "read_sample", "read_table", "recode", "row_names",
     "sampled_parts", "sampled_rows", "stem_of", "warn_of_numbered_things",
 ]  # fmt: skip

@@ -9,6 +9,7 @@ import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -29,13 +30,11 @@ def reader_of(source: Source) -> tuple[str, Reader] | None:
     """The name and reader of a format, by the suffix of the file or its first bytes; None for text."""
     if source.suffix in OLD_SUFFIXES:
         raise InputError(f"{source.name!r}: {source.suffix} files cannot be read; save the sheet as .xlsx or .csv")
-    by_suffix = SUFFIXES.get(source.suffix)
-    if by_suffix is not None:
-        return by_suffix
-    by_content = next((reader for start, reader in FIRST_BYTES.items() if source.data.startswith(start)), None)
-    if by_content is None and source.name == "standard input" and source.data.lstrip()[:1] == b"{":
-        return JSON_LINES
-    return by_content
+    json = source.name == "standard input" and source.data.lstrip()[:1] == b"{"
+    suffix = JSON_SUFFIXES[0] if json else source.suffix
+    by_suffix = [(kind, read) for kind, read, suffixes, _ in FORMATS if suffix in suffixes]
+    by_start = [(kind, read) for kind, read, _, start in FORMATS if start and source.data.startswith(start)]
+    return next(iter(by_suffix + by_start), None)
 
 
 def read_binary(source: Source, kind: str, read: Reader, sheet: str | int | None, skip_rows: int = 0) -> Grid:
@@ -215,12 +214,11 @@ def _records(source: Source, text: str) -> list[dict[str, Any]]:
     return records
 
 
-def _statistical(source: Source) -> Grid:
+def _statistical(reader: str, source: Source) -> Grid:
     """A file of Stata, SPSS or SAS; values are replaced by their labels in columns all of whose values have one."""
     import pyreadstat
 
-    read = getattr(pyreadstat, STATISTICAL[source.suffix][1])
-    frame, meta = read(io.BytesIO(source.data))
+    frame, meta = getattr(pyreadstat, reader)(io.BytesIO(source.data))
     grid = grid_of_frame(source.name, frame)
     written, levels = dict(grid.written), dict(grid.levels)
     for name, labels in meta.variable_value_labels.items():
@@ -232,30 +230,18 @@ def _statistical(source: Source) -> Grid:
     return replace(grid, written=written, levels=levels)
 
 
-#: Suffixes of files of statistical packages, the name of the format, and the function that reads it.
-STATISTICAL = {
-    ".dta": ("Stata", "read_dta"),
-    ".sav": ("SPSS", "read_sav"),
-    ".zsav": ("SPSS", "read_sav"),
-    ".por": ("SPSS", "read_por"),
-    ".sas7bdat": ("SAS", "read_sas7bdat"),
-    ".xpt": ("SAS", "read_xport"),
-}
-
-JSON_LINES: tuple[str, Reader] = ("JSON lines", _json_lines)
-PARQUET: tuple[str, Reader] = ("Parquet", _parquet)
-ARROW: tuple[str, Reader] = ("Arrow", _feather)
-EXCEL: tuple[str, Reader] = ("Excel", _excel)
-SQLITE: tuple[str, Reader] = ("SQLite", _sqlite)
-
-SUFFIXES: dict[str, tuple[str, Reader]] = {
-    **dict.fromkeys((".parquet", ".pq"), PARQUET),
-    ".feather": ("Feather", _feather),
-    **dict.fromkeys((".arrow", ".ipc"), ARROW),
-    **dict.fromkeys((".xlsx", ".xlsm"), EXCEL),
-    **dict.fromkeys(JSON_SUFFIXES, JSON_LINES),
-    **dict.fromkeys((".db", ".sqlite", ".sqlite3"), SQLITE),
-    **{suffix: (kind, _statistical) for suffix, (kind, _) in STATISTICAL.items()},
-}
-FIRST_BYTES: dict[bytes, tuple[str, Reader]] = {b"PAR1": PARQUET, b"ARROW1": ARROW, b"SQLite format 3\x00": SQLITE}
+#: The name of a format, its reader, the suffixes of its files, and how they begin, if that tells.
+FORMATS: tuple[tuple[str, Reader, tuple[str, ...], bytes | None], ...] = (
+    ("Parquet", _parquet, (".parquet", ".pq"), b"PAR1"),
+    ("Arrow", _feather, (".arrow", ".ipc"), b"ARROW1"),
+    ("Feather", _feather, (".feather",), None),
+    ("Excel", _excel, (".xlsx", ".xlsm"), None),
+    ("JSON lines", _json_lines, JSON_SUFFIXES, None),
+    ("SQLite", _sqlite, (".db", ".sqlite", ".sqlite3"), b"SQLite format 3\x00"),
+    ("Stata", partial(_statistical, "read_dta"), (".dta",), None),
+    ("SPSS", partial(_statistical, "read_sav"), (".sav", ".zsav"), None),
+    ("SPSS", partial(_statistical, "read_por"), (".por",), None),
+    ("SAS", partial(_statistical, "read_sas7bdat"), (".sas7bdat",), None),
+    ("SAS", partial(_statistical, "read_xport"), (".xpt",), None),
+)
 OLD_SUFFIXES = (".xls", ".xlsb", ".ods")

@@ -193,11 +193,9 @@ class ColumnCode(Checked):
             return [round(value) if whole else value for value in values[:, 0].tolist()]
         if not self.levels:
             return [None] * len(features)
-        if self.places:
-            closest = np.abs(values - np.array(self.places)).argmin(axis=1)
-            return [self.levels[k] for k in closest]
         known = len(self.levels) - (self.levels[-1:] == (OTHER,))  # nobody wrote "(other)"
-        return [self.levels[k] for k in values[:, :known].argmax(axis=1)]
+        nearness = -np.abs(values - np.array(self.places)) if self.places else values[:, :known]
+        return [self.levels[k] for k in nearness.argmax(axis=1)]
 
     def by_distance(self, column: Any, *, standardize: bool) -> ColumnCode:
         """The same column for an algorithm that knows only distances.
@@ -209,13 +207,10 @@ class ColumnCode(Checked):
         code = self
         if self.kind == "ordered" or len(self.levels) == 2:
             numbers = self.kind == "ordered" and not any(isinstance(level, str | bool) for level in self.levels)
-            places = map(float, self.levels) if numbers else map(float, range(len(self.levels)))
-            code = replace(self, places=tuple(places))
-        if not standardize:
-            return code
+            code = replace(self, places=tuple(map(float, self.levels if numbers else range(len(self.levels)))))
         values = code._values(column, {})
         seen = values[~np.isnan(values[:, 0])]  # features of a column are missing together
-        if not len(seen):
+        if not standardize or not len(seen):
             return code
         away = seen - seen.mean(axis=0)
         largest = float(np.abs(away).max()) or 1.0  # so that squares do not overflow
@@ -312,7 +307,12 @@ class ColumnContent:
         category = is_text_or_flag(column) if asked is None else asked
         if not category and (asked is False or dtype != "object"):
             return cls(name, dtype)
-        listed, ordered = _declared(column, dtype)
+        listed, ordered = None, False
+        if dtype.startswith("enum"):
+            listed, ordered = tuple(column.dtype.categories), True
+        elif dtype.startswith("categor"):  # of polars, it lists no levels
+            listed = tuple(column.cat.categories.tolist()) if hasattr(column, "iloc") else ()
+            ordered = hasattr(column, "iloc") and bool(column.cat.ordered)
         entries = [plain(entry) for entry in entries_of(column) if entry is not None]
         odd = next((entry for entry in entries if not isinstance(entry, str | bool | int | float)), None)
         if odd is not None and listed is None:
@@ -370,16 +370,6 @@ class ColumnContent:
         return replace(code, kind=kind, levels=(*levels, *((OTHER,) if len(kept) > MOST_LEVELS else ())))
 
 
-def _declared(column: Any, dtype: str) -> tuple[tuple[Any, ...] | None, bool]:
-    """The levels that the dtype of a column lists, and whether they are ordered; None if it is another dtype."""
-    if not dtype.startswith(("categor", "enum")):
-        return None, False
-    if hasattr(column, "iloc"):
-        return tuple(column.cat.categories.tolist()), bool(column.cat.ordered)
-    # Of polars' two kinds only an Enum lists its levels, in their order.
-    return (tuple(column.dtype.categories), True) if dtype.startswith("enum") else ((), False)
-
-
 def _both(first: tuple[Any, ...], later: tuple[Any, ...]) -> tuple[Any, ...]:
     """The levels of two groups of rows in one order: that of the first, or of numbers if the later has new ones."""
     both = tuple(dict.fromkeys((*first, *later)))
@@ -390,7 +380,7 @@ def _both(first: tuple[Any, ...], later: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def _bounded(counts: Counter[Any]) -> Counter[Any]:
-    return counts if len(counts) <= MOST_COUNTED else Counter(dict(counts.most_common(MOST_COUNTED)))
+    return Counter(dict(counts.most_common(MOST_COUNTED))) if len(counts) > MOST_COUNTED else counts
 
 
 def _by_value(level: Any) -> tuple[str, Any]:

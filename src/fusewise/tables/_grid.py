@@ -101,7 +101,7 @@ def refuse_duplicates(source: str, names: list[str]) -> None:
     twice = sorted(name for name, count in Counter(names).items() if count > 1)
     if twice:
         where = ", ".join(str(k + 1) for k, name in enumerate(names) if name == twice[0])
-        shown = some_of([repr(name) for name in twice])
+        shown = some_of(list(map(repr, twice)))
         raise InputError(f"{source!r} has duplicate column names: {shown} ({twice[0]!r}: columns {where}); rename them")
 
 

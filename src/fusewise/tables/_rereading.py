@@ -137,10 +137,8 @@ class PartReader:
         made = {}
         for column in self.columns:
             values = entries.get(column.name, [])
-            dtype: Any = {Kind.NUMBER: float}.get(column.kind, object)
-            if column.is_boolean:
-                dtype = "boolean"
-            elif column.kind == Kind.ORDERED:
+            dtype: Any = "boolean" if column.is_boolean else float if column.kind == Kind.NUMBER else object
+            if column.kind == Kind.ORDERED:
                 known = [level_key(level) for level in column.categories]
                 new = {value for value in values if value is not None} - set(known)
                 dtype = pd.CategoricalDtype(sorted([*known, *new], key=float) if new else known, ordered=True)

@@ -149,7 +149,7 @@ def _zstd(file: io.BytesIO) -> Any:
 
 #: First bytes of a compressed file, name of the compression, and function to open it.
 COMPRESSIONS: tuple[tuple[bytes, str, Callable[[io.BytesIO], Any]], ...] = (
-    (b"\x1f\x8b", "gzip", lambda file: gzip.GzipFile(fileobj=file)),
+    (b"\x1f\x8b", "gzip", gzip.open),
     (b"\xfd7zXZ\x00", "xz", lzma.LZMAFile),
     (b"BZh", "bzip2", bz2.BZ2File),
     (b"\x28\xb5\x2f\xfd", "zstd", _zstd),

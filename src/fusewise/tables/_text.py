@@ -209,7 +209,6 @@ def _aligned(text: str) -> list[list[str]] | None:
 
 
 def _numbered_records(source: str, text: str, separator: str) -> Numbered:
-    """The records of a text with the numbers of their lines."""
     try:
         numbered = [(line, row) for line, row in _records(text, separator) if row]
     except _NotRecords as error:
