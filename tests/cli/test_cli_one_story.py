@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 
 from fusewise.cli._app import app
 from fusewise.tables import read_table
-from fusewise.views.rules import sql_name
+from fusewise.views._rules import sql_name
 
 pytest.importorskip("jinja2")
 

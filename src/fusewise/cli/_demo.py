@@ -30,8 +30,7 @@ from fusewise.cli._terminal import Terminal, grid, headed, print_below
 from fusewise.datasets import hide_entries, make_clusters
 from fusewise.kernels import SMALL, Stopwatch
 from fusewise.progress import Progress
-from fusewise.support.errors import InputError
-from fusewise.support.words import counted
+from fusewise.support import InputError, counted
 from fusewise.tables import Dialect, ReadOptions
 
 TABLE, MODEL = "wine.csv", "wine.fusewise"

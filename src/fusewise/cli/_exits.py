@@ -21,8 +21,7 @@ from typing import ParamSpec, TypeVar
 import typer
 
 import fusewise
-from fusewise.support.errors import InputError
-from fusewise.support.words import visible
+from fusewise.support import InputError, visible
 
 P = ParamSpec("P")
 R = TypeVar("R")

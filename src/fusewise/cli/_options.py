@@ -85,7 +85,7 @@ def as_read_options(
     skip_rows: int | None = None, **others: Any,
 ) -> ReadOptions:  # fmt: skip
     """Convert the values of the options to ``ReadOptions``."""
-    from fusewise.support.errors import InputError
+    from fusewise.support import InputError
     from fusewise.tables import ReadOptions, as_spec
 
     kinds = {name: as_spec(name, "number") for name in number or ()}

@@ -28,8 +28,7 @@ from fusewise.kernels import Stopwatch, available_memory
 from fusewise.observations import compute, dask_library
 from fusewise.progress import Progress, listening
 from fusewise.saving import save
-from fusewise.support.errors import InputError
-from fusewise.support.words import counted, in_words, some_of
+from fusewise.support import InputError, counted, in_words, some_of
 from fusewise.tables import (
     STANDARD_INPUT,
     FrameEncoder,

@@ -17,10 +17,9 @@ import numpy.typing as npt
 from fusewise.kernels import Index, Real, Values, one_thread
 from fusewise.observations._checks import check_fits, check_size
 from fusewise.observations._conversion import as_entries
-from fusewise.observations._entries import Entries, InMemory, TableBase, reduce_blocks
+from fusewise.observations._entries import Entries, InMemory, Table, reduce_blocks
 from fusewise.observations._streamed import ColumnMoments
-from fusewise.support.errors import InputError
-from fusewise.support.records import Array, Checked, Maybe, Record, Several, Word
+from fusewise.support import InputError, Instance, Maybe, NumberArray, Record, Several, Word
 
 T = TypeVar("T")
 
@@ -186,7 +185,7 @@ S = TypeVar("S")
 
 
 @dataclass(frozen=True, eq=False)
-class DaskTable(TableBase, Checked):
+class DaskTable(Table, Record):
     """Statistics of a table whose rows are blocks of Dask; nothing of it has the length of the table.
 
     Attributes
@@ -204,9 +203,9 @@ class DaskTable(TableBase, Checked):
     feature_names: tuple[str, ...] | None = field(default=None)
 
     _rules: ClassVar = {
-        "moments": Record(ColumnMoments, P="P"),
-        "lengths": Array("blocks", kinds="iu", low=0),
-        "seen": Array("blocks", kinds="iu", low=0),
+        "moments": Instance(ColumnMoments, P="P"),
+        "lengths": NumberArray("blocks", kinds="iu", low=0),
+        "seen": NumberArray("blocks", kinds="iu", low=0),
         "feature_names": Maybe(Several(Word(), "P")),
     }
 
@@ -220,12 +219,10 @@ class DaskTable(TableBase, Checked):
 
     @property
     def shape(self) -> tuple[int, int]:
-        """(N, P)."""
         return self.moments.n_rows, len(self.moments.counts)
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Data type of the values."""
         return np.dtype(self.moments.dtype)
 
     @property
@@ -235,27 +232,22 @@ class DaskTable(TableBase, Checked):
 
     @property
     def n_seen(self) -> int:
-        """Number of rows with observed entries."""
         return self.moments.n_seen
 
     @property
     def column_counts(self) -> Index:
-        """Observed entries in each column."""
         return self.moments.counts
 
     @property
     def column_means(self) -> Values:
-        """Mean of the observed entries of each column (0 where there is none)."""
         return self.moments.table_means
 
     @property
     def column_variances(self) -> Real:
-        """Mean square of the deviations of each column from its mean."""
         return self.moments.variances
 
     @property
     def is_constant(self) -> npt.NDArray[np.bool_]:
-        """Whether each column has the same value wherever it was observed."""
         return self.moments.is_constant
 
     def take(self, rows: Index) -> Entries:

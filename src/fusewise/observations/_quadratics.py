@@ -116,13 +116,13 @@ class Quadratics:
         return Quadratics(gram, target, np.bincount(groups, self.energy, minlength=n_groups).astype(self.energy.dtype))
 
     def misfit(self, centers: Values) -> float:
-        """sum_i ||A_i u_i - b_i||²."""
         quadratic = np.einsum("ik,ik->i", centers.conj(), self.normal(centers) - 2 * self.target).real
         return float(np.sum(quadratic + self.energy, dtype=float))
 
     def normal(self, centers: Values) -> Values:
         """G_i u_i."""
-        return block_products(self.gram, centers)
+        product: Values = block_products(self.gram, centers)
+        return product
 
     def solve(self, anchors: Values, pull: Real) -> Values:
         """argmin_u ||A_i u - b_i||² + t_i ||u - v_i||² = v_i + (G_i + t_i I)^+ (h_i - G_i v_i)."""
@@ -136,5 +136,5 @@ class Quadratics:
         """(G_i + t_i I)^-1, as a function of the right-hand sides."""
         # Without a pull, unobserved directions are undetermined: a tiny pull keeps the system regular.
         floor = np.finfo(pull.dtype).eps * max(1.0, float(np.abs(self.gram).max(initial=0)))
-        inverse, _ = block_inverses(self.gram, np.maximum(pull, 1000 * floor))
+        inverse = block_inverses(self.gram, np.maximum(pull, 1000 * floor))
         return lambda right: block_products(inverse, right)

@@ -1,0 +1,128 @@
+"""Atomic writing of files, and strictly valid JSON."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, BinaryIO
+
+#: How the name of a temporary folder begins.
+STAGE = ".fusewise-"
+
+
+def refuse_unwritable(path: Path) -> None:
+    """Raise OSError if no file can be written to `path`."""
+    if path.is_dir():
+        raise IsADirectoryError(f"cannot write {str(path)!r}: it is a folder; give the name of a file in it")
+    if path.is_symlink() and not path.exists():
+        raise FileExistsError(f"cannot write {str(path)!r}: it is a symbolic link to a file that does not exist")
+    if path.exists() and not path.is_file():
+        raise FileExistsError(f"cannot write {str(path)!r}: it is not a regular file")
+    blocked = next((folder for folder in path.parents if folder.exists() and not folder.is_dir()), None)
+    if blocked is not None:
+        raise NotADirectoryError(f"cannot write {str(path)!r}: {str(blocked)!r} is a file, not a folder")
+
+
+def refuse_to_overwrite(path: Path, *, force: bool) -> None:
+    """Raise OSError if `path` cannot or must not be written; called before any long computation."""
+    refuse_unwritable(path)
+    if path.exists() and not force:
+        raise FileExistsError(f"{str(path)!r} already exists: choose another name, or pass force=True to replace it")
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"cannot write {str(path)!r}: there is no folder {str(path.parent)!r}")
+    if not os.access(path.parent, os.W_OK):
+        raise PermissionError(f"cannot write {str(path)!r}: the folder {str(path.parent)!r} is not writable")
+
+
+@contextmanager
+def written_together(targets: Sequence[Path], *, replace: bool) -> Iterator[dict[Path, Path]]:
+    """Yield a temporary path for each target; all files move to their targets if the block ends without an error.
+
+    If a move fails, what was there is restored. A process that is killed while it moves files leaves each of them as it
+    was or new, never half of it; and a temporary folder (``STAGE``) beside them, which can be deleted.
+
+    Parameters
+    ----------
+    targets : the files to write.
+    replace : replace files that are there at the end; otherwise such a file is a FileExistsError.
+    """
+    with ExitStack() as stack:
+        stages: dict[Path, Path] = {}
+        for folder in dict.fromkeys(target.parent for target in targets):
+            stage = TemporaryDirectory(prefix=STAGE, dir=folder, ignore_cleanup_errors=True)
+            stages[folder] = Path(stack.enter_context(stage))
+            for part in ("new", "old"):
+                (stages[folder] / part).mkdir()
+        drafts = {target: stages[target.parent] / "new" / target.name for target in targets}
+        yield drafts
+        for draft in drafts.values():
+            with draft.open("rb+") as file:
+                os.fsync(file.fileno())
+        with ExitStack() as undo:
+            for target, draft in drafts.items():
+                _move(draft, target, stages[target.parent] / "old" / target.name, replace, undo)
+            undo.pop_all()
+
+
+def _move(draft: Path, target: Path, old: Path, replace: bool, undo: ExitStack) -> None:
+    """Move a file to its target; `undo` gets what restores the old one."""
+    if replace and target.exists():
+        try:
+            os.link(target, old)
+        except OSError:  # a file system without hard links
+            os.replace(target, old)
+        undo.callback(os.replace, old, target)
+        os.replace(draft, target)
+        return
+    try:
+        os.link(draft, target)  # fails if the target exists, which os.rename does only on Windows
+    except OSError as error:
+        if target.exists():
+            message = f"{str(target)!r} was written by another program meanwhile, and is kept"
+            raise FileExistsError(f"{message}: choose another name, or delete the file and try again") from error
+        os.replace(draft, target)
+    undo.callback(target.unlink)
+
+
+@contextmanager
+def written_whole(path: Path) -> Iterator[BinaryIO]:
+    """Open a file for writing that takes the place of `path` if the block ends without an error.
+
+    Until then it is a temporary file in the same folder, so that no reader, full disk or Ctrl-C leaves half a file.
+    """
+    try:
+        with written_together([path], replace=True) as places, places[path].open("xb") as file:
+            yield file
+    except OSError as error:
+        # The same type of error (such as PermissionError), with the name of the user's file in its message.
+        raise type(error)(error.errno, f"cannot write {str(path)!r}: {error.strerror or error}") from error
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Write a file completely or not at all."""
+    with written_whole(path) as file:
+        file.write(content)
+
+
+def finite_json(data: Any, **options: Any) -> str:
+    """JSON with null for numbers that are not finite, NumPy numbers as Python numbers, and other objects as strings."""
+    return json.dumps(_plain(data), allow_nan=False, **options)
+
+
+def _plain(value: Any) -> Any:
+    import numpy as np
+
+    if isinstance(value, dict):
+        return {str(key): _plain(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(entry) for entry in value]
+    if isinstance(value, np.generic):
+        return _plain(value.item())
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value if isinstance(value, str | bool | int | None) else str(value)
