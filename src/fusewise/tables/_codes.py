@@ -243,9 +243,6 @@ FEWEST_NAMES = 20
 #: Levels of a column that are counted: of more, the most frequent ones.
 MOST_COUNTED = 10_000
 
-#: What a user can do about a column of dates.
-DATES = "convert it to numbers (days since a date, month, weekday) or drop it"
-
 
 def asked_positions(features: Any, names: Sequence[str]) -> set[int] | None:
     """Positions of the columns that ``categorical_features`` names; None: by their dtypes."""
@@ -301,7 +298,8 @@ class ColumnContent:
         """Look at the rows that a column has here; `asked` is that of ``code_of``."""
         dtype = dtype_of(column)
         if dtype.startswith(DATE_KINDS):
-            raise InputError(f"column {name!r} holds dates or times ({dtype}): {DATES}")
+            days = f"(X[{name!r}] - X[{name!r}].min()).dt.days"
+            raise InputError(f"column {name!r} holds dates or times ({dtype}): convert it to numbers ({days}) or drop it")
         category = is_text_or_flag(column) if asked is None else asked
         if not category and (asked is False or dtype != "object"):
             return cls(name, dtype)
@@ -316,7 +314,8 @@ class ColumnContent:
         if odd is not None and listed is None:
             if not category:
                 return cls(name, dtype)
-            raise InputError(f"column {name!r} holds {type(odd).__name__} values, such as {odd!r}: {DATES}")
+            what = f"{type(odd).__name__} values, such as {odd!r}"
+            raise InputError(f"column {name!r} holds {what}: convert it to numbers or text, or drop it")
         flags = listed is None and all(isinstance(entry, bool) for entry in entries)
         return cls(name, dtype, category, _bounded(Counter(entries)), flags, listed, ordered)
 
