@@ -298,8 +298,8 @@ class ColumnContent:
         """Look at the rows that a column has here; `asked` is that of ``code_of``."""
         dtype = dtype_of(column)
         if dtype.startswith(DATE_KINDS):
-            days = f"(X[{name!r}] - X[{name!r}].min()).dt.days"
-            raise InputError(f"column {name!r} holds dates or times ({dtype}): convert it to numbers ({days}) or drop it")
+            remedy = f"convert it to numbers, such as (X[{name!r}] - X[{name!r}].min()).dt.days, or drop it"
+            raise InputError(f"column {name!r} holds dates or times ({dtype}): {remedy}")
         category = is_text_or_flag(column) if asked is None else asked
         if not category and (asked is False or dtype != "object"):
             return cls(name, dtype)
