@@ -15,7 +15,7 @@ from sklearn.datasets import load_wine
 
 from fusewise import FusionClustering
 from fusewise.datasets import hide_entries
-from fusewise.views.plots import (
+from fusewise.plots import (
     ClusterMapDisplay,
     DendrogramDisplay,
     FusionMapDisplay,

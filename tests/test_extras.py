@@ -25,9 +25,9 @@ import json
 import os
 import numpy as np
 from fusewise import FusionClustering, FusionImputer, exact, fuse, fusion_path, load, mri, plots, theory
-from fusewise.mri.files import formats
-from fusewise.mri.sampling import coils
-from fusewise.views import mri_page
+from fusewise.mri import _coils as coils
+from fusewise.mri import _files as formats
+from fusewise.views import _mri_page as mri_page
 from fusewise.observations import ParquetBlocks
 from fusewise.tables import read_table
 
@@ -58,7 +58,7 @@ WORKS = {
 
 NEEDS = {
     **{f"plots.{name}": ("plot", f"plots.{name}.from_estimator(model)") for name in plots.__all__},
-    "interactive plots": ("plotly", "from fusewise.views import canvas; canvas.load_plotly()"),
+    "interactive plots": ("plotly", "from fusewise.views import _canvas; _canvas.load_plotly()"),
     "report": ("report", "model.report('r.html')"),
     "exact.solve_l0": ("exact", "exact.solve_l0(holes, 0.3)"),
     "device": ("gpu", "fuse(X, lam=1.0, device='cuda')"),

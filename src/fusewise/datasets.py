@@ -10,8 +10,7 @@ from sklearn.utils import check_random_state
 
 from fusewise.kernels import Floats, Labels
 from fusewise.observations import as_entries, check_fits
-from fusewise.support.errors import InputError
-from fusewise.support.records import Number, check_values
+from fusewise.support import InputError, Number, check_values
 
 Seed = int | np.random.RandomState | None
 

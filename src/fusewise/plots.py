@@ -1,6 +1,6 @@
 """Pictures of a fitted model with matplotlib, in scikit-learn's manner: ``SomeDisplay.from_estimator(model)``."""
 
-from fusewise.views.plots import (
+from fusewise.views import (
     ClusterMapDisplay,
     DendrogramDisplay,
     FusionMapDisplay,

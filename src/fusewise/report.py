@@ -2,14 +2,21 @@
 
 from fusewise.automatic.alternatives import Alternative
 from fusewise.automatic.stability import Stability
-from fusewise.views.certainty import ClusterConfidence, DoubtfulRow, HowSure
-from fusewise.views.contrasts import ColumnImportance, Contrast, Contrasts
-from fusewise.views.description import Description
-from fusewise.views.effects import Effect
-from fusewise.views.known_labels import KnownLabels
-from fusewise.views.report import write_report
-from fusewise.views.rules import ClusterRule, Condition
-from fusewise.views.sentences import ClusterDescription
+from fusewise.views import (
+    ClusterConfidence,
+    ClusterDescription,
+    ClusterRule,
+    ColumnImportance,
+    Condition,
+    Contrast,
+    Contrasts,
+    Description,
+    DoubtfulRow,
+    Effect,
+    HowSure,
+    KnownLabels,
+    write_report,
+)
 
 __all__ = [
     "Alternative",

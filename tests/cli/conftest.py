@@ -17,7 +17,7 @@ pytest.importorskip("pandas")
 from cli_helpers import CENTERS, SIZE, UNITS, write
 from typer.testing import CliRunner
 
-from fusewise.cli.app import app
+from fusewise.cli._app import app
 from fusewise.datasets import hide_entries, make_clusters
 
 

@@ -10,7 +10,7 @@ import pytest
 from cli_helpers import CENTERS, STEADY, read, write
 from typer.testing import CliRunner
 
-from fusewise.cli.app import app
+from fusewise.cli._app import app
 
 
 def columns(ran) -> dict[str, tuple[str, bool]]:

@@ -79,7 +79,7 @@ def test_a_full_disk(run, place, command, monkeypatch):
         raise OSError(28, "No space left on device")
 
     if command in ("fit", "demo"):
-        monkeypatch.setattr("fusewise.views.report.write_page", lambda found, file, **options: full(file))
+        monkeypatch.setattr("fusewise.views.write_page", lambda found, file, **options: full(file))
     for module in (impute, path, predict):
         monkeypatch.setattr(module, "write_csv", full)
     stopped(run, place, command, 2, "No space left on device")

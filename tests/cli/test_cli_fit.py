@@ -240,7 +240,7 @@ def test_open_writes_the_report_and_opens_it(run, table, tmp_path, monkeypatch):
 def test_the_page_completes_the_table_as_the_file_does(run, mixed, tmp_path):
     """The cells that the page would save are those of completed.csv."""
     pytest.importorskip("jinja2")
-    from fusewise.views.payload import KINDS
+    from fusewise.views._payload import KINDS
 
     assert run("fit", mixed, "--report").code == 0
     folder = tmp_path / f"{mixed.stem}_fusewise"

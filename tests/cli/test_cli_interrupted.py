@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import fusewise.cli as cli
-from fusewise.cli.exits import Stop
+from fusewise.cli._exits import Stop
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, Stop])

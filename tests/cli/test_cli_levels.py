@@ -9,8 +9,7 @@ import pytest
 from cli_helpers import read, write
 
 from fusewise import load
-from fusewise.views.findings import read_findings
-from fusewise.views.plots import ProfileDisplay
+from fusewise.views import ProfileDisplay, read_findings
 
 
 @pytest.fixture

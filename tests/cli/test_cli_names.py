@@ -8,7 +8,7 @@ import pytest
 from cli_helpers import read, write
 from typer.testing import CliRunner
 
-from fusewise.cli.app import app
+from fusewise.cli._app import app
 
 
 def test_names_are_in_every_export(run, table):

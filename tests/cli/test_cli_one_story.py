@@ -16,9 +16,9 @@ from cli_helpers import read
 from sklearn.metrics import adjusted_rand_score
 from typer.testing import CliRunner
 
-from fusewise.cli.app import app
+from fusewise.cli._app import app
 from fusewise.tables import read_table
-from fusewise.views.rules import sql_name
+from fusewise.views._rules import sql_name
 
 pytest.importorskip("jinja2")
 

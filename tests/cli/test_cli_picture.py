@@ -11,7 +11,7 @@ from rich.console import Console
 
 from fusewise import FusionClustering
 from fusewise.cli._terminal import DOTS, HEIGHT, in_colour, picture, rasterize, sign
-from fusewise.views.findings import read_findings
+from fusewise.views import read_findings
 
 
 def test_corners():

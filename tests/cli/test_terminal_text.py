@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 
-from fusewise.support.words import visible
+from fusewise.support import visible
 
 #: The title of the window, a colour, the same by a sign of one byte, and signs that go back or delete.
 ORDERS = "\x1b]0;title\x07\x1b[31m\x9b31m\x7f\x08\r"

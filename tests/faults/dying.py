@@ -13,7 +13,7 @@ from fusewise.cli import main
 
 CHANGES = ("mkdir", "rmdir", "link", "unlink", "replace", "rename", "fsync")
 #: What the command imports while it runs: a process forked from one that has it starts at once.
-IMPORTED = ("dying", "fusewise.estimators", "fusewise.views.report", "fusewise.cli._fit", "pandas", "numba")
+IMPORTED = ("dying", "fusewise.estimators", "fusewise.views", "fusewise.cli._fit", "pandas", "numba")
 
 
 def die_at(number, arguments, folder):

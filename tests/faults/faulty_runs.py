@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 import fusewise
-from fusewise.support.files import STAGE
+from fusewise.support import STAGE
 
 #: Places of the results: the tables and the report in a folder of their own, the model beside the table.
 RESULTS = ("out/labels.csv", "out/completed.csv", "out/centers.csv", "out/report.html", "m.fusewise")

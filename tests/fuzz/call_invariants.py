@@ -12,7 +12,7 @@ from odd_inputs import odd_frame, odd_table, plain_table
 
 from fusewise import FusionClustering, FusionImputer, PenalizedFusion, fuse, fusion_path, theory
 from fusewise.datasets import hide_entries, make_clusters
-from fusewise.support.files import finite_json
+from fusewise.support import finite_json
 
 #: Values for any parameter, most of them wrong for most.
 VALUES = [

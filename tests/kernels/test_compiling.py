@@ -112,7 +112,7 @@ def test_a_small_table_needs_no_compiler():
 COMPILE = """
 import numpy as np
 import fusewise
-from fusewise.kernels.graph import edge_squares
+from fusewise.kernels import edge_squares
 points, ends = np.arange(6.0).reshape(3, 2), np.array([0, 1, 2])
 print(fusewise.__file__, *edge_squares(points, ends, ends[::-1].copy()))
 """

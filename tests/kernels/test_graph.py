@@ -7,8 +7,17 @@ from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
 
 from fusewise.kernels import _threads as threads
-from fusewise.kernels import graph
-from fusewise.kernels.graph import by_rows, components, merged_edges, spanning_forest, spanning_tree, sum_by
+from fusewise.kernels import (
+    by_rows,
+    components,
+    edge_squares,
+    laplacian,
+    merged_edges,
+    row_weights,
+    spanning_forest,
+    spanning_tree,
+    sum_by,
+)
 
 GRAPHS = [(1, 0), (2, 1), (60, 40), (500, 2000), (40, 0)]
 
@@ -106,16 +115,16 @@ def test_loops_over_edges(weights, dtype, p, worth, monkeypatch):
     points = np.random.default_rng(1).normal(size=(N, p)).astype(dtype)
     upper = sparse.coo_matrix(sparse.triu(weights, k=1))
     precision = 1e-5 if dtype == np.float32 else 1e-12
-    s = graph.edge_squares(points, upper.row, upper.col)
+    s = edge_squares(points, upper.row, upper.col)
     assert s.dtype == dtype
     differences = [points[i] - points[j] for i, j in zip(upper.row, upper.col, strict=True)]
     np.testing.assert_allclose(s, [np.sum(difference**2) for difference in differences], rtol=precision)
     numbers = sparse.csr_matrix((np.arange(1, upper.nnz + 1), (upper.row, upper.col)), shape=(N, N))
     rows = sparse.csr_matrix(numbers + numbers.T)
-    data, degree = graph.gather(upper.data.astype(dtype), rows.indptr, rows.data - 1)
+    data, degree = row_weights(rows.indptr, rows.indices, rows.data - 1, upper.data.astype(dtype))
     np.testing.assert_allclose(data, sparse.csr_matrix(weights).data, rtol=1e-6)
     np.testing.assert_allclose(degree, np.asarray(weights.sum(axis=1)).ravel(), rtol=1e-5)
-    product = graph.laplacian(rows.indptr, rows.indices, data, degree, points)
+    product = laplacian(rows.indptr, rows.indices, data, degree, points)
     assert product.dtype == dtype
     np.testing.assert_allclose(product, degree[:, None] * points - weights @ points, atol=1e3 * precision)
     assert np.all(product[7] == 0)

@@ -4,9 +4,18 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from fusewise.kernels import (
+    ColumnSystems,
+    edge_products,
+    misfit,
+    scatter,
+    slope_at,
+    squared_gradients,
+    squares_at,
+    update_direction,
+    update_gradient,
+)
 from fusewise.kernels import _threads as threads
-from fusewise.kernels import graph_steps
-from fusewise.kernels.graph_steps import ColumnSystems
 
 N, P = 40, 7
 
@@ -61,8 +70,8 @@ def test_every_step_lowers_the_quadratic():
 def test_misfit_and_gradients():
     counts, means, weights, centers = draw()
     laplacian = weights.sum(axis=1)[:, None] * centers - weights @ centers
-    assert graph_steps.misfit(counts, means, centers) == pytest.approx((counts * (centers - means) ** 2).sum())
-    squares = graph_steps.squared_gradients(counts, means, centers, laplacian, 0.3)
+    assert misfit(counts, means, centers) == pytest.approx((counts * (centers - means) ** 2).sum())
+    squares = squared_gradients(counts, means, centers, laplacian, 0.3)
     expected = ((counts * (centers - means) + 0.3 * laplacian) ** 2).sum(axis=1)
     np.testing.assert_allclose(squares, expected, rtol=1e-12)
 
@@ -70,15 +79,15 @@ def test_misfit_and_gradients():
 def test_scatter():
     _, means, weights, centers = draw()
     expected = sum(d * np.sum((u - means[0]) ** 2) for d, u in zip(weights.sum(axis=1), centers, strict=True))
-    assert graph_steps.scatter(weights.sum(axis=1), means[0], centers) == pytest.approx(expected)
+    assert scatter(weights.sum(axis=1), means[0], centers) == pytest.approx(expected)
 
 
 def test_shapes_are_checked_again_when_they_change():
     counts, means, _, centers = draw()
     for _ in range(2):
-        graph_steps.misfit(counts, means, centers)
+        misfit(counts, means, centers)
         with pytest.raises(ValueError, match="_misfits"):
-            graph_steps.misfit(counts, means[:-1], centers)
+            misfit(counts, means[:-1], centers)
 
 
 @pytest.fixture(params=[np.float32, np.float64])
@@ -103,12 +112,12 @@ def test_gradient_and_direction(given):
     diagonal = counts + 0.7 * degree[:, None]
     diagonal[diagonal == 0] = 1
     g = earlier.copy()
-    sums = graph_steps.gradient(counts, means, centers, laplacian, degree, 0.7, g)
+    sums = update_gradient(counts, means, centers, laplacian, degree, 0.7, g)
     close(g, expected)
     close(sums, [np.sum(expected**2 / diagonal), np.sum(expected * earlier / diagonal)])
     assert g[5, 2] == 0, "a centre that nothing holds or pulls stays"
     before = v.copy()
-    line = graph_steps.direction(counts, means, centers, degree, 0.7, g, v, 0.3)
+    line = update_direction(counts, means, centers, degree, 0.7, g, v, 0.3)
     close(v, 0.3 * before - expected / diagonal)
     close([line.tilt, line.bend], [np.sum(counts * (centers - means) * v), np.sum(counts * v * v)])
     close(line.slope, np.sum(expected * v))
@@ -120,18 +129,18 @@ def test_edges_along_a_direction(given):
     first, second = np.nonzero(np.triu(weights))
     affinity = weights[first, second]
     apart, going = (each[first] - each[second] for each in (centers, v))
-    cross, squares = graph_steps.edge_products(centers, v, first, second)
+    cross, squares = edge_products(centers, v, first, second)
     assert cross.dtype == squares.dtype == centers.dtype
     close(cross, np.sum(apart * going, axis=1))
     close(squares, np.sum(going**2, axis=1))
     ahead = apart + 0.4 * going
-    close(graph_steps.squares_at(0.4, np.sum(apart**2, axis=1), cross, squares), np.sum(ahead**2, axis=1))
+    close(squares_at(0.4, np.sum(apart**2, axis=1), cross, squares), np.sum(ahead**2, axis=1))
     steep = np.exp(-np.abs(apart[:, 0]))
     expected = np.sum(affinity * steep * np.sum(ahead * going, axis=1))
-    close(graph_steps.slope_at(0.4, affinity, steep, cross, squares), expected)
+    close(slope_at(0.4, affinity, steep, cross, squares), expected)
 
 
 def test_no_square_is_negative():
     """Ends that meet, with lengths that rounding has made inconsistent."""
     s, cross, squares = np.array([1.0]), np.array([-1.0 - 1e-9]), np.array([1.0])
-    np.testing.assert_array_equal(graph_steps.squares_at(1.0, s, cross, squares), [0.0])
+    np.testing.assert_array_equal(squares_at(1.0, s, cross, squares), [0.0])

@@ -5,21 +5,20 @@ import pytest
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
 
-from fusewise.kernels import tensors
-from fusewise.kernels.tensors import factorised, spanning_forest, squares_of
+from fusewise.kernels import _tensors, edge_squares, factorised, spanning_forest, squares_of
 
 torch = pytest.importorskip("torch")
 
 
 @pytest.mark.parametrize("block", [2**27, 30], ids=["one block", "blocks"])
 def test_squared_lengths_in_tensors(block, monkeypatch):
-    monkeypatch.setattr(tensors, "BLOCK", block)
+    monkeypatch.setattr(_tensors, "EDGE_BLOCK", block)
     rng = np.random.default_rng(0)
     points, ends = rng.normal(size=(60, 7)), rng.integers(0, 60, (2, 90))
-    found = tensors.edge_squares(*(torch.from_numpy(each) for each in (points, *ends)))
+    found = edge_squares(*(torch.from_numpy(each) for each in (points, *ends)))
     np.testing.assert_allclose(found, [np.sum((points[i] - points[j]) ** 2) for i, j in ends.T])
     none = torch.zeros(0, dtype=torch.int64)
-    assert tensors.edge_squares(torch.from_numpy(points), none, none).shape == (0,)
+    assert edge_squares(torch.from_numpy(points), none, none).shape == (0,)
 
 
 @pytest.mark.parametrize("ties", [False, True])

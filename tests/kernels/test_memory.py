@@ -7,7 +7,7 @@ from fusewise.fusion import _setup as setup
 from fusewise.fusion import fuse, fusion_path
 from fusewise.kernels import _memory as memory
 from fusewise.kernels import available_memory
-from fusewise.support.words import in_words
+from fusewise.support import in_words
 
 GIB = 2**30
 

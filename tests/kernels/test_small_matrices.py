@@ -27,7 +27,7 @@ def test_blocks(small, dtype, r, worth, monkeypatch):
     shift = rng.uniform(0.5, 1, 50).astype(grams.real.dtype)
     precision = 1e-3 if grams.real.dtype == np.float32 else 1e-10
 
-    found, log_det = blocks.block_inverses(grams, shift)
+    found, log_det = blocks.inverses_and_log_dets(grams, shift)
     assert found.dtype == dtype
     system = grams + shift[:, None, None] * np.eye(r)
     np.testing.assert_allclose(found, np.linalg.inv(system), atol=precision)
@@ -43,7 +43,7 @@ def test_blocks(small, dtype, r, worth, monkeypatch):
 
 def test_views_and_broadcasts_are_as_good_as_arrays(small):
     grams = np.broadcast_to(np.diag([1.0, 3.0])[::-1, ::-1], (4, 2, 2))
-    inverse, log_det = blocks.block_inverses(grams, np.ones(4))
+    inverse, log_det = blocks.inverses_and_log_dets(grams, np.ones(4))
     np.testing.assert_allclose(inverse, np.broadcast_to(np.diag([0.25, 0.5]), (4, 2, 2)))
     np.testing.assert_allclose(log_det, np.log(8))
     np.testing.assert_allclose(blocks.block_products(grams, np.ones((4, 2))), np.tile([3.0, 1.0], (4, 1)))

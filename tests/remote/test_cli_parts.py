@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from fusewise.cli import _parts as parts_fit
 from fusewise.cli import _parts as schedulers
-from fusewise.cli.app import app
+from fusewise.cli._app import app
 from fusewise.tables import InputError, _rereading, parts_of, read_table, stem_of
 
 

@@ -8,15 +8,15 @@ import pytest
 from fusewise.mri import radial_mask
 from fusewise.reproduce import (
     STUDIES,
-    fig1_assumptions,
-    fig4_counterexamples,
-    fig4_guarantees,
-    fig5_success,
-    fig6_simulated,
-    fig7_wine,
-    fig8_mri,
+    _fig1_assumptions,
+    _fig4_counterexamples,
+    _fig4_guarantees,
+    _fig5_success,
+    _fig6_simulated,
+    _fig7_wine,
+    _fig8_mri,
 )
-from fusewise.reproduce import fig6_simulated as fig6_findings
+from fusewise.reproduce import _fig6_simulated as _fig6_findings
 from fusewise.reproduce._drawing import TRIANGLE, designed_pair, projected, triangle_centers
 from fusewise.reproduce._study import Outcomes
 
@@ -27,7 +27,7 @@ class TestTables:
         sides = [np.linalg.norm(centers[a] - centers[b]) for a, b in ((0, 1), (0, 2), (1, 2))]
         assert sides == pytest.approx(TRIANGLE)
 
-    @pytest.mark.parametrize("case", [fig5_success.EASY, fig5_success.HARD], ids=["easy", "hard"])
+    @pytest.mark.parametrize("case", [_fig5_success.EASY, _fig5_success.HARD], ids=["easy", "hard"])
     def test_designed_pair_has_the_papers_geometry(self, case):
         """kappa = epsilon sqrt(P) / delta and mu0, by going over all pairs of fresh points."""
         centers, epsilon = designed_pair(**case)
@@ -66,8 +66,8 @@ class TestFigure1:
     def test_low_coherence_is_lower(self):
         """mu = P max(y²) / ||y||² over all pairs of points of different clusters, written out."""
         largest = []
-        for name in fig1_assumptions.CENTERS:
-            X, y = fig1_assumptions.instance(name)
+        for name in _fig1_assumptions.CENTERS:
+            X, y = _fig1_assumptions.instance(name)
             gaps = [a - b for (a, i), (b, j) in itertools.product(zip(X, y, strict=True), repeat=2) if i < j]
             largest.append(max(2 * np.square(gap).max() / np.square(gap).sum() for gap in gaps))
         assert largest[0] > 1.99
@@ -107,11 +107,11 @@ class TestFigure4:
         rng = np.random.RandomState(0)
         beaten = 0
         for _ in range(60):
-            table = fig4_counterexamples.draw(case, size, rng)
+            table = _fig4_counterexamples.draw(case, size, rng)
             table = table[:, 8:12] if case == "noiseless" else table  # two features that separate, two that do not
             table[rng.uniform(size=table.shape) >= (0.6 if case == "noiseless" else 1.0)] = np.nan
             best, truth = best_partition(table, 1.0), 2 * size**2
-            if fig4_counterexamples.truth_is_beaten(table, size):
+            if _fig4_counterexamples.truth_is_beaten(table, size):
                 beaten += 1
                 assert best > truth
             else:
@@ -120,17 +120,17 @@ class TestFigure4:
 
     def test_a_row_without_separating_features_is_what_beats_the_truth(self):
         """1 - (1 - (1 - p0)^n)^(2M), n = 10, for M large enough that every feature is seen in the other cluster."""
-        failed = fig4_counterexamples.trial("noiseless", 100, 0.5, draws=1500, seed=1)["failed"]
+        failed = _fig4_counterexamples.trial("noiseless", 100, 0.5, draws=1500, seed=1)["failed"]
         assert failed == pytest.approx(1 - (1 - 2.0**-10) ** 200, abs=0.03)
 
     def test_limit_of_uniform_clusters(self):
         """Two independent events of probability 1/2: 3/4 for many points."""
-        failed = fig4_counterexamples.trial("uniform", 2000, 1.0, draws=1500, seed=1)["failed"]
+        failed = _fig4_counterexamples.trial("uniform", 2000, 1.0, draws=1500, seed=1)["failed"]
         assert failed == pytest.approx(0.75, abs=0.04)
 
     def test_the_table_has_the_geometry_of_figure_5(self):
         """kappa and mu0 by going over all pairs of points of different clusters."""
-        table = fig4_counterexamples.draw("fig5", 20, np.random.RandomState(0))
+        table = _fig4_counterexamples.draw("fig5", 20, np.random.RandomState(0))
         gaps = np.array([a - b for a, b in itertools.product(table[:20], table[20:])])
         squares = np.square(gaps).sum(axis=1)
         width = max(np.ptp(half, axis=0).max() for half in (table[:20], table[20:]))
@@ -140,16 +140,16 @@ class TestFigure4:
 
     @pytest.mark.parametrize(("failed", "verdicts"), [(0.5, "differs"), (0.0, "agrees")])
     def test_verdicts_follow_the_simulations(self, failed, verdicts):
-        trials = fig4_guarantees.STUDY.plan(True)
+        trials = _fig4_guarantees.STUDY.plan(True)
         made_up = [{"failed": np.array(failed)} for _ in trials]
-        claims = fig4_guarantees.report(Outcomes(trials, made_up)).claims
+        claims = _fig4_guarantees.report(Outcomes(trials, made_up)).claims
         assert [claim.verdict for claim in claims[3:]] == [verdicts] * 3
 
 
 class TestFigure5:
     @staticmethod
     def outcomes(rate):
-        trials = fig5_success.plan(True)
+        trials = _fig5_success.plan(True)
         made_up = [
             {"success": np.array(rate(trial.settings)), "kappa": np.array(0.4), "mu0": np.array(2.0)}
             for trial in trials
@@ -157,7 +157,7 @@ class TestFigure5:
         return Outcomes(trials, made_up)
 
     def test_rates_that_dominate(self):
-        found = fig5_success.report(self.outcomes(lambda settings: 1.0))
+        found = _fig5_success.report(self.outcomes(lambda settings: 1.0))
         assert [claim.verdict for claim in found.claims] == ["agrees"] * 3
         assert len(found.tables[0].rows) == 50
         assert {row[-1] for row in found.tables[0].rows} == {"both"}
@@ -166,7 +166,7 @@ class TestFigure5:
         def rate(settings):
             return 0.0 if (settings["size"], settings["p0"]) == (25, 0.8) else 1.0
 
-        claim = fig5_success.report(self.outcomes(rate)).claims[0]
+        claim = _fig5_success.report(self.outcomes(rate)).claims[0]
         assert claim.verdict == "differs"
         assert "in 49 of 50 cells" in claim.measured
         assert "M = 25, p0 = 0.8: 0.00 < 1.00" in claim.measured
@@ -180,17 +180,17 @@ class TestFigure5:
         delta = np.exp(-(p0**2) * 50 * (1 - kappa**2) ** 2 / mu0**2)
         beta = 1 - (1 - delta) * (1 - gamma)
         eta = sum(beta ** (i * (M - i)) * comb(M, i) ** 2 for i in range(1, M))
-        cells = fig5_success.bounds(fig5_success.EASY, "paper")
-        assert cells[0, fig5_success.P0.index(0.5)] == pytest.approx(max(0.0, 1 - eta))
+        cells = _fig5_success.bounds(_fig5_success.EASY, "paper")
+        assert cells[0, _fig5_success.P0.index(0.5)] == pytest.approx(max(0.0, 1 - eta))
 
     def test_an_easy_trial_succeeds(self):
-        assert fig5_success.trial(**fig5_success.EASY, size=12, p0=0.8, seed=0)["success"] == 1
+        assert _fig5_success.trial(**_fig5_success.EASY, size=12, p0=0.8, seed=0)["success"] == 1
 
 
 class TestFigure6:
     @staticmethod
     def outcomes(ari, fractions=(1.0, 0.8, 0.6, 0.4, 0.2)):
-        trials = [trial for trial in fig6_simulated.plan(True) if trial.settings["p0"] in fractions]
+        trials = [trial for trial in _fig6_simulated.plan(True) if trial.settings["p0"] in fractions]
         maps = {name: np.zeros((3, 2)) for name in ("points", "centers")}
         made_up = [
             {
@@ -210,23 +210,23 @@ class TestFigure6:
             loss = 0.2 if "zero" in settings["scheme"] else 0.1 if settings["scheme"].startswith("constr") else 0.0
             return 1 - (loss + (0.02 if settings["dataset"] == "Dataset-2" else 0.0)) * (settings["p0"] < 0.5)
 
-        assert [c.verdict for c in fig6_findings.judge(self.outcomes(ari))] == ["agrees"] * 5
+        assert [c.verdict for c in _fig6_findings.judge(self.outcomes(ari))] == ["agrees"] * 5
 
     def test_all_against_it(self):
         def ari(settings):
             good = settings["scheme"] == "constrained, zero-filled" or settings["dataset"] == "Dataset-2"
             return 0.8 if good else 0.1
 
-        assert [c.verdict for c in fig6_findings.judge(self.outcomes(ari))] == ["differs"] * 5
+        assert [c.verdict for c in _fig6_findings.judge(self.outcomes(ari))] == ["differs"] * 5
 
     def test_pictures_and_numbers(self):
-        found = fig6_simulated.report(self.outcomes(lambda settings: 0.5, fractions=(1.0,)))
+        found = _fig6_simulated.report(self.outcomes(lambda settings: 0.5, fractions=(1.0,)))
         assert len({picture.name for picture in found.pictures}) == 5
         assert len(found.tables[0].rows) == 2 * 2 * 6
 
     def test_a_small_trial(self):
         settings = {"reading": "deviation 0.1", "dataset": "Dataset-1", "p0": 0.8, "size": 15, "seed": 0}
-        found = fig6_simulated.trial(scheme=fig6_simulated.SCHEMES[0], **settings)
+        found = _fig6_simulated.trial(scheme=_fig6_simulated.SCHEMES[0], **settings)
         assert found["ari"] == 1
         assert found["bayes"] == 1
         assert 0 < found["share"] <= 1
@@ -235,11 +235,11 @@ class TestFigure6:
 
 class TestFigure7:
     def test_complete_wine_at_the_published_settings(self):
-        found = fig7_wine.trial("published", 0.0, 0)
+        found = _fig7_wine.trial("published", 0.0, 0)
         assert (found["n_clusters"], found["ari"]) == (3, 1.0)
 
     def test_the_start_does_not_matter_where_nothing_is_missing(self):
-        partial, zero = (fig7_wine.start_trial(start, 0.0, 0) for start in ("partial", "zero"))
+        partial, zero = (_fig7_wine.start_trial(start, 0.0, 0) for start in ("partial", "zero"))
         assert partial == zero
         assert max(partial["cold"]) == max(partial["warm"]) == 1
 
@@ -252,7 +252,7 @@ class TestFigure7:
         ],
     )
     def test_the_verdict_on_the_start_can_be_any(self, gain, expected):
-        trials = fig7_wine.plan(True)
+        trials = _fig7_wine.plan(True)
         maps = {"points": np.zeros((3, 2)), "centers": np.zeros((3, 2)), "truth": np.arange(3)}
         made_up = [
             {way: np.full(8, 0.5 + gain[way] * (t.settings["start"] == "partial")) for way in gain}
@@ -260,26 +260,26 @@ class TestFigure7:
             else {"ari": np.array(1.0), "n_clusters": np.array(3), **maps}
             for t in trials
         ]
-        found = fig7_wine.report(Outcomes(trials, made_up))
+        found = _fig7_wine.report(Outcomes(trials, made_up))
         assert found.claims[1].verdict == expected
         assert len(found.pictures) == 3
 
 
 def test_fig8_samples_about_five_percent():
     for quick in (True, False):
-        settings = fig8_mri.plan(quick)[0].settings
+        settings = _fig8_mri.plan(quick)[0].settings
         size, lines = settings["size"], (settings["golden"], settings["navigators"])
         assert 0.045 < radial_mask(settings["frames"], (size, size), *lines).mean() < 0.055
     assert settings["frames"] == 1000
 
 
 def test_fig8_reports_a_small_series():
-    trial = fig8_mri.plan(True)[0]
+    trial = _fig8_mri.plan(True)[0]
     settings = {"frames": 40, "size": 24, "golden": 3, "navigators": 2, "seed": 0}
-    result = {name: np.asarray(value) for name, value in fig8_mri.trial(**settings).items()}
+    result = {name: np.asarray(value) for name, value in _fig8_mri.trial(**settings).items()}
     zero, fused, ours = result["ser"]
     assert zero < fused
     assert zero < ours
     assert result["fused"].shape == result["truth"].shape == (6, 24, 24)
-    found = fig8_mri.report(Outcomes([trial], [result]))
+    found = _fig8_mri.report(Outcomes([trial], [result]))
     assert f"{ours:.1f} dB" in found.claims[0].measured

@@ -21,8 +21,8 @@ from fusewise.kernels._compiling import Loop
 from fusewise.observations import as_entries
 from fusewise.saving import ModelFileError
 from fusewise.saving import _archive as archive
-from fusewise.saving.registry import ESTIMATORS, RECORDS
-from fusewise.support import records as checked
+from fusewise.saving._registry import ESTIMATORS, RECORDS
+from fusewise.support import Record
 
 X = hide_entries(make_clusters(3, 20, 6, noise=0.3, random_state=0)[0], 0.3, random_state=0)
 WIDE = hide_entries(make_clusters(3, 200, 8, noise=0.3, random_state=0)[0], 0.3, random_state=0)  # compiled loops
@@ -255,11 +255,11 @@ def test_every_class_that_can_be_loaded_declares_all_its_fields():
     import dataclasses
 
     for kind in RECORDS.values():
-        assert issubclass(kind, checked.Checked), kind
+        assert issubclass(kind, Record), kind
         fields = {field.name for field in dataclasses.fields(kind) if field.init} - {"source", "encode", "status"}
         assert fields <= set(kind._rules), kind
     for kind in ESTIMATORS.values():
-        assert issubclass(kind, checked.Checked)
+        assert issubclass(kind, Record)
         assert kind._rules
 
 

@@ -144,7 +144,7 @@ def test_both_models_of_a_cluster_come_back(tmp_path):
 
 def test_the_report_of_a_model_that_came_back_is_the_same(saved, tmp_path):
     pytest.importorskip("jinja2")
-    from fusewise.views.report import write_report
+    from fusewise.views import write_report
 
     model = FusionClustering().fit(table())
     pages = []

@@ -9,7 +9,7 @@ import fusewise
 from fusewise import FusionClustering, PenalizedFusion
 from fusewise.datasets import hide_entries, make_clusters
 from fusewise.fusion.penalties import Penalty
-from fusewise.support import files as output
+from fusewise.support import _files as output
 
 
 class Own(Penalty):

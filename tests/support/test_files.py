@@ -6,13 +6,13 @@ import sys
 import numpy as np
 import pytest
 
-from fusewise.support.files import finite_json, written_together, written_whole
+from fusewise.support import finite_json, written_together, written_whole
 
 #: Two files replace old ones and one is new, in two folders; the process dies before its n-th change of a folder.
 KILLED = """
 import os, sys
 from pathlib import Path
-from fusewise.support.files import written_together
+from fusewise.support import written_together
 left = [int(sys.argv[1])]
 def dying(function):
     def call(*paths, **options):

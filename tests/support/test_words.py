@@ -1,6 +1,6 @@
 import pytest
 
-from fusewise.support.words import counted, readable, readable_apart, some_of
+from fusewise.support import counted, readable, readable_apart, some_of
 
 
 @pytest.mark.parametrize(

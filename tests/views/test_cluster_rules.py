@@ -7,8 +7,8 @@ from itertools import product
 import numpy as np
 import pytest
 
-from fusewise.views.columns import TableColumn
-from fusewise.views.rules import (
+from fusewise.views._columns import TableColumn
+from fusewise.views._rules import (
     ClusterRule,
     Condition,
     judged,

@@ -7,11 +7,11 @@ import pytest
 from scipy import stats
 
 from fusewise import FusionClustering
-from fusewise.support.files import finite_json
-from fusewise.views import contrasts as module
-from fusewise.views.columns import MOST_BINS, MOST_LEVELS, TableColumn, bins_of
-from fusewise.views.effects import holm
-from fusewise.views.findings import read_findings
+from fusewise.support import finite_json
+from fusewise.views import _contrasts as module
+from fusewise.views import read_findings
+from fusewise.views._columns import MOST_BINS, MOST_LEVELS, TableColumn, bins_of
+from fusewise.views._effects import holm
 
 
 def sides(frame, labels, contrast):

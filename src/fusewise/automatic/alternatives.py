@@ -26,13 +26,11 @@ from fusewise.automatic.search import TreeSearch
 from fusewise.kernels import Labels, Real
 from fusewise.observations import InMemory, Table
 from fusewise.progress import silent
-from fusewise.support import records
-from fusewise.support.records import Checked, Number
-from fusewise.support.words import counted, readable
+from fusewise.support import Number, PositionArray, Record, counted, readable
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Alternative(Checked):
+class Alternative(Record):
     """Another number of clusters that the data nearly support.
 
     Attributes
@@ -55,7 +53,7 @@ class Alternative(Checked):
         "gain": Number(),
         "error": Number(low=0),
         "per_row": Number(),
-        "labels": records.Index("N", below="K", low=-1),
+        "labels": PositionArray("N", below="K", low=-1),
     }
 
     @property

@@ -28,12 +28,11 @@ from fusewise.automatic.units import Units
 from fusewise.kernels import Index, Labels, Mask, Real, Values
 from fusewise.observations import InMemory, Table, each_block
 from fusewise.subspace import Subspace
-from fusewise.support import records
-from fusewise.support.records import Checked, Dims, Flag, Number, Record, Several, Word
+from fusewise.support import Dims, Flag, Instance, Number, PositionArray, Record, Several, Word
 
 
 @dataclass(frozen=True, eq=False)
-class Choice(Checked):
+class Choice(Record):
     """The chosen partition, the candidates and their criteria.
 
     Attributes
@@ -64,17 +63,17 @@ class Choice(Checked):
     limits: tuple[str, ...] = ()
 
     _rules: ClassVar = {
-        "units": Record(Units, P="P", V="V"),
-        "rows": records.Index("N", below="any"),
-        "subspace": Record(Subspace, P="V", r="rank"),
-        "evidence": Record(Evidence, N="N", r="r"),
-        "tree": Record(MergeTree, N="N"),
-        "partitions": Several(records.Index("N", below="N"), "C", least=1),
-        "mixtures": Several(Record(Mixture, ColumnMixture, Joined, r="r", P="V"), "C"),
+        "units": Instance(Units, P="P", V="V"),
+        "rows": PositionArray("N", below="any"),
+        "subspace": Instance(Subspace, P="V", r="rank"),
+        "evidence": Instance(Evidence, N="N", r="r"),
+        "tree": Instance(MergeTree, N="N"),
+        "partitions": Several(PositionArray("N", below="N"), "C", least=1),
+        "mixtures": Several(Instance(Mixture, ColumnMixture, Joined, r="r", P="V"), "C"),
         "criteria": Several(Number(finite=False), "C"),
         "chosen": Number(low=0, whole=True),
-        "mixture": Record(Mixture, r="r"),
-        "clusters": Record(AlongAxes, ColumnMixture, NumbersAndLevels, Joined, Beside, K="K", P="V"),
+        "mixture": Instance(Mixture, r="r"),
+        "clusters": Instance(AlongAxes, ColumnMixture, NumbersAndLevels, Joined, Beside, K="K", P="V"),
         "interrupted": Flag(),
         "limits": Several(Word()),
     }

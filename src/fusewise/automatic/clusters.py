@@ -22,8 +22,7 @@ from fusewise.automatic.units import LevelBlock, Levels, is_number
 from fusewise.kernels import Index, Real, Values
 from fusewise.observations import InMemory
 from fusewise.subspace import Subspace, reconstruct
-from fusewise.support import records
-from fusewise.support.records import Checked, Dims, Number, Record
+from fusewise.support import Dims, Instance, Number, PositionArray, Record
 
 Count = npt.NDArray[Any]  # integers
 
@@ -63,13 +62,13 @@ class Clusters(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class AlongAxes(Checked):
+class AlongAxes(Record):
     """Clusters that spread along the axes of a subspace, with common noise around it."""
 
     subspace: Subspace
     mixture: Mixture
 
-    _rules: ClassVar = {"subspace": Record(Subspace, P="P", r="rank"), "mixture": Record(Mixture, K="K", r="r")}
+    _rules: ClassVar = {"subspace": Instance(Subspace, P="P", r="rank"), "mixture": Instance(Mixture, K="K", r="r")}
 
     def _agree(self, dims: Dims) -> None:
         check_coordinates(dims)
@@ -140,7 +139,7 @@ class AlongAxes(Checked):
 
 
 @dataclass(frozen=True, eq=False)
-class NumbersAndLevels(Checked):
+class NumbersAndLevels(Record):
     """Clusters of a table with numbers and categories: p(x | k) = p(numbers | k) p(levels | k).
 
     Attributes
@@ -154,9 +153,9 @@ class NumbersAndLevels(Checked):
     columns: Index
 
     _rules: ClassVar = {
-        "numbers": Record(AlongAxes, ColumnMixture, K="K", P="V"),
-        "levels": Record(ColumnMixture, K="K", P="Q"),
-        "columns": records.Index("V", below="P"),
+        "numbers": Instance(AlongAxes, ColumnMixture, K="K", P="V"),
+        "levels": Instance(ColumnMixture, K="K", P="Q"),
+        "columns": PositionArray("V", below="P"),
     }
 
     def _agree(self, dims: Dims) -> None:
@@ -299,7 +298,7 @@ def axes_complexity(table: InMemory, subspace: Subspace) -> int:
 
 
 @dataclass(frozen=True, eq=False)
-class Joined(Checked):
+class Joined(Record):
     """Clusters that are each one component or several.
 
     Attributes
@@ -312,8 +311,8 @@ class Joined(Checked):
     group: Index
 
     _rules: ClassVar = {
-        "parts": Record(AlongAxes, ColumnMixture, NumbersAndLevels, K="J", P="P"),
-        "group": records.Index("J", below="J"),
+        "parts": Instance(AlongAxes, ColumnMixture, NumbersAndLevels, K="J", P="P"),
+        "group": PositionArray("J", below="J"),
     }
 
     def _agree(self, dims: Dims) -> None:
@@ -378,7 +377,7 @@ def joined_clusters(clusters: Clusters, group: Index) -> Clusters:
 
 
 @dataclass(frozen=True, eq=False)
-class Beside(Checked):
+class Beside(Record):
     """Clusters, then rare ones with independent columns: p(x) = (1 - s) p_1(x) + s p_2(x).
 
     A rare cluster has few rows, and may lie outside the axes of the others.
@@ -394,8 +393,8 @@ class Beside(Checked):
     share: float
 
     _rules: ClassVar = {
-        "common": Record(AlongAxes, ColumnMixture, NumbersAndLevels, Joined, K="first", P="P"),
-        "rare": Record(ColumnMixture, K="second", P="P"),
+        "common": Instance(AlongAxes, ColumnMixture, NumbersAndLevels, Joined, K="first", P="P"),
+        "rare": Instance(ColumnMixture, K="second", P="P"),
         "share": Number(low=0),
     }
 

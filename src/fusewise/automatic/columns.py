@@ -45,7 +45,7 @@ from fusewise.automatic.mixture_kernels import TAIL
 from fusewise.automatic.units import Levels, is_number
 from fusewise.kernels import Index, Mask, Real, Values
 from fusewise.observations import InMemory, steps
-from fusewise.support.records import Array, Checked, Dims, Either, Flag, Maybe, Number, Several
+from fusewise.support import Dims, Either, Flag, Maybe, Number, NumberArray, Record, Several
 
 #: The numbers of pseudo-entries compared; beyond them infinitely many.
 PSEUDO_ENTRIES = 4.0 ** np.arange(-0.5, 4)
@@ -183,7 +183,7 @@ class ColumnComponents(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class ColumnMixture(Checked):
+class ColumnMixture(Record):
     """Components m_k, s_k with shares pi_k.
 
     Attributes
@@ -209,15 +209,15 @@ class ColumnMixture(Checked):
     entries: Real | None = None
 
     _rules: ClassVar = {
-        "centers": Array("K", "P", kinds="fc"),
-        "means": Array("K", "Q"),
-        "variances": Array("K", "Q", low=0),
-        "shares": Array("K", low=0, high=1 + 1e-6),
+        "centers": NumberArray("K", "P", kinds="fc"),
+        "means": NumberArray("K", "Q"),
+        "variances": NumberArray("K", "Q", low=0),
+        "shares": NumberArray("K", low=0, high=1 + 1e-6),
         "log_likelihood": Number(finite=False),
         "complexity": Number(low=0),
         "levels": LEVELS_RULE,
         "level_cost": Number(finite=False),
-        "entries": Maybe(Array("K", "Q", low=0)),
+        "entries": Maybe(NumberArray("K", "Q", low=0)),
     }
 
     def _agree(self, dims: Dims) -> None:

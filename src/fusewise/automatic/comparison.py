@@ -26,7 +26,7 @@ from fusewise.kernels import Labels, in_threads
 from fusewise.observations import InMemory
 from fusewise.progress import Progress, silent
 from fusewise.subspace import Subspace
-from fusewise.support.words import counted
+from fusewise.support import counted
 
 T = TypeVar("T")
 

@@ -28,8 +28,7 @@ from fusewise.kernels import (
 )
 from fusewise.observations import InMemory, SparseEntries
 from fusewise.subspace import Subspace, precisions, pulls
-from fusewise.support import records
-from fusewise.support.records import Array, Checked, Flag
+from fusewise.support import Dims, Flag, NumberArray, PositionArray, Record
 
 #: Variance along a direction that the entries of a row do not determine, in units of the variance of the rows.
 UNKNOWN = 1e8
@@ -70,7 +69,7 @@ class Marginal(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Evidence(Checked):
+class Evidence(Record):
     """log p(x_i | v) = c_i - v' A_i v / 2 + b_i' v.
 
     Complex coordinates are represented by twice as many real ones.
@@ -95,16 +94,16 @@ class Evidence(Checked):
     small: bool = False
 
     _rules: ClassVar = {
-        "precision": Array("r", "r", "U"),
-        "pattern": records.Index("N", below="U"),
-        "vector": Array("r", "N"),
-        "constant": Array("N"),
-        "places": Array("r", "N"),
-        "dimensions": records.Index("N", below="more than r"),
+        "precision": NumberArray("r", "r", "U"),
+        "pattern": PositionArray("N", below="U"),
+        "vector": NumberArray("r", "N"),
+        "constant": NumberArray("N"),
+        "places": NumberArray("r", "N"),
+        "dimensions": PositionArray("N", below="more than r"),
         "small": Flag(),
     }
 
-    def _agree(self, dims: records.Dims) -> None:
+    def _agree(self, dims: Dims) -> None:
         dims["more than r"] = dims["r"] + 1
 
     @classmethod
@@ -295,7 +294,7 @@ def _pseudo_inverses(precision: Real) -> tuple[Real, Index]:
     """A^+ and the rank of each of U x r x r symmetric matrices."""
     n, r, _ = precision.shape
     size = np.einsum("ukk->u", precision)
-    inverses, ranks = block_inverses(precision, 1e-15 * size + 1e-100)[0], np.full(n, r)
+    inverses, ranks = block_inverses(precision, 1e-15 * size + 1e-100), np.full(n, r)
     # The smallest eigenvalue is at least 1 / |A^-1| and the largest at most the trace: most are regular for sure.
     sure = size**2 * np.einsum("ukl,ukl->u", inverses, inverses) < 0.01 * REGULAR**-2
     unsure = np.flatnonzero(~sure | (size <= 0))

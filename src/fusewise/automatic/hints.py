@@ -19,15 +19,14 @@ from scipy.sparse import coo_matrix
 from scipy.sparse.csgraph import connected_components
 
 from fusewise.kernels import Index, Labels, Mask, Real
-from fusewise.support import records
-from fusewise.support.records import Checked, Dims
+from fusewise.support import Dims, PositionArray, Record
 
 #: Added to the log-density of a component in which a row may not be.
 FAR = -1e4
 
 
 @dataclass(frozen=True, eq=False)
-class Hints(Checked):
+class Hints(Record):
     """Blocks of rows that must be together, and conflicts between blocks.
 
     Attributes
@@ -41,9 +40,9 @@ class Hints(Checked):
     conflicts: Index
 
     _rules: ClassVar = {
-        "rows": records.Index("H", below="any"),
-        "block": records.Index("H", below="any"),
-        "conflicts": records.Index("Q", "2", below="M"),
+        "rows": PositionArray("H", below="any"),
+        "block": PositionArray("H", below="any"),
+        "conflicts": PositionArray("Q", "2", below="M"),
     }
 
     def _agree(self, dims: Dims) -> None:

@@ -25,7 +25,7 @@ from scipy.special import gammaln
 from fusewise.automatic.evidence import Evidence, Groups, Marginal, regular
 from fusewise.automatic.mixture_kernels import TAIL, explain_groups
 from fusewise.kernels import Index, Real, in_ranges
-from fusewise.support.records import Array, Checked, Number, Word
+from fusewise.support import Number, NumberArray, Record, Word
 
 #: A spread grows or shrinks by at most this factor in a step.
 LARGEST_STEP = 3.0
@@ -156,7 +156,7 @@ NEGLIGIBLE, SLIGHT = 1e-12, 1e-6
 
 
 @dataclass(frozen=True, eq=False)
-class Mixture(Checked):
+class Mixture(Record):
     """Components mu_k, Sigma_k with shares pi_k, and the likelihood of the rows they were fitted to.
 
     Attributes
@@ -175,9 +175,9 @@ class Mixture(Checked):
     complexity: float
 
     _rules: ClassVar = {
-        "means": Array("K", "r"),
-        "spreads": Array("K", "r", "r"),
-        "shares": Array("K", low=0, high=1 + 1e-6),
+        "means": NumberArray("K", "r"),
+        "spreads": NumberArray("K", "r", "r"),
+        "shares": NumberArray("K", low=0, high=1 + 1e-6),
         "family": Word("scale", "full"),
         "fit": Number(),
         "complexity": Number(low=0),

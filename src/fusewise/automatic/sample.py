@@ -22,7 +22,7 @@ from fusewise.automatic.units import Levels, Units, is_number
 from fusewise.kernels import Index
 from fusewise.observations import Entries, InMemory, Table, reduce_blocks
 from fusewise.progress import Progress
-from fusewise.support.words import counted, in_series
+from fusewise.support import counted, in_series
 
 
 def of_sample(n_sampled: int, n_rows: int, n_clusters: int) -> str:

@@ -53,7 +53,7 @@ from fusewise.kernels import Index, Labels, Real
 from fusewise.observations import InMemory
 from fusewise.progress import Progress
 from fusewise.subspace import Subspace
-from fusewise.support.words import counted
+from fusewise.support import counted
 
 #: Initial dimension of the subspace, and the largest one, for many clusters. A table with no more columns than the
 #: latter is also searched in all its dimensions; if no direction stands out from the noise, so is one with up to

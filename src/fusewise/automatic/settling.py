@@ -29,8 +29,7 @@ import numpy as np
 from fusewise.automatic.hints import FAR, Hints, place
 from fusewise.automatic.mixture import probabilities
 from fusewise.kernels import Index, Labels, Mask, Real
-from fusewise.support.errors import InputError
-from fusewise.support.words import counted
+from fusewise.support import InputError, counted
 
 #: Probability that a row with a hint lies where rows of another cluster do.
 STRAY = 0.01

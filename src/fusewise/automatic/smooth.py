@@ -12,15 +12,14 @@ from fusewise.automatic.units import varying_columns
 from fusewise.kernels import Index, Real, Values
 from fusewise.observations import Entries
 from fusewise.subspace import Subspace, coordinates, fit_shrunk_subspace, reconstruct
-from fusewise.support import records
-from fusewise.support.records import Array, Checked, Dims, Record
+from fusewise.support import Dims, Instance, NumberArray, PositionArray, Record
 
 #: Largest number of axes; those a table does not support are removed.
 RANK = 6
 
 
 @dataclass(frozen=True, eq=False)
-class Smooth(Checked):
+class Smooth(Record):
     """A shrunk subspace of the columns, each in units of its standard deviation; a complex column is two real ones.
 
     Columns are not centred, so that those with similar means (ratings, for example) can be shrunk towards each other.
@@ -37,10 +36,10 @@ class Smooth(Checked):
     subspace: Subspace
 
     _rules: ClassVar = {
-        "columns": records.Index("V", below="P"),
-        "scale": Array("P", low=0),
-        "middle": Array("P", kinds="fc"),
-        "subspace": Record(Subspace, P="Q"),
+        "columns": PositionArray("V", below="P"),
+        "scale": NumberArray("P", low=0),
+        "middle": NumberArray("P", kinds="fc"),
+        "subspace": Instance(Subspace, P="Q"),
     }
 
     def _agree(self, dims: Dims) -> None:

@@ -20,8 +20,7 @@ import numpy.typing as npt
 from fusewise.automatic.units import Levels
 from fusewise.kernels import Index, Labels, Mask, Real
 from fusewise.observations import Entries, InMemory
-from fusewise.support.records import Array, Checked, Number, Rule
-from fusewise.support.words import counted
+from fusewise.support import Number, NumberArray, Record, Rule, counted
 
 #: Most rows in a draw: as many as the clusters of a longer table were found in (``sample.SAMPLE``).
 MOST_ROWS = 5_000
@@ -32,7 +31,7 @@ GRADES = ((0.85, "highly stable"), (0.75, "stable"), (0.6, "doubtful"), (0.0, "n
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Stability(Checked):
+class Stability(Record):
     """How stable the clusters of a model are.
 
     Attributes
@@ -58,9 +57,9 @@ class Stability(Checked):
     hidden: float
 
     _rules: ClassVar = {
-        "clusters": Array("K", finite=False),
-        "rows": Array("N", finite=False),
-        "confidence": Array("N", finite=False),
+        "clusters": NumberArray("K", finite=False),
+        "rows": NumberArray("N", finite=False),
+        "confidence": NumberArray("N", finite=False),
         "n_clusters": Rule(),
         "n_draws": Number(low=1, whole=True),
         "hidden": Number(low=0),

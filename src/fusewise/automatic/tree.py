@@ -41,11 +41,11 @@ from fusewise.automatic.tree_kernels import (
 from fusewise.kernels import Index, Labels, Mask, Real, check_finite, compiled, few, in_threads, threads_for
 from fusewise.observations import Quadratics
 from fusewise.pairs import NeighborPairs
-from fusewise.support.records import Array, Checked, Dims, Number
+from fusewise.support import Dims, Number, NumberArray, Record
 
 
 @dataclass(frozen=True, eq=False)
-class MergeTree(Checked):
+class MergeTree(Record):
     """Nested partitions of N points, as a binary tree.
 
     Attributes
@@ -58,7 +58,7 @@ class MergeTree(Checked):
     linkage: npt.NDArray[np.float64]
     forced: int = 0
 
-    _rules: ClassVar = {"linkage": Array("joins", "4", low=0), "forced": Number(low=0, whole=True)}
+    _rules: ClassVar = {"linkage": NumberArray("joins", "4", low=0), "forced": Number(low=0, whole=True)}
 
     def _agree(self, dims: Dims) -> None:
         dims["N"] = dims["joins"] + 1

@@ -15,8 +15,7 @@ from scipy.special import boxcox1p, inv_boxcox1p
 
 from fusewise.kernels import Index, Mask, Real, Values
 from fusewise.observations import Entries, InMemory, Table, refuse_tiny
-from fusewise.support import records
-from fusewise.support.records import Array, Checked, Maybe, Record
+from fusewise.support import Instance, Maybe, NumberArray, PositionArray, Record
 
 
 class LevelBlock(NamedTuple):
@@ -48,7 +47,7 @@ FAR = 1e6
 
 
 @dataclass(frozen=True, eq=False)
-class Powers(Checked):
+class Powers(Record):
     """A power for each column.
 
         t = a x + b,    y = ((1 + t)^e - 1) / e,  or log(1 + t) if e = 0,    z = c y + d
@@ -68,10 +67,10 @@ class Powers(Checked):
     after: Real
 
     _rules: ClassVar = {
-        "exponents": Array("V"),
-        "last": Array("V", low=0),
-        "before": Array("2", "V"),
-        "after": Array("2", "V"),
+        "exponents": NumberArray("V"),
+        "last": NumberArray("V", low=0),
+        "before": NumberArray("2", "V"),
+        "after": NumberArray("2", "V"),
     }
 
     def _verify(self) -> None:
@@ -211,7 +210,7 @@ def log_likelihood(t: Real, mask: Mask, exponents: Real) -> Real:
 
 
 @dataclass(frozen=True, eq=False)
-class Units(Checked):
+class Units(Record):
     """z = (x - middle) / scale in the columns that vary, or a power of it.
 
     A column with two values is a category like any other: it has two columns of z, 1 and 0 times a unit u in rows with
@@ -233,11 +232,11 @@ class Units(Checked):
     powers: Powers | None = None
 
     _rules: ClassVar = {
-        "columns": records.Index("V", below="P"),
-        "scale": Array("P", low=0),
-        "middle": Array("P", kinds="fc"),
-        "flips": Array("V", low=0),
-        "powers": Maybe(Record(Powers, V="V")),
+        "columns": PositionArray("V", below="P"),
+        "scale": NumberArray("P", low=0),
+        "middle": NumberArray("P", kinds="fc"),
+        "flips": NumberArray("V", low=0),
+        "powers": Maybe(Instance(Powers, V="V")),
     }
 
     def _verify(self) -> None:

@@ -1,12 +1,12 @@
 """The command line: ``fusewise fit``, ``predict``, ``impute``, ``path``, ``guarantee``, ``plan``, ``demo``, ...
 
 ===========================================  ==========================================================
-``app``, ``commands``, ``options``           the application; arguments, options and help of its commands
+``_app``, ``_commands``, ``_options``        the application; arguments, options and help of its commands
 ``_fit``, ``_parts``, ``_predict``,          what each command computes and writes
 ``_path``, ``_guarantee``, ``_demo``,
 ``_mri``, ``_reproduce``
 ``_summary``, ``_terminal``, ``_output``     results as text, as pictures in the terminal, and as files
-``exits``                                    invalid input, interruptions and bugs; exit codes
+``_exits``                                   invalid input, interruptions and bugs; exit codes
 ===========================================  ==========================================================
 """
 
@@ -44,7 +44,7 @@ def _run(arguments: Sequence[str] | None) -> None:
     try:
         import rich  # noqa: F401  (needed by every command: report it now if it is missing)
 
-        from fusewise.cli.app import app
+        from fusewise.cli._app import app
     except ModuleNotFoundError as error:
         missing = str(error.name).partition(".")[0]
         if missing not in NEEDED:
@@ -79,7 +79,7 @@ def _exiting_on_errors() -> Iterator[None]:
 
     Any other error that a command has not reported is a bug: it is said, and the exit code is 1.
     """
-    from fusewise.cli.exits import BUG, Stop, report_bug
+    from fusewise.cli._exits import BUG, Stop, report_bug
 
     interrupted: list[int] = []
 

@@ -23,15 +23,14 @@ import fusewise
 from fusewise import FusionClustering
 from fusewise.cli import _summary as summary
 from fusewise.cli import _terminal as console
+from fusewise.cli._exits import stopping_at_once
 from fusewise.cli._fit import REPORT, Clustered, Fit, Outputs, default_model, run_fit
 from fusewise.cli._output import write_csv
 from fusewise.cli._terminal import Terminal, grid, headed, print_below
-from fusewise.cli.exits import stopping_at_once
 from fusewise.datasets import hide_entries, make_clusters
 from fusewise.kernels import SMALL, Stopwatch
 from fusewise.progress import Progress
-from fusewise.support.errors import InputError
-from fusewise.support.words import counted
+from fusewise.support import InputError, counted
 from fusewise.tables import Dialect, ReadOptions
 
 TABLE, MODEL = "wine.csv", "wine.fusewise"

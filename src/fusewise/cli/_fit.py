@@ -14,13 +14,12 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from fusewise import DataWarning, FusionClustering, FusionImputer
+from fusewise.cli._exits import stopping_at_once
 from fusewise.cli._output import staged, write_csv
-from fusewise.cli.exits import stopping_at_once
 from fusewise.kernels import Floats, Real, Stopwatch, announcing
 from fusewise.progress import Progress, listening
 from fusewise.saving import save
-from fusewise.support.errors import InputError
-from fusewise.support.words import counted, some_of
+from fusewise.support import InputError, counted, some_of
 from fusewise.tables import (
     Cells,
     Dialect,
@@ -36,11 +35,17 @@ from fusewise.tables import (
     read,
     stem_of,
 )
-from fusewise.views.columns import columns_of_file, columns_of_reading
-from fusewise.views.description import description_text
-from fusewise.views.findings import Findings, TableOrigin, read_findings
-from fusewise.views.profile import ObservedCenters
-from fusewise.views.rules import python_module, sql_script
+from fusewise.views import (
+    Findings,
+    ObservedCenters,
+    TableOrigin,
+    columns_of_file,
+    columns_of_reading,
+    description_text,
+    python_module,
+    read_findings,
+    sql_script,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -352,7 +357,7 @@ def _write_words(found: Clustered, description: Path, sql: Path, python: Path) -
 
 
 def _write_report(found: Clustered, path: Path, command: str | None, *, rows: bool) -> None:
-    from fusewise.views.report import write_page
+    from fusewise.views import write_page
 
     try:
         findings = replace(found.findings, remarks=tuple(found.notes)).thinned()

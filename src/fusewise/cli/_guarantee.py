@@ -12,10 +12,9 @@ import numpy.typing as npt
 from rich.text import Text
 
 import fusewise
+from fusewise.cli._exits import naming_options
 from fusewise.cli._terminal import BAR, Terminal, headed, print_below, print_json
-from fusewise.cli.exits import naming_options
-from fusewise.support.errors import InputError
-from fusewise.support.words import counted
+from fusewise.support import InputError, counted
 from fusewise.tables import Cells, FrameEncoder, Reading, ReadOptions, find_column, is_called_class, read, read_grid
 from fusewise.theory import ClusterGeometry, Promise, promise, success_probability
 

@@ -10,8 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Literal
 
-from fusewise.support.errors import InputError
-from fusewise.support.files import refuse_unwritable, written_together
+from fusewise.support import InputError, refuse_unwritable, written_together
 from fusewise.tables import Cells, Dialect
 
 #: How text begins that spreadsheets take for a formula (also in the wide characters of East Asian fonts), after

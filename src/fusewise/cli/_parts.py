@@ -19,17 +19,16 @@ from rich.text import Text
 
 import fusewise
 from fusewise import FusionClustering
+from fusewise.cli._exits import stopping_at_once
 from fusewise.cli._fit import Outputs, unmet_notes
 from fusewise.cli._output import staged, write_csv
 from fusewise.cli._summary import MOST_LISTED, NO_CLUSTER, column_list, folded, kind_data
 from fusewise.cli._terminal import Terminal, bar, grid, headed, listed, print_below
-from fusewise.cli.exits import stopping_at_once
 from fusewise.kernels import Stopwatch, available_memory
 from fusewise.observations import compute, dask_library
 from fusewise.progress import Progress, listening
 from fusewise.saving import save
-from fusewise.support.errors import InputError
-from fusewise.support.words import counted, in_words, some_of
+from fusewise.support import InputError, counted, in_words, some_of
 from fusewise.tables import (
     STANDARD_INPUT,
     FrameEncoder,

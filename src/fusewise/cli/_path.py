@@ -15,17 +15,16 @@ from sklearn.exceptions import ConvergenceWarning
 
 import fusewise
 from fusewise import DataWarning, PenalizedFusion
+from fusewise.cli._exits import naming_options, stopping_at_once
 from fusewise.cli._fit import blank_notes, label_table, prepare, unmet_notes
 from fusewise.cli._output import staged, write_csv
 from fusewise.cli._terminal import Terminal, grid, headed, listed, print_below
-from fusewise.cli.exits import naming_options, stopping_at_once
 from fusewise.fusion import FusionPath, Solution
 from fusewise.fusion.fidelity import FIDELITIES, Ball, Box, Fidelity, as_fidelity
 from fusewise.fusion.penalties import PENALTIES, Penalty, as_penalty
 from fusewise.kernels import Labels, announcing
 from fusewise.progress import Progress, listening
-from fusewise.support.errors import InputError
-from fusewise.support.words import readable_apart
+from fusewise.support import InputError, readable_apart
 from fusewise.tables import Cells, Reading, ReadOptions, files_of, in_dialect
 
 #: Maximum number of cluster sizes listed per line.
@@ -177,7 +176,7 @@ def _step(lam: float, labels: Labels, stays: int, *, chosen: bool) -> PathPoint:
 
 
 def _draw(model: PenalizedFusion, place: Path) -> None:
-    from fusewise.views.plots import FusionPathDisplay
+    from fusewise.views import FusionPathDisplay
 
     try:
         FusionPathDisplay.from_estimator(model).figure_.savefig(place, dpi=200)

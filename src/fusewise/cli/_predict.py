@@ -10,15 +10,14 @@ from typing import Any, Literal
 import numpy as np
 
 from fusewise import FusionClustering, FusionImputer, PenalizedFusion
+from fusewise.cli._exits import stopping_at_once
 from fusewise.cli._fit import label_table
 from fusewise.cli._output import staged, write_csv
-from fusewise.cli.exits import stopping_at_once
 from fusewise.progress import Progress
 from fusewise.saving import ModelFileError, SavedModel, load_with_extra
-from fusewise.support.errors import InputError
-from fusewise.support.words import counted
+from fusewise.support import InputError, counted
 from fusewise.tables import Reading, ReadOptions, column_or_none, files_of, recode, row_names
-from fusewise.views.known_labels import KnownLabels, compare_labels
+from fusewise.views import KnownLabels, compare_labels
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,11 +13,10 @@ import typer
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.progress import Progress as Bars
 
+from fusewise.cli._exits import INTERRUPTED, Stop, guarded, stopping_at_once
 from fusewise.cli._terminal import Terminal, headed
-from fusewise.cli.exits import INTERRUPTED, Stop, guarded, stopping_at_once
 from fusewise.progress import Progress
-from fusewise.support.errors import InputError
-from fusewise.support.words import counted
+from fusewise.support import InputError, counted
 
 if TYPE_CHECKING:
     from fusewise.reproduce import StudyResult

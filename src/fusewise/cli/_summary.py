@@ -14,10 +14,9 @@ import fusewise
 from fusewise.cli._fit import Clustered, Fit, Imputation
 from fusewise.cli._predict import Prediction
 from fusewise.cli._terminal import Terminal, bar, grid, headed, listed, picture, print_below
-from fusewise.support.words import counted
+from fusewise.support import counted
 from fusewise.tables import Reading
-from fusewise.views import certainty, sentences
-from fusewise.views.known_labels import KnownLabels
+from fusewise.views import KnownLabels, limits, number_sentence, stability_sentence
 
 #: Header of the column that characterises the clusters.
 DISTINCTIVE = "what sets it apart"
@@ -47,7 +46,7 @@ def fit_data(fit: Fit) -> dict[str, Any]:
         "converged": bool(model.converged_),
         "seconds": found.seconds,
         "compiling_seconds": found.compiling,
-        "limits": sentences.limits(found.findings),
+        "limits": limits(found.findings),
         "notes": found.notes,
         "files": {_key(path): str(path) for path in fit.outputs.files if path != fit.outputs.save}
         | ({} if fit.outputs.save is None else {"model": str(fit.outputs.save)}),
@@ -60,9 +59,9 @@ def _key(path: Path) -> str:
 
 
 def _sureness_data(found: Clustered) -> dict[str, Any]:
-    judged, others = certainty.stability(found.findings), certainty.alternatives(found.findings)
+    judged, others = found.findings.stability, found.findings.alternatives
     return {
-        "number": sentences.number_sentence(found.findings, OPTION),
+        "number": number_sentence(found.findings, OPTION),
         "alternatives": [
             {"clusters": a.n_clusters, "sizes": a.sizes, "gain": a.gain, "error": a.error, "per_row": a.per_row}
             for a in others
@@ -139,7 +138,7 @@ def folded(notes: list[str]) -> list[str]:
 
 
 def _clusters(found: Clustered) -> Grid:
-    sizes, judged = found.sizes, certainty.stability(found.findings)
+    sizes, judged = found.sizes, found.findings.stability
     table = headed("cluster", "rows", "", *([] if judged is None else ["stability"]), DISTINCTIVE, left=(DISTINCTIVE,))
     none = [] if judged is None else [""]
     for k, size in enumerate(sizes[:MOST_LISTED]):
@@ -165,14 +164,14 @@ def _facts(fit: Fit) -> Grid:
     found, table = fit.clustered, grid("dim", "")
     if found.findings.known is not None:
         table.add_row("agreement", _agreement(found.findings.known))
-    table.add_row("number", Text(sentences.number_sentence(found.findings, OPTION)))
-    judged = certainty.stability(found.findings)
+    table.add_row("number", Text(number_sentence(found.findings, OPTION)))
+    judged = found.findings.stability
     if judged is not None:
-        table.add_row("stability", Text(f"{sentences.stability_sentence(judged)} {SCALE}"))
+        table.add_row("stability", Text(f"{stability_sentence(judged)} {SCALE}"))
     table.add_row("time", f"{found.seconds:.1f} s")
     if found.compiling >= 1:
         table.add_row("compiling", f"{found.compiling:.1f} s more, on the first run only")
-    listed(table, "limits", sentences.limits(found.findings))
+    listed(table, "limits", limits(found.findings))
     listed(table, "written", list(fit.outputs.files))
     listed(table, Text("note", "yellow"), folded(found.notes))
     return table

@@ -21,10 +21,8 @@ from rich.text import Text
 
 from fusewise.kernels import Index
 from fusewise.progress import Progress, silent
-from fusewise.support.files import finite_json
-from fusewise.support.words import CONTROLS, visible
-from fusewise.views.findings import Findings
-from fusewise.views.palette import colour
+from fusewise.support import CONTROLS, finite_json, visible
+from fusewise.views import Findings, colour
 
 #: Length of the longest bar, in characters.
 BAR = 20

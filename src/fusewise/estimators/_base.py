@@ -19,24 +19,25 @@ from sklearn.utils.validation import validate_data
 from fusewise.kernels import Index
 from fusewise.observations import Entries, ParquetBlocks, Table, as_table, is_dask, refuse_other_than_tables
 from fusewise.saving import ESTIMATORS, save
-from fusewise.support.errors import InputError, as_input_errors
-from fusewise.support.records import (
-    Checked,
+from fusewise.support import (
     Dims,
     Either,
     Flag,
+    InputError,
+    Instance,
     Maybe,
     Number,
     Record,
     Rule,
     Several,
     Word,
+    as_input_errors,
     check_values,
 )
 from fusewise.tables import FrameEncoder, Reading, names_of, needs_encoding, warn_of_numbered_things
 
 if TYPE_CHECKING:
-    from fusewise.views.description import Description
+    from fusewise.views import Description
 
 P = ParamSpec("P")
 S = TypeVar("S")
@@ -47,7 +48,7 @@ COUNT = Number(low=1, whole=True)
 COMMON: dict[str, Rule] = {
     "n_features_in_": COUNT,
     "feature_names_in_": Maybe(Several(Word())),
-    "encoder_": Maybe(Record(FrameEncoder)),
+    "encoder_": Maybe(Instance(FrameEncoder)),
     "_sklearn_output_config": Maybe(Rule()),
 }
 
@@ -87,7 +88,7 @@ def frame_of(columns: Mapping[str, Any], index: Any = None) -> Any:
     return pd.DataFrame(columns, index=index)
 
 
-class FusionEstimator(Checked, BaseEstimator):  # type: ignore[misc]
+class FusionEstimator(Record, BaseEstimator):  # type: ignore[misc]
     """Parameters in plain words, tables of any kind, and models saved as files."""
 
     #: What each parameter may be; others are checked where they are used.
@@ -220,7 +221,7 @@ class ClusteringEstimator(ClusterMixin, ClassNamePrefixFeaturesOutMixin, Transfo
         cluster_names : a name for each cluster; by default made of what sets it apart.
         force : overwrite an existing file.
         """
-        from fusewise.views.report import write_report
+        from fusewise.views import write_report
 
         given: dict[str, Any] = {"names": names, "feature_names": feature_names, "title": title}
         return write_report(self, path, rows=rows, cluster_names=cluster_names, force=force, **given)
@@ -245,8 +246,7 @@ class ClusteringEstimator(ClusterMixin, ClassNamePrefixFeaturesOutMixin, Transfo
             a decision rule for each with ``as_sql`` and ``as_python``, and ``certainty`` the uncertain rows and the
             other numbers of clusters.
         """
-        from fusewise.views.description import Description
-        from fusewise.views.findings import read_findings
+        from fusewise.views import Description, read_findings
 
         return Description.of(read_findings(self, names=names, feature_names=feature_names))
 
@@ -264,6 +264,6 @@ class ClusteringEstimator(ClusterMixin, ClassNamePrefixFeaturesOutMixin, Transfo
         held = vars(self)
         if not isinstance(held.get("observations_"), Entries) or "_stream" in held:
             return ""
-        from fusewise.views.card import card
+        from fusewise.views import card
 
         return card(self)

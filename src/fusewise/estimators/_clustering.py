@@ -32,9 +32,7 @@ from fusewise.observations import (
     warn_of_blanks,
 )
 from fusewise.saving import saveable
-from fusewise.support.errors import InputError
-from fusewise.support.records import Flag, Maybe, Record, Several
-from fusewise.support.words import counted
+from fusewise.support import Flag, InputError, Instance, Maybe, Several, counted
 
 #: Rows of a sparse table that are made dense at a time.
 ROWS_AT_A_TIME = 8192
@@ -119,12 +117,12 @@ class FusionClustering(ClusteringEstimator):
 
     #: What a saved model holds, of N rows, P features and K clusters.
     _rules: ClassVar = COMMON | {
-        "observations_": Record(Entries, SparseEntries, StreamedEntries, DaskTable, N="N", P="P"),
-        "_result": Maybe(Record(ClusteringResult, K="K", N="N", P="P")),
-        "_stream": Maybe(Record(StreamSummary, P="P")),
-        "_others": Maybe(Several(Record(Alternative, N="N"))),
-        "stability_": Maybe(Record(Stability, K="K", N="N")),
-        "matching_": Maybe(Record(Matching, K="K")),
+        "observations_": Instance(Entries, SparseEntries, StreamedEntries, DaskTable, N="N", P="P"),
+        "_result": Maybe(Instance(ClusteringResult, K="K", N="N", P="P")),
+        "_stream": Maybe(Instance(StreamSummary, P="P")),
+        "_others": Maybe(Several(Instance(Alternative, N="N"))),
+        "stability_": Maybe(Instance(Stability, K="K", N="N")),
+        "matching_": Maybe(Instance(Matching, K="K")),
     }
 
     observations_: Any

@@ -14,8 +14,7 @@ from fusewise.estimators._base import frame_of
 from fusewise.estimators._result import ClusteringResult
 from fusewise.kernels import Index, Real
 from fusewise.observations import Entries, Table
-from fusewise.support.errors import InputError
-from fusewise.support.words import readable
+from fusewise.support import InputError, readable
 from fusewise.tables import FrameEncoder
 
 #: Contributions are averaged over this many random orders of a row's entries and their reverses, or over all orders if

@@ -10,8 +10,7 @@ from scipy.sparse.csgraph import breadth_first_order, connected_components
 
 from fusewise.automatic import NO_HINTS, UNSATISFIED, Hints, place
 from fusewise.kernels import Index
-from fusewise.support.errors import InputError
-from fusewise.support.words import counted, some_of
+from fusewise.support import InputError, counted, some_of
 
 
 def read_hints(n_rows: int, must_link: Any, cannot_link: Any, y: Any, n_clusters: int | None) -> Hints:

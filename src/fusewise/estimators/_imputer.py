@@ -20,8 +20,7 @@ from fusewise.estimators._result import Labeller
 from fusewise.kernels import Mask, Real, Values
 from fusewise.observations import Entries, RepeatedRows, Table, ValueRanges, as_counts, as_entries, as_rows, is_dask
 from fusewise.saving import saveable
-from fusewise.support.errors import InputError
-from fusewise.support.records import Array, Flag, Maybe, Record, Rule, Word
+from fusewise.support import Flag, InputError, Instance, Maybe, NumberArray, Rule, Word
 from fusewise.tables import FrameEncoder, Reading, is_frame
 
 #: Fraction of the observed entries held out to estimate the imputation error.
@@ -77,12 +76,12 @@ class FusionImputer(OneToOneFeatureMixin, TransformerMixin, FusionEstimator):  #
     _parameters: ClassVar = {"n_clusters": Maybe(COUNT), "min_cluster_size": Maybe(COUNT), "semi_supervised": Flag()}
 
     _rules: ClassVar = COMMON | {
-        "clustering_": Record(FusionClustering, P="P"),
-        "smooth_": Maybe(Record(Smooth, P="P")),
+        "clustering_": Instance(FusionClustering, P="P"),
+        "smooth_": Maybe(Instance(Smooth, P="P")),
         "fill_": Word("clusters", "subspace"),
         "held_out_error_": Rule(),
-        "draw_scale_": Maybe(Array("P", low=0)),
-        "ranges_": Record(ValueRanges),
+        "draw_scale_": Maybe(NumberArray("P", low=0)),
+        "ranges_": Instance(ValueRanges),
     }
 
     @in_plain_words

@@ -14,9 +14,7 @@ from fusewise.estimators._result import ClusteringResult
 from fusewise.kernels import Index, Labels, Real
 from fusewise.observations import DataWarning
 from fusewise.saving import saveable
-from fusewise.support.errors import InputError
-from fusewise.support.records import Array, Checked
-from fusewise.support.words import counted, in_series
+from fusewise.support import InputError, NumberArray, Record, counted, in_series
 
 #: Jaccard similarity up to which a cluster is dissolved rather than the same (Hennig, 2007).
 DISSOLVED = 0.5
@@ -24,7 +22,7 @@ DISSOLVED = 0.5
 
 @saveable
 @dataclass(frozen=True, eq=False, repr=False)
-class Matching(Checked):
+class Matching(Record):
     """How the K clusters of a model match those of an earlier one, by the rows of the table that they have in common.
 
     Attributes
@@ -40,10 +38,10 @@ class Matching(Checked):
     earlier_sizes: Index
 
     _rules: ClassVar = {
-        "earlier": Array("K", kinds="iu", low=-1, below="J"),
-        "sizes": Array("K", kinds="iu", low=0),
-        "common": Array("K", kinds="iu", low=0),
-        "earlier_sizes": Array("J", kinds="iu", low=0),
+        "earlier": NumberArray("K", kinds="iu", low=-1, below="J"),
+        "sizes": NumberArray("K", kinds="iu", low=0),
+        "common": NumberArray("K", kinds="iu", low=0),
+        "earlier_sizes": NumberArray("J", kinds="iu", low=0),
     }
 
     @property

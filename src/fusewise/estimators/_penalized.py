@@ -31,8 +31,7 @@ from fusewise.observations import Entries, InMemory, Table, each_block, group_me
 from fusewise.pairs import partial_squared_distances_to
 from fusewise.saving import saveable
 from fusewise.subspace import choose_rank
-from fusewise.support.errors import InputError
-from fusewise.support.records import Array, Either, Flag, Index, Maybe, Number, Record, Word
+from fusewise.support import Either, Flag, InputError, Instance, Maybe, Number, NumberArray, PositionArray, Word
 from fusewise.tables import FrameEncoder
 
 
@@ -102,18 +101,18 @@ class PenalizedFusion(ClusteringEstimator):
     #: What a saved model holds, of N rows, P features and K clusters.
     _rules: ClassVar = COMMON | {
         "n_clusters_": Number(low=0, size="K"),
-        "labels_": Index("N", below="K", low=-1),
-        "cluster_centers_": Array("K", "P", kinds="fc"),
-        "fused_": Array("N", "P", kinds="fc"),
+        "labels_": PositionArray("N", below="K", low=-1),
+        "cluster_centers_": NumberArray("K", "P", kinds="fc"),
+        "fused_": NumberArray("N", "P", kinds="fc"),
         "lam_": Number(low=0, finite=False),
-        "penalty_": Record(Penalty),
-        "fidelity_": Record(Fidelity),
+        "penalty_": Instance(Penalty),
+        "fidelity_": Instance(Fidelity),
         "rank_": Maybe(COUNT),
-        "path_": Maybe(Record(FusionPath, N="N", P="P")),
+        "path_": Maybe(Instance(FusionPath, N="N", P="P")),
         "objective_": Number(finite=False),
         "n_iter_": Number(low=0, whole=True),
         "converged_": Flag(),
-        "observations_": Record(Entries, N="N", P="P"),
+        "observations_": Instance(Entries, N="N", P="P"),
     }
 
     @in_plain_words

@@ -35,10 +35,7 @@ from fusewise.observations import (
 )
 from fusewise.progress import shown
 from fusewise.saving import saveable
-from fusewise.support import records
-from fusewise.support.errors import InputError
-from fusewise.support.records import Array, Checked, Flag, Maybe, Number, Record
-from fusewise.support.words import counted
+from fusewise.support import Flag, InputError, Instance, Maybe, Number, NumberArray, PositionArray, Record, counted
 
 #: Rows whose probabilities are put in order at a time: a copy of all might not fit into memory.
 ROWS_AT_ONCE = 2**16
@@ -105,7 +102,7 @@ class Labeller:
 
 @saveable
 @dataclass(frozen=True, eq=False)
-class ClusteringResult(Checked):
+class ClusteringResult(Record):
     """The clusters of a table in their order, the largest first, and what they say of its rows.
 
     Of a Dask table there are no labels, and no posterior if it is too large; ``counts`` None: each row counts once.
@@ -124,17 +121,17 @@ class ClusteringResult(Checked):
     counts: Index | None = None
 
     _rules: ClassVar = {
-        "choice": Record(Choice, K="K", P="P"),
-        "order": records.Index("K", below="K"),
-        "tails": Array("outliers", low=0, high=1),
-        "tail_counts": Array("outliers", kinds="iu", low=1),
+        "choice": Instance(Choice, K="K", P="P"),
+        "order": PositionArray("K", below="K"),
+        "tails": NumberArray("outliers", low=0, high=1),
+        "tail_counts": NumberArray("outliers", kinds="iu", low=1),
         "n_fitted": Number(low=1, whole=True),
         "outliers": Flag(),
-        "labels": Maybe(records.Index("N", below="K", low=-1)),
-        "confidence": Maybe(Array("N", low=0, high=1 + 1e-6)),
-        "posterior": Maybe(Array("N", "K", low=0, high=1 + 1e-6)),
-        "hints": Record(Hints),
-        "counts": Maybe(Array("N", kinds="iu", low=0)),
+        "labels": Maybe(PositionArray("N", below="K", low=-1)),
+        "confidence": Maybe(NumberArray("N", low=0, high=1 + 1e-6)),
+        "posterior": Maybe(NumberArray("N", "K", low=0, high=1 + 1e-6)),
+        "hints": Instance(Hints),
+        "counts": Maybe(NumberArray("N", kinds="iu", low=0)),
     }
 
     def _verify(self) -> None:

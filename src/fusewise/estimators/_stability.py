@@ -27,8 +27,7 @@ from fusewise.estimators._result import ClusteringResult, cluster
 from fusewise.kernels import single_products
 from fusewise.observations import Table
 from fusewise.progress import Progress, listening, shown
-from fusewise.support.errors import InputError
-from fusewise.support.words import counted
+from fusewise.support import InputError, counted
 
 
 def stability_of(

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from fusewise.kernels import Floats, Mask
 from fusewise.observations import as_entries, is_complex, warn_of_blanks
-from fusewise.support.errors import InputError
+from fusewise.support import InputError
 
 Ints = NDArray[np.int64]
 

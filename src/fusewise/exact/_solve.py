@@ -16,7 +16,7 @@ from fusewise.exact._graph import Clock
 from fusewise.exact._search import Reductions, Search, relative_gap
 from fusewise.kernels import Floats
 from fusewise.observations import midranges
-from fusewise.support.errors import InputError
+from fusewise.support import InputError
 
 
 class ExplainedStatus(StrEnum):

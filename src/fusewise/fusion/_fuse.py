@@ -20,8 +20,7 @@ from fusewise.fusion.penalties import Penalty
 from fusewise.kernels import Array, beside
 from fusewise.progress import Progress, shown
 from fusewise.subspace import coordinates
-from fusewise.support.errors import InputError
-from fusewise.support.records import Maybe, Number, Word, check_values
+from fusewise.support import InputError, Maybe, Number, Word, check_values
 
 STARTS = ("partial", "zero", "mean", "subspace")
 

@@ -19,18 +19,23 @@ from fusewise.fusion._problem import PooledEntries, Problem
 from fusewise.kernels import (
     SMALL,
     Array,
+    ColumnSystems,
+    Line,
     Real,
     Values,
     conjugate_gradients,
     copied,
-    graph_steps,
+    edge_products,
     inner_product,
     shrunk_by,
+    slope_at,
+    squares_at,
+    update_direction,
+    update_gradient,
 )
-from fusewise.kernels.graph_steps import ColumnSystems, Line
 from fusewise.pairs import DenseWeights, NeighborPairs, SparseWeights, Weighted
 from fusewise.progress import Progress, silent
-from fusewise.support.errors import InputError
+from fusewise.support import InputError
 
 
 def average(problem: Problem, weighted: Weighted, centers: Array, n_steps: int = 1) -> Array:
@@ -166,12 +171,12 @@ class ConjugateSteps:
         """
         held, coupling = self._held, 2 * self.problem.lam
         around = held.counts, held.means, centers
-        energy, common = graph_steps.gradient(*around, weighted.laplacian(centers), weighted.degree, coupling, self._g)
+        energy, common = update_gradient(*around, weighted.laplacian(centers), weighted.degree, coupling, self._g)
         known = centers is self._moved and self._energy > 0
         share = max(0.0, (energy - common) / self._energy) if known else 0.0
-        line = graph_steps.direction(*around, weighted.degree, coupling, self._g, self._v, share)
+        line = update_direction(*around, weighted.degree, coupling, self._g, self._v, share)
         if line.slope >= 0 and share > 0:  # not downhill
-            line = graph_steps.direction(*around, weighted.degree, coupling, self._g, self._v, 0.0)
+            line = update_direction(*around, weighted.degree, coupling, self._g, self._v, 0.0)
         self._energy = energy
         moved: Real = self._v * self._v.dtype.type(self._length(centers, weighted, line))
         moved += centers
@@ -184,13 +189,13 @@ class ConjugateSteps:
         The majoriser is lowest at a shorter length; the secant of the slopes there and at the start leads on.
         """
         pairs, penalty, coupling = self._pairs, self.problem.penalty, 2 * self.problem.lam
-        cross, squares = graph_steps.edge_products(centers, self._v, pairs.first, pairs.second)
+        cross, squares = edge_products(centers, self._v, pairs.first, pairs.second)
         stiffness = line.bend + coupling * float(weighted.weights @ squares)
         if not (line.slope < 0 < stiffness):
             return 0.0
         short = -line.slope / stiffness
-        weights = penalty.value_and_weight(graph_steps.squares_at(short, weighted.squares, cross, squares))[1]
-        pull = graph_steps.slope_at(short, pairs.affinity, weights, cross, squares)
+        weights = penalty.value_and_weight(squares_at(short, weighted.squares, cross, squares))[1]
+        pull = slope_at(short, pairs.affinity, weights, cross, squares)
         slope = line.tilt + short * line.bend + coupling * pull
         turn = 1 - slope / line.slope  # the share of the slope that is gone
         return short * min(1 / turn, STRETCH) if turn > 0 else STRETCH * short

@@ -25,8 +25,7 @@ import numpy as np
 from fusewise.fusion._loop import Descent, descend
 from fusewise.fusion._problem import DeviceQuadratics, PooledEntries, Problem, place
 from fusewise.fusion.penalties import Penalty
-from fusewise.kernels import Array, Index, Mask, Real, beside, to_host
-from fusewise.kernels.graph import components, sum_by
+from fusewise.kernels import Array, Index, Mask, Real, beside, components, sum_by, to_host
 from fusewise.observations import Entries, Observations, Quadratics
 from fusewise.pairs import NeighborPairs, SparseWeights, Weighted
 from fusewise.progress import Progress

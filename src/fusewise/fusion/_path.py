@@ -28,16 +28,14 @@ from fusewise.kernels import Array, Index, Labels, Real, Values
 from fusewise.observations import Entries, group_means, number_by_size
 from fusewise.pairs import SparseWeights, real_view
 from fusewise.progress import Progress
-from fusewise.support.errors import InputError
-from fusewise.support.records import Checked, Record, Several
-from fusewise.support.words import counted, readable_apart
+from fusewise.support import InputError, Instance, Record, Several, counted, readable_apart
 
 #: Points shown by ``repr``: of a longer path the first and the last ones.
 MOST_SHOWN = 20
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class FusionPath(Checked):
+class FusionPath(Record):
     """Solutions along a path, in order.
 
     Attributes
@@ -47,7 +45,7 @@ class FusionPath(Checked):
 
     solutions: tuple[Solution, ...]
 
-    _rules: ClassVar = {"solutions": Several(Record(Solution, N="N", P="P"), least=1)}
+    _rules: ClassVar = {"solutions": Several(Instance(Solution, N="N", P="P"), least=1)}
 
     @property
     def lams(self) -> npt.NDArray[np.float64]:

@@ -17,17 +17,19 @@ from fusewise.kernels import (
     Array,
     Index,
     Values,
-    graph_steps,
+    block_inverses,
+    block_products,
     library,
+    misfit,
     norm,
     rounding_unit,
+    scatter,
+    squared_gradients,
+    sum_by,
     to_host,
     torch_device,
     total,
 )
-from fusewise.kernels.graph import sum_by
-from fusewise.kernels.graph_steps import scatter
-from fusewise.kernels.tensors import block_inverses, block_products
 from fusewise.observations import Entries, Observations, Quadratics
 from fusewise.pairs import (
     CompletePairs,
@@ -38,7 +40,7 @@ from fusewise.pairs import (
     Weighted,
     real_view,
 )
-from fusewise.support.errors import InputError
+from fusewise.support import InputError
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,7 +107,7 @@ class PooledEntries:
     def misfit(self, centers: Array) -> float:
         """sum_i ||S_i (u_i - x_i)||²."""
         if self._in_loops:
-            return graph_steps.misfit(self.counts, self.means, centers) + self.within
+            return misfit(self.counts, self.means, centers) + self.within
         return total(self.counts * abs(centers - self.means) ** 2) + self.within
 
     def gradient_norm(self, centers: Array, laplacian: Array, coupling: float, members: Array | None) -> float | None:
@@ -115,7 +117,7 @@ class PooledEntries:
         """
         if not self._in_loops:
             return None
-        squares = graph_steps.squared_gradients(self.counts, self.means, centers, laplacian, coupling)
+        squares = squared_gradients(self.counts, self.means, centers, laplacian, coupling)
         return 2 * math.sqrt((squares if members is None else squares / members).sum())
 
     @property

@@ -19,9 +19,7 @@ from fusewise.kernels import Array, Mask, Real, Values, available_memory, torch_
 from fusewise.observations import Entries, Observations, Quadratics, as_entries, refuse_tiny, warn_of_blanks
 from fusewise.pairs import CompletePairs, NeighborPairs, Pairs, nearest_expected, partial_squared_distances, row_blocks
 from fusewise.subspace import Subspace, choose_rank, coordinates, fit_subspace, information, reconstruct
-from fusewise.support.errors import InputError
-from fusewise.support.records import Either, Maybe, Number, Word, check_values
-from fusewise.support.words import in_words
+from fusewise.support import Either, InputError, Maybe, Number, Word, check_values, in_words
 
 #: Neighbours of each point if all pairs do not fit in memory.
 NEIGHBORS = 15

@@ -25,17 +25,13 @@ from fusewise.fusion._merging import Merged
 from fusewise.fusion._setup import Posed
 from fusewise.fusion.fidelity import Box, Fidelity
 from fusewise.fusion.penalties import Penalty
-from fusewise.kernels import Index, Labels, Mask, Real, Values, to_host
-from fusewise.kernels.graph import sum_by
+from fusewise.kernels import Index, Labels, Mask, Real, Values, sum_by, to_host
 from fusewise.observations import Entries, group_means, midranges, number_by_size
-from fusewise.support import records
-from fusewise.support.errors import InputError
-from fusewise.support.records import Array, Checked, Number, Record, Several
-from fusewise.support.words import counted, some_of
+from fusewise.support import InputError, Instance, Number, NumberArray, PositionArray, Record, Several, counted, some_of
 
 
 @dataclass(frozen=True, eq=False)
-class Solution(Checked):
+class Solution(Record):
     """Fused centres, their labels, and how the optimisation ended.
 
     Attributes
@@ -60,14 +56,14 @@ class Solution(Checked):
     observations: Entries = field(repr=False)
 
     _rules: ClassVar = {
-        "centers": Array("N", "P", kinds="fc"),
-        "labels": records.Index("N", below="N", low=-1),
+        "centers": NumberArray("N", "P", kinds="fc"),
+        "labels": PositionArray("N", below="N", low=-1),
         "lam": Number(low=0, finite=False),
-        "penalty": Record(Penalty),
-        "fidelity": Record(Fidelity),
+        "penalty": Instance(Penalty),
+        "fidelity": Instance(Fidelity),
         "history": Several(Number(finite=False), least=1),
         "stationarity": Number(finite=False),
-        "observations": Record(Entries, N="N", P="P"),
+        "observations": Instance(Entries, N="N", P="P"),
     }
 
     def __post_init__(self) -> None:

@@ -20,7 +20,7 @@ from scipy.special import gammaincinv, ndtri
 from fusewise.fusion.penalties import Parameterised, by_name
 from fusewise.kernels import Real, Values
 from fusewise.observations import Entries, Observations
-from fusewise.support.errors import InputError
+from fusewise.support import InputError
 
 
 class Fidelity(Parameterised):

@@ -27,7 +27,7 @@ from sklearn.base import BaseEstimator
 
 from fusewise.kernels import Real as RealArray
 from fusewise.kernels import library
-from fusewise.support.errors import InputError
+from fusewise.support import InputError
 
 T = TypeVar("T")
 

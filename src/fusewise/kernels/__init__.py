@@ -1,8 +1,7 @@
 """Compiled loops and their device versions, devices, threads and memory.
 
 The fusion loop is written once, in operators that NumPy arrays and torch tensors share; what the two libraries spell
-differently (``library``, ``to_host``, ...) is here. ``graph`` has loops along the edges of a graph, ``graph_steps`` the
-steps of fusion along one, and ``tensors`` the same in torch.
+differently (``library``, ``to_host``, ...) is here.
 """
 
 from fusewise.kernels._arrays import (
@@ -29,6 +28,30 @@ from fusewise.kernels._arrays import (
     total,
 )
 from fusewise.kernels._compiling import SMALL, Stopwatch, announcing, compiled, few
+from fusewise.kernels._graph import (
+    Integers,
+    by_rows,
+    components,
+    edge_squares,
+    laplacian,
+    merged_edges,
+    row_weights,
+    spanning_forest,
+    spanning_tree,
+    sum_by,
+)
+from fusewise.kernels._graph_steps import (
+    ColumnSystems,
+    Line,
+    edge_products,
+    misfit,
+    scatter,
+    slope_at,
+    squared_gradients,
+    squares_at,
+    update_direction,
+    update_gradient,
+)
 from fusewise.kernels._krylov import conjugate_gradients, shrunk_by
 from fusewise.kernels._memory import available_memory
 from fusewise.kernels._nearest import nearest_in
@@ -40,19 +63,25 @@ from fusewise.kernels._small_matrices import (
     block_products,
     factorise,
     inverse_roots,
+    inverses_and_log_dets,
     inverses_in_place,
     invert_triangles,
     solve_triangles,
 )
+from fusewise.kernels._tensors import EDGE_BLOCK, factorised, squares_of
 from fusewise.kernels._threads import in_ranges, in_threads, one_thread, single_products, small_products, threads_for
 
 __all__ = [
+    "EDGE_BLOCK",
     "LANES",
     "SMALL",
     "Array",
+    "ColumnSystems",
     "Floats",
     "Index",
+    "Integers",
     "Labels",
+    "Line",
     "Mask",
     "Placement",
     "Real",
@@ -65,35 +94,55 @@ __all__ = [
     "block_inverses",
     "block_products",
     "by_groups",
+    "by_rows",
     "check_finite",
     "compiled",
+    "components",
     "conjugate_gradients",
     "copied",
     "device_memory",
     "each_applied",
+    "edge_products",
+    "edge_squares",
     "factorise",
+    "factorised",
     "few",
     "in_ranges",
     "in_threads",
     "inner_product",
     "inverse_roots",
+    "inverses_and_log_dets",
     "inverses_in_place",
     "invert_triangles",
+    "laplacian",
     "library",
+    "merged_edges",
+    "misfit",
     "nearest_in",
     "norm",
     "one_thread",
     "pattern_distances",
     "placement",
     "rounding_unit",
+    "row_weights",
+    "scatter",
     "shifted_inverses",
     "shrunk_by",
     "single_products",
+    "slope_at",
     "small_products",
     "solve_triangles",
+    "spanning_forest",
+    "spanning_tree",
     "splitmix64",
+    "squared_gradients",
+    "squares_at",
+    "squares_of",
+    "sum_by",
     "threads_for",
     "to_host",
     "torch_device",
     "total",
+    "update_direction",
+    "update_gradient",
 ]

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from numpy.typing import NDArray
 
-from fusewise.support.errors import InputError
+from fusewise.support import InputError
 
 Index = NDArray[np.intp]  # positions: of rows, columns or pairs
 Labels = NDArray[np.intp]  # the cluster of each row; -1: none

@@ -17,8 +17,7 @@ from types import FunctionType
 from typing import Any, overload
 
 from fusewise.progress import Progress
-from fusewise.support.records import Dims, bind
-from fusewise.support.words import counted
+from fusewise.support import Dims, bind, counted
 
 #: The stage that progress reports while loops are compiled.
 STAGE = "compiling (first run only)"

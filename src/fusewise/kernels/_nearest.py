@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fusewise.kernels._arrays import Array, torch_device
-from fusewise.kernels.tensors import triton_kernels
+from fusewise.kernels._tensors import triton_kernels
 
 #: Largest number of points in a tile: the distances between two tiles fit in the registers of a program.
 TILE = 64

@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from fusewise.kernels import _tensors
+from fusewise.kernels._arrays import Array
 from fusewise.kernels._compiling import compiled, few
 from fusewise.kernels._threads import in_ranges
 
@@ -131,23 +133,32 @@ def invert(lower: Any, undone: Any, pivot: Any, shift: float, log_det: Any, n: i
             accumulate(entry, 1.0, undone[i], undone[j], i, r, n)
 
 
-def block_products(blocks: Blocks, vectors: Blocks) -> Blocks:
-    """G_i u_i, for blocks N x r x r and vectors N x r."""
+def block_products(blocks: Array, vectors: Array) -> Array:
+    """G_i u_i, for Hermitian blocks N x r x r and vectors N x r."""
+    if not isinstance(blocks, np.ndarray):
+        return _tensors.block_products(blocks, vectors)
     n, r = vectors.shape
     out = np.empty((n, r), np.result_type(blocks, vectors))
     in_ranges(n, r * r, lambda begin, end: _products(blocks, vectors, out, begin, end))
     return out
 
 
-def block_inverses(blocks: Blocks, shift: Blocks) -> tuple[Blocks, Blocks]:
-    """(G_i + t_i I)^-1 of Hermitian G_i (N x r x r), each sum positive definite; and log det(G_i + t_i I)."""
+def block_inverses(blocks: Array, shift: Array) -> Array:
+    """(G_i + t_i I)^-1 of Hermitian G_i (N x r x r), each sum positive definite."""
+    if not isinstance(blocks, np.ndarray):
+        return _tensors.block_inverses(blocks, shift)
+    return inverses_and_log_dets(blocks, shift)[0]
+
+
+def inverses_and_log_dets(blocks: Blocks, shift: Blocks) -> tuple[Blocks, Blocks]:
+    """(G_i + t_i I)^-1 and log det(G_i + t_i I), as for ``block_inverses``."""
     n, r, _ = blocks.shape
     if few(n):
         roots, log_det = inverse_roots(blocks.transpose(1, 2, 0) + shift * np.eye(r)[:, :, None])
         return np.einsum("kin,kjn->nij", roots.conj(), roots).astype(blocks.dtype, copy=False), log_det
     if np.iscomplexobj(blocks):  # A + i B: by the real [[A, -B], [B, A]], whose determinant is the square
         rows = np.concatenate([blocks.real, -blocks.imag], axis=2), np.concatenate([blocks.imag, blocks.real], axis=2)
-        inverse, log_det = block_inverses(np.concatenate(rows, axis=1), shift)
+        inverse, log_det = inverses_and_log_dets(np.concatenate(rows, axis=1), shift)
         return (inverse[:, :r, :r] + 1j * inverse[:, r:, :r]).astype(blocks.dtype), log_det / 2
     out, log_det = np.empty_like(blocks, order="C"), np.empty(n)
     in_ranges(n, r**3, lambda begin, end: _inverses(blocks, shift, out, log_det, begin, end))

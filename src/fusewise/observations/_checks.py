@@ -10,8 +10,7 @@ import numpy.typing as npt
 from sklearn.utils.validation import _get_feature_names
 
 from fusewise.kernels import available_memory
-from fusewise.support.errors import InputError
-from fusewise.support.words import in_words
+from fusewise.support import InputError, in_words
 
 
 def check_size(shape: tuple[int, ...], min_rows: int) -> None:

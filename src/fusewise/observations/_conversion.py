@@ -15,8 +15,7 @@ from fusewise.kernels import Index, Mask, Values, in_threads
 from fusewise.observations._checks import as_plain, check_size, first_non_number, refuse, refuse_infinite, too_large
 from fusewise.observations._entries import Entries, Remote, SparseEntries, Table, row_ranges
 from fusewise.observations._streamed import COMPLEX, FLOATS, ArrayBlocks, RowBlocks, StreamedEntries
-from fusewise.support.errors import InputError
-from fusewise.support.words import counted, some_of
+from fusewise.support import InputError, counted, some_of
 
 
 class DataWarning(UserWarning):

@@ -19,8 +19,7 @@ from fusewise.observations._checks import check_fits, check_size
 from fusewise.observations._conversion import as_entries
 from fusewise.observations._entries import Entries, InMemory, TableBase, reduce_blocks
 from fusewise.observations._streamed import ColumnMoments
-from fusewise.support.errors import InputError
-from fusewise.support.records import Array, Checked, Maybe, Record, Several, Word
+from fusewise.support import InputError, Instance, Maybe, NumberArray, Record, Several, Word
 
 T = TypeVar("T")
 
@@ -186,7 +185,7 @@ S = TypeVar("S")
 
 
 @dataclass(frozen=True, eq=False)
-class DaskTable(TableBase, Checked):
+class DaskTable(TableBase, Record):
     """Statistics of a table whose rows are blocks of Dask; nothing of it has the length of the table.
 
     Attributes
@@ -204,9 +203,9 @@ class DaskTable(TableBase, Checked):
     feature_names: tuple[str, ...] | None = field(default=None)
 
     _rules: ClassVar = {
-        "moments": Record(ColumnMoments, P="P"),
-        "lengths": Array("blocks", kinds="iu", low=0),
-        "seen": Array("blocks", kinds="iu", low=0),
+        "moments": Instance(ColumnMoments, P="P"),
+        "lengths": NumberArray("blocks", kinds="iu", low=0),
+        "seen": NumberArray("blocks", kinds="iu", low=0),
         "feature_names": Maybe(Several(Word(), "P")),
     }
 

@@ -13,7 +13,7 @@ from scipy import sparse
 
 from fusewise.kernels import Index, Mask, Real, Values, in_threads
 from fusewise.observations._checks import check_fits
-from fusewise.support.records import Array, Checked, Maybe, Several, Sparse, Word
+from fusewise.support import Maybe, NumberArray, Record, Several, Sparse, Word
 
 
 class TableBase:
@@ -74,7 +74,7 @@ SOME_ROWS = 1000
 
 
 @dataclass(frozen=True, eq=False)
-class Entries(TableBase, Checked):
+class Entries(TableBase, Record):
     """x_i observed on the index set I_i: A_i = S_i selects the observed entries of a row (the paper's model).
 
     Parameters
@@ -90,8 +90,8 @@ class Entries(TableBase, Checked):
 
     separable = True
     _rules: ClassVar = {
-        "values": Array("N", "P", kinds="fc"),
-        "mask": Array("N", "P", kinds="b"),
+        "values": NumberArray("N", "P", kinds="fc"),
+        "mask": NumberArray("N", "P", kinds="b"),
         "feature_names": Maybe(Several(Word(), "P")),
     }
 
@@ -278,7 +278,7 @@ def wide(dtype: np.dtype[Any]) -> type[np.floating[Any]] | type[np.complexfloati
 
 
 @dataclass(frozen=True, eq=False)
-class SparseEntries(TableBase, Checked):
+class SparseEntries(TableBase, Record):
     """x_i observed on the index set I_i, with only the observed entries stored; the interface of ``Entries``.
 
     ``values``, ``seen`` and ``squares`` are sparse matrices where those of ``Entries`` are arrays; matrix products

@@ -122,7 +122,8 @@ class Quadratics:
 
     def normal(self, centers: Values) -> Values:
         """G_i u_i."""
-        return block_products(self.gram, centers)
+        product: Values = block_products(self.gram, centers)
+        return product
 
     def solve(self, anchors: Values, pull: Real) -> Values:
         """argmin_u ||A_i u - b_i||² + t_i ||u - v_i||² = v_i + (G_i + t_i I)^+ (h_i - G_i v_i)."""
@@ -136,5 +137,5 @@ class Quadratics:
         """(G_i + t_i I)^-1, as a function of the right-hand sides."""
         # Without a pull, unobserved directions are undetermined: a tiny pull keeps the system regular.
         floor = np.finfo(pull.dtype).eps * max(1.0, float(np.abs(self.gram).max(initial=0)))
-        inverse, _ = block_inverses(self.gram, np.maximum(pull, 1000 * floor))
+        inverse = block_inverses(self.gram, np.maximum(pull, 1000 * floor))
         return lambda right: block_products(inverse, right)

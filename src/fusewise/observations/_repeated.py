@@ -13,8 +13,7 @@ import numpy.typing as npt
 from fusewise.kernels import Index, Real, Values
 from fusewise.observations._checks import check_fits, refuse_other_than_tables
 from fusewise.observations._entries import Entries, InMemory, Table, TableBase, wide
-from fusewise.support.errors import InputError
-from fusewise.support.words import counted
+from fusewise.support import InputError, counted
 
 #: Largest sum of weights.
 MOST_COPIES = 100_000_000

@@ -13,13 +13,11 @@ import numpy.typing as npt
 from fusewise.kernels import Index, Mask, Real, Values
 from fusewise.observations._checks import check_fits, refuse_infinite
 from fusewise.observations._entries import Entries, TableBase, wide
-from fusewise.support import records
-from fusewise.support.errors import InputError
-from fusewise.support.records import Array, Checked, Maybe, Number, Several, Word
+from fusewise.support import Dims, InputError, Maybe, Number, NumberArray, PositionArray, Record, Several, Word
 
 
 @dataclass(frozen=True, eq=False)
-class ColumnMoments(Checked):
+class ColumnMoments(Record):
     """Counts, means, variances and ranges of columns.
 
     Attributes
@@ -43,15 +41,15 @@ class ColumnMoments(Checked):
     _rules: ClassVar = {
         "n_rows": Number(low=0, whole=True),
         "n_seen": Number(low=0, whole=True),
-        "counts": records.Index("P", below="more than N"),
-        "means": Array("P", kinds="fc"),
-        "squares": Array("P", low=0),
-        "low": Array("P", "parts", finite=False),
-        "high": Array("P", "parts", finite=False),
+        "counts": PositionArray("P", below="more than N"),
+        "means": NumberArray("P", kinds="fc"),
+        "squares": NumberArray("P", low=0),
+        "low": NumberArray("P", "parts", finite=False),
+        "high": NumberArray("P", "parts", finite=False),
         "dtype": Word("<f4", "<f8", "<c8", "<c16", ">f4", ">f8", ">c8", ">c16"),
     }
 
-    def _agree(self, dims: records.Dims) -> None:
+    def _agree(self, dims: Dims) -> None:
         dims["more than N"] = self.n_rows + 1
 
     @classmethod
@@ -233,7 +231,7 @@ def _parquet() -> Any:
 
 
 @dataclass(frozen=True, eq=False)
-class StreamedEntries(TableBase, Checked):
+class StreamedEntries(TableBase, Record):
     """Counts, means and variances of a table that stays on disk; its rows are read when they are needed.
 
     Attributes
@@ -251,15 +249,15 @@ class StreamedEntries(TableBase, Checked):
     feature_names: tuple[str, ...] | None = field(default=None)
 
     _rules: ClassVar = {
-        "row_counts": records.Index("N", below="more than P"),
-        "column_counts": records.Index("P", below="more than N"),
-        "column_means": Array("P", kinds="fc"),
-        "column_variances": Array("P", low=0),
-        "is_constant": Array("P", kinds="b"),
+        "row_counts": PositionArray("N", below="more than P"),
+        "column_counts": PositionArray("P", below="more than N"),
+        "column_means": NumberArray("P", kinds="fc"),
+        "column_variances": NumberArray("P", low=0),
+        "is_constant": NumberArray("P", kinds="b"),
         "feature_names": Maybe(Several(Word(), "P")),
     }
 
-    def _agree(self, dims: records.Dims) -> None:
+    def _agree(self, dims: Dims) -> None:
         dims["more than P"], dims["more than N"] = dims["P"] + 1, dims["N"] + 1
 
     @classmethod

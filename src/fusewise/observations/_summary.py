@@ -23,8 +23,7 @@ from fusewise.kernels import Mask, Values, splitmix64
 from fusewise.observations._conversion import DataWarning
 from fusewise.observations._entries import Entries, wide
 from fusewise.observations._streamed import ColumnMoments
-from fusewise.support.records import Array, Checked, Number, Record
-from fusewise.support.words import some_of
+from fusewise.support import Instance, Number, NumberArray, Record, some_of
 
 Hashes = npt.NDArray[np.uint64]
 
@@ -33,7 +32,7 @@ FILTER_BITS, PROBES = 2**23, 4
 
 
 @dataclass(frozen=True, eq=False)
-class RowSample(Checked):
+class RowSample(Record):
     """The rows with the smallest priorities among those of a stream that have observed entries.
 
     Attributes
@@ -57,10 +56,10 @@ class RowSample(Checked):
         "size": Number(low=1, whole=True),
         "seed": Number(low=0, whole=True),
         "n_rows": Number(low=0, whole=True),
-        "values": Array("kept", "P", kinds="fc"),
-        "mask": Array("kept", "P", kinds="b"),
-        "priorities": Array("kept", kinds="u"),
-        "known": Array(str(FILTER_BITS // 8), kinds="u"),
+        "values": NumberArray("kept", "P", kinds="fc"),
+        "mask": NumberArray("kept", "P", kinds="b"),
+        "priorities": NumberArray("kept", kinds="u"),
+        "known": NumberArray(str(FILTER_BITS // 8), kinds="u"),
     }
 
     @classmethod
@@ -147,7 +146,7 @@ FAR_AWAY, FEWEST_ENTRIES = 5.0, 5
 
 
 @dataclass(frozen=True, eq=False)
-class StreamSummary(Checked):
+class StreamSummary(Record):
     """A summary of the rows of a stream; its size does not grow with their number.
 
     Attributes
@@ -159,7 +158,7 @@ class StreamSummary(Checked):
     moments: ColumnMoments
     sample: RowSample
 
-    _rules: ClassVar = {"moments": Record(ColumnMoments, P="P"), "sample": Record(RowSample, P="P")}
+    _rules: ClassVar = {"moments": Instance(ColumnMoments, P="P"), "sample": Instance(RowSample, P="P")}
 
     @classmethod
     def of(cls, rows: Entries, size: int, seed: int, features: Sequence[str], shares: Mask) -> StreamSummary:

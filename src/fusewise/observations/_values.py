@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from fusewise.kernels import Floats, Labels, Mask, Real, Values
 from fusewise.observations._entries import InMemory, Table, reduce_blocks
-from fusewise.support.records import Array, Checked
+from fusewise.support import NumberArray, Record
 
 
 def number_by_size(groups: npt.NDArray[Any], min_size: int = 1) -> Labels:
@@ -95,7 +95,7 @@ FIRST = 1000
 
 
 @dataclass(frozen=True, eq=False)
-class ValueRanges(Checked):
+class ValueRanges(Record):
     """Smallest and largest observed value of each real column, and its step d: values are low, low + d, ..., high.
 
     The columns of a complex table are its real parts, then its imaginary parts.
@@ -113,10 +113,10 @@ class ValueRanges(Checked):
     closed: Mask
 
     _rules: ClassVar = {
-        "low": Array("P", finite=False),
-        "high": Array("P", finite=False),
-        "step": Array("P", low=0),
-        "closed": Array("P", kinds="b"),
+        "low": NumberArray("P", finite=False),
+        "high": NumberArray("P", finite=False),
+        "step": NumberArray("P", low=0),
+        "closed": NumberArray("P", kinds="b"),
     }
 
     @classmethod

@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from fusewise.kernels import Array, Index, Real, Values, device_memory, in_threads
-from fusewise.kernels.graph import spanning_tree
+from fusewise.kernels import Array, Index, Real, Values, device_memory, in_threads, spanning_tree
 from fusewise.observations import Entries
 from fusewise.pairs._distances import (
     DenseWeights,

@@ -26,14 +26,15 @@ from fusewise.kernels import (
     Real,
     compiled,
     factorise,
+    factorised,
     few,
     in_threads,
     inverse_roots,
     nearest_in,
+    squares_of,
     to_host,
     torch_device,
 )
-from fusewise.kernels.tensors import factorised, squares_of
 from fusewise.pairs._neighbors import NeighborPairs
 
 #: Up to this many points, or this many dimensions, a tree is fast enough.

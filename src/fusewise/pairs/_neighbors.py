@@ -11,8 +11,24 @@ import numpy.typing as npt
 from scipy import sparse
 from sklearn.neighbors import NearestNeighbors
 
-from fusewise.kernels import Array, Index, Mask, Real, Values, graph, tensors, to_host, torch_device, total
-from fusewise.kernels.graph import by_rows, merged_edges, spanning_forest
+from fusewise.kernels import (
+    EDGE_BLOCK,
+    Array,
+    Index,
+    Integers,
+    Mask,
+    Real,
+    Values,
+    by_rows,
+    edge_squares,
+    laplacian,
+    merged_edges,
+    row_weights,
+    spanning_forest,
+    to_host,
+    torch_device,
+    total,
+)
 from fusewise.observations import Entries
 from fusewise.pairs._distances import (
     OnDevice,
@@ -23,7 +39,7 @@ from fusewise.pairs._distances import (
     real_view,
     row_blocks,
 )
-from fusewise.support.errors import InputError
+from fusewise.support import InputError
 
 #: Rows for each of the 2^P cells around a point of P columns, up to which its neighbours are found by comparing it with
 #: all rows: measured with 15 neighbours (a tree is faster at 20,000 x 6, not at 60,000 x 8 or 60,000 x 10).
@@ -41,9 +57,9 @@ class Adjacency:
     spare : arrays for intermediate results on this graph (see ``ColumnSystems``).
     """
 
-    indptr: graph.Integers
-    indices: graph.Integers
-    edges: graph.Integers
+    indptr: Integers
+    indices: Integers
+    edges: Integers
     spare: list[Any] = field(default_factory=list, repr=False)
 
     @classmethod
@@ -97,8 +113,9 @@ class SparseWeights:
 
     def _product(self, centers: Values) -> Values:
         rows = self.adjacency
-        product = graph.laplacian(rows.indptr, rows.indices, self.data, self.degree, real_view(centers))
-        return product.view(centers.dtype)
+        product = laplacian(rows.indptr, rows.indices, self.data, self.degree, real_view(centers))
+        viewed: Values = product.view(centers.dtype)
+        return viewed
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,7 +213,8 @@ class NeighborPairs:
 
     def squared_lengths(self, centers: Values) -> Real:
         """||u_i - u_j||² of every edge."""
-        return graph.edge_squares(real_view(centers), self.first, self.second)
+        squares: Real = edge_squares(real_view(centers), self.first, self.second)
+        return squares
 
     def merge(self, groups: Index, n_groups: int) -> NeighborPairs:
         """Replace each group by one point: affinities of parallel edges add up, edges within a group are removed."""
@@ -211,7 +229,8 @@ class NeighborPairs:
     def _weighted(self, value: Real, weight: Real, s: Real, centers: Values | None = None) -> SparseWeights:
         energy = 2 * float(np.dot(self.affinity.astype(float, copy=False), value.astype(float, copy=False)))
         weights = self.affinity.astype(weight.dtype, copy=False) * weight
-        data, degree = graph.gather(weights, self.adjacency.indptr, self.adjacency.edges)
+        rows = self.adjacency
+        data, degree = row_weights(rows.indptr, rows.indices, rows.edges, weights)
         return SparseWeights(energy, degree, self.adjacency, data, weights, s, centers)
 
 
@@ -257,7 +276,7 @@ class DeviceSparseWeights:
 
     def laplacian(self, centers: Array) -> Array:
         """L u = d_i u_i - sum_j w_ij u_j."""
-        return tensors.laplacian(self.indptr, self.indices, self.data, self.degree, centers)
+        return laplacian(self.indptr, self.indices, self.data, self.degree, centers)
 
 
 @dataclass(frozen=True, eq=False)
@@ -316,13 +335,13 @@ class DeviceNeighborPairs(OnDevice):
     def spans(self, centers: Array) -> tuple[Index, Index, Real]:
         """Minimum spanning forest of the centres along the edges: ends and lengths of its edges, in NumPy arrays."""
         lengths = self._squared_lengths(centers).sqrt_()
-        kept = tensors.spanning_forest(self.n_points, self.first, self.second, lengths)
+        kept = spanning_forest(self.n_points, self.first, self.second, lengths)
         first, second, length = (to_host(each[kept]) for each in (self.first, self.second, lengths))
         return first.astype(np.intp), second.astype(np.intp), length
 
     def _squared_lengths(self, centers: Array) -> Array:
         """||u_i - u_j||² of every edge."""
-        return tensors.edge_squares(centers, self.first, self.second)
+        return edge_squares(centers, self.first, self.second)
 
     def weigh_partial(self, entries: Entries, penalty: PairPenalty, min_overlap: int) -> Weighted:
         """Weigh every edge by its partial distance; an edge with too few common entries gets no weight."""
@@ -332,7 +351,7 @@ class DeviceNeighborPairs(OnDevice):
         s = torch.empty_like(self.affinity, dtype=values.dtype)
         known = torch.empty_like(self.affinity, dtype=torch.bool)
         n_features = float(np.count_nonzero(entries.column_counts))
-        step = max(1, tensors.BLOCK // values.shape[1])
+        step = max(1, EDGE_BLOCK // values.shape[1])
         for start in range(0, len(s), step):
             some = slice(start, start + step)
             i, j = self.first[some], self.second[some]
@@ -346,5 +365,5 @@ class DeviceNeighborPairs(OnDevice):
         return self._weighted(value, weight * known)
 
     def _weighted(self, value: Array, weight: Array) -> DeviceSparseWeights:
-        data, degree = tensors.row_weights(self.indptr, self.indices, self.edges, self.affinity * weight)
+        data, degree = row_weights(self.indptr, self.indices, self.edges, self.affinity * weight)
         return DeviceSparseWeights(2 * total(self.affinity * value), degree, self.indptr, self.indices, data)

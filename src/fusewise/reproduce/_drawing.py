@@ -20,7 +20,7 @@ from sklearn.metrics import adjusted_rand_score
 from fusewise.datasets import make_clusters
 from fusewise.kernels import Labels, Values
 from fusewise.theory import ClusterGeometry
-from fusewise.views.palette import COLOURS
+from fusewise.views import COLOURS
 
 #: Distances between the centres of Dataset-1.
 TRIANGLE = (3.5, 2.8, 3.3)

@@ -12,14 +12,14 @@ from pathlib import Path
 
 from fusewise.progress import Progress, silent
 from fusewise.reproduce import (
-    fig1_assumptions,
-    fig2_penalties,
-    fig3_comparison,
-    fig4_guarantees,
-    fig5_success,
-    fig6_simulated,
-    fig7_wine,
-    fig8_mri,
+    _fig1_assumptions,
+    _fig2_penalties,
+    _fig3_comparison,
+    _fig4_guarantees,
+    _fig5_success,
+    _fig6_simulated,
+    _fig7_wine,
+    _fig8_mri,
 )
 from fusewise.reproduce._drawing import encode
 from fusewise.reproduce._study import (
@@ -33,8 +33,7 @@ from fusewise.reproduce._study import (
     load_result,
     run_trials,
 )
-from fusewise.support.errors import InputError
-from fusewise.support.files import finite_json, write_whole
+from fusewise.support import InputError, finite_json, write_whole
 
 _MARKS = {"agrees": "✓", "agrees in part": "◐", "differs": "✗"}
 _CLASSES = {"agrees": "yes", "agrees in part": "part", "differs": "no"}
@@ -155,14 +154,14 @@ def _table(table: StudyTable) -> str:
 STUDIES: dict[str, Study] = {
     module.STUDY.name: module.STUDY
     for module in (
-        fig1_assumptions,
-        fig2_penalties,
-        fig3_comparison,
-        fig4_guarantees,
-        fig5_success,
-        fig6_simulated,
-        fig7_wine,
-        fig8_mri,
+        _fig1_assumptions,
+        _fig2_penalties,
+        _fig3_comparison,
+        _fig4_guarantees,
+        _fig5_success,
+        _fig6_simulated,
+        _fig7_wine,
+        _fig8_mri,
     )
 }
 

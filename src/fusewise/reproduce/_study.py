@@ -28,7 +28,7 @@ import numpy.typing as npt
 
 import fusewise
 from fusewise.progress import Progress, silent
-from fusewise.support.files import written_whole
+from fusewise.support import written_whole
 
 Result = Mapping[str, npt.NDArray[Any]]
 

@@ -8,7 +8,7 @@ A model file is an uncompressed zip archive:
 ``arrays/0.npy`` ..  numeric arrays in NumPy's own format
 ===================  ====================================================================================
 
-``_archive`` reads and checks the bytes, ``_codec`` converts objects to trees and back, ``registry`` lists the classes
+``_archive`` reads and checks the bytes, ``_codec`` converts objects to trees and back, ``_registry`` lists the classes
 that may appear.
 """
 
@@ -23,7 +23,7 @@ from sklearn.base import BaseEstimator
 
 from fusewise.saving._archive import DAMAGE, ModelFileError, read_archive, write_archive
 from fusewise.saving._codec import Decoder, Encoder
-from fusewise.saving.registry import ESTIMATORS, saveable
+from fusewise.saving._registry import ESTIMATORS, saveable
 
 __all__ = ["ESTIMATORS", "ModelFileError", "SavedModel", "load", "load_with_extra", "save", "saveable"]
 

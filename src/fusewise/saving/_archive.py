@@ -26,7 +26,7 @@ import sklearn
 
 import fusewise
 from fusewise.kernels import Values
-from fusewise.support.files import written_whole
+from fusewise.support import written_whole
 
 FORMAT, VERSION = "fusewise-model", 3
 

@@ -2,7 +2,7 @@
 
 None, booleans, integers, finite floats, strings and lists are stored as they are. Everything else is an object with a
 key ``"is"``: ``array``, ``text`` (an array of strings), ``csr_matrix``, ``csr_array``, ``tuple``, ``dict``,
-``complex``, ``float`` (infinite or NaN), or the name of a class in ``registry``.
+``complex``, ``float`` (infinite or NaN), or the name of a class in ``_registry``.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from sklearn.base import BaseEstimator
 
 from fusewise.kernels import Values
 from fusewise.observations import DaskBlocks, RowBlocks
-from fusewise.saving.registry import ESTIMATORS, PARAMETERISED, RECORDS
-from fusewise.support.records import verify
+from fusewise.saving._registry import ESTIMATORS, PARAMETERISED, RECORDS
+from fusewise.support import verify
 
 #: Kinds of dtypes that can be saved: booleans, integers, real and complex numbers.
 NUMERIC = "biufc"

@@ -17,7 +17,7 @@ from fusewise.kernels import Values, few, in_threads, solve_triangles, torch_dev
 from fusewise.observations import Entries, InMemory, StreamedEntries, Table, wide
 from fusewise.progress import Progress, silent
 from fusewise.subspace._projection import Subspace, block, centered, is_sparse, posterior, row_slices, row_squares
-from fusewise.support.words import counted
+from fusewise.support import counted
 
 #: Up to this size an exact eigendecomposition is cheapest; beyond it, this many rounds of subspace iteration are used,
 #: with this many extra directions.

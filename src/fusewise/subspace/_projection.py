@@ -1,7 +1,7 @@
 """The subspace model, and the posterior of the coordinates of rows with missing values.
 
 Rows are handled in blocks, in double precision, zero where missing. On a device the matrices of all rows are held as
-one tensor for each entry (``kernels.tensors``), so that sums over the rows are products of matrices with the pattern of
+one tensor for each entry (``factorised``), so that sums over the rows are products of matrices with the pattern of
 observed entries.
 """
 
@@ -22,14 +22,14 @@ from fusewise.kernels import (
     block_inverses,
     block_products,
     device_memory,
+    factorised,
     in_threads,
-    tensors,
+    inverses_and_log_dets,
+    squares_of,
     to_host,
 )
-from fusewise.kernels.tensors import factorised, squares_of
 from fusewise.observations import Entries, InMemory, wide
-from fusewise.support import records
-from fusewise.support.records import Checked, Maybe, Number, Several
+from fusewise.support import Maybe, Number, NumberArray, Record, Several
 
 #: Floats in a block of rows (32 MB, within the last-level cache of a server), and rows in it: a block for each core.
 BLOCK_ENTRIES, BLOCK_ROWS = 4_000_000, 2048
@@ -68,7 +68,7 @@ def row_squares(values: Any) -> Values:
 
 
 @dataclass(frozen=True)
-class Subspace(Checked):
+class Subspace(Record):
     """``x = mean + basis @ v + noise``, with coordinates ``v`` in the units of the data.
 
     ``basis`` has orthonormal columns: distances between coordinates are distances in the ambient space.
@@ -96,12 +96,12 @@ class Subspace(Checked):
     blur: Values | None = None
 
     _rules: ClassVar = {
-        "mean": records.Array("P", kinds="fc"),
-        "basis": records.Array("P", "r", kinds="fc"),
-        "variances": records.Array("r", low=0),
+        "mean": NumberArray("P", kinds="fc"),
+        "basis": NumberArray("P", "r", kinds="fc"),
+        "variances": NumberArray("r", low=0),
         "noise": Number(low=0),
         "history": Several(Number(finite=False)),
-        "blur": Maybe(records.Array("P", low=0)),
+        "blur": Maybe(NumberArray("P", low=0)),
     }
 
     @property
@@ -125,7 +125,7 @@ def posterior(y: Any, pattern: Any, loadings: Values, noise: float) -> tuple[Val
     r = loadings.shape[1]
     outer = (loadings.conj()[:, :, None] * loadings[:, None, :]).reshape(-1, r * r)
     grams = np.asarray(pattern @ outer).reshape(-1, r, r)
-    inverse, log_det = block_inverses(grams, np.full(len(grams), noise))
+    inverse, log_det = inverses_and_log_dets(grams, np.full(len(grams), noise))
     right = np.asarray(y @ loadings.conj())
     return inverse, np.einsum("ikl,il->ik", inverse, right), log_det
 
@@ -170,7 +170,7 @@ def coordinates(subspace: Subspace, table: InMemory) -> tuple[Values, Values]:
     """
     precision, vector = information(subspace, table)
     scales = np.sqrt(subspace.variances)  # on both sides: a variance of zero gives a coordinate of zero
-    inverse, _ = block_inverses(scales[:, None] * precision * scales, np.ones(len(vector)))
+    inverse = block_inverses(scales[:, None] * precision * scales, np.ones(len(vector)))
     covariance = scales[:, None] * inverse * scales
     return block_products(covariance, vector), covariance
 
@@ -278,9 +278,9 @@ def coordinates_of(subspace: Subspace, precision: Array, vector: Array) -> tuple
     import torch
 
     scales = torch.from_numpy(np.sqrt(subspace.variances)).to(vector.device)
-    inverse = tensors.block_inverses(scales[:, None] * precision * scales, torch.ones_like(vector[:, 0]))
+    inverse = block_inverses(scales[:, None] * precision * scales, torch.ones_like(vector[:, 0]))
     covariance = inverse.mul_(scales).mul_(scales[:, None])
-    return tensors.block_products(covariance, vector), covariance
+    return block_products(covariance, vector), covariance
 
 
 def _posterior(y: Array, pattern: Array, weights: Array, outer: Array, noise: float) -> tuple[Array, Array, Array]:

@@ -6,7 +6,7 @@ The modules, in the order in which data goes through them: ``_sources`` (bytes o
 ``_codes`` and ``_encoder`` (columns as numbers), ``_results`` (numbers written back).
 """
 
-from fusewise.support.errors import InputError
+from fusewise.support import InputError
 from fusewise.tables._codes import OTHER, ColumnCode, is_frame, names_of
 from fusewise.tables._columns import Column, Kind
 from fusewise.tables._encoder import FrameEncoder, contents_of, needs_encoding, warn_of_numbered_things

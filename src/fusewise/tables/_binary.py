@@ -13,8 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from fusewise.support.errors import InputError
-from fusewise.support.words import counted, some_of
+from fusewise.support import InputError, counted, some_of
 from fusewise.tables._grid import Cells, Grid, as_cells, by_column, refuse_duplicates, titles_above
 from fusewise.tables._sources import Source, open_source
 from fusewise.tables._text import JSON_SUFFIXES, decode

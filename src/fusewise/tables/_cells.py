@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from fusewise.kernels import Floats
-from fusewise.support.errors import InputError
+from fusewise.support import InputError
 from fusewise.tables._grid import Cells, as_cells
 
 #: Markers of a missing value, including spreadsheet errors; case and surrounding spaces are ignored.

@@ -13,9 +13,7 @@ import numpy as np
 
 from fusewise.kernels import Floats
 from fusewise.observations import as_objects, is_missing
-from fusewise.support.errors import InputError
-from fusewise.support.records import Checked, Number, Rule, Several, Word
-from fusewise.support.words import counted, some_of
+from fusewise.support import InputError, Number, Record, Rule, Several, Word, counted, some_of
 from fusewise.tables._columns import Column, Kind
 from fusewise.tables._reading import Reading
 from fusewise.tables._recognition import are_groups
@@ -112,7 +110,7 @@ OTHER = "(other)"
 
 
 @dataclass(frozen=True)
-class ColumnCode(Checked):
+class ColumnCode(Record):
     """How a column is encoded: a number is a feature, a category has one for each level, 1 for that of the row.
 
     Where an entry is missing, all of its features are NaN. A feature is (value - shift) / scale.

@@ -12,8 +12,7 @@ import numpy as np
 
 from fusewise.kernels import Floats
 from fusewise.observations import LARGEST
-from fusewise.support.errors import InputError
-from fusewise.support.words import counted, some_of
+from fusewise.support import InputError, counted, some_of
 from fusewise.tables._cells import Numbers, Unmarked, read_numbers
 from fusewise.tables._dates import are_dates, are_in_order, day_comes_first, numbered_dates, seconds_of, shown
 from fusewise.tables._grid import Cells, as_cells

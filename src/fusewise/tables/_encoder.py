@@ -14,8 +14,7 @@ import numpy.typing as npt
 
 from fusewise.kernels import Floats
 from fusewise.observations import DataWarning
-from fusewise.support.records import Checked, Record, Several
-from fusewise.support.words import counted, some_of
+from fusewise.support import Instance, Record, Several, counted, some_of
 from fusewise.tables._codes import (
     MOST_LEVELS,
     ColumnCode,
@@ -36,7 +35,7 @@ from fusewise.tables._recognition import number_role
 
 
 @dataclass(frozen=True, repr=False)
-class FrameEncoder(Checked):
+class FrameEncoder(Record):
     """A number is a feature; a category is a block of features, 1 for the level that a row has and 0 for the others.
 
     Where an entry is missing, all of its features are NaN. It encodes what ``fit`` takes: a pandas or polars frame, a
@@ -61,7 +60,7 @@ class FrameEncoder(Checked):
 
     columns: tuple[ColumnCode, ...]
 
-    _rules: ClassVar = {"columns": Several(Record(ColumnCode), least=1)}
+    _rules: ClassVar = {"columns": Several(Instance(ColumnCode), least=1)}
 
     def __repr__(self) -> str:
         categories = [column.name for column in self.columns if column.kind != "number"]

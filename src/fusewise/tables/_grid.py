@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fusewise.support.errors import InputError
-from fusewise.support.words import some_of
+from fusewise.support import InputError, some_of
 
 Cells = npt.NDArray[np.object_]
 

@@ -12,8 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fusewise.kernels import Floats
-from fusewise.support.errors import InputError
-from fusewise.support.words import counted, some_of
+from fusewise.support import InputError, counted, some_of
 from fusewise.tables._binary import read_binary, reader_of
 from fusewise.tables._cells import Unmarked, decide_decimal, own_levels, unmark
 from fusewise.tables._columns import (

@@ -10,8 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from fusewise.kernels import Floats
-from fusewise.support.errors import InputError
-from fusewise.support.words import counted, some_of
+from fusewise.support import InputError, counted, some_of
 from fusewise.tables._binary import frame_of_parquet, grid_of_frame
 from fusewise.tables._cells import marker_of, read_numbers, unit_of, unmark
 from fusewise.tables._codes import OTHER, ColumnCode

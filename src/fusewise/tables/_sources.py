@@ -17,8 +17,7 @@ from pathlib import Path, PurePath
 from typing import Any
 
 from fusewise.kernels import available_memory
-from fusewise.support.errors import InputError
-from fusewise.support.words import counted, in_words, some_of
+from fusewise.support import InputError, counted, in_words, some_of
 from fusewise.tables._grid import READABLE
 
 STANDARD_INPUT = "-"

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from fusewise.support.errors import InputError
-from fusewise.support.words import counted, some_of
+from fusewise.support import InputError, counted, some_of
 from fusewise.tables._grid import READABLE, Grid, by_column, titles_above
 from fusewise.tables._sources import Source
 

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fusewise.kernels import Floats
-from fusewise.support.errors import InputError
+from fusewise.support import InputError
 
 #: Points up to which bounds that sum over groups of points are computed: seconds, and some hundred megabytes.
 MOST_POINTS = 1e7

@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike
 from scipy.special import gammaln, logsumexp
 
 from fusewise.kernels import Floats
-from fusewise.support.errors import InputError
+from fusewise.support import InputError
 from fusewise.theory import _checks as check
 
 ONE_BY_ONE = 32  # outsider counts up to here have their own term; beyond, they share one per geometric interval

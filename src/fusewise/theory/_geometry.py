@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from fusewise.kernels import Floats
 from fusewise.observations import as_entries
-from fusewise.support.errors import InputError
+from fusewise.support import InputError
 from fusewise.theory import _checks as check
 from fusewise.theory._bounds import separating_features
 

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fusewise.kernels import Floats
-from fusewise.support.errors import InputError
-from fusewise.support.words import counted
+from fusewise.support import InputError, counted
 from fusewise.theory import _checks as check
 from fusewise.theory._bounds import log_beta0, log_uniform_beta0
 from fusewise.theory._checks import SQRT_6_5

@@ -8,18 +8,18 @@ from scipy.cluster.hierarchy import leaves_list
 from sklearn.exceptions import NotFittedError
 
 from fusewise import FusionClustering, PenalizedFusion
-from fusewise.views.findings import read_findings
-from fusewise.views.missingness import compare_missingness
-from fusewise.views.palette import COLOURS, MARKERS, SYMBOLS, colour, shape
-from fusewise.views.plots import (
+from fusewise.views import (
     ClusterMapDisplay,
     DendrogramDisplay,
     FusionMapDisplay,
     FusionPathDisplay,
     MissingnessDisplay,
     ProfileDisplay,
+    read_findings,
 )
-from fusewise.views.profile import profile_of
+from fusewise.views._missingness import compare_missingness
+from fusewise.views._palette import COLOURS, MARKERS, SYMBOLS, colour, shape
+from fusewise.views._profile import profile_of
 
 DISPLAYS = [
     ClusterMapDisplay,

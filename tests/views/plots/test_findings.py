@@ -12,12 +12,12 @@ from fusewise import FusionClustering, FusionImputer, PenalizedFusion
 from fusewise.automatic.tree import MergeTree, join_heights, successors
 from fusewise.datasets import make_clusters
 from fusewise.observations import number_by_size
-from fusewise.views.effects import holm
-from fusewise.views.findings import read_findings
-from fusewise.views.layouts import fit_plane
-from fusewise.views.missingness import chi_square, compare_missingness
-from fusewise.views.profile import profile_of
-from fusewise.views.trees import _cuts_below, branches_of
+from fusewise.views import read_findings
+from fusewise.views._effects import holm
+from fusewise.views._layouts import fit_plane
+from fusewise.views._missingness import chi_square, compare_missingness
+from fusewise.views._profile import profile_of
+from fusewise.views._trees import _cuts_below, branches_of
 
 
 def test_plane_is_that_of_the_svd():

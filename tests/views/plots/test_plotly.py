@@ -5,14 +5,14 @@ import json
 import numpy as np
 import pytest
 
-from fusewise.views.findings import read_findings
-from fusewise.views.plots import (
+from fusewise.views import (
     ClusterMapDisplay,
     DendrogramDisplay,
     FusionMapDisplay,
     FusionPathDisplay,
     MissingnessDisplay,
     ProfileDisplay,
+    read_findings,
 )
 
 go = pytest.importorskip("plotly.graph_objects")

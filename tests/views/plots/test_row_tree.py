@@ -7,10 +7,10 @@ from scipy.spatial.distance import cdist
 from fusewise import FusionClustering, PenalizedFusion
 from fusewise.datasets import hide_entries, make_clusters
 from fusewise.fusion.penalties import H1
-from fusewise.views import trees as row_trees
-from fusewise.views.findings import read_findings
-from fusewise.views.layouts import neighbour_layout
-from fusewise.views.trees import row_tree
+from fusewise.views import _trees as row_trees
+from fusewise.views import read_findings
+from fusewise.views._layouts import neighbour_layout
+from fusewise.views._trees import row_tree
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ from report_helpers import NASTY_COLUMN, NASTY_ROW
 from fusewise import DataWarning, FusionClustering
 from fusewise.automatic.alternatives import Alternative
 from fusewise.datasets import hide_entries, make_clusters
-from fusewise.views.report import write_report
+from fusewise.views import write_report
 
 
 @pytest.fixture(scope="session")

@@ -15,17 +15,16 @@ from sklearn.exceptions import NotFittedError
 from fusewise import DataWarning, FusionClustering, PenalizedFusion
 from fusewise.datasets import hide_entries, make_clusters
 from fusewise.fusion.penalties import H1
-from fusewise.support.files import write_whole
+from fusewise.support import write_whole
 from fusewise.theory import ClusterGeometry, success_probability
-from fusewise.views import provenance as making
-from fusewise.views import sentences as words
-from fusewise.views.columns import columns_in_memory, columns_of_model
-from fusewise.views.findings import Findings, TableOrigin, read_findings
-from fusewise.views.payload import KINDS, packed, packed_numbers, to_json
-from fusewise.views.provenance import promise_for
-from fusewise.views.report import render, write_report
-from fusewise.views.sentences import number_sentence
-from fusewise.views.trees import Step, Trail
+from fusewise.views import Findings, TableOrigin, number_sentence, read_findings
+from fusewise.views import _provenance as making
+from fusewise.views import _sentences as words
+from fusewise.views._columns import columns_in_memory, columns_of_model
+from fusewise.views._payload import KINDS, packed, packed_numbers, to_json
+from fusewise.views._provenance import promise_for
+from fusewise.views._report import render, write_report
+from fusewise.views._trees import Step, Trail
 
 
 def data_of(path):

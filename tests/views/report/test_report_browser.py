@@ -14,9 +14,8 @@ from scipy.spatial import cKDTree
 
 from fusewise import FusionClustering
 from fusewise.datasets import make_clusters
-from fusewise.views import report
-from fusewise.views.findings import read_findings
-from fusewise.views.report import write_report
+from fusewise.views import _report as report
+from fusewise.views import read_findings, write_report
 
 
 @pytest.fixture(scope="module")

@@ -12,8 +12,7 @@ from browsers import ChromiumTab
 
 from fusewise import FusionClustering
 from fusewise.report import write_report
-from fusewise.views.findings import read_findings
-from fusewise.views.report import write_page
+from fusewise.views import read_findings, write_page
 
 DTYPES = {"f4": "<f4", "f8": "<f8", "u1": "u1", "i2": "<i2", "i4": "<i4"}
 

@@ -14,8 +14,8 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from fusewise.views.findings import read_findings
-from fusewise.views.trees import row_tree
+from fusewise.views import read_findings
+from fusewise.views._trees import row_tree
 
 CHOSEN = "[...document.querySelectorAll('#rows-list tbody th')].map((e) => e.textContent)"
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from browsers import ChromiumTab
 
-from fusewise.views.findings import read_findings
-from fusewise.views.trees import row_tree
+from fusewise.views import read_findings
+from fusewise.views._trees import row_tree
 
 MAP_TOOLS = "#map-picture + .tools button"
 

@@ -1,0 +1,205 @@
+"""Arguments and options shared by several commands."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from functools import partial, wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from fusewise.tables import ReadOptions
+
+COLUMNS, MODEL, OUTPUT = "Columns", "Model", "Output"
+_columns, _model, _output = (partial(typer.Option, rich_help_panel=panel) for panel in (COLUMNS, MODEL, OUTPUT))
+
+TableFile = Annotated[
+    Path,
+    typer.Argument(
+        metavar="TABLE",
+        help="Table to read: CSV, TSV, Excel, Parquet, Feather/Arrow, Stata, SPSS, SAS, JSON lines or SQLite "
+        "(FILE::TABLE), also compressed; - for standard input; a pattern such as 'part-*.parquet', or a folder, of "
+        "Parquet or CSV parts.",
+    ),
+]
+
+
+def _one(metavar: str, help_: str) -> Any:
+    return Annotated[str | None, _columns(metavar=metavar, help=help_)]
+
+
+def _several(metavar: str, help_: str) -> Any:
+    return Annotated[list[str] | None, _columns(metavar=metavar, help=f"{help_} (may be repeated).")]
+
+
+#: Options for reading a table; a command receives them together, as `asked`.
+READING: dict[str, Any] = {
+    "sheet": _one("NAME|NUMBER", "Sheet of an Excel file, by its name or its number from 1."),
+    "sep": _one("CHARACTER", "Field separator of a text file: ',', ';', '|', 'tab', ... (default: detected)."),
+    "decimal": _one(".|,", "Decimal separator (default: detected from all columns together)."),
+    "skip_rows": Annotated[
+        int | None, _columns(metavar="N", min=0, help="Lines above the header (default: detected).")
+    ],
+    "comment": _one("TEXT", "Leave out lines that start with this text (default: '#' at the start of a file)."),
+    "missing": _several("MARKER|COLUMN=MARKER,...", "Additional marker of missing values: -99, or age=99,q1=9"),
+    "columns": _several("COLUMNS", "Use only these columns: names or patterns (q_*), separated by commas"),
+    "drop": _several("COLUMNS", "Columns to ignore"),
+    "number": _several("COLUMNS", "Read columns as numbers"),
+    "category": _several("COLUMNS", "Read columns as categories"),
+    "ordered": _several("COLUMNS[:LOW<MID<HIGH]", "Read columns as ordered categories, of numbers or lowest first"),
+    "labels": _one("COLUMN", "Column of known classes, used only to score the result; 'none' if there is none."),
+    "names": _one("COLUMN", "Column with the names of the rows; 'none' if there is none."),
+}
+
+
+def reading(*without: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Add the options of READING, except those named, to a command, which receives them as its argument `asked`."""
+    names = [name for name in READING if name not in without]
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        own = inspect.signature(command, eval_str=True)
+        kept = [parameter for parameter in own.parameters.values() if parameter.name != "asked"]
+        shared = [
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=READING[name])
+            for name in names
+        ]
+
+        @wraps(command)
+        def run(**given: Any) -> None:
+            shared_values = {name: given.pop(name) for name in names}
+            command(**given, asked=as_read_options(**shared_values))
+
+        run.__signature__ = own.replace(parameters=[*kept, *shared])  # type: ignore[attr-defined]
+        run.__annotations__ = {}  # the signature has them, resolved
+        return run
+
+    return decorate
+
+
+def as_read_options(
+    *, number: list[str] | None = None, category: list[str] | None = None, ordered: list[str] | None = None,
+    columns: list[str] | None = None, drop: list[str] | None = None, missing: list[str] | None = None,
+    skip_rows: int | None = None, **others: Any,
+) -> ReadOptions:  # fmt: skip
+    """Convert the values of the options to ``ReadOptions``."""
+    from fusewise.support import InputError
+    from fusewise.tables import ReadOptions, as_spec
+
+    kinds = {name: as_spec(name, "number") for name in number or ()}
+    kinds |= {name: as_spec(name, "category") for name in category or ()}
+    for text in ordered or ():
+        start, sign, rest = text.partition("<")
+        name, colon, first = start.rpartition(":")
+        if sign and not colon:
+            raise InputError(f"--ordered {text!r}: expected a column, a colon and its levels: COLUMN:LOW<MID<HIGH")
+        levels = [level.strip() for level in (first, *rest.split("<"))]
+        kinds[name if sign else text] = as_spec(name, levels if sign else "ordered")
+    everywhere, in_columns = _markers(missing or ())
+    return ReadOptions(
+        missing=everywhere, missing_in=in_columns, kinds=kinds, ignore=drop or (), only=columns or (),
+        skip_rows=skip_rows or 0, **others,
+    )  # fmt: skip
+
+
+def _markers(given: Sequence[str]) -> tuple[list[str], dict[str, list[str]]]:
+    """Markers of missing values in all columns, and in some: ``age=99,q1=9``."""
+    everywhere: list[str] = []
+    in_columns: dict[str, list[str]] = {}
+    for text in given:
+        if "=" not in text:
+            everywhere.append(text)
+            continue
+        for part in text.split(","):
+            name, _, marker = part.rpartition("=")
+            in_columns.setdefault(name.strip(), []).append(marker.strip())
+    return everywhere, in_columns
+
+
+Standardize = Annotated[
+    bool,
+    _columns(
+        "--standardize/--no-standardize",
+        help="Standardise the columns first.",
+    ),
+]
+
+ClusterCount = Annotated[int | None, _model(metavar="K", help="Number of clusters (default: chosen from the data).")]
+PenaltyName = Annotated[str, _model(help="Fusion penalty: h1, lp, l1, mcp, scad, truncated_l2 or geman_mcclure.")]
+Sigma = Annotated[float | None, _model(help="Scale of the penalty: the distance beyond which it levels off.")]
+Lam = Annotated[float | None, _model(help="Strength of the fusion penalty: larger values give fewer clusters.")]
+FidelityName = Annotated[str, _model(help="How centres are tied to the data: quadratic, box or ball.")]
+Epsilon = Annotated[float | None, _model(help="Width of the box, or radius of the ball, for --fidelity.")]
+Rank = Annotated[
+    str, _model(metavar="R|none|auto", help="Dimension of the subspace to fuse in; none: use all columns.")
+]
+Neighbors = Annotated[
+    str, _model(metavar="K|none|auto", help="Number of nearest neighbours to fuse each row with; none: all pairs.")
+]
+MaxIter = Annotated[int, _model(min=1, help="Maximum number of iterations for each value of lam.")]
+#: Options of ``path`` that are not options of ``fit`` and ``impute``.
+PAPER_OPTIONS = (
+    "--lam", "--penalty", "--sigma", "--fidelity", "--epsilon", "--rank", "--neighbors", "--max-iter", "--standardize",
+    "--no-standardize",
+)  # fmt: skip
+
+Stability = Annotated[
+    bool | None,
+    _model(
+        "--stability/--no-stability",
+        help="Refit random halves of the rows, and report how stable the clusters are (default: if that takes at most "
+        "10 s; --stability also writes stability.csv).",
+        show_default=False,
+    ),
+]
+ClusterNames = Annotated[
+    Path | None,
+    _output(
+        "--name-clusters", metavar="FILE",
+        help="CSV file with the columns cluster and name, such as an edited centers.csv: names of the clusters.",
+    ),
+]  # fmt: skip
+NoRows = Annotated[bool, _output("--no-rows", help="Keep all rows out of the report: it shows groups only.")]
+Draws = Annotated[int, _model(metavar="N", min=1, help="Number of refits for --stability; Ctrl-C ends them early.")]
+Scheduler = Annotated[
+    str | None,
+    _model(
+        metavar="ADDRESS|local|threads|processes|synchronous",
+        help="Compute the parts of a table with Dask (default: local if they exceed memory).",
+        show_default=False,
+    ),
+]
+RandomSeed = Annotated[int | None, _model(min=0, help="Random seed.")]
+
+Overwrite = Annotated[bool, _output("--force", help="Overwrite existing results.")]
+SafeCsv = Annotated[
+    bool,
+    _output("--safe-csv", help="Put ' before text that a spreadsheet would run as a formula; quote all cells."),
+]
+Json = Annotated[bool, _output("--json", help="Print the result as JSON.")]
+Verbose = Annotated[
+    bool | None, _output("--verbose/--quiet", help="Print more detail, or errors only.", show_default=False)
+]
+
+Target = Annotated[float, typer.Option(help="Probability of recovery to aim for.")]
+Uniform = Annotated[
+    bool, typer.Option("--uniform", help="Assume that rows are distributed uniformly within their clusters.")
+]
+
+OutFolder = Annotated[Path | None, _output(metavar="DIR", help="Folder for the results (default: TABLE_fusewise).")]
+Report = Annotated[bool, _output("--report", help="Also write an HTML report, DIR/report.html.")]
+OpenReport = Annotated[bool, _output("--open", help="Write the report, and open it in your browser.")]
+Outliers = Annotated[
+    bool,
+    _model("--outliers/--no-outliers", help="Leave rows far from every cluster in none, or give every row a cluster."),
+]
+PathFile = Annotated[Path | None, _output(metavar="FILE", help="File to write (default: TABLE_path.csv).")]
+PictureFile = Annotated[Path | None, _output(metavar="FILE", help="Also draw the path to a .png, .svg or .pdf file.")]
+PartitionFile = Annotated[
+    Path | None, _output(metavar="FILE", help="Also write the cluster of each row in the chosen partition.")
+]
+LabelsFile = Annotated[Path | None, _output(metavar="FILE", help="File to write (default: TABLE_labels.csv).")]
+CompletedFile = Annotated[Path | None, _output(metavar="FILE", help="File to write (default: TABLE_completed.csv).")]
+SaveModel = Annotated[Path | None, _output(metavar="MODEL", help="Also save the model, for `fusewise predict`.")]

@@ -1,0 +1,304 @@
+"""Similarity of frames: the H1 weights of pairs of frames, used as a covariance in time.
+
+With d_ij the distance of frames i and j (in some part of k-space or of the image), the H1 weight of the pair,
+
+    K_ij = exp(-d_ij² / (2 sigma²)),
+
+is a positive definite kernel. Fusion makes similar frames equal; the kernel is a weaker constraint: the estimate of a
+frame interpolates the samples of its neighbours along the manifold of frames. Unlike averaging (the graph Laplacian),
+interpolation has no bias where frames change linearly between neighbours.
+
+sigma² is `scale` times the median squared distance, so that one unit-free number suits all parts of the data.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from fusewise.kernels import beside, library, to_host
+from fusewise.mri._tensors import (
+    Array,
+    add_to_diagonals,
+    as_real,
+    batches,
+    double,
+    each,
+    inverse,
+    medians,
+    real_times,
+    zeros,
+)
+
+#: Kernels are built and applied in single precision: the error is far below that of any reconstruction.
+PRECISION = np.float32
+
+
+def squared_distances(gram: Array) -> Array:
+    """d_ij² = G_ii + G_jj - 2 G_ij, from the real Gram matrix of the frames; one matrix or many (... x T x T)."""
+    squares: Array = library(gram).diagonal(gram, 0, -2, -1)
+    distances: Array = squares[..., :, None] + squares[..., None, :] - 2 * gram
+    return distances.clip(0)
+
+
+def median_distance(distances: Array) -> Array:
+    """Median (on the host) of the squared distances of different frames, ... x T x T; 1 if all frames are equal."""
+    above = np.flatnonzero(np.triu(np.ones(distances.shape[-2:], dtype=bool), 1))
+    if not len(above):
+        return np.ones(distances.shape[:-2])
+    flat = distances.reshape(*distances.shape[:-2], -1)
+    middle = medians(flat[..., beside(above, distances)])
+    return np.where(middle > 0, middle, 1.0)
+
+
+def h1_kernel(distances: Array, variance: float | Array) -> Array:
+    """exp(-d² / (2 sigma²)), sigma² = `variance`."""
+    return library(distances).exp(distances * (-0.5 / variance))  # type: ignore[no-any-return]
+
+
+def mixed_kernel(distances: Array, variance: float | Array) -> Array:
+    """Mean of two H1 kernels, at sigma² and at 4 sigma²: close frames count most, and distant ones still count."""
+    narrow = h1_kernel(distances, variance)
+    sqrt = library(distances).sqrt
+    return 0.5 * (narrow + sqrt(sqrt(narrow)))  # type: ignore[no-any-return]
+
+
+def effective_rank(kernel: Array, noise: float) -> int:
+    """tr K (K + lam I)^-1 = T - lam tr (K + lam I)^-1, rounded: the number of directions in time above the noise."""
+    system = double(kernel) + 0.0
+    add_to_diagonals(system, noise)
+    return round(len(kernel) - noise * float(library(kernel).trace(inverse(system))))
+
+
+@dataclass(frozen=True, eq=False)
+class Tiles:
+    """Rectangles that cover a ny x nx image, in the order of their size.
+
+    Attributes
+    ----------
+    borders : borders of the tiles, along y and along x.
+    """
+
+    borders: tuple[Array, Array]
+
+    @classmethod
+    def of(cls, shape: tuple[int, int], side: float) -> Tiles:
+        """Divide an image into tiles of about `side` x `side` pixels."""
+        return cls((_borders(shape[0], side), _borders(shape[1], side)))
+
+    @property
+    def areas(self) -> Array:
+        """Number of pixels of each tile."""
+        return np.asarray(self._corners[:, 1].prod(axis=1))
+
+    def smoother(self, window: float) -> Array:
+        """Tiles x tiles: weight of each tile's pixels under a Gaussian around a tile, normalised to one pixel."""
+        along_y, along_x = (_smoother(border, window) for border in self.borders)
+        return np.asarray(np.kron(along_y, along_x)[np.ix_(self._order, self._order)])
+
+    def batches(self, like: Array) -> list[tuple[slice, Any]]:
+        """Tiles to be processed together on the device of `like`, and the index of their pixels in T x ny x nx images.
+
+        Indexed pixels are T x (tiles x) height x width: on the host of a single tile, as slices are faster than index
+        arrays; on a device of all tiles of one size.
+        """
+        where = None if library(like) is np else str(like.device)
+        if where not in self._known_batches:
+            self._known_batches[where] = self._cut(like)
+        return self._known_batches[where]
+
+    @cached_property
+    def _known_batches(self) -> dict[str | None, list[tuple[slice, Any]]]:
+        return {}
+
+    def _cut(self, like: Array) -> list[tuple[slice, Any]]:
+        corners = self._corners
+        if library(like) is np:
+            ends = corners.sum(axis=1)
+            return [
+                (slice(k, k + 1), np.s_[:, y:y_end, x:x_end])
+                for k, ((y, x), (y_end, x_end)) in enumerate(zip(corners[:, 0], ends, strict=True))
+            ]
+        found, start = [], 0
+        sizes, counts = np.unique(corners[:, 1], axis=0, return_counts=True)
+        for (height, width), count in zip(sizes, counts, strict=True):
+            some = slice(start, start + int(count))
+            y, x = corners[some, 0].T[:, :, None, None]
+            rows, columns = y + np.arange(height)[:, None], x + np.arange(width)
+            found.append((some, (slice(None), beside(rows, like), beside(columns, like))))
+            start += int(count)
+        return found
+
+    @cached_property
+    def _corners(self) -> Array:
+        """Tiles x 2 x 2: first row and column, height and width."""
+        return self._unordered[self._order]
+
+    @cached_property
+    def _order(self) -> Array:
+        return np.lexsort(self._unordered[:, 1].T[::-1])
+
+    @property
+    def _unordered(self) -> Array:
+        along_y, along_x = (np.stack([border[:-1], np.diff(border)], axis=1) for border in self.borders)
+        pairs = np.broadcast_arrays(along_y[:, None], along_x[None])
+        return np.stack(pairs, axis=-1).reshape(-1, 2, 2)
+
+
+def _borders(length: int, side: float) -> Array:
+    count = min(length, max(1, round(length / side)))
+    return np.rint(np.linspace(0, length, count + 1)).astype(int)
+
+
+def _smoother(border: Array, window: float) -> Array:
+    middles = (border[1:] + border[:-1]) / 2
+    weights = np.exp(-0.5 * np.square((middles[:, None] - middles[None]) / window))
+    return np.asarray(weights / (weights * np.diff(border)).sum(axis=1, keepdims=True))
+
+
+@dataclass(frozen=True, eq=False)
+class LocalMatrices:
+    """A T x T matrix for each tile of the image, applied to the time course of each of its pixels.
+
+    Attributes
+    ----------
+    tiles : tiles of the image.
+    matrices : tiles x T x T.
+    """
+
+    tiles: Tiles
+    matrices: Array
+
+    def __call__(self, images: Array, out: Array | None = None) -> Array:
+        """sum_j M_ij(x) u_j(x); `out` may be the images themselves."""
+        found: Array = library(images).empty_like(images) if out is None else out
+
+        def multiply(batch: tuple[slice, Any]) -> None:
+            some, where = batch
+            part = images[where]
+            found[where] = real_times(self.matrices[some], _by_tile(part)).swapaxes(0, 1).reshape(part.shape)
+
+        each(multiply, self.tiles.batches(images), images)
+        return found
+
+    def mean(self) -> Array:
+        """M(x) averaged over the image; for a covariance, that of every single k-space location."""
+        weights = (self.tiles.areas / self.tiles.areas.sum()).astype(PRECISION)
+        flat = self.matrices.reshape(len(weights), -1)
+        return (beside(weights, flat) @ flat).reshape(self.matrices.shape[1:])  # type: ignore[no-any-return]
+
+
+@dataclass(frozen=True, eq=False)
+class LocalKernels:
+    """A covariance in time that varies over the image: K(x) = variance(x) x H1 weights of the frames around x.
+
+    The heart and the diaphragm move independently, so no single weight per pair of frames fits both. The image is
+    divided into tiles; the distances of the frames in a tile are those under a Gaussian window around it, and the
+    tile's mean squared deviation from the mean frame is its variance, so that static tiles stay static.
+
+    Attributes
+    ----------
+    tiles : tiles of the image.
+    distances : tiles x T x T, squared distances per pixel.
+    medians : tiles, the median distance of different frames (on the host).
+    variances : tiles, mean squared deviation per pixel (on the host).
+    scale : sigma² in units of each tile's median squared distance.
+    """
+
+    tiles: Tiles
+    distances: Array
+    medians: Array
+    variances: Array
+    scale: float
+
+    @classmethod
+    def of(cls, images: Array, scale: float, side: float = 12.0, window: float = 12.0) -> LocalKernels:
+        """Compute the kernels of a series of images.
+
+        Parameters
+        ----------
+        images : T x ny x nx.
+        scale : see the class docstring.
+        side : side of a tile, in pixels.
+        window : standard deviation of the Gaussian window, in pixels.
+        """
+        tiles = Tiles.of((images.shape[1], images.shape[2]), side)
+        moving = images - images.mean(axis=0)
+        frames, count = len(images), len(tiles.areas)
+        grams = zeros((count, frames, frames), as_real(moving[0, 0]))
+
+        def compare(batch: tuple[slice, Any]) -> None:
+            some, where = batch
+            parts = as_real(_by_tile(moving[where]))
+            grams[some] = parts @ parts.swapaxes(1, 2)
+
+        each(compare, tiles.batches(images), images)
+        blur = beside(tiles.smoother(window).astype(PRECISION), grams)
+        pairs = grams.reshape(count, -1)
+
+        def smooth(some: slice) -> None:
+            pairs[:, some] = blur @ pairs[:, some]
+
+        each(smooth, batches(frames**2, count, grams), grams)
+        variances = to_host(library(images).einsum("cii->c", grams)) / frames
+        middles = np.empty(count)
+
+        def measure(some: slice) -> None:
+            grams[some] = squared_distances(grams[some])
+            middles[some] = median_distance(grams[some])
+
+        each(measure, batches(count, frames**2, grams), grams)
+        return cls(tiles, grams, middles, variances, scale)
+
+    def at(self, scale: float) -> LocalKernels:
+        """Return the kernels of the same distances at another scale."""
+        return replace(self, scale=scale)
+
+    @property
+    def variance(self) -> float:
+        """Mean over the image of the variance of a pixel: the unit of the noise level."""
+        return float(np.average(self.variances, weights=self.tiles.areas))
+
+    def covariance(self) -> LocalMatrices:
+        """K(x); zero in tiles whose variance is negligible."""
+        return self._covariance
+
+    @cached_property
+    def _covariance(self) -> LocalMatrices:
+        return LocalMatrices(self.tiles, self._evaluated())
+
+    def shrunk(self, density: float, noise: float) -> LocalMatrices:
+        """(density K(x) + noise I)^-1."""
+        kernels = self._evaluated()
+
+        def invert(some: slice) -> None:
+            # In double precision: in tiles with much motion, the noise is small compared with the kernel.
+            system = double(density * kernels[some])
+            add_to_diagonals(system, noise)
+            kernels[some] = inverse(system)
+
+        each(invert, batches(len(kernels), kernels.shape[1] ** 2, kernels), kernels)
+        return LocalMatrices(self.tiles, kernels)
+
+    def _evaluated(self) -> Array:
+        heights = np.where(self.variances > 1e-6 * self.variances.max(initial=0), self.variances, 0)
+        widths, heights = (
+            beside(values.astype(PRECISION)[:, None, None], self.distances)
+            for values in (self.scale * self.medians, heights)
+        )
+        kernels: Array = library(self.distances).empty_like(self.distances)
+
+        def evaluate(some: slice) -> None:
+            kernels[some] = heights[some] * mixed_kernel(self.distances[some], widths[some])
+
+        each(evaluate, batches(len(kernels), kernels.shape[1] ** 2, kernels), kernels)
+        return kernels
+
+
+def _by_tile(pixels: Array) -> Array:
+    """Reshape pixels T x (tiles x) height x width of tiles to tiles x T x pixels."""
+    count = 1 if pixels.ndim == 3 else pixels.shape[1]
+    return pixels.reshape(len(pixels), count, -1).swapaxes(0, 1)

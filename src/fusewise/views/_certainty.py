@@ -1,0 +1,172 @@
+"""How sure the result is: confidence, other numbers of clusters, why there is only one, and stability."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fusewise.automatic.alternatives import Alternative
+from fusewise.automatic.stability import Stability
+from fusewise.kernels import Index
+from fusewise.support import counted
+from fusewise.views._palette import SYMBOLS, colour, shape
+
+if TYPE_CHECKING:
+    from fusewise.views._findings import Findings
+
+#: A row is uncertain if the probability of its most likely cluster is below this.
+UNCERTAIN = 0.8
+#: Maximum number of doubtful rows listed.
+MOST_DOUBTFUL = 500
+
+
+@dataclass(frozen=True)
+class DoubtfulRow:
+    """A row whose cluster is uncertain.
+
+    Attributes
+    ----------
+    row, name : its position in the table, and its name.
+    cluster, confidence : its cluster, and the probability of it; -1 for an outlier.
+    second, second_probability : the next most likely cluster, and its probability; None if there is no other.
+    """
+
+    row: int
+    name: str
+    cluster: int
+    confidence: float
+    second: int | None
+    second_probability: float | None
+
+    def as_dict(self) -> dict[str, Any]:
+        """As plain values, for JSON."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class ClusterConfidence:
+    """How sure the rows of a cluster are.
+
+    Attributes
+    ----------
+    cluster : its number.
+    mean : mean confidence of its rows; None if the model has no probabilities.
+    n_uncertain : number of rows with a confidence below 0.8.
+    stability, grade : how stable the cluster is, as a number and in a word; None if not computed.
+    """
+
+    cluster: int
+    mean: float | None
+    n_uncertain: int
+    stability: float | None
+    grade: str | None
+
+    def as_dict(self) -> dict[str, Any]:
+        """As plain values, for JSON."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, eq=False)
+class HowSure:
+    """How sure the result is.
+
+    Attributes
+    ----------
+    number : the number of clusters and its rivals in words; why there is only one.
+    advice : what to try next; empty if nothing needs to be tried.
+    clusters : confidence and stability of each cluster.
+    doubtful : rows with a confidence below 0.8, the least certain first, at most 500.
+    n_doubtful : number of all such rows.
+    alternatives : other numbers of clusters that are nearly as good, with their labels.
+    stability : what was drawn in words; None if not computed.
+    """
+
+    number: str
+    advice: tuple[str, ...]
+    clusters: tuple[ClusterConfidence, ...]
+    doubtful: tuple[DoubtfulRow, ...]
+    n_doubtful: int
+    alternatives: tuple[Alternative, ...]
+    stability: str | None
+
+    @property
+    def doubt(self) -> str:
+        """How many rows are uncertain, in words."""
+        rows = counted(self.n_doubtful, "row has", "rows have")
+        return f"{rows} a confidence below {UNCERTAIN:g}."
+
+    def as_dict(self) -> dict[str, Any]:
+        """As plain values, for JSON."""
+        return {
+            "number": self.number,
+            "doubt": self.doubt,
+            "advice": list(self.advice),
+            "clusters": [cluster.as_dict() for cluster in self.clusters],
+            "doubtful": [row.as_dict() for row in self.doubtful],
+            "n_doubtful": self.n_doubtful,
+            "alternatives": [_alternative(other) | {"labels": other.labels.tolist()} for other in self.alternatives],
+            "stability": self.stability,
+        }
+
+
+def cluster_confidence(found: Findings, judged: Stability | None, k: int) -> ClusterConfidence:
+    """How sure the rows of a cluster are."""
+    members = found.labels == k
+    sure = None if found.confidence is None or not members.any() else found.confidence[members]
+    return ClusterConfidence(
+        k,
+        None if sure is None else float(sure.mean()),
+        0 if sure is None else int(np.count_nonzero(sure < UNCERTAIN)),
+        None if judged is None else float(judged.clusters[k]),
+        None if judged is None else judged.grades[k],
+    )
+
+
+def doubtful_rows(found: Findings) -> Index:
+    """Rows with a confidence below 0.8, the least certain first; none if the model has no probabilities."""
+    if found.confidence is None:
+        return np.arange(0)
+    seen = np.setdiff1d(np.flatnonzero(found.confidence < UNCERTAIN), found.blank, assume_unique=True)
+    return seen[np.argsort(found.confidence[seen], kind="stable")]
+
+
+def doubtful_row(found: Findings, row: int) -> DoubtfulRow:
+    """A row with its second-best cluster: of an outlier, the most likely cluster if it were in one."""
+    assert found.confidence is not None
+    label, shares = int(found.labels[row]), np.array(found.model.probabilities_[row], dtype=float)
+    if label >= 0:
+        shares[label] = -1
+    second = int(shares.argmax()) if len(shares) > (label >= 0) else None
+    probability = None if second is None else float(shares[second])
+    return DoubtfulRow(row, found.names[row], label, float(found.confidence[row]), second, probability)
+
+
+def rivals(found: Findings) -> list[dict[str, Any]]:
+    """One line of the table of alternatives per number of clusters."""
+    return [
+        {"number": other.n_clusters} | _alternative(other) | {"sizes": ", ".join(f"{n:,}" for n in other.sizes)}
+        for other in sorted(found.alternatives, key=lambda other: other.n_clusters)
+    ]
+
+
+def _alternative(other: Alternative) -> dict[str, Any]:
+    return {
+        "clusters": other.n_clusters,
+        "sizes": other.sizes,
+        "gain": other.gain,
+        "error": other.error,
+        "per_row": other.per_row,
+    }
+
+
+def stable_clusters(found: Findings) -> list[dict[str, Any]]:
+    """One line of the table of stability per cluster; empty if it was not computed."""
+    judged = found.stability
+    if judged is None:
+        return []
+    return [
+        {"number": k, "colour": colour(k), "symbol": SYMBOLS[shape(k)], "similarity": float(value), "grade": word}
+        for k, (value, word) in enumerate(zip(judged.clusters, judged.grades, strict=True))
+    ]

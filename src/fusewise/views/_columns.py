@@ -1,0 +1,349 @@
+"""The columns of the user's table: their values, how each was read, and the bins in which they are counted."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy.stats import entropy
+
+from fusewise.kernels import Index, Mask, Real
+from fusewise.support import counted, some_of
+from fusewise.tables import OTHER, FrameEncoder, Reading
+
+
+@dataclass(frozen=True, eq=False)
+class TableColumn:
+    """A column that was used for clustering.
+
+    Attributes
+    ----------
+    name, kind : its name, and "number", "category", "ordered" or "flag".
+    values : numbers in the user's units, or positions in `levels`; NaN if missing.
+    levels : levels of a category as they are written in the table; empty for numbers.
+    features : (start, stop) of the features of the model that encode it.
+    markers : numbers that stand for a missing value in the user's table, such as -99.
+    """
+
+    name: str
+    kind: str
+    values: Real
+    levels: tuple[Any, ...] = ()
+    features: tuple[int, int] = (0, 1)
+    markers: tuple[float, ...] = ()
+
+    @cached_property
+    def seen(self) -> Mask:
+        """Whether each entry was observed."""
+        return ~np.isnan(self.values)
+
+    @property
+    def scaled(self) -> bool:
+        """Whether values can be compared as larger and smaller: numbers and ordered levels."""
+        return self.kind in ("number", "ordered")
+
+    @cached_property
+    def whole(self) -> bool:
+        """Whether it holds whole numbers only."""
+        seen = self.values[self.seen]
+        return self.kind == "number" and bool((seen == np.rint(seen)).all())
+
+    @property
+    def pooled(self) -> bool:
+        """Whether the last level stands for all rare ones."""
+        return self.levels[-1:] == (OTHER,)
+
+    def without_rare(self, least: int) -> TableColumn:
+        """The same column with levels of fewer than `least` rows counted as one; of numbers nothing changes."""
+        counts = np.bincount(self.values[self.seen].astype(np.intp), minlength=len(self.levels)) if self.levels else 0
+        rare = np.asarray(counts) < least
+        if not self.levels or not rare.any():
+            return self
+        kept = np.flatnonzero(~rare)
+        places = np.full(len(self.levels), float(len(kept)))
+        places[kept] = np.arange(len(kept))
+        values = self.values.copy()
+        values[self.seen] = places[values[self.seen].astype(np.intp)]
+        levels = (*(self.levels[k] for k in kept), OTHER)
+        return TableColumn(self.name, self.kind, values, levels, self.features, self.markers)
+
+    def taken(self, rows: Any) -> TableColumn:
+        """The same column with some of the rows."""
+        return TableColumn(self.name, self.kind, self.values[rows], self.levels, self.features, self.markers)
+
+
+def columns_of_model(encoder: FrameEncoder | None, values: Real, names: Sequence[str]) -> tuple[TableColumn, ...]:
+    """The columns behind the features of a model.
+
+    Parameters
+    ----------
+    encoder : how the columns were encoded; None if each is a number.
+    values : N x P features in the user's units; NaN if missing.
+    names : names of the features, which are those of the columns without an encoder.
+    """
+    if encoder is None:
+        return tuple(TableColumn(name, "number", values[:, j], features=(j, j + 1)) for j, name in enumerate(names))
+    columns, start = [], 0
+    for code, block in encoder.by_column(values.astype(float)):
+        stop = start + len(code.features)
+        if code.kind == "number":
+            columns.append(TableColumn(code.name, code.kind, block[:, 0], features=(start, stop)))
+        else:
+            nearest = np.abs(block - np.array(code.places)).argmin(axis=1) if code.places else block.argmax(axis=1)
+            positions = np.where(np.isnan(block[:, 0]), np.nan, nearest)
+            columns.append(TableColumn(code.name, code.kind, positions, code.spelling, (start, stop)))
+        start = stop
+    return tuple(columns)
+
+
+def columns_of_file(
+    table: Reading, encoder: FrameEncoder, markers: dict[str, tuple[str, ...]]
+) -> tuple[TableColumn, ...]:
+    """The columns of a table that was read from a file, with its own numbers and levels.
+
+    Parameters
+    ----------
+    table, encoder : the table, and how its columns are encoded.
+    markers : words that were counted as missing in each column.
+    """
+    columns, start = [], 0
+    for column, code in zip(table.used, encoder.columns, strict=True):
+        stop = start + len(code.features)
+        numbers = () if column.categories else _numbers(markers.get(column.name, ()))
+        where = start, stop
+        columns.append(TableColumn(column.name, str(column.kind), column.values, column.categories, where, numbers))
+        start = stop
+    return tuple(columns)
+
+
+def _numbers(words: Sequence[str]) -> tuple[float, ...]:
+    """The words that are finite numbers."""
+    found = []
+    for word in words:
+        try:
+            value = float(word)
+        except ValueError:
+            continue
+        if np.isfinite(value):
+            found.append(value)
+    return tuple(found)
+
+
+#: Maximum number of levels named in the description of a column.
+NAMED_LEVELS = 6
+
+
+@dataclass(frozen=True)
+class ColumnRead:
+    """One column and how it was read.
+
+    Attributes
+    ----------
+    name, kind : its name, and its kind ("number", "category", "date", ...).
+    role : "feature" if it was used for clustering, "names" or "labels" if it names or labels the rows, else "left out".
+    why : how it was read, or why it was left out.
+    missing : share of its values that are missing.
+    markers : words that were counted as missing -> how often; "" is an empty cell.
+    """
+
+    name: str
+    kind: str
+    role: str
+    why: str
+    missing: float
+    markers: dict[str, int]
+
+    @property
+    def used(self) -> bool:
+        """Whether it was used for clustering."""
+        return self.role == "feature"
+
+    def as_dict(self) -> dict[str, Any]:
+        """As plain values, for JSON."""
+        return asdict(self) | {"used": self.used}
+
+
+@dataclass(frozen=True)
+class ColumnsRead:
+    """Every column of a table.
+
+    Attributes
+    ----------
+    columns : in the order of the table.
+    n_rows : number of rows.
+    notes : assumptions made while reading the table, and suspicious values.
+    """
+
+    columns: tuple[ColumnRead, ...]
+    n_rows: int
+    notes: tuple[str, ...] = ()
+
+    @property
+    def left_out(self) -> list[ColumnRead]:
+        """Columns that were neither used for clustering nor as names or labels of the rows."""
+        return [column for column in self.columns if column.role == "left out"]
+
+    def as_dict(self) -> dict[str, Any]:
+        """As plain values, for JSON."""
+        columns = [column.as_dict() for column in self.columns]
+        return {"columns": columns, "n_rows": self.n_rows, "notes": list(self.notes)}
+
+
+def columns_of_reading(reading: Reading) -> ColumnsRead:
+    """The columns of a file."""
+    columns = []
+    for column in reading.columns:
+        cells = reading.cells[column.name]
+        written = reading.written.get(column.name, cells)  # a feature of dates is not in the file
+        role = "names" if column.name == reading.names_column else "labels"
+        if column.name not in (reading.names_column, reading.labels_column):
+            role = "feature" if column.used else "left out"
+        gone = np.array([cell is None for cell in cells])
+        if column.used:
+            gone = np.isnan(column.values)
+        markers = Counter(_word(written[row]) for row in np.flatnonzero(gone))
+        share = float(gone.mean()) if len(gone) else 0.0
+        columns.append(ColumnRead(column.name, str(column.kind), role, column.why, share, dict(markers.most_common())))
+    return ColumnsRead(tuple(columns), reading.n_rows, tuple(reading.notes))
+
+
+def columns_in_memory(columns: Sequence[TableColumn]) -> ColumnsRead:
+    """The columns of a frame or an array, all of which were used."""
+    n_rows = len(columns[0].values) if columns else 0
+    return ColumnsRead(tuple(_in_memory(column) for column in columns), n_rows)
+
+
+def _in_memory(column: TableColumn) -> ColumnRead:
+    seen = column.values[column.seen]
+    gone = len(column.values) - len(seen)
+    if not len(seen):
+        why = "all values are missing"
+    elif column.levels:
+        why = f"{counted(len(column.levels), 'value')}: {some_of(column.levels, NAMED_LEVELS)}"
+    else:
+        why = f"{seen.min():g} to {seen.max():g}"
+    why += f"; {gone:,} missing" if gone and len(seen) else ""
+    return ColumnRead(column.name, column.kind, "feature", why, gone / max(len(column.values), 1), {})
+
+
+def _word(cell: Any) -> str:
+    """A cell that was counted as missing, as it is written; "" if it is empty."""
+    return "" if cell is None or (isinstance(cell, float) and np.isnan(cell)) else str(cell)
+
+
+#: Maximum number of bins of a number, and of levels of a category (the rarest are counted together).
+MOST_BINS, MOST_LEVELS = 24, 12
+#: Share of the values beyond the first and the last bin, which count them as well.
+BEYOND = 0.005
+#: Entropy by which bins on a logarithmic scale must tell more, and the quantile of sizes below which it is linear.
+MORE_TOLD, SOFT_QUANTILE = 0.4, 0.05
+#: Name of the levels that are counted together.
+OTHERS = "(other levels)"
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnBins:
+    """Bins of a number, or levels of a category.
+
+    Attributes
+    ----------
+    edges : limits of the bins, one more than there are; the first and the last bin also count all values beyond.
+        Empty for levels.
+    soft : bins are drawn, and equally wide, on the scale asinh(value / soft), which is nearly linear up to `soft` and
+        logarithmic beyond; 0 for a linear scale.
+    levels : names of the levels; empty for numbers.
+    places : for each level of the column its position in `levels`.
+    """
+
+    edges: tuple[float, ...] = ()
+    soft: float = 0.0
+    levels: tuple[str, ...] = ()
+    places: tuple[int, ...] = ()
+
+    @property
+    def n_bins(self) -> int:
+        """Number of bins or levels."""
+        return len(self.levels) or len(self.edges) - 1
+
+    def places_of(self, values: Real) -> Index:
+        """The bin or level of each observed value."""
+        if self.levels:
+            return np.array(self.places)[values.astype(np.intp)]
+        return np.searchsorted(np.array(self.edges[1:-1]), values, side="right")
+
+    def as_dict(self) -> dict[str, Any]:
+        """As plain values, for JSON."""
+        return {"edges": list(self.edges), "soft": self.soft, "levels": list(self.levels)}
+
+
+def bins_of(column: TableColumn, least: int = 1) -> ColumnBins:
+    """Bins that hold the bulk of a column, one per value if there are few; or its most frequent levels.
+
+    A column of which even bins hold more than half in one has bins on a logarithmic scale, if that tells more: if the
+    entropy of the counts is larger by `MORE_TOLD`. Bins with fewer than `least` values are joined with the next, and
+    their limits are rounded.
+    """
+    seen = column.values[column.seen]
+    if column.levels:
+        return _levels(column, seen)
+    if not len(seen):
+        return ColumnBins((0.0, 1.0))
+    distinct = np.unique(seen)
+    if len(distinct) <= MOST_BINS and (column.whole or len(distinct) <= MOST_BINS // 2):
+        middles = (distinct[:-1] + distinct[1:]) / 2
+        first, last = (middles[0], middles[-1]) if len(middles) else (distinct[0] + 0.5, distinct[0] - 0.5)
+        edges, soft = np.array([2 * distinct[0] - first, *middles, 2 * distinct[-1] - last]), 0.0
+    else:
+        edges, soft = _even_bins(seen, distinct)
+    return ColumnBins(tuple((edges if least <= 1 else _joined(edges, seen, least)).tolist()), soft)
+
+
+def _even_bins(seen: Real, distinct: Real) -> tuple[Real, float]:
+    """Bins of equal width, on a linear scale or on the one that tells more."""
+    low, high = np.quantile(seen, [BEYOND, 1 - BEYOND])
+    if not low < high:
+        low, high = distinct[0], distinct[-1]
+    held = seen[(seen >= low) & (seen <= high)]
+    number = min(max(len(np.histogram_bin_edges(held, "sturges")) - 1, 8), MOST_BINS)
+    if len(held) > 200:
+        number = MOST_BINS
+    edges = np.linspace(low, high, number + 1)
+    sizes = np.abs(held[held != 0])
+    soft = float(np.quantile(sizes, SOFT_QUANTILE)) if len(sizes) else 0.0
+    if not soft:
+        return edges, 0.0
+    first, last = np.arcsinh([low / soft, high / soft])
+    curved = soft * np.sinh(np.linspace(first, last, number + 1))
+    even, other = (np.histogram(held, bins)[0] for bins in (edges, np.unique(curved)))
+    skewed = 2 * even.max() > len(held) and entropy(other) > entropy(even) + MORE_TOLD
+    return (curved, soft) if skewed else (edges, 0.0)
+
+
+def _joined(edges: Real, seen: Real, least: int) -> Real:
+    """Some of the edges, rounded to three digits, so that there are at least so many values between any two."""
+    short = np.unique([float(f"{edge:.3g}") for edge in edges])
+    kept = [short[0]]
+    places = np.sort(seen)
+    done = 0
+    for edge in short[1:-1]:
+        upto = int(np.searchsorted(places, edge))
+        if upto - done >= least and len(places) - upto >= least:
+            kept.append(edge)
+            done = upto
+    return np.array([*kept, short[-1]] if len(short) > 1 else [short[0] - 0.5, short[0] + 0.5])
+
+
+def _levels(column: TableColumn, seen: Real) -> ColumnBins:
+    names = tuple(map(str, column.levels))
+    most = MOST_BINS if column.kind == "ordered" else MOST_LEVELS
+    if len(names) <= most:
+        return ColumnBins(levels=names, places=tuple(range(len(names))))
+    counts = np.bincount(seen.astype(np.intp), minlength=len(names))
+    kept = np.sort(np.argsort(-counts, kind="stable")[: most - 1])
+    places = np.full(len(names), most - 1)
+    places[kept] = np.arange(len(kept))
+    return ColumnBins(levels=(*(names[k] for k in kept), OTHERS), places=tuple(places.tolist()))

@@ -1,0 +1,342 @@
+"""Reading the result of a fitted model into plain arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils.validation import check_is_fitted
+
+from fusewise.automatic import Choice
+from fusewise.automatic.alternatives import Alternative
+from fusewise.automatic.stability import Stability
+from fusewise.fusion import FusionPath
+from fusewise.kernels import Index, Labels, Mask, Real
+from fusewise.observations import Entries
+from fusewise.support import InputError
+from fusewise.tables import Cells
+from fusewise.views._columns import ColumnsRead, TableColumn, columns_in_memory, columns_of_model
+from fusewise.views._contrasts import LEAST_VALUES, Contrasts, contrasts_of
+from fusewise.views._known_labels import KnownLabels, compare_labels
+from fusewise.views._layouts import Plane, fit_plane
+from fusewise.views._rules import ClusterRule, rules_of
+from fusewise.views._sentences import ClusterDescription, describe_clusters
+from fusewise.views._trees import Trail, read_trail
+
+#: Maximum number of rows drawn; longer tables are sampled, with rows of every cluster.
+MOST_DRAWN = 20_000
+#: Minimum number of rows of each cluster in a sample (all rows of a smaller cluster).
+FEWEST_OF_A_CLUSTER = 20
+#: Cached attributes that do not depend on which rows are drawn.
+ABOUT_ALL_ROWS = ("seen", "blank", "sizes", "contrasts", "rules", "described", "known")
+
+
+@dataclass(frozen=True, eq=False)
+class TableOrigin:
+    """Where a table came from, if it was read from a file.
+
+    Attributes
+    ----------
+    columns : the columns used for clustering.
+    read : all columns and how each was read.
+    classes : name of the column of known classes, and its cells; None if there is none.
+    """
+
+    columns: tuple[TableColumn, ...]
+    read: ColumnsRead
+    classes: tuple[str, Cells] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Findings:
+    """The result of a model. Complex columns are split into two real ones.
+
+    Attributes
+    ----------
+    names, features : names of the rows, and of the features of the model.
+    origin : the columns of the user's table, and how each was read.
+    values : the features, N x P; NaN if missing.
+    labels, confidence : of the rows; confidence is None if the model has none.
+    centers : cluster centres, K x P.
+    unit : unit of length in each column, P: its standard deviation (of a category that of all its levels together,
+        so that it counts as much as a number, and a rare level no more than a frequent one), or 1 for
+        ``PenalizedFusion``.
+    shift, scale : P; the user's units are value * scale + shift.
+    shares : P, whether a feature is a level of a category; its centre is then the share of that level.
+    drawn : indices of the rows to draw: all rows with an observed entry, or a sample of them.
+    completed, fused : of the drawn rows: with missing values filled in by the model, and their centres.
+    path : the candidates the result was chosen from.
+    model : the estimator.
+    remarks : notes on the fit that are to be shown beside the result.
+    rows : whether rows may be shown one by one; if not, only groups of at least `LEAST_VALUES` are.
+    given_names : names of the clusters instead of those made from what sets them apart; empty for the latter.
+    """
+
+    names: tuple[str, ...]
+    features: tuple[str, ...]
+    origin: TableOrigin
+    values: Real
+    labels: Labels
+    confidence: Real | None
+    centers: Real
+    unit: Real
+    shift: Real
+    scale: Real
+    shares: Mask
+    drawn: Index
+    completed: Real
+    fused: Real
+    path: Choice | FusionPath | None
+    model: Any
+    remarks: tuple[str, ...] = ()
+    rows: bool = True
+    given_names: tuple[str, ...] = ()
+
+    @cached_property
+    def alternatives(self) -> list[Alternative]:
+        """Other numbers of clusters that are nearly as good; none by the paper's algorithm, which compares none."""
+        return self.model.alternatives() if isinstance(self.path, Choice) else []
+
+    @property
+    def stability(self) -> Stability | None:
+        """The stability of the clusters, if it was computed."""
+        return getattr(self.model, "stability_", None)
+
+    @property
+    def columns(self) -> tuple[TableColumn, ...]:
+        """The columns of the user's table that were used; a category has several features."""
+        return self.origin.columns
+
+    @cached_property
+    def seen(self) -> Mask:
+        """Whether each entry of the user's table was observed, N x columns: what is counted everywhere."""
+        return np.column_stack([column.seen for column in self.columns])
+
+    @property
+    def observed_fraction(self) -> float:
+        """Share of the entries of the user's table that were observed."""
+        return float(self.seen.mean())
+
+    @property
+    def n_clusters(self) -> int:
+        """Number of clusters K."""
+        return len(self.centers)
+
+    @property
+    def mask(self) -> Mask:
+        """Whether each feature was observed."""
+        return ~np.isnan(self.values)
+
+    @cached_property
+    def blank(self) -> Index:
+        """Rows with nothing observed."""
+        return np.flatnonzero(~self.mask.any(axis=1))
+
+    @cached_property
+    def sizes(self) -> Index:
+        """Number of rows in each cluster."""
+        return np.bincount(self.labels[self.labels >= 0], minlength=self.n_clusters).astype(np.intp)
+
+    @cached_property
+    def weights(self) -> Real:
+        """Number of rows of the table that each drawn row represents."""
+        _, kind = np.unique(self.labels[self.drawn], return_inverse=True)
+        seen = np.setdiff1d(np.arange(len(self.labels)), self.blank, assume_unique=True)
+        return (np.unique(self.labels[seen], return_counts=True)[1] / np.bincount(kind))[kind]
+
+    @cached_property
+    def plane(self) -> Plane:
+        """The first two principal components of the clustered rows (so that outliers do not rotate the picture)."""
+        inside = self.labels[self.drawn] >= 0
+        units = self.path.units if isinstance(self.path, Choice) and self.path.units.powers is not None else None
+        return fit_plane(self.completed[inside] if inside.sum() > 1 else self.completed, self.unit, units)
+
+    @cached_property
+    def points(self) -> Real:
+        """Coordinates of the drawn rows in the plane."""
+        return self.plane.project(self.completed)
+
+    @cached_property
+    def trail(self) -> Trail:
+        """The sequence of partitions from single rows to one group."""
+        return read_trail(self)
+
+    @cached_property
+    def contrasts(self) -> Contrasts:
+        """Each cluster compared with the other rows."""
+        return contrasts_of(self)
+
+    @cached_property
+    def rules(self) -> tuple[ClusterRule, ...]:
+        """A decision rule for each cluster."""
+        return rules_of(self)
+
+    @cached_property
+    def described(self) -> tuple[ClusterDescription, ...]:
+        """Each cluster in words: the same everywhere."""
+        return describe_clusters(self)
+
+    @cached_property
+    def known(self) -> KnownLabels | None:
+        """The known classes beside the clusters, if the table has them."""
+        classes = self.origin.classes
+        return None if classes is None else compare_labels(*classes, self.labels, self.n_clusters)
+
+    def shown(self, rows: Real) -> Real:
+        """Convert values of the model to the user's units."""
+        return np.asarray(rows * self.scale + self.shift)
+
+    def without_rows(self) -> Findings:
+        """The same findings for a page that shows groups only: rare levels are counted as one."""
+        columns = tuple(column.without_rare(LEAST_VALUES) for column in self.columns)
+        return replace(self, rows=False, remarks=(), origin=replace(self.origin, columns=columns))
+
+    def thinned(self, most: int = MOST_DRAWN) -> Findings:
+        """Return the same findings with about `most` rows drawn at most."""
+        kept = np.searchsorted(self.drawn, _sample(self.model, self.drawn, most))
+        thin = replace(self, drawn=self.drawn[kept], completed=self.completed[kept], fused=self.fused[kept])
+        # What refers to all rows stays the same, and need not be computed twice.
+        vars(thin).update({name: vars(self)[name] for name in ABOUT_ALL_ROWS if name in vars(self)})
+        return thin
+
+
+def read_findings(
+    model: Any,
+    *,
+    names: Sequence[Any] | npt.NDArray[Any] | None = None,
+    feature_names: Sequence[Any] | npt.NDArray[Any] | None = None,
+    units: tuple[npt.ArrayLike, npt.ArrayLike] | None = None,
+    origin: TableOrigin | None = None,
+    most_drawn: int = MOST_DRAWN,
+) -> Findings:
+    """Read a fitted ``FusionClustering``.
+
+    Parameters
+    ----------
+    names : names of the rows; by default their numbers, from 0.
+    feature_names : names of the columns; by default those of the table, or x0, x1, ...
+    units : (shift, scale), numbers or one per column, if the table was standardised before the fit: values are shown
+        as value * scale + shift.
+    origin : the columns and how they were read, if the table came from a file; by default those of the model.
+    most_drawn : maximum number of rows drawn.
+    """
+    entries = _all_rows(model)
+    n, p = entries.shape
+    rows = _words("names", names, n) or tuple(map(str, range(n)))
+    encoder = getattr(model, "encoder_", None)
+    columns = _words("feature_names", feature_names, p) or _column_names(model, entries)
+    known = (0.0, 1.0) if encoder is None else encoder.units
+    shift, scale = (np.broadcast_to(np.asarray(part, dtype=float), (p,)) for part in units or known)
+    fractions = np.zeros(p, bool) if encoder is None else encoder.shares
+    drawn = _sample(model, np.flatnonzero(entries.row_counts > 0), most_drawn)
+    completed = _completed(model, entries.take(drawn), drawn)
+    values = np.where(entries.mask, entries.values, np.nan)
+    unit = _spread(entries) if isinstance(model.path_, Choice) else np.ones(p)
+    centers, fused = np.asarray(model.cluster_centers_), np.asarray(model.fused_)[drawn]
+    if np.iscomplexobj(values):
+        values[~entries.mask] = complex(np.nan, np.nan)
+        columns = tuple(f"{name} ({part})" for part in ("real", "imaginary") for name in columns)
+        values, centers, fused, completed = (_side_by_side(part) for part in (values, centers, fused, completed))
+        unit, scale, shift = np.tile(unit, 2), np.tile(scale, 2), np.concatenate([shift, np.zeros(p)])
+        fractions = np.tile(fractions, 2)
+    origin = origin or _in_memory(columns_of_model(encoder, values.astype(float) * scale + shift, columns))
+    if isinstance(model.path_, Choice):
+        unit = _by_column(unit, origin.columns)
+    return Findings(
+        names=rows,
+        features=columns,
+        origin=origin,
+        values=values.astype(float),
+        labels=np.asarray(model.labels_),
+        confidence=getattr(model, "confidence_", None),
+        centers=centers.astype(float),
+        unit=unit,
+        shift=shift,
+        scale=scale,
+        shares=fractions,
+        drawn=drawn,
+        completed=completed.astype(float),
+        fused=fused.astype(float),
+        path=model.path_,
+        model=model,
+    )
+
+
+def _all_rows(model: Any) -> Entries:
+    """The table that a model was fitted to."""
+    check_is_fitted(model)
+    if "_stream" in vars(model):
+        raise InputError(
+            "reports and plots need all rows, and a model that learnt by partial_fit holds only a sample of them: "
+            "fit a new model to the rows to be shown"
+        )
+    entries: Entries = model.observations_.dense()
+    return entries
+
+
+def _in_memory(columns: tuple[TableColumn, ...]) -> TableOrigin:
+    return TableOrigin(columns, columns_in_memory(columns))
+
+
+def _words(what: str, given: Any, length: int) -> tuple[str, ...]:
+    """Names as text; raises ValueError if their number is not `length`."""
+    words = () if given is None else tuple(map(str, given))
+    if given is not None and len(words) != length:
+        raise InputError(f"{what} has {len(words)} entries, but the model was fitted to {length}")
+    return words
+
+
+def _column_names(model: Any, entries: Entries) -> tuple[str, ...]:
+    encoder = getattr(model, "encoder_", None)
+    known = getattr(model, "feature_names_in_", entries.feature_names) if encoder is None else encoder.features
+    return tuple(f"x{j}" for j in range(entries.shape[1])) if known is None else tuple(map(str, known))
+
+
+def _sample(model: Any, seen: Index, most: int) -> Index:
+    """`seen`, or a sample of about `most`: each cluster (and the outliers) in proportion, with a minimum number.
+
+    Rows on which the clusters were computed come first: only their path is known.
+    """
+    if len(seen) <= most:
+        return seen
+    turn = 1 + np.random.default_rng(0).random(len(seen))
+    if isinstance(model.path_, Choice):
+        turn[model.path_.rows] -= 1
+    labels = model.labels_[seen]
+    kept = []
+    for label in np.unique(labels):
+        members = np.flatnonzero(labels == label)
+        share = max(most * len(members) // len(seen), min(FEWEST_OF_A_CLUSTER, len(members)))
+        kept.append(members[np.argsort(turn[members], kind="stable")[:share]])
+    return seen[np.sort(np.concatenate(kept))]
+
+
+def _completed(model: Any, entries: Entries, rows: Index) -> npt.NDArray[Any]:
+    """Rows with missing values filled in from the clusters, as in ``FusionImputer``."""
+    if isinstance(model.path_, Choice):
+        return entries.fill(model.path_.completed(entries))
+    return entries.fill(np.asarray(model.fused_)[rows])
+
+
+def _spread(entries: Entries) -> Real:
+    """Standard deviation of the observed entries of each column; 1 for a constant column."""
+    squares = np.square(np.abs(entries.centred)).sum(axis=0) / np.maximum(entries.column_counts, 1)
+    return np.where(squares > 0, np.sqrt(squares), 1.0)
+
+
+def _by_column(unit: Real, columns: Sequence[TableColumn]) -> Real:
+    """The unit of each feature: that of its column, sqrt(sum_j s_j²) over the features j that encode it."""
+    units = unit.copy()
+    for column in columns:
+        where = slice(*column.features)
+        units[where] = np.sqrt(np.square(unit[where]).sum())
+    return units
+
+
+def _side_by_side(table: npt.NDArray[Any]) -> Real:
+    """Real parts followed by imaginary parts."""
+    return np.hstack([table.real, table.imag])

@@ -1,0 +1,413 @@
+"""The data of the pictures and of the files that the page offers, as base64 in JSON."""
+
+from __future__ import annotations
+
+import base64
+import math
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fusewise.automatic.alternatives import Alternative
+from fusewise.kernels import Labels, Mask, Real
+from fusewise.observations import Entries, ValueRanges
+from fusewise.support import finite_json
+from fusewise.views._columns import TableColumn
+from fusewise.views._contrasts import LEAST_VALUES, Contrast, Contrasts
+from fusewise.views._findings import Findings
+from fusewise.views._layouts import neighbour_layout
+from fusewise.views._missingness import Missingness, compare_missingness
+from fusewise.views._palette import COLOURS, OUTLIER, SYMBOLS
+from fusewise.views._profile import ObservedCenters, Profile, profile_of
+from fusewise.views._rules import python_module, sql_script
+from fusewise.views._trees import Branches, RowTree, Step, row_tree
+
+#: Array types available in browsers.
+KINDS: dict[str, np.dtype[Any]] = {
+    "f4": np.dtype("<f4"),
+    "f8": np.dtype("<f8"),
+    "u1": np.dtype("u1"),
+    "i2": np.dtype("<i2"),
+    "i4": np.dtype("<i4"),
+}
+
+
+def packed(array: npt.ArrayLike, kind: str) -> dict[str, Any]:
+    """Encode an array as {kind, shape, bytes}."""
+    data = np.ascontiguousarray(array, dtype=KINDS[kind])
+    return {"kind": kind, "shape": list(data.shape), "bytes": base64.b64encode(data.tobytes()).decode("ascii")}
+
+
+def packed_numbers(array: Real) -> dict[str, Any]:
+    """Encode numbers in the fewest bytes that hold seven significant digits of each, and all digits of whole ones."""
+    finite = array[np.isfinite(array)]
+    whole = bool((finite == np.rint(finite)).all()) and len(finite) == len(array)
+    if whole and bool((np.abs(finite) < 2**31).all()):
+        return packed_whole(array.astype(np.int64))
+    size = np.abs(finite[finite != 0])
+    single = np.finfo(np.float32)
+    fits = bool(((size <= single.max) & (size >= single.tiny)).all())
+    exact = finite[finite == np.rint(finite)]  # a large whole number may be a code, and must not change
+    return packed(array, "f4" if fits and bool((np.abs(exact) < 2**24).all()) else "f8")
+
+
+def packed_whole(array: npt.NDArray[np.integer[Any]]) -> dict[str, Any]:
+    """Encode integers in the fewest bytes."""
+    low, high = array.min(initial=0), array.max(initial=0)
+    kind = "u1" if low >= 0 and high < 2**8 else "i2" if low >= -(2**15) and high < 2**15 else "i4"
+    return packed(array, kind)
+
+
+def packed_bits(mask: Mask) -> dict[str, Any]:
+    """Encode truth values in a bit each, the first in the highest bit of the first byte."""
+    return packed(np.packbits(mask.ravel()), "u1")
+
+
+def to_json(data: Any) -> str:
+    """JSON that is safe inside a <script>: "<" is escaped, and numbers that are not finite become null."""
+    return finite_json(data, separators=(",", ":")).replace("<", "\\u003c")
+
+
+def completed_cells(column: TableColumn, expected: Real, rows: Any) -> Real:
+    """Values of some rows, or positions of levels; missing ones are those expected by the model.
+
+    Parameters
+    ----------
+    column : the column.
+    expected : what the model expects of the features of the column in these rows, in the user's units.
+    rows : the rows.
+    """
+    cells: Real = column.values[rows].copy()
+    gaps = np.isnan(cells)
+    if not gaps.any():
+        return cells
+    block = expected[gaps]
+    if column.kind == "number":
+        cells[gaps] = _as_the_column_has_them(column, block[:, :1])
+    elif column.kind == "ordered" and block.shape[1] == 1:
+        cells[gaps] = np.rint(block[:, 0]).clip(0, len(column.levels) - 1)
+    else:
+        cells[gaps] = block.argmax(axis=1) if block.shape[1] > 1 else block[:, 0] > 0.5
+    return cells
+
+
+def _as_the_column_has_them(column: TableColumn, values: Real) -> Real:
+    """Numbers within the range of the column, on its grid if it has one; else to four digits of its spread."""
+    seen = column.seen
+    ranges = ValueRanges.of(Entries(column.values[:, None], seen[:, None]))
+    if not ranges.step[0]:
+        spread = float(np.std(column.values[seen]))
+        values = values.round(min(max(3 - math.floor(math.log10(spread)), 0), 300)) if spread > 0 else values
+    return np.asarray(ranges.confined(values)[:, 0])
+
+
+def packed_column(found: Findings, column: TableColumn, expected: Real) -> dict[str, Any]:
+    """A column of the drawn rows for the page; `expected` are the features of these rows in the user's units."""
+    cells = completed_cells(column, expected[:, slice(*column.features)], found.drawn)
+    if column.levels:
+        return {"name": column.name, "levels": list(map(str, column.levels)), "values": packed_whole(cells.astype(int))}
+    return {"name": column.name, "values": packed_numbers(cells)}
+
+
+def observed_cells(found: Findings, columns: tuple[TableColumn, ...]) -> Mask:
+    """Whether each cell of the drawn rows was observed."""
+    return np.column_stack([column.seen[found.drawn] for column in columns])
+
+
+@dataclass(frozen=True, eq=False)
+class Partition:
+    """A partition of the rows and what there is to say about it.
+
+    Attributes
+    ----------
+    found : the findings with the labels and centres of this partition.
+    is_result : whether it is the result of the model.
+    """
+
+    found: Findings
+    is_result: bool
+
+    @cached_property
+    def profile(self) -> Profile:
+        """Its centres by feature."""
+        return profile_of(self.found)
+
+    @cached_property
+    def observed(self) -> ObservedCenters:
+        """Means and medians of its observed values."""
+        return ObservedCenters.of(self.found.values, self.found.labels, self.found.n_clusters)
+
+    @cached_property
+    def missing(self) -> Missingness:
+        """Its missing values."""
+        return compare_missingness(self.found)
+
+
+def partitions_of(found: Findings) -> list[Partition]:
+    """The result, then its alternatives by their number of clusters."""
+    others = sorted(found.alternatives, key=lambda other: other.n_clusters)
+    return [Partition(found, True), *(Partition(_with(found, other), False) for other in others)]
+
+
+def _with(found: Findings, other: Alternative) -> Findings:
+    """The same rows in other clusters; their centres are the means of the observed values, of all rows if none is."""
+    means = ObservedCenters.of(found.values, other.labels, other.n_clusters).means
+    whole = np.nan_to_num(ObservedCenters.of(found.values, np.zeros(len(found.values), np.intp), 1).means)
+    centers = np.where(np.isnan(means), whole, means)
+    labels = other.labels[found.drawn]
+    fused = np.where(labels[:, None] >= 0, centers[labels], found.completed)
+    return replace(found, labels=other.labels, centers=centers, fused=fused, confidence=None)
+
+
+#: Maximum number of table entries stored in the page.
+MOST_ENTRIES = 1_000_000
+#: Fraction of clustered rows outside the first view of the map on each side, and the relative margin around it.
+LEFT_OUT, MARGIN = 0.002, 0.06
+#: Deviations in a heat map are drawn up to this many standard deviations.
+MOST_DEVIATION = 3.0
+
+
+def payload(
+    partitions: list[Partition],
+    branches: Branches | None,
+    curve: tuple[tuple[float, float], ...],
+    file: str,
+) -> dict[str, Any]:
+    """All data used by the scripts of the page; `file` names the files it offers."""
+    result = partitions[0]
+    found = result.found
+    places = {"components": found.points}
+    if len(found.drawn) > 2 and found.rows:
+        places["neighbours"] = neighbour_layout(found.completed / found.unit, found.points)
+    return {
+        "file": file,
+        "palette": {"colours": COLOURS, "symbols": SYMBOLS, "outlier": OUTLIER},
+        "maps": _maps(found, places),
+        "rows": _rows(found),
+        "features": found.features if found.rows else (),
+        "shares": found.shares.tolist(),
+        "partitions": [_partition(partition, places, file) for partition in partitions],
+        "trail": _trail(found),
+        "tree": None if branches is None or not found.rows else _tree(branches),
+        "table": _table(found, row_tree(found, result.profile)) if found.rows else None,
+        "curve": curve,
+    }
+
+
+def _maps(found: Findings, places: dict[str, Real]) -> list[dict[str, Any]]:
+    labels = found.labels[found.drawn]
+    shares, of_what = [f"{share:.0%} of the variance" for share in found.plane.shares], found.plane.of_what
+    words: dict[str, dict[str, Any]] = {
+        "components": {
+            "axes": [
+                f"{which} principal component{of_what} ({share})"
+                for which, share in zip(("first", "second"), shares, strict=True)
+            ],
+            "lines": True,
+            "ticks": True,
+            "note": "",
+        },
+        "neighbours": {
+            "axes": ["", ""],
+            "lines": False,
+            "ticks": False,
+            "note": "Similar rows are side by side; the axes have no unit, and distances between groups mean little.",
+        },
+    }
+    ends = found.plane.project(found.fused)
+    shared = np.allclose(ends, found.plane.project(found.centers)[labels]) if (labels >= 0).all() else _share(found)
+    maps = []
+    for key, points in places.items():
+        shown = points if found.rows else points[:0]
+        columns = {"x": packed(shown[:, 0], "f4"), "y": packed(shown[:, 1], "f4")}
+        if key == "components" and not shared and found.rows:  # by the paper's algorithm each row has its own centre
+            columns |= {"endX": packed(ends[:, 0], "f4"), "endY": packed(ends[:, 1], "f4")}
+        hubs = _hubs(found, key, points)
+        maps.append({"key": key, "frame": _frame(points, labels, hubs)} | words[key] | columns)
+    return maps
+
+
+def _share(found: Findings) -> bool:
+    """Whether the rows of a cluster share its centre."""
+    labels = found.labels[found.drawn]
+    inside = labels >= 0
+    return bool(np.allclose(found.fused[inside], found.centers[labels[inside]]))
+
+
+def _hubs(found: Findings, key: str, points: Real) -> Real:
+    """Where the centre of each cluster is drawn; in a layout without axes at the median of its rows."""
+    if key == "components":
+        return found.plane.project(found.centers)
+    labels = found.labels[found.drawn]
+    empty = np.full(2, np.nan)
+    medians = [
+        np.median(points[labels == k], axis=0) if (labels == k).any() else empty for k in range(found.n_clusters)
+    ]
+    return np.asarray(np.nan_to_num(np.array(medians).reshape(-1, 2)))
+
+
+def _frame(points: Real, labels: Labels, hubs: Real) -> list[list[float]]:
+    """The [x, y] ranges of the first view, set by the clustered rows so that a distant outlier has no effect."""
+    rows = points[labels >= 0] if (labels >= 0).any() else points
+    held = np.vstack([np.quantile(rows, [LEFT_OUT, 1 - LEFT_OUT], axis=0), hubs])
+    low, high = held.min(axis=0), held.max(axis=0)
+    room = np.maximum(high - low, 1e-9 + 0.1 * (high - low).max()) * MARGIN
+    return np.stack([low - room, high + room], axis=1).tolist()  # type: ignore[no-any-return]
+
+
+def _rows(found: Findings) -> dict[str, Any]:
+    """Names and cells of the drawn rows; of wide tables only the columns that separate the clusters best."""
+    order = [column.position for column in found.contrasts.columns]
+    if not found.rows:
+        empty = {"names": [], "columns": [], "observed": packed_bits(np.zeros(0, bool)), "telling": [], "hidden": 0}
+        return empty | {"confidence": None}
+    most = max(1, MOST_ENTRIES // max(len(found.drawn), 1))
+    kept = sorted(order[:most])
+    columns = tuple(found.columns[j] for j in kept)
+    expected = found.shown(found.completed)
+    place = {position: j for j, position in enumerate(kept)}
+    return {
+        "names": [found.names[i] for i in found.drawn],
+        "columns": [packed_column(found, column, expected) for column in columns],
+        "observed": packed_bits(observed_cells(found, columns)),
+        "telling": [place[position] for position in order if position in place],
+        "hidden": len(order) - len(kept),
+        "confidence": None if found.confidence is None else packed(found.confidence[found.drawn], "f4"),
+    }
+
+
+def _partition(partition: Partition, places: dict[str, Real], file: str) -> dict[str, Any]:
+    found = partition.found
+    base = {key: _hubs(found, key, points) for key, points in places.items()}
+    few = found.sizes < (0 if found.rows else LEAST_VALUES)  # the centre of a few rows is nearly a row
+    observed = partition.observed
+    centers = {"centers": found.centers, "means": observed.means, "medians": observed.medians} if found.rows else {}
+    return {
+        "labels": packed_whole(found.labels[found.drawn if found.rows else []]),
+        "sizes": found.sizes.tolist(),
+        "names": [described.name for described in found.described],
+        "outliers": int(np.count_nonzero(found.labels < 0)) - len(found.blank),
+        "hubs": {
+            key: [None if few[k] else hub for k, hub in enumerate(hubs.round(6).tolist())] for key, hubs in base.items()
+        },
+        **{name: packed_numbers(found.shown(of).ravel()) for name, of in centers.items()},
+        "profile": _profile(partition),
+        "missing": _missing(partition.missing) if found.rows else None,
+        "contrasts": _contrasts(found.contrasts, rows=found.rows),
+        "rules": [{"words": str(rule), "precision": rule.precision, "recall": rule.recall} for rule in found.rules],
+        "rulesSql": sql_script(found.rules, file),
+        "rulesPython": python_module(found.rules),
+    }
+
+
+def _contrasts(contrasts: Contrasts, *, rows: bool) -> dict[str, Any]:
+    """Counts inside each cluster and in the other rows; without rows only where both sides have values enough."""
+    place = {column.position: j for j, column in enumerate(contrasts.columns)}
+    compared = {contrast.column for of in contrasts.clusters for contrast in of}
+    columns = [
+        {"name": column.name, "kind": column.kind} | column.bins.as_dict()
+        for column in contrasts.columns
+        if column.position in compared
+    ]
+    kept = [[c for c in of if rows or c.effect is not None] for of in contrasts.clusters]
+    return {"columns": columns, "clusters": [[_contrast(c, place[c.column]) for c in of] for of in kept]}
+
+
+def _contrast(contrast: Contrast, column: int) -> dict[str, Any]:
+    effect = contrast.effect
+    inside, outside = contrast.inside, contrast.outside
+    return {
+        "column": column,
+        "inside": inside.counts,
+        "outside": outside.counts,
+        "n": [inside.n, outside.n],
+        "missing": [round(inside.missing, 4), round(outside.missing, 4)],
+        "median": [_short(inside.median), _short(outside.median)],
+        "level": contrast.level,
+        "effect": None
+        if effect is None
+        else [effect.name, *(round(v, 3) for v in (effect.value, effect.low, effect.high))],
+        "differs": contrast.differs,
+    }
+
+
+def _trail(found: Findings) -> dict[str, Any]:
+    if not found.rows:
+        return {"steps": [], "rows": None, "chosen": None}
+    trail = found.trail
+    return {
+        "steps": [_step(step) for step in trail.steps],
+        "rows": None if len(trail.rows) == len(found.drawn) else packed(trail.rows, "i4"),
+        "chosen": trail.chosen,
+    }
+
+
+def _step(step: Step) -> dict[str, Any]:
+    """A step: single rows need no centre, groups share one, and otherwise the place of every row is stored."""
+    numbers: dict[str, Any] = {
+        "clusters": step.n_clusters,
+        "groups": step.n_groups,
+        "lam": step.lam,
+        "criterion": step.criterion,
+    }
+    if step.n_clusters == 0 and step.centers is not None:
+        return numbers
+    numbers["labels"] = packed_whole(step.labels)
+    if step.centers is None:
+        return numbers | {"places": packed(step.places, "f4")}
+    return numbers | {"centers": packed(step.centers, "f4")}
+
+
+def _tree(branches: Branches) -> dict[str, Any]:
+    joins = [
+        {"left": j.left, "right": j.right, "lam": j.lam, "step": j.step, "clusters": j.clusters} for j in branches.joins
+    ]
+    return {"sizes": branches.sizes, "clusters": branches.clusters, "joins": joins}
+
+
+def _table(found: Findings, table: RowTree) -> dict[str, Any]:
+    """The ordered heat map: cells from 1 (-3 standard deviations) to 255 (+3), 0 if missing."""
+    scaled = 128 + 127 * np.clip(table.deviations / MOST_DEVIATION, -1, 1)
+    joins = [(*j.left, *j.right, j.groups, j.lam, j.begin, j.end) for j in table.joins]
+    return {
+        "rows": packed_whole(table.rows),
+        "lines": packed_whole(table.lines),
+        "features": [found.features[j] for j in table.features],
+        "cells": packed(np.where(np.isnan(scaled), 0, np.rint(scaled)), "u1"),
+        "joins": packed(np.array(joins).reshape(-1, 8), "f8"),
+        "named": table.is_named,
+    }
+
+
+def _profile(partition: Partition) -> dict[str, Any]:
+    found, profile = partition.found, partition.profile
+    shown = profile.shown
+    means = found.shown(partition.observed.means)[:, shown]
+    if not found.rows:
+        means[found.sizes < LEAST_VALUES] = np.nan
+    return {
+        "features": [found.features[j] for j in shown],
+        "effects": profile.effects.round(3).tolist(),
+        "means": [[_short(value) for value in of] for of in means],
+        "telling": profile.telling[shown].round(4).tolist(),
+    }
+
+
+def _short(value: float) -> float:
+    """A number to four significant digits: as it is shown, and no row's own."""
+    return float(f"{value:.4g}")
+
+
+def _missing(missing: Missingness) -> dict[str, Any]:
+    blocks = zip(missing.columns[:-1], missing.columns[1:], strict=True)
+    known = missing.names
+    names = [known[a] if b == a + 1 else f"{known[a]} to {known[b - 1]}" for a, b in blocks]
+    return {
+        "bands": packed(np.rint(255 * missing.bands), "u1"),
+        "cluster": missing.cluster.tolist(),
+        "rows": missing.rows.tolist(),
+        "columns": names,
+    }

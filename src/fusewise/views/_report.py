@@ -1,0 +1,285 @@
+"""The report: the result of a model as a self-contained HTML file (data -> JSON -> template)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from importlib.resources import files
+from pathlib import Path, PurePath
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fusewise.support import InputError, readable, refuse_to_overwrite, write_whole
+from fusewise.views import _certainty as certainty
+from fusewise.views import _provenance as provenance
+from fusewise.views import _sentences as words
+from fusewise.views._columns import TableColumn
+from fusewise.views._contrasts import LEAST_VALUES, Contrast
+from fusewise.views._description import how_sure
+from fusewise.views._findings import Findings, read_findings
+from fusewise.views._palette import SYMBOLS, colour, shape
+from fusewise.views._payload import Partition, partitions_of, payload, to_json
+from fusewise.views._provenance import promise_for
+from fusewise.views._sentences import value_words
+from fusewise.views._trees import branches_of
+
+#: Clusters and columns beyond the first so many are folded.
+MOST_CLUSTERS, MOST_COLUMNS = 12, 30
+#: Maximum number of columns in the table of a cluster, and in the table of important columns.
+MOST_LINES, MOST_IMPORTANT = 20, 200
+
+
+def sheets(found: Findings) -> list[dict[str, Any]]:
+    """One sheet per cluster: its description, its rule, and how its columns differ from the other rows."""
+    return [
+        {
+            "number": described.cluster,
+            "title": described.title,
+            "size": described.size,
+            "colour": colour(described.cluster),
+            "symbol": SYMBOLS[shape(described.cluster)],
+            "sentence": described.sentence,
+            "rule": str(rule) if rule.conditions else None,
+            "precision": f"{rule.precision:.0%}",
+            "recall": f"{rule.recall:.0%}",
+            "sql": rule.as_sql("table"),
+            "python": rule.python_function(),
+            "lines": [_line(contrast, found) for contrast in of[:MOST_LINES] if found.rows or contrast.effect],
+            "n_columns": len(of),
+        }
+        for described, rule, of in zip(found.described, found.rules, found.contrasts.clusters, strict=True)
+    ]
+
+
+def _line(contrast: Contrast, found: Findings) -> dict[str, Any]:
+    """A column of a cluster against the other rows."""
+    effect, column = contrast.effect, found.columns[contrast.column]
+    inside, outside = contrast.inside, contrast.outside
+    if column.scaled:
+        medians = value_words(column, inside.median, outside.median)
+        means = readable(inside.mean)
+        center = readable(contrast.center[0]) if len(contrast.center) == 1 else "–"
+    else:
+        shares = _level_shares(contrast, column)
+        medians = (
+            [f"{contrast.level}: {shares[0]:.0%}", f"{shares[1]:.0%}"] if contrast.level is not None else ["–", "–"]
+        )
+        means, center = "–", f"{shares[2]:.0%}" if np.isfinite(shares[2]) and found.rows else "–"
+    return {
+        "name": contrast.name,
+        "inside": medians[0],
+        "outside": medians[1],
+        "mean": means,
+        "center": center,
+        "effect": "–" if effect is None else _signed(effect.value),
+        "interval": "" if effect is None else f"{_signed(effect.low)} to {_signed(effect.high)}",
+        "measure": "" if effect is None else effect.name,
+        "differs": contrast.differs,
+        "missing": [f"{inside.missing:.0%}", f"{outside.missing:.0%}"],
+    }
+
+
+def _level_shares(contrast: Contrast, column: TableColumn) -> tuple[float, float, float]:
+    """Share of the level that differs most: inside, outside, and at the model's centre."""
+    if contrast.effect is None:
+        return np.nan, np.nan, np.nan
+    place = list(map(str, column.levels)).index(str(contrast.level))
+    center = contrast.center[place] if place < len(contrast.center) else np.nan
+    return (*contrast.effect.parts, center)
+
+
+def _signed(value: float) -> str:
+    return f"{value:+.2f}".replace("-", "−")
+
+
+def important_columns(found: Findings) -> list[dict[str, Any]]:
+    """Columns by how much they differ between the clusters."""
+    return [
+        {
+            "name": about.name,
+            "kind": about.kind,
+            "share": about.importance,
+            "p_value": None if np.isnan(about.p_value) else about.p_value,
+            "differs": about.differs,
+        }
+        for about in found.contrasts.columns[:MOST_IMPORTANT]
+    ]
+
+
+def columns_read(found: Findings) -> list[dict[str, Any]]:
+    """One line per column of the table: how it was read, or why it was left out."""
+    return [column.as_dict() | {"missing": f"{column.missing:.0%}"} for column in found.origin.read.columns]
+
+
+#: The scripts of the page, in order of their dependencies.
+SCRIPTS = (
+    "data.js", "theme.js", "scales.js", "surface.js", "state.js", "export.js", "picture.js", "rows.js", "map.js",
+    "map_controls.js", "tree_keys.js", "cluster_map.js", "contrasts.js", "charts.js", "path_charts.js",
+    "explorer.js", "main.js",
+)  # fmt: skip
+STYLES = ("style.css", "paper.css")
+WEB = files("fusewise.views") / "web"
+
+
+def _load() -> Any:
+    """Import Jinja2, or raise an ImportError that says how to install it."""
+    try:
+        import jinja2
+    except ImportError as error:
+        raise ImportError('the report needs Jinja2: pip install "fusewise[report]"') from error
+    return jinja2
+
+
+def render(found: Findings, *, title: str, file: str, command: str | None = None, table: str | None = None) -> str:
+    """Render the whole page.
+
+    Parameters
+    ----------
+    title : heading of the page.
+    file : name of the file, for the code that reproduces the report.
+    command : command that reproduces the report, instead of Python code.
+    table : name of the table, in the rules as SQL and in the names of the files that the page offers; by default that
+        of the file.
+    """
+    jinja2 = _load()
+    option = "--n-clusters " if command else "n_clusters="
+    markup = jinja2.utils.markupsafe.Markup
+    partitions, branches, promised = partitions_of(found), branches_of(found), promise_for(found)
+    data = payload(partitions, branches, promised.curve, table or PurePath(file).stem)
+    # The template escapes everything from the user's table; only package files and JSON without "<" are marked safe.
+    environment = jinja2.Environment(
+        loader=jinja2.FunctionLoader(lambda name: (WEB / name).read_text("utf-8")),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["readable"] = readable
+    return str(
+        environment.get_template("page.html").render(
+            title=title,
+            headline=words.headline(found),
+            lead=words.lead(found, option),
+            limits=words.limits(found),
+            remarks=words.remarks(found),
+            drawn=words.drawn_sentences(found),
+            has_rows=found.rows,
+            least_rows=LEAST_VALUES,
+            most_clusters=MOST_CLUSTERS,
+            most_columns=MOST_COLUMNS,
+            partitions=[_words(partition) for partition in partitions],
+            has_second_map=len(data["maps"]) > 1,
+            is_sampled=len(found.drawn) < len(found.labels) - len(found.blank),
+            n_drawn=len(found.drawn),
+            table_named=found.rows and data["table"]["named"],
+            has_joins=found.rows and bool(data["table"]["joins"]["shape"][0]),
+            sure=how_sure(found, option),
+            uncertain=certainty.UNCERTAIN,
+            rivals=certainty.rivals(found),
+            stable_clusters=certainty.stable_clusters(found),
+            known=found.known,
+            path_sentence=words.path_sentence(found),
+            criterion_name=found.trail.criterion_name,
+            steps=words.steps(found),
+            has_tree=branches is not None,
+            has_missing=not found.seen.all(),
+            n_columns=len(found.columns),
+            columns_read=columns_read(found),
+            promised=promised,
+            convergence=provenance.convergence(found),
+            settings=provenance.settings(found),
+            versions=provenance.versions(),
+            rerun=command or provenance.rerun(found, file),
+            fingerprint=provenance.fingerprint(found) if found.rows else None,
+            data=markup(to_json(data)),
+            style=markup(_ours(*STYLES)),
+            script=markup(_ours(*SCRIPTS)),
+        )
+    )
+
+
+def _words(partition: Partition) -> dict[str, Any]:
+    """What the template says about a partition."""
+    found = partition.found
+    return {
+        "n_clusters": found.n_clusters,
+        "clusters": words.clusters(found),
+        "sheets": sheets(found),
+        "has_confidence": found.confidence is not None,
+        "outliers": int((found.labels < 0).sum()) - len(found.blank),
+        "profile_sentences": words.profile_sentences(found, partition.profile),
+        "telling": words.telling(found, partition.profile, partition.observed),
+        "important": important_columns(found),
+        "n_compared": found.contrasts.n_rows,
+        "missing_sentences": words.missing_sentences(found, partition.missing),
+        "missing_columns": words.missing_columns(found, partition.missing),
+        "map_size": words.map_size(found, partition.missing),
+    }
+
+
+def _ours(*names: str) -> str:
+    """Files of this package."""
+    return "\n".join((WEB / name).read_text("utf-8") for name in names)
+
+
+def write_report(
+    model: Any,
+    path: str | os.PathLike[str],
+    *,
+    names: Sequence[Any] | npt.NDArray[Any] | None = None,
+    feature_names: Sequence[Any] | npt.NDArray[Any] | None = None,
+    title: str | None = None,
+    units: tuple[npt.ArrayLike, npt.ArrayLike] | None = None,
+    rows: bool = True,
+    cluster_names: Sequence[str] = (),
+    command: str | None = None,
+    force: bool = False,
+) -> Path:
+    """Write the result of a fitted model to a self-contained HTML file.
+
+    Parameters
+    ----------
+    model : a fitted ``FusionClustering``.
+    path : the file to write. Its folder must exist; the file must not, unless `force`.
+    names : names of the rows; by default their numbers, from 0.
+    feature_names : names of the columns; by default those of the table, or x0, x1, ...
+    title : heading of the page.
+    units : (shift, scale), numbers or one per column, if the table was standardised before the fit: values are shown
+        as value * scale + shift.
+    rows : whether the page contains the rows. Without them it shows groups of at least five rows only: no names, no
+        values of a single row, no map of rows.
+    cluster_names : a name for each cluster; by default made of what sets it apart.
+    command : command that reproduces the report; by default Python code is shown.
+    force : overwrite an existing file.
+
+    Returns
+    -------
+    Path
+        The file.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be written or already exists; no partial file is left behind.
+    ImportError
+        If Jinja2 is missing: ``pip install "fusewise[report]"``.
+    """
+    target = Path(path)
+    refuse_to_overwrite(target, force=force)
+    found = read_findings(model, names=names, feature_names=feature_names, units=units)
+    if len(cluster_names) not in (0, found.n_clusters):
+        raise InputError(f"cluster_names has {len(cluster_names)} entries, but there are {found.n_clusters} clusters")
+    found = replace(found, given_names=tuple(map(str, cluster_names)))
+    write_page(found if rows else found.without_rows(), target, title=title, command=command)
+    return target
+
+
+def write_page(
+    found: Findings, path: Path, *, title: str | None = None, command: str | None = None, table: str | None = None
+) -> None:
+    """Write findings to a page; see ``write_report``. Files saved from it are named after `table`, or the page."""
+    page = render(found, title=title or "Clustering report", file=path.name, command=command, table=table)
+    write_whole(path, page.encode(errors="replace"))  # file names need not be valid Unicode

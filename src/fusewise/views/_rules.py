@@ -1,0 +1,398 @@
+"""A decision rule of a few conditions for each cluster, as text, SQL and Python, and the search for it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
+from functools import reduce
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fusewise.kernels import Index, Mask, Real
+from fusewise.support import counted, readable
+from fusewise.views._columns import TableColumn
+
+if TYPE_CHECKING:
+    from fusewise.views._findings import Findings
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A condition on one column; a row whose value is missing does not meet it.
+
+    Attributes
+    ----------
+    column : name of the column.
+    sign : "<=", ">", ">=", or "in" for a set of levels.
+    limit : the limit of a number; None for levels.
+    levels : the levels of a category.
+    kind : kind of the column.
+    markers : numbers that stand for a missing value and would meet the condition.
+    """
+
+    column: str
+    sign: str
+    limit: float | None = None
+    levels: tuple[Any, ...] = ()
+    kind: str = "number"
+    markers: tuple[float, ...] = ()
+
+    def met(self, column: TableColumn) -> Mask:
+        """Whether each row of a column meets it."""
+        values = column.values
+        if self.limit is None:
+            return np.isin(values, [column.levels.index(level) for level in self.levels])
+        if self.sign == "<=":
+            return values <= self.limit
+        return values > self.limit if self.sign == ">" else values >= self.limit
+
+    def __str__(self) -> str:
+        if self.limit is not None:
+            sign = {"<=": "≤", ">=": "≥"}.get(self.sign, self.sign)
+            return f"{self.column} {sign} {limit_word(self.limit)}"
+        words = list(map(str, self.levels))
+        return f"{self.column} = {words[0]}" if len(words) == 1 else f"{self.column} is {' or '.join(words)}"
+
+    def as_sql(self) -> str:
+        """The condition in standard SQL, in which a comparison with NULL is not true."""
+        name = sql_name(self.column)
+        if self.limit is None:
+            return _sql_levels(name, self.levels)
+        without = "".join(f" AND {name} <> {_code(marker)}" for marker in self.markers)
+        return f"{name} {self.sign} {_code(self.limit)}{without}"
+
+    def as_python(self) -> str:
+        """The condition as an expression of `row`, with the functions of ``PYTHON_HEAD``."""
+        if self.limit is None:
+            keys = ", ".join(repr(_key(level, self.kind)) for level in self.levels)
+            word = f"_word(row, {self.column!r})"
+            return f"str({word}).lower() in ({keys},)" if self.kind == "flag" else f"{word} in ({keys},)"
+        value = f"_number(row, {self.column!r})"
+        without = "".join(f" and {value} != {_code(marker)}" for marker in self.markers)
+        return f"{value} {self.sign} {_code(self.limit)}{without}"
+
+    def as_dict(self) -> dict[str, Any]:
+        """As plain values, for JSON."""
+        levels = [str(level) for level in self.levels]
+        return {"column": self.column, "sign": self.sign, "limit": self.limit, "levels": levels, "text": str(self)}
+
+
+@dataclass(frozen=True)
+class ClusterRule:
+    """Conditions that a row of the cluster meets and few other rows do.
+
+    Attributes
+    ----------
+    cluster : the cluster.
+    conditions : all of them must be met; empty if no condition tells the cluster from other rows.
+    precision : share of the cluster among the rows that meet them.
+    recall : share of the rows of the cluster that meet them.
+    n_rows : number of rows that meet them.
+    """
+
+    cluster: int
+    conditions: tuple[Condition, ...]
+    precision: float
+    recall: float
+    n_rows: int
+
+    def __str__(self) -> str:
+        return " and ".join(map(str, self.conditions)) or "no rule"
+
+    @property
+    def sentence(self) -> str:
+        """The rule with its precision and recall in words."""
+        found = f"finds {self.recall:.0%} of the cluster" if self.conditions else "finds nothing"
+        return f"{self} ({found}; {self.precision:.0%} of the {counted(self.n_rows, 'row')} it selects are in it)"
+
+    def met(self, columns: Sequence[TableColumn]) -> Mask:
+        """Whether each row of a table meets the rule."""
+        named = {column.name: column for column in columns}
+        return reduce(np.logical_and, (condition.met(named[condition.column]) for condition in self.conditions))
+
+    def as_sql(self, table_name: str) -> str:
+        """A query for the rows that meet the rule."""
+        where = "\n  AND ".join(condition.as_sql() for condition in self.conditions) or "0 = 1"
+        return f"SELECT * FROM {sql_name(table_name)}\nWHERE {where};"
+
+    def as_python(self) -> str:
+        """A module with the function ``is_cluster_K(row)``, where row is a dict or a row of a data frame."""
+        return f"{PYTHON_HEAD}\n\n{self.python_function()}"
+
+    def python_function(self) -> str:
+        """The function alone, which needs ``PYTHON_HEAD`` before it."""
+        tests = [f"({condition.as_python()})" for condition in self.conditions]
+        told = f"{self} (precision {self.precision:.0%}, recall {self.recall:.0%})"
+        return (
+            f"def is_cluster_{self.cluster}(row):\n"
+            f"    # {_one_line(told)}\n"
+            f"    return {' and '.join(tests) or 'False'}\n"
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """As plain values, for JSON."""
+        return {
+            "cluster": self.cluster,
+            "conditions": [condition.as_dict() for condition in self.conditions],
+            "text": str(self),
+            "sentence": self.sentence,
+            "precision": self.precision,
+            "recall": self.recall,
+            "n_rows": self.n_rows,
+        }
+
+
+#: Functions that the conditions need in Python: a missing value meets no condition.
+PYTHON_HEAD = '''def _number(row, column):
+    """The value as a number; NaN, which meets no condition, if it is missing or not a number."""
+    try:
+        return float(row[column])
+    except (KeyError, TypeError, ValueError):
+        return float("nan")
+
+
+def _word(row, column):
+    """The value as text, 1 for 1.0; None if it is missing."""
+    try:
+        value = row[column]
+        if value is None or value != value:
+            return None
+    except (KeyError, TypeError):
+        return None
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return str(value).strip()
+'''
+
+
+def sql_script(rules: Sequence[ClusterRule], table_name: str) -> str:
+    """All rules as queries, each after a comment with its precision and recall; missing values must be NULL."""
+    head = "-- One query per cluster. Missing values must be NULL: they meet no condition.\n"
+    parts = []
+    for rule in rules:
+        share = f"precision {rule.precision:.0%}, recall {rule.recall:.0%}"
+        parts.append(f"-- Cluster {rule.cluster}: {share}\n{rule.as_sql(table_name)}\n")
+    return "\n".join([head, *parts])
+
+
+def python_module(rules: Sequence[ClusterRule]) -> str:
+    """All rules as a Python module: ``is_cluster_K(row)`` for each, and ``clusters(row)``, a list of those met."""
+    names = ", ".join(f"is_cluster_{rule.cluster}" for rule in rules)
+    head = '"""Rules that find the clusters. A missing value (None, NaN or no value) meets no condition."""\n'
+    last = (
+        'def clusters(row):\n    """Numbers of the clusters whose rule a row meets."""\n'
+        f"    tests = [{names}]\n    return [number for number, test in enumerate(tests) if test(row)]\n"
+    )
+    return "\n\n".join([head + "\n\n" + PYTHON_HEAD, *(rule.python_function() for rule in rules), last])
+
+
+def sql_name(name: str) -> str:
+    """A quoted identifier; null characters, which SQL does not allow in any name, are left out."""
+    return '"' + name.replace("\0", "").replace('"', '""') + '"'
+
+
+def _sql_levels(name: str, levels: Sequence[Any]) -> str:
+    """A condition that is met by the levels."""
+    risky = [level for level in levels if isinstance(level, str) and re.search(r"\\('|\Z)", level)]
+    words = [sql_value(level) for level in levels if level not in risky]
+    met = [f"{name} = {words[0]}"] if len(words) == 1 else [f"{name} IN ({', '.join(words)})"] if words else []
+    met += [_without_escapes(name, level) for level in risky]
+    return met[0] if len(met) == 1 else f"({' OR '.join(met)})"
+
+
+def _without_escapes(name: str, level: str) -> str:
+    r"""A condition that is met by a level, in which no backslash is before a quotation mark.
+
+    Some databases take \' for a quotation mark in a string, and what follows would not be part of the string. So the
+    column is compared with each quotation mark replaced by a full stop, and with any sign for each backslash.
+    """
+    places = sql_value(level.replace("\\", "_"))
+    signs = sql_value(level.replace("'", ".") + ".")
+    return f"({name} LIKE {places} AND REPLACE({name} || '.', '''', '.') = {signs})"
+
+
+def sql_value(level: Any) -> str:
+    """A level as a literal: numbers as they are, truth values as TRUE and FALSE, anything else as a quoted string."""
+    if isinstance(level, bool | np.bool_):
+        return "TRUE" if level else "FALSE"
+    if isinstance(level, int | float | np.number):
+        return _code(float(level))
+    return "'" + str(level).replace("\0", "").replace("'", "''") + "'"
+
+
+def _one_line(text: str) -> str:
+    """Text that cannot end a comment."""
+    return "".join(sign if sign.isprintable() else " " for sign in text)
+
+
+def _code(value: float) -> str:
+    """A number in SQL and Python: 3 for 3.0, else the shortest decimal that gives the same float."""
+    return str(int(value)) if float(value).is_integer() and abs(value) < 1e15 else repr(float(value))
+
+
+def limit_word(limit: float) -> str:
+    """A limit as text, with all of its digits where it has few."""
+    code = _code(limit)
+    return code.replace("-", "−") if len(code) <= 8 else readable(limit)
+
+
+def _key(level: Any, kind: str) -> str:
+    """A level as ``_word`` writes it."""
+    text = str(int(level)) if isinstance(level, float) and level.is_integer() else str(level)
+    return text.strip().lower() if kind == "flag" else text.strip()
+
+
+#: Maximum number of conditions, and how many of the best rules are kept while conditions are added.
+MOST_CONDITIONS, BEAM = 3, 3
+#: A condition is added only if it raises the F1 score by so much: a shorter rule is easier to read.
+LEAST_GAIN = 0.02
+#: Maximum number of rows searched (half of them in the cluster), and of columns (those that separate it best).
+MOST_ROWS, MOST_COLUMNS = 4_000, 30
+#: Maximum number of levels in a condition.
+MOST_LEVELS = 4
+
+
+@dataclass(frozen=True, eq=False)
+class _Draft:
+    """A rule under construction: its conditions, the rows that meet them, and its score."""
+
+    conditions: tuple[Condition, ...]
+    met: Mask
+    score: float
+
+
+def rules_of(found: Findings) -> tuple[ClusterRule, ...]:
+    """The rule of each cluster with the largest F1 score, 2 p r / (p + r) of precision p and recall r, that was found.
+
+    Limits are chosen on the same rows: precision and recall are those of this table, not of new rows.
+    """
+    rules = []
+    for k, compared in enumerate(found.contrasts.clusters):
+        columns = [found.columns[contrast.column] for contrast in compared[:MOST_COLUMNS] if contrast.separation > 0]
+        conditions = search(columns, found.labels == k)
+        rules.append(judged(k, conditions, found.columns, found.labels == k))
+    return tuple(rules)
+
+
+def judged(k: int, conditions: tuple[Condition, ...], columns: Sequence[TableColumn], member: Mask) -> ClusterRule:
+    """A rule with its precision and recall on all rows; without conditions it selects nothing."""
+    if not conditions:
+        return ClusterRule(k, (), 0.0, 0.0, 0)
+    met = ClusterRule(k, conditions, 0.0, 0.0, 0).met(columns)
+    right, n = int(np.count_nonzero(met & member)), int(np.count_nonzero(met))
+    return ClusterRule(k, conditions, right / max(n, 1), right / max(int(member.sum()), 1), n)
+
+
+def search(columns: Sequence[TableColumn], member: Mask) -> tuple[Condition, ...]:
+    """Conditions whose conjunction finds the members."""
+    if not member.any() or member.all():
+        return ()
+    rows, weights = _searched(member)
+    some = [column.taken(rows) for column in columns]
+    orders = [np.argsort(column.values, kind="stable")[: int(column.seen.sum())] for column in some]
+    signed = np.where(member[rows], weights, 0.0)
+    kept = [_Draft((), np.ones(len(rows), dtype=bool), 0.0)]
+    best = kept[0]
+    for _ in range(MOST_CONDITIONS):
+        grown = [
+            _Draft((*draft.conditions, condition), draft.met & condition.met(column), score)
+            for draft in kept
+            for column, order in zip(some, orders, strict=True)
+            for condition, score in _conditions(column, order[draft.met[order]], signed, weights)
+            if score > draft.score
+        ]
+        if not grown:
+            break
+        kept = sorted(grown, key=lambda draft: -draft.score)[:BEAM]
+        if kept[0].score < best.score + LEAST_GAIN:
+            break
+        best = kept[0]
+    return _shortened(best.conditions)
+
+
+def _searched(member: Mask) -> tuple[Index, Real]:
+    """Rows to search, and the number of rows that each stands for."""
+    random, rows, weights = np.random.default_rng(0), [], []
+    for of in (np.flatnonzero(member), np.flatnonzero(~member)):
+        kept = of if len(of) <= MOST_ROWS // 2 else random.choice(of, MOST_ROWS // 2, replace=False)
+        rows.append(kept)
+        weights.append(np.full(len(kept), len(of) / len(kept)))
+    return np.concatenate(rows), np.concatenate(weights)
+
+
+def _conditions(column: TableColumn, order: Index, right: Real, weights: Real) -> Iterator[tuple[Condition, float]]:
+    """The best condition of each sign on the rows of `order`, sorted by value, with the F1 score of the rule.
+
+    `right` is the weight of a row of the cluster, 0 for any other.
+    """
+    if not len(order):
+        return
+    members, values = float(right.sum()), column.values[order]
+    hits, taken = np.cumsum(right[order]), np.cumsum(weights[order])
+    ends = np.flatnonzero(np.diff(values))  # limits are between distinct values
+    if column.levels:
+        yield from _level_conditions(column, values, (hits, taken), np.append(ends, len(values) - 1), members)
+        return
+    if not len(ends):
+        return
+    low, high = _f1(hits[ends], taken[ends], members), _f1(hits[-1] - hits[ends], taken[-1] - taken[ends], members)
+    for score, above in ((low, False), (high, True)):
+        at = int(score.argmax())
+        yield number_condition(column, values[ends[at]], values[ends[at] + 1], above=above), float(score[at])
+
+
+def _level_conditions(
+    column: TableColumn, values: Real, totals: tuple[Real, Real], ends: Index, members: float
+) -> Iterator[tuple[Condition, float]]:
+    """The levels with the largest share of members, as long as each raises the score; pooled levels have no name."""
+    hits, taken = (np.diff(total[ends], prepend=0.0) for total in totals)
+    places = values[ends].astype(np.intp)
+    named = places < len(column.levels) - column.pooled
+    hits, taken, places = hits[named], taken[named], places[named]
+    order = np.argsort(-hits / np.maximum(taken, 1e-300), kind="stable")[:MOST_LEVELS]
+    if not len(order):
+        return
+    scores = _f1(np.cumsum(hits[order]), np.cumsum(taken[order]), members)
+    at = int(scores.argmax())
+    chosen = sorted(places[order[: at + 1]].tolist())
+    levels = tuple(column.levels[place] for place in chosen)
+    yield Condition(column.name, "in", levels=levels, kind=column.kind), float(scores[at])
+
+
+def _f1(hits: Real, taken: Real, members: float) -> Real:
+    """2 hits / (rows selected + rows of the cluster), the harmonic mean of precision and recall."""
+    return 2 * hits / (taken + members)
+
+
+def number_condition(column: TableColumn, low: float, high: float, *, above: bool) -> Condition:
+    """The condition that separates the neighbouring values low < high, with a short limit between them."""
+    limit = (float(high) if above else float(low)) if column.whole else short_limit(float(low), float(high))
+    sign = "<=" if not above else ">=" if column.whole else ">"
+    markers = tuple(marker for marker in column.markers if (marker > limit if above else marker <= limit))
+    markers += (limit,) if above and column.whole and limit in column.markers else ()
+    return Condition(column.name, sign, limit, kind=column.kind, markers=markers)
+
+
+def short_limit(low: float, high: float) -> float:
+    """The decimal number with the fewest digits in [low, high), one near their middle; 0 if that is between them."""
+    if low <= 0 < high:
+        return 0.0
+    middle = (Decimal(low) + Decimal(high)) / 2
+    for digits in range(1, 18):
+        unit = Decimal(1).scaleb(middle.adjusted() - digits + 1)
+        for way in (ROUND_HALF_EVEN, ROUND_FLOOR, ROUND_CEILING):
+            limit = float(middle.quantize(unit, way))
+            if low <= limit < high:
+                return limit
+    return low
+
+
+def _shortened(conditions: tuple[Condition, ...]) -> tuple[Condition, ...]:
+    """Without conditions that another one on the same column and with the same sign implies."""
+    last: dict[tuple[str, str], Condition] = {}
+    for condition in conditions:  # later conditions on the same column are narrower
+        last[condition.column, condition.sign] = condition
+    return tuple(last.values())

@@ -1,0 +1,576 @@
+"""All sentences of the descriptions, the report and the command: what is said, and when it may be said.
+
+A statement needs values enough to be true (``contrasts.enough``), a difference beyond chance (``Contrast.differs``),
+and numbers that differ as they are printed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fusewise.automatic import Choice
+from fusewise.automatic.alternatives import Cut, best_cut
+from fusewise.automatic.stability import Stability
+from fusewise.kernels import Real
+from fusewise.support import counted, in_series, readable, readable_apart, some_of
+from fusewise.views._certainty import UNCERTAIN, doubtful_rows
+from fusewise.views._columns import OTHERS, TableColumn
+from fusewise.views._contrasts import LEAST_VALUES, Contrast
+from fusewise.views._effects import LEVEL
+from fusewise.views._palette import SYMBOLS, colour, shape
+from fusewise.views._rules import ClusterRule, limit_word
+
+if TYPE_CHECKING:
+    from fusewise.views._findings import Findings
+    from fusewise.views._missingness import Missingness
+    from fusewise.views._profile import ObservedCenters, Profile
+
+#: Number of traits named, and the separation from which on a column is a trait.
+MOST_TRAITS, LEAST_SEPARATION = 3, 0.25
+#: Cliff's delta from which on values are higher or lower; below it they are in a narrower range.
+LEAST_DELTA = 0.3
+#: Difference in shares from which on some levels, or missing values, are a trait.
+LEAST_LEVELS, LEAST_MISSING = 0.1, 0.25
+#: Levels named together in a trait.
+MOST_LEVELS = 3
+#: Properties in the name of a cluster, and how many more if two clusters would have the same name.
+FEW_PROPERTIES, MOST_PROPERTIES = 2, 3
+#: Maximum number of columns named that do not differ between the clusters.
+MOST_SILENT = 12
+#: Maximum number of columns named in a sentence, of lines in a table, and of its cells if there are many clusters.
+NAMED, LISTED, MOST_CELLS = 3, 200, 6_000
+#: A row is between two clusters if the probability of its own is below this.
+BETWEEN = 0.9
+#: Numbers that differ only in more characters than this count as the same.
+MOST_DIGITS = 9
+
+
+@dataclass(frozen=True)
+class Trait:
+    """Something that sets a cluster apart.
+
+    Attributes
+    ----------
+    column : name of the column.
+    words : in words: "higher alcohol (median 13.1 against 12.3 elsewhere)".
+    short : for a narrow table: "alcohol ▲ 13.1".
+    name : for the name of the cluster: "high alcohol".
+    """
+
+    column: str
+    words: str
+    short: str
+    name: str
+
+
+@dataclass(frozen=True, eq=False)
+class ClusterDescription:
+    """A cluster in words.
+
+    Attributes
+    ----------
+    cluster, size, share : its number, its number of rows, and their share of all rows.
+    name : a short name, yours or made of at most three traits; empty if nothing sets it apart.
+    traits : what sets it apart, as phrases, the clearest first; empty if nothing does.
+    columns : the columns of the traits.
+    short : the same for a narrow table: "alcohol ▲ 13.1".
+    rule : a decision rule for it.
+    otherwise : what is said if there are no traits.
+    """
+
+    cluster: int
+    size: int
+    share: float
+    name: str
+    traits: tuple[str, ...]
+    columns: tuple[str, ...]
+    short: tuple[str, ...]
+    rule: ClusterRule
+    otherwise: str
+
+    @property
+    def apart(self) -> str:
+        """What sets it apart in one phrase."""
+        return ", ".join(self.traits) or self.otherwise
+
+    @property
+    def title(self) -> str:
+        """Its number and its name: "2: high alcohol"."""
+        return f"{self.cluster}: {self.name}" if self.name else str(self.cluster)
+
+    @property
+    def sentence(self) -> str:
+        """The whole description: "62 rows (35%). Higher alcohol (median 13.1 against 12.3 elsewhere)."."""
+        return f"{counted(self.size, 'row')} ({percent(self.share)}). {self.apart[0].upper()}{self.apart[1:]}."
+
+    def as_dict(self) -> dict[str, Any]:
+        """As plain values, for JSON."""
+        return {
+            "cluster": self.cluster,
+            "name": self.name,
+            "size": self.size,
+            "share": self.share,
+            "traits": list(self.traits),
+            "short": list(self.short),
+            "sentence": self.sentence,
+        }
+
+
+def describe_clusters(found: Findings) -> tuple[ClusterDescription, ...]:
+    """Describe each cluster."""
+    traits = [_traits(found, k) for k in range(found.n_clusters)]
+    names = found.given_names if len(found.given_names) == found.n_clusters else cluster_names(traits)
+    described = []
+    for k, of in enumerate(traits):
+        size, rows = int(found.sizes[k]), max(len(found.labels), 1)
+        otherwise = "nothing in particular: no column differs clearly from the other rows"
+        if found.n_clusters == 1:
+            outliers = np.count_nonzero(found.labels < 0) > len(found.blank)
+            otherwise = f"every row{' but the outliers' if outliers else ''}: there is only one cluster"
+        elif size < LEAST_VALUES:
+            otherwise = "too few rows to say what sets it apart"
+        said = ([getattr(trait, part) for trait in of] for part in ("words", "column", "short"))
+        words, columns, short = map(tuple, said)
+        described.append(
+            ClusterDescription(k, size, size / rows, names[k], words, columns, short, found.rules[k], otherwise)
+        )
+    return tuple(described)
+
+
+def cluster_names(traits: Sequence[Sequence[Trait]]) -> tuple[str, ...]:
+    """A name for each cluster, of two properties, or of three where others would have the same."""
+    names = [", ".join(trait.name for trait in of[:FEW_PROPERTIES]) for of in traits]
+    return tuple(
+        ", ".join(trait.name for trait in of[:MOST_PROPERTIES]) if names.count(name) > 1 else name
+        for of, name in zip(traits, names, strict=True)
+    )
+
+
+def _traits(found: Findings, k: int) -> list[Trait]:
+    """What sets a cluster apart, the clearest first; then what is often missing in it, or seldom."""
+    if found.n_clusters == 1:
+        return []
+    contrasts = found.contrasts.clusters[k]
+    clear = [contrast for contrast in contrasts if contrast.differs and contrast.separation >= LEAST_SEPARATION]
+    said = [_trait(contrast, found.columns[contrast.column]) for contrast in clear]
+    said += [_missing(contrast) for contrast in contrasts if _often_missing(contrast)]
+    return [trait for trait in said if trait is not None][:MOST_TRAITS]
+
+
+def _trait(contrast: Contrast, column: TableColumn) -> Trait | None:
+    """A difference in words; None if no numbers can be printed that differ."""
+    if not column.scaled:
+        return _level_trait(contrast)
+    inside, outside, name = contrast.inside, contrast.outside, contrast.name
+    assert contrast.effect is not None
+    delta = contrast.effect.value
+    here, there = value_words(column, inside.median, outside.median)
+    if abs(delta) >= LEAST_DELTA and here != there and (inside.median - outside.median) * delta > 0:
+        way, sign, much = ("higher", "▲", "high") if delta > 0 else ("lower", "▼", "low")
+        words = f"{way} {name} (median {here} against {there} elsewhere)"
+        return Trait(name, words, f"{name} {sign} {here}", f"{much} {name}")
+    if inside.within - outside.within > contrast.separation:
+        low, high = value_words(column, inside.low, inside.high)
+        which = f"{name} = {low}" if low == high else f"{name} from {low} to {high}"
+        return _share_trait(name, which, (inside.within, outside.within), which)
+    limit = str(column.levels[int(contrast.limit)]) if column.levels else limit_word(contrast.limit)
+    above = inside.above > outside.above
+    which = f"{name} {'>' if above else '≤'} {limit}"
+    shares = (inside.above, outside.above) if above else (1 - inside.above, 1 - outside.above)
+    return _share_trait(name, which, shares, which)
+
+
+def _level_trait(contrast: Contrast) -> Trait | None:
+    """The level that is more or less frequent; if that is little of the difference, a few that are more frequent."""
+    assert contrast.effect is not None
+    parts, name, level = contrast.effect.parts, contrast.name, contrast.level
+    if abs(parts[0] - parts[1]) >= contrast.separation / 2:
+        way = "" if parts[0] > parts[1] else "not "
+        return _share_trait(name, f"{name} = {level}", parts, f"{name} {way}{level}")
+    each = zip(contrast.levels, contrast.inside.shares, contrast.outside.shares, strict=True)
+    some = sorted((of for of in each if of[0] != OTHERS), key=lambda of: of[2] - of[1])[:MOST_LEVELS]
+    p, q = sum(of[1] for of in some), sum(of[2] for of in some)
+    which = f"{name} = {', '.join(of[0] for of in some[:-1])} or {some[-1][0]}"
+    return _share_trait(name, which, (p, q), which) if p - q >= LEAST_LEVELS else None
+
+
+def _often_missing(contrast: Contrast) -> bool:
+    effect = contrast.missing
+    return effect is not None and abs(effect.value) >= LEAST_MISSING and (effect.low > 0 or effect.high < 0)
+
+
+def _missing(contrast: Contrast) -> Trait | None:
+    p, q, name = contrast.inside.missing, contrast.outside.missing, contrast.name
+    return _share_trait(name, f"missing {name}", (p, q), f"{name} {'missing' if p > q else 'known'}")
+
+
+def _share_trait(column: str, which: str, shares: tuple[float, float], name: str) -> Trait | None:
+    """As in "more often wet = yes (62% against 11% elsewhere)"; None if both shares read the same."""
+    p, q = map(percent, shares)
+    if p == q:
+        return None
+    often, sign = ("more", "▲") if shares[0] > shares[1] else ("less", "▼")
+    return Trait(column, f"{often} often {which} ({p} against {q} elsewhere)", f"{which} {sign} {p}", name)
+
+
+def percent(share: float) -> str:
+    """A share in percent: "0%" and "100%" only if it is exactly that."""
+    if 0 < share < 0.005:
+        return "<1%"
+    return ">99%" if 0.995 <= share < 1 else f"{share:.0%}"
+
+
+def value_words(column: TableColumn, *values: float) -> list[str]:
+    """Values of a column as text, with digits enough to differ; for ordered levels the level at the position."""
+    if column.levels:
+        return [str(column.levels[int(np.floor(value))]) if np.isfinite(value) else "–" for value in values]
+    texts = readable_apart(values)
+    return texts if max(map(len, texts)) <= MOST_DIGITS else [readable(value) for value in values]
+
+
+def headline(found: Findings) -> str:
+    """The result in one sentence."""
+    n, p = found.seen.shape
+    outliers = int(np.count_nonzero(found.labels < 0)) - len(found.blank)
+    others = f" and {counted(outliers, 'outlier')}" if outliers else ""
+    size = f"{counted(n, 'row')} and {counted(p, 'column')}"
+    clusters_ = f"{counted(found.n_clusters, 'cluster')}{others}"
+    return f"{clusters_} in {size}; {found.observed_fraction:.1%} of the values observed."
+
+
+def lead(found: Findings, option: str) -> list[str]:
+    """What must be known before anything else: that the number of clusters is not sure, or that there is only one."""
+    number = number_sentence(found, option)
+    return [number] if found.n_clusters == 1 or "not sure" in number else []
+
+
+def remarks(found: Findings) -> list[str]:
+    """Remarks on the fit, and on rows without any value."""
+    said = list(found.remarks)
+    if len(found.blank) and not said:
+        rows = counted(len(found.blank), "row has", "rows have")
+        said.append(f"{rows} no observed value: not assigned to a cluster, and not drawn.")
+    return [_as_sentence(note) for note in said]
+
+
+def limits(found: Findings) -> list[str]:
+    """Where clusters have no gap between them, and what may have been missed."""
+    return [*gap_sentences(found), *(_as_sentence(note) for note in getattr(found.model, "limits_", ()))]
+
+
+def gap_sentences(found: Findings) -> list[str]:
+    """Clusters without a gap between them: half as many rows belong to either as the smaller one has."""
+    if found.confidence is None or found.n_clusters < 2:
+        return []
+    rows = np.flatnonzero((found.confidence < BETWEEN) & (found.labels >= 0))
+    likely = np.sort(np.argsort(-np.asarray(found.model.probabilities_[rows]), axis=1)[:, :2], axis=1)
+    pairs, counts = np.unique(likely, axis=0, return_counts=True)
+    open_ = [(a, b, n) for (a, b), n in zip(pairs.tolist(), counts.tolist(), strict=True)
+             if 2 * n >= min(found.sizes[a], found.sizes[b])]  # fmt: skip
+    if not open_:
+        return []
+    words = [f"{a} and {b} ({counted(n, 'row')})" for a, b, n in sorted(open_, key=lambda of: -of[2])]
+    return [
+        f"There is no gap between clusters {some_of(words, NAMED)}: so many rows belong to either with a probability "
+        f"under {BETWEEN:g}. Where one ends and the other begins is a choice, as in a continuum."
+    ]
+
+
+def drawn_sentences(found: Findings) -> list[str]:
+    """How many rows are drawn, if these are not all."""
+    drawn, rows = len(found.drawn), len(found.labels) - len(found.blank)
+    if drawn >= rows or not found.rows:
+        return []
+    return [f"Drawn is a random sample of {drawn:,} of the {rows:,} rows, with rows of every cluster."]
+
+
+def _as_sentence(note: str) -> str:
+    """A note of the command line with a capital letter and a full stop."""
+    return note[:1].upper() + note[1:] + ("" if note.endswith((".", "!", "?")) else ".")
+
+
+def clusters(found: Findings) -> list[dict[str, Any]]:
+    """One line of the table of clusters per cluster."""
+    lines = []
+    for k, described in enumerate(found.described):
+        members = found.labels == k
+        sure = None if found.confidence is None else found.confidence[members]
+        some = bool(members.any())
+        lines.append(
+            {
+                "number": k,
+                "name": described.name,
+                "colour": colour(k),
+                "symbol": SYMBOLS[shape(k)],
+                "size": described.size,
+                "share": described.share,
+                "observed": f"{found.seen[members].mean():.0%}" if some else "–",
+                "confidence": None if sure is None else f"{sure.mean():.3f}" if some else "–",
+                "uncertain": None if sure is None else int(np.count_nonzero(sure < UNCERTAIN)),
+                "traits": list(described.short) or [described.apart],
+                "apart": described.apart,
+            }
+        )
+    return lines
+
+
+def _values(found: Findings, center: Real) -> list[str]:
+    values = found.shown(center)
+    return [
+        # Shrinkage can leave a share slightly outside [0, 1].
+        f"{np.clip(value, 0, 1):.0%}" if share and np.isfinite(value) else readable(value)
+        for value, share in zip(values, found.shares, strict=True)
+    ]
+
+
+def steps(found: Findings) -> list[dict[str, Any]]:
+    """One line of the table of steps per step of the path."""
+    chosen = found.trail.chosen
+    return [
+        {"groups": s.n_groups, "lam": s.lam, "criterion": s.criterion, "chosen": k == chosen}
+        for k, s in enumerate(found.trail.steps)
+    ]
+
+
+def advice(found: Findings) -> list[str]:
+    """What to try if there is only one cluster, if many rows are uncertain, or if columns say nothing."""
+    if found.n_clusters == 1:
+        return [
+            "Leave out columns that have nothing to do with the groups you expect: they can hide a split.",
+            "Check how the columns were read: codes may have been read as numbers, or markers of missing values, such "
+            "as -99, as values.",
+            "The fewer the rows, the clearer a difference must be for a split to be supported: more rows may show it.",
+        ]
+    uncertain = len(doubtful_rows(found))
+    said = []
+    if uncertain > 0.2 * len(found.labels):
+        share = uncertain / len(found.labels)
+        said.append(f"{share:.0%} of the rows lie between clusters: treat their labels with caution.")
+    return said
+
+
+def number_sentence(found: Findings, option: str = "n_clusters=") -> str:
+    """The number of clusters and how sure it is: "3 clusters; 2 is about as good."; why there is only one.
+
+    Parameters
+    ----------
+    found : the result.
+    option : how the number of clusters is set, to which the number is appended.
+    """
+    if not isinstance(found.path, Choice):
+        return "The paper's algorithm does not compare numbers of clusters."
+    others, cut = sorted(other.n_clusters for other in found.alternatives), best_cut(found.path)
+    if found.n_clusters == 1 and cut is not None:
+        return _why_one(cut, others, option, hinted=bool(getattr(found.model, "_hints", None)))
+    told = found.model.n_clusters is not None
+    number = counted(found.n_clusters, "cluster") + (", as requested" if told else "")
+    if len(found.path.criteria) < 2:
+        return f"{number}." if told else f"{number}: there was no other partition to compare."
+    if not others:
+        return f"{number}; no {'smaller' if told else 'other'} number is about as good."
+    one = " A single cluster is among them: it is not sure that there are groups at all." if 1 in others else ""
+    if len(others) == 1:
+        alone = " It is not sure that there are groups at all." if one else ""
+        return f"{number}; {others[0]} {'is' if others[0] == 1 else 'are'} about as good.{alone}"
+    every = sorted([*others, found.n_clusters])
+    whole = every == list(range(every[0], every[-1] + 1))
+    rivals = f"any number from {every[0]} to {every[-1]} is" if whole else f"{number_ranges(others)} are"
+    return f"{number}, but the number is not sure: {rivals} about as good.{one}"
+
+
+def number_ranges(numbers: Sequence[int]) -> str:
+    """Increasing numbers as ranges: "2 to 4, 7 and 9"."""
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    words = [[f"{run[0]} to {run[-1]}"] if len(run) > 2 else map(str, run) for run in runs]
+    return in_series([word for of in words for word in of])
+
+
+def _why_one(cut: Cut, others: list[int], option: str, *, hinted: bool = False) -> str:
+    number = len(cut.sizes)
+    sizes = [f"{n:,}" for n in cut.sizes]
+    groups = f"{number} groups of {in_series(sizes)} rows"
+    if cut.joined:
+        why = "hints join them, or there is no" if hinted else "there is no"
+        return (
+            f"1 cluster: {groups} describe the table better, but {why} valley "
+            f"of lower density between them. To see them apart, set {option}{number}."
+        )
+    if number in others:
+        return f"1 cluster, but that is not sure: {groups} are about as good. To see them, set {option}{number}."
+    parts = f"separate {sizes[0]} from {sizes[1]} rows" if number == 2 else f"make {groups}"
+    return f"1 cluster: no split is supported. The best would {parts}. To see it, set {option}{number}."
+
+
+def stability_sentence(judged: Stability) -> str:
+    """What was drawn, and how often each number of clusters was found."""
+    hidden = f", with {judged.hidden:.0%} of the observed values hidden" if judged.hidden else ""
+    total = judged.n_draws
+    numbers = [
+        f"{counted(k, 'cluster')} in {'all of them' if often == total > 1 else counted(often, 'fit')}"
+        for k, often in judged.n_clusters.items()
+    ]
+    fits = f"{counted(total, 'time')}, {'each time ' if total > 1 else ''}to a random part of the rows, at most half"
+    return f"The model was fitted again {fits}{hidden}: it found {in_series(numbers)}."
+
+
+def path_sentence(found: Findings) -> str:
+    """Sentence that describes the path."""
+    trail = found.trail
+    if trail.chosen is None:
+        return "The model was fitted at a given lam, the strength of the fusion penalty: there is no path to show."
+    compared = int(trail.steps[trail.chosen].partition.max(initial=-1)) + 1
+    said = (
+        "As lam, the strength of the fusion penalty, grows, rows fuse into fewer and fewer groups, here in "
+        f"{counted(len(trail.steps), 'step')}. {_why_chosen(found, compared)}"
+    )
+    if isinstance(found.path, Choice):
+        said += (
+            " The clusters were fitted starting from it, and each row was assigned to the most likely one: the marked "
+            "step shows the result."
+        )
+        if found.n_clusters < compared:
+            left = counted(found.n_clusters, "cluster")
+            said += f" Groups without a valley of lower density between them were joined, which leaves {left}."
+    few = len(trail.rows) < len(found.drawn)
+    return said + (f" The {len(trail.rows):,} rows on which the clusters were computed are shown." if few else "")
+
+
+def _why_chosen(found: Findings, compared: int) -> str:
+    """Why the partition into `compared` groups is the chosen one."""
+    partition = f"The partition into {counted(compared, 'group')}"
+    if found.model.n_clusters is not None:
+        return f"{partition} was chosen because this number of clusters was requested."
+    if not isinstance(found.path, Choice):
+        return f"{partition} was chosen: it stays the same over the most steps."
+    measure = "the criterion, which measures how well a partition explains the observed values"
+    if found.path.criteria[found.path.chosen] >= max(found.path.criteria):
+        return f"{partition} has the largest value of {measure}."
+    return f"{partition} is the one with the fewest groups that comes close to the largest value of {measure}."
+
+
+def telling(found: Findings, profile: Profile, observed: ObservedCenters) -> list[dict[str, Any]]:
+    """The features drawn, best ones first, with the means of the observed values and the centres."""
+    order = profile.shown[np.argsort(-profile.telling[profile.shown], kind="stable")]
+    means, centers = ([_values(found, center) for center in of] for of in (observed.means, found.centers))
+    centers = [[f"{a} ({b})" for a, b in zip(*of, strict=True)] for of in zip(means, centers, strict=True)]
+    return [
+        {
+            "feature": found.features[j],
+            "share": float(profile.telling[j]),
+            "centers": [
+                "–" if np.isnan(observed.means[k, j]) or not _may_show(found, k) else centers[k][j]
+                for k in range(found.n_clusters)
+            ],
+        }
+        for j in order
+    ]
+
+
+def _may_show(found: Findings, k: int) -> bool:
+    """Whether the centre of a cluster may be shown: of a few rows it is nearly a row."""
+    return found.rows or bool(found.sizes[k] >= LEAST_VALUES)
+
+
+def profile_sentences(found: Findings, profile: Profile | None = None) -> list[str]:
+    """Sentences on the columns that separate the clusters and, with a profile, on what is not drawn of it."""
+    if found.n_clusters < 2:
+        return (
+            ["There is only one cluster, so there is nothing to compare."]
+            if found.n_clusters
+            else ["There is no cluster."]
+        )
+    traits = {name for described in found.described for name in described.columns}
+    differing = [about for about in found.contrasts.columns if about.differs and about.name in traits]
+    named = [f"{about.name} ({about.importance:.0%})" for about in differing]
+    said = [
+        f"The clusters differ most in {in_series(named[:NAMED])}. Percentages: part of a column's variance that is "
+        "between clusters (eta²; for categories Cramér's V²)."
+        if named
+        else "Nothing is sure about what the clusters are: no column differs clearly between them."
+    ]
+    silent = [about.name for about in found.contrasts.columns if about.compared and not about.differs]
+    if silent:
+        where = f"{counted(len(silent), 'column')}: {some_of(silent, MOST_SILENT)}"
+        said.append(f"No difference between the clusters was found in {where}.")
+    empty = [about.name for about in found.contrasts.columns if not about.compared]
+    if empty:
+        columns = counted(len(empty), "column has", "columns have")
+        said.append(f"{columns} too few observed values to compare the clusters: {some_of(empty, MOST_SILENT)}.")
+    if profile is None:
+        return said
+    if len(profile.shown) < len(profile.telling):
+        said.append(f"The {len(profile.shown)} features of {len(profile.telling):,} that separate them best are drawn.")
+    crosses = int(np.isnan(profile.effects).sum())
+    if crosses:
+        said.append(f"{counted(crosses, 'cell is', 'cells are')} crossed out: too few observed values to compare.")
+    return said
+
+
+def missing_sentences(found: Findings, missing: Missingness) -> list[str]:
+    """Sentences on whether missingness depends on the cluster."""
+    if found.seen.all():
+        return ["No values are missing."]
+    if found.n_clusters < 2:
+        return ["Missing values can be compared only between two or more clusters."]
+    tested, differing = int(np.count_nonzero(~np.isnan(missing.p_values))), missing.differing
+    how = f"Pearson's chi-square test for each column with Holm's correction, level {LEVEL:.0%}"
+    if not tested:
+        return ["No column has enough missing and observed values in every cluster to test for a difference."]
+    untested, columns = found.seen.shape[1] - tested, f"the {counted(tested, 'column')} tested ({how})."
+    columns += f" {counted(untested, 'column')} had too few missing or observed values to test." if untested else ""
+    if not len(differing):
+        return [f"No dependence of missingness on the cluster was found in {columns}"]
+    depends = f"Missingness depends on the cluster in {len(differing)} of {columns}"
+    named = in_series([_extremes(found, missing, j) for j in differing[:NAMED]])
+    care = (
+        "This can be a finding in itself. It also means that values are not missing completely at random, "
+        "which the recovery guarantee below assumes."
+    )
+    return [depends, f"The clearest differences: {named}.", care]
+
+
+def _extremes(found: Findings, missing: Missingness, j: int) -> str:
+    low, high = int(missing.rates[:, j].argmin()), int(missing.rates[:, j].argmax())
+    return (
+        f"{missing.names[j]} (missing in {missing.rates[low, j]:.0%} of cluster {low}, "
+        f"in {missing.rates[high, j]:.0%} of cluster {high})"
+    )
+
+
+def map_size(found: Findings, missing: Missingness) -> str:
+    """Sentence that says what a cell of the missingness map represents."""
+    n, p = found.seen.shape
+    rows, columns = missing.bands.shape
+    if (rows, columns) == (n, p):
+        return "Each cell is one value of the table."
+    tall = f"up to {int(np.diff(missing.rows).max()):,} rows of one cluster" if rows < n else "a row"
+    wide = f"up to {int(np.diff(missing.columns).max()):,} columns" if columns < p else "a column"
+    return f"The table is too large to draw every value: a cell is {tall} by {wide}, shaded by the fraction observed."
+
+
+def missing_columns(found: Findings, missing: Missingness) -> list[dict[str, Any]]:
+    """One line of the table of missing values per column, clearest differences first."""
+    order = np.lexsort((np.arange(len(missing.p_values)), np.nan_to_num(missing.p_values, nan=2.0)))[: _lines(found)]
+    return [
+        {
+            "feature": missing.names[j],
+            "whole": float(1 - found.seen[:, j].mean()),
+            "rates": missing.rates[:, j].tolist(),
+            "p_value": None if np.isnan(missing.p_values[j]) else float(missing.p_values[j]),
+        }
+        for j in order
+    ]
+
+
+def _lines(found: Findings) -> int:
+    """Maximum number of lines in a table with a column for each cluster."""
+    return max(NAMED, min(LISTED, MOST_CELLS // max(found.n_clusters, 1)))
