@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -13,9 +14,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from fusewise.automatic import Alternative, Choice, Hints, LevelBlock, Stability
 from fusewise.estimators._base import COMMON, COUNT, ClusteringEstimator, in_plain_words
+from fusewise.estimators._comparison import Comparison, compare
 from fusewise.estimators._dask import lazy_rows, read_dask, source_of
 from fusewise.estimators._explanation import Explanation, explanations
 from fusewise.estimators._hints import read_hints
+from fusewise.estimators._indices import Alternatives
 from fusewise.estimators._matching import Matching, labels_before, matched
 from fusewise.estimators._result import ClusteringResult, cluster, fate_of_blanks
 from fusewise.estimators._stability import alternatives_of, stability_of
@@ -504,6 +507,26 @@ class FusionClustering(ClusteringEstimator):
         rows = range(table.shape[0]) if index is None else list(index)
         return explanations(self._found, table, self.encoder_, names, rows)
 
+    def compare(self, frame: Any, *, level: float = 0.95) -> Comparison:
+        """Compare the clusters in columns that were not used, such as outcomes, corrected for uncertain membership.
+
+        Parameters
+        ----------
+        frame : further columns of the rows of the fit, in the same order: a frame, an array or one column.
+        level : confidence level of the intervals.
+
+        Returns
+        -------
+        Comparison
+            ``means`` and shares with ``low`` and ``high``, ``uncorrected`` ones, and ``tests`` for no difference.
+            Printed in words; ``to_frame`` for pandas. Outliers are left out.
+        """
+        check_is_fitted(self)
+        if "_stream" in vars(self) or isinstance(self.observations_, DaskTable):
+            raise InputError("compare needs a model that was fitted to a table in memory")
+        used = tuple(getattr(self, "feature_names_in_", ()))
+        return compare(self.labels_, self.probabilities_, self._found.counts, frame, used, level)
+
     # How sure the result is
 
     def stability(
@@ -545,7 +568,7 @@ class FusionClustering(ClusteringEstimator):
         self.stability_ = stability_of(self._found, table, n_draws, hidden, n_jobs, **how)
         return self.stability_
 
-    def alternatives(self, *, X: Any = None) -> list[Alternative]:
+    def alternatives(self, *, X: Any = None) -> Alternatives:
         """Other numbers of clusters that explain the table nearly as well, the best first.
 
         For each number that was compared, the difference of its criterion from that of the result has the standard
@@ -561,13 +584,13 @@ class FusionClustering(ClusteringEstimator):
         -------
         list of Alternative
             Each with ``n_clusters``, ``gain`` (in nats, negative if it falls short), ``error``, ``per_row``, ``sizes``
-            and ``labels``.
+            and ``labels``. ``to_frame()`` of the list has AIC, BIC, ICL and entropy of all numbers that were compared.
         """
         check_is_fitted(self)
         if X is not None or "_others" not in vars(self):
             told = self.n_clusters is not None
             self._others = tuple(alternatives_of(self._found, self._fitted_table(X), told=told))
-        return list(self._others)
+        return Alternatives(self._others, self.path_, partial(self._fitted_table, X))
 
     def _fitted_table(self, X: Any) -> Table:
         """The table that the model was fitted to."""
