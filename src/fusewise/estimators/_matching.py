@@ -63,8 +63,8 @@ class Matching(Record):
                 continue
             of = f"{self.common[k]:,} of {counted(int(self.earlier_sizes[before]), 'row')} of the earlier one"
             what = "is" if likeness > DISSOLVED else "is in part"
-            others = int(self.sizes[k] - self.common[k])
-            found.append(f"cluster {k} {what} the earlier cluster {before}: {of}, and {others:,} others")
+            others = counted(int(self.sizes[k] - self.common[k]), "other")
+            found.append(f"cluster {k} {what} the earlier cluster {before}: {of}, and {others}")
         if len(self.gone):
             names = in_series([str(j) for j in self.gone])
             found.append(f"earlier {'clusters' if len(self.gone) > 1 else 'cluster'} {names}: gone")
