@@ -22,6 +22,7 @@ from fusewise.estimators._indices import Alternatives
 from fusewise.estimators._matching import Matching, labels_before, matched
 from fusewise.estimators._result import ClusteringResult, cluster, fate_of_blanks
 from fusewise.estimators._stability import alternatives_of, stability_of
+from fusewise.estimators._streams import with_rows
 from fusewise.kernels import Real, Values
 from fusewise.observations import (
     DaskTable,
@@ -36,11 +37,6 @@ from fusewise.observations import (
 )
 from fusewise.saving import saveable
 from fusewise.support import Flag, InputError, Instance, Maybe, Several, counted
-
-#: Rows of a sparse table that are made dense at a time.
-ROWS_AT_A_TIME = 8192
-#: Rows that are kept of a stream of blocks. Clusters are searched in samples of 5000 rows, or more if there are many.
-STREAM_SAMPLE = 20_000
 
 
 @saveable
@@ -250,11 +246,10 @@ class FusionClustering(ClusteringEstimator):
     def partial_fit(self, X: Any, y: Any = None) -> Self:
         """Learn from a further block of rows.
 
-        A summary is kept of all blocks so far: statistics of the columns, and a uniform sample of 20,000 rows, chosen
-        by random numbers that depend on the content of a row alone (and on ``random_state``). So rows that differ give
-        the same clusters in any order and in blocks of any size. The clusters are fitted to the sample when a result is
-        next asked for: ``labels_``, ``probabilities_`` and ``confidence_`` are those of the last block, and ``predict``
-        labels any other rows. A block after ``fit`` adds to the table of the fit.
+        A summary is kept of all blocks so far: statistics of the columns, and a uniform sample of 20,000 rows, the same
+        in any order and in blocks of any size. The clusters are fitted to it when a result is next asked for:
+        ``labels_``, ``probabilities_`` and ``confidence_`` are those of the last block, and ``predict`` labels any
+        other rows. A block after ``fit`` adds to the table of the fit.
 
         Levels of a category that are new in a block become levels of the model. A ``DataWarning`` names columns whose
         mean in a block is more than five standard deviations from that of the rows before.
@@ -274,7 +269,7 @@ class FusionClustering(ClusteringEstimator):
             now = self.encoder_
             if summary is not None and before is not None and now is not None and now is not before:
                 summary = summary.in_columns(before.features, now.features, now.places_in(before))
-            summary = self._with_rows(summary, table)
+            summary = with_rows(summary, table, self.encoder_, self._seed())
         except BaseException:
             self.encoder_ = before  # the summary is in its terms
             raise
@@ -305,20 +300,7 @@ class FusionClustering(ClusteringEstimator):
                 "partial_fit cannot go on from a fit with sample_weight, or to a table that the model does not hold: "
                 "start with partial_fit, or fit to all rows again"
             )
-        return self._with_rows(None, table)
-
-    def _with_rows(self, summary: StreamSummary | None, table: Table) -> StreamSummary:
-        """The summary after the rows of a table."""
-        encoder, names, p = self.encoder_, table.feature_names, table.shape[1]
-        features = (names or tuple(f"x{j}" for j in range(p))) if encoder is None else encoder.features
-        shares = np.zeros(p, bool) if encoder is None else encoder.shares
-        for rows in _in_blocks(table):
-            if summary is None:
-                summary = StreamSummary.of(rows, STREAM_SAMPLE, self._seed(), features, shares)
-            else:
-                summary = summary.with_rows(rows, features, shares)
-        assert summary is not None
-        return summary
+        return with_rows(None, table, self.encoder_, self._seed())
 
     def _settle(self) -> None:
         """Compute the clusters, if blocks of rows have come since they were, and label the last block."""
@@ -535,15 +517,9 @@ class FusionClustering(ClusteringEstimator):
         """Fit the model again to half of the rows, `n_draws` times, and compare the clusters.
 
         The mean over the draws of ``max_B |A ∩ B| / |A ∪ B|`` is the stability of a cluster A, where B are clusters of
-        the new fit and A is reduced to its rows (Hennig, 2007; R's ``fpc::clusterboot``). Halves are drawn without
-        replacement, because copies of rows would be taken for clusters; each draw and the next are the two halves of
-        the table. Where numbers of clusters are compared each row counts twice, so that a draw has as much evidence as
-        the table. Of more than 10,000 rows each draw has 5,000, the size of the first sample in which clusters are
-        searched. All parameters of the model are kept (the number of clusters, if it was given), except that a
-        given ``min_cluster_size`` is reduced with the rows.
-
-        The result is also kept as ``stability_``, which the report shows and ``save`` stores. Ctrl-C returns the result
-        of the draws that are done. Draws depend on ``random_state`` (None: always the same), not on `n_jobs`.
+        the new fit and A is reduced to its rows (Hennig, 2007; R's ``fpc::clusterboot``); the guide, "How sure", has
+        the details. Parameters are those of the model. The result is kept as ``stability_``, which the report shows and
+        ``save`` stores. Ctrl-C returns the result of the draws that are done.
 
         Parameters
         ----------
@@ -551,8 +527,7 @@ class FusionClustering(ClusteringEstimator):
         X : the table that the model was fitted to. It is needed only if the model does not hold it: after loading
             a model of a table that is read from disk.
         hidden : share of the observed entries to hide in each draw, because which entries are missing is partly chance.
-            "auto" is the share that is missing already, and at most 0.1: of a complete table nothing is hidden, and
-            hiding more than a tenth would test a much emptier table. Every row keeps an entry.
+            "auto" is the share that is missing already, and at most 0.1. Every row keeps an entry.
         n_jobs : number of threads; None or -1 for as many as there are cores.
 
         Returns
@@ -571,10 +546,8 @@ class FusionClustering(ClusteringEstimator):
     def alternatives(self, *, X: Any = None) -> Alternatives:
         """Other numbers of clusters that explain the table nearly as well, the best first.
 
-        For each number that was compared, the difference of its criterion from that of the result has the standard
-        error sqrt(N) times the standard deviation over the rows of what each adds to it (Vuong, 1989). Numbers that
-        fall short by no more than two standard errors are returned, with the clusters they would have given. An empty
-        list means that no other number comes near.
+        The difference of a number's criterion from that of the result has a standard error (Vuong, 1989). Numbers that
+        fall short by no more than two are returned, with the clusters they would have given.
 
         Parameters
         ----------
@@ -615,13 +588,3 @@ def check_cpu(device: str) -> None:
             f"device={device!r}: this method computes on the CPU, so device must be 'cpu' or 'auto'; PenalizedFusion "
             "computes on a GPU"
         )
-
-
-def _in_blocks(table: Table) -> Iterator[Entries]:
-    """The rows of a table, some at a time if it is not dense."""
-    for part in table.parts():
-        if isinstance(part, Entries):
-            yield part
-            continue
-        for begin in range(0, part.shape[0], ROWS_AT_A_TIME):
-            yield part.take(slice(begin, begin + ROWS_AT_A_TIME)).dense()
