@@ -44,6 +44,7 @@ def test_a_new_cluster_gets_a_new_number(old):
     np.testing.assert_array_equal(model.labels_, y)
     assert model.matching_.earlier.tolist() == [0, 1, 2, -1]
     assert "cluster 3 is new" in repr(model.matching_)
+    assert repr(model.matching_) in repr(model.describe())
     frame = model.matching_.to_frame()
     assert frame["size"].tolist() == [10, 20, 30, 80]
 

@@ -1,7 +1,7 @@
 """The scikit-learn estimators: ``FusionClustering``, ``FusionImputer`` and ``PenalizedFusion``."""
 
 from fusewise.estimators._clustering import FusionClustering
-from fusewise.estimators._comparison import Comparison
+from fusewise.estimators._comparison import ClusterComparison
 from fusewise.estimators._explanation import Explanation
 from fusewise.estimators._imputer import FusionImputer
 from fusewise.estimators._indices import Alternatives
@@ -11,7 +11,7 @@ from fusewise.saving import load
 
 __all__ = [
     "Alternatives",
-    "Comparison",
+    "ClusterComparison",
     "Explanation",
     "FusionClustering",
     "FusionImputer",

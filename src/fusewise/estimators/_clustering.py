@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from fusewise.automatic import Alternative, Choice, Hints, LevelBlock, Stability
 from fusewise.estimators._base import COMMON, COUNT, ClusteringEstimator, in_plain_words
-from fusewise.estimators._comparison import Comparison, compare
+from fusewise.estimators._comparison import ClusterComparison, compare
 from fusewise.estimators._dask import lazy_rows, read_dask, source_of
 from fusewise.estimators._explanation import Explanation, explanations
 from fusewise.estimators._hints import read_hints
@@ -489,7 +489,7 @@ class FusionClustering(ClusteringEstimator):
         rows = range(table.shape[0]) if index is None else list(index)
         return explanations(self._found, table, self.encoder_, names, rows)
 
-    def compare(self, frame: Any, *, level: float = 0.95) -> Comparison:
+    def compare(self, frame: Any, *, level: float = 0.95) -> ClusterComparison:
         """Compare the clusters in columns that were not used, such as outcomes, corrected for uncertain membership.
 
         Parameters
@@ -499,7 +499,7 @@ class FusionClustering(ClusteringEstimator):
 
         Returns
         -------
-        Comparison
+        ClusterComparison
             ``means`` and shares with ``low`` and ``high``, ``uncorrected`` ones, and ``tests`` for no difference.
             Printed in words; ``to_frame`` for pandas. Outliers are left out.
         """

@@ -31,7 +31,7 @@ class ColumnTest:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Comparison:
+class ClusterComparison:
     """Means of further columns in the K clusters; of a category the shares of its levels, each a feature.
 
     Rows in the wrong cluster make clusters look more alike than they are. With D_ts the probability that a row of
@@ -75,7 +75,7 @@ class Comparison:
 
 def compare(
     labels: Labels, shares: Real, counts: Index | None, frame: Any, used: Sequence[str], level: float
-) -> Comparison:
+) -> ClusterComparison:
     """Compare the clusters of rows, given the probabilities of each and how often each row counts (None: once)."""
     if not 0 < level < 1:
         raise InputError(f"level must be between 0 and 1, got {level!r}")
@@ -112,7 +112,7 @@ def compare(
         tests.append(_wald(code.name, means, pulls, drop=len(code.features) > 1))
     means, errors, uncorrected = (np.hstack(part) for part in zip(*parts, strict=True))
     reach = stats.norm.ppf(0.5 + level / 2) * errors
-    return Comparison(encoder.features, means, errors, means - reach, means + reach, uncorrected, tuple(tests))
+    return ClusterComparison(encoder.features, means, errors, means - reach, means + reach, uncorrected, tuple(tests))
 
 
 def _corrected(labels: Labels, shares: Real, often: Real) -> tuple[Real, Real]:
