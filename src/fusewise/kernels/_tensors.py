@@ -148,20 +148,24 @@ def _linked(roots: Array, others: Array, n: int) -> Array:
 
 
 def nearest_in(points: Array, k: int) -> tuple[Array, Array]:
-    """Squared distances to the k nearest other points of each point, in single precision, and their indices."""
+    """Squared distances to the k nearest other points of each point, in single precision, and their indices.
+
+    Points whose distances differ by less than the rounding of their squared coordinates may be mistaken for each other.
+    """
     import torch
 
     n = len(points)
     placed = (points - points.mean(0)).float()
-    found = []
+    lengths = placed.square().sum(1)
+    squares, indices = [], []
     step = max(1, DISTANCE_BLOCK // n)
     for begin in range(0, n, step):
-        own = torch.arange(begin, min(begin + step, n), device=points.device)
-        # Products of matrices would cancel where neighbours are close to each other.
-        distances = torch.cdist(placed[own], placed, compute_mode="donot_use_mm_for_euclid_dist")
-        distances[torch.arange(len(own)), own] = torch.inf
-        found.append(distances.topk(k, dim=1, largest=False))
-    return torch.cat([values for values, _ in found]).square_(), torch.cat([indices for _, indices in found])
+        some = placed[begin : begin + step]
+        ranks = torch.addmm(lengths.expand(len(some), n), some, placed.T, alpha=-2)  # squares, but for |x|²
+        ranks.diagonal(begin).fill_(torch.inf)
+        indices.append(ranks.topk(k, dim=1, largest=False).indices)
+        squares.append((some[:, None] - placed[indices[-1]]).square_().sum(2))  # the product would cancel
+    return torch.cat(squares), torch.cat(indices)
 
 
 class LowerFactor(NamedTuple):
