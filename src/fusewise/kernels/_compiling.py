@@ -16,6 +16,7 @@ from threading import RLock
 from types import FunctionType
 from typing import Any, overload
 
+from fusewise.kernels._threads import in_ranges
 from fusewise.progress import Progress
 from fusewise.support import Dims, bind, counted
 
@@ -101,6 +102,10 @@ class Loop:
         except SystemError as error:
             raise_interruption(error)
             raise
+
+    def in_ranges(self, n: int, work: int, *arguments: Any) -> None:
+        """Run it over ranges of 0 ... n, whose ends it takes last, in threads if there is enough work for each item."""
+        in_ranges(n, work, lambda begin, end: self(*arguments, begin, end))
 
     @cached_property
     def fast(self) -> Any:

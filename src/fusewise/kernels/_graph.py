@@ -16,7 +16,6 @@ import numpy.typing as npt
 from fusewise.kernels import _tensors
 from fusewise.kernels._arrays import Array, Index, Real, Values
 from fusewise.kernels._compiling import compiled
-from fusewise.kernels._threads import in_ranges
 
 Integers = npt.NDArray[np.integer[Any]]
 
@@ -26,7 +25,7 @@ def edge_squares(points: Array, first: Array, second: Array) -> Array:
     if not isinstance(points, np.ndarray):
         return _tensors.edge_squares(points, first, second)
     s = np.empty(len(first), points.dtype)
-    in_ranges(len(first), points.shape[1], lambda begin, end: _edge_squares(points, first, second, s, begin, end))
+    _edge_squares.in_ranges(len(first), points.shape[1], points, first, second, s)
     return s
 
 
@@ -36,7 +35,7 @@ def row_weights(indptr: Array, indices: Array, edges: Array, weights: Array) -> 
         return _tensors.row_weights(indptr, indices, edges, weights)
     data = np.empty(len(edges), weights.dtype)
     degree = np.empty(len(indptr) - 1, weights.dtype)
-    in_ranges(len(degree), 16, lambda begin, end: _gather(weights, indptr, edges, data, degree, begin, end))
+    _gather.in_ranges(len(degree), 16, weights, indptr, edges, data, degree)
     return data, degree
 
 
@@ -46,9 +45,7 @@ def laplacian(indptr: Array, indices: Array, data: Array, degree: Array, points:
         return _tensors.laplacian(indptr, indices, data, degree, points)
     out = np.empty(points.shape, points.dtype)
     work = (len(indices) * points.shape[1]) // max(len(out), 1)
-    in_ranges(
-        len(out), work, lambda begin, end: _laplacian(indptr, indices, data, degree, points, out, begin, end)
-    )  # fmt: skip
+    _laplacian.in_ranges(len(out), work, indptr, indices, data, degree, points, out)
     return out
 
 
