@@ -23,25 +23,18 @@ from fusewise.kernels._threads import in_threads, threads_for
 
 @dataclass(frozen=True, eq=False)
 class ColumnSystems:
-    """n_ip u_ip + t sum_j w_ij (u_ip - u_jp) = n_ip m_ip, for every column p.
+    """n_ip u_ip + t sum_j w_ij (u_ip - u_jp) = n_ip m_ip, for every column p."""
 
-    Attributes
-    ----------
-    counts, means : N x P, the n and m.
-    indptr, indices, data : the w_ij in compressed sparse rows, symmetric.
-    degree : sum_j w_ij.
-    coupling : t.
-    spare : arrays for intermediate results, kept from one call to the next.
-    """
-
+    # counts, means: N x P, the n and m
     counts: Real
     means: Real
+    # indptr, indices, data: the w_ij in compressed sparse rows, symmetric
     indptr: Integers
     indices: Integers
     data: Real
-    degree: Real
-    coupling: float
-    spare: list[Any] = field(default_factory=list)
+    degree: Real  # sum_j w_ij
+    coupling: float  # t
+    spare: list[Any] = field(default_factory=list)  # arrays for intermediate results, kept from one call to the next
 
     def solve(self, centers: Real, laplacian: Real, *, shrink: float, max_steps: int) -> Real:
         """Approach the solution from `centers`, given sum_j w_ij (u_i - u_j) there.
@@ -196,17 +189,12 @@ def _solve_columns(
 
 @dataclass(frozen=True)
 class Line:
-    """The misfit sum_ip n_ip (u_ip - m_ip)² along u + a v: that at u + 2 a tilt + a² bend, and the slope at u.
+    """The misfit sum_ip n_ip (u_ip - m_ip)² along u + a v: that at u + 2 a tilt + a² bend, and the slope at u."""
 
-    Attributes
-    ----------
-    tilt, bend : sum_ip n_ip (u_ip - m_ip) v_ip and sum_ip n_ip v_ip².
-    slope : sum_ip g_ip v_ip, half the derivative of the whole objective in a at 0.
-    """
-
+    # tilt, bend: sum_ip n_ip (u_ip - m_ip) v_ip and sum_ip n_ip v_ip²
     tilt: float
     bend: float
-    slope: float
+    slope: float  # sum_ip g_ip v_ip, half the derivative of the whole objective in a at 0
 
 
 def update_gradient(

@@ -41,16 +41,10 @@ def is_dask(X: Any) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class DaskBlocks:
-    """The blocks of rows of a ``dask.array.Array`` or ``dask.dataframe.DataFrame``.
+    """The blocks of rows of a ``dask.array.Array`` or ``dask.dataframe.DataFrame``."""
 
-    Attributes
-    ----------
-    collection : the array, with all columns in one chunk, or the frame.
-    encode : what makes numbers of a block; None for blocks of numbers.
-    """
-
-    collection: Any
-    encode: Encode | None = None
+    collection: Any  # the array, with all columns in one chunk, or the frame
+    encode: Encode | None = None  # what makes numbers of a block; None for blocks of numbers
 
     @classmethod
     def of(cls, X: Any) -> DaskBlocks:
@@ -186,21 +180,14 @@ S = TypeVar("S")
 
 @dataclass(frozen=True, eq=False)
 class DaskTable(Table, Record):
-    """Statistics of a table whose rows are blocks of Dask; nothing of it has the length of the table.
+    """Statistics of a table whose rows are blocks of Dask; nothing of it has the length of the table."""
 
-    Attributes
-    ----------
-    source : the blocks; None in a copy or a saved model.
-    moments : statistics of the columns.
-    lengths, seen : for each block its number of rows, and of rows with observed entries.
-    feature_names : names of the columns, if the table had any.
-    """
-
-    source: DaskBlocks | None
-    moments: ColumnMoments
+    source: DaskBlocks | None  # the blocks; None in a copy or a saved model
+    moments: ColumnMoments  # statistics of the columns
+    # lengths, seen: for each block its number of rows, and of rows with observed entries
     lengths: Index
     seen: Index
-    feature_names: tuple[str, ...] | None = field(default=None)
+    feature_names: tuple[str, ...] | None = field(default=None)  # names of the columns, if the table had any
 
     _rules: ClassVar = {
         "moments": Instance(ColumnMoments, P="P"),

@@ -101,18 +101,11 @@ SOME_ROWS = 1000
 
 @dataclass(frozen=True, eq=False)
 class Entries(Table, Record):
-    """x_i observed on the index set I_i: A_i = S_i selects the observed entries of a row (the paper's model).
+    """x_i observed on the index set I_i: A_i = S_i selects the observed entries of a row (the paper's model)."""
 
-    Parameters
-    ----------
-    values : N x P array, real or complex, zero where missing.
-    mask : N x P booleans, True where observed.
-    feature_names : names of the columns, if the table had any.
-    """
-
-    values: Values
-    mask: Mask
-    feature_names: tuple[str, ...] | None = field(default=None)
+    values: Values  # N x P array, real or complex, zero where missing
+    mask: Mask  # N x P booleans, True where observed
+    feature_names: tuple[str, ...] | None = field(default=None)  # names of the columns, if the table had any
 
     separable = True
     _rules: ClassVar = {
@@ -299,15 +292,10 @@ class SparseEntries(Table, Record):
 
     ``values``, ``seen`` and ``squares`` are sparse matrices where those of ``Entries`` are arrays; matrix products
     work the same way with both.
-
-    Attributes
-    ----------
-    rows : N x P, in compressed sparse rows; the stored entries, including zeros, are the observed ones.
-    feature_names : names of the columns, if the table had any.
     """
 
-    rows: Any
-    feature_names: tuple[str, ...] | None = field(default=None)
+    rows: Any  # N x P, in compressed sparse rows; the stored entries, including zeros, are the observed ones
+    feature_names: tuple[str, ...] | None = field(default=None)  # names of the columns, if the table had any
 
     _rules: ClassVar = {"rows": Sparse(), "feature_names": Maybe(Several(Word(), "P"))}
 

@@ -33,24 +33,16 @@ FILTER_BITS, PROBES = 2**23, 4
 
 @dataclass(frozen=True, eq=False)
 class RowSample(Record):
-    """The rows with the smallest priorities among those of a stream that have observed entries.
+    """The rows with the smallest priorities among those of a stream that have observed entries."""
 
-    Attributes
-    ----------
-    size : largest number of rows.
-    seed : seed of the priorities.
-    n_rows : rows of the stream so far, with or without observed entries.
-    values, mask, priorities : the rows kept, in increasing order of their priorities.
-    known : the Bloom filter of the rows that have come.
-    """
-
-    size: int
-    seed: int
-    n_rows: int
+    size: int  # largest number of rows
+    seed: int  # seed of the priorities
+    n_rows: int  # rows of the stream so far, with or without observed entries
+    # values, mask, priorities: the rows kept, in increasing order of their priorities
     values: Values
     mask: Mask
     priorities: Hashes
-    known: npt.NDArray[np.uint8]
+    known: npt.NDArray[np.uint8]  # the Bloom filter of the rows that have come
 
     _rules: ClassVar = {
         "size": Number(low=1, whole=True),
@@ -147,16 +139,10 @@ FAR_AWAY, FEWEST_ENTRIES = 5.0, 5
 
 @dataclass(frozen=True, eq=False)
 class StreamSummary(Record):
-    """A summary of the rows of a stream; its size does not grow with their number.
+    """A summary of the rows of a stream; its size does not grow with their number."""
 
-    Attributes
-    ----------
-    moments : statistics of the columns over all rows.
-    sample : a uniform sample of the rows.
-    """
-
-    moments: ColumnMoments
-    sample: RowSample
+    moments: ColumnMoments  # statistics of the columns over all rows
+    sample: RowSample  # a uniform sample of the rows
 
     _rules: ClassVar = {"moments": Instance(ColumnMoments, P="P"), "sample": Instance(RowSample, P="P")}
 
