@@ -72,12 +72,8 @@ def _check_shapes(name: str, shapes: tuple[str, ...], arrays: Sequence[Any]) -> 
 class Loop:
     """A function that runs compiled when it is called.
 
-    Attributes
-    ----------
-    function : as it was written.
-    shapes : those of its arguments, ``("r r U", "N", "")``; checked when Python calls it, as compiled code checks no
-        bounds. An empty one is not an array, and a loop without shapes is called by other loops only.
-    options : of ``numba.njit``.
+    `shapes`, those of its arguments, ``("r r U", "N", "")``, are checked when Python calls it, as compiled code checks
+    no bounds. An empty one is not an array, and a loop without shapes is called by other loops only.
     """
 
     def __init__(self, function: Callable[..., Any], shapes: tuple[str, ...] | None = None, **options: Any) -> None:
@@ -157,15 +153,11 @@ class _Watch:
     """Listens to Numba: seconds this process has spent importing it and compiling.
 
     There is one per process: Numba keeps its listeners for good, and two would report every loop twice.
-
-    Attributes
-    ----------
-    at_hand : whether this process has begun to compile.
     """
 
     def __init__(self) -> None:
         self.importing, self.compiling, self.loops = 0.0, 0.0, 0
-        self.at_hand = False
+        self.at_hand = False  # whether this process has begun to compile
         self._depth, self._begin = 0, 0.0
         self._numba: Any = None
 

@@ -202,9 +202,7 @@ def update_gradient(
 ) -> tuple[float, float]:
     """Overwrite an earlier g with g_ip = n_ip (u_ip - m_ip) + t (L u)_ip, half the gradient.
 
-    Returns
-    -------
-    <C g, g> and <C g, earlier g>, where C divides by n_ip + t d_i.
+    Returns <C g, g> and <C g, earlier g>, where C divides by n_ip + t d_i.
     """
     sums = np.empty((len(g), 2))
     _gradient.in_ranges(len(g), 4 * g.shape[1], counts, means, centers, laplacian, degree, coupling, g, sums)

@@ -240,10 +240,7 @@ def invert_triangles(triangles: Any, r: int, shift: float, log_det: Any) -> None
 def inverses_in_place(matrices: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """C^-1 of symmetric positive definite matrices (..., n, n), float32 or float64, written over them.
 
-    Raises
-    ------
-    numpy.linalg.LinAlgError
-        If a matrix is not positive definite.
+    Raises LinAlgError if a matrix is not positive definite.
     """
     stack = np.ascontiguousarray(matrices)
     size = stack.shape[-1]

@@ -53,14 +53,7 @@ def laplacian(indptr: Array, indices: Array, data: Array, degree: Array, points:
 
 
 def row_weights(indptr: Array, indices: Array, edges: Array, weight: Array) -> tuple[Array, Array]:
-    """The weights w_ij of edges in compressed sparse rows, and d_i = sum_j w_ij.
-
-    Parameters
-    ----------
-    indptr, indices : the rows.
-    edges : the edge at each place of the rows.
-    weight : weight of each edge.
-    """
+    """The weights w_ij of edges in compressed sparse rows, and d_i = sum_j w_ij."""
     kernels = triton_kernels(weight.device)
     if kernels is not None:
         found: tuple[Array, Array] = kernels.row_weights(indptr, edges, weight)
@@ -122,16 +115,10 @@ def nearest_in(points: Array, k: int) -> tuple[Array, Array]:
 
 
 class LowerFactor(NamedTuple):
-    """L of A = L L'.
+    """L of A = L L'."""
 
-    Attributes
-    ----------
-    below : below[a][b] is L_ab for b < a.
-    pivots : the 1 / L_aa.
-    """
-
-    below: list[list[Array]]
-    pivots: list[Array]
+    below: list[list[Array]]  # below[a][b] is L_ab for b < a
+    pivots: list[Array]  # the 1 / L_aa
 
     @property
     def log_det(self) -> Array:

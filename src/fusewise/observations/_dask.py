@@ -77,10 +77,7 @@ class DaskBlocks:
     def each(self, function: Callable[..., Any], *given: Any) -> list[Any]:
         """What a function returns for each block, not yet computed, as a list of Dask's delayed values.
 
-        Parameters
-        ----------
-        function : called with the block, its number and `given`, in one thread.
-        given : sent to each worker once.
+        The function is called with the block, its number and `given`, which each worker is sent once, in one thread.
         """
         task = _sent(_Task(function, self.n_blocks, given))
         if self.is_frame:
@@ -94,11 +91,8 @@ class DaskBlocks:
     def rows(self, function: Callable[..., Any], *given: Any, meta: Any, width: int | None = None) -> Any:
         """What a function returns for the rows of each block, as a collection of Dask with the same blocks.
 
-        Parameters
-        ----------
-        function, given : as in ``each``; one result for each row.
-        meta : an empty result: an array, or a series or a frame of pandas if the table is a frame.
-        width : number of columns of an array; None if it has one dimension.
+        `meta` is an empty result: an array, or a series or a frame of pandas if the table is a frame; `width` the
+        number of columns of an array, None if it has one dimension.
         """
         task = _sent(_Task(function, self.n_blocks, given))
         if self.is_frame:

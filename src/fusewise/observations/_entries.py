@@ -411,13 +411,9 @@ class Remote(Protocol):
 
 
 def each_block(work: Callable[[InMemory, slice], None], table: Table, width: int | None = None) -> None:
-    """Process a table in blocks of rows on all cores (the heavy parts release Python's global lock).
+    """Call `work` with blocks of rows and their positions in the table, on all cores.
 
-    Parameters
-    ----------
-    work : called with a block of rows and their positions in the table.
-    table : all rows.
-    width : numbers of work space for each row; by default as many as are stored of it.
+    `width`: numbers of work space for each row; by default as many as are stored of it.
     """
     for _ in _of_each_block(work, table, width):
         pass
@@ -429,14 +425,8 @@ def reduce_blocks(
     """Summarise a table in one pass over blocks of rows: on all cores, or where its blocks are.
 
     Only summaries are kept, and those of a table on a cluster travel; so they should be small and of bounded size.
-
-    Parameters
-    ----------
-    summarise : called with a block of rows and the position of its first row in the table.
-    merge : the summary of two successive groups of rows from those of each. It must be associative, since summaries
-        are merged in the order of the rows, but grouped in any way.
-    table : at least one row.
-    width : as in ``each_block``.
+    `summarise` is called with a block of rows and the position of the first. `merge` must be associative: summaries
+    are merged in the order of the rows, but grouped in any way.
     """
     if isinstance(table, Remote):
         return table.reduce(summarise, merge)

@@ -62,13 +62,9 @@ class RowSample(Record):
         return cls(size, seed, 0, none, none.astype(bool), np.zeros(0, np.uint64), known)
 
     def with_rows(self, rows: Entries, features: Sequence[str], shares: Mask) -> RowSample:
-        """The sample after further rows.
+        """The sample after further rows, which have the same priorities under any order of the columns (`features`).
 
-        Parameters
-        ----------
-        rows : the rows, in the order of the stream.
-        features : names of the columns; a row has the same priority under any order of them.
-        shares : whether each column is a level of a category, of which a row has one.
+        `shares`: whether each column is a level of a category, of which a row has one.
         """
         own = _content(rows, features, shares)
         repeated, known = _come_before(own, self.known)
@@ -91,10 +87,7 @@ class RowSample(Record):
     def in_columns(self, features: Sequence[str], wanted: Sequence[str], same: Sequence[int]) -> RowSample:
         """The same rows with other columns: further levels of categories, which these rows do not have.
 
-        Parameters
-        ----------
-        features, wanted : names of the columns, as they are and as they are to be.
-        same : for each wanted column one that is observed in the same rows.
+        `same`: for each wanted column one that is observed in the same rows.
         """
         place = {name: j for j, name in enumerate(features)}
         values = np.zeros((len(self.values), len(wanted)), self.values.dtype)
