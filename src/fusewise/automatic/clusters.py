@@ -32,19 +32,12 @@ SOFT_ROUNDS = 4
 
 @dataclass(frozen=True, eq=False)
 class AxisMixture(Record):
-    """Components that spread along the axes of a subspace, with common noise around it, and categories beside them.
-
-    Attributes
-    ----------
-    subspace, mixture : the axes of the columns of numbers, and the components along them.
-    numbers : the columns that hold numbers; None if all do.
-    categories : p(levels | k) in the other columns; None if there are none.
-    """
+    """Components that spread along the axes of a subspace, with common noise around it, and categories beside them."""
 
     subspace: Subspace
     mixture: Mixture
-    numbers: Index | None = None
-    categories: ColumnMixture | None = None
+    numbers: Index | None = None  # the columns of numbers, which the axes are in, unless all are
+    categories: ColumnMixture | None = None  # p(levels | k) in the other columns
 
     _rules: ClassVar = {
         "subspace": Instance(Subspace, P="V", r="rank"),
@@ -164,18 +157,11 @@ Part = AxisMixture | ColumnMixture
 
 @dataclass(frozen=True, eq=False)
 class Clusters(Record):
-    """Clusters, each of one component or several: p(x) = sum_j w_j p_j(x).
+    """Clusters, each of one component or several: p(x) = sum_j w_j p_j(x)."""
 
-    Attributes
-    ----------
-    parts : the p_j, mixtures of the components 0, 1, ... in this order.
-    weights : the w_j.
-    group : the cluster of each component.
-    """
-
-    parts: tuple[Part, ...]
+    parts: tuple[Part, ...]  # the p_j
     weights: Real
-    group: Index
+    group: Index  # the cluster of each component, counted through all parts
 
     _rules: ClassVar = {
         "parts": Several(Instance(AxisMixture, ColumnMixture, P="P"), "M", least=1),

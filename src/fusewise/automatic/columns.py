@@ -207,29 +207,17 @@ def _units_of_levels(held: Real, levels: Levels) -> Real:
 
 @dataclass(frozen=True, eq=False)
 class ColumnMixture(Record):
-    """Components m_k, s_k with shares pi_k.
+    """Components m_k, s_k with shares pi_k."""
 
-    Attributes
-    ----------
-    centers : K x P, real or complex.
-    means, variances : the same as real columns, K x P (2P where the table is complex), and the s_kj.
-    shares : K.
-    log_likelihood : log-likelihood of the observed entries of the table it was fitted to, summed over components.
-    complexity : number of free parameters, but for the levels of categories.
-    entries : K x P, observed entries of each column in each component.
-    levels : the blocks of columns that hold the levels of a category.
-    level_cost : what not knowing the probabilities of levels costs, see ``level_shares``.
-    """
-
-    centers: Values
-    means: Real
+    centers: Values  # K x P, real or complex
+    means: Real  # the same as real columns: K x P, or 2P where the table is complex
     variances: Real
     shares: Real
-    log_likelihood: float
-    complexity: float
-    entries: Real
-    levels: Levels = ()
-    level_cost: float = 0.0
+    log_likelihood: float  # of the observed entries of the table it was fitted to, summed over components
+    complexity: float  # number of free parameters, but for the levels of categories
+    entries: Real  # observed entries of each column in each component
+    levels: Levels = ()  # the blocks of columns that hold the levels of a category
+    level_cost: float = 0.0  # what not knowing the probabilities of levels costs, see ``level_shares``
 
     _rules: ClassVar = {
         "centers": NumberArray("K", "P", kinds="fc"),
@@ -351,17 +339,11 @@ def fit_columns(
     pseudo: float | None = None,
     away: Real | float = 0.0,
 ) -> ColumnMixture:
-    """Fit a mixture with independent columns, by EM from given probabilities of the components.
+    """Fit a mixture with independent columns, by EM from given probabilities of the components, N x K.
 
-    Parameters
-    ----------
-    table : entries, columns on a common scale and centred, but for levels; or ``ColumnData`` of these.
-    posterior : N x K, the initial probabilities.
-    rounds : maximum number of rounds.
-    levels : the blocks of columns that hold the levels of a category.
-    gain : stop when a round raises the log-likelihood by less than this; by default all rounds are made.
-    pseudo : pseudo-entries of the shares of levels, see ``level_shares``.
-    away : added to the log-densities: N x K, or 0 (``hints.held``).
+    Columns are on a common scale and centred, but for levels. It stops when a round raises the log-likelihood by less
+    than `gain`; by default all rounds are made. `pseudo` are the pseudo-entries of ``level_shares``; `away` is added to
+    the log-densities (``hints.held``).
     """
     rows = table if isinstance(table, ColumnData) else ColumnData.of(table, levels)
     weights, before = np.ones_like(posterior), -np.inf

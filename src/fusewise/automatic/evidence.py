@@ -59,25 +59,15 @@ class Evidence(Record):
     """log p(x_i | v) = c_i - v' A_i v / 2 + b_i' v.
 
     Complex coordinates are represented by twice as many real ones.
-
-    Attributes
-    ----------
-    precision : r x r x U, the A = Q_I' Q_I / noise (of each column) for each pattern of missing values.
-    pattern : N, the pattern of each row.
-    vector : r x N, the b_i = Q_I' (x_i - mean)_I / noise.
-    constant : N, the c_i.
-    places : r x N, the least-squares coordinates A_i^+ b_i.
-    dimensions : N, the number of directions each row determines (the rank of A_i).
-    small : whether the rows are those of a table so small that no loops are compiled for it.
     """
 
-    precision: Real
-    pattern: Index
-    vector: Real
-    constant: Real
-    places: Real
-    dimensions: Index
-    small: bool = False
+    precision: Real  # r x r x U, the A = Q_I' Q_I / noise (of each column) for each pattern of missing values
+    pattern: Index  # the pattern of each row
+    vector: Real  # r x N, the b_i = Q_I' (x_i - mean)_I / noise
+    constant: Real  # the c_i
+    places: Real  # r x N, the least-squares coordinates A_i^+ b_i
+    dimensions: Index  # the number of directions each row determines (the rank of A_i)
+    small: bool = False  # whether the rows are those of a table so small that no loops are compiled for it
 
     _rules: ClassVar = {
         "precision": NumberArray("r", "r", "U"),
@@ -142,18 +132,11 @@ class Evidence(Record):
         group, own = np.divmod(key[first], self.precision.shape[2])
         bounds = np.arange(n_groups + 1)
         rows = rows[order]
-        gathered = Evidence(
-            np.take(self.precision, own, axis=2),
-            pattern,
-            np.take(self.vector, rows, axis=1),
-            self.constant[rows],
-            np.take(self.places, rows, axis=1),
-            self.dimensions[rows],
-            self.small,
-        )
-        return Groups(
-            gathered, order, labels[order], labels[order].searchsorted(bounds), group, group.searchsorted(bounds)
-        )
+        precision = np.take(self.precision, own, axis=2)
+        vector, places = (np.take(each, rows, axis=1) for each in (self.vector, self.places))  # in C order
+        some = Evidence(precision, pattern, vector, self.constant[rows], places, self.dimensions[rows], self.small)
+        labels = labels[order]
+        return Groups(some, order, labels, labels.searchsorted(bounds), group, group.searchsorted(bounds))
 
     @property
     def together(self) -> Groups:

@@ -32,20 +32,12 @@ MOST_PROBABILITIES = 10_000_000
 
 @dataclass(frozen=True, eq=False)
 class Classified:
-    """Assignment of rows to clusters.
+    """Assignment of rows to clusters."""
 
-    Attributes
-    ----------
-    labels : the most likely cluster of each row.
-    sure : its probability.
-    tails : share of the rows of a Student-t cluster that are as far from it as this row or further.
-    posterior : N x K, the probability of each cluster for each row; None if it was not asked for.
-    """
-
-    labels: Labels
-    sure: Real
-    tails: Real
-    posterior: Real | None
+    labels: Labels  # the most likely cluster of each row
+    sure: Real  # its probability
+    tails: Real  # share of the rows of a Student-t cluster that are as far from it as this row or further
+    posterior: Real | None  # N x K, the probability of each cluster for each row, if it was asked for
 
     @classmethod
     def blank(cls, n: int, n_clusters: int, *, posterior: bool) -> Classified:

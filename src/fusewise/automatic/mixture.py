@@ -40,18 +40,11 @@ class Spreads(NamedTuple):
 
 
 class Seen(NamedTuple):
-    """Statistics of the rows of each group on its spread.
+    """Statistics of the rows of each group on its spread."""
 
-    Attributes
-    ----------
-    scatter : K x r x r, the sum_i E[w_i (v_i - mu)(v_i - mu)'].
-    known : K x r x r, the mean of I - B_i^-1: I if the s of v = mu + L s are known exactly, 0 if not at all.
-    sizes : K, rows in each group.
-    """
-
-    scatter: Real
-    known: Real
-    sizes: Real
+    scatter: Real  # K x r x r, the sum_i E[w_i (v_i - mu)(v_i - mu)']
+    known: Real  # K x r x r, the mean of I - B_i^-1: I if the s of v = mu + L s are known exactly, 0 if not at all
+    sizes: Real  # K
 
 
 def em_step(now: Spreads, seen: Seen, prior: Real, family: str) -> Spreads:
@@ -148,22 +141,14 @@ def _lengthened(x: Real) -> Real:
 
 @dataclass(frozen=True, eq=False)
 class Mixture(Record):
-    """Components mu_k, Sigma_k with shares pi_k, and the likelihood of the rows they were fitted to.
-
-    Attributes
-    ----------
-    means, spreads, shares : K x r, K x r x r, K.
-    family : "scale" or "full".
-    fit : classification log-likelihood of the labels the components were fitted to.
-    complexity : number of free parameters.
-    """
+    """Components mu_k, Sigma_k with shares pi_k, and the likelihood of the rows they were fitted to."""
 
     means: Real
     spreads: Real
     shares: Real
-    family: str
-    fit: float
-    complexity: float
+    family: str  # "scale" or "full"
+    fit: float  # classification log-likelihood of the labels the components were fitted to
+    complexity: float  # number of free parameters
 
     _rules: ClassVar = {
         "means": NumberArray("K", "r"),

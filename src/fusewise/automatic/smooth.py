@@ -20,17 +20,12 @@ class Smooth(Record):
     """A shrunk subspace of the columns, each in units of its standard deviation; a complex column is two real ones.
 
     Columns are not centred, so that those with similar means (ratings, for example) can be shrunk towards each other.
-
-    Attributes
-    ----------
-    columns, scale, middle : which columns vary; the standard deviation of each, and its mean.
-    subspace : the subspace of the varying columns.
     """
 
-    columns: Index
-    scale: Real
-    middle: Values
-    subspace: Subspace
+    columns: Index  # those that vary
+    scale: Real  # the standard deviation of each column
+    middle: Values  # the mean of each column
+    subspace: Subspace  # of the varying columns
 
     _rules: ClassVar = {
         "columns": PositionArray("V", below="P"),

@@ -49,17 +49,12 @@ class Powers(Record):
 
     The rows to which it is fitted have 0 <= t <= T. Beyond these, y goes on along its tangents: a power below zero has
     an upper bound, and no value would be an outlier. With e = 1, a column stays as it is but for its scale.
-
-    Attributes
-    ----------
-    exponents, last : V, the e and the T.
-    before, after : 2 x V, the a and b, and the c and d.
     """
 
-    exponents: Real
-    last: Real
-    before: Real
-    after: Real
+    exponents: Real  # the e
+    last: Real  # the T
+    before: Real  # 2 x V, the a and b
+    after: Real  # 2 x V, the c and d
 
     _rules: ClassVar = {
         "exponents": NumberArray("V"),
