@@ -6,14 +6,12 @@ result as arrays), ``_contrasts``, ``_effects`` and ``_rules`` (what sets cluste
 ``_canvas`` (plots), ``_payload`` and ``_report`` (the page).
 """
 
-from fusewise.views._card import card
-from fusewise.views._certainty import ClusterConfidence, DoubtfulRow, HowSure
+from fusewise.views._certainty import ClusterConfidence, DoubtfulRow, HowSure, KnownLabels, compare_labels
 from fusewise.views._columns import columns_of_file, columns_of_reading
 from fusewise.views._contrasts import ColumnImportance, Contrast, Contrasts
-from fusewise.views._description import Description, description_text
+from fusewise.views._description import Description, card, description_text
 from fusewise.views._effects import Effect
 from fusewise.views._findings import Findings, TableOrigin, read_findings
-from fusewise.views._known_labels import KnownLabels, compare_labels
 from fusewise.views._mri_page import PAGE_FILES, WARNING, write_mri_page
 from fusewise.views._palette import COLOURS, colour
 from fusewise.views._plots import (

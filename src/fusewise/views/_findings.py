@@ -19,9 +19,9 @@ from fusewise.kernels import Index, Labels, Mask, Real
 from fusewise.observations import Entries
 from fusewise.support import InputError
 from fusewise.tables import Cells
+from fusewise.views._certainty import KnownLabels, compare_labels
 from fusewise.views._columns import ColumnsRead, TableColumn, columns_in_memory, columns_of_model
 from fusewise.views._contrasts import LEAST_VALUES, Contrasts, contrasts_of
-from fusewise.views._known_labels import KnownLabels, compare_labels
 from fusewise.views._layouts import Plane, fit_plane
 from fusewise.views._rules import ClusterRule, rules_of
 from fusewise.views._sentences import ClusterDescription, describe_clusters
@@ -135,6 +135,17 @@ class Findings:
     def blank(self) -> Index:
         """Rows with nothing observed."""
         return np.flatnonzero(~self.mask.any(axis=1))
+
+    @property
+    def n_outliers(self) -> int:
+        """Number of rows in no cluster, but for those with nothing observed."""
+        return int(np.count_nonzero(self.labels < 0)) - len(self.blank)
+
+    @cached_property
+    def looked_at(self) -> Index:
+        """The rows on which the clusters of the default method were computed, in its order."""
+        assert isinstance(self.path, Choice)
+        return np.setdiff1d(np.arange(len(self.labels)), self.blank, assume_unique=True)[self.path.rows]
 
     @cached_property
     def sizes(self) -> Index:

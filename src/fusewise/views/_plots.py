@@ -30,9 +30,8 @@ from fusewise.views._canvas import (
     on_axes,
 )
 from fusewise.views._findings import Findings, read_findings
-from fusewise.views._missingness import Missingness, compare_missingness
 from fusewise.views._palette import COLOURS, colour
-from fusewise.views._profile import profile_of
+from fusewise.views._profile import Missingness, compare_missingness, profile_of
 from fusewise.views._trees import MOST_FEATURES, MOST_ROWS, Branches, ClusterMap, branches_of, cluster_map_of
 
 #: Lines are drawn for so many rows at most, and a tooltip names so many columns.

@@ -26,8 +26,7 @@ from fusewise.views._rules import ClusterRule, limit_word
 
 if TYPE_CHECKING:
     from fusewise.views._findings import Findings
-    from fusewise.views._missingness import Missingness
-    from fusewise.views._profile import ObservedCenters, Profile
+    from fusewise.views._profile import Missingness, ObservedCenters, Profile
 
 #: Number of traits named, and the separation from which on a column is a trait.
 MOST_TRAITS, LEAST_SEPARATION = 3, 0.25
@@ -531,10 +530,7 @@ def missing_sentences(found: Findings, missing: Missingness) -> list[str]:
         return [f"No dependence of missingness on the cluster was found in {columns}"]
     depends = f"Missingness depends on the cluster in {len(differing)} of {columns}"
     named = in_series([_extremes(found, missing, j) for j in differing[:NAMED]])
-    care = (
-        "This can be a finding in itself. It also means that values are not missing completely at random, "
-        "which the recovery guarantee below assumes."
-    )
+    care = "This can be a finding in itself. It also means that values are not missing completely at random."
     return [depends, f"The clearest differences: {named}.", care]
 
 

@@ -17,9 +17,8 @@ from fusewise.views import (
     ProfileDisplay,
     read_findings,
 )
-from fusewise.views._missingness import compare_missingness
 from fusewise.views._palette import COLOURS, MARKERS, SYMBOLS, colour, shape
-from fusewise.views._profile import profile_of
+from fusewise.views._profile import compare_missingness, profile_of
 
 DISPLAYS = [
     ClusterMapDisplay,

@@ -15,8 +15,7 @@ from fusewise.observations import number_by_size
 from fusewise.views import read_findings
 from fusewise.views._effects import holm
 from fusewise.views._layouts import fit_plane
-from fusewise.views._missingness import chi_square, compare_missingness
-from fusewise.views._profile import profile_of
+from fusewise.views._profile import chi_square, compare_missingness, profile_of
 from fusewise.views._trees import _cuts_below, branches_of
 
 
