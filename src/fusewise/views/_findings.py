@@ -37,14 +37,7 @@ ABOUT_ALL_ROWS = ("seen", "blank", "sizes", "contrasts", "rules", "described", "
 
 @dataclass(frozen=True, eq=False)
 class TableOrigin:
-    """Where a table came from, if it was read from a file.
-
-    Attributes
-    ----------
-    columns : the columns used for clustering.
-    read : all columns and how each was read.
-    classes : name of the column of known classes, and its cells; None if there is none.
-    """
+    """The columns of a table: those used for clustering, how all were read, and known classes by name and cells."""
 
     columns: tuple[TableColumn, ...]
     read: ColumnsRead
@@ -224,7 +217,7 @@ def read_findings(
     origin: TableOrigin | None = None,
     most_drawn: int = MOST_DRAWN,
 ) -> Findings:
-    """Read a fitted ``FusionClustering``.
+    """Read a fitted model.
 
     Parameters
     ----------
@@ -235,7 +228,13 @@ def read_findings(
     origin : the columns and how they were read, if the table came from a file; by default those of the model.
     most_drawn : maximum number of rows drawn.
     """
-    entries = _all_rows(model)
+    check_is_fitted(model)
+    if "_stream" in vars(model):
+        raise InputError(
+            "reports and plots need all rows, and a model that learnt by partial_fit holds only a sample of them: "
+            "fit a new model to the rows to be shown"
+        )
+    entries: Entries = model.observations_.dense()
     n, p = entries.shape
     rows = _words("names", names, n) or tuple(map(str, range(n)))
     encoder = getattr(model, "encoder_", None)
@@ -244,19 +243,26 @@ def read_findings(
     shift, scale = (np.broadcast_to(np.asarray(part, dtype=float), (p,)) for part in units or known)
     fractions = np.zeros(p, bool) if encoder is None else encoder.shares
     drawn = _sample(model, np.flatnonzero(entries.row_counts > 0), most_drawn)
-    completed = _completed(model, entries.take(drawn), drawn)
+    some, by_default = entries.take(drawn), isinstance(model.path_, Choice)
+    completed = some.fill(model.path_.completed(some) if by_default else np.asarray(model.fused_)[drawn])
     values = np.where(entries.mask, entries.values, np.nan)
-    unit = _spread(entries) if isinstance(model.path_, Choice) else np.ones(p)
+    unit = _spread(entries) if by_default else np.ones(p)
     centers, fused = np.asarray(model.cluster_centers_), np.asarray(model.fused_)[drawn]
     if np.iscomplexobj(values):
         values[~entries.mask] = complex(np.nan, np.nan)
         columns = tuple(f"{name} ({part})" for part in ("real", "imaginary") for name in columns)
-        values, centers, fused, completed = (_side_by_side(part) for part in (values, centers, fused, completed))
+        values, centers, fused, completed = (
+            np.hstack([part.real, part.imag]) for part in (values, centers, fused, completed)
+        )
         unit, scale, shift = np.tile(unit, 2), np.tile(scale, 2), np.concatenate([shift, np.zeros(p)])
         fractions = np.tile(fractions, 2)
-    origin = origin or _in_memory(columns_of_model(encoder, values.astype(float) * scale + shift, columns))
-    if isinstance(model.path_, Choice):
-        unit = _by_column(unit, origin.columns)
+    if origin is None:
+        used = columns_of_model(encoder, values.astype(float) * scale + shift, columns)
+        origin = TableOrigin(used, columns_in_memory(used))
+    if by_default:  # that of a column: sqrt(sum_j s_j²) over the features j that encode it
+        for column in origin.columns:
+            where = slice(*column.features)
+            unit[where] = np.sqrt(np.square(unit[where]).sum())
     return Findings(
         names=rows,
         features=columns,
@@ -275,22 +281,6 @@ def read_findings(
         path=model.path_,
         model=model,
     )
-
-
-def _all_rows(model: Any) -> Entries:
-    """The table that a model was fitted to."""
-    check_is_fitted(model)
-    if "_stream" in vars(model):
-        raise InputError(
-            "reports and plots need all rows, and a model that learnt by partial_fit holds only a sample of them: "
-            "fit a new model to the rows to be shown"
-        )
-    entries: Entries = model.observations_.dense()
-    return entries
-
-
-def _in_memory(columns: tuple[TableColumn, ...]) -> TableOrigin:
-    return TableOrigin(columns, columns_in_memory(columns))
 
 
 def _words(what: str, given: Any, length: int) -> tuple[str, ...]:
@@ -326,28 +316,7 @@ def _sample(model: Any, seen: Index, most: int) -> Index:
     return seen[np.sort(np.concatenate(kept))]
 
 
-def _completed(model: Any, entries: Entries, rows: Index) -> npt.NDArray[Any]:
-    """Rows with missing values filled in from the clusters, as in ``FusionImputer``."""
-    if isinstance(model.path_, Choice):
-        return entries.fill(model.path_.completed(entries))
-    return entries.fill(np.asarray(model.fused_)[rows])
-
-
 def _spread(entries: Entries) -> Real:
     """Standard deviation of the observed entries of each column; 1 for a constant column."""
     squares = np.square(np.abs(entries.centred)).sum(axis=0) / np.maximum(entries.column_counts, 1)
     return np.where(squares > 0, np.sqrt(squares), 1.0)
-
-
-def _by_column(unit: Real, columns: Sequence[TableColumn]) -> Real:
-    """The unit of each feature: that of its column, sqrt(sum_j s_j²) over the features j that encode it."""
-    units = unit.copy()
-    for column in columns:
-        where = slice(*column.features)
-        units[where] = np.sqrt(np.square(unit[where]).sum())
-    return units
-
-
-def _side_by_side(table: npt.NDArray[Any]) -> Real:
-    """Real parts followed by imaginary parts."""
-    return np.hstack([table.real, table.imag])

@@ -8,16 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from fusewise.automatic import Choice
 from fusewise.automatic.alternatives import Cut, best_cut
 from fusewise.automatic.stability import Stability
-from fusewise.kernels import Real
 from fusewise.support import counted, in_series, readable, readable_apart, some_of
-from fusewise.views._certainty import UNCERTAIN, doubtful_rows
+from fusewise.views._certainty import cluster_confidence, doubtful_rows
 from fusewise.views._columns import OTHERS, TableColumn
 from fusewise.views._contrasts import LEAST_VALUES, Contrast
 from fusewise.views._effects import LEVEL
@@ -48,22 +47,13 @@ BETWEEN = 0.9
 MOST_DIGITS = 9
 
 
-@dataclass(frozen=True)
-class Trait:
-    """Something that sets a cluster apart.
-
-    Attributes
-    ----------
-    column : name of the column.
-    words : in words: "higher alcohol (median 13.1 against 12.3 elsewhere)".
-    short : for a narrow table: "alcohol ▲ 13.1".
-    name : for the name of the cluster: "high alcohol".
-    """
+class Trait(NamedTuple):
+    """Something that sets a cluster apart: the column, and what is said."""
 
     column: str
-    words: str
-    short: str
-    name: str
+    words: str  # "higher alcohol (median 13.1 against 12.3 elsewhere)"
+    short: str  # for a narrow table: "alcohol ▲ 13.1"
+    name: str  # for the name of the cluster: "high alcohol"
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,15 +118,12 @@ def describe_clusters(found: Findings) -> tuple[ClusterDescription, ...]:
         size, rows = int(found.sizes[k]), max(len(found.labels), 1)
         otherwise = "nothing in particular: no column differs clearly from the other rows"
         if found.n_clusters == 1:
-            outliers = np.count_nonzero(found.labels < 0) > len(found.blank)
-            otherwise = f"every row{' but the outliers' if outliers else ''}: there is only one cluster"
+            otherwise = f"every row{' but the outliers' if found.n_outliers else ''}: there is only one cluster"
         elif size < LEAST_VALUES:
             otherwise = "too few rows to say what sets it apart"
-        said = ([getattr(trait, part) for trait in of] for part in ("words", "column", "short"))
-        words, columns, short = map(tuple, said)
-        described.append(
-            ClusterDescription(k, size, size / rows, names[k], words, columns, short, found.rules[k], otherwise)
-        )
+        words, columns, short = (tuple(getattr(trait, part) for trait in of) for part in ("words", "column", "short"))
+        about = ClusterDescription(k, size, size / rows, names[k], words, columns, short, found.rules[k], otherwise)
+        described.append(about)
     return tuple(described)
 
 
@@ -156,7 +143,7 @@ def _traits(found: Findings, k: int) -> list[Trait]:
     contrasts = found.contrasts.clusters[k]
     clear = [contrast for contrast in contrasts if contrast.differs and contrast.separation >= LEAST_SEPARATION]
     said = [_trait(contrast, found.columns[contrast.column]) for contrast in clear]
-    said += [_missing(contrast) for contrast in contrasts if _often_missing(contrast)]
+    said += [_missing(contrast) for contrast in contrasts]
     return [trait for trait in said if trait is not None][:MOST_TRAITS]
 
 
@@ -197,12 +184,11 @@ def _level_trait(contrast: Contrast) -> Trait | None:
     return _share_trait(name, which, (p, q), which) if p - q >= LEAST_LEVELS else None
 
 
-def _often_missing(contrast: Contrast) -> bool:
-    effect = contrast.missing
-    return effect is not None and abs(effect.value) >= LEAST_MISSING and (effect.low > 0 or effect.high < 0)
-
-
 def _missing(contrast: Contrast) -> Trait | None:
+    """That values are often missing, or seldom, if that is beyond chance."""
+    effect = contrast.missing
+    if effect is None or abs(effect.value) < LEAST_MISSING or effect.low <= 0 <= effect.high:
+        return None
     p, q, name = contrast.inside.missing, contrast.outside.missing, contrast.name
     return _share_trait(name, f"missing {name}", (p, q), f"{name} {'missing' if p > q else 'known'}")
 
@@ -234,11 +220,10 @@ def value_words(column: TableColumn, *values: float) -> list[str]:
 def headline(found: Findings) -> str:
     """The result in one sentence."""
     n, p = found.seen.shape
-    outliers = int(np.count_nonzero(found.labels < 0)) - len(found.blank)
-    others = f" and {counted(outliers, 'outlier')}" if outliers else ""
+    others = f" and {counted(found.n_outliers, 'outlier')}" if found.n_outliers else ""
     size = f"{counted(n, 'row')} and {counted(p, 'column')}"
-    clusters_ = f"{counted(found.n_clusters, 'cluster')}{others}"
-    return f"{clusters_} in {size}; {found.observed_fraction:.1%} of the values observed."
+    number = counted(found.n_clusters, "cluster")
+    return f"{number}{others} in {size}; {found.observed_fraction:.1%} of the values observed."
 
 
 def lead(found: Findings, option: str) -> list[str]:
@@ -295,10 +280,9 @@ def _as_sentence(note: str) -> str:
 def clusters(found: Findings) -> list[dict[str, Any]]:
     """One line of the table of clusters per cluster."""
     lines = []
-    for k, described in enumerate(found.described):
-        members = found.labels == k
-        sure = None if found.confidence is None else found.confidence[members]
-        some = bool(members.any())
+    for described in found.described:
+        k, members = described.cluster, found.labels == described.cluster
+        judged = cluster_confidence(found, k)
         lines.append(
             {
                 "number": k,
@@ -307,9 +291,9 @@ def clusters(found: Findings) -> list[dict[str, Any]]:
                 "symbol": SYMBOLS[shape(k)],
                 "size": described.size,
                 "share": described.share,
-                "observed": f"{found.seen[members].mean():.0%}" if some else "–",
-                "confidence": None if sure is None else f"{sure.mean():.3f}" if some else "–",
-                "uncertain": None if sure is None else int(np.count_nonzero(sure < UNCERTAIN)),
+                "observed": f"{found.seen[members].mean():.0%}" if described.size else "–",
+                "confidence": "–" if judged.mean is None else f"{judged.mean:.3f}",
+                "uncertain": judged.n_uncertain,
                 "traits": list(described.short) or [described.apart],
                 "apart": described.apart,
             }
@@ -317,20 +301,10 @@ def clusters(found: Findings) -> list[dict[str, Any]]:
     return lines
 
 
-def _values(found: Findings, center: Real) -> list[str]:
-    values = found.shown(center)
-    return [
-        # Shrinkage can leave a share slightly outside [0, 1].
-        f"{np.clip(value, 0, 1):.0%}" if share and np.isfinite(value) else readable(value)
-        for value, share in zip(values, found.shares, strict=True)
-    ]
-
-
 def steps(found: Findings) -> list[dict[str, Any]]:
     """One line of the table of steps per step of the path."""
-    chosen = found.trail.chosen
     return [
-        {"groups": s.n_groups, "lam": s.lam, "criterion": s.criterion, "chosen": k == chosen}
+        {"groups": s.n_groups, "lam": s.lam, "criterion": s.criterion, "chosen": k == found.trail.chosen}
         for k, s in enumerate(found.trail.steps)
     ]
 
@@ -344,21 +318,14 @@ def advice(found: Findings) -> list[str]:
             "as -99, as values.",
             "The fewer the rows, the clearer a difference must be for a split to be supported: more rows may show it.",
         ]
-    uncertain = len(doubtful_rows(found))
-    said = []
-    if uncertain > 0.2 * len(found.labels):
-        share = uncertain / len(found.labels)
-        said.append(f"{share:.0%} of the rows lie between clusters: treat their labels with caution.")
-    return said
+    share = len(doubtful_rows(found)) / max(len(found.labels), 1)
+    return [f"{share:.0%} of the rows lie between clusters: treat their labels with caution."] if share > 0.2 else []
 
 
 def number_sentence(found: Findings, option: str = "n_clusters=") -> str:
     """The number of clusters and how sure it is: "3 clusters; 2 is about as good."; why there is only one.
 
-    Parameters
-    ----------
-    found : the result.
-    option : how the number of clusters is set, to which the number is appended.
+    `option` is how the number of clusters is set; the number is appended to it.
     """
     if not isinstance(found.path, Choice):
         return "The paper's algorithm does not compare numbers of clusters."
@@ -458,35 +425,33 @@ def _why_chosen(found: Findings, compared: int) -> str:
 
 def telling(found: Findings, profile: Profile, observed: ObservedCenters) -> list[dict[str, Any]]:
     """The features drawn, best ones first, with the means of the observed values and the centres."""
+    means, centers = found.shown(observed.means), found.shown(found.centers)
+
+    def words(k: int, j: int) -> str:
+        # Of a few rows the centre is nearly a row.
+        if np.isnan(observed.means[k, j]) or not (found.rows or found.sizes[k] >= LEAST_VALUES):
+            return "–"
+        # Shrinkage can leave a share slightly outside [0, 1].
+        a, b = (f"{np.clip(of[k, j], 0, 1):.0%}" if found.shares[j] else readable(of[k, j]) for of in (means, centers))
+        return f"{a} ({b})"
+
     order = profile.shown[np.argsort(-profile.telling[profile.shown], kind="stable")]
-    means, centers = ([_values(found, center) for center in of] for of in (observed.means, found.centers))
-    centers = [[f"{a} ({b})" for a, b in zip(*of, strict=True)] for of in zip(means, centers, strict=True)]
     return [
         {
             "feature": found.features[j],
             "share": float(profile.telling[j]),
-            "centers": [
-                "–" if np.isnan(observed.means[k, j]) or not _may_show(found, k) else centers[k][j]
-                for k in range(found.n_clusters)
-            ],
+            "centers": [words(k, j) for k in range(found.n_clusters)],
         }
         for j in order
     ]
 
 
-def _may_show(found: Findings, k: int) -> bool:
-    """Whether the centre of a cluster may be shown: of a few rows it is nearly a row."""
-    return found.rows or bool(found.sizes[k] >= LEAST_VALUES)
-
-
 def profile_sentences(found: Findings, profile: Profile | None = None) -> list[str]:
     """Sentences on the columns that separate the clusters and, with a profile, on what is not drawn of it."""
-    if found.n_clusters < 2:
-        return (
-            ["There is only one cluster, so there is nothing to compare."]
-            if found.n_clusters
-            else ["There is no cluster."]
-        )
+    if not found.n_clusters:
+        return ["There is no cluster."]
+    if found.n_clusters == 1:
+        return ["There is only one cluster, so there is nothing to compare."]
     traits = {name for described in found.described for name in described.columns}
     differing = [about for about in found.contrasts.columns if about.differs and about.name in traits]
     named = [f"{about.name} ({about.importance:.0%})" for about in differing]
@@ -521,25 +486,23 @@ def missing_sentences(found: Findings, missing: Missingness) -> list[str]:
     if found.n_clusters < 2:
         return ["Missing values can be compared only between two or more clusters."]
     tested, differing = int(np.count_nonzero(~np.isnan(missing.p_values))), missing.differing
-    how = f"Pearson's chi-square test for each column with Holm's correction, level {LEVEL:.0%}"
     if not tested:
         return ["No column has enough missing and observed values in every cluster to test for a difference."]
+    how = f"Pearson's chi-square test for each column with Holm's correction, level {LEVEL:.0%}"
     untested, columns = found.seen.shape[1] - tested, f"the {counted(tested, 'column')} tested ({how})."
     columns += f" {counted(untested, 'column')} had too few missing or observed values to test." if untested else ""
     if not len(differing):
         return [f"No dependence of missingness on the cluster was found in {columns}"]
-    depends = f"Missingness depends on the cluster in {len(differing)} of {columns}"
-    named = in_series([_extremes(found, missing, j) for j in differing[:NAMED]])
-    care = "This can be a finding in itself. It also means that values are not missing completely at random."
-    return [depends, f"The clearest differences: {named}.", care]
-
-
-def _extremes(found: Findings, missing: Missingness, j: int) -> str:
-    low, high = int(missing.rates[:, j].argmin()), int(missing.rates[:, j].argmax())
-    return (
-        f"{missing.names[j]} (missing in {missing.rates[low, j]:.0%} of cluster {low}, "
-        f"in {missing.rates[high, j]:.0%} of cluster {high})"
-    )
+    named = []
+    for j in differing[:NAMED]:
+        rates = missing.rates[:, j]
+        each = [f"in {rates[k]:.0%} of cluster {k}" for k in (rates.argmin(), rates.argmax())]
+        named.append(f"{missing.names[j]} (missing {each[0]}, {each[1]})")
+    return [
+        f"Missingness depends on the cluster in {len(differing)} of {columns}",
+        f"The clearest differences: {in_series(named)}.",
+        "This can be a finding in itself. It also means that values are not missing completely at random.",
+    ]
 
 
 def map_size(found: Findings, missing: Missingness) -> str:
@@ -555,7 +518,8 @@ def map_size(found: Findings, missing: Missingness) -> str:
 
 def missing_columns(found: Findings, missing: Missingness) -> list[dict[str, Any]]:
     """One line of the table of missing values per column, clearest differences first."""
-    order = np.lexsort((np.arange(len(missing.p_values)), np.nan_to_num(missing.p_values, nan=2.0)))[: _lines(found)]
+    most = max(NAMED, min(LISTED, MOST_CELLS // max(found.n_clusters, 1)))
+    order = np.argsort(np.nan_to_num(missing.p_values, nan=2.0), kind="stable")[:most]
     return [
         {
             "feature": missing.names[j],
@@ -565,8 +529,3 @@ def missing_columns(found: Findings, missing: Missingness) -> list[dict[str, Any
         }
         for j in order
     ]
-
-
-def _lines(found: Findings) -> int:
-    """Maximum number of lines in a table with a column for each cluster."""
-    return max(NAMED, min(LISTED, MOST_CELLS // max(found.n_clusters, 1)))
