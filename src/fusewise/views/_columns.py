@@ -19,23 +19,15 @@ from fusewise.tables import OTHER, FrameEncoder, Reading
 
 @dataclass(frozen=True, eq=False)
 class TableColumn:
-    """A column that was used for clustering.
+    """A column that was used for clustering."""
 
-    Attributes
-    ----------
-    name, kind : its name, and "number", "category", "ordered" or "flag".
-    values : numbers in the user's units, or positions in `levels`; NaN if missing.
-    levels : levels of a category as they are written in the table; empty for numbers.
-    features : (start, stop) of the features of the model that encode it.
-    markers : numbers that stand for a missing value in the user's table, such as -99.
-    """
-
+    # its name, and "number", "category", "ordered" or "flag"
     name: str
     kind: str
-    values: Real
-    levels: tuple[Any, ...] = ()
-    features: tuple[int, int] = (0, 1)
-    markers: tuple[float, ...] = ()
+    values: Real  # numbers in the user's units, or positions in `levels`; NaN if missing
+    levels: tuple[Any, ...] = ()  # levels of a category as they are written in the table; empty for numbers
+    features: tuple[int, int] = (0, 1)  # (start, stop) of the features of the model that encode it
+    markers: tuple[float, ...] = ()  # numbers that stand for a missing value in the user's table, such as -99
 
     @cached_property
     def seen(self) -> Mask:
@@ -121,23 +113,16 @@ NAMED_LEVELS = 6
 
 @dataclass(frozen=True)
 class ColumnRead:
-    """One column and how it was read.
+    """One column and how it was read."""
 
-    Attributes
-    ----------
-    name, kind : its name, and its kind ("number", "category", "date", ...).
-    role : "feature" if it was used for clustering, "names" or "labels" if it names or labels the rows, else "left out".
-    why : how it was read, or why it was left out.
-    missing : share of its values that are missing.
-    markers : words that were counted as missing -> how often; "" is an empty cell.
-    """
-
+    # its name, and its kind ("number", "category", "date", ...)
     name: str
     kind: str
+    # "feature" if it was used for clustering, "names" or "labels" if it names or labels the rows, else "left out"
     role: str
-    why: str
-    missing: float
-    markers: dict[str, int]
+    why: str  # how it was read, or why it was left out
+    missing: float  # share of its values that are missing
+    markers: dict[str, int]  # words that were counted as missing -> how often; "" is an empty cell
 
     @property
     def used(self) -> bool:
@@ -151,18 +136,11 @@ class ColumnRead:
 
 @dataclass(frozen=True)
 class ColumnsRead:
-    """Every column of a table.
+    """Every column of a table."""
 
-    Attributes
-    ----------
-    columns : in the order of the table.
-    n_rows : number of rows.
-    notes : assumptions made while reading the table, and suspicious values.
-    """
-
-    columns: tuple[ColumnRead, ...]
-    n_rows: int
-    notes: tuple[str, ...] = ()
+    columns: tuple[ColumnRead, ...]  # in the order of the table
+    n_rows: int  # number of rows
+    notes: tuple[str, ...] = ()  # assumptions made while reading the table, and suspicious values
 
     @property
     def left_out(self) -> list[ColumnRead]:

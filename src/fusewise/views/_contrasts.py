@@ -31,27 +31,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Side:
-    """The values of a column inside a cluster, or outside it.
+    """The values of a column inside a cluster, or outside it."""
 
-    Attributes
-    ----------
-    n, missing : number of observed values, and share of missing ones.
-    counts : number of values in each bin or level.
-    median, mean : of numbers and of the positions of ordered levels; NaN otherwise.
-    low, high : quantiles at 10% and 90%.
-    within : share of the values between those two quantiles of the cluster.
-    above : share of the values above the limit of the contrast.
-    """
-
+    # number of observed values, and share of missing ones
     n: int
     missing: float
-    counts: tuple[int, ...]
+    counts: tuple[int, ...]  # number of values in each bin or level
+    # of numbers and of the positions of ordered levels; NaN otherwise
     median: float = np.nan
     mean: float = np.nan
+    # quantiles at 10% and 90%
     low: float = np.nan
     high: float = np.nan
-    within: float = np.nan
-    above: float = np.nan
+    within: float = np.nan  # share of the values between those two quantiles of the cluster
+    above: float = np.nan  # share of the values above the limit of the contrast
 
     @property
     def shares(self) -> tuple[float, ...]:

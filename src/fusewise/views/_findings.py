@@ -46,47 +46,33 @@ class TableOrigin:
 
 @dataclass(frozen=True, eq=False)
 class Findings:
-    """The result of a model. Complex columns are split into two real ones.
+    """The result of a model. Complex columns are split into two real ones."""
 
-    Attributes
-    ----------
-    names, features : names of the rows, and of the features of the model.
-    origin : the columns of the user's table, and how each was read.
-    values : the features, N x P; NaN if missing.
-    labels, confidence : of the rows; confidence is None if the model has none.
-    centers : cluster centres, K x P.
-    unit : unit of length in each column, P: its standard deviation (of a category that of all its levels together,
-        so that it counts as much as a number, and a rare level no more than a frequent one), or 1 for
-        ``PenalizedFusion``.
-    shift, scale : P; the user's units are value * scale + shift.
-    shares : P, whether a feature is a level of a category; its centre is then the share of that level.
-    drawn : indices of the rows to draw: all rows with an observed entry, or a sample of them.
-    completed, fused : of the drawn rows: with missing values filled in by the model, and their centres.
-    path : the candidates the result was chosen from.
-    model : the estimator.
-    remarks : notes on the fit that are to be shown beside the result.
-    rows : whether rows may be shown one by one; if not, only groups of at least `LEAST_VALUES` are.
-    given_names : names of the clusters instead of those made from what sets them apart; empty for the latter.
-    """
-
+    # names of the rows, and of the features of the model
     names: tuple[str, ...]
     features: tuple[str, ...]
-    origin: TableOrigin
-    values: Real
+    origin: TableOrigin  # the columns of the user's table, and how each was read
+    values: Real  # the features, N x P; NaN if missing
+    # of the rows; confidence is None if the model has none
     labels: Labels
     confidence: Real | None
-    centers: Real
+    centers: Real  # cluster centres, K x P
+    # unit of length in each column, P: its standard deviation (of a category that of all its levels together, so that
+    # it counts as much as a number, and a rare level no more than a frequent one), or 1 for ``PenalizedFusion``
     unit: Real
+    # P; the user's units are value * scale + shift
     shift: Real
     scale: Real
-    shares: Mask
-    drawn: Index
+    shares: Mask  # P, whether a feature is a level of a category; its centre is then the share of that level
+    drawn: Index  # indices of the rows to draw: all rows with an observed entry, or a sample of them
+    # of the drawn rows: with missing values filled in by the model, and their centres
     completed: Real
     fused: Real
-    path: Choice | FusionPath | None
-    model: Any
-    remarks: tuple[str, ...] = ()
-    rows: bool = True
+    path: Choice | FusionPath | None  # the candidates the result was chosen from
+    model: Any  # the estimator
+    remarks: tuple[str, ...] = ()  # notes on the fit that are to be shown beside the result
+    rows: bool = True  # whether rows may be shown one by one; if not, only groups of at least `LEAST_VALUES` are
+    # names of the clusters instead of those made from what sets them apart; empty for the latter
     given_names: tuple[str, ...] = ()
 
     @cached_property

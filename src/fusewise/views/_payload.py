@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import math
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -22,7 +22,7 @@ from fusewise.views._layouts import neighbour_layout
 from fusewise.views._palette import COLOURS, OUTLIER, SYMBOLS
 from fusewise.views._profile import Missingness, ObservedCenters, Profile, compare_missingness, profile_of
 from fusewise.views._rules import python_module, sql_script
-from fusewise.views._trees import Branches, RowTree, Step, row_tree
+from fusewise.views._trees import RowTree, row_tree
 
 #: Array types available in browsers.
 KINDS: dict[str, np.dtype[Any]] = {
@@ -139,7 +139,7 @@ LEFT_OUT, MARGIN = 0.002, 0.06
 MOST_DEVIATION = 3.0
 
 
-def payload(partitions: list[Partition], branches: Branches | None, file: str) -> dict[str, Any]:
+def payload(partitions: list[Partition], file: str) -> dict[str, Any]:
     """All data used by the scripts of the page; `file` names the files it offers."""
     result = partitions[0]
     found = result.found
@@ -154,8 +154,6 @@ def payload(partitions: list[Partition], branches: Branches | None, file: str) -
         "features": found.features if found.rows else (),
         "shares": found.shares.tolist(),
         "partitions": [_partition(partition, places, file) for partition in partitions],
-        "trail": _trail(found),
-        "tree": None if branches is None or not found.rows else asdict(branches),
         "table": _table(found, row_tree(found, result.profile)) if found.rows else None,
     }
 
@@ -282,23 +280,6 @@ def _contrast(contrast: Contrast, column: int) -> dict[str, Any]:
         "effect": None if effect is None else [effect.name, *numbers],
         "differs": contrast.differs,
     }
-
-
-def _trail(found: Findings) -> dict[str, Any]:
-    if not found.rows:
-        return {"steps": [], "rows": None, "chosen": None}
-    trail = found.trail
-    rows = None if len(trail.rows) == len(found.drawn) else packed(trail.rows, "i4")
-    return {"steps": [_step(step) for step in trail.steps], "rows": rows, "chosen": trail.chosen}
-
-
-def _step(step: Step) -> dict[str, Any]:
-    """A step: single rows need no centre, groups share one, and otherwise the place of every row is stored."""
-    numbers = {"clusters": step.n_clusters, "groups": step.n_groups, "lam": step.lam, "criterion": step.criterion}
-    if step.centers is None:
-        return numbers | {"labels": packed_whole(step.labels), "places": packed(step.places, "f4")}
-    centers = {"labels": packed_whole(step.labels), "centers": packed(step.centers, "f4")}
-    return numbers | (centers if step.n_clusters else {})
 
 
 def _table(found: Findings, table: RowTree) -> dict[str, Any]:

@@ -52,19 +52,14 @@ MOST_BANDS, MOST_COLUMNS = 500, 200
 
 @dataclass(frozen=True, eq=False)
 class Profile:
-    """Each cluster against the other rows by feature: the same effect sizes that the descriptions are made of.
+    """Each cluster against the other rows by feature: the same effect sizes that the descriptions are made of."""
 
-    Attributes
-    ----------
-    shown : Q, indices of the features to draw: those of the most important columns, similar ones side by side.
-    effects : K x Q, Cliff's delta: the probability that a row of the cluster has the larger value minus the
-        probability that it has the smaller one; for a level of a category the difference in its share. NaN if the
-        cluster or the other rows have too few observed values.
-    telling : P, importance of the column of each feature, eta² or Cramér's V² (0: it says nothing, 1: everything).
-    """
-
-    shown: Index
+    shown: Index  # Q, indices of the features to draw: those of the most important columns, similar ones side by side
+    # K x Q, Cliff's delta: the probability that a row of the cluster has the larger value minus the probability that it
+    # has the smaller one; for a level of a category the difference in its share. NaN if the cluster or the other rows
+    # have too few observed values
     effects: Real
+    # P, importance of the column of each feature, eta² or Cramér's V² (0: it says nothing, 1: everything)
     telling: Real
 
 
@@ -113,27 +108,17 @@ def _side_by_side(effects: Real) -> Index:
 
 @dataclass(frozen=True, eq=False)
 class Missingness:
-    """Missing values of a table by cluster, and a test of each column.
+    """Missing values of a table by cluster, and a test of each column."""
 
-    Attributes
-    ----------
-    names : names of the P columns of the user's table.
-    rates : K x P, fraction of missing values in each cluster.
-    p_values : P, of Pearson's chi-square test that the column is missing equally often in all clusters, with Holm's
-        correction; NaN if not tested (nothing missing, nothing observed, one cluster, too few rows).
-    bands : B x Q, fraction observed in each block of the map; rows sorted by cluster, outliers last.
-    cluster : B, cluster of each band (-1: outliers and rows with nothing observed).
-    rows : B + 1, index of the first sorted row of each band.
-    columns : Q + 1, index of the first column of each block.
-    """
-
-    names: tuple[str, ...]
-    rates: Real
+    names: tuple[str, ...]  # names of the P columns of the user's table
+    rates: Real  # K x P, fraction of missing values in each cluster
+    # P, of Pearson's chi-square test that the column is missing equally often in all clusters, with Holm's correction;
+    # NaN if not tested (nothing missing, nothing observed, one cluster, too few rows)
     p_values: Real
-    bands: Real
-    cluster: Index
-    rows: Index
-    columns: Index
+    bands: Real  # B x Q, fraction observed in each block of the map; rows sorted by cluster, outliers last
+    cluster: Index  # B, cluster of each band (-1: outliers and rows with nothing observed)
+    rows: Index  # B + 1, index of the first sorted row of each band
+    columns: Index  # Q + 1, index of the first column of each block
 
     @property
     def differing(self) -> Index:

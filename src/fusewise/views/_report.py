@@ -20,7 +20,6 @@ from fusewise.views._description import how_sure
 from fusewise.views._findings import Findings, read_findings
 from fusewise.views._palette import SYMBOLS, colour, shape
 from fusewise.views._payload import Partition, partitions_of, payload, to_json
-from fusewise.views._trees import branches_of
 
 #: Clusters and columns beyond the first so many are folded.
 MOST_CLUSTERS, MOST_COLUMNS = 12, 30
@@ -83,8 +82,8 @@ def _signed(value: float) -> str:
 #: The scripts of the page, in order of their dependencies.
 SCRIPTS = (
     "data.js", "theme.js", "scales.js", "surface.js", "state.js", "export.js", "picture.js", "rows.js", "map.js",
-    "map_controls.js", "tree_keys.js", "cluster_map.js", "contrasts.js", "charts.js", "path_charts.js",
-    "explorer.js", "main.js",
+    "map_controls.js", "tree_keys.js", "cluster_map.js", "contrasts.js", "charts.js",
+    "main.js",
 )  # fmt: skip
 STYLES = ("style.css", "paper.css")
 WEB = files("fusewise.views") / "web"
@@ -102,8 +101,8 @@ def render(found: Findings, *, title: str, file: str, command: str | None = None
     except ImportError as error:
         raise ImportError('the report needs Jinja2: pip install "fusewise[report]"') from error
     option = "--n-clusters " if command else "n_clusters="
-    partitions, branches = partitions_of(found), branches_of(found)
-    data = payload(partitions, branches, table or PurePath(file).stem)
+    partitions = partitions_of(found)
+    data = payload(partitions, table or PurePath(file).stem)
     # The template escapes everything from the user's table; only package files and JSON without "<" are marked safe.
     environment = jinja2.Environment(
         loader=jinja2.FunctionLoader(_ours),
@@ -136,10 +135,6 @@ def render(found: Findings, *, title: str, file: str, command: str | None = None
             rivals=certainty.rivals(found),
             stable_clusters=certainty.stable_clusters(found),
             known=found.known,
-            path_sentence=words.path_sentence(found),
-            criterion_name=found.trail.criterion_name,
-            steps=words.steps(found),
-            has_tree=branches is not None,
             has_missing=not found.seen.all(),
             n_columns=len(found.columns),
             columns_read=found.origin.read.columns,

@@ -301,14 +301,6 @@ def clusters(found: Findings) -> list[dict[str, Any]]:
     return lines
 
 
-def steps(found: Findings) -> list[dict[str, Any]]:
-    """One line of the table of steps per step of the path."""
-    return [
-        {"groups": s.n_groups, "lam": s.lam, "criterion": s.criterion, "chosen": k == found.trail.chosen}
-        for k, s in enumerate(found.trail.steps)
-    ]
-
-
 def advice(found: Findings) -> list[str]:
     """What to try if there is only one cluster, if many rows are uncertain, or if columns say nothing."""
     if found.n_clusters == 1:
@@ -386,41 +378,6 @@ def stability_sentence(judged: Stability) -> str:
     ]
     fits = f"{counted(total, 'time')}, {'each time ' if total > 1 else ''}to a random part of the rows, at most half"
     return f"The model was fitted again {fits}{hidden}: it found {in_series(numbers)}."
-
-
-def path_sentence(found: Findings) -> str:
-    """Sentence that describes the path."""
-    trail = found.trail
-    if trail.chosen is None:
-        return "The model was fitted at a given lam, the strength of the fusion penalty: there is no path to show."
-    compared = int(trail.steps[trail.chosen].partition.max(initial=-1)) + 1
-    said = (
-        "As lam, the strength of the fusion penalty, grows, rows fuse into fewer and fewer groups, here in "
-        f"{counted(len(trail.steps), 'step')}. {_why_chosen(found, compared)}"
-    )
-    if isinstance(found.path, Choice):
-        said += (
-            " The clusters were fitted starting from it, and each row was assigned to the most likely one: the marked "
-            "step shows the result."
-        )
-        if found.n_clusters < compared:
-            left = counted(found.n_clusters, "cluster")
-            said += f" Groups without a valley of lower density between them were joined, which leaves {left}."
-    few = len(trail.rows) < len(found.drawn)
-    return said + (f" The {len(trail.rows):,} rows on which the clusters were computed are shown." if few else "")
-
-
-def _why_chosen(found: Findings, compared: int) -> str:
-    """Why the partition into `compared` groups is the chosen one."""
-    partition = f"The partition into {counted(compared, 'group')}"
-    if found.model.n_clusters is not None:
-        return f"{partition} was chosen because this number of clusters was requested."
-    if not isinstance(found.path, Choice):
-        return f"{partition} was chosen: it stays the same over the most steps."
-    measure = "the criterion, which measures how well a partition explains the observed values"
-    if found.path.criteria[found.path.chosen] >= max(found.path.criteria):
-        return f"{partition} has the largest value of {measure}."
-    return f"{partition} is the one with the fewest groups that comes close to the largest value of {measure}."
 
 
 def telling(found: Findings, profile: Profile, observed: ObservedCenters) -> list[dict[str, Any]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from scipy.sparse import coo_matrix
@@ -13,7 +13,6 @@ from fusewise.automatic import Choice
 from fusewise.automatic.tree import MergeTree, join_heights, successors
 from fusewise.fusion import FusionPath
 from fusewise.kernels import Index, Labels, Real
-from fusewise.observations import group_means
 from fusewise.views._profile import Profile, profile_of
 
 if TYPE_CHECKING:
@@ -31,37 +30,13 @@ MOST_NAMED = 300
 MOST_LINES, MOST_BRANCHES = 400, 60
 
 
-@dataclass(frozen=True, eq=False)
-class Step:
-    """One partition of the trail.
+class Step(NamedTuple):
+    """One partition of the trail; -1 for a single row."""
 
-    Attributes
-    ----------
-    labels : group of each row of the trail; -1 for a single row. Those of the chosen step are the clusters of the
-        result, in which rows were assigned once more, groups may have been joined, and -1 is an outlier.
-    partition : the groups before that, as the tree or the path has them.
-    lam : strength of the fusion penalty from which on this partition holds; NaN if unknown.
-    criterion : the criterion of the choice, larger is better; NaN if not computed.
-    places : coordinates of the rows' centres in the plane.
-    centers : centres of the groups if all rows of a group share one; None if each row has its own.
-    """
-
-    labels: Labels
     partition: Labels
-    lam: float
-    criterion: float
-    places: Real
-    centers: Real | None
-
-    @property
-    def n_clusters(self) -> int:
-        """Number of groups."""
-        return int(self.labels.max(initial=-1)) + 1
-
-    @property
-    def n_groups(self) -> int:
-        """Number of groups, with each row that is single in the partition counted as one."""
-        return self.n_clusters + int(np.count_nonzero(self.partition < 0))
+    lam: float  # strength of the fusion penalty from which on this partition holds; NaN if unknown
+    criterion: float  # the criterion of the choice, larger is better; NaN if not computed
+    n_groups: int  # number of groups (of the chosen step, the clusters of the result), and of single rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,14 +65,8 @@ def _along_path(found: Findings, path: FusionPath) -> Trail:
     """The solutions of a path as steps."""
     taken = found.model.lam_, found.model.penalty_
     chosen = max((k for k, s in enumerate(path) if (s.lam, s.penalty) == taken), default=len(path) - 1)
-    lengths = _run_lengths(path.labels)
-    steps = []
-    for k, solution in enumerate(path):
-        centers = solution.centers[found.drawn]
-        rows = np.hstack([centers.real, centers.imag]) if np.iscomplexobj(centers) else centers
-        places = found.plane.project(rows.astype(float))
-        labels = (found.labels if k == chosen else solution.labels)[found.drawn]
-        steps.append(Step(labels, solution.labels[found.drawn], float(solution.lam), lengths[k], places, None))
+    each = zip(path, _run_lengths(path.labels), strict=True)
+    steps = [_step(solution.labels[found.drawn], solution.lam, length) for solution, length in each]
     name = "number of steps over which the partition stays the same"
     return Trail(tuple(steps), np.arange(len(found.drawn)), chosen, name)
 
@@ -118,25 +87,23 @@ def _along_tree(found: Findings, choice: Choice) -> Trail:
     """The candidates of the default method, coarsest last, preceded by finer cuts of the tree."""
     # A row may have been looked at several times, by its weight: the first stands for all.
     _, where, rows = np.intersect1d(found.looked_at, found.drawn, return_indices=True)
-    points = found.points[rows]
     finest_first, chosen = choice.partitions[::-1], len(choice.partitions) - 1 - choice.chosen
     lams = join_heights(choice.tree, finest_first)
-    steps = [_step(points, np.full(len(rows), -1), 0.0, np.nan)]
-    steps += [_step(points, labels[where], lam, np.nan) for labels, lam in _cuts_below(choice.tree, lams)]
+    steps = [_step(np.full(len(rows), -1), 0.0, np.nan)]
+    steps += [_step(labels[where], lam, np.nan) for labels, lam in _cuts_below(choice.tree, lams)]
     for k, (labels, lam, criterion) in enumerate(zip(finest_first, lams, choice.criteria[::-1], strict=True)):
         shown = found.labels[found.drawn][rows] if k == chosen else None
-        steps.append(_step(points, labels[where], lam, criterion, shown))
+        steps.append(_step(labels[where], lam, criterion, shown))
     name = "criterion: how well the partition explains the observed entries"
     return Trail(tuple(steps), rows, len(steps) - 1 - choice.chosen, name)
 
 
-def _step(points: Real, partition: Labels, lam: float, criterion: float, shown: Labels | None = None) -> Step:
-    """A step in which the centre of a group is the mean of its rows; `shown`: the labels, if they are not its own."""
+def _step(partition: Labels, lam: float, criterion: float, shown: Labels | None = None) -> Step:
+    """A step; `shown` are the labels of the result, if it is that of the result."""
     partition = _numbered(partition)
-    labels = partition if shown is None else _numbered(shown)
-    centers = group_means(points, labels)
-    places = np.where((labels >= 0)[:, None], centers[labels] if len(centers) else 0.0, points)
-    return Step(labels, partition, float(lam), float(criterion), places, centers)
+    clusters = partition if shown is None else _numbered(shown)
+    n_groups = int(clusters.max(initial=-1)) + 1 + int(np.count_nonzero(partition < 0))
+    return Step(partition, float(lam), float(criterion), n_groups)
 
 
 def _numbered(labels: Labels) -> Labels:
@@ -337,23 +304,14 @@ class TreeJoin:
 
 @dataclass(frozen=True, eq=False)
 class RowTree:
-    """Rows in the order of the tree, features side by side with similar ones.
+    """Rows in the order of the tree, features side by side with similar ones."""
 
-    Attributes
-    ----------
-    rows : the rows in order, as indices into the drawn rows.
-    lines : B + 1, position of the first row of each line of the heat map.
-    features : the features in order.
-    deviations : B x Q, mean of the observed values in standard deviations from the mean of the feature; NaN if all are
-        missing.
-    joins : the joins of the tree, lowest first; empty if there is no tree.
-    """
-
-    rows: Index
-    lines: Index
-    features: Index
+    rows: Index  # the rows in order, as indices into the drawn rows
+    lines: Index  # B + 1, position of the first row of each line of the heat map
+    features: Index  # the features in order
+    # B x Q, mean of the observed values in standard deviations from the mean of the feature; NaN if all are missing
     deviations: Real
-    joins: tuple[TreeJoin, ...]
+    joins: tuple[TreeJoin, ...]  # the joins of the tree, lowest first; empty if there is no tree
 
     @property
     def is_named(self) -> bool:
