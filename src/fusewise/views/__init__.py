@@ -25,7 +25,7 @@ from fusewise.views._plots import (
 from fusewise.views._profile import ObservedCenters
 from fusewise.views._report import write_page, write_report
 from fusewise.views._rules import ClusterRule, Condition, python_module, sql_script
-from fusewise.views._sentences import ClusterDescription, limits, number_sentence, stability_sentence
+from fusewise.views._sentences import ClusterDescription, gap_sentences, limits, number_sentence, stability_sentence
 
 #: The documented names are those of ``fusewise.report`` and ``fusewise.plots``; the others are for the rooms above.
 __all__ = [
@@ -59,6 +59,7 @@ __all__ = [
     "columns_of_reading",
     "compare_labels",
     "description_text",
+    "gap_sentences",
     "limits",
     "number_sentence",
     "python_module",

@@ -266,6 +266,7 @@ def read_findings(
         fused=fused.astype(float),
         path=model.path_,
         model=model,
+        given_names=tuple(getattr(model, "cluster_names_", ())),
     )
 
 

@@ -221,7 +221,7 @@ def write_report(
     found = read_findings(model, names=names, feature_names=feature_names, units=units)
     if len(cluster_names) not in (0, found.n_clusters):
         raise InputError(f"cluster_names has {len(cluster_names)} entries, but there are {found.n_clusters} clusters")
-    found = replace(found, given_names=tuple(map(str, cluster_names)))
+    found = replace(found, given_names=tuple(map(str, cluster_names)) or found.given_names)
     write_page(found if rows else found.without_rows(), target, title=title, command=command)
     return target
 

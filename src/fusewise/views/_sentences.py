@@ -243,18 +243,21 @@ def remarks(found: Findings) -> list[str]:
 
 def limits(found: Findings) -> list[str]:
     """Where clusters have no gap between them, and what may have been missed."""
-    return [*gap_sentences(found), *(_as_sentence(note) for note in getattr(found.model, "limits_", ()))]
+    return [_as_sentence(note) for note in getattr(found.model, "limits_", ())]
 
 
-def gap_sentences(found: Findings) -> list[str]:
+def gap_sentences(model: Any) -> list[str]:
     """Clusters without a gap between them: half as many rows belong to either as the smaller one has."""
-    if found.confidence is None or found.n_clusters < 2:
+    labels, sure = np.asarray(model.labels_), np.asarray(model.confidence_)
+    if model.n_clusters_ < 2:
         return []
-    rows = np.flatnonzero((found.confidence < BETWEEN) & (found.labels >= 0))
-    likely = np.sort(np.argsort(-np.asarray(found.model.probabilities_[rows]), axis=1)[:, :2], axis=1)
+    sizes, rows = np.bincount(labels[labels >= 0]), np.flatnonzero((sure < BETWEEN) & (labels >= 0))
+    if 2 * len(rows) < sizes.min():
+        return []
+    likely = np.sort(np.argsort(-np.asarray(model.probabilities_[rows]), axis=1)[:, :2], axis=1)
     pairs, counts = np.unique(likely, axis=0, return_counts=True)
-    open_ = [(a, b, n) for (a, b), n in zip(pairs.tolist(), counts.tolist(), strict=True)
-             if 2 * n >= min(found.sizes[a], found.sizes[b])]  # fmt: skip
+    each = [(a, b, n) for (a, b), n in zip(pairs.tolist(), counts.tolist(), strict=True)]
+    open_ = [(a, b, n) for a, b, n in each if 2 * n >= min(sizes[a], sizes[b])]
     if not open_:
         return []
     words = [f"{a} and {b} ({counted(n, 'row')})" for a, b, n in sorted(open_, key=lambda of: -of[2])]
