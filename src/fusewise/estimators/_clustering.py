@@ -120,7 +120,7 @@ class FusionClustering(ClusteringEstimator):
         "_stream": Maybe(Instance(StreamSummary, P="P")),
         "_others": Maybe(Several(Instance(Alternative, N="N"))),
         "stability_": Maybe(Instance(Stability, K="K", N="N")),
-        "cluster_names_": Several(Word(), "K"),
+        "cluster_names_": Maybe(Several(Word(), "K")),
     }
 
     observations_: Any

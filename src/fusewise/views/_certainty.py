@@ -12,7 +12,6 @@ from fusewise.automatic.alternatives import Alternative
 from fusewise.kernels import Index, Labels
 from fusewise.support import counted
 from fusewise.tables import Cells
-from fusewise.views._palette import SYMBOLS, colour, shape
 
 if TYPE_CHECKING:
     from fusewise.views._findings import Findings
@@ -107,9 +106,14 @@ class HowSure:
             "clusters": [cluster.as_dict() for cluster in self.clusters],
             "doubtful": [row.as_dict() for row in self.doubtful],
             "n_doubtful": self.n_doubtful,
-            "alternatives": [_alternative(other) | {"labels": other.labels.tolist()} for other in self.alternatives],
+            "alternatives": list(map(_alternative, self.alternatives)),
             "stability": self.stability,
         }
+
+
+def _alternative(other: Alternative) -> dict[str, Any]:
+    numbers = {"gain": other.gain, "error": other.error, "per_row": other.per_row}
+    return {"clusters": other.n_clusters, "sizes": other.sizes, **numbers, "labels": other.labels.tolist()}
 
 
 def cluster_confidence(found: Findings, k: int) -> ClusterConfidence:
@@ -138,29 +142,6 @@ def doubtful_row(found: Findings, row: int) -> DoubtfulRow:
     second = int(shares.argmax()) if len(shares) > (label >= 0) else None
     probability = None if second is None else float(shares[second])
     return DoubtfulRow(row, found.names[row], label, float(found.confidence[row]), second, probability)
-
-
-def rivals(found: Findings) -> list[dict[str, Any]]:
-    """One line of the table of alternatives per number of clusters."""
-    return [
-        _alternative(other) | {"sizes": ", ".join(f"{n:,}" for n in other.sizes)}
-        for other in sorted(found.alternatives, key=lambda other: other.n_clusters)
-    ]
-
-
-def _alternative(other: Alternative) -> dict[str, Any]:
-    numbers = {"gain": other.gain, "error": other.error, "per_row": other.per_row}
-    return {"clusters": other.n_clusters, "sizes": other.sizes} | numbers
-
-
-def stable_clusters(found: Findings) -> list[dict[str, Any]]:
-    """One line of the table of stability per cluster; empty if it was not computed."""
-    judged = found.stability
-    each = [] if judged is None else zip(judged.clusters, judged.grades, strict=True)
-    return [
-        {"number": k, "colour": colour(k), "symbol": SYMBOLS[shape(k)], "similarity": float(value), "grade": word}
-        for k, (value, word) in enumerate(each)
-    ]
 
 
 @dataclass(frozen=True, eq=False)

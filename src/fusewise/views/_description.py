@@ -27,7 +27,6 @@ from fusewise.views._rules import ClusterRule
 from fusewise.views._sentences import (
     ClusterDescription,
     advice,
-    clusters,
     headline,
     limits,
     number_sentence,
@@ -95,9 +94,10 @@ class Description:
         sure = self.certainty
         for sentence in filter(None, (sure.number, *limits(self._findings), *sure.advice, sure.stability)):
             yield from _wrapped(sentence)
-        if self.certainty.n_doubtful:
-            rows = [f"{row.name} (cluster {row.cluster}, {row.confidence:.2f})" for row in self.certainty.doubtful[:5]]
-            yield from _wrapped(f"{self.certainty.doubt} The least certain: {', '.join(rows)}.")
+        if sure.n_doubtful:
+            said = [(row, "outlier" if row.cluster < 0 else f"cluster {row.cluster}") for row in sure.doubtful[:5]]
+            rows = [f"{row.name} ({where}, {row.confidence:.2f})" for row, where in said]
+            yield from _wrapped(f"{sure.doubt} The least certain: {', '.join(rows)}.")
 
     def to_frame(self) -> Any:
         """The contrasts as a pandas DataFrame, one line for each cluster and column."""
@@ -204,15 +204,14 @@ def _table(found: Findings) -> Tree.Element:
     for title in ("cluster", "rows", "what sets it apart"):
         Tree.SubElement(head, "th", scope="col", style="text-align: left").text = title
     body = Tree.SubElement(table, "tbody")
-    lines = clusters(found)
-    for line in lines[:MOST_CLUSTERS]:
+    for cluster in found.described[:MOST_CLUSTERS]:
         row = Tree.SubElement(body, "tr")
-        number = Tree.SubElement(row, "td")
-        dot = f"display: inline-block; width: .7em; height: .7em; border-radius: 50%; background: {line['colour']}"
-        Tree.SubElement(number, "span", style=dot).tail = f" {line['number']}"
-        Tree.SubElement(row, "td").text = f"{line['size']:,}"
-        Tree.SubElement(row, "td", style="text-align: left").text = line["apart"]
-    if len(lines) > MOST_CLUSTERS:
-        row = Tree.SubElement(body, "tr")
-        Tree.SubElement(row, "td", colspan="3").text = f"and {counted(len(lines) - MOST_CLUSTERS, 'smaller cluster')}"
+        look = f"border-radius: 50%; background: {colour(cluster.cluster)}"
+        dot = f"display: inline-block; width: .7em; height: .7em; {look}"
+        Tree.SubElement(Tree.SubElement(row, "td"), "span", style=dot).tail = f" {cluster.cluster}"
+        Tree.SubElement(row, "td").text = f"{cluster.size:,}"
+        Tree.SubElement(row, "td", style="text-align: left").text = cluster.apart
+    if found.n_clusters > MOST_CLUSTERS:
+        others = counted(found.n_clusters - MOST_CLUSTERS, "smaller cluster")
+        Tree.SubElement(Tree.SubElement(body, "tr"), "td", colspan="3").text = f"and {others}"
     return table

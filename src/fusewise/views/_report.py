@@ -12,9 +12,9 @@ from typing import Any
 import numpy.typing as npt
 
 from fusewise.support import InputError, readable, refuse_to_overwrite, write_whole
-from fusewise.views import _certainty as certainty
 from fusewise.views import _provenance as provenance
 from fusewise.views import _sentences as words
+from fusewise.views._certainty import UNCERTAIN, cluster_confidence
 from fusewise.views._contrasts import LEAST_VALUES, Contrast
 from fusewise.views._description import how_sure
 from fusewise.views._findings import Findings, read_findings
@@ -25,28 +25,6 @@ from fusewise.views._payload import Partition, partitions_of, payload, to_json
 MOST_CLUSTERS, MOST_COLUMNS = 12, 30
 #: Maximum number of columns in the table of a cluster, and in the table of important columns.
 MOST_LINES, MOST_IMPORTANT = 20, 200
-
-
-def sheets(found: Findings) -> list[dict[str, Any]]:
-    """One sheet per cluster: its description, its rule, and how its columns differ from the other rows."""
-    return [
-        {
-            "number": described.cluster,
-            "title": described.title,
-            "size": described.size,
-            "colour": colour(described.cluster),
-            "symbol": SYMBOLS[shape(described.cluster)],
-            "sentence": described.sentence,
-            "rule": str(rule) if rule.conditions else None,
-            "precision": f"{rule.precision:.0%}",
-            "recall": f"{rule.recall:.0%}",
-            "sql": rule.as_sql("table"),
-            "python": rule.python_function(),
-            "lines": [_line(contrast, found) for contrast in of[:MOST_LINES] if found.rows or contrast.effect],
-            "n_columns": len(of),
-        }
-        for described, rule, of in zip(found.described, found.rules, found.contrasts.clusters, strict=True)
-    ]
 
 
 def _line(contrast: Contrast, found: Findings) -> dict[str, Any]:
@@ -112,6 +90,7 @@ def render(found: Findings, *, title: str, file: str, command: str | None = None
         lstrip_blocks=True,
     )
     environment.filters["readable"] = readable
+    environment.globals |= {"colour": colour, "symbol": lambda k: SYMBOLS[shape(k)]}
     return str(
         environment.get_template("page.html").render(
             title=title,
@@ -131,9 +110,7 @@ def render(found: Findings, *, title: str, file: str, command: str | None = None
             table_named=found.rows and data["table"]["named"],
             has_joins=found.rows and bool(data["table"]["joins"]["shape"][0]),
             sure=how_sure(found, option),
-            uncertain=certainty.UNCERTAIN,
-            rivals=certainty.rivals(found),
-            stable_clusters=certainty.stable_clusters(found),
+            uncertain=UNCERTAIN,
             known=found.known,
             has_missing=not found.seen.all(),
             n_columns=len(found.columns),
@@ -152,17 +129,20 @@ def render(found: Findings, *, title: str, file: str, command: str | None = None
 
 def _words(partition: Partition) -> dict[str, Any]:
     """What the template says about a partition."""
-    found = partition.found
+    found, contrasts = partition.found, partition.found.contrasts
     return {
         "n_clusters": found.n_clusters,
-        "clusters": words.clusters(found),
-        "sheets": sheets(found),
+        "described": found.described,
+        "confidence": [cluster_confidence(found, k) for k in range(found.n_clusters)],
+        "observed": [f"{found.seen[found.labels == k].mean():.0%}" if n else "–" for k, n in enumerate(found.sizes)],
+        "lines": [[_line(c, found) for c in of[:MOST_LINES] if found.rows or c.effect] for of in contrasts.clusters],
+        "n_contrasts": list(map(len, contrasts.clusters)),
         "has_confidence": found.confidence is not None,
         "outliers": found.n_outliers,
         "profile_sentences": words.profile_sentences(found, partition.profile),
         "telling": words.telling(found, partition.profile, partition.observed),
-        "important": found.contrasts.columns[:MOST_IMPORTANT],
-        "n_compared": found.contrasts.n_rows,
+        "important": contrasts.columns[:MOST_IMPORTANT],
+        "n_compared": contrasts.n_rows,
         "missing_sentences": words.missing_sentences(found, partition.missing),
         "missing_columns": words.missing_columns(found, partition.missing),
         "map_size": words.map_size(found, partition.missing),

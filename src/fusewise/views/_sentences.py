@@ -16,11 +16,10 @@ from fusewise.automatic import Choice
 from fusewise.automatic.alternatives import Cut, best_cut
 from fusewise.automatic.stability import Stability
 from fusewise.support import counted, in_series, readable, readable_apart, some_of
-from fusewise.views._certainty import cluster_confidence, doubtful_rows
+from fusewise.views._certainty import doubtful_rows
 from fusewise.views._columns import OTHERS, TableColumn
 from fusewise.views._contrasts import LEAST_VALUES, Contrast
 from fusewise.views._effects import LEVEL
-from fusewise.views._palette import SYMBOLS, colour, shape
 from fusewise.views._rules import ClusterRule, limit_word
 
 if TYPE_CHECKING:
@@ -278,30 +277,6 @@ def drawn_sentences(found: Findings) -> list[str]:
 def _as_sentence(note: str) -> str:
     """A note of the command line with a capital letter and a full stop."""
     return note[:1].upper() + note[1:] + ("" if note.endswith((".", "!", "?")) else ".")
-
-
-def clusters(found: Findings) -> list[dict[str, Any]]:
-    """One line of the table of clusters per cluster."""
-    lines = []
-    for described in found.described:
-        k, members = described.cluster, found.labels == described.cluster
-        judged = cluster_confidence(found, k)
-        lines.append(
-            {
-                "number": k,
-                "name": described.name,
-                "colour": colour(k),
-                "symbol": SYMBOLS[shape(k)],
-                "size": described.size,
-                "share": described.share,
-                "observed": f"{found.seen[members].mean():.0%}" if described.size else "–",
-                "confidence": "–" if judged.mean is None else f"{judged.mean:.3f}",
-                "uncertain": judged.n_uncertain,
-                "traits": list(described.short) or [described.apart],
-                "apart": described.apart,
-            }
-        )
-    return lines
 
 
 def advice(found: Findings) -> list[str]:

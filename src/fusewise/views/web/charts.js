@@ -32,7 +32,7 @@ function paintProfile(surface) {
   const x = bandScale(effects.length, [left, left + Math.min(0.62 * room, effects.length * 90 * unit)]);
   const right = x.at(effects.length);
   const y = bandScale(features.length, [top, bottom]);
-  paintScale(surface, left, 9 * unit, Math.min(200 * unit, surface.width - left - 8), (t) => diverging(2 * t - 1), ["−1", "0", "1"], "lower or higher than in the other rows");
+  paintScale(surface, left, 9 * unit, Math.min(200 * unit, surface.width - left - 8), (t) => diverging(2 * t - 1), ["−1", "0", "1"], "lower or higher than elsewhere");
   surface.cells(left, top, right - left, bottom - top, features.length, effects.length, (j, k) => diverging(effects[k][j] ?? 0), 1);
   labels.forEach(({ text }, j) => surface.text(left - 7, y.middle(j), text, { anchor: "end", size: 12, name: "feature" }));
   effects.forEach((values, k) => {
