@@ -18,8 +18,6 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from fusewise import mri
-from fusewise.mri.frames.metrics import ser
-from fusewise.mri.sampling.fourier import invert
 
 
 def main() -> None:
@@ -34,7 +32,7 @@ def main() -> None:
     mask = mri.radial_mask(args.frames, (args.size, args.size))
     kspace = mri.sample_grid(phantom.images, mask, noise=args.noise)
     found = mri.reconstruct(kspace, mask, random_state=0, verbose=1)
-    truth, zero, ours = (np.abs(u) for u in (phantom.images, invert(kspace), found.images))
+    truth, zero, ours = (np.abs(u) for u in (phantom.images, mri.invert(kspace), found.images))
 
     late = np.arange(args.frames) >= args.frames // 3
     moments = {
@@ -58,7 +56,7 @@ def main() -> None:
     axes = figure.add_subplot(grid[3, :])
     axes.scatter(np.arange(args.frames), phantom.cardiac, c=found.labels, cmap="tab20", s=12)
     axes.set(xlabel="frame", ylabel="cardiac phase", title="clusters of frames", xlim=(0, args.frames))
-    quality = ser(phantom.images, found.images, phantom.heart)
+    quality = mri.ser(phantom.images, found.images, phantom.heart)
     figure.suptitle(f"{mask.mean():.1%} of k-space, noise {args.noise:.0%}: heart {quality:.1f} dB")
     figure.savefig(args.out, dpi=110)
     print(f"wrote {args.out}")

@@ -25,8 +25,8 @@ import json
 import os
 import numpy as np
 from fusewise import FusionClustering, FusionImputer, exact, fuse, fusion_path, load, mri, plots, theory
-from fusewise.mri.files import formats
-from fusewise.mri.sampling import coils
+from fusewise.mri import _coils as coils
+from fusewise.mri import _files as formats
 from fusewise.views import _mri_page as mri_page
 from fusewise.observations import ParquetBlocks
 from fusewise.tables import read_table

@@ -17,7 +17,7 @@ import numpy as np
 from off_grid import Scan
 from scipy.fft import next_fast_len
 
-from fusewise.mri.files.formats import read_cfl, write_cfl
+from fusewise.mri._files import read_cfl, write_cfl
 
 Array = Any
 

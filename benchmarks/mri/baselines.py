@@ -15,12 +15,12 @@ from scipy import fft
 
 from fusewise.fusion.penalties import TruncatedL2
 from fusewise.kernels import library, placement, to_host
-from fusewise.mri.sampling.fourier import AXES, invert, to_plain
-from fusewise.mri.sampling.normal_equations import NormalEquations, on_grid_equations
-from fusewise.mri.sampling.operators import Gridded
-from fusewise.mri.solving.covariances import squared_distances
-from fusewise.mri.solving.navigator import common_locations, filled_in_time
-from fusewise.mri.tensors import energy, gram, threads
+from fusewise.mri._covariances import squared_distances
+from fusewise.mri._fourier import AXES, invert, to_plain
+from fusewise.mri._navigator import common_locations, filled_in_time
+from fusewise.mri._normal_equations import NormalEquations, on_grid_equations
+from fusewise.mri._operators import Gridded
+from fusewise.mri._tensors import energy, gram, threads
 
 Array = Any
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.ndimage import shift
 
-from fusewise.mri.phantom import cyclic_phase, inspiration
+from fusewise.mri._phantom import cyclic_phase, inspiration
 
 
 def read_cine(path: Path, side: int) -> Any:

@@ -34,10 +34,10 @@ from scipy.io import loadmat
 from tuning import tune
 
 from fusewise.mri import make_phantom, radial_mask, radial_trajectory, reconstruct, sample_grid
-from fusewise.mri.frames.metrics import ser, ssim
-from fusewise.mri.phantom import coil_maps
-from fusewise.mri.sampling.operators import Nufft
-from fusewise.mri.sampling.trajectories import complex_noise
+from fusewise.mri._metrics import ser, ssim
+from fusewise.mri._operators import Nufft
+from fusewise.mri._phantom import coil_maps
+from fusewise.mri._trajectories import complex_noise
 
 Method = Callable[..., Any]
 
@@ -67,6 +67,13 @@ def barts(method: Method, n_iter: int) -> dict[str, Method]:
     return {name: partial(method, penalty=penalty, n_iter=n_iter) for name, penalty in penalties.items()}
 
 
+def ours(args: argparse.Namespace, seed: int, method: Method) -> dict[str, Method]:
+    """Fusewise, once for each draw of the samples that it holds out."""
+    settings = {"device": args.device, "verbose": args.verbose}
+    names = ["Fusewise", *(f"Fusewise, draw {draw}" for draw in range(1, args.draws))]
+    return {name: partial(method, random_state=seed + draw, **settings) for draw, name in enumerate(names)}
+
+
 def on_grid(args: argparse.Namespace, images: Any, seed: int, offset: float) -> dict[str, Method]:
     """Methods for one coil on the grid, their data bound."""
     mask = radial_mask(len(images), images.shape[1:], args.golden, args.navigators, offset=offset)
@@ -79,7 +86,7 @@ def on_grid(args: argparse.Namespace, images: Any, seed: int, offset: float) -> 
         "STORM": baselines.storm,
         "L+S": partial(baselines.low_rank_plus_sparse, n_iter=args.iterations, **device),
         **barts(bart.on_grid, args.iterations),
-        "Fusewise": lambda k, m: reconstruct(k, m, random_state=seed, verbose=args.verbose, **device).images,
+        **ours(args, seed, lambda k, m, **settings: reconstruct(k, m, **settings).images),
     }
     return {name: partial(method, kspace, mask) for name, method in methods.items()}
 
@@ -91,7 +98,10 @@ def at_trajectory(args: argparse.Namespace, images: Any, seed: int, offset: floa
     path = radial_trajectory(len(images), max(shape), args.golden, args.navigators, offset=offset)
     kspace = Nufft(path, maps).forward(images.astype(np.complex64))
     kspace = kspace + complex_noise(kspace.shape, args.noise * float(np.abs(images).max()), seed)
-    settings = {"device": args.device, "random_state": seed, "verbose": args.verbose}
+
+    def interpolated(scan: off_grid.Scan, **settings: Any) -> Any:
+        return reconstruct(scan.kspace, trajectory=path, maps=maps, **settings).images
+
     methods: dict[str, Method] = {
         "adjoint": off_grid.adjoint,
         "CG-SENSE": off_grid.sense,
@@ -100,7 +110,7 @@ def at_trajectory(args: argparse.Namespace, images: Any, seed: int, offset: floa
         "STORM": off_grid.storm,
         "L+S": partial(off_grid.low_rank_plus_sparse, n_iter=args.iterations),
         **barts(bart.off_grid, args.iterations),
-        "Fusewise": lambda scan: reconstruct(scan.kspace, trajectory=path, maps=maps, **settings).images,
+        **ours(args, seed, interpolated),
     }
     scan = off_grid.Scan(kspace, path, maps, args.device)
     return {name: partial(method, scan) for name, method in methods.items()}
@@ -204,6 +214,7 @@ def main() -> None:
     parser.add_argument("--noise", type=float, default=0.0, help="standard deviation, of the largest magnitude")
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--first-seed", type=int, default=0)
+    parser.add_argument("--draws", type=int, default=1, help="of the samples that Fusewise holds out, for each seed")
     parser.add_argument("--iterations", type=int, default=100, help="of L+S and BART")
     parser.add_argument("--tune", type=int, metavar="FRAMES", help="tune the baselines on the first frames (0: on all)")
     parser.add_argument(
@@ -229,9 +240,9 @@ def main() -> None:
     for seed in range(args.first_seed, args.first_seed + args.seeds):
         offset = float(np.random.default_rng(seed).uniform(0, np.pi))
         bind = partial(on_grid if args.coils == 1 else at_trajectory, args, seed=seed, offset=offset)
-        methods = bind(images)
+        methods, ours_at_seed = bind(images), list[float]()
         for name, method in methods.items():
-            if args.only and name not in args.only:
+            if args.only and name.split(",")[0] not in args.only:
                 continue
             if name.startswith("BART") and not bart.at_hand():
                 print(f"| {seed} | {name} | not at hand |", flush=True)
@@ -245,8 +256,13 @@ def main() -> None:
             first = ser(images[:, None, region], found[:, None, region]) if args.moving else ser(images, found, heart)
             scores = first, ser(images, found), ssim(images, found, heart), ssim(images, found)
             drawn[name] = found
+            if name.startswith("Fusewise"):
+                ours_at_seed.append(first)
             row = " | ".join([f"{s:.2f}" for s in scores[:2]] + [f"{s:.3f}" for s in scores[2:]])
             print(f"| {seed} | {name} | {row} | {seconds:.2f} | {spent:.1f} | {peak:.1f} |", flush=True)
+        if len(ours_at_seed) > 1:
+            low, high = min(ours_at_seed), max(ours_at_seed)
+            print(f"Fusewise, {len(ours_at_seed)} draws: {low:.2f} to {high:.2f} dB, {high - low:.2f} apart")
     if args.picture:
         draw(images, drawn, args.picture)
     if args.moving and args.series:

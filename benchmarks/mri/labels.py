@@ -27,9 +27,9 @@ from tuning import tune
 
 from fusewise import PenalizedFusion
 from fusewise.mri import make_phantom, radial_mask, reconstruct, sample_grid
-from fusewise.mri.frames.metrics import ser
-from fusewise.mri.frames.phases import coordinates, frame_rhythms, labels_of, spectral_labels
-from fusewise.mri.phantom import inspiration
+from fusewise.mri._metrics import ser
+from fusewise.mri._phantom import inspiration
+from fusewise.mri._phases import coordinates, frame_rhythms, labels_of, spectral_labels
 
 #: Where the tuning of L+S begins, and its steps.
 LADDER = {"rank_weight": (8e-4, 2.0), "sparse_weight": (4e-3, 2.0)}

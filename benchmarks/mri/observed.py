@@ -14,10 +14,10 @@ from fusewise.fusion._problem import Problem
 from fusewise.fusion.fidelity import Quadratic
 from fusewise.fusion.penalties import Penalty
 from fusewise.kernels import conjugate_gradients, shrunk_by
-from fusewise.mri.sampling.fourier import invert, transform
-from fusewise.mri.sampling.operators import Cartesian, FrameOperator
-from fusewise.mri.solving.covariances import median_distance
-from fusewise.mri.tensors import Array
+from fusewise.mri._covariances import median_distance
+from fusewise.mri._fourier import invert, transform
+from fusewise.mri._operators import Cartesian, FrameOperator
+from fusewise.mri._tensors import Array
 from fusewise.observations import Entries, Observations
 from fusewise.pairs import NeighborPairs
 

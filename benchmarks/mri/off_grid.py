@@ -15,12 +15,12 @@ import numpy as np
 from observed import frame_affinities
 
 from fusewise.kernels import beside, conjugate_gradients, copied, library, placement, to_host
-from fusewise.mri.sampling.cells import GridCells
-from fusewise.mri.sampling.normal_equations import Convolution, NormalEquations, off_grid_equations
-from fusewise.mri.sampling.operators import Nufft
-from fusewise.mri.solving.covariances import squared_distances
-from fusewise.mri.solving.radial import sampling_at
-from fusewise.mri.tensors import gram, inner, real_times
+from fusewise.mri._cells import GridCells
+from fusewise.mri._covariances import squared_distances
+from fusewise.mri._normal_equations import Convolution, NormalEquations, off_grid_equations
+from fusewise.mri._operators import Nufft
+from fusewise.mri._radial import sampling_at
+from fusewise.mri._tensors import gram, inner, real_times
 
 Array = Any
 

@@ -18,8 +18,8 @@ from observed import FourierObservations
 from PIL import Image
 from scipy.io import loadmat
 
-from fusewise.mri.sampling.coils import maps_from_images, mean_coil_images
-from fusewise.mri.sampling.operators import Nufft
+from fusewise.mri._coils import maps_from_images, mean_coil_images
+from fusewise.mri._operators import Nufft
 
 
 def main() -> None:
@@ -28,7 +28,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("frame.png"))
     parser.add_argument("--size", type=int, default=256)
     parser.add_argument("--pull", type=float, default=0.05, help="t")
-    parser.add_argument("--maps", default="espirit", help="see fusewise.mri.sampling.coils.maps_from_images")
+    parser.add_argument("--maps", default="espirit", help="see fusewise.mri._coils.maps_from_images")
     parser.add_argument("--crop", type=int, default=0, help="pixels to leave out of the picture at each border")
     args = parser.parse_args()
 

@@ -19,8 +19,8 @@ import numpy as np
 from cine import read_cine
 from scipy.ndimage import shift
 
-from fusewise.mri.frames.phases import frame_rhythms
-from fusewise.mri.phantom import contraction, cyclic_phase, draw, inspiration
+from fusewise.mri._phantom import contraction, cyclic_phase, draw, inspiration
+from fusewise.mri._phases import frame_rhythms
 
 
 def series(stack: Any, seed: int, *, beats: bool = True, breathes: bool = True) -> tuple[Any, Any, Any]:

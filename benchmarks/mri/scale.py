@@ -13,8 +13,8 @@ import resource
 import time
 
 from fusewise.mri import make_phantom, radial_mask, reconstruct, sample_grid
-from fusewise.mri.frames.metrics import ser, ssim
-from fusewise.mri.tensors import threads
+from fusewise.mri._metrics import ser, ssim
+from fusewise.mri._tensors import threads
 
 
 def main() -> None:

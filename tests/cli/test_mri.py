@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 pytest.importorskip("PIL")
 
 from fusewise.cli._mri import app, print_recon
-from fusewise.mri.files.formats import read_cfl, write_cfl
+from fusewise.mri._files import read_cfl, write_cfl
 from fusewise.views import PAGE_FILES
 
 SMALL = ("--frames", "15", "--size", "24")

@@ -16,7 +16,7 @@ from odd_inputs import fair_text, odd_text, plain_table
 import fusewise
 from fusewise import FusionClustering, PenalizedFusion
 from fusewise.cli import main
-from fusewise.mri.files.formats import read_scan
+from fusewise.mri import read_scan
 from fusewise.saving import ModelFileError
 from fusewise.saving import _archive as archive
 from fusewise.tables import InputError, read_table

@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fusewise.mri.phantom import make_phantom
-from fusewise.mri.sampling.operators import Nufft
-from fusewise.mri.sampling.trajectories import radial_trajectory
+from fusewise.mri._operators import Nufft
+from fusewise.mri._phantom import make_phantom
+from fusewise.mri._trajectories import radial_trajectory
 
 FOLDER = Path(__file__).parents[2] / "benchmarks" / "mri"
 
@@ -96,7 +96,7 @@ def scan(benchmarks):
 
 def dense_sense(scan, weights, pull):
     """min sum_j w_j ||W (A_j u - b_j)||² + pull ||u||², the weights W as the scan's, by dense linear algebra."""
-    from fusewise.mri.sampling.cells import GridCells
+    from fusewise.mri._cells import GridCells
 
     shape = scan.maps.shape[1:]
     roots = GridCells.of(scan.trajectory, shape).roots
@@ -129,7 +129,7 @@ def test_baselines_rank_as_they_should(scan):
     """Each uses more of what is known than the one before it."""
     import off_grid
 
-    from fusewise.mri.frames.metrics import ser
+    from fusewise.mri._metrics import ser
 
     phantom, data = scan
     methods = (off_grid.adjoint, off_grid.sense, off_grid.storm)

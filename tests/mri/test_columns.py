@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from fusewise.kernels import to_host
-from fusewise.mri.solving.column_systems import ColumnInverse, Columns, left_out
+from fusewise.mri._columns import ColumnInverse, Columns, left_out
 
 
 def random_complex(*shape, seed=0):

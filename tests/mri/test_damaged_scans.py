@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fusewise.mri.files.formats import read_scan
+from fusewise.mri._files import read_scan
 
 GOOD = np.random.default_rng(0).normal(size=(4, 8, 8)).astype(complex)
 

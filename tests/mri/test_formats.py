@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from fusewise.mri import reconstruct
-from fusewise.mri.files.formats import (
+from fusewise.mri._files import (
     read_cfl,
     read_scan,
     series_from_bart,
@@ -12,8 +12,8 @@ from fusewise.mri.files.formats import (
     write_images,
     write_scan,
 )
-from fusewise.mri.files.simulating import simulate_scan
-from fusewise.views._mri_page import PAGE_FILES, first_mask, tile, write_mri_page
+from fusewise.mri._simulating import simulate_scan
+from fusewise.views._mri_page import PAGE_FILES, tile, write_mri_page
 
 
 def images(shape=(3, 4, 5)):
@@ -114,7 +114,7 @@ def test_simulated_coils_are_radial(tmp_path):
     assert again.maps.shape == (2, 16, 16)
     np.testing.assert_array_equal(again.kspace, scan.kspace)
     assert again.trajectory.shape == (5, scan.kspace.shape[2], 2)
-    assert first_mask(again, (16, 16))[8].all()  # the first navigator line runs along a row
+    assert again.first_mask((16, 16))[8].all()  # the first navigator line runs along a row
     with pytest.raises(ValueError, match="at least 1"):
         simulate_scan(5, 16, golden=0, navigators=0)
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from fusewise.kernels import placement, to_host
-from fusewise.mri.sampling.fourier import invert, to_plain, transform
-from fusewise.mri.tensors import fft2, ifft2
+from fusewise.mri._fourier import invert, to_plain, transform
+from fusewise.mri._tensors import fft2, ifft2
 
 SHAPES = [(6, 8), (7, 5)]
 

@@ -8,13 +8,13 @@ import pytest
 from fusewise import fuse
 from fusewise.fusion.penalties import H1
 from fusewise.mri import make_phantom, radial_mask, radial_trajectory, reconstruct, sample_grid
-from fusewise.mri.frames.metrics import ser
-from fusewise.mri.sampling.fourier import invert
-from fusewise.mri.sampling.operators import Cartesian
-from fusewise.mri.solving.column_systems import Columns
-from fusewise.mri.solving.covariances import squared_distances
-from fusewise.mri.solving.fusing import fuse_frames
-from fusewise.mri.tensors import gram
+from fusewise.mri._columns import Columns
+from fusewise.mri._covariances import squared_distances
+from fusewise.mri._fourier import invert
+from fusewise.mri._fusion import fuse_frames
+from fusewise.mri._metrics import ser
+from fusewise.mri._operators import Cartesian
+from fusewise.mri._tensors import gram
 from fusewise.progress import listening
 
 

@@ -7,7 +7,7 @@ from fusewise.fusion._loop import solve_quadratic
 from fusewise.fusion._problem import Problem
 from fusewise.fusion.fidelity import Quadratic
 from fusewise.fusion.penalties import H1
-from fusewise.mri.solving.interpolation import Interpolated, by_points, by_samples
+from fusewise.mri._interpolation import Interpolated, by_points, by_samples
 from fusewise.observations import Entries
 from fusewise.pairs import CompletePairs
 

@@ -6,15 +6,15 @@ from scipy import fft
 
 from fusewise.kernels import placement
 from fusewise.mri import make_phantom, radial_mask, radial_trajectory, reconstruct, sample_grid
-from fusewise.mri.sampling.cells import GridCells
-from fusewise.mri.sampling.fourier import AXES, to_plain
-from fusewise.mri.sampling.operators import Nufft
-from fusewise.mri.solving.covariances import squared_distances
-from fusewise.mri.solving.held_out import HELD_OUT, frames_per_sample, hold_out
-from fusewise.mri.solving.navigator import common_locations, filled_in_time
-from fusewise.mri.solving.places import Places
-from fusewise.mri.solving.radial import compare_frames
-from fusewise.mri.tensors import fft2, gram
+from fusewise.mri._cells import GridCells
+from fusewise.mri._covariances import squared_distances
+from fusewise.mri._fourier import AXES, to_plain
+from fusewise.mri._held_out import HELD_OUT, frames_per_sample, hold_out
+from fusewise.mri._local import Places
+from fusewise.mri._navigator import common_locations, filled_in_time
+from fusewise.mri._operators import Nufft
+from fusewise.mri._radial import compare_frames
+from fusewise.mri._tensors import fft2, gram
 
 
 def test_locations_seen_in_half_of_the_frames():

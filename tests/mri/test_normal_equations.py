@@ -6,16 +6,16 @@ import numpy as np
 import pytest
 
 from fusewise.kernels import to_host
-from fusewise.mri import tensors
-from fusewise.mri.sampling.normal_equations import (
+from fusewise.mri import _tensors as tensors
+from fusewise.mri._normal_equations import (
     Convolution,
     off_grid_equations,
     on_grid_equations,
     point_spread_spectra,
 )
-from fusewise.mri.sampling.operators import Gridded, Nufft
-from fusewise.mri.sampling.trajectories import radial_trajectory
-from fusewise.mri.solving.radial import MEAN_RIDGE, mean_image, sampling_at
+from fusewise.mri._operators import Gridded, Nufft
+from fusewise.mri._radial import MEAN_RIDGE, mean_image, sampling_at
+from fusewise.mri._trajectories import radial_trajectory
 
 pytest.importorskip("finufft")
 

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from fusewise.fusion.penalties import H1
-from fusewise.mri.phantom import coil_maps, make_phantom
-from fusewise.mri.sampling.fourier import invert, transform
-from fusewise.mri.sampling.operators import Cartesian
-from fusewise.mri.sampling.trajectories import radial_mask
-from fusewise.mri.solving.covariances import squared_distances
-from fusewise.mri.tensors import gram
+from fusewise.mri._covariances import squared_distances
+from fusewise.mri._fourier import invert, transform
+from fusewise.mri._operators import Cartesian
+from fusewise.mri._phantom import coil_maps, make_phantom
+from fusewise.mri._tensors import gram
+from fusewise.mri._trajectories import radial_mask
 
 FOLDER = Path(__file__).parents[2] / "benchmarks" / "mri"
 if not FOLDER.exists():

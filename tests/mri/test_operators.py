@@ -5,10 +5,10 @@ from functools import partial
 import numpy as np
 import pytest
 
-from fusewise.mri.phantom import coil_maps
-from fusewise.mri.sampling.fourier import transform
-from fusewise.mri.sampling.operators import Cartesian, FourierSums, Nufft
-from fusewise.mri.sampling.trajectories import radial_mask, radial_trajectory
+from fusewise.mri._fourier import transform
+from fusewise.mri._operators import Cartesian, FourierSums, Nufft
+from fusewise.mri._phantom import coil_maps
+from fusewise.mri._trajectories import radial_mask, radial_trajectory
 
 T, NY, NX = 3, 10, 9
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from fusewise.mri.phantom import coil_maps, contraction, cyclic_phase, draw, inspiration, make_phantom
+from fusewise.mri._phantom import coil_maps, contraction, cyclic_phase, draw, inspiration, make_phantom
 
 
 def grid(size):

@@ -9,17 +9,17 @@ from scipy import fft
 from scipy.ndimage import gaussian_filter
 
 from fusewise.mri import frame_labels, make_phantom, radial_mask, radial_trajectory, reconstruct, sample_grid
-from fusewise.mri.frames.metrics import ser, ssim
-from fusewise.mri.result import Setting
-from fusewise.mri.sampling.coils import compress_coils, guess_shape, sensitivity_maps
-from fusewise.mri.sampling.fourier import AXES, invert, radii, transform
-from fusewise.mri.sampling.normal_equations import on_grid_equations
-from fusewise.mri.sampling.operators import Cartesian, Gridded, Nufft
-from fusewise.mri.solving.covariances import LocalKernels
-from fusewise.mri.solving.held_out import choose_local
-from fusewise.mri.solving.interpolation import ByImage
-from fusewise.mri.solving.places import BORDERS, BandFactors, Places
-from fusewise.mri.tensors import fft2, ifft2
+from fusewise.mri._coils import compress_coils, guess_shape, sensitivity_maps
+from fusewise.mri._covariances import LocalKernels
+from fusewise.mri._fourier import AXES, invert, radii, transform
+from fusewise.mri._held_out import choose_local
+from fusewise.mri._interpolation import ByImage
+from fusewise.mri._local import BORDERS, BandFactors, Places
+from fusewise.mri._metrics import ser, ssim
+from fusewise.mri._normal_equations import on_grid_equations
+from fusewise.mri._operators import Cartesian, Gridded, Nufft
+from fusewise.mri._result import Setting
+from fusewise.mri._tensors import fft2, ifft2
 from fusewise.progress import silent
 
 N, SIZE = 50, 40

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from fusewise.kernels import to_host
-from fusewise.mri import tensors
+from fusewise.mri import _tensors as tensors
 
 
 def random_complex(*shape, seed=0):

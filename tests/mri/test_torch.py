@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from fusewise.kernels import placement, to_host
+from fusewise.mri import _tensors as arrays
 from fusewise.mri import make_phantom, radial_mask, radial_trajectory, reconstruct
-from fusewise.mri import tensors as arrays
-from fusewise.mri.phantom import coil_maps
-from fusewise.mri.sampling.operators import Cartesian, Nufft
-from fusewise.mri.sampling.trajectories import complex_noise
-from fusewise.mri.solving.covariances import LocalKernels, LocalMatrices, Tiles, median_distance, squared_distances
-from fusewise.mri.tensors import gram
+from fusewise.mri._covariances import LocalKernels, LocalMatrices, Tiles, median_distance, squared_distances
+from fusewise.mri._operators import Cartesian, Nufft
+from fusewise.mri._phantom import coil_maps
+from fusewise.mri._tensors import gram
+from fusewise.mri._trajectories import complex_noise
 
 
 def random_complex(*shape, seed=0):

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from fusewise.mri.sampling.fourier import transform
-from fusewise.mri.sampling.trajectories import (
+from fusewise.mri._fourier import transform
+from fusewise.mri._trajectories import (
     GOLDEN_ANGLE,
     line_angles,
     radial_mask,

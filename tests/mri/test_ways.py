@@ -4,22 +4,22 @@ import numpy as np
 import pytest
 from scipy import fft
 
-from fusewise.mri.phantom import make_phantom
-from fusewise.mri.sampling.cells import GridCells
-from fusewise.mri.sampling.fourier import AXES, to_plain, transform
-from fusewise.mri.sampling.normal_equations import NormalEquations, on_grid_equations
-from fusewise.mri.sampling.operators import Cartesian, Gridded
-from fusewise.mri.sampling.trajectories import radial_mask, radial_trajectory
-from fusewise.mri.solving.column_systems import Columns
-from fusewise.mri.solving.covariances import (
+from fusewise.mri._cells import GridCells
+from fusewise.mri._columns import Columns
+from fusewise.mri._covariances import (
     LocalKernels,
     effective_rank,
     h1_kernel,
     median_distance,
     squared_distances,
 )
-from fusewise.mri.solving.interpolation import ByImage, BySample
-from fusewise.mri.tensors import gram
+from fusewise.mri._fourier import AXES, to_plain, transform
+from fusewise.mri._interpolation import ByImage, BySample
+from fusewise.mri._normal_equations import NormalEquations, on_grid_equations
+from fusewise.mri._operators import Cartesian, Gridded
+from fusewise.mri._phantom import make_phantom
+from fusewise.mri._tensors import gram
+from fusewise.mri._trajectories import radial_mask, radial_trajectory
 
 
 def test_distances_are_distances():

@@ -16,8 +16,7 @@ from fusewise.cli._exits import guarded, stopping_at_once
 from fusewise.support import InputError, counted
 
 if TYPE_CHECKING:
-    from fusewise.mri import Reconstruction
-    from fusewise.mri.files.formats import Scan
+    from fusewise.mri import Reconstruction, Scan
 
 
 app = typer.Typer(
@@ -86,7 +85,7 @@ def recon(
 
 def _wanted(formats: list[str] | None) -> list[str]:
     """The formats asked for, each once; an unknown one is refused."""
-    from fusewise.mri.files.formats import IMAGE_FILES
+    from fusewise.mri import IMAGE_FILES
 
     wanted = list(dict.fromkeys(formats or ["npy"]))
     unknown = [name for name in wanted if name not in IMAGE_FILES]
@@ -100,8 +99,7 @@ def _reconstruct(
 ) -> tuple[Reconstruction, list[Path]]:
     """Reconstruct a scan and write images, labels and page: all of them or none."""
     from fusewise.cli._output import staged
-    from fusewise.mri import reconstruct
-    from fusewise.mri.files.formats import IMAGE_FILES, write_images
+    from fusewise.mri import IMAGE_FILES, reconstruct, write_images
     from fusewise.views import PAGE_FILES, write_mri_page
 
     names = [*(name for kind in formats for name in IMAGE_FILES[kind]), "labels.csv", *PAGE_FILES]
@@ -134,8 +132,7 @@ def simulate(
     """Simulate a scan of a beating, breathing phantom; the true images are stored in the same file."""
     from fusewise.cli import _terminal as console
     from fusewise.cli._output import staged
-    from fusewise.mri.files.formats import write_scan
-    from fusewise.mri.files.simulating import simulate_scan
+    from fusewise.mri import simulate_scan, write_scan
 
     if out.suffix != ".npz":
         raise InputError(f"the name of the scan file must end in .npz, got {str(out)!r}")
@@ -152,8 +149,7 @@ def read(path: Path, lines_per_frame: int, coils: int | None) -> Scan:
     """Read a scan, and compress its coils if requested."""
     import numpy as np
 
-    from fusewise.mri.files.formats import read_scan
-    from fusewise.mri.sampling.coils import compress_coils
+    from fusewise.mri import compress_coils, read_scan
 
     with reporting_scan_errors(path):
         scan = read_scan(path, lines_per_frame=lines_per_frame)

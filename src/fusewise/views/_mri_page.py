@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from fusewise.mri.files.formats import Scan
-    from fusewise.mri.result import Reconstruction
-    from fusewise.mri.tensors import Array
+    from fusewise.kernels import Array
+    from fusewise.mri import Reconstruction, Scan
 
 WARNING = "Not for diagnostic use."
 
@@ -51,7 +50,7 @@ def write_mri_page(folder: Path, found: Reconstruction, scan: Scan, title: str) 
         "frames.png": tile(magnitude[shown], 4),
         "profile.png": magnitude[:, :, magnitude.shape[2] // 2].T.copy(),
         "clusters.png": tile(means, 5),
-        "sampling.png": (255 * first_mask(scan, magnitude.shape[1:])).astype(np.uint8),
+        "sampling.png": (255 * scan.first_mask(magnitude.shape[1:])).astype(np.uint8),
     }
     for name, picture in pictures.items():
         image.fromarray(picture).save(folder / name)
@@ -89,18 +88,6 @@ def drawing(values: Array, breaks: Array | tuple[int, ...] = ()) -> str:
     points = [f"{across * t:.1f},{62 - 60 * value:.1f}" for t, value in enumerate(values)]
     runs = [f'<polyline points="{" ".join(run)}"/>' for run in np.split(np.array(points), breaks)]
     return f'<svg viewBox="0 0 900 64" role="img" aria-label="over time">{"".join(runs)}</svg>'
-
-
-def first_mask(scan: Scan, shape: tuple[int, ...]) -> Array:
-    """Locations sampled in the first frame, ny x nx, with the centre of k-space in the middle."""
-    if scan.trajectory is not None:
-        from fusewise.mri.sampling.cells import GridCells
-
-        cells = GridCells.of(scan.trajectory[:1], (shape[0], shape[1]))
-        return np.fft.fftshift(cells.mask[0])
-    if scan.mask is not None:
-        return np.asarray(scan.mask[0])
-    return np.asarray((scan.kspace[0] != 0).reshape(-1, *shape).any(axis=0))
 
 
 def to_bytes(magnitude: Array) -> Array:

@@ -32,7 +32,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.fft import dct, idct
 
-from fusewise.mri.tensors import Array
+from fusewise.mri._tensors import Array
 
 #: A band reaches from a rate divided by this to the rate times this: lengths of cycles vary by some ten per cent.
 BAND_WIDTH = 1.3

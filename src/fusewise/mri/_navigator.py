@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from fusewise.kernels import Placement, beside, library
-from fusewise.mri.solving.covariances import h1_kernel, median_distance, squared_distances
-from fusewise.mri.tensors import Array, gram
+from fusewise.mri._covariances import h1_kernel, median_distance, squared_distances
+from fusewise.mri._tensors import Array, gram
 
 #: Outer radii of the bands, relative to half the width of k-space; the last band reaches to the corners.
 BORDERS = (0.09, 0.29, 0.49, 0.69, 0.90)

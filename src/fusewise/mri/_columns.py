@@ -14,7 +14,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from fusewise.kernels import Array, beside, library, to_host
-from fusewise.mri.tensors import (
+from fusewise.mri._tensors import (
     add_to_diagonals,
     as_complex,
     as_real,

@@ -6,7 +6,7 @@ import numpy as np
 from scipy import fft
 
 from fusewise.kernels import beside, library
-from fusewise.mri.tensors import Array, cast, fft2, ifft2
+from fusewise.mri._tensors import Array, cast, fft2, ifft2
 
 #: The image axes, always the last two.
 AXES = (-2, -1)
@@ -18,7 +18,7 @@ def transform(images: Array) -> Array:
 
 
 def invert(kspace: Array) -> Array:
-    """The inverse, and the adjoint, of ``transform``."""
+    """Images of gridded `kspace` (... x ny x nx, the centre in the middle), by the orthonormal FFT."""
     return np.asarray(fft.fftshift(ifft2(fft.ifftshift(kspace, axes=AXES)), axes=AXES))
 
 

@@ -11,7 +11,7 @@ which interpolates, without error where points change linearly between their nei
 ``by_points``   (A'A + lam K^-1) u = A'b, preconditioned by (rho I + lam K^-1)^-1 with the mean rho of A'A;
 ``by_samples``  (A K A' + lam I) a = b, u = K A'a: the dual, preconditioned by an approximate inverse.
 
-Neither needs K^-1. If one covariance applies to all columns of a table, ``mri.solving.columns`` is exact and faster.
+Neither needs K^-1. If one covariance applies to all columns of a table, ``Columns`` is exact and faster.
 
 Frames are points, A_i the sampling of frame i, and the covariance of frames varies over the image, which couples all
 k-space locations. Two solvers converge to the same frames:
@@ -31,10 +31,10 @@ from math import sqrt
 from typing import ClassVar
 
 from fusewise.kernels import Array, conjugate_gradients, copied, library
-from fusewise.mri.sampling.normal_equations import NormalEquations
-from fusewise.mri.solving.column_systems import ColumnInverse, Columns
-from fusewise.mri.solving.covariances import LocalKernels
-from fusewise.mri.tensors import fft2, ifft2, inner
+from fusewise.mri._columns import ColumnInverse, Columns
+from fusewise.mri._covariances import LocalKernels
+from fusewise.mri._normal_equations import NormalEquations
+from fusewise.mri._tensors import fft2, ifft2, inner
 
 
 @dataclass(frozen=True, eq=False)

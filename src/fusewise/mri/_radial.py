@@ -10,17 +10,17 @@ import numpy as np
 from scipy import fft
 
 from fusewise.kernels import Placement, beside, library, to_host
-from fusewise.mri.result import Reconstruction
-from fusewise.mri.sampling.cells import GridCells
-from fusewise.mri.sampling.fourier import AXES, radii, turned
-from fusewise.mri.sampling.normal_equations import NormalEquations, off_grid_equations
-from fusewise.mri.sampling.operators import FourierSums, Nufft
-from fusewise.mri.solving.gridded import start_from_bands
-from fusewise.mri.solving.held_out import frames_per_sample, hold_out
-from fusewise.mri.solving.interpolation import ByImage, by_points
-from fusewise.mri.solving.navigator import Bands, common_locations
-from fusewise.mri.solving.places import SMALLEST_NOISE, TILES, Places, local_kernels
-from fusewise.mri.tensors import Array
+from fusewise.mri._cells import GridCells
+from fusewise.mri._fourier import AXES, radii, turned
+from fusewise.mri._gridded import start_from_bands
+from fusewise.mri._held_out import frames_per_sample, hold_out
+from fusewise.mri._interpolation import ByImage, by_points
+from fusewise.mri._local import SMALLEST_NOISE, TILES, Places, local_kernels
+from fusewise.mri._navigator import Bands, common_locations
+from fusewise.mri._normal_equations import NormalEquations, off_grid_equations
+from fusewise.mri._operators import FourierSums, Nufft
+from fusewise.mri._result import Reconstruction
+from fusewise.mri._tensors import Array
 from fusewise.progress import Progress
 
 #: Ridge on the mean frame, relative to its misfit: it matters only far from all lines.

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit
 
-from fusewise.mri.tensors import Array
+from fusewise.mri._tensors import Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +33,16 @@ class Phantom:
     respiratory: Array
     maps: Array
     heart: tuple[slice, slice]
+
+    @property
+    def contraction(self) -> Array:
+        """Contraction of the heart in each frame, from 0 (relaxed) to 1 (contracted)."""
+        return contraction(self.cardiac)
+
+    @property
+    def inspiration(self) -> Array:
+        """Inspiration in each frame, from 0 (lungs empty) to 1 (full)."""
+        return inspiration(self.respiratory)
 
 
 def make_phantom(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from fusewise.mri.sampling.fourier import transform
-from fusewise.mri.tensors import Array
+from fusewise.mri._fourier import transform
+from fusewise.mri._tensors import Array
 
 #: 180 degrees over the golden ratio: any number of successive lines covers the circle evenly.
 GOLDEN_ANGLE = np.pi * (np.sqrt(5) - 1) / 2

@@ -14,13 +14,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from fusewise.kernels import Placement, library, to_host
-from fusewise.mri.result import Reconstruction, Setting
-from fusewise.mri.sampling.fourier import invert
-from fusewise.mri.solving.column_systems import Columns, solve_columns
-from fusewise.mri.solving.covariances import effective_rank, h1_kernel, median_distance, squared_distances
-from fusewise.mri.solving.gridded import Centring
-from fusewise.mri.solving.held_out import choose_local, decibels, frames_per_sample, hold_out
-from fusewise.mri.tensors import (
+from fusewise.mri._columns import Columns, solve_columns
+from fusewise.mri._covariances import effective_rank, h1_kernel, median_distance, squared_distances
+from fusewise.mri._fourier import invert
+from fusewise.mri._gridded import Centring
+from fusewise.mri._held_out import choose_local, decibels, frames_per_sample, hold_out
+from fusewise.mri._result import Reconstruction, Setting
+from fusewise.mri._tensors import (
     Array,
     add_to_diagonals,
     cast,

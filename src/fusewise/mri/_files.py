@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from fusewise.mri.tensors import Array
+from fusewise.mri._cells import GridCells
+from fusewise.mri._tensors import Array
 from fusewise.support import InputError, counted
 
 EXTRA = 'pip install "fusewise[mri]"'
@@ -24,16 +25,30 @@ IMAGE_FILES = {"npy": ("images.npy",), "cfl": ("images.cfl", "images.hdr"), "nii
 
 @dataclass(frozen=True, eq=False)
 class Scan:
-    """Samples of a series: gridded, T (x coils) x ny x nx with a mask, or T x coils x samples with a trajectory."""
+    """Samples of a series: gridded with a mask, or of any number of coils at a trajectory.
+
+    Attributes
+    ----------
+    kspace, mask, trajectory, maps : arguments of ``fusewise.mri.reconstruct``.
+    """
 
     kspace: Array
     mask: Array | None = None
     trajectory: Array | None = None
     maps: Array | None = None
 
+    def first_mask(self, shape: tuple[int, ...]) -> Array:
+        """Locations sampled in the first frame, of `shape` (ny, nx), with the centre of k-space in the middle."""
+        if self.trajectory is not None:
+            cells = GridCells.of(self.trajectory[:1], (shape[0], shape[1]))
+            return np.fft.fftshift(cells.mask[0])
+        if self.mask is not None:
+            return np.asarray(self.mask[0])
+        return np.asarray((self.kspace[0] != 0).reshape(-1, *shape).any(axis=0))
+
 
 def read_scan(path: str | Path, *, lines_per_frame: int = 10) -> Scan:
-    """Read a scan in the format of its file name extension.
+    """Read the scan at `path` in the format of its file name extension.
 
     ``.h5``, ``.mrd``  ISMRMRD, radial, frames of `lines_per_frame` successive readouts (unless numbered in the file);
     ``.cfl``, ``.hdr`` BART, gridded: dimensions (y, x, 1, coils, ..., time at 10);
@@ -67,14 +82,14 @@ def _read(path: Path, lines_per_frame: int) -> Scan:
 
 
 def write_scan(path: str | Path, scan: Scan, **truth: Array) -> None:
-    """Write a scan, and optional ground truth, as ``.npz``."""
+    """Write a `scan`, and arrays of the ground `truth`, to `path` as ``.npz``."""
     parts = {"kspace": scan.kspace, "mask": scan.mask, "trajectory": scan.trajectory, "maps": scan.maps}
     arrays: dict[str, Any] = {name: part for name, part in parts.items() if part is not None} | truth
     np.savez_compressed(path, **arrays)
 
 
 def write_images(path: str | Path, images: Array) -> None:
-    """Write images (T x ny x nx) by extension: ``.npy``, ``.cfl`` (complex), ``.nii`` or ``.nii.gz`` (magnitude)."""
+    """Write `images` (T x ny x nx) to `path` by extension: ``.npy``, ``.cfl`` (complex), ``.nii(.gz)`` (magnitude)."""
     path = Path(path)
     if path.name.endswith((".nii", ".nii.gz")):
         write_nifti(path, images)

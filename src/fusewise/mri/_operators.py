@@ -15,8 +15,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from fusewise.kernels import beside, library
-from fusewise.mri.sampling.fourier import invert, transform
-from fusewise.mri.tensors import Array, batches, fft2, ifft2, threads, zeros
+from fusewise.mri._fourier import invert, transform
+from fusewise.mri._tensors import Array, batches, fft2, ifft2, threads, zeros
 
 
 class FrameOperator(Protocol):
@@ -74,7 +74,7 @@ class Gridded:
 
     Attributes
     ----------
-    mask : T x ny x nx, in the plain layout (``fourier.to_plain``).
+    mask : T x ny x nx, in the plain layout (``to_plain``).
     maps : coils x ny x nx; None: one coil of uniform sensitivity.
     """
 

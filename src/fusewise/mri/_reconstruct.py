@@ -6,12 +6,12 @@ import numpy as np
 import numpy.typing as npt
 
 from fusewise.kernels import placement
-from fusewise.mri.result import Reconstruction
-from fusewise.mri.sampling.coils import maps_from_images, mean_gridded_images, sensitivity_maps
-from fusewise.mri.solving.fusing import reconstruct_by_fusion
-from fusewise.mri.solving.gridded import reconstruct_gridded
-from fusewise.mri.solving.radial import reconstruct_radial
-from fusewise.mri.tensors import Array
+from fusewise.mri._coils import maps_from_images, mean_gridded_images, sensitivity_maps
+from fusewise.mri._fusion import reconstruct_by_fusion
+from fusewise.mri._gridded import reconstruct_gridded
+from fusewise.mri._radial import reconstruct_radial
+from fusewise.mri._result import Reconstruction
+from fusewise.mri._tensors import Array
 from fusewise.progress import shown
 from fusewise.support import InputError
 

@@ -8,10 +8,10 @@ from dataclasses import replace
 import numpy as np
 
 from fusewise.kernels import beside
-from fusewise.mri.result import Setting
-from fusewise.mri.solving.column_systems import Columns, left_out
-from fusewise.mri.solving.navigator import Bands
-from fusewise.mri.tensors import Array, energy
+from fusewise.mri._columns import Columns, left_out
+from fusewise.mri._navigator import Bands
+from fusewise.mri._result import Setting
+from fusewise.mri._tensors import Array, energy
 
 #: Locations on which a setting is evaluated: enough for a hundredth of a decibel, few enough for a second.
 N_LOCATIONS = 1000

@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 
 from fusewise.kernels import beside, library
-from fusewise.mri.tensors import Array, sums_at
+from fusewise.mri._tensors import Array, sums_at
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,16 +9,16 @@ import numpy as np
 from scipy import fft
 
 from fusewise.kernels import Placement, beside, library
-from fusewise.mri.result import Reconstruction, Setting
-from fusewise.mri.sampling.fourier import AXES, radii, to_plain
-from fusewise.mri.sampling.normal_equations import on_grid_equations
-from fusewise.mri.sampling.operators import Gridded
-from fusewise.mri.solving.column_systems import ColumnInverse, Columns
-from fusewise.mri.solving.held_out import choose_bands, frames_per_sample, hold_out
-from fusewise.mri.solving.interpolation import ByImage, BySample, Solver
-from fusewise.mri.solving.navigator import Bands, common_locations
-from fusewise.mri.solving.places import Places
-from fusewise.mri.tensors import Array, ifft2, real_times, single
+from fusewise.mri._columns import ColumnInverse, Columns
+from fusewise.mri._fourier import AXES, radii, to_plain
+from fusewise.mri._held_out import choose_bands, frames_per_sample, hold_out
+from fusewise.mri._interpolation import ByImage, BySample, Solver
+from fusewise.mri._local import Places
+from fusewise.mri._navigator import Bands, common_locations
+from fusewise.mri._normal_equations import on_grid_equations
+from fusewise.mri._operators import Gridded
+from fusewise.mri._result import Reconstruction, Setting
+from fusewise.mri._tensors import Array, ifft2, real_times, single
 from fusewise.progress import Progress
 from fusewise.support import counted
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from fusewise.mri.files.formats import Scan
-from fusewise.mri.phantom import make_phantom
-from fusewise.mri.sampling.operators import Nufft
-from fusewise.mri.sampling.trajectories import complex_noise, radial_mask, radial_trajectory, sample_grid
-from fusewise.mri.tensors import Array
+from fusewise.mri._files import Scan
+from fusewise.mri._operators import Nufft
+from fusewise.mri._phantom import make_phantom
+from fusewise.mri._tensors import Array
+from fusewise.mri._trajectories import complex_noise, radial_mask, radial_trajectory, sample_grid
 from fusewise.support import InputError
 
 
@@ -26,9 +26,10 @@ def simulate_scan(
 
     Parameters
     ----------
-    frames, size, coils, random_state : parameters of the phantom.
+    frames, size : number of frames, and pixels along each side.
     golden, navigators : number of golden-angle lines and of fixed lines in each frame.
     noise : standard deviation in units of the largest magnitude.
+    coils, random_state : of the phantom, as in ``make_phantom``.
 
     Returns
     -------

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from fusewise.kernels import Labels
-from fusewise.mri.frames.phases import frame_rhythms, labels_of
-from fusewise.mri.frames.rhythms import Rhythms
-from fusewise.mri.tensors import Array
+from fusewise.mri._phases import frame_rhythms, labels_of
+from fusewise.mri._rhythms import Rhythms
+from fusewise.mri._tensors import Array
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from fusewise.kernels import beside, library, to_host
-from fusewise.mri.tensors import (
+from fusewise.mri._tensors import (
     Array,
     add_to_diagonals,
     as_real,

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from fusewise.mri.sampling.fourier import invert, transform
-from fusewise.mri.sampling.operators import Nufft
-from fusewise.mri.tensors import Array
+from fusewise.mri._fourier import invert, transform
+from fusewise.mri._operators import Nufft
+from fusewise.mri._tensors import Array
 from fusewise.support import InputError
 
 #: Side, in samples, of the central k-space region from which sigpy calibrates.

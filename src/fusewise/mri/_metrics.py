@@ -5,14 +5,20 @@ from __future__ import annotations
 import numpy as np
 from scipy.ndimage import uniform_filter
 
-from fusewise.mri.tensors import Array
+from fusewise.mri._tensors import Array
 
 Region = tuple[slice, slice]
 WHOLE: Region = (slice(None), slice(None))
 
 
 def ser(truth: Array, estimate: Array, box: Region = WHOLE) -> float:
-    """Signal-to-error ratio 20 log10(||x|| / ||x - u||) in decibels, over a box of all frames."""
+    """Signal-to-error ratio 20 log10(||x|| / ||x - u||) in decibels, over a box of all frames.
+
+    Parameters
+    ----------
+    truth, estimate : x and u, T x ny x nx.
+    box : rows and columns.
+    """
     x, u = truth[:, box[0], box[1]], estimate[:, box[0], box[1]]
     signal = float(np.square(np.abs(x), dtype=float).sum())
     error = float(np.square(np.abs(x - u), dtype=float).sum())

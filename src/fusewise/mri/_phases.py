@@ -1,6 +1,6 @@
 """Clusters of frames with similar breathing and heartbeat phases, as in the paper.
 
-If the frames show a heartbeat (``mri.frames.rhythms``), a cluster is an arc of the beat at one depth of breath. For 20
+If the frames show a heartbeat (``_rhythms``), a cluster is an arc of the beat at one depth of breath. For 20
 clusters that is 10 arcs by 2 depths: the beat is the richer motion, and its phases are to be compared; the breath
 mostly shifts the image. Clustering by distance alone finds little but the breath, which moves more of the image than
 the beat does (``benchmarks/mri/labels.py``). It is used (as spectral clustering of the frames) if no beat is found: in
@@ -15,8 +15,8 @@ import numpy as np
 from sklearn.cluster import SpectralClustering
 
 from fusewise.kernels import Labels
-from fusewise.mri.frames.rhythms import Rhythms, find_rhythms
-from fusewise.mri.tensors import Array, energy, gram
+from fusewise.mri._rhythms import Rhythms, find_rhythms
+from fusewise.mri._tensors import Array, energy, gram
 from fusewise.observations import number_by_size
 
 #: Number of clusters shown in the paper.
@@ -79,7 +79,7 @@ def cells(beat: Array, breath: Array | None, n_cells: int) -> Labels:
 
 
 def spectral_labels(images: Array, n_clusters: int = N_CLUSTERS) -> Labels:
-    """Label frames, in any order, by position along the leading directions of motion."""
+    """Label frames (`images`, in any order) by position along the leading directions of motion: `n_clusters`."""
     model = SpectralClustering(
         n_clusters, affinity="nearest_neighbors", n_neighbors=min(NEIGHBORS, len(images) - 1), random_state=0
     )

@@ -13,8 +13,8 @@ import numpy as np
 from scipy import fft
 
 from fusewise.kernels import beside, library
-from fusewise.mri.sampling.operators import FourierSums, Gridded, Nufft
-from fusewise.mri.tensors import Array, batches, cast, cropped_ifft, each, fft2, padded_fft, zeros
+from fusewise.mri._operators import FourierSums, Gridded, Nufft
+from fusewise.mri._tensors import Array, batches, cast, cropped_ifft, each, fft2, padded_fft, zeros
 
 #: Share of the samples up to which those with a weight are selected, rather than all used.
 WORTH_SELECTING = 0.5

@@ -15,12 +15,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from fusewise.kernels import beside, to_host
-from fusewise.mri.result import Reconstruction, Setting
-from fusewise.mri.sampling.normal_equations import NormalEquations
-from fusewise.mri.solving.covariances import LocalKernels, effective_rank
-from fusewise.mri.solving.held_out import choose_local, decibels
-from fusewise.mri.solving.interpolation import Interpolated, Solver
-from fusewise.mri.tensors import Array, fft2, ifft2, inner
+from fusewise.mri._covariances import LocalKernels, effective_rank
+from fusewise.mri._held_out import choose_local, decibels
+from fusewise.mri._interpolation import Interpolated, Solver
+from fusewise.mri._normal_equations import NormalEquations
+from fusewise.mri._result import Reconstruction, Setting
+from fusewise.mri._tensors import Array, fft2, ifft2, inner
 from fusewise.progress import Progress
 from fusewise.support import counted
 

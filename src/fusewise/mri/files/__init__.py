@@ -1,1 +1,0 @@
-"""Files of scans and images."""

@@ -1,1 +1,0 @@
-"""Analysis of frames: respiration and heartbeat, labels, and metrics against a ground truth."""
