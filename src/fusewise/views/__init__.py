@@ -1,9 +1,9 @@
 """Presentation of results: what a fitted model found, read once, and shown as sentences, plots and the report.
 
 The modules, in the order in which a result goes through them: ``_columns`` (the user's table), ``_findings`` (the
-result as arrays), ``_contrasts``, ``_effects`` and ``_rules`` (what sets clusters apart), ``_sentences`` and
-``_certainty`` (in words), ``_trees``, ``_layouts``, ``_profile`` and ``_missingness`` (what is drawn), ``_plots`` and
-``_canvas`` (plots), ``_payload`` and ``_report`` (the page).
+result as arrays), ``_contrasts``, ``_effects`` and ``_rules`` (what sets clusters apart), ``_certainty``,
+``_sentences`` and ``_description`` (in words), ``_trees``, ``_layouts`` and ``_profile`` (what is drawn), ``_plots``
+and ``_canvas`` (plots), ``_payload``, ``_provenance`` and ``_report`` (the page).
 """
 
 from fusewise.views._certainty import ClusterConfidence, DoubtfulRow, HowSure, KnownLabels, compare_labels
