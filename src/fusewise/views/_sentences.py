@@ -250,7 +250,8 @@ def gap_sentences(model: Any) -> list[str]:
     labels, sure = np.asarray(model.labels_), np.asarray(model.confidence_)
     if model.n_clusters_ < 2:
         return []
-    sizes, rows = np.bincount(labels[labels >= 0]), np.flatnonzero((sure < BETWEEN) & (labels >= 0))
+    rows = np.flatnonzero((sure < BETWEEN) & (labels >= 0))
+    sizes = np.bincount(labels[labels >= 0], minlength=model.n_clusters_)
     if 2 * len(rows) < sizes.min():
         return []
     likely = np.sort(np.argsort(-np.asarray(model.probabilities_[rows]), axis=1)[:, :2], axis=1)

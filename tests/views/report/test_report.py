@@ -14,7 +14,7 @@ from sklearn.exceptions import NotFittedError
 
 from fusewise import DataWarning, FusionClustering, PenalizedFusion
 from fusewise.datasets import hide_entries, make_clusters
-from fusewise.fusion.penalties import H1
+from fusewise.penalties import H1
 from fusewise.views import _provenance as making
 from fusewise.views import _sentences as words
 from fusewise.views import number_sentence, read_findings
