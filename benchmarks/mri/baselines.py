@@ -13,7 +13,6 @@ import numpy as np
 from observed import frame_affinities, fuse_frames, grid_entries
 from scipy import fft
 
-from fusewise.fusion.penalties import TruncatedL2
 from fusewise.kernels import library, placement, to_host
 from fusewise.mri._covariances import squared_distances
 from fusewise.mri._fourier import AXES, invert, to_plain
@@ -21,6 +20,7 @@ from fusewise.mri._navigator import common_locations, filled_in_time
 from fusewise.mri._normal_equations import NormalEquations, on_grid_equations
 from fusewise.mri._operators import Gridded
 from fusewise.mri._tensors import energy, gram, threads
+from fusewise.penalties import TruncatedL2
 
 Array = Any
 

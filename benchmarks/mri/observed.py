@@ -9,10 +9,9 @@ from functools import cached_property
 import numpy as np
 from scipy import sparse
 
+from fusewise.fidelity import Quadratic
 from fusewise.fusion._loop import Descent, descend
 from fusewise.fusion._problem import Problem
-from fusewise.fusion.fidelity import Quadratic
-from fusewise.fusion.penalties import Penalty
 from fusewise.kernels import conjugate_gradients, shrunk_by
 from fusewise.mri._covariances import median_distance
 from fusewise.mri._fourier import invert, transform
@@ -20,6 +19,7 @@ from fusewise.mri._operators import Cartesian, FrameOperator
 from fusewise.mri._tensors import Array
 from fusewise.observations import Entries, Observations
 from fusewise.pairs import NeighborPairs
+from fusewise.penalties import Penalty
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,7 +140,7 @@ def fuse_frames(
     """
     pairs = NeighborPairs.from_graph(affinities)
     problem = Problem(observations, pairs, penalty, Quadratic(), lam)
-    return descend(problem, start, solver="exact", max_iter=max_iter, tol=tol)
+    return descend(problem, start, max_iter=max_iter, tol=tol)
 
 
 def grid_entries(kspace: Array, mask: Array) -> Entries:

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from fusewise import fuse
-from fusewise.fusion.penalties import H1
 from fusewise.mri import make_phantom, radial_mask, radial_trajectory, reconstruct, sample_grid
 from fusewise.mri._columns import Columns
 from fusewise.mri._covariances import squared_distances
@@ -15,6 +14,7 @@ from fusewise.mri._fusion import fuse_frames
 from fusewise.mri._metrics import ser
 from fusewise.mri._operators import Cartesian
 from fusewise.mri._tensors import gram
+from fusewise.penalties import H1
 from fusewise.progress import listening
 
 

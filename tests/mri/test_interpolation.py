@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
+from fusewise.fidelity import Quadratic
 from fusewise.fusion._loop import solve_quadratic
 from fusewise.fusion._problem import Problem
-from fusewise.fusion.fidelity import Quadratic
-from fusewise.fusion.penalties import H1
 from fusewise.mri._interpolation import Interpolated, by_points, by_samples
 from fusewise.observations import Entries
 from fusewise.pairs import CompletePairs
+from fusewise.penalties import H1
 
 N, P, SAMPLES = 6, 4, 3
 LAM = 0.3

@@ -7,13 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fusewise.fusion.penalties import H1
 from fusewise.mri._covariances import squared_distances
 from fusewise.mri._fourier import invert, transform
 from fusewise.mri._operators import Cartesian
 from fusewise.mri._phantom import coil_maps, make_phantom
 from fusewise.mri._tensors import gram
 from fusewise.mri._trajectories import radial_mask
+from fusewise.penalties import H1
 
 FOLDER = Path(__file__).parents[2] / "benchmarks" / "mri"
 if not FOLDER.exists():

@@ -17,9 +17,18 @@ from fusewise.cli._fit import fitting, label_table, read_rows, unmet_notes
 from fusewise.cli._output import staged, write_csv
 from fusewise.cli._summary import facts
 from fusewise.cli._terminal import Terminal, headed, print_below
-from fusewise.fusion import FusionPath, Solution
-from fusewise.fusion.fidelity import FIDELITIES, Ball, Box, Fidelity, as_fidelity
-from fusewise.fusion.penalties import PENALTIES, Penalty, as_penalty
+from fusewise.fusion import (
+    FIDELITIES,
+    PENALTIES,
+    Ball,
+    Box,
+    Fidelity,
+    FusionPath,
+    Penalty,
+    Solution,
+    as_fidelity,
+    as_penalty,
+)
 from fusewise.kernels import Labels
 from fusewise.progress import Progress
 from fusewise.support import InputError, readable_apart
