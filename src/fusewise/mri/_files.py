@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from fusewise.mri._cells import GridCells
+from fusewise.mri._sampling import GridCells
 from fusewise.mri._tensors import Array
 from fusewise.support import InputError, counted
 

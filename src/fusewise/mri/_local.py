@@ -16,10 +16,10 @@ import numpy as np
 
 from fusewise.kernels import beside, to_host
 from fusewise.mri._covariances import LocalKernels, effective_rank
-from fusewise.mri._held_out import choose_local, decibels
+from fusewise.mri._held_out import Setting, choose_local, decibels
 from fusewise.mri._interpolation import Interpolated, Solver
 from fusewise.mri._normal_equations import NormalEquations
-from fusewise.mri._result import Reconstruction, Setting
+from fusewise.mri._result import Reconstruction
 from fusewise.mri._tensors import Array, fft2, ifft2, inner
 from fusewise.progress import Progress
 from fusewise.support import counted
@@ -58,27 +58,14 @@ FACTOR_FRAMES = 64
 
 @dataclass(frozen=True, eq=False)
 class BandFactors:
-    """u -> sum_b g_b u_b, u_b being the part of the images in the band b of spatial frequencies.
+    """u -> sum_b g_b u_b, u_b being the part of the images in the band b of spatial frequencies."""
 
-    Attributes
-    ----------
-    bands : ny x nx on the host, the band of each k-space location (plain layout).
-    factors : g.
-    """
-
-    bands: Array
-    factors: Array
+    bands: Array  # ny x nx on the host, the band of each k-space location (plain layout)
+    factors: Array  # g
 
     @classmethod
     def fit(cls, images: Array, judge: NormalEquations, radii: Array) -> BandFactors:
-        """The g that minimise the judge's misfit of sum_b g_b u_b on some frames, clipped to [0, 1].
-
-        Parameters
-        ----------
-        images : T x ny x nx.
-        judge : equations of samples that the images do not know.
-        radii : ny x nx, of the k-space locations.
-        """
+        """The g that minimise the misfit of sum_b g_b u_b to samples that the images do not know, clipped to [0, 1]."""
         bands = np.digitize(radii, BORDERS)
         some = beside(np.unique(np.linspace(0, len(images) - 1, FACTOR_FRAMES).astype(int)), images)
         judge, waves = judge.of_frames(some), fft2(images[some])
@@ -101,58 +88,33 @@ class BandFactors:
 
 @dataclass(frozen=True, eq=False)
 class Estimate:
-    """Frames of a setting, made without the held-out samples.
-
-    Attributes
-    ----------
-    setting : scale and noise, and the score of the held-out samples.
-    tiles : per width of the image.
-    kernels : of the tiles.
-    solution : the deviations from the mean frame as the solver left them, and their dual.
-    factors : of their bands.
-    frames : the deviations times the factors.
-    """
+    """Frames of a setting, made without the held-out samples."""
 
     setting: Setting
-    tiles: int
+    tiles: int  # per width of the image
     kernels: LocalKernels
-    solution: Interpolated
+    solution: Interpolated  # the deviations from the mean frame as the solver left them, and their dual
     factors: BandFactors
-    frames: Array
+    frames: Array  # the deviations times the factors
 
 
 @dataclass(frozen=True, eq=False)
-class Places:
-    """The problem of solving for the deviations from the mean frame under local kernels.
+class LocalProblem:
+    """The problem of solving for the deviations from the mean frame under local kernels."""
 
-    Attributes
-    ----------
-    way : the solver for the deviations.
-    judge : equations of the held-out samples, which are not used by the kernels; each is weighted by the number of
-        frames it represents, so that its misfit estimates the error of the images.
-    start : T x ny x nx, frames from which the first kernels are taken.
-    radii : ny x nx on the host, of the k-space locations (plain layout).
-    """
-
-    way: Solver
+    solver: Solver
+    #: Equations of the held-out samples, each weighted by the number of frames that it represents, so that its misfit
+    #: estimates the error of the images.
     judge: NormalEquations
-    start: Array
-    radii: Array
+    start: Array  # T x ny x nx, frames from which the first kernels are taken
+    radii: Array  # ny x nx on the host, of the k-space locations (plain layout)
 
     def solve(self, mean: Array, bands: Setting, tell: Progress) -> Reconstruction:
-        """Choose the setting by the held-out samples, then solve with all samples.
-
-        Parameters
-        ----------
-        mean : ny x nx, the mean frame that was subtracted.
-        bands : the setting of the first step.
-        tell : reports progress.
-        """
+        """Choose the setting by the held-out samples, then solve with all samples; `bands`: that of the first step."""
         kernels = local_kernels(self.start, TILES[0], SCALES[0])
         if kernels.variance <= 0:  # nothing moves
-            still = Setting(SCALES[0], bands.noise, float("nan"))
             images = np.repeat(to_host(mean)[None], len(self.start), axis=0)
-            return Reconstruction(images, 0.0, 0.0, 0, (0.0,), bands, still)
+            return Reconstruction(images, 0.0, 0.0, 0, (0.0,), bands, Setting(SCALES[0], bands.noise))
         best: Estimate | None = None
         try:
             for found in self._rounds(kernels, bands, tell):
@@ -179,14 +141,14 @@ class Places:
         tell(f"done: residual {history[-1]:.1e} after {counted(len(history) - 1, 'step')}")
         lam = setting.noise * best.kernels.variance
         sigma = float(np.sqrt(setting.scale * np.median(best.kernels.medians)))
-        rank = effective_rank(best.kernels.covariance().mean(), lam)
+        rank = effective_rank(best.kernels.covariance.mean(), lam)
         return Reconstruction(to_host(mean + frames), lam, sigma, rank, history, bands, setting)
 
     def _rounds(self, kernels: LocalKernels, bands: Setting, tell: Progress) -> Iterator[Estimate]:
         """Yield the trials of settings, and the rounds at the best of them."""
-        way = self.way
+        solver = self.solver
         smallest = {SMALLEST_NOISE, max(SMALLEST_NOISE, bands.noise)}  # two where the bands found much noise
-        firsts = [self._solved(kernels, TILES[0], noise, None, way.first_steps) for noise in smallest]
+        firsts = [self._solved(kernels, TILES[0], noise, None, solver.first_steps) for noise in smallest]
         first = max(firsts, key=lambda found: found.setting.score)
         noises = [level * first.setting.noise for level in LEVELS]
         trials = {(SCALES[0], noises[0]): first}
@@ -199,7 +161,7 @@ class Places:
         def predict(scale: float, noise: float) -> float:
             if (scale, noise) not in trials:
                 there = kernels if scale == kernels.scale else kernels.at(scale)
-                trials[scale, noise] = self._solved(there, TILES[0], noise, first.solution.dual, way.trial_steps)
+                trials[scale, noise] = self._solved(there, TILES[0], noise, first.solution.dual, solver.trial_steps)
             score = trials[scale, noise].setting.score
             tell(f"local kernels: scale {scale}, noise {noise}: held-out samples {score:.2f} dB")
             return score
@@ -211,11 +173,11 @@ class Places:
         yield replace(best, setting=choice)
         trials.clear()
         sizes = [tiles for tiles in TILES if tiles**2 * len(self.start) ** 2 <= LARGEST_KERNELS]
-        for _ in range(self._patience(ROUNDS, way.round_steps)):
+        for _ in range(self._patience(ROUNDS, solver.round_steps)):
             finer = [tiles for tiles in sizes if tiles > best.tiles][:1]
             tiles = finer[0] if finer else best.tiles
             kernels = local_kernels(best.frames, tiles, choice.scale)
-            found = self._solved(kernels, tiles, choice.noise, best.solution.dual, way.round_steps)
+            found = self._solved(kernels, tiles, choice.noise, best.solution.dual, solver.round_steps)
             gain = found.setting.score - best.setting.score
             tell(f"kernels of {tiles} x {tiles} tiles: held-out samples {found.setting.score:.2f} dB")
             yield noted(found)
@@ -227,7 +189,7 @@ class Places:
 
     def _solved(self, kernels: LocalKernels, tiles: int, noise: float, start: Array | None, steps: int) -> Estimate:
         """Solve without the held-out samples, and score the frames by them."""
-        solution = self.way(kernels, noise * kernels.variance, whole=False, start=start, steps=steps)
+        solution = self.solver(kernels, noise * kernels.variance, whole=False, start=start, steps=steps)
         factors = BandFactors.fit(solution.centers, self.judge, self.radii)
         frames = factors(solution.centers)
         score = decibels(self.judge.energy, self.judge.misfit(frames))
@@ -235,10 +197,9 @@ class Places:
 
     def _with_all(self, best: Estimate) -> tuple[Interpolated, Array]:
         """Solve with all samples, under the kernels of the best frames."""
-        scale, noise = best.setting.scale, best.setting.noise
-        kernels = local_kernels(best.frames, best.tiles, scale)
-        steps = self._patience(FINAL_STEPS, 1)
-        solution = self.way(kernels, noise * kernels.variance, start=best.solution.dual, steps=steps)
+        kernels = local_kernels(best.frames, best.tiles, best.setting.scale)
+        noise, steps = best.setting.noise * kernels.variance, self._patience(FINAL_STEPS, 1)
+        solution = self.solver(kernels, noise, start=best.solution.dual, steps=steps)
         return solution, best.factors(solution.centers)
 
     def _patience(self, limits: tuple[int, int], steps: int) -> int:

@@ -1,21 +1,49 @@
-"""From undersampled k-space of a moving heart to images, with nothing to tune. Not for diagnostic use."""
+"""From undersampled k-space of a moving heart to images, with nothing to tune. Not for diagnostic use.
+
+On a grid: kernels by frequency band, then local kernels. Off the grid the image that best fits all samples is
+subtracted, and the remaining motion is gridded for a first reconstruction; with its local kernels, the samples at their
+true locations give better frames, from which the next kernels are computed.
+"""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import numpy.typing as npt
+from scipy import fft
 
-from fusewise.kernels import placement
-from fusewise.mri._coils import maps_from_images, mean_gridded_images, sensitivity_maps
+from fusewise.kernels import Placement, beside, library, placement, to_host
+from fusewise.mri._bands import Bands, common_locations, start_from_bands
 from fusewise.mri._fusion import reconstruct_by_fusion
-from fusewise.mri._gridded import reconstruct_gridded
-from fusewise.mri._radial import reconstruct_radial
+from fusewise.mri._held_out import frames_per_sample, hold_out
+from fusewise.mri._interpolation import ByImage, BySample, Solver, by_points
+from fusewise.mri._local import SMALLEST_NOISE, TILES, LocalProblem, local_kernels
+from fusewise.mri._normal_equations import NormalEquations, off_grid_equations, on_grid_equations
 from fusewise.mri._result import Reconstruction
+from fusewise.mri._sampling import (
+    AXES,
+    FourierSums,
+    GridCells,
+    Gridded,
+    invert,
+    maps_from_images,
+    radii,
+    sensitivity_maps,
+    to_plain,
+    turned,
+)
 from fusewise.mri._tensors import Array
-from fusewise.progress import shown
-from fusewise.support import InputError
+from fusewise.progress import Progress, shown
+from fusewise.support import InputError, counted
 
 METHODS = ("interpolation", "fusion")
+
+#: Ridge on the mean frame off the grid, relative to its misfit: it matters only far from all lines.
+MEAN_RIDGE = 1e-3
+
+#: sigma² of the kernels of the first reconstruction off the grid, in units of the median squared distance.
+START_SCALE = 0.5
 
 
 def reconstruct(
@@ -65,7 +93,7 @@ def reconstruct(
         _check_signal(samples)
         _check_navigator(guide, known)
         if coils is None and samples.shape[1] > 1:
-            coils = maps_from_images(mean_gridded_images(samples, known))
+            coils = maps_from_images(invert(samples.sum(axis=0) / np.maximum(known.sum(axis=0), 1)))
         _check_maps(coils, samples)
         with shown(verbose) as progress:
             if method == "fusion":
@@ -74,19 +102,122 @@ def reconstruct(
     if mask is not None:
         raise InputError("mask is for data on the grid: leave out the mask, or the trajectory")
     path = np.asarray(trajectory, dtype=float)
-    coils = _off_grid(samples, path, coils, guide)
+    _check_path(samples, path)
+    _check_signal(samples)
+    _check_navigator(guide, samples)
+    coils = sensitivity_maps(samples, path) if coils is None else coils
+    _check_maps(coils, samples)
     with shown(verbose) as progress:
-        return reconstruct_radial(samples, path, coils, guide, rng, place, progress)
+        return reconstruct_off_grid(samples, path, coils, guide, rng, place, progress)
 
 
-def _off_grid(kspace: Array, trajectory: Array, maps: Array | None, navigator: Array | None) -> Array:
-    """Check samples off the grid and what comes with them; the maps, found where they are not given."""
-    _check_path(kspace, trajectory)
-    _check_signal(kspace)
-    _check_navigator(navigator, kspace)
-    coils = sensitivity_maps(kspace, trajectory) if maps is None else maps
-    _check_maps(coils, kspace)
-    return coils
+def reconstruct_gridded(
+    kspace: Array,
+    mask: Array,
+    maps: Array | None,
+    navigator: Array | None,
+    rng: np.random.Generator,
+    place: Placement,
+    tell: Progress,
+) -> Reconstruction:
+    """Reconstruct images from k-space on a grid, T x coils x ny x nx, complex64, zero where not sampled.
+
+    `place` moves arrays to the device, and `tell` reports progress; otherwise as ``reconstruct``.
+    """
+    where = radii((mask.shape[1], mask.shape[2]))
+    held = hold_out(mask, np.asarray(mask.all(axis=0)), rng)
+    if navigator is None or navigator.dtype == bool:
+        common = common_locations(mask) if navigator is None else navigator
+        coils = (coil[:, common] for coil in kspace.swapaxes(0, 1))
+        bands = Bands.of_coils(coils, (mask & ~held)[:, common], where[common], place)
+    else:
+        bands = Bands.of_signal(place(navigator))
+    tell(f"{mask.mean():.1%} sampled; frames compared in {counted(len(bands.distances), 'band')}")
+
+    mask, where, held = (fft.ifftshift(array, axes=AXES) for array in (mask, where, held))
+    samples = to_plain(place(kspace))
+    sampling = Gridded(place(mask), None if maps is None else place(maps))
+    fitted = bands.columns(mask & ~held, where, samples)
+    start, choice = start_from_bands(bands, samples.swapaxes(0, 1), mask & ~held, where, rng, sampling.maps, fitted)
+    tell(f"bands: scale {choice.scale}, noise {choice.noise}: leave-one-out {choice.score:.2f} dB")
+
+    mean = start.mean(axis=0)
+    deviations = samples - sampling.forward(mean[None])
+    using, sparing = replace(sampling, mask=sampling.mask & ~place(held)), replace(sampling, mask=place(held))
+    known, unseen = (on_grid_equations(part, deviations) for part in (using, sparing))
+    judge = on_grid_equations(sparing, deviations, place(frames_per_sample(mask)))
+    solver: Solver = ByImage(known, unseen, float(mask.mean()))
+    if maps is None:
+        solver = BySample(deviations[:, 0], fitted, bands.columns(mask, where, samples))
+    return LocalProblem(solver, judge, start, where).solve(mean, choice, tell)
+
+
+def reconstruct_off_grid(
+    kspace: Array,
+    trajectory: Array,
+    maps: Array,
+    navigator: Array | None,
+    rng: np.random.Generator,
+    place: Placement,
+    tell: Progress,
+) -> Reconstruction:
+    """Reconstruct images from samples T x coils x samples at a trajectory; parameters as of ``reconstruct_gridded``."""
+    shape = int(maps.shape[1]), int(maps.shape[2])
+    samples = place(kspace.astype(np.complex64))
+    operator = FourierSums(place(trajectory), place(maps))
+    cells = GridCells.of(trajectory, shape)
+    always = cells.mask.all(axis=0)
+    held = hold_out(np.ones(trajectory.shape[:2], dtype=bool), always.ravel()[cells.index], rng)
+    known, unseen = (off_grid_equations(operator, samples, cells.weights * part) for part in (~held, held))
+    mean = mean_image(known)
+    known, unseen = known.about(mean), unseen.about(mean)
+    deviations = samples - operator.forward(library(mean).broadcast_to(mean, operator.shape))
+    represented = frames_per_sample(cells.mask).ravel()[cells.index]
+    judge = off_grid_equations(operator, deviations, cells.weights * held * represented)
+    tell("computed the mean frame and the point spread functions of the samples")
+
+    where = fft.ifftshift(radii(shape), axes=AXES)
+    fitted = cells.using(~held)
+    bands = compare_frames(deviations, fitted, where, navigator, place)
+    moved = (turned(fitted.means(coil)) for coil in deviations.swapaxes(0, 1))
+    start, choice = start_from_bands(bands, moved, fitted.mask, where, rng, operator.maps)
+    tell(f"start on the grid: scale {choice.scale}, noise {choice.noise}: leave-one-out {choice.score:.2f} dB")
+
+    kernels = local_kernels(start, TILES[0], START_SCALE)
+    solver = ByImage(known, unseen, float(cells.mask.mean()))
+    better = solver(kernels, SMALLEST_NOISE * kernels.variance, whole=False, steps=solver.trial_steps).centers
+    tell("computed frames from the samples off the grid, and new kernels from these")
+    return LocalProblem(solver, judge, better, where).solve(mean, choice, tell)
+
+
+def mean_image(equations: NormalEquations) -> Array:
+    """The image that fits the samples of all frames best: min mean_i ||A_i u - b_i||² + ridge ||u||²."""
+    pooled = equations.mean()
+    multiply = library(pooled.target).multiply
+
+    def shrunk(images: Array, out: Array) -> None:
+        multiply(images, 1 / (1 + MEAN_RIDGE), out=out)
+
+    mean: Array = by_points(pooled, shrunk, 1.0, MEAN_RIDGE, max_steps=30, tol=1e-3).centers[0]
+    return mean
+
+
+def compare_frames(
+    deviations: Array, cells: GridCells, where: Array, navigator: Array | None, place: Placement
+) -> Bands:
+    """Distances of the frames by the navigator, or by the samples in k-space cells that most frames have sampled.
+
+    These are the cells of navigator lines, and of the centre, which all lines cross. The positions of the samples
+    within a cell differ between frames, so the mean frame, which is steep there, must have been subtracted from them
+    (`deviations`, T x coils x samples). `where` are the radii of the cells, ny x nx.
+    """
+    if navigator is not None:
+        return Bands.of_signal(place(navigator))
+    often = common_locations(cells.mask)
+    chosen = beside(np.flatnonzero(often), deviations)
+    means = (cells.means(coil).reshape(len(coil), -1) for coil in deviations.swapaxes(0, 1))
+    coils = (to_host(values[:, chosen]) for values in means)
+    return Bands.of_coils(coils, cells.mask[:, often], where[often], place)
 
 
 def _check_method(method: str, gridded: bool, sigma: float | None, lam: float | None) -> None:
