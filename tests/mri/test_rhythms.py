@@ -10,7 +10,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from fusewise.mri import frame_labels
 from fusewise.mri._phantom import contraction, cyclic_phase, inspiration, make_phantom
-from fusewise.mri._phases import cells, frame_rhythms, spectral_labels
+from fusewise.mri._result import cells, frame_rhythms, spectral_labels
 from fusewise.mri._rhythms import RATE_CHANGE, edge, find_rhythms, low_pass, steadiest
 from fusewise.views._mri_page import rhythms as rhythms_on_page
 

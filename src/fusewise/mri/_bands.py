@@ -99,9 +99,9 @@ class Bands:
         return cls(stacked, median_distance(stacked), tuple(upto[:-1]))
 
     @classmethod
-    def of_signal(cls, signal: Array) -> Bands:
+    def of_signal(cls, signal: Array, place: Placement) -> Bands:
         """Compute from any signal with one measurement per frame, T x ...: one band for all."""
-        return cls.of(signal.reshape(len(signal), -1), np.zeros(signal[0].size))
+        return cls.of(place(signal.reshape(len(signal), -1)), np.zeros(signal[0].size))
 
     @classmethod
     def of_coils(cls, coils: Iterable[Array], seen: Array, radii: Array, place: Placement) -> Bands:
@@ -110,7 +110,6 @@ class Bands:
         return cls.of(place(filled.reshape(len(filled), -1)), np.tile(radii, filled.shape[1]))
 
     def which(self, radii: Array) -> Array:
-        """The band of each location."""
         return np.digitize(radii, self.upto)
 
     def kernels(self, scale: float) -> Array:
@@ -124,24 +123,16 @@ class Bands:
         return Columns.of(mask.reshape(len(mask), -1), like, self.which(radii.ravel()))
 
 
-@dataclass(frozen=True, eq=False)
-class Centring:
-    """Means over the frames that sampled each location, for many coils."""
+def about_mean(kspace: Array, mask: Array) -> tuple[Array, Array]:
+    """Mean of each location over the frames that sampled it (P), and the deviations from it (T x P, zero elsewhere).
 
-    seen: Array  # T x P, True where sampled
-    shares: Array  # P, one over the number of frames that sampled each location
-
-    @classmethod
-    def of(cls, mask: Array, like: Array) -> Centring:
-        """Build from a mask T x P on the host, for the device of `like`."""
-        shares = (1 / np.maximum(mask.sum(axis=0), 1)).astype(np.float32)
-        return cls(beside(mask, like), beside(shares, like))
-
-    def __call__(self, kspace: Array) -> tuple[Array, Array]:
-        """Mean of each location (P), and the samples' deviations from it (T x P, zero if missing)."""
-        values = kspace.reshape(self.seen.shape) * self.seen
-        mean = values.sum(axis=0) * self.shares
-        return mean, (values - mean) * self.seen
+    `kspace` is T x P numbers of any shape, `mask` T x P booleans on the host.
+    """
+    shares = beside((1 / np.maximum(mask.sum(axis=0), 1)).astype(np.float32), kspace)
+    seen = beside(mask, kspace)
+    values = kspace.reshape(mask.shape) * seen
+    mean = values.sum(axis=0) * shares
+    return mean, (values - mean) * seen
 
 
 def choose_bands(bands: Bands, values: Array, mask: Array, radii: Array, rng: np.random.Generator) -> Setting:
@@ -175,20 +166,13 @@ def start_from_bands(
 ) -> tuple[Array, Setting]:
     """Images under one kernel for each band: k-space of each coil separately, then combined by the maps.
 
-    Parameters
-    ----------
-    bands : distances of the frames.
-    coils : T x ny x nx k-space of each coil (plain layout).
-    mask, where : the samples to use (T x ny x nx), and the radius of each location (1 at the edge).
-    rng : samples the locations from which scale and noise are chosen, for all coils by the first.
-    maps : coils x ny x nx; None: one coil of uniform sensitivity.
-    columns : ``bands.columns`` of the mask, if already computed.
+    `coils` are T x ny x nx in the plain layout, as are the `mask` of the samples to use and the radii `where`. Scale
+    and noise are chosen for all coils by the first. `columns` are those of the mask, if already computed.
     """
     seen, radius = mask.reshape(len(mask), -1), where.ravel()
     coils = iter(coils)
     kspace = next(coils)
-    about_mean = Centring.of(seen, kspace)
-    mean, values = about_mean(kspace)
+    mean, values = about_mean(kspace, seen)
     if library(bands.distances) is not library(values):
         bands = replace(bands, distances=beside(bands.distances, values))
     choice = choose_bands(bands, values, seen, radius, rng)
@@ -209,5 +193,5 @@ def start_from_bands(
         return images, choice
     images = images * maps[0].conj()
     for kspace, sensitivity in zip(coils, maps[1:], strict=True):
-        images += sensitivity.conj() * estimated(*about_mean(kspace))
+        images += sensitivity.conj() * estimated(*about_mean(kspace, seen))
     return images / library(maps).square(abs(maps)).sum(axis=0).clip(1e-6), choice

@@ -141,7 +141,6 @@ class ColumnInverse:
         return cls(groups, kept)
 
     def __call__(self, entries: Array) -> Array:
-        """(S K S' + lam I)^-1 x for entries in the order of ``Columns``."""
         out: Array = library(entries).empty_like(entries)
         for group, matrices in zip(self.groups, self.inverses, strict=True):
             values = entries[group.span].reshape(group.rows.shape)

@@ -1,19 +1,13 @@
 """Similarity of frames: the H1 weights of pairs of frames, used as a covariance in time.
 
-With d_ij the distance of frames i and j (in some part of k-space or of the image), the H1 weight of the pair,
-
-    K_ij = exp(-d_ij² / (2 sigma²)),
-
-is a positive definite kernel. Fusion makes similar frames equal; the kernel is a weaker constraint: the estimate of a
-frame interpolates the samples of its neighbours along the manifold of frames. Unlike averaging (the graph Laplacian),
-interpolation has no bias where frames change linearly between neighbours.
-
-sigma² is `scale` times the median squared distance, so that one unit-free number suits all parts of the data.
+With d_ij the distance of frames i and j (in some part of k-space or of the image), the weight exp(-d_ij² / (2 sigma²))
+is a positive definite kernel (``_interpolation`` says what it is used for). sigma² is `scale` times the median squared
+distance, so that one unit-free number suits all parts of the data.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -63,7 +57,6 @@ class Tiles:
     order: Array  # from tiles row by row to tiles by size
     corners: Array  # tiles x 2, first row and column
     sides: Array  # tiles x 2, height and width
-    known: dict[str | None, list[tuple[slice, Any]]] = field(default_factory=dict)  # ``batches`` on each device
 
     @classmethod
     def of(cls, shape: tuple[int, int], side: float) -> Tiles:
@@ -79,7 +72,6 @@ class Tiles:
 
     @property
     def areas(self) -> Array:
-        """Number of pixels of each tile."""
         return np.asarray(self.sides.prod(axis=1))
 
     def smoother(self, window: float) -> Array:
@@ -97,16 +89,9 @@ class Tiles:
         Indexed pixels are T x (tiles x) height x width: on the host of a single tile, as slices are faster than index
         arrays; on a device of all tiles of one size.
         """
-        where = None if library(like) is np else str(like.device)
-        if where not in self.known:
-            self.known[where] = self._single() if where is None else self._by_size(like)
-        return self.known[where]
-
-    def _single(self) -> list[tuple[slice, Any]]:
-        rectangles = zip(self.corners, self.corners + self.sides, strict=True)
-        return [(slice(k, k + 1), np.s_[:, y:y_end, x:x_end]) for k, ((y, x), (y_end, x_end)) in enumerate(rectangles)]
-
-    def _by_size(self, like: Array) -> list[tuple[slice, Any]]:
+        if library(like) is np:
+            rectangles = enumerate(zip(self.corners, self.corners + self.sides, strict=True))
+            return [(slice(k, k + 1), np.s_[:, y : end[0], x : end[1]]) for k, ((y, x), end) in rectangles]
         found, start = [], 0
         sizes, counts = np.unique(self.sides, axis=0, return_counts=True)
         for (height, width), count in zip(sizes, counts, strict=True):
@@ -189,10 +174,6 @@ class LocalKernels:
 
         each(measure, batches(count, frames**2, grams), grams)
         return cls(tiles, grams, middles, variances, scale)
-
-    def at(self, scale: float) -> LocalKernels:
-        """Return the kernels of the same distances at another scale."""
-        return replace(self, scale=scale)
 
     @property
     def variance(self) -> float:

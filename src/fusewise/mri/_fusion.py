@@ -16,15 +16,16 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
-from fusewise.kernels import Placement, library, to_host
-from fusewise.mri._bands import Centring
+from fusewise.kernels import library, to_host
+from fusewise.mri._bands import about_mean
 from fusewise.mri._columns import ColumnInverse, Columns
 from fusewise.mri._covariances import effective_rank, median_distance, squared_distances
 from fusewise.mri._held_out import Setting, choose_local, decibels, frames_per_sample, hold_out
-from fusewise.mri._result import Reconstruction
+from fusewise.mri._result import Reconstruction, Run
 from fusewise.mri._sampling import invert
 from fusewise.mri._tensors import Array, add_to_diagonals, cast, double, energy, gram, inverse, real_times, zeros
 from fusewise.observations import Entries
@@ -40,12 +41,14 @@ RATIOS = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 #: Strength of the proximal term of a step: keeps its systems regular where neither samples nor pairs hold a frame.
 PROXIMAL = 1e-3
 
+#: Sigma and lam where they are given.
+Given = tuple[float | None, float | None]
+
 #: Iterations while settings are tried and at the end, and the relative decrease of the objective that ends a descent.
 TRIAL_ITERATIONS, ITERATIONS, TOL = 8, 30, 1e-5
 
 
-@dataclass(frozen=True, eq=False)
-class Fused:
+class Fused(NamedTuple):
     """Frames (T x P), the kernel (2 lam L + PROXIMAL I)^-1 of the last step, and the objective after each step."""
 
     frames: Array
@@ -71,13 +74,9 @@ def fuse_frames(
 
         u = m + K S' (S K S' + I)^-1 (x - S m),   m = rho K u_before.
 
-    Parameters
-    ----------
-    entries, columns : the samples, as ``Columns`` packs a T x P table.
-    start : T x P, the frames before the first step.
-    distances : T x T squared distances that give the first weights.
-    sigma, lam : of the objective.
-    max_iter, tol : stop after so many steps, or when the objective falls by less than this part of it.
+    `entries` are the samples as `columns` pack a T x P table, `start` (T x P) are the frames before the first step, and
+    `distances` (T x T, squared) give the first weights. The last step is that which lowers the objective by less than
+    `tol` of it.
     """
     frames, history = start, [np.inf]
     while len(history) <= max_iter:
@@ -107,7 +106,7 @@ class Series:
 
     def fused(self, seen: Array, setting: Setting, max_iter: int) -> tuple[Array, Fused]:
         """The mean frame of the samples `seen` (T x P booleans), and what fusion adds to it in each frame."""
-        mean, values = Centring.of(seen, self.samples)(self.samples)
+        mean, values = about_mean(self.samples, seen)
         columns = Columns.of(seen, values)
         sigma, lam = self.scaled(setting)
         start = zeros(values.shape, values)
@@ -120,24 +119,15 @@ class Series:
 
 
 def reconstruct_by_fusion(
-    kspace: Array,
-    mask: Array,
-    maps: Array | None,
-    navigator: Array | None,
-    settings: tuple[float | None, float | None],
-    rng: np.random.Generator,
-    place: Placement,
-    tell: Progress,
+    kspace: Array, mask: Array, maps: Array | None, navigator: Array | None, run: Run, settings: Given
 ) -> Reconstruction:
-    """Images from k-space on a grid by fusion of frames, with sigma and lam of `settings`, chosen where None.
-
-    The other parameters are those of ``reconstruct_gridded``.
-    """
+    """Images from k-space as of ``reconstruct_gridded`` by fusion of frames, sigma and lam being chosen where None."""
+    rng, place, tell = run
     ever, n_coils = mask.any(axis=0), kspace.shape[1]
     rows, seen = np.ascontiguousarray(kspace[:, :, ever].reshape(len(mask), -1)), mask[:, ever]
     held = hold_out(seen, np.asarray(seen.all(axis=0)), rng)
     every, known = np.tile(seen, n_coils), np.tile(seen & ~held, n_coils)
-    distances = start_distances(rows, known, np.tile(ever, (n_coils, 1, 1)), navigator)
+    distances = start_distances(rows, known, navigator)
     series = Series(place(rows), place(distances), float(median_distance(distances)))
     tell(f"{mask.mean():.1%} sampled")
     shares = np.sqrt(np.tile(frames_per_sample(seen) * held, n_coils))
@@ -156,15 +146,11 @@ def reconstruct_by_fusion(
     return Reconstruction(images, lam, sigma, rank, found.history, None, setting, method="fusion")
 
 
-def start_distances(rows: Array, seen: Array, ever: Array, navigator: Array | None) -> Array:
-    """Squared distances of frames: the paper's partial distances, or those of the navigator.
-
-    `rows` are T x P samples to be used where `seen`; `ever` (coils x ny x nx) has the locations of the P columns.
-    """
-    if navigator is not None and navigator.dtype != bool:
+def start_distances(rows: Array, seen: Array, navigator: Array | None) -> Array:
+    """Squared distances of frames: the paper's partial ones, of `rows` (T x P) where `seen`, or those of a signal."""
+    if navigator is not None:
         return squared_distances(gram(navigator.reshape(len(navigator), -1)))
-    compared = slice(None) if navigator is None else np.broadcast_to(navigator, ever.shape)[ever]
-    distances = partial_squared_distances(Entries(rows[:, compared], seen[:, compared]))
+    distances = partial_squared_distances(Entries(rows, seen))
     if not np.isfinite(distances).all():
         raise InputError(
             "two frames have no sample location in common: pass a navigator, or use method='interpolation'"
@@ -173,7 +159,7 @@ def start_distances(rows: Array, seen: Array, ever: Array, navigator: Array | No
 
 
 def chosen(
-    series: Series, known: Array, shares: Array, settings: tuple[float | None, float | None], tell: Progress
+    series: Series, known: Array, shares: Array, settings: Given, tell: Progress
 ) -> tuple[Setting, tuple[Array, Fused] | None]:
     """The setting that predicts the samples held out best; after Ctrl-C the best so far, with its frames.
 

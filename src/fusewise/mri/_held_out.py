@@ -77,7 +77,6 @@ def choose_local(
 
 
 def best(tried: list[tuple[float, float, float]]) -> Setting:
-    """The setting with the highest score."""
     return Setting(*max(tried, key=lambda setting: setting[2]), tuple(tried))
 
 

@@ -13,8 +13,6 @@ inverse under the mean kernel at every k-space location, which is the exact diag
 
 ``ByImage``   (A'A + lam K^-1) u = A'b, preconditioned by (rho I + lam K^-1)^-1 with the mean rho of A'A. For any
 sampling: with several coils, or off the grid, samples are nearly redundant, and A K A' is nearly singular.
-
-If one covariance applies to all k-space locations, ``Columns`` is exact and faster.
 """
 
 from __future__ import annotations
@@ -40,21 +38,20 @@ class Interpolated:
     history: tuple[float, ...] = ()  # relative size of the residual at the start and after each step
 
 
-class _Progress:
-    """Norms of residuals relative to that of the target."""
+class _Progress(list[float]):
+    """Norms of residuals relative to that of the target, at the start and after each step."""
 
     def __init__(self, target: Array, residual: Array, tol: float):
+        super().__init__()
         self.unit, self.tol = float(inner(target, target)) or 1.0, tol
-        self.history: list[float] = []
         self.note(residual)
 
     def note(self, residual: Array) -> None:
-        """Record the residual of a step."""
-        self.history.append(sqrt(float(inner(residual, residual)) / self.unit))
+        self.append(sqrt(float(inner(residual, residual)) / self.unit))
 
     def enough(self, residual: Array, energy: Array) -> bool:
         """Whether the last residual is within the tolerance, or rounding prevents further progress."""
-        return bool(self.history[-1] <= self.tol or energy <= 0)
+        return bool(self[-1] <= self.tol or energy <= 0)
 
 
 def by_points(
@@ -69,14 +66,9 @@ def by_points(
 ) -> Interpolated:
     """Solve (A'A + lam K^-1) u = A'b without K^-1: changes of u are stored with their images under it.
 
-    Parameters
-    ----------
-    equations : A'A and A'b.
-    shrunk : G = (rho K + lam I)^-1, written into `out`. It gives the preconditioner K G as (I - lam G) / rho.
-    density : rho, the mean of the diagonal of A'A.
-    lam : see the formula.
-    start : starting point, computed under the same covariance; None: zero.
-    max_steps, tol : stop after `max_steps` steps, or with a residual of `tol` times ||A'b||.
+    With rho = `density`, the mean of the diagonal of A'A, and G = (rho K + lam I)^-1, which `shrunk` writes into `out`,
+    the preconditioner is K G = (I - lam G) / rho. `start` was computed under the same covariance; None: zero. It ends
+    at a residual of `tol` times ||A'b||.
     """
     normal, target, xp = equations.normal, equations.target, library(equations.target)
     if start is None:
@@ -111,7 +103,7 @@ def by_points(
         dual += xp.multiply(direction[0], length, out=work)
         centers += xp.multiply(direction[1], length, out=work)
         progress.note(residual)
-    return Interpolated(centers, dual, tuple(progress.history))
+    return Interpolated(centers, dual, tuple(progress))
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,32 +113,19 @@ class BySample:
     samples: Array  # b, T x ny x nx, zero where not sampled
     fitted: Columns  # the samples without the held-out ones; a k-space location is a column
     every: Columns  # the samples with them
+    tol: float = 1e-2  # the residual, relative to the target, at which a solve ends
 
-    #: Most steps of the first solve, while settings are chosen, and in a round; and the residual, relative to the
-    #: target, at which a solve ends.
+    #: Most steps of the first solve, while settings are chosen, and in a round.
     first_steps: ClassVar[int] = 20
     trial_steps: ClassVar[int] = 6
     round_steps: ClassVar[int] = 24
-    tol: ClassVar[float] = 1e-2
 
     def __call__(
-        self,
-        kernels: LocalKernels,
-        noise: float,
-        *,
-        whole: bool = True,
-        start: Array | None = None,
-        steps: int = 20,
-        tol: float | None = None,
+        self, kernels: LocalKernels, noise: float, steps: int, *, whole: bool = True, start: Array | None = None
     ) -> Interpolated:
-        """Solve for the frames in k-space instead of images: norms and inner products are the same.
+        """Solve for the frames under K and lam, for `whole` with the held-out samples, starting from a similar dual.
 
-        Parameters
-        ----------
-        kernels, noise : K and lam.
-        whole : whether to use the held-out samples, too.
-        start : the dual of a solution, of this problem or of a similar one, to start from; None: zero.
-        steps, tol : end after this many steps, or once the residual has shrunk by `tol`.
+        The work is in k-space instead of images: norms and inner products are the same.
         """
         used, covariance = self.every if whole else self.fitted, kernels.covariance
         zeros_like = library(self.samples).zeros_like
@@ -171,14 +150,14 @@ class BySample:
             return used.pack(moved) + noise * direction
 
         residual = target - used.pack(centers) - noise * dual
-        progress = _Progress(target, residual, self.tol if tol is None else tol)
+        progress = _Progress(target, residual, self.tol)
         iterations = conjugate_gradients(system, inverse, residual, inner, max_steps=steps, enough=progress.enough)
         for length, direction, residual in iterations:
             dual += length * direction
             moved *= length
             centers += moved
             progress.note(residual)
-        return Interpolated(ifft2(centers, overwrite=True), used.unpack(dual), tuple(progress.history))
+        return Interpolated(ifft2(centers, overwrite=True), used.unpack(dual), tuple(progress))
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,29 +167,20 @@ class ByImage:
     fitted: NormalEquations  # of the samples not held out
     held: NormalEquations  # of those held out
     density: float  # the mean of the diagonal of A'A
+    tol: float = 3e-3
 
     # More than by sample: the preconditioner is weaker, and too short a trial measures speed, not the setting.
     first_steps: ClassVar[int] = 20
     trial_steps: ClassVar[int] = 10
     round_steps: ClassVar[int] = 15
-    tol: ClassVar[float] = 3e-3
 
     def __call__(
-        self,
-        kernels: LocalKernels,
-        noise: float,
-        *,
-        whole: bool = True,
-        start: Array | None = None,
-        steps: int = 20,
-        tol: float | None = None,
+        self, kernels: LocalKernels, noise: float, steps: int, *, whole: bool = True, start: Array | None = None
     ) -> Interpolated:
-        """Solve for the frames; parameters as of ``BySample``."""
         used = self.fitted + self.held if whole else self.fitted
         shrunk = kernels.shrunk(self.density, noise)
         begun = None if start is None else Interpolated(kernels.covariance(start), start)
-        tol = self.tol if tol is None else tol
-        return by_points(used, shrunk, self.density, noise, begun, max_steps=steps, tol=tol)
+        return by_points(used, shrunk, self.density, noise, begun, max_steps=steps, tol=self.tol)
 
 
 #: The two ways to the frames.

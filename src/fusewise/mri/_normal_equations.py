@@ -28,7 +28,6 @@ class Convolution:
     maps: Array | None = None  # m, coils x ny x nx; None: one coil of uniform sensitivity
 
     def __add__(self, other: Convolution) -> Convolution:
-        """Sum of two convolutions with the same maps."""
         return Convolution(self.spectra + other.spectra, self.maps)
 
     def __call__(self, images: Array) -> Array:
@@ -76,7 +75,6 @@ class NormalEquations:
     energy: float  # ||b||²
 
     def __add__(self, other: NormalEquations) -> NormalEquations:
-        """Equations of the samples of both."""
         return NormalEquations(self.normal + other.normal, self.target + other.target, self.energy + other.energy)
 
     def mean(self) -> NormalEquations:
@@ -89,18 +87,14 @@ class NormalEquations:
         return NormalEquations(Convolution(self.normal.spectra[some], self.normal.maps), self.target[some], self.energy)
 
     def about(self, image: Array) -> NormalEquations:
-        """Equations of the deviations of the frames from one image."""
+        """Equations of the frames' deviations from one image."""
         images = library(self.target).zeros_like(self.target) + image
         pushed = self.normal(images)
-        return NormalEquations(self.normal, self.target - pushed, self._misfit(images, pushed))
+        return NormalEquations(self.normal, self.target - pushed, self.misfit(images, pushed))
 
-    def misfit(self, images: Array) -> float:
-        """||A u - b||²."""
-        return self._misfit(images, self.normal(images))
-
-    def _misfit(self, images: Array, pushed: Array) -> float:
-        """The misfit from A'A u, with terms summed in double precision since they nearly cancel."""
-        products = images.conj() * (pushed - 2 * self.target)
+    def misfit(self, images: Array, pushed: Array | None = None) -> float:
+        """||A u - b||², from A'A u if known; terms are summed in double precision since they nearly cancel."""
+        products = images.conj() * ((self.normal(images) if pushed is None else pushed) - 2 * self.target)
         return self.energy + float(products.real.sum(dtype=library(images).float64))
 
 

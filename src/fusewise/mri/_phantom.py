@@ -37,16 +37,6 @@ class Phantom:
     maps: Array
     heart: tuple[slice, slice]
 
-    @property
-    def contraction(self) -> Array:
-        """Contraction of the heart in each frame, from 0 (relaxed) to 1 (contracted)."""
-        return contraction(self.cardiac)
-
-    @property
-    def inspiration(self) -> Array:
-        """Inspiration in each frame, from 0 (lungs empty) to 1 (full)."""
-        return inspiration(self.respiratory)
-
 
 def make_phantom(
     n_frames: int = 200,
@@ -89,14 +79,14 @@ def cyclic_phase(times: Array, period: float, variability: float, rng: np.random
 
 
 def contraction(cardiac: Array) -> Array:
-    """Contraction from 0 (relaxed) to 1 (contracted): a third of the beat contracts, the rest relaxes and rests."""
+    """Contraction from 0 (relaxed) to 1 (contracted) at `cardiac` phases: over a third of a beat."""
     up = np.sin(0.5 * np.pi * np.clip(cardiac / 0.35, 0, 1)) ** 2
     down = np.cos(0.5 * np.pi * np.clip((cardiac - 0.35) / 0.3, 0, 1)) ** 2
     return np.asarray(np.where(cardiac < 0.35, up, down))
 
 
 def inspiration(respiratory: Array) -> Array:
-    """Inspiration from 0 (lungs empty) to 1 (full)."""
+    """Inspiration from 0 (lungs empty) to 1 (full) at `respiratory` phases."""
     return np.sin(np.pi * np.asarray(respiratory)) ** 4
 
 

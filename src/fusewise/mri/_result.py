@@ -12,15 +12,17 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from sklearn.cluster import SpectralClustering
 
-from fusewise.kernels import Labels
+from fusewise.kernels import Labels, Placement
 from fusewise.mri._held_out import Setting
 from fusewise.mri._rhythms import Rhythms, find_rhythms
 from fusewise.mri._tensors import Array, energy, gram
 from fusewise.observations import number_by_size
+from fusewise.progress import Progress
 
 #: Number of clusters shown in the paper.
 N_CLUSTERS = 20
@@ -33,6 +35,14 @@ NEIGHBORS = 10
 
 #: Arcs of the beat for each depth of breath, if there are many clusters.
 ARCS_PER_DEPTH = 5
+
+
+class Run(NamedTuple):
+    """What every way to reconstruct needs beside the samples."""
+
+    rng: np.random.Generator
+    place: Placement  # to the device
+    tell: Progress
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,8 +6,10 @@ exact adjoints of each other, and A' A has a norm of about 1 per unit of samplin
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from scipy import fft
@@ -124,18 +126,16 @@ def complex_noise(shape: tuple[int, ...], deviation: float, random_state: int | 
 
 @dataclass(frozen=True, eq=False)
 class Gridded:
-    """A_i u = mask_i * F(maps * u), F the bare unitary FFT: samples T x coils x ny x nx, zero outside the mask."""
+    """A_i u = mask_i * F(maps * u), F the bare unitary FFT: samples T x coils x ny x nx, zero outside it."""
 
     mask: Array  # T x ny x nx, in the layout of ``to_plain``
     maps: Array | None = None  # coils x ny x nx; None: one coil of uniform sensitivity
 
     def forward(self, images: Array) -> Array:
-        """A u."""
         seen = images[:, None] if self.maps is None else images[:, None] * self.maps
         return fft2(seen) * self.mask[:, None]
 
     def adjoint(self, samples: Array) -> Array:
-        """A' b, for samples that are zero outside the mask."""
         seen = ifft2(samples)
         return seen[:, 0] if self.maps is None else (seen * self.maps.conj()).sum(axis=1)
 
@@ -154,53 +154,40 @@ class FourierSums:
 
     @property
     def shape(self) -> tuple[int, int, int]:
-        """(T, ny, nx)."""
         return len(self.trajectory), int(self.maps.shape[1]), int(self.maps.shape[2])
 
     def forward(self, images: Array) -> Array:
-        """A_i u_i."""
-        found = []
-        for some in self._batches():
-            along_y, along_x = self._waves(some)
-            seen = images[some][:, None] * self.maps
-            rows = along_x.conj()[:, None] @ seen.swapaxes(2, 3)
-            found.append((rows * along_y.conj()[:, None]).sum(axis=3))
-        return self._joined(found)
+
+        def sample(some: slice, along_y: Array, along_x: Array) -> Any:
+            rows = along_x.conj() @ (images[some][:, None] * self.maps).swapaxes(2, 3)
+            return (rows * along_y.conj()).sum(axis=3)
+
+        return self._by_frames(sample)
 
     def adjoint(self, samples: Array) -> Array:
-        """A_i' b_i."""
-        found = []
-        for some in self._batches():
-            along_y, along_x = self._waves(some)
-            spread = along_y[:, None] * samples[some][..., None]
-            images = spread.swapaxes(2, 3) @ along_x[:, None]
-            found.append((images * self.maps.conj()).sum(axis=1))
-        return self._joined(found)
 
-    def _batches(self) -> list[slice]:
-        entries = len(self.maps) * self.trajectory.shape[1] * max(self.shape[1:])
-        return batches(len(self.trajectory), entries, self.maps)
+        def spread(some: slice, along_y: Array, along_x: Array) -> Any:
+            seen = (along_y * samples[some][..., None]).swapaxes(2, 3) @ along_x
+            return (seen * self.maps.conj()).sum(axis=1)
 
-    def _waves(self, some: slice) -> list[Array]:
-        """exp(2 pi i k (x - centre)) of some frames along y and along x: frames x samples x ny, and x nx."""
-        xp = library(self.maps)
-        waves = []
-        for axis, pixels in enumerate(self._pixels):
-            turns = self.trajectory[some][..., axis, None] * pixels
-            angles = cast(2 * np.pi * (turns - xp.round(turns)), self.maps.real)  # small, so that rounding is, too
-            wave = zeros(tuple(angles.shape), self.maps)
-            wave.real[...], wave.imag[...] = xp.cos(angles), xp.sin(angles)
-            waves.append(wave)
-        return waves
+        return self._by_frames(spread)
 
-    @cached_property
-    def _pixels(self) -> list[Array]:
-        """Pixels along y and along x, from the centre."""
-        return [beside(np.arange(length) - length // 2.0, self.trajectory) for length in self.shape[1:]]
-
-    def _joined(self, parts: list[Array]) -> Array:
-        found: Array = library(self.maps).concatenate(parts)
-        found *= 1 / np.sqrt(self.shape[1] * self.shape[2])
+    def _by_frames(self, work: Callable[[slice, Array, Array], Any]) -> Array:
+        """Some frames at a time, with their waves exp(2 pi i k (x - centre)): frames x 1 x samples x ny, and x nx."""
+        frames, ny, nx = self.shape
+        xp, parts = library(self.maps), []
+        pixels = [beside(np.arange(length) - length // 2.0, self.trajectory) for length in (ny, nx)]
+        for some in batches(frames, len(self.maps) * self.trajectory.shape[1] * max(ny, nx), self.maps):
+            waves = []
+            for axis, places in enumerate(pixels):
+                turns = self.trajectory[some][:, None, :, axis, None] * places
+                angles = cast(2 * np.pi * (turns - xp.round(turns)), self.maps.real)  # small, so that rounding is, too
+                wave = zeros(tuple(angles.shape), self.maps)
+                wave.real[...], wave.imag[...] = xp.cos(angles), xp.sin(angles)
+                waves.append(wave)
+            parts.append(work(some, *waves))
+        found: Array = xp.concatenate(parts)
+        found *= 1 / np.sqrt(ny * nx)
         return found
 
 
@@ -244,11 +231,10 @@ class GridCells:
         places = beside((self.index + ny * nx * np.arange(frames)[:, None]).ravel(), samples)
         parts = (samples * beside(self.weights, samples)).reshape(-1)
         if library(samples) is np:
-            sums = np.bincount(places, parts.real, frames * ny * nx) + 1j * np.bincount(
-                places, parts.imag, frames * ny * nx
-            )
-            return sums.astype(samples.dtype).reshape(self.shape)
-        return parts.new_zeros(frames * ny * nx).index_add_(0, places, parts).reshape(self.shape)  # type: ignore[no-any-return]
+            real, imaginary = (np.bincount(places, part, frames * ny * nx) for part in (parts.real, parts.imag))
+            return (real + 1j * imaginary).astype(samples.dtype).reshape(self.shape)
+        sums: Array = parts.new_zeros(frames * ny * nx).index_add_(0, places, parts)
+        return sums.reshape(self.shape)
 
 
 def sensitivity_maps(kspace: Array, trajectory: Array) -> Array:

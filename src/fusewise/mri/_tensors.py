@@ -37,12 +37,10 @@ def cast(values: Tensor, like: Tensor) -> Tensor:
 
 
 def single(values: Tensor) -> Tensor:
-    """Convert real values to single precision."""
     return values.astype(np.float32, copy=False) if library(values) is np else values.float()
 
 
 def double(values: Tensor) -> Tensor:
-    """Convert real values to double precision."""
     return values.astype(np.float64, copy=False) if library(values) is np else values.double()
 
 
@@ -55,9 +53,10 @@ def as_real(values: Tensor) -> Tensor:
 
 def real_times(matrix: Tensor, vectors: Tensor) -> Tensor:
     """Multiply a real matrix (..., m, n) by complex vectors (..., n, k), without making the matrix complex."""
-    pairs = matrix @ as_real(vectors)
-    if library(pairs) is np:
+    if library(matrix) is np:
+        pairs = matrix @ as_real(vectors)
         return pairs.view(np.result_type(pairs.dtype, np.complex64))
+    pairs = matrix @ cast(as_real(vectors), matrix)
     return library(pairs).view_as_complex(pairs.unflatten(-1, (-1, 2)))
 
 
