@@ -84,7 +84,6 @@ def test_nothing_is_replaced_unless_told(run, tmp_path, scan):
 
 
 def test_coils_are_compressed(run, tmp_path):
-    pytest.importorskip("finufft")
     assert run("simulate", "scan.npz", *SMALL, "--coils", "4").exit_code == 0
     assert run("recon", "scan.npz", "--coils", "3", "--out", "out").exit_code == 0
     assert np.load(tmp_path / "out" / "images.npy").shape == (15, 24, 24)

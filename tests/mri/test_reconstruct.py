@@ -242,13 +242,13 @@ def test_radial_with_coils(given):
 def test_maps_are_found_up_to_phase():
     pytest.importorskip("sigpy")
     phantom = make_phantom(30, 32, n_coils=4)
-    trajectory = radial_trajectory(30, 64, 6, 3)
+    trajectory = radial_trajectory(30, 32, 6, 3)
     kspace = FourierSums(trajectory, phantom.maps).forward(phantom.images)
-    maps = sensitivity_maps(kspace, trajectory)[:, 16:48, 16:48]  # twice the field of view
+    maps = sensitivity_maps(kspace, trajectory)
     body = np.abs(phantom.images).mean(axis=0) > 0.2
     alignment = np.abs((maps * phantom.maps.conj()).sum(axis=0))[body]
-    assert alignment.mean() > 0.99
-    assert guess_shape(trajectory) == (64, 64)
+    assert alignment.mean() > 0.98
+    assert guess_shape(radial_trajectory(30, 64, 6, 3)) == (64, 64)
 
 
 def test_scale_is_walked_up_while_it_helps():

@@ -146,7 +146,7 @@ def cells(beat: Array, breath: Array | None, n_cells: int) -> Labels:
 
 
 def spectral_labels(images: Array, n_clusters: int = N_CLUSTERS) -> Labels:
-    """Label frames (T x ny x nx, in any order) by position along the leading directions of motion: `n_clusters`."""
+    """Label frames (`images`, in any order) by position along the leading directions of motion: `n_clusters`."""
     model = SpectralClustering(
         n_clusters, affinity="nearest_neighbors", n_neighbors=min(NEIGHBORS, len(images) - 1), random_state=0
     )
