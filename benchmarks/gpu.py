@@ -23,8 +23,7 @@ from fusewise.fusion._loop import average, descend
 from fusewise.fusion._problem import Problem, place
 from fusewise.fusion.fidelity import Quadratic
 from fusewise.fusion.penalties import H1
-from fusewise.kernels import Array, beside
-from fusewise.kernels._nearest import nearest
+from fusewise.kernels import Array, beside, nearest_in
 from fusewise.observations import Quadratics, as_entries
 from fusewise.pairs import CompletePairs, NeighborPairs
 from fusewise.progress import listening
@@ -94,35 +93,14 @@ def copy_rate(device: str) -> float:
 
 
 def neighbours(n: int, r: int, device: str) -> np.ndarray:
-    """Find neighbours by tiles, and check them against all distances for some points."""
-    from sklearn.neighbors import NearestNeighbors
+    """Find neighbours by all distances."""
+    import torch
 
-    where = places(n, r)
-    if device == "cpu":
-        return neighbours_on_the_host(where)
-    nearest(where[:100_000], NEIGHBORS, device)  # compiles the kernel
-    (distances, indices), taken = once(lambda: nearest(where, NEIGHBORS, device), device)
-    sample = np.random.default_rng(2).choice(n, 200, replace=False)
-    exact = (
-        NearestNeighbors(n_neighbors=NEIGHBORS + 1, algorithm="brute").fit(where).kneighbors(where[sample])[0][:, 1:]
-    )
-    recall = float((distances[sample] <= exact[:, -1:] * (1 + 1e-4)).mean())
-    show(f"{NEIGHBORS} nearest of {n:,} x {r}", taken, "s", f"recall {recall:.4f} on {len(sample)} points")
-    return indices
-
-
-def neighbours_on_the_host(where: np.ndarray) -> np.ndarray:
-    """Find neighbours as ``fuse`` does on the CPU; the point itself replaces neighbours that were not found."""
-    from scipy.spatial import cKDTree
-
-    from fusewise.kernels import in_threads
-    from fusewise.pairs._expected import nearest_places
-
-    search = nearest_places(where, cKDTree(where))
-    blocks = np.array_split(where, max(1, len(where) // 1024))
-    found, taken = once(lambda: np.concatenate(list(in_threads(lambda b: search(b, NEIGHBORS + 1), blocks))), "cpu")
-    show(f"{NEIGHBORS} nearest of {len(where):,} x {where.shape[1]}, on the CPU", taken, "s")
-    return np.where(found < 0, np.arange(len(where))[:, None], found)[:, 1:]
+    points = torch.from_numpy(places(n, r)).to(device)
+    nearest_in(points[:10_000], NEIGHBORS)
+    (_, indices), taken = once(lambda: nearest_in(points, NEIGHBORS), device)
+    show(f"{NEIGHBORS} nearest of {n:,} x {r}", taken, "s")
+    return indices.cpu().numpy()
 
 
 def graph(n: int, r: int, device: str, iterations: int, indices: np.ndarray, rate: float | None) -> None:
@@ -288,27 +266,21 @@ def whole(n: int, p: int, r: int, device: str) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description="The fusion loop on a GPU.")
     parser.add_argument("--device", default="cuda")
-    parser.add_argument("--search", help="device that finds the neighbours, if different from --device")
-    parser.add_argument("--parts", nargs="+", default=["copy", "nearest", "graph", "dense", "table", "huge"])
+    parser.add_argument("--parts", nargs="+", default=["copy", "nearest", "graph", "dense", "table"])
     parser.add_argument("--n", type=int, default=1_000_000, help="number of points in the graph")
     parser.add_argument("--p", type=int, default=FEATURES, help="columns of the table")
     parser.add_argument("--r", type=int, default=10, help="dimensions of the points")
     parser.add_argument("--iterations", type=int, default=10, help="iterations of the loop along the graph")
-    parser.add_argument("--huge", type=int, default=10_000_000, help="number of points in the largest graph")
     parser.add_argument("--dense", type=int, default=50_000, help="number of points in the part with all pairs")
     args = parser.parse_args()
     rate = copy_rate(args.device) if "copy" in args.parts else None
-    search = args.search or args.device
-    indices = neighbours(args.n, args.r, search) if "nearest" in args.parts else None
+    indices = neighbours(args.n, args.r, args.device) if "nearest" in args.parts else None
     if indices is not None and "graph" in args.parts:
         graph(args.n, args.r, args.device, args.iterations, indices, rate)
     if "dense" in args.parts:
         dense(args.dense, FEATURES, args.device)
     if "table" in args.parts:
         whole(args.n, args.p, args.r, args.device)
-    if "huge" in args.parts:
-        indices = neighbours(args.huge, args.r, search)
-        graph(args.huge, args.r, args.device, args.iterations, indices, rate)
 
 
 if __name__ == "__main__":

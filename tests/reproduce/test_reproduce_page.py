@@ -6,9 +6,10 @@ from html.parser import HTMLParser
 
 import pytest
 
+import fusewise
 from fusewise.reproduce import STUDIES, StudyResult, reproduce
-from fusewise.reproduce._run import render
-from fusewise.reproduce._study import Claim, Section, Study, StudyTable
+from fusewise.reproduce._run import Section, render
+from fusewise.reproduce._study import Claim, Study, StudyTable
 
 
 class Reader(HTMLParser):
@@ -41,7 +42,7 @@ def folder(tmp_path_factory):
 
 
 def test_files(folder):
-    assert {path.name for path in folder.iterdir()} == {"index.html", "numbers.json", "fig2.svg", "trials"}
+    assert {path.name for path in folder.iterdir()} == {"index.html", "numbers.json", "fig1.svg", "fig2.svg", "trials"}
     numbers = json.loads((folder / "numbers.json").read_text())
     assert numbers["fig2"]["claims"][0]["verdict"] == "agrees"
 
@@ -53,9 +54,7 @@ def test_the_page_needs_no_other_file(folder):
     assert links
     assert all(link.startswith(("data:image/", "#")) for link in links)
     assert not any(tag in ("script", "link", "iframe") for tag, _ in reader.tags)
-    image = next(attrs for tag, attrs in reader.tags if tag == "img")
-    assert image["alt"]
-    assert base64.b64decode(image["src"].partition(",")[2]) == (folder / "fig2.svg").read_bytes()
+    assert all(attrs["alt"] for tag, attrs in reader.tags if tag == "img")
 
 
 def test_the_same_run_gives_the_same_page(folder, tmp_path):
@@ -69,57 +68,32 @@ def a_study(name="fig9", title="a title"):
 
 def test_text_is_escaped():
     claims, tables = [Claim("x < y", '"quoted"', "differs", "<i>")], [StudyTable("T", ["<h>"], [["<c>"]])]
-    section = Section(claims, tables, [], quick=False, version="1.0")
-    reader = Reader(render([(a_study(title="<b>bold</b>"), section)], {}))
+    section = Section(a_study(title="<b>bold</b>"), StudyResult([], claims, tables), quick=False)
+    reader = Reader(render([section], {}))
     assert not any(tag in ("b", "i", "h", "c") for tag, _ in reader.tags)
     for words in ("x < y", '"quoted"', "<i>", "<c>", "differs 1", "full run"):
         assert words in reader.text
 
 
 def test_each_figure_names_the_command_that_made_it():
-    runs = {"fig8": Section([], [], [], quick=True, version="1.0"), "fig9": Section([], [], [], False, "2.0")}
-    page = render([(a_study(name), section) for name, section in runs.items()], {})
+    sections = [Section(a_study(name), StudyResult([], []), quick) for name, quick in (("fig8", True), ("fig9", False))]
+    page = render(sections, {})
     assert "quick run, with fewer and smaller trials than in the paper: <code>fusewise reproduce fig8 --quick" in page
-    assert "<code>fusewise reproduce fig9</code>, Fusewise 2.0." in page
+    assert f"<code>fusewise reproduce fig9</code>, Fusewise {fusewise.__version__}." in page
 
 
 def test_a_second_run_keeps_the_figures_of_the_first(tmp_path):
     """Whatever is asked for first, and with the full run beside the quick one."""
-    reproduce(["fig2"], tmp_path, quick=False)
-    reproduce(["fig1"], tmp_path, quick=True)
+    reproduce(["fig4"], tmp_path, quick=True, jobs=1)
+    reproduce(["fig1"], tmp_path, quick=False)
     reader = Reader((tmp_path / "index.html").read_text())
-    headings = [attrs["id"] for tag, attrs in reader.tags if tag == "h2"]
-    assert headings == ["fig1", "fig2"]
-    assert "fusewise reproduce fig1 --quick" in reader.text
-    assert "fusewise reproduce fig2, " in reader.text
+    assert [attrs["id"] for tag, attrs in reader.tags if tag == "h2"] == ["fig1", "fig2", "fig4"]
+    assert "fusewise reproduce fig1, " in reader.text
+    assert "fusewise reproduce fig4 --quick, " in reader.text
     images = [base64.b64decode(attrs["src"].partition(",")[2]) for tag, attrs in reader.tags if tag == "img"]
     pictures = [path.read_bytes() for path in tmp_path.iterdir() if path.suffix in (".svg", ".png")]
     assert sorted(images) == sorted(pictures)
-    assert set(json.loads((tmp_path / "numbers.json").read_text())) == {"fig1", "fig2"}
-    # The same figure again takes the place of the first.
-    reproduce(["fig2"], tmp_path, quick=True)
-    reader = Reader((tmp_path / "index.html").read_text())
-    assert [attrs["id"] for tag, attrs in reader.tags if tag == "h2"] == ["fig1", "fig2"]
-    assert "fusewise reproduce fig2 --quick" in reader.text
-
-
-@pytest.mark.parametrize(
-    "numbers", ["", "[]", "3", '{"fig1": {}}', '{"fig1": {"claims": [], "tables": []}}', '{"fig1": 1}', '["fig1"]']
-)
-def test_numbers_of_somebody_else_are_no_figures(tmp_path, numbers):
-    (tmp_path / "numbers.json").write_text(numbers)
-    reproduce(["fig2"], tmp_path, quick=True)
-    assert list(json.loads((tmp_path / "numbers.json").read_text())) == ["fig2"]
-
-
-def test_a_figure_whose_picture_is_gone_is_left_out(tmp_path):
-    reproduce(["fig2"], tmp_path, quick=True)
-    numbers = json.loads((tmp_path / "numbers.json").read_text())
-    for name in ("gone.svg", "../outside.svg"):
-        kept = {"fig1": {**numbers["fig2"], "pictures": [{"name": name, "caption": ""}]}}
-        (tmp_path / "numbers.json").write_text(json.dumps(kept))
-        reproduce(["fig2"], tmp_path, quick=True)
-        assert list(json.loads((tmp_path / "numbers.json").read_text())) == ["fig2"]
+    assert set(json.loads((tmp_path / "numbers.json").read_text())) == {"fig1", "fig2", "fig4"}
 
 
 def test_unknown_figures_are_refused(tmp_path):

@@ -16,6 +16,9 @@ from fusewise.kernels._arrays import Array
 #: Numbers in one block of differences between the ends of edges.
 EDGE_BLOCK = 2**27
 
+#: Numbers in one block of distances between points.
+DISTANCE_BLOCK = 2**30
+
 
 def triton_kernels(device: Any) -> Any:
     """The Triton kernels; None if Triton cannot run it."""
@@ -142,6 +145,23 @@ def _linked(roots: Array, others: Array, n: int) -> Array:
         if torch.equal(above, parent):
             return parent
         parent = above
+
+
+def nearest_in(points: Array, k: int) -> tuple[Array, Array]:
+    """Squared distances to the k nearest other points of each point, in single precision, and their indices."""
+    import torch
+
+    n = len(points)
+    placed = (points - points.mean(0)).float()
+    found = []
+    step = max(1, DISTANCE_BLOCK // n)
+    for begin in range(0, n, step):
+        own = torch.arange(begin, min(begin + step, n), device=points.device)
+        # Products of matrices would cancel where neighbours are close to each other.
+        distances = torch.cdist(placed[own], placed, compute_mode="donot_use_mm_for_euclid_dist")
+        distances[torch.arange(len(own)), own] = torch.inf
+        found.append(distances.topk(k, dim=1, largest=False))
+    return torch.cat([values for values, _ in found]).square_(), torch.cat([indices for _, indices in found])
 
 
 class LowerFactor(NamedTuple):

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from fusewise.kernels import Index, Real, Values, one_thread
 from fusewise.observations._checks import check_fits, check_size
 from fusewise.observations._conversion import as_entries
-from fusewise.observations._entries import Entries, InMemory, TableBase, reduce_blocks
+from fusewise.observations._entries import Entries, InMemory, Table, reduce_blocks
 from fusewise.observations._streamed import ColumnMoments
 from fusewise.support import InputError, Instance, Maybe, NumberArray, Record, Several, Word
 
@@ -185,7 +185,7 @@ S = TypeVar("S")
 
 
 @dataclass(frozen=True, eq=False)
-class DaskTable(TableBase, Record):
+class DaskTable(Table, Record):
     """Statistics of a table whose rows are blocks of Dask; nothing of it has the length of the table.
 
     Attributes
@@ -219,12 +219,10 @@ class DaskTable(TableBase, Record):
 
     @property
     def shape(self) -> tuple[int, int]:
-        """(N, P)."""
         return self.moments.n_rows, len(self.moments.counts)
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Data type of the values."""
         return np.dtype(self.moments.dtype)
 
     @property
@@ -234,27 +232,22 @@ class DaskTable(TableBase, Record):
 
     @property
     def n_seen(self) -> int:
-        """Number of rows with observed entries."""
         return self.moments.n_seen
 
     @property
     def column_counts(self) -> Index:
-        """Observed entries in each column."""
         return self.moments.counts
 
     @property
     def column_means(self) -> Values:
-        """Mean of the observed entries of each column (0 where there is none)."""
         return self.moments.table_means
 
     @property
     def column_variances(self) -> Real:
-        """Mean square of the deviations of each column from its mean."""
         return self.moments.variances
 
     @property
     def is_constant(self) -> npt.NDArray[np.bool_]:
-        """Whether each column has the same value wherever it was observed."""
         return self.moments.is_constant
 
     def take(self, rows: Index) -> Entries:

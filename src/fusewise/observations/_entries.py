@@ -16,14 +16,22 @@ from fusewise.observations._checks import check_fits
 from fusewise.support import Maybe, NumberArray, Record, Several, Sparse, Word
 
 
-class TableBase:
-    """What follows from the shape of a table and the numbers of observed entries in its rows and columns."""
+class Table:
+    """N rows and P columns with missing values, wherever they are."""
 
-    if TYPE_CHECKING:
+    if TYPE_CHECKING:  # as properties that exist they would stand in the way of fields of dataclasses
 
         @property
         def shape(self) -> tuple[int, int]:
             """(N, P)."""
+
+        @property
+        def dtype(self) -> np.dtype[Any]:
+            """Data type of the values."""
+
+        @property
+        def feature_names(self) -> tuple[str, ...] | None:
+            """Names of the columns, if the table had any."""
 
         @property
         def row_counts(self) -> Index:
@@ -33,8 +41,26 @@ class TableBase:
         def column_counts(self) -> Index:
             """Observed entries in each column."""
 
+        @property
+        def column_means(self) -> Values:
+            """Mean of the observed entries of each column (0 where there is none)."""
+
+        @property
+        def column_variances(self) -> Real:
+            """Mean square of the deviations of each column from its mean."""
+
+        @property
+        def is_constant(self) -> Mask:
+            """Whether each column has the same value wherever it was observed."""
+
         def take(self, rows: Index) -> InMemory:
-            """Select rows."""
+            """Select rows, given in increasing order."""
+
+        def parts(self) -> Iterator[InMemory]:
+            """Iterate over blocks of rows that fit in memory."""
+
+        def dense(self) -> Entries:
+            """Return the table as an array with a mask; raises MemoryError if that does not fit."""
 
     @property
     def n_stored(self) -> int:
@@ -74,7 +100,7 @@ SOME_ROWS = 1000
 
 
 @dataclass(frozen=True, eq=False)
-class Entries(TableBase, Record):
+class Entries(Table, Record):
     """x_i observed on the index set I_i: A_i = S_i selects the observed entries of a row (the paper's model).
 
     Parameters
@@ -101,13 +127,11 @@ class Entries(TableBase, Record):
 
     @property
     def shape(self) -> tuple[int, int]:
-        """(N, P)."""
         n, p = self.values.shape
         return n, p
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Data type of the values."""
         return self.values.dtype
 
     @property
@@ -122,12 +146,10 @@ class Entries(TableBase, Record):
 
     @cached_property
     def row_counts(self) -> npt.NDArray[np.intp]:
-        """Observed entries in each row."""
         return np.concatenate(self._in_blocks(lambda rows: self.mask[rows].sum(axis=1)))
 
     @cached_property
     def column_counts(self) -> npt.NDArray[np.intp]:
-        """Observed entries in each column."""
         return np.asarray(sum(self._in_blocks(lambda rows: self.mask[rows].sum(axis=0))))
 
     def _in_blocks(self, work: Callable[[slice], R]) -> list[R]:
@@ -136,13 +158,11 @@ class Entries(TableBase, Record):
 
     @cached_property
     def column_means(self) -> Values:
-        """Mean of the observed entries of each column (0 where there is none)."""
         sums = sum(self._in_blocks(lambda rows: self.values[rows].sum(axis=0, dtype=wide(self.dtype))))
         return np.asarray(sums / np.maximum(self.column_counts, 1), dtype=self.dtype)
 
     @cached_property
     def column_variances(self) -> Real:
-        """Mean square of the deviations of each column from its mean."""
         means = self.column_means
 
         def squares(rows: slice) -> Real:
@@ -175,15 +195,12 @@ class Entries(TableBase, Record):
         return np.where(self.mask, self.values, np.asarray(values, dtype=self.values.dtype))
 
     def take(self, rows: npt.NDArray[Any] | slice) -> Entries:
-        """Select rows."""
         return Entries(self.values[rows], self.mask[rows], self.feature_names)
 
     def parts(self) -> Iterator[Entries]:
-        """Iterate over blocks of rows that fit in memory: here a single block."""
         yield self
 
     def dense(self) -> Entries:
-        """Return the table itself."""
         return self
 
     def in_double(self) -> Entries:
@@ -240,7 +257,6 @@ class Entries(TableBase, Record):
 
     @property
     def is_constant(self) -> npt.NDArray[np.bool_]:
-        """Whether each column has the same value wherever it was observed."""
         low, high = self._ends(slice(SOME_ROWS))
         if not self._varies(low, high).all():  # nearly always they show it
             low, high = self._range
@@ -278,7 +294,7 @@ def wide(dtype: np.dtype[Any]) -> type[np.floating[Any]] | type[np.complexfloati
 
 
 @dataclass(frozen=True, eq=False)
-class SparseEntries(TableBase, Record):
+class SparseEntries(Table, Record):
     """x_i observed on the index set I_i, with only the observed entries stored; the interface of ``Entries``.
 
     ``values``, ``seen`` and ``squares`` are sparse matrices where those of ``Entries`` are arrays; matrix products
@@ -293,23 +309,20 @@ class SparseEntries(TableBase, Record):
     rows: Any
     feature_names: tuple[str, ...] | None = field(default=None)
 
-    _rules: ClassVar = {"rows": Sparse("N", "P"), "feature_names": Maybe(Several(Word(), "P"))}
+    _rules: ClassVar = {"rows": Sparse(), "feature_names": Maybe(Several(Word(), "P"))}
 
     @property
     def shape(self) -> tuple[int, int]:
-        """(N, P)."""
         n, p = self.rows.shape
         return n, p
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Data type of the values."""
         dtype: np.dtype[Any] = self.rows.dtype
         return dtype
 
     @property
     def n_stored(self) -> int:
-        """Numbers held in memory."""
         return int(self.rows.nnz)
 
     @property
@@ -329,28 +342,23 @@ class SparseEntries(TableBase, Record):
 
     @cached_property
     def row_counts(self) -> npt.NDArray[np.intp]:
-        """Observed entries in each row."""
         return np.asarray(np.diff(self.rows.indptr), np.intp)
 
     @cached_property
     def column_counts(self) -> npt.NDArray[np.intp]:
-        """Observed entries in each column."""
         return np.bincount(self.rows.indices, minlength=self.shape[1])
 
     @cached_property
     def column_means(self) -> Values:
-        """Mean of the observed entries of each column (0 where there is none)."""
         return np.asarray(self._column_sums(self.rows.data) / np.maximum(self.column_counts, 1), self.rows.dtype)
 
     @cached_property
     def column_variances(self) -> Real:
-        """Mean square of the deviations of each column from its mean."""
         squares = np.square(np.abs(self.rows.data - self.column_means[self.rows.indices]), dtype=float)
         return np.asarray(self._column_sums(squares) / np.maximum(self.column_counts, 1))
 
     @property
     def is_constant(self) -> npt.NDArray[np.bool_]:
-        """Whether each column has the same value wherever it was observed."""
         first = np.zeros(self.shape[1], self.dtype)
         first[self.rows.indices] = self.rows.data  # some entry of each column
         other = self.rows.data != first[self.rows.indices]
@@ -362,11 +370,9 @@ class SparseEntries(TableBase, Record):
         return (by_column.data[a:b] for a, b in zip(by_column.indptr[:-1], by_column.indptr[1:], strict=True))
 
     def take(self, rows: npt.NDArray[Any] | slice) -> SparseEntries:
-        """Select rows."""
         return SparseEntries(self.rows[rows], self.feature_names)
 
     def parts(self) -> Iterator[SparseEntries]:
-        """Iterate over blocks of rows that fit in memory: here a single block."""
         yield self
 
     def standardised(self, columns: npt.NDArray[np.intp], scale: Real, middle: Values) -> SparseEntries:
@@ -405,81 +411,6 @@ InMemory = Entries | SparseEntries
 
 #: Largest number of rows in a block, and numbers of work space for it.
 BLOCK_ROWS, SCAN_ENTRIES = 8192, 4_000_000
-
-
-class Table(Protocol):
-    """N rows and P columns with missing values: ``Entries``, ``SparseEntries`` or ``StreamedEntries``."""
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """(N, P)."""
-        ...
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """Data type of the values."""
-        ...
-
-    @property
-    def feature_names(self) -> tuple[str, ...] | None:
-        """Names of the columns, if the table had any."""
-        ...
-
-    @property
-    def row_counts(self) -> Index:
-        """Observed entries in each row."""
-        ...
-
-    @property
-    def n_seen(self) -> int:
-        """Number of rows with observed entries."""
-        ...
-
-    @property
-    def column_counts(self) -> Index:
-        """Observed entries in each column."""
-        ...
-
-    @property
-    def column_means(self) -> Values:
-        """Mean of the observed entries of each column (0 where there is none)."""
-        ...
-
-    @property
-    def column_variances(self) -> Real:
-        """Mean square of the deviations of each column from its mean."""
-        ...
-
-    @property
-    def n_stored(self) -> int:
-        """Number of values that all rows take in memory."""
-        ...
-
-    @property
-    def is_constant(self) -> npt.NDArray[np.bool_]:
-        """Whether each column has the same value wherever it was observed."""
-        ...
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether no entry is missing."""
-        ...
-
-    def take(self, rows: Index) -> InMemory:
-        """Select rows, given in increasing order."""
-        ...
-
-    def take_seen(self, rows: Index) -> InMemory:
-        """Select rows, numbered in increasing order among those with observed entries."""
-        ...
-
-    def parts(self) -> Iterator[InMemory]:
-        """Iterate over blocks of rows that fit in memory."""
-        ...
-
-    def dense(self) -> Entries:
-        """Return the table as an array with a mask; raises MemoryError if that does not fit."""
-        ...
 
 
 @runtime_checkable

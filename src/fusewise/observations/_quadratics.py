@@ -116,7 +116,6 @@ class Quadratics:
         return Quadratics(gram, target, np.bincount(groups, self.energy, minlength=n_groups).astype(self.energy.dtype))
 
     def misfit(self, centers: Values) -> float:
-        """sum_i ||A_i u_i - b_i||²."""
         quadratic = np.einsum("ik,ik->i", centers.conj(), self.normal(centers) - 2 * self.target).real
         return float(np.sum(quadratic + self.energy, dtype=float))
 

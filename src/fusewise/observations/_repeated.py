@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from fusewise.kernels import Index, Real, Values
 from fusewise.observations._checks import check_fits, refuse_other_than_tables
-from fusewise.observations._entries import Entries, InMemory, Table, TableBase, wide
+from fusewise.observations._entries import Entries, InMemory, Table, wide
 from fusewise.support import InputError, counted
 
 #: Largest sum of weights.
@@ -51,7 +51,7 @@ def as_counts(sample_weight: Any, X: Any) -> Index | None:
 
 
 @dataclass(frozen=True, eq=False)
-class RepeatedRows(TableBase):
+class RepeatedRows(Table):
     """A table in which row i of another table occurs counts_i times in succession; the interface of ``Table``.
 
     Attributes
@@ -78,33 +78,27 @@ class RepeatedRows(TableBase):
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Data type of the values."""
         return self.table.dtype
 
     @property
     def feature_names(self) -> tuple[str, ...] | None:
-        """Names of the columns, if the table had any."""
         return self.table.feature_names
 
     @cached_property
     def row_counts(self) -> Index:
-        """Observed entries in each row."""
         return np.repeat(self.table.row_counts, self.counts)
 
     @cached_property
     def column_counts(self) -> Index:
-        """Observed entries in each column."""
         return np.asarray(np.rint(sum(part.seen.T @ weights for part, weights in self._parts())), np.intp)
 
     @cached_property
     def column_means(self) -> Values:
-        """Mean of the observed entries of each column (0 where there is none)."""
         sums = sum(part.values.astype(wide(self.dtype)).T @ weights for part, weights in self._parts())
         return np.asarray(sums / np.maximum(self.column_counts, 1), self.dtype)
 
     @cached_property
     def column_variances(self) -> Real:
-        """Mean square of the deviations of each column from its mean."""
         p = self.shape[1]
         centred = ((part.standardised(np.arange(p), np.ones(p), self.column_means), w) for part, w in self._parts())
         return np.asarray(
@@ -113,26 +107,21 @@ class RepeatedRows(TableBase):
 
     @property
     def n_stored(self) -> int:
-        """Number of values that all rows take in memory."""
         n = self.table.shape[0]
         return self.table.n_stored * self.shape[0] // max(n, 1)
 
     @property
     def is_constant(self) -> npt.NDArray[np.bool_]:
-        """Whether each column has the same value wherever it was observed."""
         return np.asarray(self.column_variances == 0)
 
     def take(self, rows: Index) -> InMemory:
-        """Select rows, given in increasing order."""
         return self.table.take(self.source(rows))
 
     def parts(self) -> Iterator[InMemory]:
-        """Iterate over blocks of rows that fit in memory."""
         for part, weights in self._parts():
             yield part.take(np.repeat(np.arange(len(weights)), weights))
 
     def dense(self) -> Entries:
-        """Return the table as an array with a mask; raises MemoryError if that does not fit."""
         check_fits("the table with its rows repeated", self.shape, self.dtype.itemsize + 1)
         return self.table.dense().take(np.repeat(np.arange(len(self.counts)), self.counts))
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from fusewise.kernels import Index, Mask, Real, Values
 from fusewise.observations._checks import check_fits, refuse_infinite
-from fusewise.observations._entries import Entries, TableBase, wide
+from fusewise.observations._entries import Entries, Table, wide
 from fusewise.support import Dims, InputError, Maybe, Number, NumberArray, PositionArray, Record, Several, Word
 
 
@@ -231,7 +231,7 @@ def _parquet() -> Any:
 
 
 @dataclass(frozen=True, eq=False)
-class StreamedEntries(TableBase, Record):
+class StreamedEntries(Table, Record):
     """Counts, means and variances of a table that stays on disk; its rows are read when they are needed.
 
     Attributes
@@ -284,12 +284,10 @@ class StreamedEntries(TableBase, Record):
 
     @property
     def shape(self) -> tuple[int, int]:
-        """(N, P)."""
         return len(self.row_counts), len(self.column_counts)
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Data type of the values."""
         return self.column_means.dtype
 
     def parts(self) -> Iterator[Entries]:

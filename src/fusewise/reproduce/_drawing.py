@@ -1,9 +1,9 @@
-"""The tables the paper describes, made again, and the style of all pictures."""
+"""The tables that the paper describes, and the style of all pictures."""
 
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from typing import Any
@@ -51,24 +51,21 @@ def designed_pair(kappa: float, mu0: float, n_features: int = 50, size: int = 10
     rng = np.random.RandomState(0)
     u, signs = rng.uniform(0.05, 1, n_features), rng.choice([-1.0, 1.0], n_features)
 
-    def centers(q: float) -> Values:
-        return np.stack([np.zeros(n_features), signs * u**q])
+    def pair(q: float, ratio: float) -> tuple[Values, float]:
+        epsilon = ratio * float(np.linalg.norm(u**q)) / float(np.sqrt(n_features))
+        return np.stack([np.zeros(n_features), signs * u**q]), epsilon
 
-    def measured(q: float, epsilon: float) -> ClusterGeometry:
-        X, y, _ = make_clusters(
-            2, size, noise=epsilon, distribution="uniform", centers=centers(q), random_state=np.random.RandomState(1)
-        )
+    def geometry(q: float, ratio: float) -> ClusterGeometry:
+        centers, epsilon = pair(q, ratio)
+        draw: Any = {"noise": epsilon, "distribution": "uniform", "random_state": np.random.RandomState(1)}
+        X, y, _ = make_clusters(2, size, n_features, centers=centers, **draw)
         return ClusterGeometry.from_data(X, y)
-
-    def scaled(q: float, ratio: float) -> float:
-        return ratio * float(np.linalg.norm(u**q)) / float(np.sqrt(n_features))
 
     q, ratio = 0.5, kappa
     for _ in range(6):
-        ratio = _bisect(lambda r: measured(q, scaled(q, r)).kappa, kappa, 0.01, 3.0)  # noqa: B023 (used at once)
-        q = _bisect(lambda e: measured(e, scaled(e, ratio)).mu0, mu0, 0.0, 8.0)  # noqa: B023
-    ratio = _bisect(lambda r: measured(q, scaled(q, r)).kappa, kappa, 0.01, 3.0)
-    return centers(q), scaled(q, ratio)
+        ratio = _bisect(lambda r: geometry(q, r).kappa, kappa, 0.01, 3.0)  # noqa: B023 (used at once)
+        q = _bisect(lambda e: geometry(e, ratio).mu0, mu0, 0.0, 8.0)  # noqa: B023
+    return pair(q, _bisect(lambda r: geometry(q, r).kappa, kappa, 0.01, 3.0))
 
 
 def _bisect(function: Any, target: float, low: float, high: float) -> float:
@@ -133,24 +130,25 @@ def canvas(
         yield figure, figure.subplots(rows, columns, squeeze=False, **axes)
 
 
-def encode(figure: Figure, vector: bool) -> bytes:
-    """SVG or PNG."""
+def encode(figure: Figure, kind: str) -> bytes:
+    """The picture as a file: "svg" or "png"."""
     buffer = io.BytesIO()
     with mpl.rc_context(STYLE):
-        if vector:
-            figure.savefig(buffer, format="svg", metadata={"Date": None})
-        else:
-            figure.savefig(buffer, format="png", dpi=150)
+        figure.savefig(buffer, format=kind, **({"metadata": {"Date": None}} if kind == "svg" else {"dpi": 150}))
     return buffer.getvalue()
 
 
-def letter(axes: Axes, text: str, title: str = "") -> None:
-    """Name a panel, as papers do."""
+def letter(axes: Axes, text: str, title: str = "", **settings: Any) -> None:
+    """Name a panel, as papers do; with settings of its axes it shows curves, on a grid."""
     axes.set_title(f"$\\bf{{{text}}}$   {title}", loc="left")
+    if settings:
+        axes.set(**settings)
+        axes.grid(True)
 
 
-def draw_map(axes: Axes, points: npt.NDArray[Any], centers: npt.NDArray[Any], truth: npt.NDArray[Any]) -> None:
+def draw_map(axes: Axes, result: Mapping[str, npt.NDArray[Any]]) -> None:
     """Points in the plane, coloured by their true cluster, each joined by a line to its centre, in black."""
+    points, centers, truth = (result[name] for name in ("points", "centers", "truth"))
     colours = np.array(COLOURS)[truth % len(COLOURS)]
     axes.add_collection(
         LineCollection(list(np.stack([points, centers], axis=1)), colors=colours, linewidths=0.35, alpha=0.4)
@@ -159,17 +157,10 @@ def draw_map(axes: Axes, points: npt.NDArray[Any], centers: npt.NDArray[Any], tr
     axes.scatter(centers[:, 0], centers[:, 1], s=13, c=INK, linewidths=0.4, edgecolors="white", zorder=3)
     axes.set(xticks=[], yticks=[])
     axes.set_aspect("equal", adjustable="box")
-    for side in ("left", "bottom", "top", "right"):
-        axes.spines[side].set(visible=True, color="#cccccc")
+    axes.spines[:].set(visible=True, color="#cccccc")
 
 
-def draw_cells(
-    axes: Axes,
-    values: npt.NDArray[np.float64],
-    columns: Sequence[str],
-    rows: Sequence[str],
-    crossed: npt.NDArray[np.bool_] | None = None,
-) -> Any:
+def draw_cells(axes: Axes, values: Values, columns: Sequence[str], rows: Sequence[str], crossed: Any = None) -> Any:
     """Probabilities as a grid of shaded cells with their numbers; `crossed` ones are marked."""
     image = axes.imshow(values, cmap="cividis", vmin=0, vmax=1, aspect="auto", origin="lower")
     for (i, j), value in np.ndenumerate(values):
@@ -179,6 +170,5 @@ def draw_cells(
     axes.set_xticks(range(len(columns)), columns)
     axes.set_yticks(range(len(rows)), rows)
     axes.tick_params(length=0)
-    for side in ("left", "bottom"):
-        axes.spines[side].set_visible(False)
+    axes.spines[["left", "bottom"]].set_visible(False)
     return image

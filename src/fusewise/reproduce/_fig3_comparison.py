@@ -57,33 +57,38 @@ def report(outcomes: Outcomes) -> StudyResult:
     right = {name: result["ari"] == 1.0 for name, result in found.items()}
     gaps = {name: result["gap"][right[name]] for name, result in found.items()}
     interval = found["l1"]["lams"][right["l1"]]
+    where = why = ""
+    if len(interval):
+        where = (
+            f", all within {interval.min():.2g} to {interval.max():.2g}, where the clusters have been pulled "
+            f"together to at most {gaps['l1'].max():.1%} of their distance"
+        )
+        why = (
+            "On a fine enough grid there is a short interval of lam, just before everything merges, in which l1 has "
+            "fused each cluster but not all points. Its centres are far from the true ones."
+        )
+
+    def measured(name: str) -> str:
+        return (
+            f"Right at {right[name].sum()} of {len(right[name])} lams; there the least distance between centres is "
+            f"{_span(gaps[name])} of the true one."
+        )
+
     claims = [
         Claim(
             "The l1 penalty is unable to cluster the points even though the clusters are well separated.",
-            f"Right at {right['l1'].sum()} of {len(right['l1'])} lams"
-            + (
-                f", all within {interval.min():.2g} to {interval.max():.2g}, where the clusters have been pulled "
-                f"together to at most {gaps['l1'].max():.1%} of their distance"
-                if len(interval)
-                else ""
-            )
-            + ".",
+            f"Right at {right['l1'].sum()} of {len(right['l1'])} lams{where}.",
             verdict(not len(interval), in_part=bool(len(interval)) and gaps["l1"].max() < 0.05),
-            "On a fine enough grid there is a short interval of lam, just before everything merges, in which l1 has "
-            "fused each cluster but not all points. Its centres are far from the true ones."
-            if len(interval)
-            else "",
+            why,
         ),
         Claim(
             "The l0.1 penalty clusters the points correctly; the cluster centres are not correctly estimated.",
-            f"Right at {right['l0.1'].sum()} of {len(right['l0.1'])} lams; there the least distance between centres is "
-            f"{_span(gaps['l0.1'])} of the true one.",
+            measured("l0.1"),
             verdict(bool(right["l0.1"].any()) and gaps["l0.1"].max() < 0.95),
         ),
         Claim(
             "The H1 penalty clusters the points correctly and gives a good estimate of the centres.",
-            f"Right at {right['h1'].sum()} of {len(right['h1'])} lams; there the least distance between centres is "
-            f"{_span(gaps['h1'])} of the true one.",
+            measured("h1"),
             verdict(bool(right["h1"].all()) and bool(np.all(np.abs(gaps["h1"] - 1) < 0.01))),
         ),
     ]
@@ -104,7 +109,7 @@ def _picture(found: dict[str, Any]) -> Picture:
     with canvas(1, 3, 9, 3.0, sharex=True, sharey=True) as (figure, axes):
         for key, panel, (name, result) in zip("abc", axes[0], found.items(), strict=True):
             shown = PATHS[name][1]
-            draw_map(panel, result["points"], result["centers"], result["truth"])
+            draw_map(panel, result)
             letter(panel, key, TITLES[name])
             fused = f"{result['n_clusters'][shown]} groups, centres at {result['gap'][shown]:.0%} of their distance"
             panel.set_xlabel(fused, fontsize=8)
@@ -113,7 +118,7 @@ def _picture(found: dict[str, Any]) -> Picture:
         "centres (black). (a) l1 fuses nothing but draws all centres inwards. (b) l0.1 fuses the clusters, their "
         "centres pulled together. (c) H1 fuses them where they are."
     )
-    return Picture("fig3", figure, caption, vector=False)
+    return Picture("fig3.png", figure, caption)
 
 
 STUDY = Study(

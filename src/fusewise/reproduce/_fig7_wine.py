@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,6 @@ OVERLAP = 4
 
 METHODS = {"published": "published settings", "default": "Fusewise, default settings"}
 FRACTIONS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6)
-DRAWN = (0.0, 0.1, 0.3, 0.5)
 
 #: Starts, and the lams at which they are compared: from nothing fused to the largest one published and beyond.
 STARTS = {"partial": "partial distances", "zero": "zero-filled", "mean": "mean-filled"}
@@ -60,65 +59,53 @@ def start_trial(start: str, fraction: float, seed: int) -> dict[str, Any]:
 def plan(quick: bool) -> list[Trial]:
     """Ten draws of the missing entries, or three."""
     seeds = range(3 if quick else 10)
-    trials = [
-        Trial(trial, {"method": method, "fraction": fraction, "seed": seed})
-        for method in METHODS
-        for fraction in FRACTIONS
-        for seed in seeds
+    tables, starts = product(METHODS, FRACTIONS, seeds), product(STARTS, START_FRACTIONS, seeds)
+    return [
+        *(Trial(trial, {"method": method, "fraction": fraction, "seed": seed}) for method, fraction, seed in tables),
+        *(Trial(start_trial, {"start": start, "fraction": fraction, "seed": seed}) for start, fraction, seed in starts),
     ]
-    trials += [
-        Trial(start_trial, {"start": start, "fraction": fraction, "seed": seed})
-        for start in STARTS
-        for fraction in START_FRACTIONS
-        for seed in seeds
-    ]
-    return trials
 
 
 def report(outcomes: Outcomes) -> StudyResult:
-    """Draw the maps and the decline, compare the starts, and judge."""
+    """Draw the maps and the starts, and judge."""
     means = {m: [outcomes.mean("ari", method=m, fraction=f) for f in FRACTIONS] for m in METHODS}
     rows = [[METHODS[m], *(f"{v:.3f}" for v in values)] for m, values in means.items()]
     runs = len(outcomes.where(method="default", fraction=0.3))
-    tables = [
-        StudyTable(f"Adjusted Rand index, mean of {runs} draws", ["", *(f"{f:.0%} hidden" for f in FRACTIONS)], rows),
-        _start_table(outcomes),
-    ]
-    claims = [_decline_claim(means), _start_claim(outcomes)]
-    return StudyResult([_maps(outcomes), _decline(outcomes), _start_picture(outcomes)], claims, tables)
+    hidden = [f"{f:.0%} hidden" for f in FRACTIONS]
+    tables = [StudyTable(f"Adjusted Rand index, mean of {runs} draws", ["", *hidden], rows)]
+    # Mean over the draws: start fractions x lams.
+    starts = {
+        (way, start): np.array(
+            [np.mean([r[way] for r in outcomes.where(start=start, fraction=f)], axis=0) for f in START_FRACTIONS]
+        )
+        for way in ("cold", "warm")
+        for start in STARTS
+    }
+    return StudyResult([_maps(outcomes), _draw_starts(starts)], [_decline_claim(means), _start_claim(starts)], tables)
 
 
 def _decline_claim(means: dict[str, list[float]]) -> Claim:
     steepest = max(a - b for a, b in pairwise(means["published"]))
+    published, default = (
+        ", ".join(f"{v:.2f} ({f:.0%})" for v, f in zip(means[m], FRACTIONS, strict=True)) for m in METHODS
+    )
     return Claim(
         "The clustering is quite stable and degrades gradually with the fraction of missing entries.",
-        f"Published settings, mean ARI: {_along(means['published'])}. Our default: {_along(means['default'])}.",
+        f"Published settings, mean ARI: {published}. Our default: {default}.",
         verdict(means["published"][0] > 0.95 and steepest < 0.35, in_part=means["published"][0] > 0.95),
         "" if steepest < 0.35 else f"The steepest fall between neighbouring fractions is {steepest:.2f}.",
     )
 
 
-def start_scores(outcomes: Outcomes, way: str, start: str, fraction: float) -> Any:
-    """Mean adjusted Rand index at each lam; `way`: "cold" or "warm"."""
-    return np.mean([result[way] for result in outcomes.where(start=start, fraction=fraction)], axis=0)
-
-
-def _over_lams(outcomes: Outcomes, way: str, start: str) -> list[float]:
-    return [float(start_scores(outcomes, way, start, fraction).mean()) for fraction in START_FRACTIONS]
-
-
-def _start_claim(outcomes: Outcomes) -> Claim:
+def _start_claim(starts: dict[tuple[str, str], Any]) -> Claim:
     """Whether the partial-distance start beats the zero-filled one, by the mean over lams and fractions."""
-    scores = {(way, start): _over_lams(outcomes, way, start) for way in ("cold", "warm") for start in STARTS}
-    better = [np.mean(scores[way, "partial"]) > np.mean(scores[way, "zero"]) + 0.02 for way in ("cold", "warm")]
+    better = [starts[way, "partial"].mean() > starts[way, "zero"].mean() + 0.02 for way in ("cold", "warm")]
     text = "; ".join(
-        f"{way}: " + ", ".join(f"{STARTS[s]} {_numbers(scores[way, s])}" for s in STARTS) for way in ("cold", "warm")
-    )
-    last = int(np.argmin(np.abs(START_LAMS - LAMS[-1])))
-    cold, warm = (
-        [float(start_scores(outcomes, way, "partial", fraction)[last]) for fraction in START_FRACTIONS]
+        f"{way}: " + ", ".join(f"{title} {_numbers(starts[way, s].mean(axis=1))}" for s, title in STARTS.items())
         for way in ("cold", "warm")
     )
+    last = int(np.argmin(np.abs(START_LAMS - LAMS[-1])))
+    cold, warm = (_numbers(starts[way, "partial"][:, last]) for way in ("cold", "warm"))
     return Claim(
         "A good initialization is needed; the partial-distance start works very well (and better than zero-filling).",
         f"Mean ARI over {len(START_LAMS)} lams from {START_LAMS[0]:.2g} to {START_LAMS[-1]:.2g}, with "
@@ -126,82 +113,50 @@ def _start_claim(outcomes: Outcomes) -> Claim:
         f"upwards (warm). {text}.",
         verdict(all(better), in_part=any(better)),
         "With nothing hidden all starts are the same. The start alone is not enough for the published settings: at "
-        f"lam = {START_LAMS[last]:.2g}, the largest one, partial distances have {_numbers(cold)} if it is solved at "
-        f"once and {_numbers(warm)} if lam is followed upwards, as the authors' code and this library do.",
+        f"lam = {START_LAMS[last]:.2g}, the largest one, partial distances have {cold} if it is solved at "
+        f"once and {warm} if lam is followed upwards, as the authors' code and this library do.",
     )
 
 
-def _numbers(values: list[float]) -> str:
+def _numbers(values: Any) -> str:
     return " / ".join(f"{v:.2f}" for v in values)
 
 
-def _start_table(outcomes: Outcomes) -> StudyTable:
-    rows = [
-        [STARTS[start], way, f"{fraction:.0%}", *(f"{v:.2f}" for v in start_scores(outcomes, way, start, fraction))]
-        for way in ("cold", "warm")
-        for start in STARTS
-        for fraction in START_FRACTIONS
-    ]
-    headings = ["start", "", "hidden", *(f"lam {lam:.2g}" for lam in START_LAMS)]
-    return StudyTable("Adjusted Rand index by start and lam", headings, rows)
-
-
-def _start_picture(outcomes: Outcomes) -> Picture:
+def _draw_starts(starts: dict[tuple[str, str], Any]) -> Picture:
+    colours = dict(zip(STARTS, COLOURS, strict=False))
+    settings: dict[str, Any] = {"xscale": "log", "xlabel": r"$\lambda$", "ylim": (-0.05, 1.05)}
     with canvas(1, len(START_FRACTIONS), 9.6, 3.2, sharey=True) as (figure, axes):
-        for key, panel, fraction in zip("abc", axes[0], START_FRACTIONS, strict=True):
-            letter(panel, key, f"{fraction:.0%} hidden")
-            for colour, (start, title) in zip(COLOURS, STARTS.items(), strict=False):
-                for way, line in (("warm", "-"), ("cold", "--")):
-                    scores = start_scores(outcomes, way, start, fraction)
-                    panel.plot(
-                        START_LAMS, scores, line, color=colour, marker="o", markersize=3, label=f"{title}, {way}"
-                    )
+        for k, (panel, fraction) in enumerate(zip(axes[0], START_FRACTIONS, strict=True)):
+            for (way, start), scores in starts.items():
+                style = {"color": colours[start], "linestyle": "-" if way == "warm" else "--", "marker": "o"}
+                panel.plot(START_LAMS, scores[k], markersize=3, label=f"{STARTS[start]}, {way}", **style)
             panel.axvspan(LAMS[0], LAMS[-1], color="#f0f0f0", zorder=0)
-            panel.set(xscale="log", xlabel=r"$\lambda$", ylim=(-0.05, 1.05))
-            panel.grid(True)
+            letter(panel, "abc"[k], f"{fraction:.0%} hidden", **settings)
         axes[0, 0].set_ylabel("adjusted Rand index")
         figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
     caption = (
         "Wine: the start. Each lam solved from the start at once (cold, dashed) or following lam upwards (warm, "
         "solid). Shaded: the published range of lam."
     )
-    return Picture("fig7-starts", figure, caption)
-
-
-def _along(values: list[float]) -> str:
-    return ", ".join(f"{v:.2f} ({f:.0%})" for v, f in zip(values, FRACTIONS, strict=True))
+    return Picture("fig7-starts.svg", figure, caption)
 
 
 def _maps(outcomes: Outcomes) -> Picture:
-    with canvas(2, len(DRAWN), 9.6, 4.4, sharex=True, sharey=True) as (figure, axes):
-        for row, method in zip(axes, ("published", "default"), strict=True):
-            for panel, fraction in zip(row, DRAWN, strict=True):
+    drawn = (0.0, 0.1, 0.3, 0.5)
+    with canvas(2, len(drawn), 9.6, 4.4, sharex=True, sharey=True) as (figure, axes):
+        for row, (method, title) in zip(axes, METHODS.items(), strict=True):
+            for panel, fraction in zip(row, drawn, strict=True):
                 result = outcomes.one(method=method, fraction=fraction)
-                draw_map(panel, result["points"], result["centers"], result["truth"])
+                draw_map(panel, result)
                 panel.set_title(f"{int(result['n_clusters'])} groups, ARI {float(result['ari']):.2f}", fontsize=8.5)
-            row[0].set_ylabel(METHODS[method])
-        for panel, fraction in zip(axes[1], DRAWN, strict=True):
+            row[0].set_ylabel(title)
+        for panel, fraction in zip(axes[1], drawn, strict=True):
             panel.set_xlabel(f"{fraction:.0%} hidden")
     caption = (
         "Wine: 120 wines, 13 features, two principal components; colours are the cultivars, black the centres. Top: "
         "the published settings. Bottom: our default."
     )
-    return Picture("fig7", figure, caption, vector=False)
-
-
-def _decline(outcomes: Outcomes) -> Picture:
-    hidden = 100 * np.array(FRACTIONS)
-    with canvas(1, 1, 5.4, 3.2) as (figure, axes):
-        panel = axes[0, 0]
-        for colour, (method, title) in zip((COLOURS[0], COLOURS[2]), METHODS.items(), strict=True):
-            draws = [[float(r["ari"]) for r in outcomes.where(method=method, fraction=f)] for f in FRACTIONS]
-            panel.fill_between(hidden, [min(d) for d in draws], [max(d) for d in draws], color=colour, alpha=0.15, lw=0)
-            panel.plot(hidden, [np.mean(d) for d in draws], "o-", color=colour, label=title, markersize=4)
-        panel.set(xlabel="entries hidden, %", ylabel="adjusted Rand index", ylim=(-0.05, 1.05))
-        panel.grid(True)
-        panel.legend(loc="lower left")
-        letter(panel, "", "mean, worst and best draw")
-    return Picture("fig7-decline", figure, "Wine: agreement with the cultivars as more entries are hidden.")
+    return Picture("fig7.png", figure, caption)
 
 
 STUDY = Study(

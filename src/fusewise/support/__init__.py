@@ -1,4 +1,7 @@
-"""What every package needs and no engine owns: words for messages, files written whole, and checked records."""
+"""What every package needs and no engine owns: words for messages, files written whole, and checked records.
+
+Importing it does not import NumPy, so that ``fusewise --help`` is fast.
+"""
 
 from fusewise.support._errors import InputError, as_input_errors
 from fusewise.support._files import (
@@ -29,39 +32,3 @@ from fusewise.support._records import (
     verify,
 )
 from fusewise.support._words import CONTROLS, counted, in_series, in_words, readable, readable_apart, some_of, visible
-
-__all__ = [
-    "CONTROLS",
-    "STAGE",
-    "Dims",
-    "Either",
-    "Flag",
-    "InputError",
-    "Instance",
-    "Maybe",
-    "Number",
-    "NumberArray",
-    "PositionArray",
-    "Record",
-    "Rule",
-    "Several",
-    "Sparse",
-    "Word",
-    "as_input_errors",
-    "bind",
-    "check_values",
-    "counted",
-    "finite_json",
-    "in_series",
-    "in_words",
-    "readable",
-    "readable_apart",
-    "refuse_to_overwrite",
-    "refuse_unwritable",
-    "some_of",
-    "verify",
-    "visible",
-    "write_whole",
-    "written_together",
-    "written_whole",
-]

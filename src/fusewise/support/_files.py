@@ -11,8 +11,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, BinaryIO
 
-import numpy as np
-
 #: How the name of a temporary folder begins.
 STAGE = ".fusewise-"
 
@@ -117,6 +115,8 @@ def finite_json(data: Any, **options: Any) -> str:
 
 
 def _plain(value: Any) -> Any:
+    import numpy as np
+
     if isinstance(value, dict):
         return {str(key): _plain(entry) for key, entry in value.items()}
     if isinstance(value, list | tuple):

@@ -4,9 +4,8 @@ A class lists its fields in ``_rules``. A dimension named in several rules has t
 
     _rules = {"means": NumberArray("K", "r"), "shares": NumberArray("K", low=0)}
 
-A rule checks type and shape (``shape``), which is cheap and done whenever an object is made, and the numbers themselves
-(``content``), which is done where it comes from outside, as from a model file. Compiled loops check no bounds, so what
-they are given is checked here.
+Types and shapes, which are cheap to check, are checked whenever an object is made; the contents (``verify``) where it
+comes from outside, as from a model file. Compiled loops check no bounds, so what they are given is checked here.
 """
 
 from __future__ import annotations
@@ -14,11 +13,7 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, ClassVar, NoReturn
-
-import numpy as np
-from scipy import sparse
 
 from fusewise.support._errors import as_input_errors
 from fusewise.support._words import counted
@@ -29,33 +24,20 @@ Dims = dict[str, int]
 class Rule:
     """What one field must be; here plain values: None, booleans, numbers, text, and lists or dicts of these."""
 
-    def shape(self, value: Any, where: str, dims: Dims) -> None:
-        """Check type and shape, and note the sizes of dimensions in `dims`."""
-        if isinstance(value, list | tuple):
-            for item in value:
-                self.shape(item, where, dims)
-        elif isinstance(value, dict):
-            self.shape([*value, *value.values()], where, dims)
+    def check(self, value: Any, where: str, dims: Dims, contents: bool) -> None:
+        """Raise ValueError for a wrong type or shape, and for wrong `contents` if asked to; add sizes to `dims`."""
+        if isinstance(value, list | tuple | dict):
+            for item in [*value, *value.values()] if isinstance(value, dict) else value:
+                self.check(item, where, dims, contents)
         elif not (value is None or isinstance(value, bool | str | numbers.Number)):
             raise ValueError(f"{where} is {_kind_of(value)}, not plain values")
 
-    def content(self, value: Any, where: str, dims: Dims) -> None:
-        """Check the numbers themselves."""
 
-
-@dataclass(frozen=True, init=False)
 class NumberArray(Rule):
     """An array with named dimensions, of the kinds of dtypes in `kinds`; within the bounds, and finite unless said.
 
-    `below` is a number or a dimension that all entries are less than, as positions are.
+    `below` is a dimension that all entries are less than, as positions are.
     """
-
-    dims: tuple[str, ...]
-    kinds: str
-    low: float | None
-    high: float | None
-    below: str | None
-    finite: bool
 
     def __init__(
         self,
@@ -66,22 +48,21 @@ class NumberArray(Rule):
         below: str | None = None,
         finite: bool = True,
     ) -> None:
-        given = {"dims": dims, "kinds": kinds, "low": low, "high": high, "below": below, "finite": finite}
-        for name, value in given.items():
-            object.__setattr__(self, name, value)
+        self.dims, self.kinds, self.finite = dims, kinds, finite
+        self.low, self.high, self.below = low, high, below
 
-    def shape(self, value: Any, where: str, dims: Dims) -> None:
-        """Check dtype and shape."""
+    def check(self, value: Any, where: str, dims: Dims, contents: bool) -> None:
+        import numpy as np
+
         if not isinstance(value, np.ndarray) or value.dtype.kind not in self.kinds:
-            raise ValueError(f"{where} is {_kind_of(value)}, not an array of {_words(self.kinds)}")
+            names = {"f": "real", "c": "complex", "i": "integer", "b": "true or false"}
+            wanted = " or ".join(names[kind] for kind in self.kinds if kind in names)
+            raise ValueError(f"{where} is {_kind_of(value)}, not an array of {wanted} numbers")
         if value.ndim != len(self.dims):
             raise ValueError(f"{where} has shape {value.shape}: it must have {counted(len(self.dims), 'dimension')}")
         for name, size in zip(self.dims, value.shape, strict=True):
             bind(dims, name, size, where)
-
-    def content(self, value: Any, where: str, dims: Dims) -> None:
-        """Check that all entries are finite and within the bounds."""
-        if not value.size or value.dtype.kind == "b":
+        if not contents or not value.size or value.dtype.kind == "b":
             return
         if self.finite and not np.isfinite(value).all():
             raise ValueError(f"{where} has entries that are not finite")
@@ -100,69 +81,56 @@ class PositionArray(NumberArray):
         super().__init__(*dims, kinds="iu", low=low, below=below)
 
 
-@dataclass(frozen=True)
 class Sparse(Rule):
-    """A matrix in compressed sparse rows; its indices are within bounds (``check_format``)."""
+    """A matrix in compressed sparse rows, N x P; its indices are within bounds, its entries finite."""
 
-    rows: str
-    columns: str
+    def check(self, value: Any, where: str, dims: Dims, contents: bool) -> None:
+        import numpy as np
+        from scipy import sparse
 
-    def shape(self, value: Any, where: str, dims: Dims) -> None:
-        """Check type and shape."""
         if not isinstance(value, sparse.csr_matrix | sparse.csr_array) or value.dtype.kind not in "fc":
             raise ValueError(f"{where} is {_kind_of(value)}, not a sparse matrix of numbers")
-        bind(dims, self.rows, value.shape[0], where)
-        bind(dims, self.columns, value.shape[1], where)
-
-    def content(self, value: Any, where: str, dims: Dims) -> None:
-        """Check the indices, and that all entries are finite."""
-        value.check_format()
-        if not np.isfinite(value.data).all():
-            raise ValueError(f"{where} has entries that are not finite")
+        for name, size in zip("NP", value.shape, strict=True):
+            bind(dims, name, size, where)
+        if contents:
+            value.check_format()
+            if not np.isfinite(value.data).all():
+                raise ValueError(f"{where} has entries that are not finite")
 
 
-@dataclass(frozen=True)
 class Number(Rule):
     """A real number, within bounds; NaN and infinity only where `finite` is False. `size`: equal to a dimension."""
 
-    low: float = -math.inf
-    finite: bool = True
-    whole: bool = False
-    size: str | None = None
+    def __init__(
+        self, low: float = -math.inf, finite: bool = True, whole: bool = False, size: str | None = None
+    ) -> None:
+        self.low, self.finite, self.whole, self.size = low, finite, whole or size is not None, size
 
     def __str__(self) -> str:
-        return "a whole number" if self.whole or self.size is not None else "a number"
+        return "a whole number" if self.whole else "a number"
 
-    def shape(self, value: Any, where: str, dims: Dims) -> None:
-        """Check the type."""
-        kind: Any = numbers.Integral if self.whole or self.size is not None else numbers.Real
-        if isinstance(value, bool | np.bool_) or not isinstance(value, kind):
+    def check(self, value: Any, where: str, dims: Dims, contents: bool) -> None:
+        kind: Any = numbers.Integral if self.whole else numbers.Real
+        if _is_flag(value) or not isinstance(value, kind):
             _refuse(where, self, value)
         if self.size is not None:
             bind(dims, self.size, int(value), where)
-
-    def content(self, value: Any, where: str, dims: Dims) -> None:
-        """Check the bounds."""
-        if value < self.low:
+        if contents and value < self.low:
             _refuse(where, f"at least {self.low:g}", value)
-        if self.finite and not math.isfinite(value):
+        if contents and self.finite and not math.isfinite(value):
             _refuse(where, "finite", value)
 
 
-@dataclass(frozen=True, init=False)
 class Word(Rule):
     """Text: one of some words, or any."""
 
-    known: tuple[str, ...]
-
     def __init__(self, *known: str) -> None:
-        object.__setattr__(self, "known", known)
+        self.known = known
 
     def __str__(self) -> str:
         return " or ".join(map(repr, self.known)) or "text"
 
-    def shape(self, value: Any, where: str, dims: Dims) -> None:
-        """Check the word."""
+    def check(self, value: Any, where: str, dims: Dims, contents: bool) -> None:
         if not isinstance(value, str) or (self.known and value not in self.known):
             _refuse(where, self, value)
 
@@ -170,136 +138,81 @@ class Word(Rule):
 class Flag(Rule):
     """True or False."""
 
-    def shape(self, value: Any, where: str, dims: Dims) -> None:
-        """Check the type."""
-        if not isinstance(value, bool | np.bool_):
+    def check(self, value: Any, where: str, dims: Dims, contents: bool) -> None:
+        if not _is_flag(value):
             _refuse(where, "True or False", value)
 
 
-@dataclass(frozen=True, init=False)
 class Either(Rule):
-    """What one of several rules asks for."""
-
-    rules: tuple[Rule, ...]
+    """What one of several rules asks for: the first whose type fits."""
 
     def __init__(self, *rules: Rule) -> None:
-        object.__setattr__(self, "rules", rules)
+        self.rules = rules
 
     def __str__(self) -> str:
         return " or ".join(map(str, self.rules))
 
-    def _fitting(self, value: Any, where: str) -> Rule:
+    def check(self, value: Any, where: str, dims: Dims, contents: bool) -> None:
         for rule in self.rules:
             try:
-                rule.shape(value, where, {})
+                rule.check(value, where, {}, contents=False)
             except ValueError:
                 continue
-            return rule
-        return _refuse(where, self, value)
-
-    def shape(self, value: Any, where: str, dims: Dims) -> None:
-        """Check it by the first rule that fits."""
-        self._fitting(value, where).shape(value, where, dims)
-
-    def content(self, value: Any, where: str, dims: Dims) -> None:
-        """Check it by the first rule that fits."""
-        self._fitting(value, where).content(value, where, dims)
+            rule.check(value, where, dims, contents)
+            return
+        _refuse(where, self, value)
 
 
-@dataclass(frozen=True)
 class Several(Rule):
     """A tuple (or an array of text), each item by the same rule; `count` names their number, `least` bounds it."""
 
-    rule: Rule
-    count: str | None = None
-    least: int = 0
+    def __init__(self, rule: Rule, count: str | None = None, least: int = 0) -> None:
+        self.rule, self.count, self.least = rule, count, least
 
-    def shape(self, value: Any, where: str, dims: Dims) -> None:
-        """Check each item."""
+    def check(self, value: Any, where: str, dims: Dims, contents: bool) -> None:
+        import numpy as np
+
         text = isinstance(value, np.ndarray) and value.dtype == object and value.ndim == 1
         if not (isinstance(value, tuple) or text) or len(value) < self.least:
             raise ValueError(f"{where} is {_kind_of(value)}, not a tuple of at least {self.least}")
         if self.count is not None:
             bind(dims, self.count, len(value), where)
-        if not isinstance(self.rule, Word):  # names of columns may be many
+        if contents or not isinstance(self.rule, Word):  # names of columns may be many
             for k, item in enumerate(value):
-                self.rule.shape(item, f"{where}[{k}]", dims)
-
-    def content(self, value: Any, where: str, dims: Dims) -> None:
-        """Check each item."""
-        for k, item in enumerate(value):
-            if isinstance(self.rule, Word):
-                self.rule.shape(item, f"{where}[{k}]", dims)
-            self.rule.content(item, f"{where}[{k}]", dims)
+                self.rule.check(item, f"{where}[{k}]", dims, contents)
 
 
-@dataclass(frozen=True)
 class Maybe(Rule):
     """None, or what another rule asks for."""
 
-    rule: Rule
+    def __init__(self, rule: Rule) -> None:
+        self.rule = rule
 
     def __str__(self) -> str:
         return f"{self.rule} or None"
 
-    def shape(self, value: Any, where: str, dims: Dims) -> None:
-        """Check it, unless it is None."""
+    def check(self, value: Any, where: str, dims: Dims, contents: bool) -> None:
         if value is None:
             return
-        try:
-            self.rule.shape(value, where, dims)
-        except ValueError:
-            if isinstance(self.rule, Number | Word | Either):
+        if isinstance(self.rule, Number | Word | Either):
+            try:
+                self.rule.check(value, where, {}, contents=False)
+            except ValueError:
                 _refuse(where, self, value)
-            raise
-
-    def content(self, value: Any, where: str, dims: Dims) -> None:
-        """Check it, unless it is None."""
-        if value is not None:
-            self.rule.content(value, where, dims)
+        self.rule.check(value, where, dims, contents)
 
 
-def _refuse(where: str, what: object, value: Any) -> NoReturn:
-    """Raise ValueError for a value that is not what it must be."""
-    raise ValueError(f"{where} must be {what}, got {_kind_of(value)}")
-
-
-def bind(dims: Dims, name: str, size: int, where: str) -> None:
-    """Note the size of a dimension; raise if it is already known to be another. A digit is its own size."""
-    known = int(name) if name.isdigit() else dims.setdefault(name, size)
-    if known != size:
-        raise ValueError(f"{where} has {size} along {name}, where {known} are expected")
-
-
-def _kind_of(value: Any) -> str:
-    """A value in a message: itself if it is short, or its type."""
-    if isinstance(value, np.ndarray):
-        return f"an array of {value.dtype}"
-    return repr(value)[:40] if value is None or isinstance(value, bool | str | numbers.Number) else type(value).__name__
-
-
-def _words(kinds: str) -> str:
-    names = {"f": "real", "c": "complex", "i": "integer", "b": "true or false"}
-    return " or ".join(names[kind] for kind in kinds if kind in names) + " numbers"
-
-
-@dataclass(frozen=True, init=False)
 class Instance(Rule):
     """An object of one of some classes. ``Instance(Mixture, r="s")``: its r is the s of the object that has it."""
 
-    kinds: tuple[type[Any], ...]
-    same: Mapping[str, str]
-
     def __init__(self, *kinds: type[Any], **same: str) -> None:
-        object.__setattr__(self, "kinds", kinds)
-        object.__setattr__(self, "same", same)
+        self.kinds, self.same = kinds, same
 
-    def shape(self, value: Any, where: str, dims: Dims) -> None:
-        """Check the class, and the sizes of its dimensions."""
+    def check(self, value: Any, where: str, dims: Dims, contents: bool) -> None:
         if not isinstance(value, self.kinds):
             raise ValueError(f"{where} is {_kind_of(value)}, not {' or '.join(kind.__name__ for kind in self.kinds)}")
         if self.same and isinstance(value, Record):
-            theirs = _dims_of(value)
+            theirs = _checked(value, contents=False)
             for inner, name in self.same.items():
                 if inner in theirs:
                     bind(dims, name, theirs[inner], f"{where} ({inner})")
@@ -311,7 +224,7 @@ class Record:
     _rules: ClassVar[Mapping[str, Rule]] = {}
 
     def __post_init__(self) -> None:
-        _dims_of(self)
+        _checked(self, contents=False)
 
     def _agree(self, dims: Dims) -> None:
         """Check what the rules cannot say of shapes, and add dimensions that follow from others."""
@@ -320,27 +233,53 @@ class Record:
         """Check what the rules cannot say of contents."""
 
 
-def _dims_of(held: Record) -> Dims:
-    """Check types and shapes of all fields; return the size of each dimension."""
+def _checked(record: Record, contents: bool) -> Dims:
+    """Check all fields; return the size of each dimension."""
     dims: Dims = {}
-    fields = vars(held)
-    for name, rule in held._rules.items():
-        rule.shape(fields.get(name), f"{type(held).__name__}.{name}", dims)
-    held._agree(dims)
+    fields = vars(record)
+    for now in (False, True) if contents else (False,):  # contents are bounded by dimensions of other fields
+        for name, rule in record._rules.items():
+            rule.check(fields.get(name), f"{type(record).__name__}.{name}", dims, now)
+        if not now:
+            record._agree(dims)
     return dims
 
 
-def verify(held: Record) -> None:
+def verify(record: Record) -> None:
     """Check the contents too, for objects that come from outside."""
-    dims, fields = _dims_of(held), vars(held)
-    for name, rule in held._rules.items():
-        rule.content(fields.get(name), f"{type(held).__name__}.{name}", dims)
-    held._verify()
+    _checked(record, contents=True)
+    record._verify()
 
 
 def check_values(values: Mapping[str, Any], rules: Mapping[str, Rule]) -> None:
     """Raise ``InputError`` for the first value that is not what its rule asks for."""
     for name, rule in rules.items():
         with as_input_errors():
-            rule.shape(values[name], name, {})
-            rule.content(values[name], name, {})
+            rule.check(values[name], name, {}, contents=True)
+
+
+def bind(dims: Dims, name: str, size: int, where: str) -> None:
+    """Note the size of a dimension; raise if it is already known to be another. A digit is its own size."""
+    known = int(name) if name.isdigit() else dims.setdefault(name, size)
+    if known != size:
+        raise ValueError(f"{where} has {size} along {name}, where {known} are expected")
+
+
+def _refuse(where: str, what: object, value: Any) -> NoReturn:
+    raise ValueError(f"{where} must be {what}, got {_kind_of(value)}")
+
+
+def _is_flag(value: Any) -> bool:
+    """Whether it is True or False, of Python or NumPy."""
+    import numpy as np
+
+    return isinstance(value, bool | np.bool_)
+
+
+def _kind_of(value: Any) -> str:
+    """A value in a message: itself if it is short, or its type."""
+    import numpy as np
+
+    if isinstance(value, np.ndarray):
+        return f"an array of {value.dtype}"
+    return repr(value)[:40] if value is None or isinstance(value, bool | str | numbers.Number) else type(value).__name__
