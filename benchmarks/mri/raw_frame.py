@@ -1,4 +1,4 @@
-"""One real raw radial frame of several coils through maps and Fourier sums: adjoint, our solve, and BART's of the same data.
+"""One real raw radial frame of several coils: density-compensated adjoint, our solve, and BART's of the same data.
 
     python benchmarks/mri/raw_frame.py FILE.mat --out frame.png
 
