@@ -21,7 +21,7 @@ from sklearn.metrics import adjusted_rand_score
 from fusewise import FusionPath, fusion_path
 from fusewise.fusion import Solution
 from fusewise.fusion import _solution as solution
-from fusewise.fusion.penalties import H1, L1, Penalty
+from fusewise.penalties import H1, L1, Penalty
 
 CLUSTERS, NEIGHBORS = 10, 15
 

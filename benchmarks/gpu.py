@@ -19,13 +19,13 @@ from unittest.mock import patch
 
 import numpy as np
 
+from fusewise.fidelity import Quadratic
 from fusewise.fusion._loop import average, descend
 from fusewise.fusion._problem import Problem, place
-from fusewise.fusion.fidelity import Quadratic
-from fusewise.fusion.penalties import H1
 from fusewise.kernels import Array, beside, nearest_in
 from fusewise.observations import Quadratics, as_entries
 from fusewise.pairs import CompletePairs, NeighborPairs
+from fusewise.penalties import H1
 from fusewise.progress import listening
 
 CLUSTERS, FEATURES, HIDDEN, NOISE, NEIGHBORS = 20, 50, 0.3, 0.15, 15
@@ -110,8 +110,8 @@ def graph(n: int, r: int, device: str, iterations: int, indices: np.ndarray, rat
     problem = Problem(quadratics(where), pairs, H1(3.0), Quadratic(), 1.0)
     placed, placing = once(lambda: place(problem, device), device)
     start = beside(where, placed.observations.target)
-    descend(placed, start, solver="exact", max_iter=1, tol=0)
-    descent, taken = once(lambda: descend(placed, start, solver="exact", max_iter=iterations, tol=0), device)
+    descend(placed, start, max_iter=1, tol=0)
+    descent, taken = once(lambda: descend(placed, start, max_iter=iterations, tol=0), device)
     note = f"{taken / descent.n_iter:.4f} s each, {len(pairs.first):,} edges, {device}"
     show(f"{descent.n_iter} iterations along the graph of {n:,} x {r}", taken, "s", note)
     show("   building the graph / copying it to the device", joining, "s", f"{placing:.3f} s")
@@ -229,7 +229,7 @@ def timed(function: Callable[..., Array], name: str, taken: dict[str, float], de
 PHASES_OF_FUSE = (
     "fusewise.fusion._setup.as_entries",
     "fusewise.fusion._setup.refuse_tiny",
-    "fusewise.fusion._setup._fit",
+    "fusewise.fusion._setup.fit_subspace",
     "fusewise.subspace._projection:RowsOnDevice.information",
     "fusewise.subspace.coordinates_of",
     "fusewise.fusion._setup.nearest_expected",

@@ -14,12 +14,12 @@ from collections.abc import Callable
 import numpy as np
 
 from fusewise.datasets import hide_entries, make_clusters
+from fusewise.fidelity import Quadratic
 from fusewise.fusion._loop import average
 from fusewise.fusion._problem import Problem
-from fusewise.fusion.fidelity import Quadratic
-from fusewise.fusion.penalties import H1
 from fusewise.observations import as_entries
 from fusewise.pairs import CompletePairs
+from fusewise.penalties import H1
 
 
 def best_times(works: dict[str, Callable[[], object]], repeats: int) -> dict[str, float]:

@@ -20,7 +20,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from fusewise import FusionPath, fusion_path
-from fusewise.fusion.penalties import H1, L1, MCP, SCAD, GemanMcClure, Lp, Penalty, TruncatedL2
+from fusewise.penalties import H1, L1, MCP, SCAD, GemanMcClure, Lp, Penalty, TruncatedL2
 from scale import clusters
 
 NEIGHBORS = 15

@@ -137,7 +137,7 @@ def our_path(X: np.ndarray, k: int) -> None:
     """Convex clustering along a graph of 15 neighbours; centres fuse within about CCMM's threshold (6e-3 here)."""
     global objectives
     from fusewise import fusion_path
-    from fusewise.fusion.penalties import L1
+    from fusewise.penalties import L1
 
     X = (X - X.mean(axis=0)) / X.std(axis=0)
     path = fusion_path(X, lams=LAMS, penalty=L1(5e-3), n_neighbors=15, tol=3e-3)

@@ -15,7 +15,7 @@ from sklearn.decomposition import PCA
 
 from fusewise import fusion_path
 from fusewise.datasets import hide_entries, make_clusters
-from fusewise.fusion.penalties import H1
+from fusewise.penalties import H1
 
 #: Okabe and Ito's palette, for colour-blind readers.
 COLOURS = np.array(["#0072B2", "#E69F00", "#009E73"])

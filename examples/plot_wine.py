@@ -16,7 +16,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from fusewise import fusion_path
 from fusewise.datasets import hide_entries, load_wine_subset
-from fusewise.fusion.penalties import H1
+from fusewise.penalties import H1
 
 #: Okabe and Ito's palette, for colour-blind readers.
 COLOURS = np.array(["#0072B2", "#E69F00", "#009E73"])

@@ -13,7 +13,7 @@ START = """
 import sys
 
 class Without:
-    names = set("typer rich pandas polars pyarrow openpyxl highspy sigpy ismrmrd nibabel PIL torch faiss "
+    names = set("typer rich pandas polars pyarrow openpyxl highspy sigpy ismrmrd nibabel PIL torch "
                 "matplotlib plotly jinja2 dask distributed".split())
 
     def find_spec(self, name, path=None, target=None):

@@ -7,8 +7,8 @@ from sklearn.metrics import adjusted_rand_score
 from fusewise import FusionClustering, fuse
 from fusewise.datasets import hide_entries, make_clusters
 from fusewise.exact import solve_l0
-from fusewise.fusion.fidelity import Box
-from fusewise.fusion.penalties import H1
+from fusewise.fidelity import Box
+from fusewise.penalties import H1
 from fusewise.theory import ClusterGeometry, success_probability
 
 

@@ -1,5 +1,5 @@
 """The fidelities f of a fusion problem, and their base class."""
 
-from fusewise.fusion.fidelity import Ball, Box, Fidelity, Quadratic
+from fusewise.fusion import Ball, Box, Fidelity, Quadratic
 
 __all__ = ["Ball", "Box", "Fidelity", "Quadratic"]

@@ -63,7 +63,8 @@ def naive(observations, pairs, hints=NO_HINTS):
     n, r = observations.shape
     ridge = RIDGE * np.trace(observations.gram.sum(axis=0)) / (n * r)
     gram = [g + ridge * np.eye(r) for g in observations.gram]
-    affinity = pairs.affinities.toarray()
+    affinity = np.zeros((pairs.n_points, pairs.n_points))
+    affinity[pairs.first, pairs.second] = affinity[pairs.second, pairs.first] = pairs.affinity
     groups = [frozenset([i]) for i in range(n)]
 
     def explained(members):

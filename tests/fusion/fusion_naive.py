@@ -2,8 +2,9 @@
 
 import numpy as np
 
-from fusewise.fusion.fidelity import Ball, Box, Quadratic
-from fusewise.fusion.penalties import H1, L1, MCP, PENALTIES, SCAD, GemanMcClure, Lp, Penalty, TruncatedL2
+from fusewise.fidelity import Ball, Box, Quadratic
+from fusewise.fusion import PENALTIES
+from fusewise.penalties import H1, L1, MCP, SCAD, GemanMcClure, Lp, Penalty, TruncatedL2
 
 #: One of each penalty that can be minimised, at scales that suit tables of unit size.
 EXAMPLES: list[Penalty] = [

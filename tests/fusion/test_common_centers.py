@@ -4,11 +4,11 @@ import warnings
 
 import numpy as np
 import pytest
-from scipy.optimize import linprog, minimize
+from scipy.optimize import minimize
 
 from fusewise import PenalizedFusion, fuse, fusion_path
 from fusewise.fidelity import Ball, Box
-from fusewise.penalties import H1, Lp
+from fusewise.penalties import H1
 
 
 def two_groups(seed, gap, scatter, n=40, hidden=0.2):
@@ -43,23 +43,6 @@ def test_two_groups_that_no_box_holds():
         assert found.certificate().feasible
 
 
-@pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize("gap", [0.2, 0.5])
-def test_boxes_beside_the_certificate(seed, gap):
-    """The certificate compares pairs of rows; boxes that meet in pairs meet all together."""
-    X = two_groups(seed, gap, scatter=0.05)
-    for width, sigma in ((0.3, 0.5), (0.4, 0.2), (0.4, 0.05)):
-        found, said = warned(lambda: fuse(X, fidelity=Box(width), penalty=H1(sigma)))  # noqa: B023
-        assert bool(said) != found.certificate(time_limit=0.01).feasible
-
-
-def feasible_by_linear_programme(X, epsilon):
-    """Whether some c has |c_p - x_ip| <= epsilon / 2 wherever x_ip was observed."""
-    low, high = np.nanmax(X, axis=0) - epsilon / 2, np.nanmin(X, axis=0) + epsilon / 2
-    signs = np.vstack([-np.eye(X.shape[1]), np.eye(X.shape[1])])
-    return linprog(np.zeros(X.shape[1]), signs, np.concatenate([-low, high]), bounds=(None, None)).status == 0
-
-
 @pytest.mark.parametrize("epsilon", [0.19, 0.2, 0.21, 0.3])
 def test_decimals_that_fit_exactly_are_not_refused(epsilon):
     """0.3 - 0.1 is a little more than 0.2."""
@@ -67,8 +50,6 @@ def test_decimals_that_fit_exactly_are_not_refused(epsilon):
     found, said = warned(lambda: fuse(X, fidelity=Box(epsilon), penalty=H1(2.0)))
     assert found.n_clusters == 1
     assert bool(said) == (epsilon < 0.2)
-    if epsilon != 0.2:
-        assert bool(said) != feasible_by_linear_programme(X, epsilon)
 
 
 @pytest.mark.parametrize(("side", "meet"), [(1.70, True), (1.73, True), (1.734, False), (1.99, False)])
@@ -117,12 +98,3 @@ def test_paths_and_estimators_say_it_too():
     assert len(said) == 1
     model = PenalizedFusion(1.0, penalty=H1(0.5), fidelity=Box(0.16))
     assert len(warned(lambda: model.fit(X))[1]) == 1
-
-
-def test_a_penalty_without_sigma():
-    said = warned(lambda: fuse(np.array([[0.0], [1.0]]), fidelity=Box(0.99999), penalty=Lp(0.5)))[1]
-    assert all("use a penalty of smaller scale" in words for words in said)
-
-
-def test_without_a_constraint_there_is_nothing_to_say():
-    assert warned(lambda: fuse(two_groups(0, 0.3, 0.02), penalty=H1(0.5)))[1] == []

@@ -6,19 +6,16 @@ import numpy as np
 import pytest
 from fusion_naive import EXAMPLES, draw, objective, violation
 
+from fusewise.fidelity import Ball, Box, Quadratic
 from fusewise.fusion import pose
 from fusewise.fusion._fuse import start as start_of
-from fusewise.fusion._loop import average, choose_solver, descend, solve_quadratic
-from fusewise.fusion.fidelity import Ball, Box, Quadratic
-from fusewise.fusion.penalties import H1, Lp
+from fusewise.fusion._loop import average, descend, solve_quadratic
+from fusewise.penalties import H1, Lp
 
 MISSING = (0.0, 0.3, 0.7)
 STARTS = ("partial", "zero", "mean")
 KINDS = ("real", "complex")
-WAYS = [(Quadratic(), "exact"), (Quadratic(), "average"), (Box(0.5), "average"), (Ball(0.4), "average")]
-every_way = pytest.mark.parametrize(
-    ("fidelity", "solver"), WAYS, ids=[f"{type(f).__name__}-{solver}" for f, solver in WAYS]
-)
+every_fidelity = pytest.mark.parametrize("fidelity", [Quadratic(), Box(0.5), Ball(0.4)], ids=lambda f: type(f).__name__)
 every_penalty = pytest.mark.parametrize("penalty", EXAMPLES, ids=lambda p: type(p).__name__)
 
 
@@ -26,18 +23,18 @@ def posed(X, lam, penalty, fidelity, n_neighbors=None):
     return pose(X, None, lam, penalty, fidelity, None, n_neighbors)
 
 
-def start(posed, init, solver="average"):
-    return start_of(posed, posed.problem, init, solver=solver, min_overlap=1)
+def start(posed, init):
+    return start_of(posed, posed.problem, init, min_overlap=1)
 
 
-@every_way
+@every_fidelity
 @every_penalty
-def test_the_objective_never_rises(penalty, fidelity, solver):
+def test_the_objective_never_rises(penalty, fidelity):
     for missing, kind, init in itertools.product(MISSING, KINDS, STARTS):
         X = draw(kind, missing, n=12)
         problem = (whole := posed(X, 0.05, penalty, fidelity)).problem
-        first = start(whole, init, solver)
-        descent = descend(problem, first, solver=solver, max_iter=12, tol=0)
+        first = start(whole, init)
+        descent = descend(problem, first, max_iter=12, tol=0)
         history = np.array(descent.history)
         where = f"{missing:.0%} missing, {kind}, from {init}"
         assert np.all(np.diff(history) <= 1e-12 * np.abs(history[:-1])), where
@@ -76,7 +73,7 @@ def test_every_iterate_is_feasible(fidelity, kind):
         first = start(whole, init)
         assert violation(X, first, fidelity) <= 1e-9
         for iterations in (1, 2, 3, 5, 20, 60):
-            centers = descend(problem, first, solver="average", max_iter=iterations, tol=0).centers
+            centers = descend(problem, first, max_iter=iterations, tol=0).centers
             assert violation(X, centers, fidelity) <= 1e-9
 
 
@@ -108,23 +105,11 @@ def test_a_point_without_weights_keeps_to_its_data():
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("missing", [0.0, 0.3])
-def test_both_solvers_reach_the_same_minimum(kind, missing):
+def test_averaging_steps_alone_reach_the_same_minimum(kind, missing):
     X = draw(kind, missing)
     problem = (whole := posed(X, 0.3, H1(1.0), Quadratic())).problem
-    first = start(whole, "mean")
-    ends = [descend(problem, first, solver=solver, max_iter=2000, tol=1e-8) for solver in ("exact", "average")]
-    objectives = [objective(X, end.centers, 0.3, H1(1.0), Quadratic()) for end in ends]
-    assert objectives[0] == pytest.approx(objectives[1], rel=1e-8)
-    np.testing.assert_allclose(ends[0].centers, ends[1].centers, atol=1e-4)
-
-
-def test_the_choice_of_solver():
-    X = draw()
-    quadratic, box = (posed(X, 1.0, H1(1.0), fidelity).problem for fidelity in (Quadratic(), Box(0.1)))
-    assert choose_solver(quadratic, "auto") == "exact"
-    assert choose_solver(box, "auto") == "average"
-    assert choose_solver(quadratic, "average") == "average"
-    with pytest.raises(ValueError, match="solver='average'"):
-        choose_solver(box, "exact")
-    with pytest.raises(ValueError, match=r"unknown solver 'newton'.*'auto', 'exact', 'average'"):
-        choose_solver(quadratic, "newton")
+    averaged = start(whole, "mean")
+    solved = descend(problem, averaged, max_iter=2000, tol=1e-8).centers
+    for _ in range(2000):
+        averaged = average(problem, problem.weigh(averaged), averaged)
+    np.testing.assert_allclose(solved, averaged, atol=1e-4)

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from scipy.optimize import minimize
 from sklearn.base import clone
 
-from fusewise.fusion.fidelity import FIDELITIES, Ball, Box, Quadratic, as_fidelity
+from fusewise.fidelity import Ball, Box, Quadratic
+from fusewise.fusion import FIDELITIES, as_fidelity
 from fusewise.observations import Entries, as_entries
 
 N, P = 7, 4
@@ -76,40 +76,6 @@ def test_quadratic_prox_is_the_weighted_mean(kind):
             assert moved[i, p] == pytest.approx((x + t * v) / (1 + t) if entries.mask[i, p] else v)
 
 
-def test_quadratic_value_is_the_sum_over_observed_entries():
-    entries = as_entries([[1.0, np.nan], [np.nan, 5.0]])
-    assert Quadratic().value(entries, np.array([[3.0, 9.0], [9.0, 4.0]])) == 4 + 1
-    assert Box(1.0).value(entries, np.zeros((2, 2))) == 0
-
-
-def test_real_box_clips():
-    rng = np.random.default_rng(2)
-    entries, anchors = table(rng, "real"), draw(rng, "real")
-    clipped = np.clip(anchors, entries.values - 0.25, entries.values + 0.25)
-    np.testing.assert_allclose(
-        Box(0.5).prox(entries, anchors, np.ones(N)), np.where(entries.mask, clipped, anchors), atol=1e-14
-    )
-
-
-@pytest.mark.parametrize("fidelity", [Ball(0.7), Box(0.5)], ids=["ball", "box"])
-def test_prox_agrees_with_a_general_optimiser(fidelity):
-    rng = np.random.default_rng(3)
-    entries, anchors = table(rng, "real"), draw(rng, "real")
-    moved = fidelity.prox(entries, anchors, np.ones(N))
-    for i in range(3):
-        seen, x, v = entries.mask[i], entries.values[i], anchors[i]
-
-        def room(u, seen=seen, x=x):
-            offset = (u - x)[seen]
-            return 0.7**2 - offset @ offset if isinstance(fidelity, Ball) else 0.25 - np.abs(offset)
-
-        found = minimize(
-            lambda u, v=v: np.sum((u - v) ** 2), x, method="SLSQP",
-            constraints={"type": "ineq", "fun": room}, options={"ftol": 1e-14, "maxiter": 500},
-        )  # fmt: skip
-        np.testing.assert_allclose(moved[i], found.x, atol=1e-5)
-
-
 @every_fidelity
 @both_kinds
 def test_constraints_do_not_see_the_pull_and_keep_what_is_inside(fidelity, kind):
@@ -122,14 +88,6 @@ def test_constraints_do_not_see_the_pull_and_keep_what_is_inside(fidelity, kind)
         assert feasible(fidelity, entries, once)
         assert not feasible(fidelity, entries, once + 10 * entries.mask)
     np.testing.assert_array_equal(once[~entries.mask], anchors[~entries.mask])
-
-
-def test_float32_is_kept():
-    rng = np.random.default_rng(5)
-    entries = as_entries(table(rng, "real").fill(np.nan).astype(np.float32))
-    for fidelity in FIDELITY_EXAMPLES:
-        moved = fidelity.prox(entries, draw(rng, "real").astype(np.float32), np.ones(N, dtype=np.float32))
-        assert moved.dtype == np.float32
 
 
 @pytest.mark.parametrize(
@@ -146,12 +104,6 @@ def test_float32_is_kept():
 def test_bad_parameters(make, message):
     with pytest.raises(ValueError, match=message):
         make()
-
-
-def test_radii_of_the_wrong_number():
-    entries = as_entries(np.zeros((5, 2)))
-    with pytest.raises(ValueError, match=r"radius has shape \(3,\).*5 points"):
-        Ball(np.ones(3)).prox(entries, np.zeros((5, 2)), np.ones(5))
 
 
 def test_unresolved_parameters_are_not_guessed():

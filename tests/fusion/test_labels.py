@@ -1,7 +1,5 @@
 """From fused centres to labels: the rule, and that its cut may be moved by a factor 2 either way."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 from scipy.cluster.hierarchy import linkage
@@ -9,13 +7,11 @@ from scipy.sparse.csgraph import connected_components
 from scipy.spatial.distance import pdist, squareform
 
 from fusewise.datasets import hide_entries, load_wine_subset, make_clusters
+from fusewise.fidelity import Box
 from fusewise.fusion import fuse
-from fusewise.fusion._merging import Merged, fusion_scale
-from fusewise.fusion._problem import Problem
-from fusewise.fusion.fidelity import Box, Quadratic
-from fusewise.fusion.penalties import H1, MCP, GemanMcClure, Lp
-from fusewise.observations import as_entries, number_by_size
-from fusewise.pairs import CompletePairs, NeighborPairs, real_view
+from fusewise.fusion._merging import fusion_scale
+from fusewise.pairs import real_view
+from fusewise.penalties import H1, MCP, GemanMcClure, Lp
 
 
 def cut(centers, distance):
@@ -23,15 +19,6 @@ def cut(centers, distance):
     near = squareform(pdist(real_view(centers))) <= distance
     _, members = connected_components(near)
     return as_sets(members)
-
-
-def fused_groups(centers, penalty, *, pull=None, min_size=1, pairs=None):
-    """Labels the library gives to centres of a problem (on all pairs unless told), pulled as strongly as said."""
-    n = len(centers)
-    problem = Problem(as_entries(centers, min_rows=1), pairs or CompletePairs(n), penalty, Quadratic(), lam=0.5)
-    degree = np.full(n, 9.0) if pull is None else pull  # 2 lam d_i
-    descent = SimpleNamespace(centers=centers, weighted=SimpleNamespace(degree=degree))
-    return number_by_size(Merged.unmerged(problem).groups(descent), min_size)
 
 
 def as_sets(labels):
@@ -73,7 +60,7 @@ def test_the_cut_may_be_moved_by_a_factor_2(name, solution):
 
 def test_unfused_centres_stay_apart():
     X, _, _ = make_clusters(3, 10, 10, noise=0.3, random_state=0)
-    assert len(set(fused_groups(X, H1(0.1)).tolist())) == 30
+    X[1] = X[0]  # a point that is held by its data has not fused, however close another is
     assert fuse(X, lam=1e-6, penalty=H1(0.1)).n_clusters == 30
 
 
@@ -87,53 +74,23 @@ def test_a_height_beyond_the_reach_does_not_narrow_the_gap():
     assert as_sets(solution.labels) == as_sets(truth)
 
 
-def chain(rng, within, between):
-    """Three runs of points on a line, in any order: steps in (within/2, within], and in [between, 2 between] across."""
-    steps = within * rng.uniform(0.51, 1, 14)
-    steps[[4, 9]] = between * rng.uniform(1, 2, 2)
-    direction = rng.normal(size=3)
-    places = np.concatenate([[0], np.cumsum(steps)])[:, None] * direction / np.linalg.norm(direction)
-    order = rng.permutation(15)
-    return places[order], np.repeat([0, 1, 2], 5)[order], steps.max()
-
-
 def test_one_dominant_jump_decides_whatever_sigma():
-    """A gap of a factor above 4 that opens below sigma; sigma is not so large that all three runs are one."""
+    """A gap of a factor above 4 that opens below sigma; sigma is not so large that all is one."""
     rng = np.random.default_rng(0)
     for _ in range(200):
         within = 10 ** rng.uniform(-3, 3)
-        centers, runs, top = chain(rng, within, within * 10 ** rng.uniform(np.log10(4.1), 4))
-        sigma = np.exp(rng.uniform(np.log(1.001 * within), np.log(3.9 * top)))
+        between = within * 10 ** rng.uniform(np.log10(4.1), 4)
+        heights = rng.permutation(np.append(within * rng.uniform(0.51, 1, 12), between * rng.uniform(1, 2, 2)))
+        sigma = np.exp(rng.uniform(np.log(1.001 * within), np.log(3.9 * heights.max())))
         for penalty in (H1(sigma), GemanMcClure(sigma), Lp(0.5, smoothing=sigma / 100)):
-            assert as_sets(fused_groups(centers, penalty)) == as_sets(runs)
+            assert within <= fusion_scale(heights, penalty) < between
         # No cut lies beyond the reach, none within the resolution.
-        assert len(set(fused_groups(centers, H1(0.5 * within)).tolist())) == 15
-        assert set(fused_groups(centers, H1(100 * top)).tolist()) == {0}
-
-
-def test_parts_of_a_graph_are_infinitely_far_apart():
-    rng = np.random.default_rng(1)
-    centers, runs, _ = chain(rng, 0.5, 50.0)
-    pairs = NeighborPairs.from_graph(runs[:, None] == runs[None, :])
-    assert as_sets(fused_groups(centers, H1(1.0), pairs=pairs)) == as_sets(runs)
-
-
-def test_groups_within_the_reach_are_not_joined_by_a_wider_gap_beyond_it():
-    centers = np.array([[0.0], [0.01], [0.9], [0.91], [100.0], [100.01]])
-    assert fused_groups(centers, H1(1.0)).tolist() == [0, 0, 1, 1, 2, 2]
-
-
-def test_coincident_centres_are_one_whatever_the_scale():
-    centers = np.repeat([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]], [2, 4, 3], axis=0)
-    for sigma in (1e-3, 0.3, 0.9):
-        assert fused_groups(centers, H1(sigma)).tolist() == [2, 2, 0, 0, 0, 0, 1, 1, 1]
+        assert fusion_scale(heights, H1(0.5 * within)) < 0.51 * within
+        assert fusion_scale(heights, H1(100 * heights.max())) >= heights.max()
+    # A wider gap beyond the reach does not join what is apart within it.
+    assert 0.01 < fusion_scale(np.array([0.01, 0.89, 0.01, 99.09, 0.01]), H1(1.0)) < 0.89
 
 
 def test_larger_groups_come_first_and_ties_in_order_of_appearance():
-    centers = np.array([[5.0], [0.0], [9.0], [0.0], [5.0], [7.0], [7.0], [7.0]])
-    assert fused_groups(centers, H1(0.5)).tolist() == [1, 2, 3, 2, 1, 0, 0, 0]
-
-
-def test_a_point_held_by_its_data_stays_alone():
-    centers = np.zeros((4, 1))
-    assert fused_groups(centers, H1(0.5), pull=np.array([3.0, 3.0, 0.5, 3.0])).tolist() == [0, 0, 1, 0]
+    X = np.array([[5.0], [0.0], [9.0], [0.0], [5.0], [7.0], [7.0], [7.0]])
+    assert fuse(X, lam=1.0, penalty=H1(0.1)).labels.tolist() == [1, 2, 3, 2, 1, 0, 0, 0]

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from fusewise.fusion import FusionPath, Solution, choose_sigma, cut_to, lam_schedule, longest_plateau
-from fusewise.fusion.fidelity import Quadratic
-from fusewise.fusion.penalties import H1
+from fusewise.fidelity import Quadratic
+from fusewise.fusion import FusionPath, Solution, choose_sigma, cut_to, longest_plateau
 from fusewise.observations import as_entries
+from fusewise.penalties import H1
 
 NAN = np.nan
 
@@ -23,38 +23,26 @@ def path_of(*labels, centers=None, table=None):
     return FusionPath(tuple(solutions))
 
 
-class TestPlateau:
-    FINE, PAIRS, ONE, NONE = [0, 1, 2, 3], [0, 0, 1, 1], [0, 0, 0, 0], [-1, -1, -1, -1]
+FINE, PAIRS, CROSSED, ONE, NONE = [0, 1, 2, 3], [0, 0, 1, 1], [0, 1, 0, 1], [0, 0, 0, 0], [-1, -1, -1, -1]
 
-    def test_the_partition_that_persists_at_its_last_point(self):
-        path = path_of(self.NONE, self.FINE, self.FINE, self.PAIRS, self.PAIRS, self.PAIRS, self.ONE)
-        assert longest_plateau(path) == 5
 
-    def test_of_equally_long_ones_the_later(self):
-        assert longest_plateau(path_of(self.FINE, self.FINE, self.PAIRS, self.PAIRS, self.ONE)) == 3
-
-    def test_one_group_is_no_candidate(self):
-        assert longest_plateau(path_of(self.PAIRS, self.ONE, self.ONE, self.ONE)) == 0
-
-    def test_no_group_is_no_candidate(self):
-        assert longest_plateau(path_of(self.NONE, self.NONE, self.NONE, self.PAIRS, self.ONE)) == 3
-
-    def test_as_many_groups_but_other_ones_do_not_persist(self):
-        crossed = [0, 1, 0, 1]
-        assert longest_plateau(path_of(self.PAIRS, self.PAIRS, crossed, self.PAIRS, crossed)) == 1
-
-    @pytest.mark.parametrize("only", [ONE, NONE])
-    def test_with_nothing_else_the_last_point(self, only):
-        assert longest_plateau(path_of(only, only, only)) == 2
+@pytest.mark.parametrize(
+    ("labels", "chosen"),
+    [
+        ((NONE, FINE, FINE, PAIRS, PAIRS, PAIRS, ONE), 5),  # the partition that persists, at its last point
+        ((FINE, FINE, PAIRS, PAIRS, ONE), 3),  # of equally long ones the later
+        ((PAIRS, ONE, ONE, ONE), 0),  # one group is no candidate
+        ((NONE, NONE, NONE, PAIRS, ONE), 3),  # no group is none either
+        ((PAIRS, PAIRS, CROSSED, PAIRS, CROSSED), 1),  # as many groups, but other ones
+        ((ONE, ONE, ONE), 2),  # with nothing else the last point
+        ((NONE, NONE, NONE), 2),
+    ],
+)
+def test_the_longest_plateau(labels, chosen):
+    assert longest_plateau(path_of(*labels)) == chosen
 
 
 class TestCut:
-    def test_a_point_of_the_path_that_has_so_many(self):
-        path = path_of([0, 1, 2, 3], [0, 0, 1, 1], [0, 0, 0, 0])
-        k, labels = cut_to(path, 2)
-        assert k == 1
-        np.testing.assert_array_equal(labels, [0, 0, 1, 1])
-
     def test_the_nearest_groups_are_joined(self):
         # Groups at 0, 1 and 10, and a path that goes from three to one.
         centers = [[0, 0], [0, 0], [1, 0], [1, 0], [10, 0]]
@@ -93,10 +81,3 @@ def test_sigma_is_half_the_median_of_the_nearest_distances():
 def test_sigma_does_not_count_rows_on_top_of_each_other():
     assert choose_sigma(as_entries([[0.0], [0.0], [3.0], [5.0], [5.0]])) == pytest.approx(0.5 * 2)
     assert choose_sigma(as_entries(np.ones((4, 2)))) == 1.0
-
-
-def test_lam_is_doubled():
-    lams = lam_schedule(0.3)
-    assert lams[0] == 0.3
-    np.testing.assert_allclose(lams[1:] / lams[:-1], 2)
-    assert lams[-1] > 1e6 * lams[0]

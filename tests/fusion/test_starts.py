@@ -4,18 +4,16 @@ import numpy as np
 import pytest
 from fusion_naive import draw
 
+from fusewise.fidelity import Box, Quadratic
 from fusewise.fusion import fuse, pose
 from fusewise.fusion._fuse import start as start_of
-from fusewise.fusion._setup import default_overlap
-from fusewise.fusion.fidelity import Box, Quadratic
-from fusewise.fusion.penalties import H1
-from fusewise.observations import DataWarning, as_entries
+from fusewise.observations import DataWarning
+from fusewise.penalties import H1
 
 
 def start(X, init, *, lam=0.2, fidelity=None, min_overlap=1):
     posed = pose(X, None, lam, H1(1.0), fidelity or Quadratic(), None, None)
-    solver = "average" if posed.problem.fidelity.constrained else "exact"
-    return start_of(posed, posed.problem, init, solver=solver, min_overlap=min_overlap)
+    return start_of(posed, posed.problem, init, min_overlap)
 
 
 @pytest.mark.parametrize("kind", ["real", "complex"])
@@ -91,14 +89,6 @@ def test_fuse_goes_on_from_an_array():
 def test_bad_starts(init, message):
     with pytest.raises(ValueError, match=message):
         fuse(draw(), lam=0.2, penalty=H1(1.0), init=init)
-
-
-def test_default_overlap():
-    assert default_overlap(as_entries(np.zeros((5, 20)))) == 4
-    assert default_overlap(as_entries(np.zeros((5, 2)))) == 1
-    X = np.zeros((4, 12))
-    X[:2, :] = np.nan  # each column seen in half the rows: 3 common entries expected, half of them is 1
-    assert default_overlap(as_entries(X)) == 1
 
 
 def test_a_cold_start_merges_what_continuation_keeps_apart():

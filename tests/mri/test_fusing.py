@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from fusewise import fuse
-from fusewise.fusion.penalties import H1
 from fusewise.mri import make_phantom, radial_mask, radial_trajectory, reconstruct, sample_grid
 from fusewise.mri._columns import Columns
 from fusewise.mri._covariances import squared_distances
@@ -14,6 +13,7 @@ from fusewise.mri._fusion import fuse_frames
 from fusewise.mri._result import ser
 from fusewise.mri._sampling import invert, transform
 from fusewise.mri._tensors import gram
+from fusewise.penalties import H1
 from fusewise.progress import listening
 
 

@@ -5,13 +5,13 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from fusewise.fidelity import Quadratic
 from fusewise.fusion._loop import solve_quadratic
 from fusewise.fusion._problem import Problem
-from fusewise.fusion.fidelity import Quadratic
-from fusewise.fusion.penalties import H1
 from fusewise.mri._interpolation import by_points
 from fusewise.observations import Entries
 from fusewise.pairs import CompletePairs
+from fusewise.penalties import H1
 
 N, P, SAMPLES = 6, 4, 3
 LAM = 0.3

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from fusewise.observations import as_entries
-from fusewise.pairs import _distances as distances
-from fusewise.pairs import partial_squared_distances, row_blocks
+from fusewise.pairs import partial_squared_distances
 from fusewise.pairs._distances import partial_squared_distances_between
 
 KINDS = pytest.mark.parametrize("kind", ["real", "complex"])
@@ -57,23 +56,3 @@ def test_partial_distances(kind, min_overlap):
     first, second = np.triu_indices(len(X), k=1)
     found = partial_squared_distances_between(entries, first, second, min_overlap=min_overlap)
     np.testing.assert_allclose(found, expected[first, second], rtol=1e-10)
-
-
-@KINDS
-def test_given_pairs_in_many_blocks(kind, monkeypatch):
-    X = draw(11, 3, kind)
-    first, second = np.triu_indices(11, k=1)
-    monkeypatch.setattr(distances.row_blocks, "__defaults__", (7,))
-    expected = [sum(abs(X[i] - X[j]) ** 2) for i, j in zip(first, second, strict=True)]
-    np.testing.assert_allclose(partial_squared_distances_between(as_entries(X), first, second), expected, rtol=1e-12)
-
-
-@pytest.mark.parametrize(("n", "length", "size"), [(10, 3, 9), (10, 3, 1), (7, 100, 350), (0, 5, 10), (4, 0, 10)])
-def test_blocks_cover_every_row_once(n, length, size):
-    rows = [i for block in row_blocks(n, length, size) for i in range(block.start, block.stop)]
-    assert rows == list(range(n))
-
-
-def test_float32_stays_float32():
-    X = with_holes("real").astype(np.float32)
-    assert partial_squared_distances(as_entries(X)).dtype == np.float32

@@ -1,14 +1,11 @@
 """Neighbours of uncertain points: the expected weight against Monte Carlo, the graph against scikit-learn's."""
 
-import sys
-
 import numpy as np
 import pytest
 from scipy.spatial import cKDTree
 from sklearn.neighbors import NearestNeighbors
 
 from fusewise.pairs import _expected as expected
-from fusewise.pairs import _expected as near_places
 from fusewise.pairs import nearest_expected
 
 N, R = 60, 3
@@ -74,16 +71,6 @@ def test_the_weight_is_an_expectation(r):
     assert np.all(np.diag(weights) == 0)
 
 
-def test_a_known_place_has_the_plain_weight():
-    # H1's weight is exp(-s / 2 sigma²), up to a constant factor.
-    rng = np.random.default_rng(0)
-    places = rng.normal(size=(6, R))
-    weights = all_log_weights(places, np.zeros((6, R, R)), 0.8)
-    squares = np.square(places[:, None] - places).sum(axis=2)
-    off = ~np.eye(6, dtype=bool)
-    np.testing.assert_allclose(weights[off], -squares[off] / 1.6, rtol=1e-12)
-
-
 @pytest.mark.parametrize("k", [1, 5, 12])
 @pytest.mark.parametrize("exhaustive", [1500, 10])
 def test_known_places_give_the_graph_of_nearest_neighbours(k, exhaustive, monkeypatch):
@@ -94,12 +81,6 @@ def test_known_places_give_the_graph_of_nearest_neighbours(k, exhaustive, monkey
     assert set(pairs.affinity) == {1.0}
 
 
-def test_equal_uncertainty_changes_nothing():
-    X = np.random.default_rng(2).normal(size=(N, R))
-    same = np.broadcast_to(0.3 * np.eye(R), (N, R, R))
-    assert edges(nearest_expected(X, same, 6)) == nearest_edges(X, 6)
-
-
 def test_nobody_is_near_a_place_nobody_knows():
     # It has the k neighbours it chose itself, and the others have theirs as if it were not there.
     X = np.random.default_rng(3).normal(size=(N, R))
@@ -108,37 +89,6 @@ def test_nobody_is_near_a_place_nobody_knows():
     found = edges(nearest_expected(X, spreads, 5))
     assert sum(i == 0 for i, _ in found) == 5
     assert {(i - 1, j - 1) for i, j in found if i > 0} == nearest_edges(X[1:], 5)
-
-
-def test_uncertain_in_one_direction_only():
-    # Far along a direction it does not know, the first point is still nearer to the second than the third is.
-    places = np.array([[9.0, 0.0], [0.0, 0.0], [0.0, 9.0]] + [[50.0 + k, 50.0] for k in range(4)])
-    spreads = np.zeros((7, 2, 2))
-    spreads[0, 0, 0] = 100.0
-    weights = all_log_weights(places, spreads, 1.0)
-    assert weights[1, 0] > weights[1, 2]
-
-
-@pytest.mark.parametrize("factor", [1e-6, 1e6])
-def test_the_unit_of_length_does_not_matter(factor):
-    rng = np.random.default_rng(4)
-    X, spreads = rng.normal(size=(N, R)), covariances(rng, N, R, 0.5)
-    assert edges(nearest_expected(factor * X, factor**2 * spreads, 7)) == edges(nearest_expected(X, spreads, 7))
-
-
-def test_as_many_neighbours_as_there_are_others():
-    rng = np.random.default_rng(5)
-    X, spreads = rng.normal(size=(7, 2)), covariances(rng, 7, 2)
-    assert len(edges(nearest_expected(X, spreads, 50))) == 21
-    assert edges(nearest_expected(X[:2], spreads[:2], 1)) == {(0, 1)}
-
-
-def test_points_on_top_of_each_other():
-    X = np.zeros((12, 2))
-    pairs = nearest_expected(X, np.zeros((12, 2, 2)), 3)
-    degrees = np.bincount(np.concatenate([pairs.first, pairs.second]), minlength=12)
-    assert degrees.min() >= 3
-    assert np.all(pairs.first < pairs.second)
 
 
 def test_the_neighbours_are_those_of_every_pair_weighed(monkeypatch):
@@ -163,24 +113,3 @@ def test_a_device_finds_the_same(hidden, monkeypatch):
     host, device = nearest_expected(places, spreads, 5), nearest_expected(places, spreads, 5, "torch:cpu")
     assert edges(device) == edges(host)
     assert (edges(host) == nearest_edges(places, 5)) == (hidden == 0)
-
-
-class TestManyPlaces:
-    def draw(self):
-        rng = np.random.default_rng(7)
-        return rng.normal(size=(3000, 6)) + 8 * rng.integers(0, 3, size=(3000, 1)) + 1e6
-
-    def test_lists_find_nearly_all(self, monkeypatch):
-        pytest.importorskip("faiss")
-        X, none = self.draw(), np.zeros((3000, 6, 6))
-        exact = edges(nearest_expected(X, none, 8))
-        monkeypatch.setattr(near_places, "MANY_POINTS", 1000)
-        monkeypatch.setattr(near_places, "PROBED", 20)
-        assert exact == nearest_edges(X, 8)
-        assert len(edges(nearest_expected(X, none, 8)) & exact) > 0.98 * len(exact)
-
-    def test_without_faiss_a_tree_finds_them_all(self, monkeypatch):
-        X, none = self.draw(), np.zeros((3000, 6, 6))
-        monkeypatch.setattr(near_places, "MANY_POINTS", 1000)
-        monkeypatch.setitem(sys.modules, "faiss", None)
-        assert edges(nearest_expected(X, none, 8)) == nearest_edges(X, 8)

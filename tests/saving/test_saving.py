@@ -19,8 +19,8 @@ from scipy import sparse
 import fusewise
 from fusewise import FusionClustering, FusionImputer, PenalizedFusion
 from fusewise.datasets import hide_entries, make_clusters
-from fusewise.fusion.penalties import H1, Penalty
 from fusewise.observations import SparseEntries
+from fusewise.penalties import H1, Penalty
 from fusewise.saving import ModelFileError, load_with_extra, save
 from fusewise.saving import _archive as archive
 

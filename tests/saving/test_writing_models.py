@@ -8,7 +8,7 @@ import pytest
 import fusewise
 from fusewise import FusionClustering, PenalizedFusion
 from fusewise.datasets import hide_entries, make_clusters
-from fusewise.fusion.penalties import Penalty
+from fusewise.penalties import Penalty
 from fusewise.support import _files as output
 
 

@@ -58,12 +58,3 @@ def test_rarely_seen_columns_are_drawn_to_the_others_only_if_these_are_alike():
         own, others = np.nanmean(X[:, 0]), np.nanmean(X[:, 1:])
         found = fit_shrunk_subspace(as_entries(X), 1).mean[0]
         assert (abs(found - others) < 0.3 * abs(own - others)) == shrinks
-
-
-def test_blocks_change_nothing(monkeypatch):
-    entries = as_entries(hide_entries(low_rank(60, 10, 2), 0.4, random_state=0))
-    whole = fit_shrunk_subspace(entries, 3)
-    monkeypatch.setattr("fusewise.subspace._rank.BLOCK", 7)
-    parts = fit_shrunk_subspace(entries, 3)
-    np.testing.assert_allclose(parts.mean, whole.mean, rtol=1e-6)
-    np.testing.assert_allclose(parts.noise, whole.noise, rtol=1e-6)

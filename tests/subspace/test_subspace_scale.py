@@ -8,7 +8,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse
 
-from fusewise.observations import ArrayBlocks, ParquetBlocks, StreamedEntries, as_entries, as_sparse_entries
+from fusewise.observations import ArrayBlocks, StreamedEntries, as_entries, as_sparse_entries
 from fusewise.observations import _streamed as blocks
 from fusewise.subspace import _em as module
 from fusewise.subspace import choose_rank, coordinates, fit_subspace, information
@@ -29,14 +29,6 @@ class TestSample:
     @pytest.fixture
     def small(self, monkeypatch):
         monkeypatch.setattr(module, "SAMPLE", 200)
-
-    def test_rare_columns_make_the_sample_larger(self, small):
-        X = table(4000)
-        counts = np.full(8, 4000)
-        assert module._sample(as_entries(X), counts, 2).shape == (200, 8)
-        # 3 numbers to fit to a column seen 100 times in 4000 rows: 30 entries of it are in 1200 rows.
-        assert module._sample(as_entries(X), counts // 40, 2).shape == (1200, 8)
-        assert module._sample(as_entries(X), counts // 100, 2).shape == (4000, 8)
 
     def test_a_column_the_sample_has_not_seen(self, small):
         X = table(3000)
@@ -62,32 +54,6 @@ class TestStreams:
         X = table().astype(np.float32)
         np.save(tmp_path / "x.npy", X)
         self.same(ArrayBlocks(np.load(tmp_path / "x.npy", mmap_mode="r")), X, monkeypatch)
-
-    def test_parquet(self, tmp_path, monkeypatch):
-        pa = pytest.importorskip("pyarrow")
-        from pyarrow import parquet
-
-        X = table()
-        names = [f"c{j}" for j in range(8)]
-        columns = {name: pa.array(X[:, j], from_pandas=True) for j, name in enumerate(names)}
-        parquet.write_table(pa.table(columns), tmp_path / "x.parquet", row_group_size=150)
-        source = ParquetBlocks(tmp_path / "x.parquet")
-        self.same(source, X, monkeypatch)
-        first = next(iter(source.blocks()))
-        assert first.feature_names == tuple(names)
-        assert first.shape[0] < 600
-        np.testing.assert_array_equal(first.mask, np.isfinite(X[: len(first.mask)]))
-        some = ParquetBlocks(tmp_path / "x.parquet", ("c5", "c1"))
-        np.testing.assert_array_equal(next(iter(some.blocks())).values[:9], np.nan_to_num(X[:9][:, [5, 1]]))
-
-    def test_a_column_that_is_no_number_is_named(self, tmp_path):
-        pa = pytest.importorskip("pyarrow")
-        from pyarrow import parquet
-
-        parquet.write_table(pa.table({"a": [1.0, None], "town": ["x", "y"]}), tmp_path / "x.parquet")
-        with pytest.raises(ValueError, match=r"'town'.*not numeric"):
-            list(ParquetBlocks(tmp_path / "x.parquet").blocks())
-        assert len(list(ParquetBlocks(tmp_path / "x.parquet", ("a",)).blocks())) == 1
 
 
 class TestSparse:

@@ -1,7 +1,5 @@
 """The geometry read off data, with and without holes, and from models and plans."""
 
-import time
-
 import numpy as np
 import pytest
 
@@ -105,17 +103,3 @@ def test_too_few_common_entries_and_bad_tables_are_refused():
         ClusterGeometry.from_data([[np.inf], [0]], [0, 1])
     with pytest.raises(ValueError, match="all -1"):
         ClusterGeometry.from_data([[1.0], [0]], [-1, -1])
-
-
-def test_two_thousand_rows_are_quick():
-    rng = np.random.default_rng(0)
-    labels = np.repeat(np.arange(4), 500)
-    X = rng.normal(size=(4, 20))[labels] + rng.uniform(-0.2, 0.2, (2000, 20))
-    start = time.perf_counter()
-    ClusterGeometry.from_data(np.where(rng.random(X.shape) < 0.5, X, np.nan), labels)
-    assert time.perf_counter() - start < 10
-
-
-def test_planning_needs_a_feature():
-    with pytest.raises(ValueError, match="n_features"):
-        ClusterGeometry.from_parameters(n_clusters=2, size=5, n_features=0, kappa=0.3, mu0=1)

@@ -19,9 +19,18 @@ from fusewise.cli._exits import naming_options, stopping_at_once
 from fusewise.cli._fit import blank_notes, label_table, prepare, unmet_notes
 from fusewise.cli._output import staged, write_csv
 from fusewise.cli._terminal import Terminal, grid, headed, listed, print_below
-from fusewise.fusion import FusionPath, Solution
-from fusewise.fusion.fidelity import FIDELITIES, Ball, Box, Fidelity, as_fidelity
-from fusewise.fusion.penalties import PENALTIES, Penalty, as_penalty
+from fusewise.fusion import (
+    FIDELITIES,
+    PENALTIES,
+    Ball,
+    Box,
+    Fidelity,
+    FusionPath,
+    Penalty,
+    Solution,
+    as_fidelity,
+    as_penalty,
+)
 from fusewise.kernels import Labels, announcing
 from fusewise.progress import Progress, listening
 from fusewise.support import InputError, readable_apart

@@ -12,8 +12,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from fusewise.estimators._base import COMMON, COUNT, ClusteringEstimator, in_plain_words
 from fusewise.fusion import (
+    Fidelity,
     FusionPath,
+    Penalty,
     Solution,
+    as_fidelity,
+    as_penalty,
     check_pairs_fit,
     choose_sigma,
     cut_to,
@@ -24,8 +28,6 @@ from fusewise.fusion import (
     longest_plateau,
     pose,
 )
-from fusewise.fusion.fidelity import Fidelity, as_fidelity
-from fusewise.fusion.penalties import Penalty, as_penalty
 from fusewise.kernels import Index as IndexArray
 from fusewise.kernels import Labels, Real, Values, torch_device
 from fusewise.observations import Entries, InMemory, Table, each_block, group_means, warn_of_blanks

@@ -32,15 +32,7 @@ def check_epsilon(epsilon: Any) -> float:
 
 
 def check_data(X: Any, mask: Any = None) -> Floats:
-    """Return X as an N x P array of doubles with NaN where nothing was observed.
-
-    Parameters
-    ----------
-    X : array-like, frame or sparse matrix of shape (N, P)
-        Real data; NaN (null, or not stored) marks a missing entry.
-    mask : array-like of shape (N, P), optional
-        True where an entry was observed. A NaN under True counts as missing; values under False are ignored.
-    """
+    """X as an N x P array of doubles, NaN where nothing was observed; a NaN that the mask calls observed is missing."""
     if is_complex(X):
         raise TypeError(
             "X is complex. The exact solver needs real data: complex boxes are discs, and discs that meet in "

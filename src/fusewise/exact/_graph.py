@@ -17,55 +17,39 @@ from fusewise.kernels import Floats, Mask
 
 @dataclass(frozen=True)
 class Clock:
-    """Started when made; `limit` seconds, infinite by default."""
+    """Started when made; `limit` in seconds."""
 
     limit: float = math.inf
     start: float = field(default_factory=time.perf_counter)
 
     def elapsed(self) -> float:
-        """Seconds since the start."""
         return time.perf_counter() - self.start
 
     def left(self) -> float:
-        """Seconds left, never negative."""
         return max(0.0, self.limit - self.elapsed())
 
     def expired(self) -> bool:
-        """True when no time is left."""
         return self.elapsed() >= self.limit
 
 
 @dataclass(frozen=True)
 class WeightedGraph:
-    """A graph whose vertex v stands for the w_v points `members[v]`, already decided to stay together.
+    """A graph whose vertex v stands for the w_v points `members[v]`, already decided to stay together."""
 
-    Parameters
-    ----------
-    adjacent : array of shape (n, n)
-        Symmetric, False on the diagonal.
-    weights : array of shape (n,)
-        Number of points behind each vertex.
-    members : tuple of arrays
-        Which points those are.
-    """
-
-    adjacent: Mask
+    adjacent: Mask  # n x n, symmetric, False on the diagonal
     weights: Ints
     members: tuple[Ints, ...]
 
     @classmethod
     def of_points(cls, adjacent: Mask) -> WeightedGraph:
-        """One vertex of weight 1 per point."""
         n = len(adjacent)
         return cls(adjacent, np.ones(n, dtype=np.int64), tuple(np.arange(n, dtype=np.int64)[:, None]))
 
     @property
     def size(self) -> int:
-        """Number of vertices."""
         return len(self.weights)
 
     def is_complete(self) -> bool:
-        """True when every pair is an edge, so that the whole graph is one cluster."""
         return int(self.adjacent.sum()) == self.size * (self.size - 1)
 
     def kept(self, labels: Ints) -> int:
@@ -74,7 +58,6 @@ class WeightedGraph:
         return int(np.sum(totals * (totals - 1)) / 2)
 
     def valid(self, labels: Ints) -> bool:
-        """True when every cluster is a clique."""
         same = labels[:, None] == labels[None, :]
         return int(same.sum()) - self.size == int((same & self.adjacent).sum())
 
@@ -143,12 +126,10 @@ class Piece:
         return self.upper <= self.lower
 
     def improve(self, labels: NDArray[np.int64]) -> None:
-        """Take a partition if it keeps more pairs than the best known one."""
         if self.graph.kept(labels) > self.lower:
             self.labels = labels.copy()
 
     def tighten(self, upper: int) -> None:
-        """Take an upper bound if it is better than the best known one."""
         self.upper = max(self.lower, min(self.upper, upper))
 
 

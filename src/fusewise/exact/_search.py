@@ -7,12 +7,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from fusewise.exact._bounds import best_shares, drop_edges, merge_cores, merge_twins
+from fusewise.exact._bounds import best_shares, drop_edges, merge_twins
 from fusewise.exact._feasibility import Ints
 from fusewise.exact._graph import Clock, Piece, WeightedGraph, climb_from_greedy, search
-from fusewise.exact._programme import enumerate_cliques, solve_columns, solve_edges
+from fusewise.exact._programme import enumerate_cliques, solve_cliques
 from fusewise.kernels import Mask
 
+#: Most cliques that the integer programme lists.
 _CLIQUE_LIMIT = 1_000_000
 
 
@@ -22,27 +23,16 @@ class Reductions:
 
     Attributes
     ----------
-    n_components : int
-        Connected components of the feasibility graph.
-    n_complete : int
-        Components that are cliques, hence clusters.
-    n_twins : int
-        Vertices merged away because they were twins of another.
-    n_dropped : int
-        Edges no partition better than the incumbent can use.
-    n_cores : int
-        Cores merged by the core rule.
-    n_programmes : int
-        Irreducible pieces handed to an integer programme.
-    largest : int
-        Vertices of the largest of those pieces (0 when there was none).
+    n_components, n_complete : connected components of the feasibility graph; those that are cliques, hence clusters.
+    n_twins : vertices merged away because they were twins of another.
+    n_dropped : edges no partition better than the incumbent can use.
+    n_programmes, largest : irreducible pieces left for the integer programme; vertices of the largest of them.
     """
 
     n_components: int = 0
     n_complete: int = 0
     n_twins: int = 0
     n_dropped: int = 0
-    n_cores: int = 0
     n_programmes: int = 0
     largest: int = 0
 
@@ -58,6 +48,7 @@ class Search:
         self.n_points, self.clock, self.target, self.verbose = graph.size, clock, gap, verbose
         self.pieces = [Piece(graph, np.arange(graph.size, dtype=np.int64), graph.possible())]
         self.reductions = Reductions()
+        self.too_large = False  # whether a piece has too many cliques to list
 
     def objective(self) -> int:
         """n(n-1) - 2 * (pairs kept by the incumbent)."""
@@ -101,7 +92,7 @@ class Search:
             self._reduce(waiting[0])
 
     def _reduce(self, piece: Piece) -> None:
-        """Merge twins, look for a good partition, merge the cores of its clusters; then split or set aside."""
+        """Merge twins, look for a good partition, drop the edges that no better one uses; then split or set aside."""
         graph, labels = merge_twins(piece.graph, piece.labels)
         twins = self.reductions.n_twins + piece.graph.size - graph.size
         slim = Piece(graph, labels, piece.upper, searched=piece.searched)
@@ -117,32 +108,29 @@ class Search:
         self._shrink(slim)
 
     def _shrink(self, piece: Piece) -> None:
-        """Drop edges, else merge cores, and split what is left; a piece that neither touches is irreducible."""
+        """Drop edges and split what is left; a piece without such edges is irreducible."""
         graph, dropped, upper = drop_edges(piece.graph, piece.labels, self.clock)
         piece.tighten(upper)
         if piece.closed:
             return
-        labels, cores = piece.labels, 0
         if not dropped:
-            graph, labels, cores = merge_cores(graph, labels)
-        self._note(n_dropped=self.reductions.n_dropped + dropped, n_cores=self.reductions.n_cores + cores)
-        if dropped or cores:
-            self._replace(piece, _components(Piece(graph, labels, piece.upper, searched=True)))
-        else:
             piece.irreducible = True
+            return
+        self._note(n_dropped=self.reductions.n_dropped + dropped)
+        self._replace(piece, _components(Piece(graph, piece.labels, piece.upper, searched=True)))
 
     def _close_all(self) -> None:
-        """Hand the irreducible pieces to the integer programmes, smallest first."""
+        """Hand the irreducible pieces to the integer programme, smallest first."""
         pieces = self._open()
         self._note(n_programmes=len(pieces), largest=max((p.graph.size for p in pieces), default=0))
         for piece in pieces:
             if self.clock.expired() or self.gap() <= self.target:
                 return
             cliques = enumerate_cliques(piece.graph, _CLIQUE_LIMIT)
-            if cliques is not None:
-                solve_columns(piece, cliques, self.clock, self.verbose > 1)
-            else:
-                solve_edges(piece, self.clock, self.verbose > 1)
+            if cliques is None:
+                self.too_large = True
+                continue
+            solve_cliques(piece, cliques, self.clock, self.verbose > 1)
             self._note()
 
     def labels(self) -> Ints:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from dataclasses import dataclass
 from enum import StrEnum
@@ -10,7 +11,6 @@ from typing import Any, Self
 
 import numpy as np
 
-from fusewise.exact._bounds import fewest_splits
 from fusewise.exact._feasibility import Ints, check_data, check_epsilon, feasible_pairs, observed_rows
 from fusewise.exact._graph import Clock
 from fusewise.exact._search import Reductions, Search, relative_gap
@@ -38,6 +38,10 @@ class SolutionStatus(ExplainedStatus):
     OPTIMAL = "optimal", "Proven optimal: no feasible partition separates fewer pairs."
     WITHIN_GAP = "within gap", "Stopped because the gap is at most the one asked for."
     TIME_LIMIT = "time limit", "Stopped at the time limit: the best partition found so far, with a valid bound."
+    TOO_LARGE = (
+        "too large",
+        "What the reductions leave has too many cliques to list: the best partition found so far, with a valid bound.",
+    )
     INTERRUPTED = "interrupted", "Interrupted: the best partition found so far, with a valid bound."
 
 
@@ -61,26 +65,17 @@ class ExactSolution:
 
     Attributes
     ----------
-    labels : array of shape (N,)
-        Cluster of each point, 0 the largest; -1 for a row with no observed entry.
-    cluster_centers : array of shape (K, P)
-        Midpoint of the intersection of each cluster's boxes: the midrange of what its members observed, NaN in a
-        feature none of them observed (any value is optimal there).
-    objective : int
-        Ordered pairs with different centres.
-    bound : int
-        Proven lower bound on the objective of every feasible partition.
-    gap : float
-        (objective - bound) / bound: the objective is at most this share above the optimum. 0 when they are equal,
+    labels : cluster of each point, 0 the largest; -1 for a row with no observed entry.
+    cluster_centers : K x P, the midpoint of the intersection of each cluster's boxes: the midrange of what its members
+        observed, NaN in a feature none of them observed (any value is optimal there).
+    objective, bound : ordered pairs with different centres; proven lower bound on that of every feasible partition.
+    gap : (objective - bound) / bound: the objective is at most this share above the optimum. 0 when they are equal,
         infinity when only the bound is 0.
-    status : SolutionStatus
-        "optimal", "within gap" (of the one asked for), "time limit" or "interrupted"; ``status.message`` explains it.
-    seconds : float
-        Time taken.
-    n_edges : int
-        Pairs of points that can share a centre.
-    reductions : Reductions
-        What was settled without an integer programme.
+    status : a ``SolutionStatus``: "optimal", "within gap" (of the one asked for), "time limit", "too large" (for the
+        integer programme) or "interrupted"; ``status.message`` explains it.
+    seconds : time taken.
+    n_edges : pairs of points that can share a centre.
+    reductions : what was settled without an integer programme.
     """
 
     labels: Ints
@@ -114,28 +109,22 @@ def solve_l0(
 
     Boxes that meet in pairs meet all together (Helly), so a group can share a centre exactly when all its pairs
     can. What remains is to split the graph of feasible pairs into cliques that keep as many edges as possible.
-    Reductions (components, twins, cores) come first; integer programmes, solved by HiGHS, settle what they leave.
+    Reductions (components, twins, edges) come first; an integer programme, solved by HiGHS, settles what they leave.
 
     Parameters
     ----------
-    X : array-like of shape (N, P)
-        Real data, NaN where missing.
-    epsilon : float
-        Width of the boxes, >= 0. Two values count as at most epsilon apart when they are so up to rounding, four
+    X : real data, N x P, NaN where missing.
+    epsilon : width of the boxes, >= 0. Two values count as at most epsilon apart when they are so up to rounding, four
         ulps of the larger of the two: 0.3 and 0.1 are 0.2 apart.
-    mask : array-like of shape (N, P), optional
-        True where an entry was observed.
-    time_limit : float, optional
-        Seconds, after which the best partition found and its bound are returned; checked between steps. None: no limit.
-    gap : float
-        Stop as soon as the objective is proven to be at most this share above the optimum. 0: prove optimality.
-    verbose : int
-        1 prints a line per step, 2 the log of HiGHS too.
+    mask : booleans, N x P, True where an entry was observed.
+    time_limit : seconds, after which the best partition found and its bound are returned; checked between steps.
+    gap : stop as soon as the objective is proven to be at most this share above the optimum. 0: prove optimality.
+    verbose : 1 prints a line per step, 2 the log of HiGHS too.
 
     Returns
     -------
     ExactSolution
-        Labels, centres, objective, bound, gap and status. On Ctrl-C too, with status "interrupted".
+        On Ctrl-C too, with status "interrupted".
 
     Notes
     -----
@@ -165,17 +154,19 @@ def solve_l0(
 
 def _run(search: Search) -> SolutionStatus:
     """Run to the end or until Ctrl-C; how it ended."""
-    stopped = SolutionStatus.TIME_LIMIT
+    interrupted = False
     try:
         search.run()
     except KeyboardInterrupt:
-        stopped = SolutionStatus.INTERRUPTED
+        interrupted = True
     if search.bound() == search.objective():
         status = SolutionStatus.OPTIMAL
-    elif stopped == SolutionStatus.TIME_LIMIT and search.gap() <= search.target:
+    elif interrupted:
+        status = SolutionStatus.INTERRUPTED
+    elif search.gap() <= search.target:
         status = SolutionStatus.WITHIN_GAP
     else:
-        status = stopped
+        status = SolutionStatus.TOO_LARGE if search.too_large else SolutionStatus.TIME_LIMIT
     if search.verbose:
         print(f"exact: {status.message}")
     return status
@@ -204,26 +195,15 @@ class Certificate:
 
     Attributes
     ----------
-    objective : int
-        Ordered pairs that the partition separates.
-    bound : int
-        Proven lower bound on the objective of every feasible partition.
-    gap : float
-        (objective - bound) / bound: the objective is at most this share above the optimum. 0 when they are equal,
+    objective, bound : ordered pairs that the partition separates; proven lower bound on that of every feasible one.
+    gap : (objective - bound) / bound: the objective is at most this share above the optimum. 0 when they are equal,
         infinity when only the bound is 0; NaN when the partition is not feasible.
-    feasible : bool
-        Whether every group can share a centre within epsilon/2 of all its members.
-    n_violations : int
-        Pairs in the same group that cannot share a centre.
-    violations : array of shape (m, 2)
-        The first thousand of them, as row numbers.
-    epsilon : float
-        Width of the boxes.
-    exact : bool
-        Whether `bound` is the optimum itself.
-    status : CertificateStatus
-        "optimal", "within gap", "not optimal" (the optimum is 0, this objective is not), "unknown" (no bound above 0
-        was proven in the time given) or "infeasible".
+    feasible : whether every group can share a centre within epsilon/2 of all its members.
+    n_violations, violations : pairs in the same group that cannot share a centre; the first thousand of them, m x 2.
+    epsilon : width of the boxes.
+    exact : whether `bound` is the optimum itself.
+    status : a ``CertificateStatus``: "optimal", "within gap", "not optimal" (the optimum is 0, this objective is not),
+        "unknown" (no bound above 0 was proven in the time given) or "infeasible".
     """
 
     objective: int
@@ -253,66 +233,37 @@ class Certificate:
 
 
 def certify(X: Any, labels: Any, epsilon: float, mask: Any = None, *, time_limit: float = 10.0) -> Certificate:
-    """(objective of labels - proven bound) / bound: how far a partition is above the l0 optimum.
+    """(objective of labels - proven bound) / bound: how far a partition is above the l0 optimum. Print it to read it.
 
     Parameters
     ----------
-    X : array-like of shape (N, P)
-        Data, NaN where missing.
-    labels : array-like of shape (N,)
-        Whole numbers. Points labelled -1 (outliers) count as one group each. Rows with no observed entry are left out,
-        as in `solve_l0`.
-    epsilon : float
-        Width of the boxes.
-    mask : array-like of shape (N, P), optional
-        True where an entry was observed.
-    time_limit : float
-        Seconds for the exact solver. When they are up, the bound reached so far is used. Where HiGHS is needed but
-        missing, the bound is `fewest_splits`.
-
-    Returns
-    -------
-    Certificate
-        Print it to read it.
+    X : as in `solve_l0`.
+    labels : N whole numbers. Points labelled -1 (outliers) count as one group each. Rows with no observed entry are
+        left out, as in `solve_l0`.
+    epsilon, mask : as in `solve_l0`.
+    time_limit : seconds for the exact solver. When they are up, the bound reached so far is used; where HiGHS is needed
+        but missing, that of the reductions.
     """
     data, width = check_data(X, mask), check_epsilon(epsilon)
     groups = _check_labels(labels, len(data))
     rows = np.flatnonzero(~np.isnan(data).all(axis=1))
-    objective, violations = _judge(groups[rows], feasible_pairs(data[rows], width))
-    bound, exact = _bound(data[rows], width, time_limit)
-    feasible = not len(violations)
-    gap = relative_gap(objective, bound) if feasible else math.nan
-    return Certificate(
-        objective, bound, gap, feasible, len(violations), rows[violations[:_SHOWN]], width, exact, _status(gap, exact)
-    )
-
-
-def _bound(data: Floats, epsilon: float, time_limit: float) -> tuple[int, bool]:
-    """The best lower bound available, and whether it is the optimum."""
-    if not len(data):
-        return 0, True
-    try:
-        solution = solve_l0(data, epsilon, time_limit=time_limit)
-    except ImportError:
-        return fewest_splits(data, epsilon), False
-    return solution.bound, solution.status == SolutionStatus.OPTIMAL
-
-
-def _judge(groups: Ints, feasible: Any) -> tuple[int, Ints]:
-    """Ordered pairs separated, and the pairs kept together that cannot be."""
-    same = groups[:, None] == groups[None, :]
-    objective = int(same.size - same.sum())
-    return objective, np.argwhere(np.triu(same & ~feasible, 1))
-
-
-def _status(gap: float, exact: bool) -> CertificateStatus:
-    if math.isnan(gap):
-        return CertificateStatus.INFEASIBLE
-    if gap == 0:
-        return CertificateStatus.OPTIMAL
-    if math.isfinite(gap):
-        return CertificateStatus.WITHIN_GAP
-    return CertificateStatus.NOT_OPTIMAL if exact else CertificateStatus.UNKNOWN
+    adjacent = feasible_pairs(data[rows], width)
+    same = groups[rows, None] == groups[None, rows]
+    objective, violations = int(same.size - same.sum()), np.argwhere(np.triu(same & ~adjacent, 1))
+    search = Search(adjacent, Clock(_check_limit(time_limit)))
+    with contextlib.suppress(ImportError):  # without HiGHS the bound of the reductions is valid
+        _run(search)
+    bound = search.bound()
+    exact = bound == search.objective()
+    if len(violations):
+        gap, status = math.nan, CertificateStatus.INFEASIBLE
+    else:
+        gap = relative_gap(objective, bound)
+        unbounded = CertificateStatus.NOT_OPTIMAL if exact else CertificateStatus.UNKNOWN
+        status = CertificateStatus.WITHIN_GAP if math.isfinite(gap) else unbounded
+        status = CertificateStatus.OPTIMAL if gap == 0 else status
+    shown = rows[violations[:_SHOWN]]
+    return Certificate(objective, bound, gap, not len(violations), len(violations), shown, width, exact, status)
 
 
 def _percent_up(share: float) -> str:

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from fusewise.fusion._loop import Descent, Status, choose_solver, descend, lower_majoriser
+from fusewise.fusion._fidelity import Fidelity
+from fusewise.fusion._loop import Descent, Status, descend, lower_majoriser
 from fusewise.fusion._merging import Merged
+from fusewise.fusion._penalties import Penalty
 from fusewise.fusion._problem import Problem
 from fusewise.fusion._setup import Posed, default_overlap, pose
 from fusewise.fusion._solution import Solution, conclude, warn_if_unfinished, warn_of_unshared
-from fusewise.fusion.fidelity import Fidelity
-from fusewise.fusion.penalties import Penalty
 from fusewise.kernels import Array, beside
 from fusewise.progress import Progress, shown
 from fusewise.subspace import coordinates
@@ -27,7 +25,7 @@ STARTS = ("partial", "zero", "mean", "subspace")
 Init = str | npt.NDArray[Any]
 
 
-def start(posed: Posed, problem: Problem, init: Init, *, solver: str, min_overlap: int) -> Array:
+def start(posed: Posed, problem: Problem, init: Init, min_overlap: int) -> Array:
     """Starting centres, in the coordinates of the problem and on its device.
 
     ``"partial"``   weights from partial distances, then the minimum of the majoriser they give;
@@ -37,7 +35,15 @@ def start(posed: Posed, problem: Problem, init: Init, *, solver: str, min_overla
     an array        used unchanged (projected onto the constraint if there is one).
     """
     if not isinstance(init, str):
-        return _from_array(posed, problem, np.asarray(init))
+        init = np.asarray(init)
+        if init.shape != posed.table.shape:
+            raise InputError(f"init has shape {init.shape}, but the table has shape {posed.table.shape}")
+        if not np.isfinite(init).all():
+            raise InputError("init must be finite: one complete centre for every row")
+        centers = posed.coordinates(init[~posed.blank].astype(np.result_type(posed.table.values.dtype, init.dtype)))
+        if problem.fidelity.constrained:
+            centers = problem.fidelity.prox(problem.observations, centers, np.ones(len(centers)))
+        return beside(centers, problem.observations.target)
     if init not in STARTS:
         raise InputError(f"unknown init {init!r}: use one of {', '.join(map(repr, STARTS))}, or an array of centres")
     entries = posed.entries
@@ -51,20 +57,8 @@ def start(posed: Posed, problem: Problem, init: Init, *, solver: str, min_overla
     if init == "partial":
         weighted = problem.pairs.weigh_partial(entries, problem.penalty, min_overlap)
         # The first weights do not come from centres, so the majoriser is minimised, not merely lowered.
-        centers = lower_majoriser(problem, weighted, centers, solver, effort=5)
+        centers = lower_majoriser(problem, weighted, centers, effort=5)
     return centers
-
-
-def _from_array(posed: Posed, problem: Problem, init: npt.NDArray[Any]) -> Array:
-    """Starting centres from an array with one row for each row of the table."""
-    if init.shape != posed.table.shape:
-        raise InputError(f"init has shape {init.shape}, but the table has shape {posed.table.shape}")
-    if not np.isfinite(init).all():
-        raise InputError("init must be finite: one complete centre for every row")
-    centers = posed.coordinates(init[~posed.blank].astype(np.result_type(posed.table.values.dtype, init.dtype)))
-    if problem.fidelity.constrained:
-        centers = problem.fidelity.prox(problem.observations, centers, np.ones(len(centers)))
-    return beside(centers, problem.observations.target)
 
 
 #: Iterations at each lam of the continuation, where groups need to form but not to converge.
@@ -81,7 +75,6 @@ class Settings:
     min_overlap : fewest common entries for a partial distance to count; None: half the expected number, from 1 to 4.
     continuation : approach the first lam from far below by doubling it, so that groups form before they can be merged.
         It applies to the quadratic fidelity, and not where `init` is an array of centres.
-    solver : "exact" minimises each majoriser (quadratic fidelity), "average" takes averaging steps (any), "auto".
     max_iter : maximum number of iterations.
     tol : the iterations end when the relative gradient (or KKT residual) is below `tol`.
     min_cluster_size : points in smaller groups are outliers, labelled -1.
@@ -89,34 +82,22 @@ class Settings:
         points, so that one node represents it; False solves for every centre.
     device : "cpu"; "cuda" (a GPU, through torch) or "cuda:1"; "auto": the GPU if there is one.
     verbose : 1 shows progress on stderr (lam, iteration, objective, relative gradient, time left).
-    callback : called at each iteration, as described in ``fusewise.progress.Progress``.
     """
 
     init: Init = "partial"
     min_overlap: int | None = None
     continuation: bool = True
-    solver: str = "auto"
     max_iter: int = 500
     tol: float = 1e-6
     min_cluster_size: int = 1
     merge: bool = True
     device: str = "cpu"
     verbose: int = 0
-    callback: Progress | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         count = Number(low=1, whole=True)
         rules = {"max_iter": count, "min_cluster_size": count, "tol": Number(low=0), "min_overlap": Maybe(count)}
-        check_values(vars(self), rules | {"device": Word(), "solver": Word()})
-
-    @contextmanager
-    def progress(self) -> Iterator[Progress]:
-        """Progress reports: to `callback`, else to stderr if verbose, else to the enclosing progress context."""
-        if self.callback is not None:
-            yield self.callback
-            return
-        with shown(self.verbose) as progress:
-            yield progress
+        check_values(vars(self), rules | {"device": Word()})
 
 
 def fuse(
@@ -141,12 +122,8 @@ def fuse(
     rank : fuse the coordinates of the rows in a subspace of this dimension; None: the ambient space.
     n_neighbors : fuse along a graph of this many nearest neighbours, by partial distance (with a rank: by the expected
         weight in the subspace); None: all pairs, or MemoryError; "auto": all pairs if they fit in memory.
-    **settings : see ``Settings``: init, min_overlap, continuation, solver, max_iter, tol, min_cluster_size,
-        merge, device, verbose, callback.
-
-    Returns
-    -------
-    Solution
+    **settings : see ``Settings``: init, min_overlap, continuation, max_iter, tol, min_cluster_size, merge,
+        device, verbose.
 
     Warns
     -----
@@ -168,36 +145,29 @@ def fuse(
     posed = pose(X, mask, lam, penalty, fidelity, rank, n_neighbors, how.device)
     merged = Merged.unmerged(posed.problem, how.device)
     problem = merged.working
-    solver = choose_solver(problem, how.solver)
-    with how.progress() as progress:
-        descent = descend_from(problem, *first_centers(posed, problem, solver, how), solver, how, progress)
+    with shown(how.verbose) as progress:
+        descent = descend_from(problem, *first_centers(posed, problem, how), how, progress)
     warn_if_unfinished(descent, how.tol)
     solution = conclude(posed, merged, descent, merged.groups(descent), how.min_cluster_size)
     warn_of_unshared(posed, solution)
     return solution
 
 
-def first_centers(posed: Posed, problem: Problem, solver: str, how: Settings) -> tuple[Array, bool]:
+def first_centers(posed: Posed, problem: Problem, how: Settings) -> tuple[Array, bool]:
     """Starting centres, by continuation from small lam if set; and whether Ctrl-C interrupted it.
 
     Started directly at a large lam, the first weights (from rough partial distances) pull clusters together, and the
     non-convex problem never separates them again. So lam begins where it moves no point by more than a few per cent,
-    and is doubled until it reaches the requested value.
-
-    Parameters
-    ----------
-    posed : the table and its problem.
-    problem : the same problem, with its arrays on the device.
-    solver, how : see ``Settings``.
+    and is doubled until it reaches the requested value. `problem` is that of `posed`, with its arrays on the device.
     """
     overlap = how.min_overlap or default_overlap(posed.entries)
     if not (how.continuation and isinstance(how.init, str)) or problem.fidelity.constrained or problem.lam == 0:
-        return start(posed, problem, how.init, solver=solver, min_overlap=overlap), False
+        return start(posed, problem, how.init, overlap), False
     lam = min(problem.lam, lam_without_effect(problem))
-    centers = start(posed, problem.at(lam, problem.penalty), how.init, solver=solver, min_overlap=overlap)
+    centers = start(posed, problem.at(lam, problem.penalty), how.init, overlap)
     while lam < problem.lam:
         rung = problem.at(lam, problem.penalty)
-        descent = descend(rung, centers, solver=solver, max_iter=CONTINUATION_ITERATIONS, tol=how.tol)
+        descent = descend(rung, centers, max_iter=CONTINUATION_ITERATIONS, tol=how.tol)
         centers, status = descent.centers, descent.status
         del descent  # it holds the weights of all pairs
         if status == Status.INTERRUPTED:
@@ -214,10 +184,8 @@ def lam_without_effect(problem: Problem) -> float:
     return max(0.05 / strongest, float(np.finfo(float).tiny))  # above zero, so that doubling it reaches any lam
 
 
-def descend_from(
-    problem: Problem, centers: Array, interrupted: bool, solver: str, how: Settings, progress: Progress
-) -> Descent:
+def descend_from(problem: Problem, centers: Array, interrupted: bool, how: Settings, progress: Progress) -> Descent:
     """Descend from these centres; if computing them was interrupted, they are the result."""
     max_iter = 0 if interrupted else how.max_iter
-    descent = descend(problem, centers, solver=solver, max_iter=max_iter, tol=how.tol, progress=progress)
+    descent = descend(problem, centers, max_iter=max_iter, tol=how.tol, progress=progress)
     return replace(descent, status=Status.INTERRUPTED) if interrupted else descent

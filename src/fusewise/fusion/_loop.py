@@ -2,13 +2,13 @@
 
 Steps lower the majoriser  sum_i f_i(u_i) + lam sum_ij w_ij ||u_i - u_j||²  with the weights held fixed. ``average``
 works for every fidelity; ``solve_quadratic`` minimises it directly if f is quadratic, and one call replaces hundreds of
-averaging steps. A convex objective along a graph is at first lowered by ``ConjugateSteps`` instead.
+averaging steps.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -16,26 +16,9 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from fusewise.fusion._problem import PooledEntries, Problem
-from fusewise.kernels import (
-    SMALL,
-    Array,
-    ColumnSystems,
-    Line,
-    Real,
-    Values,
-    conjugate_gradients,
-    copied,
-    edge_products,
-    inner_product,
-    shrunk_by,
-    slope_at,
-    squares_at,
-    update_direction,
-    update_gradient,
-)
-from fusewise.pairs import DenseWeights, NeighborPairs, SparseWeights, Weighted
+from fusewise.kernels import Array, ColumnSystems, Values, conjugate_gradients, copied, inner_product, shrunk_by
+from fusewise.pairs import DenseWeights, SparseWeights, Weighted
 from fusewise.progress import Progress, silent
-from fusewise.support import InputError
 
 
 def average(problem: Problem, weighted: Weighted, centers: Array, n_steps: int = 1) -> Array:
@@ -124,98 +107,11 @@ def _solve_by_steps(problem: Problem, weighted: Weighted, centers: Array, shrink
     return centers
 
 
-#: A step is at most this much longer than that to the minimum of the majoriser.
-STRETCH = 6.0
-
-
-class ConjugateSteps:
-    """Steps of nonlinear conjugate gradients on a convex objective; each uses the direction of the one before.
-
-    The majoriser is much steeper than the objective along directions in which distances shrink or grow without turning:
-    a modulus has no curvature there, its majoriser has 1/t. So minimising one majoriser after the other takes many
-    short steps where clusters collapse. Conjugate gradients step along the objective itself, with the majoriser's
-    diagonal as preconditioner:
-
-        u <- u + a v,   v <- -C g + b v,   b = max(0, <g - g', C g> / <g', C' g'>)   (Polak and Ribière; ' is the last)
-
-    where g is half the gradient and a nearly minimises the objective along v. There the squared length of an edge is
-    s + 2 a s1 + a² s2, so that looking for a costs the same however many columns there are.
-    """
-
-    def __init__(self, problem: Problem) -> None:
-        assert isinstance(problem.observations, PooledEntries)
-        assert isinstance(problem.pairs, NeighborPairs)
-        self.problem = problem
-        self._held, self._pairs = problem.observations, problem.pairs
-        self._g = np.zeros_like(self._held.means)
-        self._v = np.zeros_like(self._g)
-        self._energy = 0.0
-        self._moved: Real | None = None
-
-    @staticmethod
-    def suit(problem: Problem) -> bool:
-        """Whether the objective is convex, of entries that are real, along the edges of a graph."""
-        observations = problem.observations
-        return (
-            problem.penalty.convex
-            and not problem.fidelity.constrained
-            and isinstance(problem.pairs, NeighborPairs)
-            and isinstance(observations, PooledEntries)
-            and observations.is_real
-        )
-
-    def move(self, centers: Real, weighted: SparseWeights) -> Real:
-        """Return the centres after one step from these, at which the edges were weighed.
-
-        It begins anew, along the preconditioned gradient, if these are not the centres that the last step led to.
-        """
-        held, coupling = self._held, 2 * self.problem.lam
-        around = held.counts, held.means, centers
-        energy, common = update_gradient(*around, weighted.laplacian(centers), weighted.degree, coupling, self._g)
-        known = centers is self._moved and self._energy > 0
-        share = max(0.0, (energy - common) / self._energy) if known else 0.0
-        line = update_direction(*around, weighted.degree, coupling, self._g, self._v, share)
-        if line.slope >= 0 and share > 0:  # not downhill
-            line = update_direction(*around, weighted.degree, coupling, self._g, self._v, 0.0)
-        self._energy = energy
-        moved: Real = self._v * self._v.dtype.type(self._length(centers, weighted, line))
-        moved += centers
-        self._moved = held.confine(moved)
-        return self._moved
-
-    def _length(self, centers: Real, weighted: SparseWeights, line: Line) -> float:
-        """The length of a step along the direction, at which the objective is nearly lowest.
-
-        The majoriser is lowest at a shorter length; the secant of the slopes there and at the start leads on.
-        """
-        pairs, penalty, coupling = self._pairs, self.problem.penalty, 2 * self.problem.lam
-        cross, squares = edge_products(centers, self._v, pairs.first, pairs.second)
-        stiffness = line.bend + coupling * float(weighted.weights @ squares)
-        if not (line.slope < 0 < stiffness):
-            return 0.0
-        short = -line.slope / stiffness
-        weights = penalty.value_and_weight(squares_at(short, weighted.squares, cross, squares))[1]
-        pull = slope_at(short, pairs.affinity, weights, cross, squares)
-        slope = line.tilt + short * line.bend + coupling * pull
-        turn = 1 - slope / line.slope  # the share of the slope that is gone
-        return short * min(1 / turn, STRETCH) if turn > 0 else STRETCH * short
-
-
 #: Averaging steps between two updates of the weights: a step costs one matrix product, an update two and the penalty.
 AVERAGING_STEPS = 8
 
 #: Most steps of conjugate gradients between two updates of the weights.
 LINEAR_STEPS = 50
-
-#: The same at the start of a descent on a graph if the objective is convex, and after how many iterations it is one
-#: more: at first the weights soon change. (A non-convex majoriser is lowered nearly to its minimum, as that decides
-#: which minimum of the objective is reached.)
-CONVEX_STEPS = 3
-STEP_GROWTH = 4
-
-#: Most steps of conjugate gradients at the start of a descent. What is left then are groups of close centres that move
-#: together, for which systems of majorisers are better; as they are where rounding hides the gain of a step.
-CONJUGATE_ITERATIONS = 30
 
 #: Successive iterations without progress after which only rounding errors are left.
 STALLED_ITERATIONS = 10
@@ -250,64 +146,39 @@ class Status(StrEnum):
 
 @dataclass(frozen=True, eq=False)
 class Descent:
-    """Result of the optimisation loop.
-
-    Attributes
-    ----------
-    centers : N x P.
-    weighted : the weights of the pairs at these centres.
-    history : the objective at the start and after every iteration.
-    stationarity : relative gradient (or KKT residual) at the end.
-    status : how it ended.
-    """
+    """Result of the optimisation loop."""
 
     centers: Array
-    weighted: Weighted
-    history: tuple[float, ...]
-    stationarity: float
+    weighted: Weighted  # the weights of the pairs at these centres
+    history: tuple[float, ...]  # the objective at the start and after every iteration
+    stationarity: float  # relative gradient (or KKT residual) at the end
     status: Status
 
     @property
     def n_iter(self) -> int:
-        """Number of iterations."""
         return len(self.history) - 1
 
 
-def descend(
-    problem: Problem,
-    centers: Array,
-    *,
-    solver: str,
-    max_iter: int,
-    tol: float,
-    progress: Progress = silent,
-    until: Callable[[Weighted], bool] | None = None,
-    weighted: Weighted | None = None,
-) -> Descent:
+def descend(problem: Problem, centers: Array, *, max_iter: int, tol: float, progress: Progress = silent) -> Descent:
     """Run the loop until the relative gradient is below `tol`, or only rounding errors are left.
 
-    Ctrl-C ends it with the best centres so far (the last ones, as the objective never rises). So does `until`, called
-    with the weights after every iteration, when it returns True. `weighted`: the weights at the centres, if known.
+    Ctrl-C ends it with the best centres so far (the last ones, as the objective never rises).
     """
-    weighted = problem.weigh(centers) if weighted is None else weighted
+    weighted = problem.weigh(centers)
     history = [problem.objective(centers, weighted)]
     stationarity = problem.stationarity(centers, weighted)
     status, stalled, stride, gain, best = Status.MAX_ITER, 0, 1.0, math.inf, math.inf
-    conjugate = ConjugateSteps(problem) if solver == "exact" and ConjugateSteps.suit(problem) else None
     try:
         for iteration in range(1, max_iter + 1):
             if stationarity <= tol or stalled >= STALLED_ITERATIONS:
                 status = Status.CONVERGED if stationarity <= tol * STALLED_TOLERANCE else Status.STALLED
                 break
             slack = problem.rounding(centers, weighted, history[-1])
-            limits = _Limits(extrapolated=history[-1] - gain / 4, safe=history[-1] + slack)
-            if conjugate is not None:
-                moves = _conjugate_moves(problem, centers, weighted, limits, conjugate)
-            else:
-                # An extrapolation is judged by the objective, so it is not tried where rounding hides its gain.
-                reach = stride if stationarity < EXTRAPOLATE_BELOW and math.inf > gain > 10 * slack else 0.0
-                steps = _steps(problem, weighted, iteration)
-                moves = _majoriser_moves(problem, centers, weighted, limits, solver, reach, steps)
+            # An extrapolation is judged by the objective, so it is not tried where rounding hides its gain. It must
+            # gain at least a quarter of what the last iteration did; of other steps rises within rounding are accepted.
+            promising = stationarity < EXTRAPOLATE_BELOW and math.inf > gain > 10 * slack
+            wanted, safe = history[-1] - gain / 4, history[-1] + slack
+            moves = _moves(problem, centers, weighted, stride if promising else 0.0, wanted, safe)
             accepted = _first_accepted(problem, moves)
             if accepted is not None:
                 centers, weighted, objective, stride = accepted
@@ -318,24 +189,12 @@ def descend(
             moving = gain > slack or stationarity < 0.9 * best
             best = min(best, stationarity) if moving else best
             stalled = 0 if moving else stalled + 1
-            if gain <= slack or iteration >= CONJUGATE_ITERATIONS:
-                conjugate = None
-            if until is not None and until(weighted):
-                break
             progress(
                 f"fusing, lam {problem.lam:.4g}", iteration, max_iter, objective=history[-1], gradient=stationarity
             )
     except KeyboardInterrupt:
         status = Status.INTERRUPTED
     return Descent(centers, weighted, tuple(history), stationarity, status)
-
-
-@dataclass(frozen=True)
-class _Limits:
-    """Largest objective accepted after a step: rises within rounding are tolerated; an extrapolation must gain."""
-
-    extrapolated: float
-    safe: float
 
 
 #: Centres to move to, the largest objective accepted there, and the extrapolation factor that follows (stride).
@@ -353,28 +212,19 @@ def _first_accepted(problem: Problem, moves: Iterator[_Move]) -> tuple[Array, We
     return None
 
 
-def _majoriser_moves(
-    problem: Problem, centers: Array, weighted: Weighted, limits: _Limits, solver: str, stride: float, steps: int
+def _moves(
+    problem: Problem, centers: Array, weighted: Weighted, stride: float, wanted: float, safe: float
 ) -> Iterator[_Move]:
-    """Yield three steps, the longest first.
+    """Yield steps, the longest first.
 
-    An extrapolation past the minimum of the majoriser (if it gains at least a quarter of what the last iteration did),
-    that minimum, and the plain averaging step, which never fails except for rounding.
+    An extrapolation past the minimum of the majoriser by a stride (if it is above 0), which must reach an objective
+    that is `wanted`; that minimum; and the plain averaging step, which never fails except for rounding.
     """
-    lowered = lower_majoriser(problem, weighted, centers, solver, steps=steps)
+    lowered = lower_majoriser(problem, weighted, centers)
     if stride:
-        yield _extrapolate(problem, weighted, centers, lowered, stride), limits.extrapolated, 2 * stride
-    yield lowered, limits.safe, 1.0
-    yield average(problem, weighted, centers), limits.safe, 1.0
-
-
-def _conjugate_moves(
-    problem: Problem, centers: Array, weighted: Weighted, limits: _Limits, conjugate: ConjugateSteps
-) -> Iterator[_Move]:
-    """Yield a step of conjugate gradients, and the plain averaging step, which never fails except for rounding."""
-    assert isinstance(weighted, SparseWeights)
-    yield conjugate.move(centers, weighted), limits.safe, 1.0
-    yield average(problem, weighted, centers), limits.safe, 1.0
+        yield _extrapolate(problem, weighted, centers, lowered, stride), wanted, 2 * stride
+    yield lowered, safe, 1.0
+    yield average(problem, weighted, centers), safe, 1.0
 
 
 def _extrapolate(problem: Problem, weighted: Weighted, centers: Array, lowered: Array, stride: float) -> Array:
@@ -393,36 +243,11 @@ def _extrapolate(problem: Problem, weighted: Weighted, centers: Array, lowered: 
     return problem.observations.confine(ahead)
 
 
-def _steps(problem: Problem, weighted: Weighted, iteration: int) -> int:
-    """Steps by which to lower the majoriser, see ``CONVEX_STEPS``.
-
-    Weighing the edges anew costs about as much as a few steps, unless there are so few that all take no time.
-    """
-    if isinstance(weighted, SparseWeights) and problem.penalty.convex and problem.pairs.n_points > SMALL:
-        return min(CONVEX_STEPS + iteration // STEP_GROWTH, LINEAR_STEPS)
-    return LINEAR_STEPS
-
-
-def lower_majoriser(
-    problem: Problem, weighted: Weighted, centers: Array, solver: str, effort: float = 1, steps: int = LINEAR_STEPS
-) -> Array:
-    """Lower the majoriser by this many `steps`, or nearly to its minimum for `effort` well above 1."""
-    if solver == "exact":
-        lowered = solve_quadratic(
-            problem, weighted, centers, shrink=10 ** (-1 - effort), max_steps=int(steps * effort)
-        )  # fmt: skip
-    else:
+def lower_majoriser(problem: Problem, weighted: Weighted, centers: Array, effort: float = 1) -> Array:
+    """Lower the majoriser, for `effort` well above 1 nearly to its minimum; solve it where it is quadratic."""
+    if problem.fidelity.constrained:
         lowered = average(problem, weighted, centers, int(AVERAGING_STEPS * effort))
+    else:
+        shrink, max_steps = 10 ** (-1 - effort), int(LINEAR_STEPS * effort)
+        lowered = solve_quadratic(problem, weighted, centers, shrink=shrink, max_steps=max_steps)
     return problem.observations.confine(lowered)
-
-
-def choose_solver(problem: Problem, solver: str) -> str:
-    """Resolve "auto": "exact" for the quadratic fidelity, "average" for constraints."""
-    known = ("auto", "exact", "average")
-    if solver not in known:
-        raise InputError(f"unknown solver {solver!r}: use one of {', '.join(map(repr, known))}")
-    if solver == "exact" and problem.fidelity.constrained:
-        raise InputError("solver='exact' solves the quadratic fidelity only; a constraint needs solver='average'")
-    if solver == "auto":
-        return "average" if problem.fidelity.constrained else "exact"
-    return solver

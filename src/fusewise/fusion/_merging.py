@@ -1,19 +1,16 @@
 """Groups of fused centres, their labels, and the smaller problem in which each group is one centre.
 
 Fusion brings centres together without making them exactly equal: within a group they end within a small fraction of
-the penalty's scale, and groups stay at least about that scale apart. **The rule:** link the centres by single linkage
-and look at the gaps between the heights of successive merges. Heights below the penalty's ``resolution`` are raised to
-it (below it any two centres count as one). A gap is clear if it spans a factor 4 or more, and it can separate fused
-centres from others if it begins below the penalty's ``reach`` (beyond it pairs hardly attract, so nothing fuses there).
-After the last merge the gap extends to the reach. Among the clear gaps the one with the widest part between resolution
-and reach is chosen, and the cut is in its middle, all on a logarithmic scale. The labels then do not change if the cut
-is moved by a factor 2 either way. If no gap is clear, nothing has clearly fused, and only centres within the
-resolution are joined. A point that is held more strongly by its data than it is pulled by its pairs has not fused,
-however close the others are: it stays alone.
+the penalty's scale, and groups stay at least about that scale apart. **The rule:** link the centres by single linkage,
+and raise the heights of merges to the penalty's ``resolution`` (below it any two centres count as one). A gap between
+successive heights is clear if it spans a factor 4 or more, and it can separate fused centres from others if it begins
+below the penalty's ``reach`` (beyond it pairs hardly attract); after the last merge it extends to the reach. Of the
+clear gaps the one with the widest part between resolution and reach is cut in its middle, all on a logarithmic scale:
+moving the cut by a factor 2 changes nothing. If no gap is clear, only centres within the resolution are joined. A point
+that is held more strongly by its data than it is pulled by its pairs has not fused: it stays alone.
 
 With the centres of a group held equal, their fidelities and their affinities to others add up, and the pairs within
-the group cost nothing: one node represents the group, and the smaller problem has the same objective as the full one
-at those centres. So each point of a path gets cheaper as clusters form.
+the group cost nothing: the smaller problem has the same objective as the full one at those centres.
 """
 
 from __future__ import annotations
@@ -22,13 +19,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from fusewise.fusion._loop import Descent, descend
+from fusewise.fusion._loop import Descent
+from fusewise.fusion._penalties import Penalty
 from fusewise.fusion._problem import DeviceQuadratics, PooledEntries, Problem, place
-from fusewise.fusion.penalties import Penalty
-from fusewise.kernels import Array, Index, Mask, Real, beside, components, sum_by, to_host
+from fusewise.kernels import Array, Index, Real, beside, components, sum_by, to_host
 from fusewise.observations import Entries, Observations, Quadratics
-from fusewise.pairs import NeighborPairs, SparseWeights, Weighted
-from fusewise.progress import Progress
+from fusewise.pairs import SparseWeights
 
 #: Factor that a clear gap must span: a factor 2 on either side of the cut.
 CLEAR_GAP = 4.0
@@ -37,7 +33,7 @@ CLEAR_GAP = 4.0
 UNSATURATED_REACH = 100.0
 
 
-def fusion_reach(penalty: Penalty) -> float:
+def _reach(penalty: Penalty) -> float:
     """The distance beyond which no two centres count as fused, whatever the heights."""
     return penalty.reach or UNSATURATED_REACH * penalty.resolution
 
@@ -45,7 +41,7 @@ def fusion_reach(penalty: Penalty) -> float:
 def fusion_scale(heights: Real, penalty: Penalty) -> float:
     """The distance within which centres count as fused (see the rule above), from the heights of their merges."""
     low = penalty.resolution
-    high = fusion_reach(penalty)
+    high = _reach(penalty)
     steps = np.maximum(np.sort(heights), low)
     below, above = steps, np.append(steps[1:], max(high, steps[-1]))
     # Clear gaps are found from the heights alone: a height beyond the reach does not narrow a gap that begins below it.
@@ -56,44 +52,29 @@ def fusion_scale(heights: Real, penalty: Penalty) -> float:
     return float(np.sqrt(below[widest] * above[widest]))
 
 
-#: Share of the nodes that must have fused before they are merged within a descent: merging costs a few iterations.
-WORTH_MERGING = 0.03
-
-
 @dataclass(frozen=True, eq=False)
 class Merged:
-    """A problem on nodes, each of which represents one or more of N points.
-
-    Attributes
-    ----------
-    problem : the problem on the nodes.
-    working : the same problem, with its arrays on the device.
-    node_of : the node of each point.
-    device : where the loop runs.
-    heights : lengths at which points within a node were linked when they merged. The rule that separates fused from
-        distinct centres by the widest gap between lengths still uses them.
-    """
+    """A problem on nodes, each of which represents one or more of N points."""
 
     problem: Problem
-    working: Problem
-    node_of: Index
+    working: Problem  # the same, with its arrays on the device
+    node_of: Index  # the node of each point
     device: str
+    #: Lengths at which points within a node were linked when they merged. The rule that separates fused from distinct
+    #: centres by the widest gap between lengths still uses them.
     heights: Real
 
     @classmethod
     def unmerged(cls, problem: Problem, device: str = "cpu") -> Merged:
-        """Return the problem with every point as a node of its own."""
         if isinstance(problem.observations, Entries) and not problem.fidelity.constrained:
             problem = replace(problem, observations=PooledEntries.of(problem.observations))
         return cls(problem, place(problem, device), np.arange(problem.pairs.n_points), device, np.zeros(0))
 
     @property
     def n_nodes(self) -> int:
-        """Number of nodes."""
         return self.problem.pairs.n_points
 
     def at(self, lam: float, penalty: Penalty) -> Merged:
-        """Return the same nodes at another point of the path."""
         return replace(self, problem=self.problem.at(lam, penalty), working=self.working.at(lam, penalty))
 
     def groups(self, descent: Descent) -> Index:
@@ -107,7 +88,7 @@ class Merged:
             held = problem.pull(to_host(descent.weighted.degree)) < 1
         if held.all() or self._all_apart(descent):
             return self.node_of
-        first, second, lengths = self._spans(descent.centers)
+        first, second, lengths = self.working.pairs.spans(descent.centers)
         # Parts of a graph that no edge joins are infinitely far apart.
         apart = [np.inf] if len(lengths) < self.n_nodes - 1 else []
         heights = np.concatenate([self.heights, lengths, apart])
@@ -122,40 +103,19 @@ class Merged:
         group_of[self.node_of] = groups
         return int(np.count_nonzero(np.bincount(group_of))) < self.n_nodes
 
-    def many_fused(self, weighted: Weighted) -> bool:
-        """Whether enough centres are within the penalty's resolution of each other to make merging worthwhile."""
-        return int(np.count_nonzero(self._fused_edges(weighted))) > WORTH_MERGING * self.n_nodes
-
-    def fused_groups(self, weighted: Weighted) -> Index:
-        """The groups of points whose centres are linked by edges shorter than the penalty's resolution."""
-        pairs, fused = self.problem.pairs, self._fused_edges(weighted)
-        assert isinstance(pairs, NeighborPairs)
-        return components(self.n_nodes, pairs.first[fused], pairs.second[fused])[self.node_of]
-
-    def _fused_edges(self, weighted: Weighted) -> Mask:
-        pairs, problem = self.problem.pairs, self.problem
-        if not (isinstance(weighted, SparseWeights) and isinstance(pairs, NeighborPairs)):
-            return np.zeros(0, bool)
-        short = weighted.squares <= problem.penalty.resolution**2
-        if short.any():
-            pulled = problem.pull(weighted.degree) >= 1
-            short &= pulled[pairs.first] & pulled[pairs.second]
-        return short
-
     def merge(self, groups: Index, centers: Array) -> tuple[Merged, Array]:
         """Return the problem with the points of each group held equal, and its centres: the means over their points.
 
-        Parameters
-        ----------
-        groups : group of each point, numbered from 0; every node lies within one group.
-        centers : centres of the nodes.
+        Groups are numbered from 0, and every node lies within one; `centers` are those of the nodes.
         """
         n_groups = int(groups.max()) + 1
         if n_groups == self.n_nodes:
             return self, centers
         of_node = np.empty(self.n_nodes, np.intp)
         of_node[self.node_of] = groups
-        problem, members = self.problem, self._members()
+        problem = self.problem
+        dtype = to_host(problem.observations.target[:0]).real.dtype
+        members = np.ones(self.n_nodes, dtype) if problem.members is None else np.asarray(problem.members)
         counts = np.bincount(of_node, members, minlength=n_groups).astype(members.dtype)
         smaller = replace(
             problem,
@@ -164,7 +124,7 @@ class Merged:
             members=counts,
             data_size=problem.unit,
         )
-        first, second, lengths = self._spans(centers)
+        first, second, lengths = self.working.pairs.spans(centers)
         heights = np.concatenate([self.heights, lengths[of_node[first] == of_node[second]]])
         merged = Merged(smaller, place(smaller, self.device), groups, self.device, heights)
         means = sum_by(of_node, n_groups, members[:, None] * to_host(centers)) / counts[:, None]
@@ -172,59 +132,8 @@ class Merged:
 
     def _all_apart(self, descent: Descent) -> bool:
         """Whether every edge of a graph is so long that no cut joins its ends."""
-        weighted, reach = descent.weighted, fusion_reach(self.problem.penalty)
+        weighted, reach = descent.weighted, _reach(self.problem.penalty)
         return isinstance(weighted, SparseWeights) and bool((weighted.squares >= reach**2).all())
-
-    def _spans(self, centers: Array) -> tuple[Index, Index, Real]:
-        """Minimum spanning tree of the centres; ``fusion_scale`` looks at the gaps between its lengths."""
-        return self.working.pairs.spans(centers)
-
-    def _members(self) -> Real:
-        dtype = to_host(self.problem.observations.target[:0]).real.dtype
-        return np.ones(self.n_nodes, dtype) if self.problem.members is None else np.asarray(self.problem.members)
-
-
-def descend_merging(
-    merged: Merged,
-    centers: Array,
-    *,
-    solver: str,
-    max_iter: int,
-    tol: float,
-    progress: Progress,
-    weighted: Weighted | None = None,
-) -> tuple[Merged, Descent]:
-    """Descend on a graph, holding centres equal as soon as they fuse: a penalty with a kink brings them together.
-
-    Centres have fused that are within the penalty's resolution of each other and pulled more strongly by their pairs
-    than held by their data. They are merged where that does not raise the objective, a share ``WORTH_MERGING`` of the
-    nodes at a time.
-    """
-    history: tuple[float, ...] = ()
-    willing = merged.problem.penalty.kinked
-    while True:
-        fused = merged.many_fused if willing else None
-        descent = descend(
-            merged.working,
-            centers,
-            solver=solver,
-            max_iter=max_iter,
-            tol=tol,
-            progress=progress,
-            until=fused,
-            weighted=weighted,
-        )
-        history = history + descent.history[1:] if history else descent.history
-        max_iter -= descent.n_iter
-        if fused is None or max_iter <= 0 or not fused(descent.weighted):
-            return merged, replace(descent, history=history)
-        smaller, centers = merged.merge(merged.fused_groups(descent.weighted), descent.centers)
-        weighted = smaller.working.weigh(centers)
-        willing = smaller.working.objective(centers, weighted) <= history[-1]
-        if willing:
-            merged = smaller
-        else:
-            centers, weighted = descent.centers, descent.weighted
 
 
 def agreed(groups: Index, others: Index) -> Index:

@@ -5,29 +5,26 @@ The rules at the end choose what the paper leaves open: sigma, the values of lam
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
-from scipy.cluster.hierarchy import linkage
-from scipy.sparse import coo_matrix
-from scipy.sparse.csgraph import connected_components
+from sklearn.cluster import AgglomerativeClustering
 
+from fusewise.fusion._fidelity import Fidelity
 from fusewise.fusion._fuse import Settings, descend_from, first_centers
-from fusewise.fusion._loop import Status, choose_solver
-from fusewise.fusion._merging import Merged, agreed, descend_merging, joined
+from fusewise.fusion._loop import Status
+from fusewise.fusion._merging import Merged, agreed, joined
+from fusewise.fusion._penalties import Penalty, as_penalty
 from fusewise.fusion._problem import Problem
 from fusewise.fusion._setup import Posed, check_lam, nearest_distances, pose
 from fusewise.fusion._solution import Solution, conclude, warn_if_unfinished, warn_of_unshared
-from fusewise.fusion.fidelity import Fidelity
-from fusewise.fusion.penalties import Penalty, as_penalty
-from fusewise.kernels import Array, Index, Labels, Real, Values
+from fusewise.kernels import Index, Labels, Real, Values
 from fusewise.observations import Entries, group_means, number_by_size
-from fusewise.pairs import SparseWeights, real_view
-from fusewise.progress import Progress
+from fusewise.pairs import real_view
+from fusewise.progress import Progress, shown
 from fusewise.support import InputError, Instance, Record, Several, counted, readable_apart
 
 #: Points shown by ``repr``: of a longer path the first and the last ones.
@@ -90,17 +87,12 @@ class FusionPath(Record):
         columns = [["lam", *readable_apart(self.lams.tolist())], ["clusters", *map(str, self.n_clusters)]]
         if not np.isnan(self.sigmas).all():
             columns.insert(1, ["sigma", *readable_apart(self.sigmas.tolist())])
-        rows = list(zip(*(_aligned(column) for column in columns), strict=True))
+        half = MOST_SHOWN // 2
         if len(self) > MOST_SHOWN:
-            half = MOST_SHOWN // 2
-            rows[1 + half : -half] = [tuple("...".rjust(len(word)) for word in rows[0])]
-        name = f"{type(self).__name__} of {counted(len(self), 'point')}"
-        return "\n".join([name, *("".join(row) for row in rows)])
-
-
-def _aligned(words: Sequence[str]) -> list[str]:
-    """Words of one column, right-aligned, with a margin of two."""
-    return [word.rjust(max(map(len, words)) + 2) for word in words]
+            columns = [[*column[: 1 + half], "...", *column[-half:]] for column in columns]
+        aligned = [[word.rjust(max(map(len, column)) + 2) for word in column] for column in columns]
+        rows = ["".join(row) for row in zip(*aligned, strict=True)]
+        return "\n".join([f"{type(self).__name__} of {counted(len(self), 'point')}", *rows])
 
 
 def fusion_path(
@@ -125,19 +117,13 @@ def fusion_path(
         have several values, they are paired point by point.
     penalty, fidelity, mask, rank, n_neighbors, **settings : as ``fuse``.
 
-    Returns
-    -------
-    FusionPath
-
     Notes
     -----
     The start matters: from scratch at a large lam, nearly everything merges. So the first lam is itself approached
-    from far below, unless ``continuation=False``. Where lam increases, a solution is started from the previous one, or
-    from an extrapolation of the last two if the objective is lower there; and rows that have fused in two successive
-    solutions are represented by one node from then on; on a graph, as soon as they fuse, if the penalty has a kink at
-    zero (``merge=False`` solves for every centre). The objective and the relative gradient are then those of the
-    problem with these centres equal: for a penalty that is smooth at zero, such as H1, the centres of a group would
-    otherwise differ by a share of about 1/(1 + 2 lam d) of their data.
+    from far below, unless ``continuation=False``. Where lam increases, rows that have fused in two successive solutions
+    are represented by one node from then on (``merge=False`` solves for every centre). The objective and the relative
+    gradient are then those of the problem with these centres equal: for a penalty that is smooth at zero, such as H1,
+    the centres of a group would otherwise differ by a share of about 1/(1 + 2 lam d) of their data.
 
     Examples
     --------
@@ -154,7 +140,7 @@ def fusion_path(
     how = Settings(**settings)
     schedule = _schedule(lams, sigmas, as_penalty(penalty))
     posed = pose(X, mask, schedule[0][0], schedule[0][1], fidelity, rank, n_neighbors, how.device)
-    with how.progress() as progress:
+    with shown(how.verbose) as progress:
         return FusionPath(tuple(_follow(posed, schedule, how, progress)))
 
 
@@ -162,42 +148,27 @@ def _follow(
     posed: Posed, schedule: list[tuple[float, Penalty]], how: Settings, progress: Progress
 ) -> Iterator[Solution]:
     """Compute the solutions in order, until the schedule ends or Ctrl-C."""
-    solver = choose_solver(posed.problem, how.solver)
     apart = merged = Merged.unmerged(posed.problem, how.device)
-    start, interrupted = first_centers(posed, merged.working, solver, how)
-    trail: list[tuple[float, Array]] = []  # lams and centres of the previous points, while lam increases
+    start, interrupted = first_centers(posed, merged.working, how)
     before: Index | None = None  # the groups of the previous point
-    known: SparseWeights | None = None  # the weights at the centres to start from
     for k, (lam, scaled) in enumerate(schedule):
         merged = merged.at(lam, scaled)
-        ahead, known = _ahead(merged.working, start, known, trail)
-        if k and how.merge and not interrupted and _pulls_harder(schedule[k - 1 : k + 1], merged.problem):
-            nodes = merged.n_nodes
-            merged, descent = descend_merging(
-                merged, ahead, solver=solver, max_iter=how.max_iter, tol=how.tol, progress=progress, weighted=known
-            )
-            trail = trail if merged.n_nodes == nodes else []
-        else:
-            descent = descend_from(merged.working, ahead, interrupted, solver, how, progress)
+        descent = descend_from(merged.working, start, interrupted, how, progress)
         groups, start = merged.groups(descent), descent.centers
         solution = conclude(posed, merged, descent, groups, how.min_cluster_size)
         yield solution
         warn_if_unfinished(descent, how.tol)
         warn_of_unshared(posed, solution)
         interrupted = descent.status == Status.INTERRUPTED
-        # The weights do not depend on lam; but those of all pairs take too much memory to be kept.
-        known = descent.weighted if isinstance(descent.weighted, SparseWeights) else None
         del descent  # it holds the weights of all pairs
         if interrupted:
             return
         if not _pulls_harder(schedule[k : k + 2], merged.problem):
-            merged, start, before, trail, known = apart, start[merged.node_of], None, [], None
+            merged, start, before = apart, start[merged.node_of], None
             continue
-        smaller = merged
         if how.merge and before is not None and merged.has_fused(groups):
-            smaller, start = merged.merge(agreed(groups, joined(before, merged.node_of)), start)
-        trail, known = ([*trail[-1:], (lam, start)], known) if smaller is merged else ([(lam, start)], None)
-        merged, before = smaller, groups
+            merged, start = merged.merge(agreed(groups, joined(before, merged.node_of)), start)
+        before = groups
 
 
 def _pulls_harder(points: Sequence[tuple[float, Penalty]], problem: Problem) -> bool:
@@ -206,34 +177,6 @@ def _pulls_harder(points: Sequence[tuple[float, Penalty]], problem: Problem) -> 
         return False
     (lam, penalty), (following, scaled) = points
     return following >= lam and scaled == penalty
-
-
-def _ahead(
-    problem: Problem, start: Array, known: SparseWeights | None, trail: Sequence[tuple[float, Array]]
-) -> tuple[Array, SparseWeights | None]:
-    """Extrapolate the last two points of the path to this lam (on a logarithmic scale), if that is a better start.
-
-    Parameters
-    ----------
-    problem : the next point of the path.
-    start : the last centres.
-    known : their weights, if known.
-    trail : lams and centres of the previous points.
-
-    Returns
-    -------
-    The centres to start from, and their weights, if known and on a graph (others hold an array of all pairs).
-    """
-    if len(trail) < 2 or not problem.lam > trail[-1][0] > trail[-2][0] > 0:
-        return start, known
-    (earlier, first), (lam, last) = trail[-2:]
-    stride = math.log(problem.lam / lam) / math.log(lam / earlier)
-    ahead = problem.observations.confine(last + stride * (last - first))
-    value = problem.objective(start, known or problem.weigh(start))
-    weighted = problem.weigh(ahead)
-    if problem.objective(ahead, weighted) < value:
-        return ahead, weighted if isinstance(weighted, SparseWeights) else None
-    return start, known
 
 
 def _schedule(lams: Any, sigmas: Any, penalty: Penalty) -> list[tuple[float, Penalty]]:
@@ -291,29 +234,16 @@ def cut_to(path: FusionPath, n_clusters: int) -> tuple[int, Labels]:
 
     Each outlier counts as a group, so outliers are the first to be joined.
     """
-    k = max((i for i, labels in enumerate(path.labels) if _n_groups(labels) >= n_clusters), default=0)
+    counts = path.n_clusters + [np.count_nonzero(labels < 0) for labels in path.labels]
+    k = int(np.flatnonzero(counts >= n_clusters).max(initial=0))
     seen = path[k].observations.row_counts > 0
     groups = path.labels[k][seen]
     loose = np.flatnonzero(groups < 0)
     groups[loose] = groups.max(initial=-1) + 1 + np.arange(len(loose))
     if groups.max() > 0:
-        tree = linkage(real_view(group_means(path.centers(k)[seen], groups)), method="average")
-        groups = _cut(tree, n_clusters)[groups]
+        means = real_view(group_means(path.centers(k)[seen], groups))
+        kept = min(n_clusters, len(means))
+        groups = AgglomerativeClustering(kept, linkage="average").fit_predict(means)[groups]
     labels = np.full(len(seen), -1, dtype=np.intp)
     labels[seen] = number_by_size(groups)
     return k, labels
-
-
-def _cut(tree: Real, n_groups: int) -> Labels:
-    """The groups after the first merges of a linkage matrix, exactly `n_groups` (SciPy's has fewer at ties)."""
-    n = len(tree) + 1
-    first = tree[: max(n - n_groups, 0), :2].astype(np.intp)
-    made = n + np.repeat(np.arange(len(first)), 2)
-    graph = coo_matrix((np.ones(len(made)), (first.ravel(), made)), (2 * n - 1, 2 * n - 1))
-    groups = connected_components(graph, directed=False)[1][:n]
-    return np.asarray(np.unique(groups, return_inverse=True)[1], np.intp)
-
-
-def _n_groups(labels: Labels) -> int:
-    """Number of groups, each outlier counted as one."""
-    return int(labels.max(initial=-1)) + 1 + int(np.count_nonzero(labels < 0))

@@ -10,36 +10,24 @@ from typing import Any
 
 import numpy as np
 
-from fusewise.fusion.fidelity import Fidelity
-from fusewise.fusion.penalties import Penalty
+from fusewise.fusion._fidelity import Fidelity
+from fusewise.fusion._penalties import Penalty
 from fusewise.kernels import (
-    SMALL,
     Array,
     Index,
     Values,
     block_inverses,
     block_products,
     library,
-    misfit,
     norm,
     rounding_unit,
-    scatter,
-    squared_gradients,
     sum_by,
     to_host,
     torch_device,
     total,
 )
 from fusewise.observations import Entries, Observations, Quadratics
-from fusewise.pairs import (
-    CompletePairs,
-    DeviceCompletePairs,
-    DeviceNeighborPairs,
-    NeighborPairs,
-    Pairs,
-    Weighted,
-    real_view,
-)
+from fusewise.pairs import CompletePairs, DeviceCompletePairs, NeighborPairs, Pairs, Weighted, real_view
 from fusewise.support import InputError
 
 
@@ -49,30 +37,22 @@ class PooledEntries:
 
     n_p points of the group have feature p observed, with mean m_p. Only means and counts are kept, so a group of a
     thousand points costs as much as one point. Arrays are NumPy arrays, or (if real) tensors on a device.
-
-    Attributes
-    ----------
-    counts, means : N x P, the n_p and m_p of each group (m_p = 0 where n_p = 0).
-    within : sum of squares about the means, over all groups.
-    low, high : smallest and largest entry of each column (real and imaginary parts apart).
     """
 
-    counts: Array
-    means: Array
-    within: float
-    low: Array
+    counts: Array  # N x P, the n_p of each group
+    means: Array  # the m_p; 0 where n_p = 0
+    within: float  # sum of squares about the means, over all groups
+    low: Array  # smallest entry of each column (real and imaginary parts apart)
     high: Array
 
     separable = True
 
     @classmethod
     def of(cls, entries: Entries) -> PooledEntries:
-        """Return every row as a group of its own."""
         return cls(entries.seen, entries.values, 0.0, *entries._range)
 
     @property
     def shape(self) -> tuple[int, int]:
-        """(N, P)."""
         n, p = self.means.shape
         return n, p
 
@@ -83,12 +63,10 @@ class PooledEntries:
 
     @property
     def is_real(self) -> bool:
-        """Whether the entries are real, in NumPy arrays."""
         return isinstance(self.means, np.ndarray) and self.means.dtype.kind == "f"
 
     @cached_property
     def target(self) -> Array:
-        """sum_i S_i x_i."""
         return self.counts * self.means
 
     @cached_property
@@ -98,34 +76,15 @@ class PooledEntries:
         return self.counts * (self.means - self.target.sum(0) / (seen + (seen <= 0)))
 
     def merge(self, groups: Index, n_groups: int) -> PooledEntries:
-        """Merge groups into larger groups."""
         counts, sums = sum_by(groups, n_groups, self.counts), sum_by(groups, n_groups, self.target)
         means: Values = (sums / np.maximum(counts, 1)).astype(self.means.dtype)
         scatter = np.sum(self.counts * np.square(np.abs(self.means - means[groups])), dtype=float)
         return PooledEntries(counts, means, self.within + float(scatter), self.low, self.high)
 
     def misfit(self, centers: Array) -> float:
-        """sum_i ||S_i (u_i - x_i)||²."""
-        if self._in_loops:
-            return misfit(self.counts, self.means, centers) + self.within
         return total(self.counts * abs(centers - self.means) ** 2) + self.within
 
-    def gradient_norm(self, centers: Array, laplacian: Array, coupling: float, members: Array | None) -> float | None:
-        """Norm of the gradient 2 (n_p (u_p - m_p) + t (L u)_p), that of each group over the root of its members.
-
-        None where compiled loops are not worth it.
-        """
-        if not self._in_loops:
-            return None
-        squares = squared_gradients(self.counts, self.means, centers, laplacian, coupling)
-        return 2 * math.sqrt((squares if members is None else squares / members).sum())
-
-    @property
-    def _in_loops(self) -> bool:
-        return self.is_real and len(self.means) > SMALL
-
     def normal(self, centers: Array) -> Array:
-        """n_p u_p."""
         return self.counts * centers
 
     def solve(self, anchors: Array, pull: Array) -> Array:
@@ -154,12 +113,6 @@ class Problem:
     """minimise  sum_i f_i(u_i)  +  lam sum_i sum_j c_ij phi(||u_i - u_j||)   (ordered pairs).
 
     For a constraint f, lam only scales the objective. Arrays are NumPy arrays, or tensors on a device.
-
-    Attributes
-    ----------
-    observations, pairs, penalty, fidelity, lam : as in the formula.
-    members : number of points each centre represents, if fused ones have been merged; None: one each.
-    data_size : unit of gradients (see ``stationarity``); None: taken from the observations.
     """
 
     observations: Observations
@@ -167,11 +120,10 @@ class Problem:
     penalty: Penalty
     fidelity: Fidelity
     lam: float
-    members: Array | None = None
-    data_size: float | None = None
+    members: Array | None = None  # points that each centre represents, if fused ones have been merged; None: one each
+    data_size: float | None = None  # unit of gradients (see ``stationarity``); None: taken from the observations
 
     def at(self, lam: float, penalty: Penalty) -> Problem:
-        """Return the same data at another point of the path."""
         return replace(self, lam=lam, penalty=penalty, data_size=self.unit)
 
     @cached_property
@@ -203,11 +155,6 @@ class Problem:
         KKT residual ||T (U - prox(U - grad/T))|| with T = 8 lam d, over ||4 lam d S(X - mean)||, the pull towards the
         mean under the current weights.
         """
-        if not self.fidelity.constrained and isinstance(self.observations, PooledEntries):
-            pull = weighted.laplacian(centers)
-            size = self.observations.gradient_norm(centers, pull, 2 * self.lam, self.members)
-            if size is not None:
-                return _ratio(size, self.unit)
         gradient = self.pair_gradient(centers, weighted)
         if not self.fidelity.constrained:
             gradient += 2 * (self.observations.normal(centers) - self.observations.target)
@@ -225,19 +172,11 @@ class Problem:
         A squared distance is accurate to about eps (|u_i|² + |u_j|²), and enters the objective with weight lam w_ij.
         Weights of a penalty with a cusp have no bound: no rise above sqrt(eps) of the objective is accepted.
         """
-        felt = 4 * self.lam * _scatter(centers, weighted.degree)
+        # sum_i d_i ||u_i - mean||², which moving the origin does not change.
+        scatter = float((weighted.degree * (abs(centers - centers.mean(0)) ** 2).sum(1)).sum())
+        felt = 4 * self.lam * scatter
         eps = rounding_unit(centers)
         return min(10 * eps * (abs(objective) + felt), math.sqrt(eps) * abs(objective))
-
-
-def _scatter(centers: Array, degree: Array) -> float:
-    """sum_i d_i ||u_i - mean||²."""
-    mean = centers.mean(0)
-    if isinstance(centers, np.ndarray) and centers.dtype.kind == "f" and len(centers) > SMALL:
-        return scatter(degree, mean, centers)
-    squares = centers - mean
-    squares *= squares.conj()
-    return float((degree * squares.real.sum(1)).sum())
 
 
 def _ratio(part: float, whole: float) -> float:
@@ -246,23 +185,17 @@ def _ratio(part: float, whole: float) -> float:
 
 @dataclass(frozen=True, eq=False)
 class DeviceQuadratics:
-    """||A_i u - b_i||² = u' G_i u - 2 u' h_i + e_i: ``Quadratics`` in tensors.
+    """||A_i u - b_i||² = u' G_i u - 2 u' h_i + e_i: ``Quadratics`` in tensors."""
 
-    Attributes
-    ----------
-    gram, target, energy : N x r x r, N x r and N: the G_i, h_i and e_i.
-    """
-
-    gram: Array
-    target: Array
-    energy: Array
+    gram: Array  # N x r x r
+    target: Array  # N x r
+    energy: Array  # N
 
     separable = False
     is_complete = False
 
     @property
     def shape(self) -> tuple[int, int]:
-        """(N, r)."""
         n, r = self.target.shape
         return n, r
 
@@ -281,15 +214,12 @@ class DeviceQuadratics:
 
     @property
     def host(self) -> Quadratics:
-        """The same in NumPy arrays."""
         return Quadratics(to_host(self.gram), to_host(self.target), to_host(self.energy))
 
     def misfit(self, centers: Array) -> float:
-        """sum_i ||A_i u_i - b_i||²."""
         return total((centers * (self.normal(centers) - 2 * self.target)).sum(1) + self.energy)
 
     def normal(self, centers: Array) -> Array:
-        """G_i u_i."""
         return block_products(self.gram, centers)
 
     def solve(self, anchors: Array, pull: Array) -> Array:
@@ -297,7 +227,6 @@ class DeviceQuadratics:
         return anchors + self.preconditioner(pull)(self.target - self.normal(anchors))
 
     def confine(self, centers: Array) -> Array:
-        """Return the centres unchanged: there is no known range to project onto."""
         return centers
 
     def preconditioner(self, pull: Array) -> Callable[[Array], Array]:
@@ -325,7 +254,12 @@ def place(problem: Problem, device: str) -> Problem:
     else:
         observations = _place_observations(problem.observations, there)
     members = None if problem.members is None else _tensor(problem.members, there)
-    pairs = _place_pairs(problem.pairs, there, observations.target.dtype)
+    pairs: Pairs
+    if isinstance(problem.pairs, NeighborPairs):
+        pairs = problem.pairs.on(there, observations.target.dtype)
+    else:
+        assert isinstance(problem.pairs, CompletePairs)
+        pairs = DeviceCompletePairs(problem.pairs.n_points, problem.pairs.sizes, device=there)
     return replace(problem, observations=observations, pairs=pairs, members=members)
 
 
@@ -339,13 +273,6 @@ def _place_observations(observations: Observations, device: Any) -> Observations
         _tensor(part, device) for part in (pooled.counts, pooled.means, pooled.low, pooled.high)
     )
     return PooledEntries(counts, means, pooled.within, low, high)
-
-
-def _place_pairs(pairs: Pairs, device: Any, dtype: Any) -> Pairs:
-    if isinstance(pairs, NeighborPairs):
-        return DeviceNeighborPairs.of(pairs, device, dtype)
-    assert isinstance(pairs, CompletePairs)
-    return DeviceCompletePairs(pairs, device)
 
 
 def _tensor(array: Any, device: Any) -> Any:

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from fusewise.fusion._fidelity import Fidelity, as_fidelity
+from fusewise.fusion._penalties import Penalty, as_penalty
 from fusewise.fusion._problem import DeviceQuadratics, Problem
-from fusewise.fusion.fidelity import Fidelity, as_fidelity
-from fusewise.fusion.penalties import Penalty, as_penalty
 from fusewise.kernels import Array, Mask, Real, Values, available_memory, torch_device
 from fusewise.observations import Entries, Observations, Quadratics, as_entries, refuse_tiny, warn_of_blanks
 from fusewise.pairs import CompletePairs, NeighborPairs, Pairs, nearest_expected, partial_squared_distances, row_blocks
@@ -29,22 +29,13 @@ WORK_SPACE = 3_000_000
 
 @dataclass(frozen=True, eq=False)
 class Posed:
-    """A problem on the rows with observed entries, and the mapping back to the table.
-
-    Attributes
-    ----------
-    table : all rows.
-    blank : True for rows without observed entries.
-    entries : the other rows.
-    subspace : the subspace of the centres, or None for the ambient space.
-    problem : the problem, on `entries`, in the coordinates of `subspace`.
-    """
+    """A problem on the rows with observed entries, and the mapping back to the table."""
 
     table: Entries
-    blank: Mask
-    entries: Entries
-    subspace: Subspace | None
-    problem: Problem
+    blank: Mask  # True for rows without observed entries
+    entries: Entries  # the other rows
+    subspace: Subspace | None  # that of the centres; None: the ambient space
+    problem: Problem  # on `entries`, in the coordinates of `subspace`
 
     def coordinates(self, rows: Values) -> Values:
         """Complete rows in the coordinates of the problem: Q' (x - mean)."""
@@ -103,7 +94,11 @@ def pose(
     fidelity = fidelity.resolve(entries, lambda: noise_level(entries))
     if rank is not None and fidelity.constrained:
         raise InputError(f"{type(fidelity).__name__} constrains the observed entries: use it with rank=None")
-    subspace = None if rank is None else _fit(entries, rank, device)
+    if rank is not None and rank > min(entries.shape):
+        raise InputError(
+            f"rank must be from 1 to {min(entries.shape)} for a table of shape {entries.shape}, got {rank!r}"
+        )
+    subspace = None if rank is None else fit_subspace(entries, rank, device=device)
     observations, pairs = _through(subspace, entries, n_neighbors, device)
     return Posed(table, blank, entries, subspace, Problem(observations, pairs, penalty, fidelity, float(lam)))
 
@@ -116,8 +111,12 @@ def _through(
     if subspace is None:
         return entries, choose_pairs(entries, n_neighbors, device)
     if there is None or np.iscomplexobj(entries.values):
-        places = partial(coordinates, subspace, entries)
-        return through(subspace, entries), choose_pairs(entries, n_neighbors, device, places)
+        # ||S_i (mean + Q v - x_i)||² as quadratics in the coordinates v.
+        precision, vector = information(subspace, entries)
+        deviations = np.where(entries.mask, entries.values - subspace.mean, 0)
+        energy = np.square(np.abs(deviations)).sum(axis=1)
+        quadratics = Quadratics(precision * subspace.noise, vector * subspace.noise, energy)
+        return quadratics, choose_pairs(entries, n_neighbors, device, partial(coordinates, subspace, entries))
     from fusewise.subspace import RowsOnDevice, coordinates_of
 
     precision, vector, energy = RowsOnDevice.of(entries, there).information(subspace)
@@ -169,22 +168,6 @@ def lacking_memory(entries: Entries, device: str = "cpu") -> str:
 def memory_of_pairs(entries: Entries) -> int:
     """Bytes of the one array of weights, which also has room for a factor, and of work space."""
     return entries.shape[0] ** 2 * np.dtype(float).itemsize + WORK_SPACE
-
-
-def _fit(entries: Entries, rank: int, device: str) -> Subspace:
-    if not 1 <= rank <= min(entries.shape):
-        raise InputError(
-            f"rank must be from 1 to {min(entries.shape)} for a table of shape {entries.shape}, got {rank!r}"
-        )
-    return fit_subspace(entries, rank, device=device)
-
-
-def through(subspace: Subspace, entries: Entries) -> Quadratics:
-    """Entries in the coordinates v of a subspace: ||S_i (mean + Q v - x_i)||² as quadratics in v."""
-    precision, vector = information(subspace, entries)
-    deviations = np.where(entries.mask, entries.values - subspace.mean, 0)
-    energy = np.square(np.abs(deviations)).sum(axis=1)
-    return Quadratics(precision * subspace.noise, vector * subspace.noise, energy)
 
 
 def check_lam(lam: Any) -> None:

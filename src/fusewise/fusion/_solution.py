@@ -20,11 +20,11 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from fusewise.exact import Certificate, certify
+from fusewise.fusion._fidelity import Box, Fidelity
 from fusewise.fusion._loop import Descent, Status
 from fusewise.fusion._merging import Merged
+from fusewise.fusion._penalties import Penalty
 from fusewise.fusion._setup import Posed
-from fusewise.fusion.fidelity import Box, Fidelity
-from fusewise.fusion.penalties import Penalty
 from fusewise.kernels import Index, Labels, Mask, Real, Values, sum_by, to_host
 from fusewise.observations import Entries, group_means, midranges, number_by_size
 from fusewise.support import InputError, Instance, Number, NumberArray, PositionArray, Record, Several, counted, some_of
@@ -147,12 +147,8 @@ ROUNDING = 4.0 * float(np.finfo(float).eps)
 def without_common_center(fidelity: Fidelity, entries: Entries, labels: Labels, centers: Values) -> Index:
     """The clusters whose rows have no common centre, or for which none was found; see the module docstring.
 
-    Parameters
-    ----------
-    fidelity : a constraint with its parameters set.
-    entries : the rows that it constrains.
-    labels : cluster of each row, -1 for none.
-    centers : centre of each row.
+    `fidelity` is a constraint with its parameters set, `entries` are the rows that it constrains, with the `centers`
+    of each.
     """
     sizes = np.bincount(labels[labels >= 0])
     several = np.flatnonzero(sizes > 1)

@@ -12,21 +12,4 @@ from fusewise.pairs._distances import (
     row_blocks,
 )
 from fusewise.pairs._expected import nearest_expected
-from fusewise.pairs._neighbors import DeviceNeighborPairs, NeighborPairs, SparseWeights
-
-__all__ = [
-    "CompletePairs",
-    "DenseWeights",
-    "DeviceCompletePairs",
-    "DeviceNeighborPairs",
-    "NeighborPairs",
-    "Pairs",
-    "SparseWeights",
-    "Weighted",
-    "h1_weight",
-    "nearest_expected",
-    "partial_squared_distances",
-    "partial_squared_distances_to",
-    "real_view",
-    "row_blocks",
-]
+from fusewise.pairs._neighbors import NeighborPairs, SparseWeights

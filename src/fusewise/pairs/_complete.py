@@ -9,11 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from fusewise.kernels import Array, Index, Real, Values, device_memory, in_threads, spanning_tree
+from fusewise.kernels import Array, Index, Real, Values, device_memory, in_threads, spanning_tree, to_host
 from fusewise.observations import Entries
 from fusewise.pairs._distances import (
     DenseWeights,
-    OnDevice,
     PairPenalty,
     WeightArray,
     Weighted,
@@ -27,28 +26,19 @@ BLOCK_SIDE = 192
 
 @dataclass(frozen=True)
 class CompletePairs:
-    """Every pair of N points, with c_ij = 1; uses the memory of one N x N array of weights.
-
-    Attributes
-    ----------
-    n_points : N.
-    sizes : number of points each one represents, if some have been merged: then c_ij = n_i n_j.
-    array : where the weights are, those that were used last.
-    """
+    """Every pair of N points, with c_ij = 1; uses the memory of one N x N array of weights."""
 
     n_points: int
-    sizes: Real | None = None
+    sizes: Real | None = None  # points that each one represents, if some have been merged: then c_ij = n_i n_j
     array: WeightArray = field(default_factory=WeightArray, repr=False, compare=False)
 
     @property
     def largest_degree(self) -> float:
-        """max_i sum_j c_ij."""
         if self.sizes is None:
             return float(self.n_points - 1)
         return float((self.sizes * (self.sizes.sum() - self.sizes)).max())
 
     def weigh(self, centers: Values, penalty: PairPenalty) -> Weighted:
-        """Weigh every pair by the distance of its centres."""
         points = real_view(centers - centers.mean(axis=0))
         norms = np.square(points).sum(axis=1)
         # One product gives the squared distances: (-2 u_i, |u_i|², 1) . (u_j, 1, |u_j|²).
@@ -63,7 +53,6 @@ class CompletePairs:
         return self._weigh(block, points.dtype)
 
     def weigh_partial(self, entries: Entries, penalty: PairPenalty, min_overlap: int) -> Weighted:
-        """Weigh every pair by its partial distance; a pair with too few common entries gets no weight."""
 
         def block(rows: slice, columns: slice) -> tuple[Real, Real]:
             s = partial_squared_distances(entries, rows, columns, min_overlap=min_overlap)
@@ -76,13 +65,11 @@ class CompletePairs:
         return self._weigh(block, entries.seen.dtype)
 
     def merge(self, groups: Index, n_groups: int) -> CompletePairs:
-        """Replace each group by one point; the affinity of two groups counts the pairs between their members."""
         sizes = np.ones(self.n_points) if self.sizes is None else self.sizes
         counts = np.bincount(groups, sizes, minlength=n_groups).astype(sizes.dtype)
         return CompletePairs(n_groups, counts, self.array)
 
     def spans(self, centers: Values) -> tuple[Index, Index, Real]:
-        """Minimum spanning tree of the centres: ends and lengths of its edges."""
         return spanning_tree(real_view(centers))
 
     def _weigh(self, block: Callable[[slice, slice], tuple[Real, Real]], dtype: np.dtype[Any]) -> Weighted:
@@ -144,49 +131,32 @@ Distances = Callable[[slice, Array], Array | None]
 
 @dataclass(frozen=True, eq=False)
 class DeviceDenseWeights:
-    """Weights of all pairs.
-
-    Attributes
-    ----------
-    energy, degree : see ``Weighted``.
-    matrix : N x N weights, or None if they do not fit.
-    blocks : iterates over the weights, one block of rows at a time.
-    """
+    """Weights of all pairs, stored, or computed anew a block of rows at a time if they do not fit."""
 
     energy: float
     degree: Array
     matrix: Array | None
     blocks: Callable[[], Iterator[tuple[slice, Array]]]
 
-    def sums(self, centers: Array) -> Array:
-        """sum_j w_ij u_j."""
-        if self.matrix is not None:
-            return self.matrix @ centers
-        summed = centers.clone()
-        for rows, weights in self.blocks():
-            summed[rows] = weights @ centers
-        return summed
-
     def laplacian(self, centers: Array) -> Array:
-        """L u = d_i u_i - sum_j w_ij u_j."""
-        return self.degree[:, None] * centers - self.sums(centers)
+        if self.matrix is not None:
+            return self.degree[:, None] * centers - self.matrix @ centers
+        product = self.degree[:, None] * centers
+        for rows, weights in self.blocks():
+            product[rows] -= weights @ centers
+        return product
 
 
-@dataclass(frozen=True, eq=False)
-class DeviceCompletePairs(OnDevice):
-    """``CompletePairs`` on a device.
+@dataclass(frozen=True)
+class DeviceCompletePairs(CompletePairs):
+    """``CompletePairs`` on a torch device."""
 
-    Attributes
-    ----------
-    host : the pairs.
-    device : the torch device.
-    """
+    device: Any = None
 
-    host: CompletePairs
-    device: Any
+    def spans(self, centers: Array) -> tuple[Index, Index, Real]:
+        return super().spans(to_host(centers))
 
     def weigh(self, centers: Array, penalty: PairPenalty) -> Weighted:
-        """Weigh every pair by the distance of its centres."""
         import torch
 
         points = centers - centers.mean(0)
@@ -198,10 +168,9 @@ class DeviceCompletePairs(OnDevice):
         def distances(rows: slice, out: Array) -> None:
             torch.mm(left[rows], right, out=out)
 
-        return self._weigh(distances, points, penalty)
+        return self._weigh_blocks(distances, points, penalty)
 
     def weigh_partial(self, entries: Entries, penalty: PairPenalty, min_overlap: int) -> Weighted:
-        """Weigh every pair by its partial distance; a pair with too few common entries gets no weight."""
         import torch
 
         values, seen = (torch.from_numpy(part).to(self.device) for part in (entries.centred, entries.seen))
@@ -216,13 +185,13 @@ class DeviceCompletePairs(OnDevice):
             unknown: Array = common < min_overlap
             return unknown
 
-        return self._weigh(distances, values, penalty)
+        return self._weigh_blocks(distances, values, penalty)
 
-    def _weigh(self, distances: Distances, points: Array, penalty: PairPenalty) -> Weighted:
+    def _weigh_blocks(self, distances: Distances, points: Array, penalty: PairPenalty) -> Weighted:
         import torch
 
         n, dtype = self.n_points, points.dtype
-        sizes = None if self.host.sizes is None else torch.from_numpy(self.host.sizes).to(self.device, dtype)
+        sizes = None if self.sizes is None else torch.from_numpy(self.sizes).to(self.device, dtype)
         compiled = self.device.type == "cuda" and n * n >= WORTH_COMPILING
         weigh = _compiled() if compiled else _weigh_block
         energies, degree = torch.empty((2, n), dtype=dtype, device=self.device)

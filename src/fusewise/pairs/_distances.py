@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from fusewise.kernels import Array, Index, Real, Values, library, to_host
+from fusewise.kernels import Array, Index, Real, Values, library
 from fusewise.observations import Entries, InMemory
 
 #: Entries in one block of pairs: small enough for a processor's cache, large enough for its matrix products.
@@ -40,13 +40,7 @@ def partial_squared_distances(
 
     Three matrix products: with V the values (zero where missing) and M the mask,
     ||S_w (x_i - x_j)||² = (|V|² M' + M |V|²' - 2 Re V V^H)_ij and |w| = (M M')_ij.
-    P counts the columns with any observed entry.
-
-    Parameters
-    ----------
-    entries : the table.
-    rows, others : which rows i and j.
-    min_overlap : fewest common entries for a finite distance.
+    P counts the columns with any observed entry; `rows` and `others` say which rows i and j.
     """
     # Shifting the columns does not change distances; centring them reduces rounding errors.
     a, b = entries.centred[rows], entries.centred[others]
@@ -96,7 +90,6 @@ class PairPenalty(Protocol):
 
     def value_and_weight(self, s: Array) -> tuple[Array, Array]:
         """phi(t) and phi'(t) / (2 t) at t = sqrt(s)."""
-        ...
 
 
 class Weighted(Protocol):
@@ -108,20 +101,13 @@ class Weighted(Protocol):
     @property
     def energy(self) -> float:
         """sum_i sum_j c_ij phi(||u_i - u_j||), over ordered pairs."""
-        ...
 
     @property
     def degree(self) -> Array:
         """d_i = sum_j w_ij, with w_ij = c_ij weight(||u_i - u_j||)."""
-        ...
-
-    def sums(self, centers: Array) -> Array:
-        """sum_j w_ij u_j."""
-        ...
 
     def laplacian(self, centers: Array) -> Array:
         """L u = d_i u_i - sum_j w_ij u_j: a quarter of the gradient of sum_ij w_ij ||u_i - u_j||²."""
-        ...
 
 
 class WeightArray:
@@ -146,20 +132,13 @@ class WeightArray:
 
 @dataclass(frozen=True, eq=False)
 class DenseWeights:
-    """Weights of all pairs, in one N x N array that is computed anew if other weights have taken its place.
-
-    Attributes
-    ----------
-    energy, degree : see ``Weighted``.
-    fill : compute the w_ij into an N x N array.
-    array : the array, shared with other weights of the same pairs.
-    mark : tells the array that it holds these weights (they themselves would form a cycle, and stay in memory).
-    """
+    """Weights of all pairs, in one N x N array that is computed anew if other weights have taken its place."""
 
     energy: float
     degree: Real
-    fill: Callable[[Real], object]
-    array: WeightArray
+    fill: Callable[[Real], object]  # computes the w_ij into an N x N array
+    array: WeightArray  # shared with other weights of the same pairs
+    #: Tells the array that it holds these weights (they themselves would form a cycle, and stay in memory).
     mark: object = field(default_factory=object, repr=False)
 
     @property
@@ -179,14 +158,9 @@ class DenseWeights:
         self.array.owner = None
         return matrix
 
-    def sums(self, centers: Values) -> Values:
-        """sum_j w_ij u_j."""
-        summed: Values = (self.matrix @ real_view(centers)).view(centers.dtype)
-        return summed
-
     def laplacian(self, centers: Values) -> Values:
-        """L u = d_i u_i - sum_j w_ij u_j."""
-        return self.degree[:, None] * centers - self.sums(centers)
+        summed: Values = (self.matrix @ real_view(centers)).view(centers.dtype)
+        return self.degree[:, None] * centers - summed
 
 
 class Pairs(Protocol):
@@ -195,49 +169,19 @@ class Pairs(Protocol):
     @property
     def n_points(self) -> int:
         """N."""
-        ...
 
     @property
     def largest_degree(self) -> float:
         """max_i sum_j c_ij."""
-        ...
 
     def weigh(self, centers: Array, penalty: PairPenalty) -> Weighted:
         """Weigh every pair by the distance of its centres."""
-        ...
 
     def weigh_partial(self, entries: Entries, penalty: PairPenalty, min_overlap: int) -> Weighted:
         """Weigh every pair by its partial distance; a pair with too few common entries gets no weight."""
-        ...
 
     def merge(self, groups: Index, n_groups: int) -> Pairs:
         """Replace each group by one point: affinities between two groups add up, those within one are removed."""
-        ...
 
     def spans(self, centers: Array) -> tuple[Index, Index, Real]:
         """Minimum spanning forest of the centres along the pairs: ends and lengths of its edges, in NumPy arrays."""
-        ...
-
-
-class OnDevice:
-    """Pairs on a device, as far as the same pairs in NumPy arrays, their `host`, do the work."""
-
-    host: Pairs
-
-    @property
-    def n_points(self) -> int:
-        """N."""
-        return self.host.n_points
-
-    @property
-    def largest_degree(self) -> float:
-        """max_i sum_j c_ij."""
-        return self.host.largest_degree
-
-    def merge(self, groups: Index, n_groups: int) -> Pairs:
-        """Replace each group by one point, in NumPy arrays."""
-        return self.host.merge(groups, n_groups)
-
-    def spans(self, centers: Array) -> tuple[Index, Index, Real]:
-        """Minimum spanning forest, in NumPy arrays."""
-        return self.host.spans(to_host(centers))

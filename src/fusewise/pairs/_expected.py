@@ -6,18 +6,17 @@ then, up to the factor 1/(2 sigma²),
     det(I + (S_i + S_j)/sigma²)^(-1/2) exp(-(v_i - v_j)' (sigma² I + S_i + S_j)^(-1) (v_i - v_j) / 2):
 
 the counterpart of partial distances in a subspace. A point with an unknown position is far from all others. Candidates
-are found by position alone: exactly with a tree, or for many points in many dimensions, where a tree visits a large
-part of its leaves for every point, with the inverted lists of faiss if it is installed (``fusewise[neighbors]``).
+are found by position alone, with a tree.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.spatial import cKDTree
+from scipy.spatial.distance import cdist
 
 from fusewise.kernels import (
     LANES,
@@ -37,48 +36,6 @@ from fusewise.kernels import (
 )
 from fusewise.pairs._neighbors import NeighborPairs
 
-#: Up to this many points, or this many dimensions, a tree is fast enough.
-MANY_POINTS, FEW_DIMENSIONS = 50_000, 4
-
-#: Number of lists, in units of the square root of the number of points; lists searched; points per list used to find
-#: the centres. Of the 46 nearest of a million points in ten dimensions 99.7% are found, in an eighth of the time of the
-#: tree (``benchmarks/neighbors.py``).
-LISTS, PROBED, TRAINED = 4, 40, 40
-
-#: From points and a number k to the k nearest of each, including itself; -1 if fewer were found.
-NeighborSearch = Callable[[Real, int], Index]
-
-
-def nearest_places(places: Real, tree: Any) -> NeighborSearch:
-    """Return the search function for some positions (N x r), of which `tree` is the cKDTree."""
-    n, r = places.shape
-    return (by_lists(places) if n > MANY_POINTS and r > FEW_DIMENSIONS else None) or (
-        lambda points, count: np.asarray(tree.query(points, count)[1])
-    )
-
-
-def by_lists(places: Real) -> NeighborSearch | None:
-    """Return a search by faiss; None if it is not installed."""
-    try:
-        import faiss
-    except ImportError:
-        return None
-    n, r = places.shape
-    middle = places.mean(axis=0)
-    single = np.ascontiguousarray(places - middle, np.float32)
-    n_lists = int(LISTS * np.sqrt(n))
-    index = faiss.IndexIVFFlat(faiss.IndexFlatL2(r), r, n_lists)
-    index.train(single[:: max(1, n // (TRAINED * n_lists))])
-    index.add(single)
-    index.nprobe = PROBED
-
-    def search(points: Real, count: int) -> Index:
-        faiss.omp_set_num_threads(1)  # per calling thread, of which there is one for each core
-        return np.asarray(index.search(np.ascontiguousarray(points - middle, np.float32), count)[1])
-
-    return search
-
-
 #: Numbers in the covariances of the pairs that are processed at a time.
 DEVICE_BLOCK = 2**28
 
@@ -86,12 +43,7 @@ DEVICE_BLOCK = 2**28
 def likeliest(places: Array, covariances: Array, k: int, n_candidates: int, every: int, device: str) -> Array:
     """The k neighbours with the largest expected weight among the `n_candidates` nearest of each point; N x k.
 
-    Parameters
-    ----------
-    places, covariances : N x r and N x r x r, real; NumPy arrays or tensors.
-    k, n_candidates : number of neighbours and of candidates; at most N - 1.
-    every : the scale is the median distance to the k-th nearest, taken over every `every`-th point.
-    device : see ``torch_device``.
+    The scale is the median distance to the k-th nearest, taken over every `every`-th point.
     """
     import torch
 
@@ -114,10 +66,7 @@ def likeliest(places: Array, covariances: Array, k: int, n_candidates: int, ever
 
 
 def _log_weights_on_device(away: tuple[Array, ...], both: tuple[Array, ...], variance: float) -> Array:
-    """Log of the expected weights (see ``expected``), from a tensor for each entry of v_i - v_j and of S_i + S_j.
-
-    S_i + S_j is given by its lower triangle, row by row.
-    """
+    """Log of the expected weights, from a tensor for each entry of v_i - v_j and of the lower triangle of S_i + S_j."""
     factor = factorised(both, variance)
     return -0.5 * (squares_of(factor.whitened(away)) + factor.log_det - len(away) * math.log(variance))
 
@@ -141,12 +90,8 @@ BLOCK = 1024
 def nearest_expected(places: Array, covariances: Array, n_neighbors: int, device: str = "cpu") -> NeighborPairs:
     """Join each point to the `n_neighbors` with the largest expected weight, at the scale of the nearest neighbours.
 
-    Parameters
-    ----------
-    places : N x r, the v_i, real; NumPy arrays, or tensors on the device.
-    covariances : N x r x r, the S_i.
-    n_neighbors : number of neighbours; the graph is made symmetric, so some points have more.
-    device : where to search if there are many points.
+    `places` and `covariances` are the v_i and S_i, real: NumPy arrays, or tensors on the device. The graph is made
+    symmetric, so some points have more neighbours.
     """
     n = len(places)
     k = min(n_neighbors, n - 1)
@@ -155,14 +100,14 @@ def nearest_expected(places: Array, covariances: Array, n_neighbors: int, device
         return NeighborPairs.from_neighbors(found, device=device)
     places, covariances = to_host(places), to_host(covariances)
     tree = cKDTree(places, leafsize=LEAF)
-    nearest = nearest_places(places, tree)
     count = min(n, (GUESSED if n <= EXHAUSTIVE else CANDIDATES) * k + 1)
 
     def search(rows: Index) -> Index:
-        found = nearest(places[rows], count)
-        return np.where(found < 0, rows[:, None], found)
+        return np.asarray(tree.query(places[rows], count)[1])
 
-    blocks, sample = _blocks(tree), np.arange(0, n, 1 + n // SAMPLE)
+    # Blocks in the order of the tree: successive points are close, and so are their neighbours in memory.
+    blocks = [tree.indices[i : i + BLOCK] for i in range(0, n, BLOCK)]
+    sample = np.arange(0, n, 1 + n // SAMPLE)
     near = np.empty((n, count), np.intp) if n <= SAMPLE else None  # of more points it is found a block at a time
     if near is None:
         variance = _spacing(places, sample, np.asarray(tree.query(places[sample], [k + 1])[1])[:, 0]) ** 2
@@ -193,11 +138,6 @@ def nearest_expected(places: Array, covariances: Array, n_neighbors: int, device
     return NeighborPairs.from_neighbors(neighbors)
 
 
-def _blocks(tree: Any) -> list[Index]:
-    """Blocks of points in the order of the tree: successive points are close, and so are their neighbours in memory."""
-    return [tree.indices[i : i + BLOCK] for i in range(0, tree.n, BLOCK)]
-
-
 def _spacing(places: Real, sample: Index, neighbor: Index) -> float:
     """Median distance of some points to a neighbour of each (if all are 0, the spread of all points)."""
     away = places[sample] - places[neighbor]
@@ -210,56 +150,28 @@ class Bounds(NamedTuple):
         -2 log w_ij >= d_ij² / (1 + |S_i|/sigma² + |S_j|/sigma²) + (log det A_i + log det A_j) / 2,
 
     as no eigenvalue of a matrix exceeds its Frobenius norm, and the logarithm of the determinant is concave.
-
-    Attributes
-    ----------
-    places : r x N, in units of sigma.
-    widths : N, the |S_i|/sigma².
-    halves : N, the (log det A_i) / 2.
     """
 
-    places: Real
-    widths: Real
-    halves: Real
+    places: Real  # N x r, in units of sigma
+    widths: Real  # N, the |S_i|/sigma²
+    halves: Real  # N, the (log det A_i) / 2
 
     @classmethod
     def of(cls, places: Real, covariances: Real, variance: float) -> Bounds:
-        """Compute what the bounds of all pairs need."""
         scaled = covariances / variance
         halves = 0.5 * np.linalg.slogdet(np.eye(places.shape[1]) + 2 * scaled)[1]
         widths = np.sqrt(np.square(scaled).sum(axis=(1, 2)))
-        return cls(np.ascontiguousarray(places.T / np.sqrt(variance)), widths, halves)
+        return cls(places / np.sqrt(variance), widths, halves)
 
     def reached(self, rows: Index, least: Real) -> tuple[Index, Index]:
         """The pairs of some points with all whose weight may be at least a number of each: its place in `rows`, j."""
         most = -2 * least * (1 + np.sign(-least) * 1e-9) + 1e-9  # rounding
-        if not few(self.places.shape[1]):
-            near = np.zeros((len(rows), self.places.shape[1]), np.bool_)
-            _within_reach(self.places, self.widths, self.halves, rows, most, near)
-        else:
-            apart = np.square(self.places[:, rows, None] - self.places[:, None]).sum(axis=0)
-            left = (most - self.halves[rows])[:, None] - self.halves
-            near = apart <= left * (1 + self.widths[rows, None] + self.widths)
+        left = (most - self.halves[rows])[:, None] - self.halves
+        near = cdist(self.places[rows], self.places, "sqeuclidean") <= left * (
+            1 + self.widths[rows, None] + self.widths
+        )
         at, candidates = np.nonzero(near)
         return at, candidates
-
-
-@compiled(shapes=("r N", "N", "N", "M", "M", "M N"))
-def _within_reach(places: Any, widths: Any, halves: Any, rows: Any, most: Any, near: Any) -> None:
-    """Which bounds are large enough (see ``Bounds.reached``)."""
-    r, n = places.shape
-    apart = np.empty(n)
-    for m in range(len(rows)):
-        i = rows[m]
-        for j in range(n):
-            apart[j] = 0.0
-        for a in range(r):
-            line, here = places[a], places[a, i]
-            for j in range(n):
-                apart[j] += (line[j] - here) * (line[j] - here)
-        left, width, row = most[m] - halves[i], 1 + widths[i], near[m]
-        for j in range(n):
-            row[j] = apart[j] <= (left - halves[j]) * (width + widths[j])
 
 
 def _log_expected_weights(places: Real, covariances: Real, first: Index, second: Index, variance: float) -> Real:
@@ -278,10 +190,7 @@ def _log_expected_weights(places: Real, covariances: Real, first: Index, second:
 
 @compiled(shapes=("N r", "N r r", "M", "M", ""), fastmath=False)
 def _log_weights_in_lanes(places: Any, covariances: Any, first: Any, second: Any, variance: float) -> Any:
-    """The same, compiled.
-
-    The innermost loops run over many pairs at a time, so that they are vectorised.
-    """
+    """The same, compiled; the innermost loops run over many pairs at a time, so that they are vectorised."""
     r = places.shape[1]
     weights = np.empty(len(first))
     lower, away = np.empty((r, r, LANES)), np.empty((r, LANES))  # S_i + S_j + variance, then its factor; v_i - v_j

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from matplotlib.patches import Rectangle
 
 from fusewise.datasets import make_clusters
-from fusewise.fusion.penalties import H1, L0, L1, MCP, SCAD, GemanMcClure, Lp, Penalty, TruncatedL2
+from fusewise.fusion import H1, L0, L1, MCP, SCAD, GemanMcClure, Lp, Penalty, TruncatedL2
 from fusewise.kernels import Floats
 from fusewise.reproduce._drawing import INK, canvas, letter
 from fusewise.reproduce._study import Claim, Outcomes, Picture, Study, StudyResult, StudyTable, verdict

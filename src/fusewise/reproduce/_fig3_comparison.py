@@ -8,8 +8,7 @@ import numpy as np
 from sklearn.metrics import adjusted_rand_score
 
 from fusewise.datasets import make_clusters
-from fusewise.fusion import fusion_path
-from fusewise.fusion.penalties import H1, L1, Lp, Penalty
+from fusewise.fusion import H1, L1, Lp, Penalty, fusion_path
 from fusewise.reproduce._drawing import canvas, draw_map, letter, projected
 from fusewise.reproduce._study import Claim, Outcomes, Picture, Study, StudyResult, StudyTable, Trial, verdict
 

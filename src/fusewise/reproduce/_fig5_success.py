@@ -8,9 +8,7 @@ import numpy as np
 from sklearn.metrics import adjusted_rand_score
 
 from fusewise.datasets import hide_entries, make_clusters
-from fusewise.fusion import fuse
-from fusewise.fusion.fidelity import Box
-from fusewise.fusion.penalties import H1
+from fusewise.fusion import H1, Box, fuse
 from fusewise.kernels import Floats
 from fusewise.reproduce._drawing import canvas, designed_pair, draw_cells, letter
 from fusewise.reproduce._study import Claim, Outcomes, Picture, Study, StudyResult, StudyTable, Trial, verdict

@@ -17,9 +17,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from fusewise.datasets import hide_entries, make_clusters
 from fusewise.estimators import FusionClustering
-from fusewise.fusion import Solution, fuse, fusion_path
-from fusewise.fusion.fidelity import Box
-from fusewise.fusion.penalties import H1
+from fusewise.fusion import H1, Box, Solution, fuse, fusion_path
 from fusewise.reproduce._drawing import TRIANGLE, canvas, draw_map, letter, mapped, triangle_centers
 from fusewise.reproduce._study import Claim, Outcomes, Picture, Study, StudyResult, StudyTable, Trial, verdict
 from fusewise.views import COLOURS

@@ -10,8 +10,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from fusewise.datasets import hide_entries, load_wine_subset
 from fusewise.estimators import FusionClustering
-from fusewise.fusion import fuse, fusion_path
-from fusewise.fusion.penalties import H1
+from fusewise.fusion import H1, fuse, fusion_path
 from fusewise.reproduce._drawing import canvas, draw_map, letter, mapped
 from fusewise.reproduce._study import Claim, Outcomes, Picture, Study, StudyResult, StudyTable, Trial, verdict
 from fusewise.views import COLOURS

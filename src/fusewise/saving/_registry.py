@@ -15,9 +15,7 @@ from fusewise.automatic.mixture import Mixture
 from fusewise.automatic.stability import Stability
 from fusewise.automatic.tree import MergeTree
 from fusewise.automatic.units import Powers, Units
-from fusewise.fusion import FusionPath, Solution
-from fusewise.fusion.fidelity import FIDELITIES
-from fusewise.fusion.penalties import PENALTIES, Parameterised
+from fusewise.fusion import FIDELITIES, PENALTIES, FusionPath, Parameterised, Solution
 from fusewise.observations import (
     ColumnMoments,
     DaskTable,

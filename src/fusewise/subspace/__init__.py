@@ -17,17 +17,3 @@ from fusewise.subspace._projection import (
     reconstruct,
 )
 from fusewise.subspace._rank import choose_rank, fit_shrunk_subspace
-
-__all__ = [
-    "RowsOnDevice",
-    "Subspace",
-    "choose_rank",
-    "coordinates",
-    "coordinates_of",
-    "fit_shrunk_subspace",
-    "fit_subspace",
-    "information",
-    "precisions",
-    "pulls",
-    "reconstruct",
-]

@@ -6,7 +6,6 @@ It starts from the closed form for complete tables, and from leading directions 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial, reduce
 from typing import Any, NamedTuple, cast
 
@@ -16,7 +15,18 @@ from scipy import linalg, sparse
 from fusewise.kernels import Values, few, in_threads, solve_triangles, torch_device
 from fusewise.observations import Entries, InMemory, StreamedEntries, Table, wide
 from fusewise.progress import Progress, silent
-from fusewise.subspace._projection import Subspace, block, centered, is_sparse, posterior, row_slices, row_squares
+from fusewise.subspace._projection import (
+    RowsOnDevice,
+    Subspace,
+    Sums,
+    block,
+    centered,
+    is_sparse,
+    posterior,
+    row_slices,
+    row_squares,
+    whole,
+)
 from fusewise.support import counted
 
 #: Up to this size an exact eigendecomposition is cheapest; beyond it, this many rounds of subspace iteration are used,
@@ -121,19 +131,9 @@ def fit_subspace(
     iteration. Every third iteration tries a step beyond EM's, which is taken back if it was too long: the likelihood
     never decreases. For a long table a sample of rows is fitted first, so that few passes over all rows are needed.
 
-    Parameters
-    ----------
-    table : Table
-        Real or complex; ``StreamedEntries`` are read one block at a time.
-    rank : int
-        Dimension of the subspace, capped at ``min(N, P)``.
-    max_iter, tol : int, float
-        Stop after `max_iter` iterations, or when an iteration gains less than `tol` per observed entry (ten times
-        that, if a sample was fitted first).
-    start : Subspace, optional
-        A fit of the same or a lower rank to start from.
-    device : str
-        Where to pass over the rows of a real table in memory, see ``torch_device``.
+    It stops after `max_iter` iterations, or when one gains less than `tol` per observed entry (ten times that, if a
+    sample was fitted first). `start` is a fit of the same or a lower rank; `device` is where to pass over the rows of a
+    real table in memory, see ``torch_device``.
     """
     rank = min(rank, *table.shape)
     if isinstance(table, Entries) and table.is_complete:
@@ -155,7 +155,7 @@ def fit_subspace(
 
 
 def _climb(
-    sums_at: Callable[..., _Sums],
+    sums_at: Callable[..., Sums],
     point: _Point,
     counts: Values,
     floor: float,
@@ -221,67 +221,38 @@ def _leap(first: _Point, second: _Point, third: _Point, floor: float) -> _Point:
     return _Point(x[:p], x[p:-1].reshape(p, -1), max(float(np.exp(x[-1].real)), floor))
 
 
-@dataclass(frozen=True)
-class _Sums:
-    """Sums over the rows that the M step needs."""
-
-    cross: Values  # (P, r+1): sum over a column's rows of conj(z) y, with z = (v, 1)
-    moments: Values  # (P, (r+1)^2): sum of E[conj(z) z^T]
-    latent: Values  # ((r+1)^2,): sum over all rows of E[conj(z) z^T]
-    energy: float  # sum of |y|^2
-    log_likelihood: float
-
-    def __add__(self, other: _Sums) -> _Sums:
-        return _Sums(*(getattr(self, name) + getattr(other, name) for name in self.__dataclass_fields__))
-
-
 def _log_density(distance: Values, log_det: Values, counts: Values, is_complex: bool) -> Values:
     """Log-density of each row from its Mahalanobis distance."""
     half, constant = (1.0, np.log(np.pi)) if is_complex else (0.5, np.log(2 * np.pi))
     return np.asarray(-half * (counts * constant + log_det + distance))
 
 
-def _pass_of(table: Table, device: str) -> Callable[..., _Sums]:
+def _pass_of(table: Table, device: str) -> Callable[..., Sums]:
     """What accumulates the sums in one pass over the rows of a table: on a device, if the table can be there."""
     there = torch_device(device)
     if there is None or not isinstance(table, Entries) or np.iscomplexobj(table.values):
         return partial(_pass, table)
-    from fusewise.subspace._projection import RowsOnDevice
-
-    rows = RowsOnDevice.of(table, there)
-
-    def sums(mean: Values, loadings: Values, noise: float) -> _Sums:
-        found, r = rows.expected(mean, loadings, noise), loadings.shape[1]
-        return _Sums(found.cross, _whole(found.moments, r).T, _whole(found.latent, r), *found[3:])
-
-    return sums
+    return RowsOnDevice.of(table, there).expected
 
 
-def _whole(lower: Values, r: int) -> Values:
-    """From the entries of lower triangles, in rows of r + 1, to those of the symmetric matrices."""
-    a, b = np.divmod(np.arange((r + 1) ** 2), r + 1)
-    first, second = np.maximum(a, b), np.minimum(a, b)
-    return np.asarray(lower[first * (first + 1) // 2 + second])
-
-
-def _pass(table: Table, mean: Values, loadings: Values, noise: float) -> _Sums:
+def _pass(table: Table, mean: Values, loadings: Values, noise: float) -> Sums:
     """Accumulate the sums in one pass over the rows, block by block."""
     width = 3 * (loadings.shape[1] + 1) ** 2
 
-    def sums(part: InMemory) -> _Sums:
-        def work(rows: slice) -> _Sums:
+    def sums(part: InMemory) -> Sums:
+        def work(rows: slice) -> Sums:
             values, pattern = block(part, rows)
             dense = isinstance(values, np.ndarray) and not (few(len(values)) or np.iscomplexobj(loadings))
             with np.errstate(over="ignore", invalid="ignore"):  # too long a leap, which is taken back
                 expectation = _expectation_in_lanes if dense else _expectation
                 return expectation(values, pattern, mean, loadings, noise)
 
-        return reduce(_Sums.__add__, in_threads(work, row_slices(part, width)))
+        return reduce(Sums.__add__, in_threads(work, row_slices(part, width)))
 
-    return reduce(_Sums.__add__, map(sums, table.parts()))
+    return reduce(Sums.__add__, map(sums, table.parts()))
 
 
-def _expectation_in_lanes(values: Values, pattern: Values, mean: Values, loadings: Values, noise: float) -> _Sums:
+def _expectation_in_lanes(values: Values, pattern: Values, mean: Values, loadings: Values, noise: float) -> Sums:
     """The same for many rows of a real and dense table: lower triangles, rows last."""
     r, (a, b) = loadings.shape[1], np.tril_indices(loadings.shape[1])
     y = centered(values, pattern, mean).T
@@ -294,16 +265,16 @@ def _expectation_in_lanes(values: Values, pattern: Values, mean: Values, loading
     second[: len(a)] *= noise
     second[: len(a)] += v[a] * v[b]
     log_det = log_det + (counts - r) * np.log(noise)
-    return _Sums(
+    return Sums(
         cross=y @ second[len(a) :].T,
-        moments=_whole(second @ pattern, r).T,
-        latent=_whole(second.sum(axis=1), r),
+        moments=whole(second @ pattern, r).T,
+        latent=whole(second.sum(axis=1), r),
         energy=float(squares.sum()),
         log_likelihood=float(_log_density(distance, log_det, counts, False).sum()),
     )
 
 
-def _expectation(values: Any, pattern: Any, mean: Values, loadings: Values, noise: float) -> _Sums:
+def _expectation(values: Any, pattern: Any, mean: Values, loadings: Values, noise: float) -> Sums:
     """Posterior moments of the coordinates of a block of rows, and its log-likelihood."""
     r = loadings.shape[1]
     is_complex = np.iscomplexobj(loadings)
@@ -318,7 +289,7 @@ def _expectation(values: Any, pattern: Any, mean: Values, loadings: Values, nois
     second = z.conj()[:, :, None] * z[:, None, :]
     second[:, :r, :r] += noise * inverse.conj()
     second = second.reshape(len(v), -1)
-    return _Sums(
+    return Sums(
         cross=np.asarray(y.T @ z.conj()),
         moments=np.asarray(pattern.T @ second),
         latent=second.sum(0),
@@ -327,7 +298,7 @@ def _expectation(values: Any, pattern: Any, mean: Values, loadings: Values, nois
     )
 
 
-def _maximization(sums: _Sums, point: _Point, counts: Values, floor: float) -> _Point:
+def _maximization(sums: Sums, point: _Point, counts: Values, floor: float) -> _Point:
     """Regress every column on ``(v, 1)``; then absorb the latent mean and covariance into the loadings.
 
     The second half is parameter-expanded EM (Liu, Rubin and Wu, 1998): the latent distribution is fitted too, and

@@ -10,14 +10,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
 
 from fusewise.kernels import (
     Array,
-    Real,
     Values,
     block_inverses,
     block_products,
@@ -71,21 +70,12 @@ def row_squares(values: Any) -> Values:
 class Subspace(Record):
     """``x = mean + basis @ v + noise``, with coordinates ``v`` in the units of the data.
 
-    ``basis`` has orthonormal columns: distances between coordinates are distances in the ambient space.
+    ``basis`` has orthonormal columns, by decreasing variance: distances between coordinates are distances in the
+    ambient space.
 
-    Attributes
-    ----------
-    mean : (P,) array
-    basis : (P, rank) array
-        Orthonormal columns, by decreasing variance.
-    variances : (rank,) array
-        Prior variance of each coordinate.
-    noise : float
-        Variance of an entry around the subspace.
-    history : tuple of float
-        Log-likelihood of the observed entries at each EM iteration (one value for the closed form).
-    blur : (P,) array, optional
-        Variance that the resolution of each column adds to the noise of its entries.
+    `noise` is the variance of an entry around the subspace, `variances` are the prior ones of the coordinates, and
+    `history` is the log-likelihood of the observed entries at each EM iteration (one value for the closed form).
+    `blur` is the variance that the resolution of each column adds to the noise of its entries.
     """
 
     mean: Values
@@ -106,7 +96,6 @@ class Subspace(Record):
 
     @property
     def rank(self) -> int:
-        """Dimension of the subspace."""
         return int(self.basis.shape[1])
 
     @property
@@ -116,7 +105,6 @@ class Subspace(Record):
 
     @property
     def log_likelihood(self) -> float:
-        """Log-likelihood of the observed entries of the table the subspace was fitted to."""
         return self.history[-1] if self.history else float("nan")
 
 
@@ -184,33 +172,32 @@ def reconstruct(subspace: Subspace, v: Values) -> Values:
 BLOCK = 2**28
 
 
-class Expected(NamedTuple):
-    """Sums over rows with z = (v, 1), the lower triangles of matrices row by row (see ``em``).
+@dataclass(frozen=True)
+class Sums:
+    """Sums over rows with z = (v, 1), which the M step of EM needs."""
 
-    Attributes
-    ----------
-    cross : P x (r + 1), sum of z y over the rows of a column.
-    moments : T x P, sum of E[z z'] over the rows of a column.
-    latent : T, the same over all rows.
-    energy : sum of |y|².
-    log_likelihood : of the observed entries.
-    """
-
-    cross: Real
-    moments: Real
-    latent: Real
-    energy: float
+    cross: Values  # (P, r+1): sum of conj(z) y over the rows of a column
+    moments: Values  # (P, (r+1)^2): sum of E[conj(z) z^T] over the rows of a column
+    latent: Values  # ((r+1)^2,): the same over all rows
+    energy: float  # sum of |y|^2
     log_likelihood: float
+
+    def __add__(self, other: Sums) -> Sums:
+        return Sums(*(getattr(self, name) + getattr(other, name) for name in self.__dataclass_fields__))
+
+
+def whole(lower: Values, r: int) -> Values:
+    """From the entries of lower triangles, in rows of r + 1, to those of the symmetric matrices."""
+    a, b = np.divmod(np.arange((r + 1) ** 2), r + 1)
+    first, second = np.maximum(a, b), np.minimum(a, b)
+    return np.asarray(lower[first * (first + 1) // 2 + second])
 
 
 @dataclass(frozen=True, eq=False)
 class RowsOnDevice:
-    """A real table whose blocks of rows are processed on a device.
+    """A real table whose blocks of rows are processed on a torch device.
 
-    Attributes
-    ----------
-    values, mask : those of ``Entries``: in tensors on the device if they fit into half of its memory, else on the host.
-    device : the torch device.
+    The values and mask of ``Entries`` are on the device if they fit into half of its memory, else on the host.
     """
 
     values: Array
@@ -219,7 +206,6 @@ class RowsOnDevice:
 
     @classmethod
     def of(cls, table: Entries, device: Any) -> RowsOnDevice:
-        """Copy a table to a device."""
         import torch
 
         values, mask = (torch.from_numpy(np.ascontiguousarray(part)) for part in (table.values, table.mask))
@@ -238,7 +224,7 @@ class RowsOnDevice:
             rows = slice(begin, min(begin + step, n))
             yield rows, self.values[rows].to(self.device).double(), self.mask[rows].to(self.device).double()
 
-    def expected(self, mean: Values, loadings: Values, noise: float) -> Expected:
+    def expected(self, mean: Values, loadings: Values, noise: float) -> Sums:
         """The sums of one pass of EM."""
         import torch
 
@@ -253,7 +239,7 @@ class RowsOnDevice:
             cross = y.T @ second[-r - 1 :].T  # the last row of z z' is z
             found.append((cross, second @ pattern, second.sum(1), squares.sum(), log_density.sum()))
         cross, moments, latent, energy, log_likelihood = (to_host(sum(parts)) for parts in zip(*found, strict=True))
-        return Expected(cross, moments, latent, float(energy), float(log_likelihood))
+        return Sums(cross, whole(moments, r).T, whole(latent, r), float(energy), float(log_likelihood))
 
     def information(self, subspace: Subspace) -> tuple[Array, Array, Array]:
         """`precision_i`, `vector_i` (see ``information``) and ``|x_i - mean|²`` on the entries."""

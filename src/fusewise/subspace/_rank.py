@@ -1,6 +1,6 @@
-"""Choice of the rank of a subspace by prediction of held-out entries.
+"""Choice of the rank of a subspace by prediction of held-out entries; a subspace with shrunk loadings.
 
-A subspace with shrunk loadings, by variational Bayes.
+The latter is fitted by variational Bayes:
 
     x_ij = m_j + w_j' v_i + e_ij,   v_i ~ N(0, I),   w_jk ~ N(0, a_k),   m_j ~ N(m, b),   e_ij ~ N(0, noise).
 
@@ -35,18 +35,9 @@ def choose_rank(
 
     Ranks are tried in increasing order, each from the previous fit, until three in a row have not lowered the error.
 
-    Parameters
-    ----------
-    table : Table
-        As in `fit_subspace`.
-    max_rank : int
-        Largest rank tried; never above ``min(N, P) - 1``, which already spans every covariance.
-    random_state : int or Generator, optional
-        Selects the held-out entries, and the rows used if there are more than `max_rows`.
-    hidden : float
-        Share of the observed entries that is held out.
-    max_rows : int
-        Largest number of rows used: with more, the criterion is more accurate but more expensive.
+    The largest is `max_rank`, and never above ``min(N, P) - 1``, which already spans every covariance. `hidden` is the
+    share of the observed entries that is held out. With more rows than `max_rows` the criterion would be more accurate
+    but more expensive.
     """
     rng = np.random.default_rng(random_state)
     n = table.shape[0]
@@ -91,11 +82,8 @@ def fit_shrunk_subspace(entries: Entries, rank: int, *, max_iter: int = 200, tol
     Each round ends by absorbing the coordinates' mean and covariance into the loadings, and by rotating the axes to
     the principal ones of the loadings (parameter expansion), which leaves the model unchanged and saves many rounds.
 
-    Parameters
-    ----------
-    entries : real table, columns on comparable scales.
-    rank : largest number of axes; fewer remain if fewer are supported.
-    max_iter, tol : largest number of rounds, and the relative change of the noise at which they end.
+    The columns are real and on comparable scales. `rank` is the largest number of axes; fewer remain if fewer are
+    supported. `tol` is the relative change of the noise at which the rounds end.
     """
     n, p = entries.shape
     rank = min(rank, n, p)

@@ -1,7 +1,7 @@
 """Recovery guarantees: those of the paper, sharper ones of our own, and both in plain words.
 
 `ClusterGeometry` and `coherence` say how wide clusters are, how far apart, and in how many features. For one pair of
-points the paper has `gamma0`, `delta0`, `beta0` and `beta1`, and ours are `sharp_beta0`, `mixture_beta0`, `sharp_beta1`
+points the paper has `gamma0`, `delta0`, `beta0` and `beta1`, and ours are `sharp_beta0`, `sharp_beta1`
 and `uniform_beta0`. For all points the paper has `eta0`, `eta0_approx` and `eta1`; ours are `sharp_failure`, and
 `blind_failure`, a lower bound. `success_probability`, `required_sampling` and `promise` put them to use.
 """
@@ -11,30 +11,15 @@ from fusewise.theory._bounds import (
     beta1,
     delta0,
     gamma0,
-    log_beta0,
-    log_beta1,
-    log_delta0,
-    log_gamma0,
-    log_sharp_beta0,
-    log_sharp_beta1,
-    log_uniform_beta0,
-    mixture_beta0,
     separating_features,
     sharp_beta0,
     sharp_beta1,
     uniform_beta0,
 )
-from fusewise.theory._compositions import eta0, eta0_approx, eta0_approx_valid, eta1, log_eta0, log_eta1
-from fusewise.theory._failure import blind_failure, log_sharp_failure, sharp_failure
+from fusewise.theory._compositions import eta0, eta0_approx, eta0_approx_valid, eta1
+from fusewise.theory._failure import blind_failure, sharp_failure
 from fusewise.theory._geometry import ClusterGeometry, coherence
-from fusewise.theory._promises import (
-    Promise,
-    log_failure,
-    promise,
-    required_sampling,
-    success_probability,
-    why_no_guarantee,
-)
+from fusewise.theory._promises import Promise, promise, required_sampling, success_probability, why_no_guarantee
 
 __all__ = [
     "ClusterGeometry",
@@ -49,18 +34,6 @@ __all__ = [
     "eta0_approx_valid",
     "eta1",
     "gamma0",
-    "log_beta0",
-    "log_beta1",
-    "log_delta0",
-    "log_eta0",
-    "log_eta1",
-    "log_failure",
-    "log_gamma0",
-    "log_sharp_beta0",
-    "log_sharp_beta1",
-    "log_sharp_failure",
-    "log_uniform_beta0",
-    "mixture_beta0",
     "promise",
     "required_sampling",
     "separating_features",

@@ -2,8 +2,7 @@
 
 Two points can share a centre exactly when they differ by at most epsilon in every feature observed in both. So what
 counts is the number n of features in which they differ by *more* than epsilon, the **separating features**: sharing
-needs that none of them is observed twice, which has probability (1 - p0^2)^n. Proofs are in the theory page. Each bound
-has a form named `log_...` that neither under- nor overflows; the plain form is its exponential.
+needs that none of them is observed twice, which has probability (1 - p0^2)^n. Proofs are in the theory page.
 """
 
 from __future__ import annotations
@@ -16,13 +15,7 @@ from fusewise.theory import _checks as check
 from fusewise.theory._checks import SQRT_6_5
 
 
-def log_gamma0(p0: ArrayLike, P: ArrayLike) -> Floats:
-    r"""log gamma0 = -(p0^2 P / 2) (1 - log 2); see `gamma0`."""
-    p0, P = check.real("p0", p0, 0, 1), check.whole("P", P, 1)
-    return check.unwrap(-(p0**2) * P / 2 * (1 - np.log(2)))
-
-
-def gamma0(p0: ArrayLike, P: ArrayLike) -> Floats:
+def gamma0(p0: ArrayLike, P: ArrayLike, *, log: bool = False) -> Floats:
     r"""gamma0 = (e/2)^(-p0^2 P / 2).
 
     Upper bound (Chernoff) for the probability that two points share fewer than half of the p0^2 P
@@ -30,27 +23,15 @@ def gamma0(p0: ArrayLike, P: ArrayLike) -> Floats:
 
     Parameters
     ----------
-    p0 : array_like in [0, 1]
-        Probability that an entry is observed.
-    P : array_like of int >= 1
-        Number of features.
-
-    Returns
-    -------
-    float or ndarray
-        Broadcast over the arguments.
+    p0 : probability that an entry is observed, in [0, 1].
+    P : number of features, at least 1.
+    log : return the logarithm, which neither under- nor overflows.
     """
-    return np.exp(log_gamma0(p0, P))
-
-
-def log_delta0(p0: ArrayLike, P: ArrayLike, kappa: ArrayLike, mu0: ArrayLike) -> Floats:
-    r"""log delta0 = -p0^2 P (1 - kappa^2)^2 / mu0^2; see `delta0`."""
     p0, P = check.real("p0", p0, 0, 1), check.whole("P", P, 1)
-    kappa, mu0 = check.real("kappa", kappa, 0, 1, open_high=True), check.between_one_and("mu0", mu0, P)
-    return check.unwrap(np.asarray(-(p0**2) * P * ((1 - kappa**2) / mu0) ** 2))
+    return check.result(-(p0**2) * P / 2 * (1 - np.log(2)), log)
 
 
-def delta0(p0: ArrayLike, P: ArrayLike, kappa: ArrayLike, mu0: ArrayLike) -> Floats:
+def delta0(p0: ArrayLike, P: ArrayLike, kappa: ArrayLike, mu0: ArrayLike, *, log: bool = False) -> Floats:
     r"""delta0 = exp(-p0^2 P (1 - kappa^2)^2 / mu0^2).
 
     Upper bound for the probability that two points of different clusters can share a centre, given that
@@ -58,49 +39,31 @@ def delta0(p0: ArrayLike, P: ArrayLike, kappa: ArrayLike, mu0: ArrayLike) -> Flo
 
     Parameters
     ----------
-    p0 : array_like in [0, 1]
-        Probability that an entry is observed.
-    P : array_like of int >= 1
-        Number of features.
-    kappa : array_like in [0, 1)
-        epsilon sqrt(P) / delta: cluster size over cluster separation. The paper proves nothing for kappa >= 1.
-    mu0 : array_like in [1, P]
-        Largest coherence of a difference between points of different clusters.
-
-    Returns
-    -------
-    float or ndarray
-        Broadcast over the arguments.
+    p0 : probability that an entry is observed, in [0, 1].
+    P : number of features, at least 1.
+    kappa : epsilon sqrt(P) / delta in [0, 1): cluster size over cluster separation. The paper proves nothing for
+        kappa >= 1.
+    mu0 : largest coherence of a difference between points of different clusters, in [1, P].
+    log : return the logarithm, which neither under- nor overflows.
     """
-    return np.exp(log_delta0(p0, P, kappa, mu0))
+    p0, P = check.real("p0", p0, 0, 1), check.whole("P", P, 1)
+    kappa, mu0 = check.real("kappa", kappa, 0, 1, open_high=True), check.real("mu0", mu0, 1, P)
+    return check.result(-(p0**2) * P * ((1 - kappa**2) / mu0) ** 2, log)
 
 
-def log_beta0(p0: ArrayLike, P: ArrayLike, kappa: ArrayLike, mu0: ArrayLike) -> Floats:
-    r"""log beta0 = log(gamma0 + delta0 - gamma0 delta0); see `beta0`, and for the parameters `delta0`."""
-    log_gamma, log_delta = log_gamma0(p0, P), log_delta0(p0, P, kappa, mu0)
-    with np.errstate(divide="ignore"):  # p0 = 0: gamma0 = 1 and log(1 - gamma0) = -inf, as it should be
-        log_rest = np.log(-np.expm1(log_gamma))
-    return check.unwrap(np.asarray(np.logaddexp(log_gamma, log_delta + log_rest)))
-
-
-def beta0(p0: ArrayLike, P: ArrayLike, kappa: ArrayLike, mu0: ArrayLike) -> Floats:
-    r"""beta0 = 1 - (1 - delta0)(1 - gamma0).
+def beta0(p0: ArrayLike, P: ArrayLike, kappa: ArrayLike, mu0: ArrayLike, *, log: bool = False) -> Floats:
+    r"""beta0 = 1 - (1 - delta0)(1 - gamma0) = gamma0 + delta0 - gamma0 delta0.
 
     Upper bound for the probability that two points of different clusters can share a centre
     (the paper's pair lemma). Parameters as in `delta0`.
     """
-    return np.exp(log_beta0(p0, P, kappa, mu0))
+    log_gamma, log_delta = gamma0(p0, P, log=True), delta0(p0, P, kappa, mu0, log=True)
+    with np.errstate(divide="ignore"):  # p0 = 0: gamma0 = 1 and log(1 - gamma0) = -inf, as it should be
+        log_rest = np.log(-np.expm1(log_gamma))
+    return check.result(np.logaddexp(log_gamma, log_delta + log_rest), log)
 
 
-def log_beta1(P: ArrayLike, kappa_prime: ArrayLike) -> Floats:
-    r"""log beta1 = -P (1 - 5/6 kappa'^2)^2 / (8 kappa'^2); see `beta1`."""
-    P = check.whole("P", P, 1)
-    kappa_prime = check.real("kappa_prime", kappa_prime, 0, SQRT_6_5, open_high=True)
-    with np.errstate(divide="ignore"):  # kappa' = 0: identical points, which never share across clusters
-        return check.unwrap(np.asarray(-P * (1 - 5 / 6 * kappa_prime**2) ** 2 / (8 * kappa_prime**2)))
-
-
-def beta1(P: ArrayLike, kappa_prime: ArrayLike) -> Floats:
+def beta1(P: ArrayLike, kappa_prime: ArrayLike, *, log: bool = False) -> Floats:
     r"""beta1 = exp(-P (1 - 5/6 kappa'^2)^2 / (8 kappa'^2)).
 
     Complete data, points uniform in cubes of side epsilon: upper bound for the probability that two points of
@@ -108,10 +71,9 @@ def beta1(P: ArrayLike, kappa_prime: ArrayLike) -> Floats:
 
     Parameters
     ----------
-    P : array_like of int >= 1
-        Number of features.
-    kappa_prime : array_like in [0, sqrt(6/5))
-        epsilon sqrt(P) / c, with c the smallest distance between cluster centres.
+    P : number of features, at least 1.
+    kappa_prime : epsilon sqrt(P) / c in [0, sqrt(6/5)), with c the smallest distance between cluster centres.
+    log : return the logarithm.
 
     Notes
     -----
@@ -119,118 +81,69 @@ def beta1(P: ArrayLike, kappa_prime: ArrayLike) -> Floats:
     exist whenever kappa' >= 1. The value is nevertheless an upper bound: `sharp_beta1`, proved
     differently, lies below it.
     """
-    return np.exp(log_beta1(P, kappa_prime))
+    P = check.whole("P", P, 1)
+    kappa_prime = check.real("kappa_prime", kappa_prime, 0, SQRT_6_5, open_high=True)
+    with np.errstate(divide="ignore"):  # kappa' = 0: identical points, which never share across clusters
+        return check.result(-P * (1 - 5 / 6 * kappa_prime**2) ** 2 / (8 * kappa_prime**2), log)
 
 
 def separating_features(P: ArrayLike, kappa: ArrayLike, mu0: ArrayLike) -> Floats:
     r"""n = ceil(P (1 - kappa^2) / (mu0 - kappa^2)).
 
     The number of features in which two points of different clusters are *bound* to differ by more than
-    epsilon. With n such features, ||y||^2 <= n mu0 ||y||^2/P + (P - n) kappa^2 ||y||^2/P; solve for n.
-
-    Parameters
-    ----------
-    P : array_like of int >= 1
-        Number of features.
-    kappa : array_like in [0, 1)
-        epsilon sqrt(P) / delta.
-    mu0 : array_like in [1, P]
-        Largest coherence of a difference between points of different clusters.
-
-    Returns
-    -------
-    float or ndarray
-        Whole numbers from 1 to P.
+    epsilon, a whole number from 1 to P. With n such features,
+    ||y||^2 <= n mu0 ||y||^2/P + (P - n) kappa^2 ||y||^2/P; solve for n. Parameters as in `delta0`.
     """
     P = check.whole("P", P, 1)
-    kappa, mu0 = check.real("kappa", kappa, 0, 1, open_high=True), check.between_one_and("mu0", mu0, P)
+    kappa, mu0 = check.real("kappa", kappa, 0, 1, open_high=True), check.real("mu0", mu0, 1, P)
     least = P * (1 - kappa**2) / (mu0 - kappa**2)
     # A count that rounding lifted just above a whole number must not be rounded up: that would be optimistic.
-    return check.unwrap(np.asarray(np.clip(np.ceil(least * (1 - 1e-12)), 1, P)))
+    return check.unwrap(np.clip(np.ceil(least * (1 - 1e-12)), 1, P))
 
 
-def mixture_beta0(p0: ArrayLike, P: ArrayLike, kappa: ArrayLike, mu0: ArrayLike) -> Floats:
-    r"""sum_q Binom(q; P, p0^2) exp(-2 q (1-kappa^2)^2/mu0^2) = (1 - p0^2 (1 - exp(-2 (1-kappa^2)^2/mu0^2)))^P.
-
-    The paper's own argument without its losses: the overlap q keeps its exact binomial distribution
-    instead of being split at half its mean. Always <= `beta0`, and >= `sharp_beta0`. Parameters as in `delta0`.
-    """
-    p0, P = check.real("p0", p0, 0, 1), check.whole("P", P, 1)
-    kappa, mu0 = check.real("kappa", kappa, 0, 1, open_high=True), check.between_one_and("mu0", mu0, P)
-    per_entry = -np.expm1(-2 * ((1 - kappa**2) / mu0) ** 2)
-    return check.unwrap(np.asarray(np.exp(P * np.log1p(-(p0**2) * per_entry))))
-
-
-def log_sharp_beta0(p0: ArrayLike, P: ArrayLike, kappa: ArrayLike, mu0: ArrayLike) -> Floats:
-    r"""log of `sharp_beta0`."""
-    p0 = check.real("p0", p0, 0, 1)
-    with np.errstate(divide="ignore"):  # p0 = 1: a separating feature is surely seen, and the log is -inf
-        return check.unwrap(np.asarray(separating_features(P, kappa, mu0) * np.log1p(-(p0**2))))
-
-
-def sharp_beta0(p0: ArrayLike, P: ArrayLike, kappa: ArrayLike, mu0: ArrayLike) -> Floats:
+def sharp_beta0(p0: ArrayLike, P: ArrayLike, kappa: ArrayLike, mu0: ArrayLike, *, log: bool = False) -> Floats:
     r"""sharp_beta0 = (1 - p0^2)^n, with n = `separating_features` (P, kappa, mu0).
 
     Upper bound for the probability that two points of different clusters can share a centre; no
     concentration inequality is used, so for noiseless clusters that differ in n features it is the probability itself.
-    Always <= `mixture_beta0` <= `beta0`. Parameters as in `delta0`.
+    Always <= `beta0`. Parameters as in `delta0`.
     """
-    return np.exp(log_sharp_beta0(p0, P, kappa, mu0))
+    p0 = check.real("p0", p0, 0, 1)
+    with np.errstate(divide="ignore"):  # p0 = 1: a separating feature is surely seen, and the log is -inf
+        return check.result(separating_features(P, kappa, mu0) * np.log1p(-(p0**2)), log)
 
 
-def log_sharp_beta1(P: ArrayLike, kappa_prime: ArrayLike) -> Floats:
-    r"""log of `sharp_beta1`."""
+def sharp_beta1(P: ArrayLike, kappa_prime: ArrayLike, *, log: bool = False) -> Floats:
+    r"""sharp_beta1 = s(1/kappa')^P; s(u) = 1 - u^2/2 for u <= 1, (2-u)^2/2 for 1 <= u <= 2, 0 beyond.
+
+    Complete data, points uniform in cubes of side epsilon. s(u) is the probability that two such points
+    differ by at most epsilon in a feature whose centres are u epsilon apart; log s is concave in u^2, so the worst
+    case spreads the distance evenly. Parameters as in `beta1`, but valid for *every* kappa_prime, with no limit at
+    sqrt(6/5).
+    """
     P = check.whole("P", P, 1)
     kappa_prime = check.real("kappa_prime", kappa_prime, 0, np.inf, open_high=True)
     with np.errstate(divide="ignore"):
         shift = np.minimum(1 / kappa_prime, 2.0)  # distance of the centres per feature, in units of epsilon
         near, far = np.log1p(-(np.minimum(shift, 1.0) ** 2) / 2), 2 * np.log(2 - shift) - np.log(2)
-    return check.unwrap(np.asarray(P * np.where(shift <= 1, near, far)))
+    return check.result(P * np.where(shift <= 1, near, far), log)
 
 
-def sharp_beta1(P: ArrayLike, kappa_prime: ArrayLike) -> Floats:
-    r"""sharp_beta1 = s(1/kappa')^P; s(u) = 1 - u^2/2 for u <= 1, (2-u)^2/2 for 1 <= u <= 2, 0 beyond.
-
-    Complete data, points uniform in cubes of side epsilon. s(u) is the probability that two such points
-    differ by at most epsilon in a feature whose centres are u epsilon apart; log s is concave in u^2, so the worst
-    case spreads the distance evenly. Valid for *every* kappa', with no limit at sqrt(6/5).
-
-    Parameters
-    ----------
-    P : array_like of int >= 1
-        Number of features.
-    kappa_prime : array_like in [0, inf)
-        epsilon sqrt(P) / c, with c the smallest distance between cluster centres.
-    """
-    return np.exp(log_sharp_beta1(P, kappa_prime))
-
-
-def log_uniform_beta0(p0: ArrayLike, P: ArrayLike, kappa_prime: ArrayLike, mu_centers: ArrayLike) -> Floats:
-    r"""log of `uniform_beta0`."""
-    p0, P = check.real("p0", p0, 0, 1), check.whole("P", P, 1)
-    kappa_prime = check.real("kappa_prime", kappa_prime, 0, np.inf, open_high=True)
-    mu_centers = check.between_one_and("mu_centers", mu_centers, P)
-    seen = np.minimum(1 / np.maximum(kappa_prime**2, np.finfo(float).tiny), 1 / mu_centers)
-    some_missing = P * np.log1p(-(p0**2) * seen / 2)
-    complete = np.minimum(some_missing, log_sharp_beta1(P, kappa_prime))
-    return check.unwrap(np.where(p0 == 1, complete, some_missing))
-
-
-def uniform_beta0(p0: ArrayLike, P: ArrayLike, kappa_prime: ArrayLike, mu_centers: ArrayLike) -> Floats:
+def uniform_beta0(
+    p0: ArrayLike, P: ArrayLike, kappa_prime: ArrayLike, mu_centers: ArrayLike, *, log: bool = False
+) -> Floats:
     r"""uniform_beta0 = (1 - p0^2/2 min(1/kappa'^2, 1/mu_c))^P.
 
     Missing entries *and* points uniform in cubes of side epsilon: the bound the paper expects to exist. Valid for every
     kappa' (at p0 = 1 the smaller of it and `sharp_beta1` is returned).
 
-    Parameters
-    ----------
-    p0 : array_like in [0, 1]
-        Probability that an entry is observed.
-    P : array_like of int >= 1
-        Number of features.
-    kappa_prime : array_like in [0, inf)
-        epsilon sqrt(P) / c.
-    mu_centers : array_like in [1, P]
-        Largest coherence of a difference between two cluster centres.
+    Other parameters as in `delta0` and `beta1`; `mu_centers`, in [1, P], is the largest coherence of a difference
+    between two cluster centres.
     """
-    return np.exp(log_uniform_beta0(p0, P, kappa_prime, mu_centers))
+    p0, P = check.real("p0", p0, 0, 1), check.whole("P", P, 1)
+    kappa_prime = check.real("kappa_prime", kappa_prime, 0, np.inf, open_high=True)
+    mu_centers = check.real("mu_centers", mu_centers, 1, P)
+    seen = np.minimum(1 / np.maximum(kappa_prime**2, np.finfo(float).tiny), 1 / mu_centers)
+    some_missing = P * np.log1p(-(p0**2) * seen / 2)
+    complete = np.minimum(some_missing, sharp_beta1(P, kappa_prime, log=True))
+    return check.result(np.where(p0 == 1, complete, some_missing), log)

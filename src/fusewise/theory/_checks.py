@@ -14,16 +14,14 @@ MOST_POINTS = 1e7
 SQRT_6_5 = float(np.sqrt(6 / 5))
 
 
-def real(name: str, value: ArrayLike, low: float, high: float, *, open_high: bool = False) -> Floats:
-    """Return ``value`` as floats, all of them in [low, high] (or [low, high) when ``open_high``)."""
-    array = np.asarray(value, dtype=np.float64)
-    below_high = array < high if open_high else array <= high
-    inside = (array >= low) & below_high
+def real(name: str, value: ArrayLike, low: float, high: ArrayLike, *, open_high: bool = False) -> Floats:
+    """Return ``value`` as floats, all of them in [low, high], or [low, high) when ``open_high``."""
+    array, top = np.broadcast_arrays(np.asarray(value, dtype=np.float64), np.asarray(high, dtype=np.float64))
+    inside = (array >= low) & ((array < top) if open_high else (array <= top))
     if not np.all(inside):
-        bad = float(array[~inside].flat[0])
-        bracket = ")" if open_high else "]"
-        raise InputError(f"{name} = {bad:g} is out of range: it must lie in [{low:g}, {high:g}{bracket}")
-    return array
+        bad, bound, bracket = array[~inside].flat[0], top[~inside].flat[0], ")" if open_high else "]"
+        raise InputError(f"{name} = {bad:g} is out of range: it must lie in [{low:g}, {bound:g}{bracket}")
+    return np.asarray(value, dtype=np.float64)
 
 
 def whole(name: str, value: ArrayLike, low: int) -> Floats:
@@ -42,16 +40,11 @@ def countable(name: str, n_points: float) -> None:
         raise InputError(f"{name} = {n_points:g} points are too many: the bound is computed for up to {MOST_POINTS:g}")
 
 
-def between_one_and(name: str, value: ArrayLike, high: ArrayLike) -> Floats:
-    """Return ``value`` as floats within [1, high], as a coherence must be (high = P, may broadcast)."""
-    array, top = np.broadcast_arrays(np.asarray(value, dtype=np.float64), np.asarray(high, dtype=np.float64))
-    inside = (array >= 1) & (array <= top)
-    if not np.all(inside):
-        bad, bound = float(array[~inside].flat[0]), float(top[~inside].flat[0])
-        raise InputError(f"{name} = {bad:g} is out of range: a coherence lies in [1, P] = [1, {bound:g}]")
-    return np.asarray(value, dtype=np.float64)
-
-
-def unwrap(array: Floats) -> Floats:
+def unwrap(array: ArrayLike) -> Floats:
     """Return a plain float for a 0-d result and the array otherwise."""
-    return array[()]
+    return np.asarray(array, dtype=np.float64)[()]
+
+
+def result(logarithm: ArrayLike, log: bool) -> Floats:
+    """Return a bound from its logarithm, or the logarithm itself."""
+    return unwrap(logarithm if log else np.exp(logarithm))

@@ -19,7 +19,6 @@ from scipy.special import logsumexp
 
 from fusewise.kernels import Floats
 from fusewise.theory import _checks as check
-from fusewise.theory._bounds import log_beta1
 
 # Up to here the whole triangle of sums is cheap (a few ms per squaring), so nothing is left out.
 EXACT_UP_TO = 256
@@ -59,19 +58,14 @@ def _couple(left: Floats, right: Floats, loss: float) -> Floats:
 
 def _log_power(base: Floats, k: int, loss: float) -> Floats:
     """log W_k(s) for s < len(base), from log W_1 = base, by repeated squaring (k >= 1)."""
-    power, square = None, base
-    while k:
-        if k & 1:
-            power = square if power is None else _couple(power, square, loss)
-        k >>= 1
-        if k:
-            square = _couple(square, square, loss)
-    assert power is not None
-    return power
+    if k == 1:
+        return base
+    square = _log_power(_couple(base, base, loss), k // 2, loss)
+    return _couple(square, base, loss) if k % 2 else square
 
 
 def _log_mixed(M: int, K: int, loss: float) -> float:
-    """log eta0 by the full recursion: parts are added one block at a time, counting only mixed compositions.
+    """log eta0 by the full recursion, counting only mixed compositions.
 
     A block of k parts holds `mixed` (two or more of them non-zero). One non-zero part is k C(M, s)
     and none is 1 at s = 0, so no pure term is ever subtracted.
@@ -79,24 +73,18 @@ def _log_mixed(M: int, K: int, loss: float) -> float:
     single = log_binomials(M, M + 1).copy()
     single[0] = -np.inf
 
-    def join(k: int, mixed_k: Floats, m: int, mixed_m: Floats) -> Floats:
+    def join(k: int, mixed_k: Floats, m: int, mixed_m: Floats) -> tuple[int, Floats]:
         # Mixed: both blocks non-zero, or one of them empty and the other mixed already.
         some_k, some_m = np.logaddexp(mixed_k, np.log(k) + single), np.logaddexp(mixed_m, np.log(m) + single)
         both = _couple(some_k, some_m, loss)
-        return np.asarray(np.logaddexp(both, np.logaddexp(mixed_k, mixed_m)))
+        return k + m, np.asarray(np.logaddexp(both, np.logaddexp(mixed_k, mixed_m)))
 
-    none = np.full(M + 1, -np.inf)
-    total: tuple[int, Floats] | None = None
-    block: tuple[int, Floats] = (1, none)
-    left = K
-    while left:
-        if left & 1:
-            total = block if total is None else (total[0] + block[0], join(*total, *block))
-        left >>= 1
-        if left:
-            block = (2 * block[0], join(*block, *block))
-    assert total is not None
-    return float(total[1][M])
+    one = 1, np.full(M + 1, -np.inf)
+    block = one
+    for bit in f"{K:b}"[1:]:  # parts are doubled, and one is added where K has a binary digit 1
+        block = join(*block, *block)
+        block = join(*block, *one) if bit == "1" else block
+    return float(block[1][M])
 
 
 def _log_remainders(M: int, K: int, loss: float) -> Floats:
@@ -146,15 +134,7 @@ def _log_eta0_scalar(log_beta: float, M: float, K: float) -> float:
     return float(min(upper, everything))
 
 
-def log_eta0(log_beta0: ArrayLike, M: ArrayLike, K: ArrayLike) -> Floats:
-    r"""log of `eta0`, from `log_beta0` = log beta0: finite where eta0 itself would under- or overflow."""
-    log_beta0 = check.real("log_beta0", log_beta0, -np.inf, 0)
-    sizes, parts = check.whole("M", M, 2), check.whole("K", K, 1)
-    values = np.vectorize(_log_eta0_scalar, otypes=[np.float64])(log_beta0, sizes, parts)
-    return check.unwrap(np.asarray(values, dtype=np.float64))
-
-
-def eta0(beta0: ArrayLike, M: ArrayLike, K: ArrayLike) -> Floats:
+def eta0(beta0: ArrayLike, M: ArrayLike, K: ArrayLike, *, log: bool = False) -> Floats:
     r"""eta0 = sum over m of beta0^((M^2 - sum_j m_j^2)/2) prod_j C(M, m_j).
 
     The sum runs over all m_1 + ... + m_K = M with at least two non-zero parts. The paper's bound for the
@@ -162,18 +142,15 @@ def eta0(beta0: ArrayLike, M: ArrayLike, K: ArrayLike) -> Floats:
 
     Parameters
     ----------
-    beta0 : array_like in [0, 1]
-        Probability that two points of different clusters can share a centre.
-    M : array_like of int >= 2
-        Points per cluster.
-    K : array_like of int >= 1
-        Number of clusters.
+    beta0 : probability that two points of different clusters can share a centre.
+    M : points per cluster, at least 2.
+    K : number of clusters.
+    log : `beta0` and the result are logarithms, which neither under- nor overflow.
 
     Returns
     -------
     float or ndarray
-        It is a bound, not a probability: it exceeds 1 where nothing is guaranteed, and overflows to inf
-        (`log_eta0` does not).
+        It is a bound, not a probability: it exceeds 1 where nothing is guaranteed, and may overflow to inf.
 
     Notes
     -----
@@ -184,19 +161,16 @@ def eta0(beta0: ArrayLike, M: ArrayLike, K: ArrayLike) -> Floats:
     **As a probability of failure it rests on an independence that does not hold**: edges that share a point are
     positively correlated. See the theory page, and `sharp_failure` for a bound that is valid.
     """
-    beta0 = check.real("beta0", beta0, 0, 1)
     with np.errstate(divide="ignore", over="ignore"):
-        return np.exp(log_eta0(np.log(beta0), M, K))
+        log_beta0 = check.real("beta0", beta0, -np.inf, 0) if log else np.log(check.real("beta0", beta0, 0, 1))
+        sizes, parts = check.whole("M", M, 2), check.whole("K", K, 1)
+        values = np.vectorize(_log_eta0_scalar, otypes=[np.float64])(log_beta0, sizes, parts)
+        return check.result(values, log)
 
 
-def eta1(beta1: ArrayLike, M: ArrayLike, K: ArrayLike) -> Floats:
+def eta1(beta1: ArrayLike, M: ArrayLike, K: ArrayLike, *, log: bool = False) -> Floats:
     r"""eta1 = eta0 with beta1 in the place of beta0: complete data, uniform clusters. See `eta0`."""
-    return eta0(check.real("beta1", beta1, 0, 1), M, K)
-
-
-def log_eta1(P: ArrayLike, kappa_prime: ArrayLike, M: ArrayLike, K: ArrayLike) -> Floats:
-    r"""log eta1 from the geometry itself: log_eta0(log beta1(P, kappa_prime), M, K)."""
-    return log_eta0(log_beta1(P, kappa_prime), M, K)
+    return eta0(beta1, M, K, log=log)
 
 
 def eta0_approx_valid(beta0: ArrayLike, M: ArrayLike) -> NDArray[np.bool_]:

@@ -1,16 +1,11 @@
 """Our bound for the whole partition: how probable it is that the l0 problem misses the true clusters.
 
-The paper multiplies the probabilities of edges that share points. Such edges are positively correlated (a row with
-few entries can join everybody), so the product is not an upper bound. The bounds here need no independence between
-edges and hold for clusters of any sizes. Proofs: the theory page.
-
-The idea. If the truth is not the only optimum, some group Q mixes clusters and is *bad*:
-
-    |Q|^2 >= sum_k m_k M_k        (m_k of its points come from cluster k, of size M_k).
-
-Say its largest part comes from cluster l, and s of its points do not. It then holds C(s, t) C(m_l, r) choices of
-t outsiders and r points of l that can all share a centre; the expected number of those is bounded by the
-features alone, and Markov's inequality turns it into a probability. t and r can be chosen freely.
+The paper multiplies the probabilities of edges that share points. Such edges are positively correlated (a row with few
+entries can join everybody), so the product is not an upper bound. If the truth is not the only optimum, some group Q
+mixes clusters and is *bad*: |Q|^2 >= sum_k m_k M_k, where m_k of its points come from cluster k, of size M_k. The
+expected number of choices of t points of it outside its largest part and r points inside that can all share a centre
+is bounded by the features alone, for any t and r, and Markov's inequality turns it into a probability. Proofs: the
+theory page.
 """
 
 from __future__ import annotations
@@ -53,7 +48,7 @@ def log_pair_failure(log_pair: ArrayLike, sizes: ArrayLike) -> Floats:
     pairs = (M.sum() ** 2 - (M**2).sum()) / 2
     with np.errstate(divide="ignore"):
         count = np.log(pairs) + min(0.0, float(np.log(2 / np.ceil(M.min() / 2))))
-    return check.unwrap(np.asarray(np.asarray(log_pair, dtype=np.float64) + count))
+    return check.unwrap(np.asarray(log_pair) + count)
 
 
 def log_biclique(p0: ArrayLike, n: float, a: ArrayLike, b: ArrayLike) -> Floats:
@@ -67,7 +62,7 @@ def log_biclique(p0: ArrayLike, n: float, a: ArrayLike, b: ArrayLike) -> Floats:
     with np.errstate(divide="ignore", invalid="ignore"):
         log_q = np.log1p(-np.asarray(p0, dtype=np.float64))
         either = np.logaddexp(a * log_q, b * log_q + np.log(-np.expm1(a * log_q)))
-    return check.unwrap(np.asarray(n * np.minimum(either, 0.0)))
+    return check.unwrap(n * np.minimum(either, 0.0))
 
 
 def least_majority(s: ArrayLike, size: float, smallest_other: float, K: int) -> Floats:
@@ -118,43 +113,37 @@ def _log_biclique_failure(p0: float, n: float, M: Floats) -> float:
     return float(logsumexp(terms)) if terms else -np.inf
 
 
-def log_sharp_failure(p0: ArrayLike, separating: float, sizes: ArrayLike) -> Floats:
-    r"""log of `sharp_failure`; above 0 where nothing is guaranteed."""
+def sharp_failure(p0: ArrayLike, separating: float, sizes: ArrayLike, *, log: bool = False) -> Floats:
+    r"""min(1, pairs, groups): bound for the probability that the l0 problem misses the true clusters.
+
+    ``pairs`` is beta sum_{k<l} M_k M_l min(1, 2 / ceil(M_min/2)) with beta = (1 - p0^2)^n; ``groups`` is the sum over
+    bad groups (see the theory page). For well sampled data it is about (K-1) N (1-p0)^n, a factor K - 1 above
+    `blind_failure`.
+
+    Parameters
+    ----------
+    p0 : probability that an entry is observed, in [0, 1].
+    separating : n, the number of features in which any two points of different clusters differ by more than epsilon
+        (`separating_features`, or counted on data by `ClusterGeometry`).
+    sizes : cluster sizes, equal or not.
+    log : return the logarithm, which is above 0 where nothing is guaranteed.
+    """
+    failure = _log_sharp_failure(p0, separating, sizes)
+    return check.result(failure if log else np.minimum(failure, 0.0), log)
+
+
+def _log_sharp_failure(p0: ArrayLike, separating: float, sizes: ArrayLike) -> Floats:
     p0, M = check.real("p0", p0, 0, 1), _sizes(sizes)
     n = float(check.whole("separating", separating, 0))
     check.countable("sizes", float(M.sum()))
     if len(M) == 1:
-        return check.unwrap(np.full(p0.shape, -np.inf))
+        return np.full(p0.shape, -np.inf)
     if n == 0:
-        return check.unwrap(np.full(p0.shape, np.inf))
+        return np.full(p0.shape, np.inf)
     with np.errstate(divide="ignore"):
         pairs = log_pair_failure(n * np.log1p(-(p0**2)), M)
     groups = np.reshape([_log_biclique_failure(float(p), n, M) for p in p0.ravel()], p0.shape)
-    return check.unwrap(np.asarray(np.minimum(pairs, groups)))
-
-
-def sharp_failure(p0: ArrayLike, separating: float, sizes: ArrayLike) -> Floats:
-    r"""min(1, pairs, groups): bound for the probability that the l0 problem misses the true clusters.
-
-    ``pairs`` is `log_pair_failure` with beta = (1 - p0^2)^n; ``groups`` is the sum over bad groups of this module's
-    head. For well sampled data it is about (K-1) N (1-p0)^n, a factor K - 1 above `blind_failure`.
-
-    Parameters
-    ----------
-    p0 : array_like in [0, 1]
-        Probability that an entry is observed.
-    separating : int >= 0
-        n: number of features in which any two points of different clusters differ by more than epsilon
-        (`separating_features`, or counted on data by `ClusterGeometry`).
-    sizes : array_like of int
-        Cluster sizes, equal or not.
-
-    Returns
-    -------
-    float or ndarray
-        Shaped like ``p0``.
-    """
-    return np.exp(np.minimum(log_sharp_failure(p0, separating, sizes), 0.0))
+    return np.asarray(np.minimum(pairs, groups))
 
 
 def blind_failure(p0: ArrayLike, separating: ArrayLike, n_points: ArrayLike) -> Floats:
@@ -168,4 +157,4 @@ def blind_failure(p0: ArrayLike, separating: ArrayLike, n_points: ArrayLike) -> 
     p0 = check.real("p0", p0, 0, 1)
     n, N = check.whole("separating", separating, 0), check.whole("n_points", n_points, 1)
     with np.errstate(divide="ignore", over="ignore"):
-        return check.unwrap(np.asarray(-np.expm1(N * np.log1p(-np.power(1 - p0, n)))))
+        return check.unwrap(-np.expm1(N * np.log1p(-np.power(1 - p0, n))))

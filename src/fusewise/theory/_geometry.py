@@ -5,13 +5,13 @@ It is measured on labelled data, missing values allowed, in blocks that never ho
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, product
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from fusewise.kernels import Floats
 from fusewise.observations import as_entries
@@ -20,33 +20,6 @@ from fusewise.theory import _checks as check
 from fusewise.theory._bounds import separating_features
 
 BLOCK = 512  # pairs are visited in BLOCK x BLOCK tiles, which stay in cache
-
-
-@dataclass
-class PairSummary:
-    """What the paper's assumptions ask of all pairs of points in different clusters."""
-
-    delta: float = np.inf  # least distance
-    mu0: float = 1.0  # largest coherence
-    separating: float = np.inf  # least number of features that differ by more than epsilon
-    n_pairs: int = 0  # pairs that shared enough entries to be measured
-
-
-def feature_ranges(X: Floats, labels: NDArray[np.intp], n_clusters: int) -> tuple[Floats, Floats]:
-    """Return the least and greatest observed entry of every cluster and feature (K x P; nan: none observed)."""
-    low, high = np.full((2, n_clusters, X.shape[1]), np.nan)
-    for k in range(n_clusters):
-        rows = X[labels == k]
-        seen = ~np.isnan(rows).all(axis=0)
-        low[k, seen] = np.nanmin(rows[:, seen], axis=0)
-        high[k, seen] = np.nanmax(rows[:, seen], axis=0)
-    return low, high
-
-
-def _tiles(n_rows: int, n_columns: int) -> Iterator[tuple[slice, slice]]:
-    for i in range(0, n_rows, BLOCK):
-        for j in range(0, n_columns, BLOCK):
-            yield slice(i, i + BLOCK), slice(j, j + BLOCK)
 
 
 def _measure_tile(A: Floats, B: Floats, epsilon: float) -> tuple[Floats, Floats, Floats, Floats]:
@@ -66,33 +39,29 @@ def _measure_tile(A: Floats, B: Floats, epsilon: float) -> tuple[Floats, Floats,
     return common, squares, largest, big
 
 
-def pair_summary(X: Floats, labels: NDArray[np.intp], n_clusters: int, epsilon: float, min_common: int) -> PairSummary:
-    """Visit every pair of rows in different clusters that share at least ``min_common`` observed entries."""
-    P, out = X.shape[1], PairSummary()
-    groups = [X[labels == k] for k in range(n_clusters)]
+def pair_summary(groups: Sequence[Floats], epsilon: float, min_common: int) -> tuple[int, float, float, float]:
+    """Visit every pair of rows in different clusters that share at least ``min_common`` observed entries.
+
+    Returns how many they are, their least distance, their largest coherence, and the least number of features that
+    differ by more than epsilon.
+    """
+    P = groups[0].shape[1]
+    n_pairs, delta, mu0, separating = 0, np.inf, 1.0, np.inf
     for A, B in combinations(groups, 2):
-        for rows, columns in _tiles(len(A), len(B)):
+        starts = product(range(0, len(A), BLOCK), range(0, len(B), BLOCK))
+        for rows, columns in ((slice(i, i + BLOCK), slice(j, j + BLOCK)) for i, j in starts):
             common, squares, largest, big = _measure_tile(A[rows], B[columns], epsilon)
             keep = common >= min_common
             if not keep.any():
                 continue
-            out.n_pairs += int(keep.sum())
+            n_pairs += int(keep.sum())
             common, squares, largest, big = common[keep], squares[keep], largest[keep], big[keep]
-            out.delta = min(out.delta, float(np.sqrt((squares * P / common).min())))
+            delta = min(delta, float(np.sqrt((squares * P / common).min())))
             with np.errstate(invalid="ignore", divide="ignore"):
                 coherences = np.where(squares > 0, common * largest**2 / squares, P)
-            out.mu0 = max(out.mu0, float(coherences.max()))
-            out.separating = min(out.separating, float((big * P / common).min()))
-    return out
-
-
-def gap_features(low: Floats, high: Floats, epsilon: float) -> float:
-    """Least number, over pairs of clusters, of features whose observed ranges lie more than epsilon apart."""
-    counts = [
-        float(np.sum(np.fmax(low[k] - high[m], low[m] - high[k]) > epsilon * (1 + 1e-9)))
-        for k, m in combinations(range(len(low)), 2)
-    ]
-    return min(counts, default=np.inf)
+            mu0 = max(mu0, float(coherences.max()))
+            separating = min(separating, float((big * P / common).min()))
+    return n_pairs, delta, mu0, separating
 
 
 def center_summary(centers: Floats) -> tuple[float, float]:
@@ -155,8 +124,8 @@ class ClusterGeometry:
         check.real("c", self.c, 0, np.inf)
         check.whole("n_features", self.n_features, 1)
         check.whole("sizes", self.sizes, 1)
-        check.between_one_and("mu0", self.mu0, self.n_features)
-        check.between_one_and("mu_centers", self.mu_centers, self.n_features)
+        check.real("mu0", self.mu0, 1, self.n_features)
+        check.real("mu_centers", self.mu_centers, 1, self.n_features)
         check.real("observed", self.observed, 0, 1)
 
     @property
@@ -177,17 +146,12 @@ class ClusterGeometry:
     @property
     def kappa(self) -> float:
         """Kappa = epsilon sqrt(P) / delta (inf when points of different clusters coincide)."""
-        return self._per(self.delta)
+        return self.epsilon * self.n_features**0.5 / self.delta if self.delta else np.inf
 
     @property
     def kappa_prime(self) -> float:
         """kappa' = epsilon sqrt(P) / c (inf when two centres coincide)."""
-        return self._per(self.c)
-
-    def _per(self, distance: float) -> float:
-        if distance == 0:
-            return float("inf")
-        return self.epsilon * float(np.sqrt(self.n_features)) / distance
+        return self.epsilon * self.n_features**0.5 / self.c if self.c else np.inf
 
     @property
     def separating(self) -> int:
@@ -215,22 +179,14 @@ class ClusterGeometry:
 
         Parameters
         ----------
-        n_clusters : int >= 1
-            Number of clusters.
-        size : int, or one int per cluster
-            Points in each cluster.
-        n_features : int >= 1
-            Number of features.
-        kappa : float >= 0
-            Cluster size over cluster separation.
-        mu0 : float in [1, n_features]
-            Coherence.
-        kappa_prime, mu_centers : float, optional
-            The same for the centres; by default kappa and mu0.
-        observed : float in [0, 1]
-            Fraction of entries that will be observed.
-        separating : int, optional
-            Number of features known to separate any two points of different clusters.
+        n_clusters : number of clusters.
+        size : points in each cluster: one number, or one per cluster.
+        n_features : number of features.
+        kappa : cluster size over cluster separation.
+        mu0 : coherence, from 1 to n_features.
+        kappa_prime, mu_centers : the same for the centres; by default kappa and mu0.
+        observed : fraction of entries that will be observed.
+        separating : number of features known to separate any two points of different clusters.
         """
         K = int(check.whole("n_clusters", n_clusters, 1))
         sizes = (size,) * K if isinstance(size, int | np.integer) else tuple(size)
@@ -262,12 +218,10 @@ class ClusterGeometry:
 
         Parameters
         ----------
-        X : array_like (N, P)
-            The data. Rows with label -1 are outliers: they are left out, and the guarantees do not speak of them.
-        labels : array_like (N,)
-            The clusters.
-        min_common : int, optional
-            Pairs with fewer commonly observed entries are left out of delta, mu0 and the count of
+        X : the data, N x P. Rows with label -1 are outliers: they are left out, and the guarantees do not speak of
+            them.
+        labels : the clusters, one for each row.
+        min_common : pairs with fewer commonly observed entries are left out of delta, mu0 and the count of
             separating features. Default: half the expected overlap, ceil(p^2 P / 2), at least 1.
 
         Notes
@@ -291,22 +245,26 @@ class ClusterGeometry:
         table, codes, sizes = _clean(X, labels)
         K, P = len(sizes), table.shape[1]
         observed = float((~np.isnan(table)).mean())
-        low, high = feature_ranges(table, codes, K)
+        groups = [table[codes == k] for k in range(K)]
+        low = np.array([np.fmin.reduce(rows) for rows in groups])  # NaN where nothing was observed
+        high = np.array([np.fmax.reduce(rows) for rows in groups])
         epsilon = float(np.nanmax(high - low, initial=0.0))
         if min_common is None:
             min_common = max(1, int(np.ceil(observed**2 * P / 2)))
-        pairs = pair_summary(table, codes, K, epsilon, min_common)
-        if K > 1 and pairs.n_pairs == 0:
+        n_pairs, delta, mu0, separating = pair_summary(groups, epsilon, min_common)
+        if K > 1 and n_pairs == 0:
             raise InputError(
                 f"no two rows of different clusters share {min_common} observed entries: "
                 "nothing can be measured; pass a smaller min_common"
             )
         c, mu_centers = center_summary((low + high) / 2)
-        separating = max(pairs.separating, gap_features(low, high, epsilon))
+        # Features whose observed ranges in two clusters lie more than epsilon apart.
+        gaps = [np.fmax(low[k] - high[m], low[m] - high[k]) for k, m in combinations(range(K), 2)]
+        separating = max(separating, min((float((gap > epsilon * (1 + 1e-9)).sum()) for gap in gaps), default=np.inf))
         return cls(
             epsilon=epsilon,
-            delta=pairs.delta,
-            mu0=float(np.clip(pairs.mu0, 1, P)),
+            delta=delta,
+            mu0=float(np.clip(mu0, 1, P)),
             c=c,
             mu_centers=float(np.clip(mu_centers, 1, P)),
             n_features=P,

@@ -11,10 +11,10 @@ from numpy.typing import ArrayLike
 from fusewise.kernels import Floats
 from fusewise.support import InputError, counted
 from fusewise.theory import _checks as check
-from fusewise.theory._bounds import log_beta0, log_uniform_beta0
+from fusewise.theory._bounds import beta0, beta1, uniform_beta0
 from fusewise.theory._checks import SQRT_6_5
-from fusewise.theory._compositions import log_eta0, log_eta1
-from fusewise.theory._failure import blind_failure, log_pair_failure, log_sharp_failure
+from fusewise.theory._compositions import eta0, eta1
+from fusewise.theory._failure import blind_failure, log_pair_failure, sharp_failure
 from fusewise.theory._geometry import ClusterGeometry
 
 Bound = Literal["sharp", "paper"]
@@ -32,10 +32,11 @@ def _log_paper_failure(geometry: ClusterGeometry, p0: Floats, uniform: bool) -> 
     if K == 1:
         return np.full(p0.shape, -np.inf)
     if uniform and M >= 2 and geometry.kappa_prime < SQRT_6_5:
-        failure[p0 == 1] = log_eta1(P, geometry.kappa_prime, M, K)
+        failure[p0 == 1] = eta1(beta1(P, geometry.kappa_prime, log=True), M, K, log=True)
     if geometry.kappa < 1:
         if M >= 2:
-            failure = np.minimum(failure, log_eta0(log_beta0(p0, P, geometry.kappa, geometry.mu0), M, K))
+            pair = beta0(p0, P, geometry.kappa, geometry.mu0, log=True)
+            failure = np.minimum(failure, eta0(pair, M, K, log=True))
         failure[p0 == 1] = -np.inf
     return failure
 
@@ -44,25 +45,8 @@ def _log_uniform_failure(geometry: ClusterGeometry, p0: Floats) -> Floats:
     """Pairs, with `uniform_beta0`: a union bound, so edges need not be independent."""
     if geometry.n_clusters == 1 or not np.isfinite(geometry.kappa_prime):
         return np.full(p0.shape, -np.inf if geometry.n_clusters == 1 else np.inf)
-    log_pair = log_uniform_beta0(p0, geometry.n_features, geometry.kappa_prime, geometry.mu_centers)
+    log_pair = uniform_beta0(p0, geometry.n_features, geometry.kappa_prime, geometry.mu_centers, log=True)
     return log_pair_failure(log_pair, geometry.sizes)
-
-
-def log_failure(
-    geometry: ClusterGeometry, p0: ArrayLike | None = None, *, bound: Bound = "sharp", uniform: bool = False
-) -> Floats:
-    """log of the failure bound behind `success_probability`; above 0 where nothing is guaranteed."""
-    given = check.real("p0", geometry.observed if p0 is None else p0, 0, 1)
-    array = np.atleast_1d(given)
-    if bound == "paper":
-        failure = _log_paper_failure(geometry, array, uniform)
-    elif bound == "sharp":
-        failure = np.atleast_1d(log_sharp_failure(array, geometry.separating, geometry.sizes))
-        if uniform:
-            failure = np.minimum(failure, _log_uniform_failure(geometry, array))
-    else:
-        raise InputError(f"bound = {bound!r} is unknown: it must be 'sharp' or 'paper'")
-    return check.unwrap(failure.reshape(given.shape))
 
 
 def success_probability(
@@ -72,15 +56,11 @@ def success_probability(
 
     Parameters
     ----------
-    geometry : ClusterGeometry
-        How wide, how far apart, in how many features.
-    p0 : array_like in [0, 1], optional
-        Probability that an entry is observed; by default the fraction ``geometry.observed``.
-    bound : {"sharp", "paper"}
-        ``"sharp"``: ours, valid without assuming that edges are independent, for clusters of any sizes.
-        ``"paper"``: 1 - eta0 as printed; needs equal sizes (otherwise ValueError) and rests on that assumption.
-    uniform : bool
-        Also use that the points fill their cubes uniformly. Then kappa >= 1 need not be the end: the
+    geometry : how wide clusters are, how far apart, in how many features.
+    p0 : probability that an entry is observed; by default the fraction ``geometry.observed``.
+    bound : "sharp": ours, valid without assuming that edges are independent, for clusters of any sizes.
+        "paper": 1 - eta0 as printed; needs equal sizes (otherwise ValueError) and rests on that assumption.
+    uniform : also use that the points fill their cubes uniformly. Then kappa >= 1 need not be the end: the
         paper allows kappa' < sqrt(6/5) on complete data; ours any kappa', and missing entries.
 
     Returns
@@ -88,8 +68,17 @@ def success_probability(
     float or ndarray
         Shaped like ``p0``; 0.0 means that no guarantee is given, not that clustering will fail.
     """
-    failure = log_failure(geometry, p0, bound=bound, uniform=uniform)
-    return check.unwrap(np.asarray(-np.expm1(np.minimum(failure, 0.0)) + 0.0))
+    given = check.real("p0", geometry.observed if p0 is None else p0, 0, 1)
+    array = np.atleast_1d(given)
+    if bound == "paper":
+        failure = _log_paper_failure(geometry, array, uniform)
+    elif bound == "sharp":
+        failure = sharp_failure(array, geometry.separating, geometry.sizes, log=True)
+        if uniform:
+            failure = np.minimum(failure, _log_uniform_failure(geometry, array))
+    else:
+        raise InputError(f"bound = {bound!r} is unknown: it must be 'sharp' or 'paper'")
+    return check.unwrap((-np.expm1(np.minimum(failure, 0.0)) + 0.0).reshape(given.shape))
 
 
 def required_sampling(
@@ -154,21 +143,6 @@ class Promise:
         return "\n".join(self.sentences)
 
 
-def _numbers(geometry: ClusterGeometry, p0: float) -> dict[str, float]:
-    blind = blind_failure(p0, geometry.separating, geometry.n_points) if geometry.n_clusters > 1 else 0.0
-    return {
-        "epsilon": geometry.epsilon,
-        "delta": geometry.delta,
-        "kappa": geometry.kappa,
-        "mu0": geometry.mu0,
-        "kappa_prime": geometry.kappa_prime,
-        "separating": float(geometry.separating),
-        "n_features": float(geometry.n_features),
-        "n_clusters": float(geometry.n_clusters),
-        "blind": float(blind),
-    }
-
-
 def promise(
     geometry: ClusterGeometry, p0: float | None = None, target: float = 0.95, *, uniform: bool = False
 ) -> Promise:
@@ -182,7 +156,11 @@ def promise(
     if geometry.equal_sizes and (geometry.kappa < 1 or (uniform and geometry.kappa_prime < SQRT_6_5)):
         paper = float(success_probability(geometry, p0, bound="paper", uniform=uniform))
     required = required_sampling(geometry, target, uniform=uniform)
-    reason, numbers = why_no_guarantee(geometry, uniform=uniform), _numbers(geometry, p0)
+    reason = why_no_guarantee(geometry, uniform=uniform)
+    names = ("epsilon", "delta", "kappa", "mu0", "kappa_prime", "separating", "n_features", "n_clusters")
+    numbers = {name: float(getattr(geometry, name)) for name in names}
+    several = geometry.n_clusters > 1
+    numbers["blind"] = float(blind_failure(p0, geometry.separating, geometry.n_points)) if several else 0.0
     result = Promise(p0, probability, paper, required, target, reason, numbers)
     return replace(result, sentences=tuple(_say(geometry, result)))
 
@@ -205,7 +183,7 @@ def _say(geometry: ClusterGeometry, result: Promise) -> list[str]:
     each = " each" if geometry.equal_sizes and geometry.n_clusters > 1 else ""
     lines = [
         f"{counted(geometry.n_clusters, 'cluster')} of {size_text}{each}, {counted(geometry.n_features, 'feature')}, "
-        f"{100 * result.p0:.3g}% of the entries observed.",
+        f"{100 * result.p0:.3g}% of the entries observed."
     ]
     if geometry.n_clusters == 1:
         return [*lines, "There is only one cluster, so no two clusters can be confused."]
@@ -220,14 +198,10 @@ def _say(geometry: ClusterGeometry, result: Promise) -> list[str]:
         )
     if geometry.measured_separating is not None and geometry.observed < 1:
         lines.append("The table has missing values, so these numbers, and what follows from them, are estimates.")
-    return lines + _say_guarantee(result)
-
-
-def _say_guarantee(result: Promise) -> list[str]:
     if result.reason:
         reason = result.reason[0].upper() + result.reason[1:] + "."
-        return [reason, "Clustering may still work, but it is not guaranteed."]
-    return [_say_now(result), _say_required(result), *_say_paper(result)]
+        return [*lines, reason, "Clustering may still work, but it is not guaranteed."]
+    return [*lines, _say_now(result), _say_required(result), *_say_paper(result)]
 
 
 def _say_now(result: Promise) -> str:

@@ -9,7 +9,7 @@ import pytest
 
 from fusewise import FusionClustering, PenalizedFusion
 from fusewise.datasets import hide_entries, make_clusters
-from fusewise.fusion.penalties import H1
+from fusewise.penalties import H1
 
 
 @pytest.fixture(scope="session")

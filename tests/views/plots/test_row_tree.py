@@ -6,7 +6,7 @@ from scipy.spatial.distance import cdist
 
 from fusewise import FusionClustering, PenalizedFusion
 from fusewise.datasets import hide_entries, make_clusters
-from fusewise.fusion.penalties import H1
+from fusewise.penalties import H1
 from fusewise.views import _trees as row_trees
 from fusewise.views import read_findings
 from fusewise.views._layouts import neighbour_layout

@@ -14,7 +14,7 @@ from sklearn.exceptions import NotFittedError
 
 from fusewise import DataWarning, FusionClustering, PenalizedFusion
 from fusewise.datasets import hide_entries, make_clusters
-from fusewise.fusion.penalties import H1
+from fusewise.penalties import H1
 from fusewise.support import write_whole
 from fusewise.theory import ClusterGeometry, success_probability
 from fusewise.views import Findings, TableOrigin, number_sentence, read_findings

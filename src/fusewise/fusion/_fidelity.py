@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import gammaincinv, ndtri
 
-from fusewise.fusion.penalties import Parameterised, by_name
+from fusewise.fusion._penalties import Parameterised, by_name
 from fusewise.kernels import Real, Values
 from fusewise.observations import Entries, Observations
 from fusewise.support import InputError
@@ -70,10 +70,9 @@ class Box(Fidelity):
 
     def __init__(self, epsilon: float | None = None):
         self.epsilon = epsilon
-        self.check()
+        self._check()
 
-    def check(self) -> None:
-        """Check that epsilon >= 0, if given."""
+    def _check(self) -> None:
         _check_non_negative("epsilon", self.epsilon)
 
     def prox(self, observations: Observations, anchors: Values, pull: Real) -> Values:
@@ -107,10 +106,9 @@ class Ball(Fidelity):
 
     def __init__(self, radius: float | npt.NDArray[np.floating[Any]] | None = None):
         self.radius = radius
-        self.check()
+        self._check()
 
-    def check(self) -> None:
-        """Check that radius >= 0, if given."""
+    def _check(self) -> None:
         _check_non_negative("radius", self.radius)
 
     def prox(self, observations: Observations, anchors: Values, pull: Real) -> Values:
@@ -138,14 +136,6 @@ class Ball(Fidelity):
             raise InputError(f"radius has shape {radii.shape}: give one number, or one for each of the "
                              f"{observations.shape[0]} points")  # fmt: skip
         return np.broadcast_to(radii, observations.shape[:1])
-
-    def __hash__(self) -> int:
-        return hash((type(self), None if self.radius is None else np.asarray(self.radius, dtype=float).tobytes()))
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Ball) and np.array_equal(
-            np.asarray(self.radius, dtype=object), np.asarray(other.radius, dtype=object)
-        )
 
 
 def _entries(observations: Observations) -> Entries:

@@ -1,16 +1,13 @@
 """Fusion penalties: the cost phi(t) of a distance t between two centres.
 
-Every penalty is concave and non-decreasing **in s = t²**, and zero at t = 0. The fusion loop needs nothing else. With
+Every penalty is concave and non-decreasing **in s = t²**, and zero at t = 0. With
 
     weight(t) = phi'(t) / (2 t) = d phi / d s,
 
 the quadratic phi(t) + weight(t) (x² - t²) touches phi at x = t and lies above it everywhere, so minimising the
-weighted sum of squares can only lower the penalty (majorise-minimise).
-
-**Contract.** ``value`` and ``weight`` take distances t >= 0 of any shape; the weight is real, non-negative,
-non-increasing and finite at t = 0. Penalties with a kink at zero (L1, Lp, MCP, SCAD) are smoothed there: within about
-``smoothing`` of zero they are replaced by a smooth concave function of s, as each class documents; ``value`` and
-``weight`` always belong to the same smoothed function.
+weighted sum of squares can only lower the penalty (majorise-minimise). The weight is real, non-negative, non-increasing
+and finite at t = 0: penalties with a kink at zero (L1, Lp, MCP, SCAD) are replaced within about ``smoothing`` of zero
+by a smooth concave function of s, as each class documents.
 
 **To add a penalty**, write ``value_and_weight(s)`` in squared distances, and add the class to ``PENALTIES``, from
 which the contract tests take it. Functions come from ``library(s)``: numpy, or torch if s is a tensor on a device.
@@ -41,24 +38,31 @@ class Parameterised(BaseEstimator):  # type: ignore[misc]
     Two such objects are equal when their class and parameters are.
     """
 
-    def check(self) -> None:
+    def _check(self) -> None:
         """Raise ValueError if a parameter is out of range."""
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters by name and check them."""
         super().set_params(**params)
-        self.check()
+        self._check()
         return self
 
     def replace(self, **params: Any) -> Self:
         """Return a copy with some parameters changed."""
         return type(self)(**{**self.get_params(deep=False), **params})
 
+    def _key(self) -> tuple[Any, ...]:
+        params = self.get_params(deep=False).items()
+        arrays = (np.ndarray, list)
+        return type(self), *(
+            (name, np.asarray(v, float).tobytes() if isinstance(v, arrays) else v) for name, v in params
+        )
+
     def __eq__(self, other: object) -> bool:
-        return self is other or (type(self) is type(other) and self.get_params() == other.get_params())
+        return self is other or (isinstance(other, Parameterised) and self._key() == other._key())
 
     def __hash__(self) -> int:
-        return hash((type(self), tuple(sorted(self.get_params().items()))))
+        return hash(self._key())
 
 
 def by_name(kind: str, name: object, known: dict[str, type[T]], base: type[T]) -> T:
@@ -77,14 +81,13 @@ SMALLEST, LARGEST = 1e-110, 1e110
 class Penalty(Parameterised):
     """phi(t), a function of the distance between two centres."""
 
-    #: Whether phi is bounded, so that distant pairs no longer attract each other.
-    saturates: ClassVar[bool] = True
-    #: Whether phi is convex in t, so that every minimum is global.
-    convex: ClassVar[bool] = False
-    #: Whether phi has a kink at zero, smoothed within its resolution: centres closer than that are fused.
-    kinked: ClassVar[bool] = False
     #: Whether ``weight`` exists, so that the penalty can be minimised by reweighting.
     has_weight: ClassVar[bool] = True
+
+    def _check(self) -> None:
+        for name, value in self.get_params(deep=False).items():
+            if name == "smoothing" or (name == "sigma" and value is not None):
+                _check_positive(name, value)
 
     def value_and_weight(self, s: RealArray) -> tuple[RealArray, RealArray]:
         """Phi and d phi / d s at squared distances s (called by the fusion loop; both share most of their work)."""
@@ -105,8 +108,8 @@ class Penalty(Parameterised):
 
     @property
     def resolution(self) -> float:
-        """Distance below which the penalty does not distinguish two centres."""
-        raise NotImplementedError
+        """Distance below which the penalty does not distinguish two centres: that within which it is smoothed."""
+        return float(self.get_params()["smoothing"])
 
 
 def _distances(t: npt.ArrayLike) -> RealArray:
@@ -154,60 +157,33 @@ class Lp(Penalty):
     weight(0) = smoothing^(p - 2).
     """
 
-    saturates = False
-    kinked = True
-
     def __init__(self, p: float = 0.5, smoothing: float = 1e-4):
         self.p = p
         self.smoothing = smoothing
-        self.check()
+        self._check()
 
-    def check(self) -> None:
-        """Check that 0 < p < 1 and smoothing > 0."""
+    def _check(self) -> None:
         if not 0 < self.p < 1:
             raise InputError(f"Lp needs 0 < p < 1, got p={self.p!r} (for p = 1 use L1, for p = 0 L0)")
-        _check_positive("smoothing", self.smoothing)
+        super()._check()
 
     def value_and_weight(self, s: RealArray) -> tuple[RealArray, RealArray]:
-        """Phi and d phi / d s, as defined in the class docstring."""
-        return _smooth_power(s, self.p, self.smoothing)
-
-    @property
-    def resolution(self) -> float:
-        """The smoothing."""
-        return self.smoothing
+        """s (s + a)^(p/2 - 1) with a = smoothing², and its derivative (s + a)^(p/2 - 2) (s p/2 + a)."""
+        shifted = s + self.smoothing**2
+        ratio = shifted ** (self.p / 2 - 1)
+        return s * ratio, ratio * (s * (self.p / 2) + self.smoothing**2) / shifted
 
 
 class L1(Penalty):
     """phi(t) = t: the convex (sum-of-norms) penalty, smoothed as t² / sqrt(t² + smoothing²)."""
 
-    saturates = False
-    convex = True
-    kinked = True
-
     def __init__(self, smoothing: float = 1e-4):
         self.smoothing = smoothing
-        self.check()
-
-    def check(self) -> None:
-        """Check that smoothing > 0."""
-        _check_positive("smoothing", self.smoothing)
+        self._check()
 
     def value_and_weight(self, s: RealArray) -> tuple[RealArray, RealArray]:
         """Phi and d phi / d s, as defined in the class docstring."""
         return _soft_modulus(s, self.smoothing)
-
-    @property
-    def resolution(self) -> float:
-        """The smoothing."""
-        return self.smoothing
-
-
-def _smooth_power(s: RealArray, p: float, smoothing: float) -> tuple[RealArray, RealArray]:
-    """s (s + a)^(p/2 - 1) with a = smoothing², and its derivative (s + a)^(p/2 - 2) (s p/2 + a)."""
-    shifted = s + smoothing**2
-    ratio = shifted ** (p / 2 - 1)
-    return s * ratio, ratio * (s * (p / 2) + smoothing**2) / shifted
 
 
 class _Saturating(Penalty):
@@ -218,12 +194,7 @@ class _Saturating(Penalty):
 
     def __init__(self, sigma: float | None = None):
         self.sigma = sigma
-        self.check()
-
-    def check(self) -> None:
-        """Check that sigma > 0, if given."""
-        if self.sigma is not None:
-            _check_positive("sigma", self.sigma)
+        self._check()
 
     @property
     def scale(self) -> float:
@@ -275,16 +246,9 @@ class MCP(_Saturating):
     t is smoothed as t² / sqrt(t² + smoothing²), with smoothing relative to sigma.
     """
 
-    kinked = True
-
     def __init__(self, sigma: float | None = None, smoothing: float = 1e-3):
         self.smoothing = smoothing
         super().__init__(sigma)
-
-    def check(self) -> None:
-        """Check that sigma > 0, if given, and smoothing > 0."""
-        super().check()
-        _check_positive("smoothing", self.smoothing)
 
     def value_and_weight(self, s: RealArray) -> tuple[RealArray, RealArray]:
         """Phi and d phi / d s, as defined in the class docstring."""
@@ -300,19 +264,15 @@ class SCAD(_Saturating):
     t = a, where it levels at (a + 1)/2; all divided by (a + 1)/2. `smoothing` as in MCP.
     """
 
-    kinked = True
-
     def __init__(self, sigma: float | None = None, a: float = 3.7, smoothing: float = 1e-3):
         self.a = a
         self.smoothing = smoothing
         super().__init__(sigma)
 
-    def check(self) -> None:
-        """Check that sigma > 0, if given, a > 2 and smoothing > 0."""
-        super().check()
+    def _check(self) -> None:
+        super()._check()
         if not self.a > 2:
             raise InputError(f"SCAD needs a > 2, got a={self.a!r}")
-        _check_positive("smoothing", self.smoothing)
 
     def value_and_weight(self, s: RealArray) -> tuple[RealArray, RealArray]:
         """Phi and d phi / d s, as defined in the class docstring."""
