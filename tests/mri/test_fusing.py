@@ -163,7 +163,7 @@ class TestPublicMethod:
             ({"method": "fusion", "trajectory": radial_trajectory(5, 8)}, "needs gridded k-space"),
             ({"lam": 1.0}, "lam is a setting of method='fusion'"),
             ({"method": "fusion", "sigma": -1.0}, "sigma must be a positive number"),
-            ({"method": "fusion", "mask": np.eye(5)[:, :, None] * np.ones(8) > 0}, "no sample location in common"),
+            ({"method": "fusion", "mask": np.eye(5)[:, :, None] * np.ones(8) > 0}, "no sample in common"),
         ],
     )
     def test_bad_input_is_named(self, change, message):

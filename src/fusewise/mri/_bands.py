@@ -54,10 +54,7 @@ def common_locations(mask: Array) -> Array:
 
 
 def filled_in_time(values: Array, seen: Array) -> Array:
-    """Interpolate missing samples (T x ... x L) linearly in time, beyond the first and the last one by these.
-
-    `seen` is T x L, False where missing; a location that no frame has stays as it is.
-    """
+    """Interpolate samples (T x ... x L) where not `seen` (T x L) linearly in time, beyond the ends by these."""
     gaps = np.flatnonzero(seen.any(axis=0) & ~seen.all(axis=0))
     if not len(gaps):
         return values
@@ -124,10 +121,7 @@ class Bands:
 
 
 def about_mean(kspace: Array, mask: Array) -> tuple[Array, Array]:
-    """Mean of each location over the frames that sampled it (P), and the deviations from it (T x P, zero elsewhere).
-
-    `kspace` is T x P numbers of any shape, `mask` T x P booleans on the host.
-    """
+    """Mean over the frames where the mask (T x P, on the host) is True, and the deviations from it, else zero."""
     shares = beside((1 / np.maximum(mask.sum(axis=0), 1)).astype(np.float32), kspace)
     seen = beside(mask, kspace)
     values = kspace.reshape(mask.shape) * seen
@@ -136,10 +130,7 @@ def about_mean(kspace: Array, mask: Array) -> tuple[Array, Array]:
 
 
 def choose_bands(bands: Bands, values: Array, mask: Array, radii: Array, rng: np.random.Generator) -> Setting:
-    """Choose scale and noise: each sample is predicted from the others of its location, of some drawn by `rng`.
-
-    `values` are T x P deviations from the mean frame, zero where the `mask` (on the host) is False.
-    """
+    """Choose scale and noise by predicting samples (T x P) from the others of their location, at some locations."""
     counts = mask.sum(axis=0)
     candidates = np.flatnonzero((counts > 1) & (counts < len(mask)))
     if not len(candidates):
@@ -166,8 +157,7 @@ def start_from_bands(
 ) -> tuple[Array, Setting]:
     """Images under one kernel for each band: k-space of each coil separately, then combined by the maps.
 
-    `coils` are T x ny x nx in the plain layout, as are the `mask` of the samples to use and the radii `where`. Scale
-    and noise are chosen for all coils by the first. `columns` are those of the mask, if already computed.
+    `coils` (T x ny x nx), `mask` and the radii `where` are in the plain layout. The first coil chooses for all.
     """
     seen, radius = mask.reshape(len(mask), -1), where.ravel()
     coils = iter(coils)

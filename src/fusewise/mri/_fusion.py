@@ -14,7 +14,6 @@ the weights (``h1_weight``) and the distances of incomplete rows (``fusewise.pai
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -24,7 +23,7 @@ from fusewise.kernels import library, to_host
 from fusewise.mri._bands import about_mean
 from fusewise.mri._columns import ColumnInverse, Columns
 from fusewise.mri._covariances import effective_rank, median_distance, squared_distances
-from fusewise.mri._held_out import Setting, choose_local, decibels, frames_per_sample, hold_out
+from fusewise.mri._held_out import Setting, choose_local, decibels, frames_per_sample, hold_out, warn_of_interruption
 from fusewise.mri._result import Reconstruction, Run
 from fusewise.mri._sampling import invert
 from fusewise.mri._tensors import Array, add_to_diagonals, cast, double, energy, gram, inverse, real_times, zeros
@@ -74,9 +73,8 @@ def fuse_frames(
 
         u = m + K S' (S K S' + I)^-1 (x - S m),   m = rho K u_before.
 
-    `entries` are the samples as `columns` pack a T x P table, `start` (T x P) are the frames before the first step, and
-    `distances` (T x T, squared) give the first weights. The last step is that which lowers the objective by less than
-    `tol` of it.
+    `entries` are the samples as `columns` pack them, `start` (T x P) the frames before the first step, and `distances`
+    (squared) give the first weights. The last step lowers the objective by less than `tol` of it.
     """
     frames, history = start, [np.inf]
     while len(history) <= max_iter:
@@ -152,19 +150,14 @@ def start_distances(rows: Array, seen: Array, navigator: Array | None) -> Array:
         return squared_distances(gram(navigator.reshape(len(navigator), -1)))
     distances = partial_squared_distances(Entries(rows, seen))
     if not np.isfinite(distances).all():
-        raise InputError(
-            "two frames have no sample location in common: pass a navigator, or use method='interpolation'"
-        )
+        raise InputError("two frames have no sample in common: pass a navigator, or use method='interpolation'")
     return distances
 
 
 def chosen(
     series: Series, known: Array, shares: Array, settings: Given, tell: Progress
 ) -> tuple[Setting, tuple[Array, Fused] | None]:
-    """The setting that predicts the samples held out best; after Ctrl-C the best so far, with its frames.
-
-    `known` (T x P) are the samples not held out; `shares` has the root of the weight of those held out, else zero.
-    """
+    """The setting that predicts the samples not `known` best, weighted by `shares`²; after Ctrl-C with its frames."""
     sigma, lam = settings
     scales = SCALES if sigma is None else (sigma**2 / series.unit,)
     tried: list[Setting] = []
@@ -192,8 +185,5 @@ def chosen(
     except KeyboardInterrupt:
         if kept is None:
             raise
-        warnings.warn(
-            "interrupted: these are the frames of the best trial so far, which did not use the samples held out",
-            stacklevel=4,
-        )
+        warn_of_interruption()
         return max(tried, key=lambda one: one.score), kept

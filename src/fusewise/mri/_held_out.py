@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
@@ -35,10 +36,7 @@ class Setting:
 
 
 def hold_out(mask: Array, spared: Array, rng: np.random.Generator) -> Array:
-    """Select samples (T x ...) to hold out: none of those `spared`, unless these are nearly all.
-
-    Locations sampled in every frame are used to compare the frames, and need no prediction.
-    """
+    """Select samples (T x ...) to hold out: none of those `spared`, which compare the frames, unless these are most."""
     free = mask & ~spared
     if np.count_nonzero(free) < MIN_FREE_SHARE * np.count_nonzero(mask):
         free = mask
@@ -56,11 +54,7 @@ def frames_per_sample(mask: Array) -> Array:
 def choose_local(
     predict: Callable[[float, float], float], scales: Iterable[float], noises: Iterable[float], min_gain: float
 ) -> Setting:
-    """Increase the scale until the score falls, at the first noise; then increase the noise while that clearly helps.
-
-    `predict` gives the score in decibels of a scale and a noise, of candidates in increasing order; a larger noise must
-    gain `min_gain` decibels.
-    """
+    """Increase the scale until the score (of `predict`, in dB) falls, then the noise while that gains `min_gain`."""
     levels = list(noises)
     tried: list[tuple[float, float, float]] = []
     for scale in scales:
@@ -78,6 +72,12 @@ def choose_local(
 
 def best(tried: list[tuple[float, float, float]]) -> Setting:
     return Setting(*max(tried, key=lambda setting: setting[2]), tuple(tried))
+
+
+def warn_of_interruption() -> None:
+    """Warn the caller of ``reconstruct`` that Ctrl-C ended it."""
+    text = "interrupted: these are the frames of the best trial so far, which did not use the held-out samples"
+    warnings.warn(text, stacklevel=5)
 
 
 def decibels(signal: float, error: float) -> float:

@@ -50,7 +50,7 @@ class _Progress(list[float]):
         self.append(sqrt(float(inner(residual, residual)) / self.unit))
 
     def enough(self, residual: Array, energy: Array) -> bool:
-        """Whether the last residual is within the tolerance, or rounding prevents further progress."""
+        # no energy: rounding prevents further progress
         return bool(self[-1] <= self.tol or energy <= 0)
 
 
@@ -90,15 +90,11 @@ def by_points(
         pushed += xp.multiply(direction[0], lam, out=work)
         return pushed
 
-    progress = _Progress(target, residual, tol)
-    steps = conjugate_gradients(
-        system,
-        precondition,
-        residual,
-        lambda vector, residual: inner(vector[1], residual),
-        max_steps=max_steps,
-        enough=progress.enough,
-    )
+    def energy(vector: Array, residual: Array) -> Array:
+        return inner(vector[1], residual)
+
+    enough = (progress := _Progress(target, residual, tol)).enough
+    steps = conjugate_gradients(system, precondition, residual, energy, max_steps=max_steps, enough=enough)
     for length, direction, residual in steps:
         dual += xp.multiply(direction[0], length, out=work)
         centers += xp.multiply(direction[1], length, out=work)
@@ -116,17 +112,12 @@ class BySample:
     tol: float = 1e-2  # the residual, relative to the target, at which a solve ends
 
     #: Most steps of the first solve, while settings are chosen, and in a round.
-    first_steps: ClassVar[int] = 20
-    trial_steps: ClassVar[int] = 6
-    round_steps: ClassVar[int] = 24
+    steps: ClassVar[tuple[int, int, int]] = (20, 6, 24)
 
     def __call__(
         self, kernels: LocalKernels, noise: float, steps: int, *, whole: bool = True, start: Array | None = None
     ) -> Interpolated:
-        """Solve for the frames under K and lam, for `whole` with the held-out samples, starting from a similar dual.
-
-        The work is in k-space instead of images: norms and inner products are the same.
-        """
+        """Solve for the frames in k-space, if `whole` with the held-out samples, starting from a similar dual."""
         used, covariance = self.every if whole else self.fitted, kernels.covariance
         zeros_like = library(self.samples).zeros_like
         work = zeros_like(self.samples)  # these arrays are large, so a single one is reused throughout
@@ -170,9 +161,7 @@ class ByImage:
     tol: float = 3e-3
 
     # More than by sample: the preconditioner is weaker, and too short a trial measures speed, not the setting.
-    first_steps: ClassVar[int] = 20
-    trial_steps: ClassVar[int] = 10
-    round_steps: ClassVar[int] = 15
+    steps: ClassVar[tuple[int, int, int]] = (20, 10, 15)
 
     def __call__(
         self, kernels: LocalKernels, noise: float, steps: int, *, whole: bool = True, start: Array | None = None

@@ -15,7 +15,7 @@ import numpy as np
 
 from fusewise.kernels import beside, to_host
 from fusewise.mri._covariances import LocalKernels, effective_rank
-from fusewise.mri._held_out import Setting, choose_local, decibels
+from fusewise.mri._held_out import Setting, choose_local, decibels, warn_of_interruption
 from fusewise.mri._interpolation import Interpolated, Solver
 from fusewise.mri._normal_equations import NormalEquations
 from fusewise.mri._result import Reconstruction
@@ -57,10 +57,7 @@ FACTOR_FRAMES = 64
 
 
 def band_factors(images: Array, judge: NormalEquations, radii: Array) -> Array:
-    """Factor of each k-space location (ny x nx, on the host), one g_b in [0, 1] for each band of spatial frequencies.
-
-    They minimise the misfit of sum_b g_b u_b to samples that the images do not know, u_b being their part in band b.
-    """
+    """The g_b in [0, 1] of bands that minimise the judge's misfit of sum_b g_b u_b, for each k-space location."""
     bands = np.digitize(radii, BORDERS)
     some = beside(np.unique(np.linspace(0, len(images) - 1, FACTOR_FRAMES).astype(int)), images)
     judge, waves = judge.of_frames(some), fft2(images[some])
@@ -120,10 +117,7 @@ class LocalProblem:
             if self.best is None:
                 raise
             best = self.best
-            warnings.warn(
-                "interrupted: these are the frames of the best trial so far, which did not use the held-out samples",
-                stacklevel=4,
-            )
+            warn_of_interruption()
             solution, frames = best.solution, best.frames
         setting = replace(best.setting, tried=tuple(self.tried))
         unshrunk = decibels(self.judge.energy, self.judge.misfit(best.solution.centers))
@@ -142,9 +136,9 @@ class LocalProblem:
 
     def _searched(self, kernels: LocalKernels, bands: Setting, tell: Progress) -> Estimate:
         """The best of the trials of settings, and of the rounds that follow."""
-        solver = self.solver
+        first_steps, trial_steps, round_steps = self.solver.steps
         smallest = {SMALLEST_NOISE, max(SMALLEST_NOISE, bands.noise)}  # two where the bands found much noise
-        firsts = [self._solved(kernels, TILES[0], noise, None, solver.first_steps) for noise in smallest]
+        firsts = [self._solved(kernels, TILES[0], noise, None, first_steps) for noise in smallest]
         first = max(firsts, key=lambda found: found.setting.score)
         noises = [level * first.setting.noise for level in LEVELS]
         trials = {(SCALES[0], noises[0]): first}
@@ -152,7 +146,7 @@ class LocalProblem:
         def predict(scale: float, noise: float) -> float:
             if (scale, noise) not in trials:
                 there = kernels if scale == kernels.scale else replace(kernels, scale=scale)
-                trials[scale, noise] = self._solved(there, TILES[0], noise, first.solution.dual, solver.trial_steps)
+                trials[scale, noise] = self._solved(there, TILES[0], noise, first.solution.dual, trial_steps)
             score = trials[scale, noise].setting.score
             tell(f"local kernels: scale {scale}, noise {noise}: held-out samples {score:.2f} dB")
             return score
@@ -162,11 +156,11 @@ class LocalProblem:
         trials.clear()
         sizes = [tiles for tiles in TILES if tiles**2 * len(self.start) ** 2 <= LARGEST_KERNELS]
         last, stalled = best, 0
-        for _ in range(self._patience(ROUNDS, solver.round_steps)):
+        for _ in range(self._patience(ROUNDS, round_steps)):
             finer = [tiles for tiles in sizes if tiles > last.tiles][:1]
             tiles = finer[0] if finer else last.tiles
             kernels = local_kernels(last.frames, tiles, choice.scale)
-            found = self._solved(kernels, tiles, choice.noise, last.solution.dual, solver.round_steps)
+            found = self._solved(kernels, tiles, choice.noise, last.solution.dual, round_steps)
             gain = found.setting.score - best.setting.score
             tell(f"kernels of {tiles} x {tiles} tiles: held-out samples {found.setting.score:.2f} dB")
             last = best if finer and gain <= 0 else found

@@ -87,7 +87,6 @@ class NormalEquations:
         return NormalEquations(Convolution(self.normal.spectra[some], self.normal.maps), self.target[some], self.energy)
 
     def about(self, image: Array) -> NormalEquations:
-        """Equations of the frames' deviations from one image."""
         images = library(self.target).zeros_like(self.target) + image
         pushed = self.normal(images)
         return NormalEquations(self.normal, self.target - pushed, self.misfit(images, pushed))

@@ -39,11 +39,9 @@ from fusewise.support import InputError, counted
 
 METHODS = ("interpolation", "fusion")
 
-#: Ridge on the mean frame off the grid, relative to its misfit: it matters only far from all lines.
-MEAN_RIDGE = 1e-3
-
-#: sigma² of the kernels of the first reconstruction off the grid, in units of the median squared distance.
-START_SCALE = 0.5
+#: Off the grid: the ridge on the mean frame, relative to its misfit, which matters only far from all lines; and sigma²
+#: of the kernels of the first reconstruction, in units of the median squared distance.
+MEAN_RIDGE, START_SCALE = 1e-3, 0.5
 
 
 def reconstruct(
@@ -169,7 +167,7 @@ def reconstruct_off_grid(
 
     kernels = local_kernels(start, TILES[0], START_SCALE)
     solver = ByImage(known, unseen, float(cells.mask.mean()))
-    better = solver(kernels, SMALLEST_NOISE * kernels.variance, solver.trial_steps, whole=False).centers
+    better = solver(kernels, SMALLEST_NOISE * kernels.variance, solver.steps[1], whole=False).centers
     tell("computed frames from the samples off the grid, and new kernels from these")
     return LocalProblem(solver, judge, better, where).solve(mean, choice, tell)
 

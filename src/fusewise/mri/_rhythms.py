@@ -168,19 +168,13 @@ def slowest(found: list[Tone]) -> Tone | None:
 
 
 def keeps_step(fast: Tone, slow: Tone) -> bool:
-    """Whether a tone is a harmonic of a slower one: |mean exp(i (angle - k slow angle))| is nearly 1, by power.
-
-    Over few cycles this happens by chance.
-    """
+    """Whether a tone is a harmonic of a slower one: |mean exp(i (angle - k slow angle))| near 1, not by chance."""
     steps = fast.wave * np.abs(slow.wave) * np.exp(-1j * round(fast.rate / slow.rate) * np.angle(slow.wave))
     return slow.rate > COHERENT_CYCLES and bool(np.abs(steps.sum()) > MIN_COHERENCE * np.abs(steps).sum())
 
 
 def without(frames: Array, slow: Tone, rate: float) -> Array:
-    """Subtract from the frames what is a function of the breath: of its position and direction.
-
-    `rate` is that of the faster rhythm to be found, which the breath's position must not contain.
-    """
+    """Subtract from the frames what is a function of the breath's position and direction, but for a faster rate."""
     fraction, wave = breath_position(frames, slow, rate), slow.wave / np.sqrt(np.mean(np.abs(slow.wave) ** 2))
     functions = [np.cos(np.pi * k * fraction) for k in range(1, BREATH_HARMONICS + 1)]
     functions += [wave.real, wave.imag, (wave**2).real, (wave**2).imag, np.abs(wave) ** 2]
@@ -190,10 +184,7 @@ def without(frames: Array, slow: Tone, rate: float) -> Array:
 
 
 def breath_position(frames: Array, slow: Tone, rate: float) -> Array:
-    """Position along the direction that moves most with the slow tone, from 0, where most frames are (at rest), to 1.
-
-    It contains nothing faster than the geometric mean of the two rates.
-    """
+    """Position along the slow tone's direction, 0 (at rest) to 1, without what is faster than the mean of the rates."""
     moved = along(frames, slow)
     position = low_pass(moved if np.mean(moved**3) > 0 else -moved, np.sqrt(slow.rate * rate))
     return np.asarray((position - position.min()) / np.ptp(position))

@@ -238,10 +238,7 @@ class GridCells:
 
 
 def sensitivity_maps(kspace: Array, trajectory: Array) -> Array:
-    """Estimate sensitivities, coils x ny x nx, from samples off the grid (T x coils x samples).
-
-    Of the density-compensated adjoint of the samples of all frames together, for each coil.
-    """
+    """Sensitivities, coils x ny x nx, from the density-compensated adjoint of all samples (T x coils x samples)."""
     shape = guess_shape(trajectory)
     ramp = np.maximum(np.hypot(trajectory[..., 0], trajectory[..., 1]), 0.25 / max(shape))[:, None]
     sums = FourierSums(trajectory, np.ones((1, *shape), np.complex64))

@@ -114,21 +114,19 @@ def each(work: Callable[[T], None], items: Sequence[T], like: Tensor) -> None:
 
 def fft2(images: Array, overwrite: bool = False) -> Array:
     """Unitary FFT over the last two axes; `overwrite`: in place if that avoids a new array."""
-    if library(images) is np:
-        return _by_frames(fft.fft2, images, overwrite)
-    return library(images).fft.fft2(images, norm="ortho")  # type: ignore[no-any-return]
+    return _transformed("fft2", images, overwrite)
 
 
 def ifft2(kspace: Array, overwrite: bool = False) -> Array:
     """The inverse, and the adjoint, of ``fft2``."""
-    if library(kspace) is np:
-        return _by_frames(fft.ifft2, kspace, overwrite)
-    return library(kspace).fft.ifft2(kspace, norm="ortho")  # type: ignore[no-any-return]
+    return _transformed("ifft2", kspace, overwrite)
 
 
-def _by_frames(transform: Callable[..., Array], values: Array, overwrite: bool) -> Array:
-    """Transform as many frames at a time as fit in a core's cache, so that both axes are transformed there."""
-    frames = values.reshape(-1, *values.shape[-2:])
+def _transformed(name: str, values: Array, overwrite: bool) -> Array:
+    """On the host as many frames at a time as fit in a core's cache, so that both axes are transformed there."""
+    if library(values) is not np:
+        return getattr(library(values).fft, name)(values, norm="ortho")  # type: ignore[no-any-return]
+    frames, transform = values.reshape(-1, *values.shape[-2:]), getattr(fft, name)
     out = frames if overwrite else np.empty(frames.shape, np.result_type(values.dtype, np.complex64))
 
     def change(some: slice) -> None:
