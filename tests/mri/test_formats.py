@@ -82,14 +82,6 @@ def test_unknown_format(tmp_path):
         write_images(tmp_path / "a.png", images())
 
 
-def test_gridded_file_reads_its_mask(tmp_path):
-    kspace = images()
-    kspace[:, 0] = 0
-    np.save(tmp_path / "k.npy", kspace)
-    scan = read_scan(tmp_path / "k.npy")
-    np.testing.assert_array_equal(scan.mask, kspace != 0)
-
-
 def test_tiles():
     np.testing.assert_array_equal(tile(np.arange(3).reshape(3, 1, 1), 2), [[0, 1], [2, 0]])
 

@@ -27,20 +27,6 @@ def test_where_few_are_seen_often_those_seen_most():
     assert counts[chosen].min() > counts[~chosen].max()
 
 
-def test_places_that_no_frame_saw_tell_nothing():
-    mask = np.zeros((10, 8, 8), dtype=bool)
-    mask[:, 4] = True
-    np.testing.assert_array_equal(common_locations(mask), mask[0])
-
-
-def test_gaps_are_filled_in_time():
-    """Samples on a straight line in time are found again wherever one was missed between two."""
-    mask = np.ones((9, 4), dtype=bool)
-    mask[[1, 4, 5], 1] = False
-    line = np.arange(9)[:, None] * np.array([1, 2j, 3 - 1j, 0]) + 1
-    np.testing.assert_allclose(filled_in_time(np.where(mask, line, 0), mask), line)
-
-
 def test_gaps_are_filled_as_by_interp():
     """Of several coils; before the first sample and after the last these are kept, and nothing is made of nothing."""
     rng = np.random.default_rng(0)
@@ -149,20 +135,3 @@ def test_the_judge_weighs_what_it_misses(monkeypatch, radial):
         weights = fft.ifftshift(held * frames_per_sample(scan["mask"]), axes=AXES)
         errors = np.square(np.abs(to_plain(scan["kspace"]) - fft2(mean)))
     assert places.judge.energy == pytest.approx((weights * errors).sum(), rel=1e-4)
-
-
-@pytest.mark.parametrize("radial", [False, True])
-def test_golden_angles_need_no_navigator(radial):
-    """Lines that wander see more of k-space than lines that stay: the frames are at least as good."""
-    phantom = make_phantom(60, 32, n_coils=4 if radial else 1, frame_time=0.08)
-    errors = []
-    for golden, navigators in ((5, 3), (8, 0)):
-        if radial:
-            trajectory = radial_trajectory(60, 32, golden, navigators)
-            kspace = FourierSums(trajectory, phantom.maps).forward(phantom.images)
-            found = reconstruct(kspace, trajectory=trajectory, maps=phantom.maps, random_state=0).images
-        else:
-            mask = radial_mask(60, (32, 32), golden, navigators)
-            found = reconstruct(sample_grid(phantom.images, mask), mask, random_state=0).images
-        errors.append(np.linalg.norm(found - phantom.images))
-    assert errors[1] < 1.1 * errors[0] < 0.1 * np.linalg.norm(phantom.images)

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from fusewise.kernels import placement, to_host
-from fusewise.mri._phantom import coil_maps
 from fusewise.mri._sampling import (
     GOLDEN_ANGLE,
     FourierSums,
@@ -92,18 +91,6 @@ def test_sums_are_what_they_say(place):
         found = to_host(operator.forward(place(u.astype(kind))))
         assert found.dtype == kind
         np.testing.assert_allclose(found, expected, atol=accuracy * np.abs(expected).max())
-
-
-def test_samples_at_grid_points_are_the_fft():
-    operator = FourierSums(grid_points((NY, NX))[None], np.ones((1, NY, NX), complex))
-    u = random_complex((1, NY, NX), 4)
-    np.testing.assert_allclose(operator.forward(u)[0, 0].reshape(NY, NX), transform(u[0]), atol=1e-8)
-
-
-def test_full_sampling_with_normalised_maps_is_isometric():
-    operator = Gridded(np.ones((2, 12, 12), bool), coil_maps(4, 12).astype(complex))
-    u = random_complex((2, 12, 12), 5)
-    np.testing.assert_allclose(operator.adjoint(operator.forward(u)), u, atol=1e-5)
 
 
 def test_golden_lines_go_on_from_frame_to_frame():

@@ -20,12 +20,6 @@ def test_real_matrix_times_complex_vectors(place):
     np.testing.assert_allclose(to_host(found), matrix[0] @ vectors[0], atol=1e-12)
 
 
-def test_sums(place):
-    a, b = random_complex(3, 4), random_complex(3, 4, seed=1)
-    assert tensors.inner(place(a), place(b)) == pytest.approx(np.sum(a.conj() * b).real)
-    assert tensors.energy(place(a)) == pytest.approx(np.sum(np.abs(a) ** 2))
-
-
 @pytest.mark.parametrize(("precision", "tolerance"), [(np.float64, 1e-12), (np.float32, 1e-5)])
 @pytest.mark.parametrize("shape", [(5, 5), (4, 1, 1), (2, 3, 9, 9), (0, 4, 4)])
 def test_inverses_are_numpys(place, precision, tolerance, shape):
