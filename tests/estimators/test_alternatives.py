@@ -93,14 +93,3 @@ def test_saved_models_and_new_fits(tie, tmp_path):
         assert [a.gain for a in again] == [a.gain for a in found] != []
         np.testing.assert_array_equal(again[0].labels, found[0].labels)
     assert model.fit(two_near(12.0)).alternatives() == []
-
-
-def test_a_frame_with_categories():
-    pandas = pytest.importorskip("pandas")
-    rng, group = np.random.default_rng(0), np.repeat([0, 1, 2], 30)
-    words = np.array(["a", "b", "c"])
-    frame = pandas.DataFrame(
-        {f"c{j}": words[np.where(rng.random(90) < 0.85, group, rng.integers(3, size=90))] for j in range(5)}
-    )
-    model = FusionClustering(n_clusters=2).fit(frame)
-    assert all(len(a.labels) == 90 and a.n_clusters != 2 for a in model.alternatives())

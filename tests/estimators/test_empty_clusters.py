@@ -43,15 +43,6 @@ def test_equal_distances_are_no_reason_for_fewer_clusters(n_clusters):
     assert sorted(sizes(model)) == {1: [4], 2: [2, 2], 3: [1, 1, 2], 4: [1, 1, 1, 1]}[n_clusters]
 
 
-def test_probabilities_of_the_clusters_that_are_left():
-    X = np.repeat(SQUARE, 2, axis=0)
-    with pytest.warns(ConvergenceWarning, match="requested"):
-        model = FusionClustering(n_clusters=7).fit(X)
-    assert model.predict_proba(X).shape == (8, model.n_clusters_)
-    np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1)
-    np.testing.assert_allclose(model.path_.clusters.shares.sum(), 1)
-
-
 def test_a_cluster_of_rows_without_weight_is_left_out():
     """Rows of weight 0 do not count: a cluster that has no other is as empty as one without rows."""
     X = np.repeat([[0.0, 0.0], [9.0, 0.0], [0.0, 9.0]], [10, 10, 10], axis=0)

@@ -54,14 +54,6 @@ def _classified(imputer, table):
     return entries, imputer.clustering_.path_.classify(entries).posterior
 
 
-@pytest.mark.parametrize("way", ["clusters", "subspace"])
-def test_whatever_the_method(table, way, monkeypatch):
-    monkeypatch.setattr(FusionImputer, "_held_out", lambda self, entries, *_: ({way: 0.0, "clusters": 0.5}, np.ones(5)))
-    found = FusionImputer(n_clusters=2).fit(table)
-    assert found.fill_ == way
-    assert is_possible(found.transform(table), table)
-
-
 def test_rows_that_were_not_there_at_the_fit(table, imputer):
     new = np.full((40, 5), np.nan)
     new[:, 0] = np.linspace(-30, 30, 40)  # far beyond anything observed

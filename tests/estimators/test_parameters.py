@@ -145,11 +145,6 @@ def test_small_integers_of_numpy_are_numbers_like_others(kind, name):
     np.testing.assert_array_equal(found, same)
 
 
-def test_small_integers_of_numpy_in_fuse():
-    found, same = (fuse(X, rank=kind(2), n_neighbors=kind(3)).centers for kind in (np.int8, int))
-    np.testing.assert_array_equal(found, same)
-
-
 @pytest.mark.parametrize(
     "given", [3, 1.5, [0.5], [[0, 1]], [[0], [1, 2]], (1, None), {"x": 1}, object(), [b"x"], np.zeros((2, 2), int)]
 )

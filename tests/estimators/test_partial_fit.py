@@ -206,15 +206,6 @@ class TestRowSample:
         kept = self.sample(rows, 2000).values[:, 0]
         assert abs((kept == 7.0).mean() - 0.3) < 4 * np.sqrt(0.3 * 0.7 / 2000)
 
-    def test_order_and_blocks_do_not_matter_if_rows_differ(self):
-        rng = np.random.default_rng(0)
-        rows = hide_entries(rng.normal(size=(5000, 2)), 0.2, random_state=0)
-        rows = rows[~np.isnan(rows).all(axis=1)]
-        one, other = self.sample(rows, 500), self.sample(rng.permutation(rows), 500, block=37)
-        np.testing.assert_array_equal(one.values, other.values)
-        np.testing.assert_array_equal(one.mask, other.mask)
-        assert (np.diff(one.priorities.astype(float)) >= 0).all()
-
     def test_negative_zero_is_zero_and_missing_is_not(self):
         rows = np.array([[0.0, 1.0], [-0.0, 1.0], [np.nan, 1.0], [1.0, 0.0]])
         kept = self.sample(rows, 4)

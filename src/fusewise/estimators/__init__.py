@@ -1,8 +1,21 @@
 """The scikit-learn estimators: ``FusionClustering``, ``FusionImputer`` and ``PenalizedFusion``."""
 
 from fusewise.estimators._clustering import FusionClustering
+from fusewise.estimators._comparison import ClusterComparison
+from fusewise.estimators._explanation import Explanation
 from fusewise.estimators._imputer import FusionImputer
+from fusewise.estimators._indices import Alternatives
+from fusewise.estimators._matching import Matching
 from fusewise.estimators._penalized import PenalizedFusion
 from fusewise.saving import load
 
-__all__ = ["FusionClustering", "FusionImputer", "PenalizedFusion", "load"]
+__all__ = [
+    "Alternatives",
+    "ClusterComparison",
+    "Explanation",
+    "FusionClustering",
+    "FusionImputer",
+    "Matching",
+    "PenalizedFusion",
+    "load",
+]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from functools import wraps
 from pathlib import Path
@@ -77,6 +77,15 @@ def _no_parameter(model: object, unknown: str, known: Iterable[str]) -> str:
     else:
         hint = f"its parameters are {', '.join(sorted(known))}"
     return f"{type(model).__name__} has no parameter {unknown!r}: {hint}"
+
+
+def frame_of(columns: Mapping[str, Any], index: Any = None) -> Any:
+    """A pandas DataFrame."""
+    try:
+        import pandas as pd
+    except ImportError as error:
+        raise ImportError('a data frame needs pandas: pip install "fusewise[frames]"') from error
+    return pd.DataFrame(columns, index=index)
 
 
 class FusionEstimator(Record, BaseEstimator):  # type: ignore[misc]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -11,13 +12,18 @@ import numpy.typing as npt
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from fusewise.automatic import NO_HINTS, Alternative, Choice, Hints, LevelBlock, Stability
+from fusewise.automatic import Alternative, Choice, Hints, LevelBlock, Stability
 from fusewise.estimators._base import COMMON, COUNT, ClusteringEstimator, in_plain_words
+from fusewise.estimators._comparison import ClusterComparison, compare
 from fusewise.estimators._dask import lazy_rows, read_dask, source_of
+from fusewise.estimators._explanation import Explanation, explanations
 from fusewise.estimators._hints import read_hints
+from fusewise.estimators._indices import Alternatives
+from fusewise.estimators._matching import Matching, labels_before, matched
 from fusewise.estimators._result import ClusteringResult, cluster, fate_of_blanks
 from fusewise.estimators._stability import alternatives_of, stability_of
-from fusewise.kernels import Index, Mask, Real, Values
+from fusewise.estimators._streams import with_rows
+from fusewise.kernels import Real, Values
 from fusewise.observations import (
     DaskTable,
     Entries,
@@ -31,12 +37,6 @@ from fusewise.observations import (
 )
 from fusewise.saving import saveable
 from fusewise.support import Flag, InputError, Instance, Maybe, Several, counted
-from fusewise.tables import FrameEncoder
-
-#: Rows of a sparse table that are made dense at a time.
-ROWS_AT_A_TIME = 8192
-#: Rows that are kept of a stream of blocks. Clusters are searched in samples of 5000 rows, or more if there are many.
-STREAM_SAMPLE = 20_000
 
 
 @saveable
@@ -80,6 +80,8 @@ class FusionClustering(ClusteringEstimator):
     confidence_ : N, the largest of these; for an outlier the probability that it is one (one minus the false discovery
         rate: of rows as far out, the fraction that is not expected by chance); 0 for a row with nothing observed.
     stability_ : result of the last call of ``stability``, if there was one.
+    matching_ : how the clusters match those of the model given as `like`, if one was: printed in words, with
+        ``similarity`` and ``to_frame``.
     limits_ : what may have been missed, and why, in plain sentences; empty if no limit was met.
     rank_ : dimension of the subspace.
     noise_ : standard deviation of the noise about the subspace, in standard deviations of the columns.
@@ -119,10 +121,12 @@ class FusionClustering(ClusteringEstimator):
         "_stream": Maybe(Instance(StreamSummary, P="P")),
         "_others": Maybe(Several(Instance(Alternative, N="N"))),
         "stability_": Maybe(Instance(Stability, K="K", N="N")),
+        "matching_": Maybe(Instance(Matching, K="K")),
     }
 
     observations_: Any
     stability_: Stability
+    matching_: Matching
     _result: ClusteringResult | None
     _stream: StreamSummary
     _others: tuple[Alternative, ...]
@@ -161,7 +165,14 @@ class FusionClustering(ClusteringEstimator):
     # Fitting
 
     def fit(
-        self, X: Any, y: Any = None, *, sample_weight: Any = None, must_link: Any = None, cannot_link: Any = None
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        sample_weight: Any = None,
+        must_link: Any = None,
+        cannot_link: Any = None,
+        like: Any = None,
     ) -> Self:
         """Cluster the rows of X (missing entries: NaN, null, or not stored).
 
@@ -176,75 +187,69 @@ class FusionClustering(ClusteringEstimator):
             running sum is correct to within 0.5.
         must_link : pairs (i, j) of rows, numbered from 0, that must be in the same cluster.
         cannot_link : pairs of rows that must be in different clusters.
+        like : an earlier model of such a table. Clusters keep its numbers as far as they have rows in common with its
+            clusters, those that it predicts; others get further numbers. ``matching_`` says how well they match.
         """
         self._check_parameters()
-        told = any(given is not None for given in (sample_weight, must_link, cannot_link))
+        told = any(given is not None for given in (sample_weight, must_link, cannot_link, like))
         if isinstance(X, Iterator):
             if told:
-                raise InputError("a stream of blocks takes no sample_weight, must_link or cannot_link")
+                raise InputError("a stream of blocks takes no sample_weight, must_link, cannot_link or like")
             return self._fit_stream(X)
         if is_dask(X):
             if told or self.semi_supervised:
                 raise InputError(
-                    "a Dask table takes no sample_weight, known labels, must_link or cannot_link: compute it first, if "
-                    "it fits in memory"
+                    "a Dask table takes no sample_weight, known labels, must_link, cannot_link or like: compute it "
+                    "first, if it fits in memory"
                 )
             table: Table = read_dask(self, X)
-            return self._keep(table, self._cluster(table))
+            return self._keep(table, cluster(table, **self._settings()))
+        before = None if like is None else labels_before(like, X)
         counts = as_counts(sample_weight, X)
         table = self._read(X, None if self.semi_supervised else y, reset=True, counts=counts)
-        hints = self._read_hints(table.shape[0], y, must_link, cannot_link)
-        return self._keep(table, self._cluster(table, hints=hints, counts=counts))
-
-    def _cluster(self, table: Table, **how: Any) -> ClusteringResult:
-        return cluster(table, seed=self._seed(), **self._settings(), **how)
+        if self.semi_supervised and y is None:
+            raise InputError("semi_supervised=True needs y, the label of each row, -1 where it is unknown")
+        known = y if self.semi_supervised else None
+        hints = read_hints(table.shape[0], must_link, cannot_link, known, self.n_clusters)
+        self._keep(table, cluster(table, hints=hints, counts=counts, **self._settings()))
+        if before is not None:
+            self._result, self.matching_ = matched(self._found, *before)
+        return self
 
     def _settings(self) -> dict[str, Any]:
-        """Parameters of the fit, for a table that was read."""
+        """Parameters of the fit, for a table that was read; NumPy's small integers overflow."""
+        encoder, counts = self.encoder_, (self.n_clusters, self.min_cluster_size)
+        pairs = [] if encoder is None else zip(encoder.levels, encoder.ordered, strict=True)
+        n_clusters, min_cluster_size = (None if count is None else int(count) for count in counts)
         return {
-            "levels": self._levels(),
-            "n_clusters": _whole(self.n_clusters),
-            "min_cluster_size": _whole(self.min_cluster_size),
+            "levels": tuple(LevelBlock(start, stop, ordered) for (start, stop), ordered in pairs),
+            "n_clusters": n_clusters,
+            "min_cluster_size": min_cluster_size,
             "outliers": bool(self.outliers),
+            "seed": self._seed(),
             "verbose": self.verbose,
         }
 
-    def _keep(self, table: Table, result: ClusteringResult | None, stream: StreamSummary | None = None) -> Self:
+    def _keep(self, table: Table, result: ClusteringResult | None) -> Self:
         """Store the result of a fit in place of an earlier one."""
-        for name in ("_stream", "_others", "stability_"):
+        for name in ("_stream", "_others", "stability_", "matching_"):
             self.__dict__.pop(name, None)
         self.observations_, self._result = table, result
-        if stream is not None:
-            self._stream = stream
         return self
 
     def fit_predict(self, X: Any, y: Any = None, **hints: Any) -> Any:
         """Cluster the rows of X and return ``labels_``; y and hints are those of ``fit``."""
         return self.fit(X, y, **hints).labels_
 
-    def _read_hints(self, n_rows: int, y: Any, must_link: Any, cannot_link: Any) -> Hints:
-        if self.semi_supervised and y is None:
-            raise InputError("semi_supervised=True needs y, the label of each row, -1 where it is unknown")
-        if not self.semi_supervised and must_link is None and cannot_link is None:
-            return NO_HINTS
-        return read_hints(n_rows, must_link, cannot_link, y if self.semi_supervised else None, self.n_clusters)
-
-    def _levels(self) -> tuple[LevelBlock, ...]:
-        """The blocks of features that hold the levels of a category."""
-        encoder = self.encoder_
-        pairs = [] if encoder is None else zip(encoder.levels, encoder.ordered, strict=True)
-        return tuple(LevelBlock(start, stop, ordered) for (start, stop), ordered in pairs)
-
     # Learning from a stream
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:
         """Learn from a further block of rows.
 
-        A summary is kept of all blocks so far: statistics of the columns, and a uniform sample of 20,000 rows, chosen
-        by random numbers that depend on the content of a row alone (and on ``random_state``). So rows that differ give
-        the same clusters in any order and in blocks of any size. The clusters are fitted to the sample when a result is
-        next asked for: ``labels_``, ``probabilities_`` and ``confidence_`` are those of the last block, and ``predict``
-        labels any other rows. A block after ``fit`` adds to the table of the fit.
+        A summary is kept of all blocks so far: statistics of the columns, and a uniform sample of 20,000 rows, the same
+        in any order and in blocks of any size. The clusters are fitted to it when a result is next asked for:
+        ``labels_``, ``probabilities_`` and ``confidence_`` are those of the last block, and ``predict`` labels any
+        other rows. A block after ``fit`` adds to the table of the fit.
 
         Levels of a category that are new in a block become levels of the model. A ``DataWarning`` names columns whose
         mean in a block is more than five standard deviations from that of the rows before.
@@ -257,17 +262,20 @@ class FusionClustering(ClusteringEstimator):
         self._check_parameters()
         if self.semi_supervised:
             raise InputError("partial_fit does not work with semi_supervised: fit to all rows")
-        summary, encoder = self._so_far(), vars(self).get("encoder_")
+        summary, before = self._so_far(), vars(self).get("encoder_")
         try:
             table = self._read(X, reset=summary is None, min_rows=1, extend=summary is not None)
             warn_of_blanks(table, columns=False, fate=fate_of_blanks(self.outliers))
-            summary = self._with_levels(summary, encoder)
-            for rows in _in_blocks(table):
-                summary = self._with_rows(summary, rows)
+            now = self.encoder_
+            if summary is not None and before is not None and now is not None and now is not before:
+                summary = summary.in_columns(before.features, now.features, now.places_in(before))
+            summary = with_rows(summary, table, self.encoder_, self._seed())
         except BaseException:
-            self.encoder_ = encoder  # the summary is in its terms
+            self.encoder_ = before  # the summary is in its terms
             raise
-        return self._keep(table, None, summary)
+        self._keep(table, None)
+        self._stream = summary
+        return self
 
     def _fit_stream(self, blocks: Iterable[Any]) -> Self:
         """Fit to blocks of rows that come once."""
@@ -292,38 +300,14 @@ class FusionClustering(ClusteringEstimator):
                 "partial_fit cannot go on from a fit with sample_weight, or to a table that the model does not hold: "
                 "start with partial_fit, or fit to all rows again"
             )
-        summary = None
-        for rows in _in_blocks(table):
-            summary = self._with_rows(summary, rows)
-        return summary
-
-    def _with_rows(self, summary: StreamSummary | None, rows: Entries) -> StreamSummary:
-        features, shares = self._columns(rows)
-        if summary is not None:
-            return summary.with_rows(rows, features, shares)
-        return StreamSummary.of(rows, STREAM_SAMPLE, self._seed(), features, shares)
-
-    def _with_levels(self, summary: StreamSummary | None, before: FrameEncoder | None) -> StreamSummary | None:
-        """The summary in the features of an encoder that was extended."""
-        now = self.encoder_
-        if summary is None or before is None or now is None or now is before:
-            return summary
-        return summary.in_columns(before.features, now.features, now.places_in(before))
-
-    def _columns(self, rows: Entries) -> tuple[tuple[str, ...], Mask]:
-        """Names of the features, and whether each is a level of a category."""
-        encoder, p = self.encoder_, rows.shape[1]
-        if encoder is not None:
-            return encoder.features, encoder.shares
-        return rows.feature_names or tuple(f"x{j}" for j in range(p)), np.zeros(p, bool)
+        return with_rows(None, table, self.encoder_, self._seed())
 
     def _settle(self) -> None:
         """Compute the clusters, if blocks of rows have come since they were, and label the last block."""
         held = vars(self)
         if "_stream" in held and held["_result"] is None:
             block: Table = self.observations_
-            sampled = self._cluster(self._stream.table(block.feature_names))
-            self._result = sampled.of(block)
+            self._result = cluster(self._stream.table(block.feature_names), **self._settings()).of(block)
 
     # Results of the fit
 
@@ -342,12 +326,11 @@ class FusionClustering(ClusteringEstimator):
         assert self._result is not None
         return self._result
 
-    def _of_rows(self, name: str) -> Any:
+    def _of_rows(self, what: str) -> Any:
         """What the result says of each row of the fit; of a Dask table lazily."""
         result, table = self._found, self.observations_
-        what = "probabilities" if name == "posterior" else name
         if not isinstance(table, DaskTable):
-            return getattr(result, name)
+            return result.posterior if what == "probabilities" else getattr(result, what)
         if table.source is None:
             raise AttributeError(f"a saved or copied model has no {what}_ of its Dask table: use predict(X)")
         return self._lazy(what, table.source)
@@ -368,7 +351,7 @@ class FusionClustering(ClusteringEstimator):
     @property
     def probabilities_(self) -> Any:
         """Probability of each cluster for each row, N x K."""
-        shares = self._of_rows("posterior")
+        shares = self._of_rows("probabilities")
         if shares is None:  # they were too many to be computed unasked
             shares = self._found.probabilities(self.observations_, self._hints)
             self._result = replace(self._found, posterior=shares)
@@ -429,34 +412,31 @@ class FusionClustering(ClusteringEstimator):
 
     # Further rows
 
+    def _of_new(self, what: str, X: Any) -> Any:
+        """What the result says of the rows of X, see ``Labeller.of_rows``."""
+        if is_dask(X):
+            return self._lazy(what, source_of(self, X))
+        check_is_fitted(self)
+        table = self._read(X, reset=False)
+        if what == "labels":
+            warn_of_blanks(table, columns=False, fate=fate_of_blanks(self.outliers))
+        return self._found.labeller.of_rows(what, table)
+
     def predict(self, X: Any) -> Any:
         """Predict the cluster of each row of X; -1 for outliers and for rows with nothing observed.
 
         Of a Dask table the result of this and of the following methods is lazy, with the same chunks (or divisions and
         index).
         """
-        if is_dask(X):
-            return self._lazy("labels", source_of(self, X))
-        check_is_fitted(self)
-        table = self._read(X, reset=False)
-        warn_of_blanks(table, columns=False, fate=fate_of_blanks(self.outliers))
-        result = self._found
-        return result.labeller.labels(result.choice.classify(table, posterior=False), table.row_counts > 0)
+        return self._of_new("labels", X)
 
     def predict_proba(self, X: Any) -> Any:
         """Probability of each cluster for each row of X, N x K; the shares of the clusters if nothing is observed."""
-        if is_dask(X):
-            return self._lazy("probabilities", source_of(self, X))
-        check_is_fitted(self)
-        return self._found.probabilities(self._read(X, reset=False))
+        return self._of_new("probabilities", X)
 
     def predict_confidence(self, X: Any) -> Any:
         """Confidence in the label that ``predict`` gives to each row of X, as ``confidence_`` for those of the fit."""
-        if is_dask(X):
-            return self._lazy("confidence", source_of(self, X))
-        check_is_fitted(self)
-        table, result = self._read(X, reset=False), self._found
-        return result.labeller.confidence(result.choice.classify(table, posterior=False), table.row_counts > 0)
+        return self._of_new("confidence", X)
 
     def transform(self, X: Any) -> Any:
         """d_ik = sqrt(2 (L_i - l_ik)), the distance of each row i of X from each cluster k, N x K.
@@ -467,10 +447,7 @@ class FusionClustering(ClusteringEstimator):
         its sum over k, is ``predict_proba``. In a cluster of normal shape d is the Mahalanobis distance, plus what
         a smaller share and a wider spread than the other clusters' add. A row with nothing observed has NaN.
         """
-        if is_dask(X):
-            return self._lazy("distances", source_of(self, X))
-        check_is_fitted(self)
-        return self._found.labeller.distances(self._read(X, reset=False))
+        return self._of_new("distances", X)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """sum_i w_i log p(x_i) / sum_i w_i m_i: the log-likelihood of the rows of X for each observed entry.
@@ -484,16 +461,53 @@ class FusionClustering(ClusteringEstimator):
         seen = table.row_counts > 0
         weights = np.broadcast_to(1.0 if sample_weight is None else np.asarray(sample_weight, float), seen.shape)
         gained: Real = self.path_.classifier.log_likelihood(table)
-        return float(weights[seen] @ gained[seen] / (weights[seen] @ self._entry_counts(table)[seen]))
+        entries = table.row_counts
+        if self.encoder_ is not None:  # a category is one entry, however many features its levels are
+            first = np.ones(table.shape[1], bool)
+            for start, stop in self.encoder_.levels:
+                first[start + 1 : stop] = False
+            entries = table.dense().mask[:, first].sum(axis=1)
+        return float(weights[seen] @ gained[seen] / (weights[seen] @ entries[seen]))
 
-    def _entry_counts(self, table: Table) -> Index:
-        """Observed entries of each row; a category is one, however many features its levels are."""
-        if self.encoder_ is None:
-            return table.row_counts
-        first = np.ones(table.shape[1], bool)
-        for start, stop in self.encoder_.levels:
-            first[start + 1 : stop] = False
-        return np.asarray(table.dense().mask[:, first].sum(axis=1))
+    def explain(self, X: Any) -> list[Explanation]:
+        """Say why rows are in their clusters: what each observed entry adds against the runner-up.
+
+        Parameters
+        ----------
+        X : some rows, in any form that ``predict`` takes. Each costs some hundred predictions.
+
+        Returns
+        -------
+        list of Explanation
+            One for each row, printed in words: ``cluster``, ``runner_up``, their ``log_odds`` in nats, and for each of
+            the ``columns`` with an entry its ``nats``. With ``by_size`` these add up to the log-odds, which are
+            ``log(p / q)`` of the two probabilities of ``predict_proba``. ``to_frame`` for pandas.
+        """
+        check_is_fitted(self)
+        table, index = self._read(X, reset=False), getattr(X, "index", None)
+        names = getattr(self, "feature_names_in_", [f"x{j}" for j in range(table.shape[1])])
+        rows = range(table.shape[0]) if index is None else list(index)
+        return explanations(self._found, table, self.encoder_, names, rows)
+
+    def compare(self, frame: Any, *, level: float = 0.95) -> ClusterComparison:
+        """Compare the clusters in columns that were not used, such as outcomes, corrected for uncertain membership.
+
+        Parameters
+        ----------
+        frame : further columns of the rows of the fit, in the same order: a frame, an array or one column.
+        level : confidence level of the intervals.
+
+        Returns
+        -------
+        ClusterComparison
+            ``means`` and shares with ``low`` and ``high``, ``uncorrected`` ones, and ``tests`` for no difference.
+            Printed in words; ``to_frame`` for pandas. Outliers are left out.
+        """
+        check_is_fitted(self)
+        if "_stream" in vars(self) or isinstance(self.observations_, DaskTable):
+            raise InputError("compare needs a model that was fitted to a table in memory")
+        used = tuple(getattr(self, "feature_names_in_", ()))
+        return compare(self.labels_, self.probabilities_, self._found.counts, frame, used, level)
 
     # How sure the result is
 
@@ -503,15 +517,9 @@ class FusionClustering(ClusteringEstimator):
         """Fit the model again to half of the rows, `n_draws` times, and compare the clusters.
 
         The mean over the draws of ``max_B |A ∩ B| / |A ∪ B|`` is the stability of a cluster A, where B are clusters of
-        the new fit and A is reduced to its rows (Hennig, 2007; R's ``fpc::clusterboot``). Halves are drawn without
-        replacement, because copies of rows would be taken for clusters; each draw and the next are the two halves of
-        the table. Where numbers of clusters are compared each row counts twice, so that a draw has as much evidence as
-        the table. Of more than 10,000 rows each draw has 5,000, the size of the first sample in which clusters are
-        searched. All parameters of the model are kept (the number of clusters, if it was given), except that a
-        given ``min_cluster_size`` is reduced with the rows.
-
-        The result is also kept as ``stability_``, which the report shows and ``save`` stores. Ctrl-C returns the result
-        of the draws that are done. Draws depend on ``random_state`` (None: always the same), not on `n_jobs`.
+        the new fit and A is reduced to its rows (Hennig, 2007; R's ``fpc::clusterboot``); the guide, "How sure", has
+        the details. Parameters are those of the model. The result is kept as ``stability_``, which the report shows and
+        ``save`` stores. Ctrl-C returns the result of the draws that are done.
 
         Parameters
         ----------
@@ -519,8 +527,7 @@ class FusionClustering(ClusteringEstimator):
         X : the table that the model was fitted to. It is needed only if the model does not hold it: after loading
             a model of a table that is read from disk.
         hidden : share of the observed entries to hide in each draw, because which entries are missing is partly chance.
-            "auto" is the share that is missing already, and at most 0.1: of a complete table nothing is hidden, and
-            hiding more than a tenth would test a much emptier table. Every row keeps an entry.
+            "auto" is the share that is missing already, and at most 0.1. Every row keeps an entry.
         n_jobs : number of threads; None or -1 for as many as there are cores.
 
         Returns
@@ -532,17 +539,15 @@ class FusionClustering(ClusteringEstimator):
         check_is_fitted(self)
         table = self._fitted_table(X)
         seed = int(check_random_state(0 if self.random_state is None else self.random_state).randint(2**31))
-        how: dict[str, Any] = {"n_draws": n_draws, "hidden": hidden, "n_jobs": n_jobs, "seed": seed}
-        self.stability_ = stability_of(self._found, table, **how, **self._settings())
+        how = self._settings() | {"seed": seed}
+        self.stability_ = stability_of(self._found, table, n_draws, hidden, n_jobs, **how)
         return self.stability_
 
-    def alternatives(self, *, X: Any = None) -> list[Alternative]:
+    def alternatives(self, *, X: Any = None) -> Alternatives:
         """Other numbers of clusters that explain the table nearly as well, the best first.
 
-        For each number that was compared, the difference of its criterion from that of the result has the standard
-        error sqrt(N) times the standard deviation over the rows of what each adds to it (Vuong, 1989). Numbers that
-        fall short by no more than two standard errors are returned, with the clusters they would have given. An empty
-        list means that no other number comes near.
+        The difference of a number's criterion from that of the result has a standard error (Vuong, 1989). Numbers that
+        fall short by no more than two are returned, with the clusters they would have given.
 
         Parameters
         ----------
@@ -552,13 +557,13 @@ class FusionClustering(ClusteringEstimator):
         -------
         list of Alternative
             Each with ``n_clusters``, ``gain`` (in nats, negative if it falls short), ``error``, ``per_row``, ``sizes``
-            and ``labels``.
+            and ``labels``. ``to_frame()`` of the list has AIC, BIC, ICL and entropy of all numbers that were compared.
         """
         check_is_fitted(self)
         if X is not None or "_others" not in vars(self):
             told = self.n_clusters is not None
             self._others = tuple(alternatives_of(self._found, self._fitted_table(X), told=told))
-        return list(self._others)
+        return Alternatives(self._others, self.path_, partial(self._fitted_table, X))
 
     def _fitted_table(self, X: Any) -> Table:
         """The table that the model was fitted to."""
@@ -583,17 +588,3 @@ def check_cpu(device: str) -> None:
             f"device={device!r}: this method computes on the CPU, so device must be 'cpu' or 'auto'; PenalizedFusion "
             "computes on a GPU"
         )
-
-
-def _whole(number: int | None) -> int | None:
-    return None if number is None else int(number)  # NumPy's small integers overflow
-
-
-def _in_blocks(table: Table) -> Iterator[Entries]:
-    """The rows of a table, some at a time if it is not dense."""
-    for part in table.parts():
-        if isinstance(part, Entries):
-            yield part
-            continue
-        for begin in range(0, part.shape[0], ROWS_AT_A_TIME):
-            yield part.take(slice(begin, begin + ROWS_AT_A_TIME)).dense()

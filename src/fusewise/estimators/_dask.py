@@ -16,11 +16,15 @@ from fusewise.tables import FrameEncoder, contents_of
 def read_dask(model: Any, X: Any) -> DaskTable:
     """Read a table of Dask for a fit: its columns, the levels of its categories and its statistics."""
     source, kinds = DaskBlocks.of(X), model.categorical_features
+    by_dtype = isinstance(kinds, str) and kinds == "from_dtype"
+    dtypes = [str(dtype).lower() for dtype in getattr(source.header, "dtypes", ())]
+    objects = any(not dtype.startswith(("int", "uint", "float", "double")) for dtype in dtypes)
     model.encoder_ = None
-    if _may_need_encoding(source.header, kinds):
-        found = merged(source.each(lambda block, number: contents_of(block, kinds)), _both)
-        encoder = FrameEncoder.from_contents(found)
-        if not (_by_dtype(kinds) and all(code.kind == "number" for code in encoder.columns)):
+    if objects if by_dtype else kinds is not None:  # some column may be a category
+        encoder = FrameEncoder.from_contents(
+            merged(source.each(lambda block, number: contents_of(block, kinds)), _contents_together)
+        )
+        if not (by_dtype and all(code.kind == "number" for code in encoder.columns)):
             model.encoder_ = encoder
     validate_data(model, source.header, skip_check_array=True, reset=True)
     return DaskTable.of(source, None if model.encoder_ is None else model.encoder_.encode)
@@ -48,20 +52,8 @@ def lazy_rows(what: str, source: DaskBlocks, encoder: FrameEncoder | None, label
     return source.rows(partial(_of_block, columns=columns), encode, what, labeller, meta=meta, width=k)
 
 
-def _both(one: Any, other: Any) -> Any:
+def _contents_together(one: Any, other: Any) -> Any:
     return tuple(early.merged(late) for early, late in zip(one, other, strict=True))
-
-
-def _by_dtype(categorical_features: Any) -> bool:
-    return isinstance(categorical_features, str) and categorical_features == "from_dtype"
-
-
-def _may_need_encoding(header: Any, categorical_features: Any) -> bool:
-    """Whether some column is a category, or of objects which may be one."""
-    if not _by_dtype(categorical_features):
-        return categorical_features is not None
-    kinds = [str(dtype).lower() for dtype in getattr(header, "dtypes", ())]
-    return any(not kind.startswith(("int", "uint", "float", "double")) for kind in kinds)
 
 
 def _of_block(block: Any, number: int, encode: Any, what: str, labeller: Labeller, columns: Any) -> Any:

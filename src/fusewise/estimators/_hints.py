@@ -8,21 +8,15 @@ import numpy as np
 from scipy.sparse import coo_matrix
 from scipy.sparse.csgraph import breadth_first_order, connected_components
 
-from fusewise.automatic import UNSATISFIED, Hints, place
+from fusewise.automatic import NO_HINTS, UNSATISFIED, Hints, place
 from fusewise.kernels import Index
 from fusewise.support import InputError, counted, some_of
 
 
 def read_hints(n_rows: int, must_link: Any, cannot_link: Any, y: Any, n_clusters: int | None) -> Hints:
-    """Check hints and collect them: the closure of `must_link`, and the conflicts between its blocks.
-
-    Parameters
-    ----------
-    n_rows : rows of the table.
-    must_link, cannot_link : pairs of rows, or None.
-    y : a label for each row, missing or -1 where it is unknown; or None.
-    n_clusters : the number of clusters, if it was given.
-    """
+    """Check hints and collect them: the closure of `must_link`, and the conflicts between its blocks."""
+    if y is None and must_link is None and cannot_link is None:
+        return NO_HINTS
     together, apart = _pairs("must_link", must_link, n_rows), _pairs("cannot_link", cannot_link, n_rows)
     known, label, names = _labels(y, n_rows)
     if n_clusters is not None and len(names) > n_clusters:
@@ -44,7 +38,6 @@ def read_hints(n_rows: int, must_link: Any, cannot_link: Any, y: Any, n_clusters
 
 
 def _pairs(name: str, pairs: Any, n_rows: int) -> Index:
-    """Pairs of rows, Q x 2."""
     found = np.asarray([] if pairs is None else pairs)
     if found.size == 0:
         return np.empty((0, 2), np.intp)
@@ -99,7 +92,7 @@ def _refuse_contradictions(
 
 
 def _chain(graph: Any, one: int, other: int) -> str:
-    """The rows on the shortest way from one row to another along `must_link`, in words."""
+    """The shortest way from one row to another along `must_link`, in words."""
     _, before = breadth_first_order(graph, one, directed=False)
     chain = [int(other)]
     while chain[-1] != one:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -105,16 +104,13 @@ class FusionImputer(OneToOneFeatureMixin, TransformerMixin, FusionEstimator):  #
         self.random_state = random_state
         self.verbose = verbose
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_cpu(self.device)
-
     def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self:
         """Cluster the rows of X and choose the more accurate method. y is ignored, unless ``semi_supervised``.
 
         A `sample_weight` is a number of rows, as in ``FusionClustering.fit``.
         """
         self._check_parameters()
+        check_cpu(self.device)
         if is_dask(X):
             return self._fit_dask(X, sample_weight)
         counts = as_counts(sample_weight, X)
@@ -124,10 +120,13 @@ class FusionImputer(OneToOneFeatureMixin, TransformerMixin, FusionEstimator):  #
         labels = np.repeat(np.asarray(y), counts) if self.semi_supervised and counts is not None else y
         held_out = self._held_out(table.dense(), labels) if numeric else None
         clustering = FusionClustering(**self.get_params(deep=False)).fit(X, y, sample_weight=counts)
-        return self._keep(clustering, table, *(held_out or ({}, np.ones(table.shape[1]))))
+        return self._keep(clustering, table, held_out)
 
-    def _keep(self, clustering: FusionClustering, table: Table, errors: dict[str, float], scale: Real) -> Self:
-        """Store what fills in the missing values of a table, the errors on held-out entries and the scale of draws."""
+    def _keep(
+        self, clustering: FusionClustering, table: Table, held_out: tuple[dict[str, float], Real] | None = None
+    ) -> Self:
+        """Store what fills in the missing values of a table."""
+        errors, scale = held_out or ({}, np.ones(table.shape[1]))
         self.clustering_, self.held_out_error_, self.draw_scale_ = clustering, errors, scale
         self.fill_ = _closer(errors)
         self.smooth_ = Smooth.of(table.dense()) if self.fill_ == "subspace" else None
@@ -142,14 +141,12 @@ class FusionImputer(OneToOneFeatureMixin, TransformerMixin, FusionEstimator):  #
         """
         if is_dask(X):
             return self._fill_dask(X)
-        return self._filler.filled(X, self.completed_features(X))
+        return _in_container(X, self.encoder_, self.completed_features(X))
 
     def completed_features(self, X: Any) -> npt.NDArray[Any]:
         """The numbers with which ``transform`` fills X: its features, as ``encoder_`` names them, without gaps."""
-        check_is_fitted(self)
-        entries = self._read(X, None, reset=False).dense()
-        source = self.clustering_.path_ if self.smooth_ is None else self.smooth_
-        return self._filler.matrix(entries, source.completed(entries))
+        entries, model = self._seen_by_model(X)
+        return entries.fill(self.ranges_.confined(model.completed(entries)))
 
     def sample(self, X: Any, n_draws: int = 20, random_state: int | np.random.RandomState | None = None) -> list[Any]:
         """Draw completed tables from the distribution of the missing values given the observed ones.
@@ -167,21 +164,20 @@ class FusionImputer(OneToOneFeatureMixin, TransformerMixin, FusionEstimator):  #
         -------
         list of tables like those of ``transform``: arrays, or frames with the dtypes of X.
         """
-        check_is_fitted(self)
+        entries, model = self._seen_by_model(X)
         if n_draws != int(n_draws) or n_draws < 1:
             raise InputError(f"n_draws must be a positive whole number, got {n_draws!r}")
-        entries = self._read(X, None, reset=False).dense()
-        source = self.clustering_.path_ if self.smooth_ is None else self.smooth_
         random, tables = check_random_state(random_state), []
         for _ in range(n_draws):
-            whole = source.drawn(entries, self.draw_scale_, int(random.randint(2**31)))
-            tables.append(self._filler.filled(X, self._filler.matrix(entries, whole, drawn=True)))
+            whole = model.drawn(entries, self.draw_scale_, int(random.randint(2**31)))
+            tables.append(_in_container(X, self.encoder_, entries.fill(self.ranges_.possible(whole))))
         return tables
 
-    @property
-    def _filler(self) -> Filler:
-        """What fills in the entries of rows."""
-        return Filler(self.encoder_, self.ranges_)
+    def _seen_by_model(self, X: Any) -> tuple[Entries, Choice | Smooth]:
+        """The entries of a table, and the model that fills it in."""
+        check_is_fitted(self)
+        entries = self._read(X, None, reset=False).dense()
+        return entries, self.clustering_.path_ if self.smooth_ is None else self.smooth_
 
     def _fit_dask(self, X: Any, sample_weight: Any) -> Self:
         """Fit to a table of Dask: it is filled from its clusters."""
@@ -192,15 +188,14 @@ class FusionImputer(OneToOneFeatureMixin, TransformerMixin, FusionEstimator):  #
             self.__dict__.pop(name, None)
             if name in vars(clustering):
                 setattr(self, name, getattr(clustering, name))
-        table: Table = clustering.observations_
-        return self._keep(clustering, table, {}, np.ones(table.shape[1]))
+        return self._keep(clustering, clustering.observations_)
 
     def _fill_dask(self, X: Any) -> Any:
         """A lazy table with missing values filled in."""
         check_is_fitted(self)
         if self.smooth_ is not None:
             raise InputError("this model fills in tables in memory only: fit it to a Dask table, or transform blocks")
-        source, given = source_of(self.clustering_, X), (self._filler, self.clustering_._found.labeller)
+        source, given = source_of(self.clustering_, X), (self.encoder_, self.ranges_, self.clustering_._found.labeller)
         if source.is_frame:
             return source.rows(_fill_block, *given, meta=source.header)
         kind = X.dtype if X.dtype.kind in "fc" else np.dtype(float)
@@ -236,7 +231,6 @@ class FusionImputer(OneToOneFeatureMixin, TransformerMixin, FusionEstimator):  #
 
 
 def _closer(errors: dict[str, float]) -> str:
-    """The method with the smaller error; the clusters, if nothing was held out."""
     return min(("clusters", "subspace"), key=lambda way: errors.get(way, np.inf))
 
 
@@ -268,33 +262,16 @@ def _hidden(entries: Entries, random: np.random.Generator) -> npt.NDArray[np.boo
     return hidden if hidden.sum() >= 20 else None
 
 
-@dataclass(frozen=True, eq=False)
-class Filler:
-    """Which values a column can have, and how its entries were encoded.
-
-    Attributes
-    ----------
-    encoder : what encodes the columns; None for numbers.
-    ranges : range and grid of each column.
-    """
-
-    encoder: FrameEncoder | None
-    ranges: ValueRanges
-
-    def matrix(self, entries: Entries, whole: Values, *, drawn: bool = False) -> Values:
-        """Features without gaps: missing entries are taken from `whole`, expected values or random draws."""
-        return entries.fill(self.ranges.possible(whole) if drawn else self.ranges.confined(whole))
-
-    def filled(self, X: Any, matrix: Values) -> Any:
-        """X with its missing entries taken from a matrix of features, in the container of X."""
-        numbers = self.encoder is None and (is_frame(X) or isinstance(X, Reading))
-        encoder = FrameEncoder.of(X, []) if numbers else self.encoder
-        return matrix if encoder is None else encoder.filled(X, matrix)
+def _in_container(X: Any, encoder: FrameEncoder | None, matrix: Values) -> Any:
+    """A matrix of features without gaps in the container of X, whose observed entries stay as they are."""
+    if encoder is None and (is_frame(X) or isinstance(X, Reading)):
+        encoder = FrameEncoder.of(X, [])
+    return matrix if encoder is None else encoder.filled(X, matrix)
 
 
-def _fill_block(block: Any, number: int, filler: Filler, labeller: Labeller) -> Any:
+def _fill_block(block: Any, number: int, encoder: FrameEncoder | None, ranges: ValueRanges, labeller: Labeller) -> Any:
     """Fill in a block of a Dask table from its clusters."""
-    rows = as_rows(block, None if filler.encoder is None else filler.encoder.encode)
+    rows = as_rows(block, None if encoder is None else encoder.encode)
     if not rows.shape[0]:
         return block if is_frame(block) else rows.values
-    return filler.filled(block, filler.matrix(rows, labeller.of_rows("completed", rows)))
+    return _in_container(block, encoder, rows.fill(ranges.confined(labeller.of_rows("completed", rows))))

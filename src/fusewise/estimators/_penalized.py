@@ -15,7 +15,6 @@ from fusewise.fusion import (
     Fidelity,
     FusionPath,
     Penalty,
-    Solution,
     as_fidelity,
     as_penalty,
     check_pairs_fit,
@@ -189,7 +188,13 @@ class PenalizedFusion(ClusteringEstimator):
         how = {"penalty": penalty, "fidelity": self.fidelity, "rank": self.rank_, "n_neighbors": self.n_neighbors}
         path = self._solve(entries, how)
         k, labels = self._chosen(path)
-        self._keep(path[k], labels)
+        solution = path[k]
+        self.labels_, self.fused_ = labels, solution.centers
+        self.n_clusters_ = int(labels.max(initial=-1)) + 1
+        self.cluster_centers_ = group_means(self.fused_, labels)
+        self.lam_, self.penalty_, self.fidelity_ = solution.lam, solution.penalty, solution.fidelity
+        self.objective_, self.converged_ = solution.objective, solution.converged
+        self.n_iter_ = max(1, solution.n_iter)
         self.path_ = path if isinstance(self.lam, str) else None
         return self
 
@@ -215,15 +220,6 @@ class PenalizedFusion(ClusteringEstimator):
             message = f"{self.n_clusters} clusters were requested, but only {found} remain: decrease lam or sigma"
             warnings.warn(message, ConvergenceWarning, stacklevel=3)
         return k, labels
-
-    def _keep(self, solution: Solution, labels: Labels) -> None:
-        """Store a solution as the result, with these labels."""
-        self.labels_, self.fused_ = labels, solution.centers
-        self.n_clusters_ = int(labels.max(initial=-1)) + 1
-        self.cluster_centers_ = group_means(self.fused_, labels)
-        self.lam_, self.penalty_, self.fidelity_ = solution.lam, solution.penalty, solution.fidelity
-        self.objective_, self.converged_ = solution.objective, solution.converged
-        self.n_iter_ = max(1, solution.n_iter)
 
     def predict(self, X: Any) -> Labels:
         """The nearest cluster centre of each row of X, by its observed entries; -1 if nothing is observed."""

@@ -26,7 +26,6 @@ from fusewise.kernels import Index, Labels, Mask, Real, Values, announcing
 from fusewise.observations import (
     NO_CLUSTER,
     DaskTable,
-    Entries,
     InMemory,
     RepeatedRows,
     Table,
@@ -48,13 +47,8 @@ TAIL_GRID = np.append(np.geomspace(1e-12, OUTLIER_LEVEL, 2000, endpoint=False)[1
 class Labeller:
     """What labels rows: small enough to be sent to other machines.
 
-    Attributes
-    ----------
-    classifier : the clusters, in the order in which they were found.
-    order : the place of each cluster among all, the largest first.
-    tails, tail_counts, n_fitted : of the rows of the fit: their number, the tails of the outliers in increasing order,
-        and the number of rows with such a tail or a smaller one.
-    outliers : whether rows may be in no cluster.
+    Clusters are in the order in which they were found, and ``order`` is the place of each among all. ``tails`` are
+    those of the outliers of the fit in increasing order, ``tail_counts`` the number with such a tail or a smaller one.
     """
 
     classifier: Classifier
@@ -90,37 +84,28 @@ class Labeller:
             some[:] = some[:, places]
         return found.posterior
 
-    def distances(self, table: Table) -> Real:
-        """sqrt(2 (L_i - l_ik)) of each row from each cluster, N x K; NaN where nothing is observed."""
-        check_fits("the distances from the clusters", (table.shape[0], len(self.order)), 16)
-        found = self.classifier.distances(table)[:, np.argsort(self.order)]
-        found[table.row_counts == 0] = np.nan
-        return found.astype(np.finfo(table.dtype).dtype, copy=False)
-
-    def of_rows(self, what: str, rows: Entries) -> Any:
+    def of_rows(self, what: str, rows: Table) -> Any:
         """The "labels", "probabilities", "confidence" or "distances" of rows, or these "completed" from clusters."""
         if what == "completed":
             return self.classifier.completed(rows)
+        if what in ("distances", "probabilities"):
+            check_fits(f"the {what} of the clusters", (rows.shape[0], len(self.order)), 16)
         if what == "distances":
-            return self.distances(rows)
-        found, seen = self.classifier.classify(rows, posterior=what == "probabilities"), rows.row_counts > 0
-        if what == "labels":
-            return self.labels(found, seen)
-        return self.probabilities(found) if what == "probabilities" else self.confidence(found, seen)
+            distances = self.classifier.distances(rows)[:, np.argsort(self.order)]
+            distances[rows.row_counts == 0] = np.nan
+            return distances.astype(np.finfo(rows.dtype).dtype, copy=False)
+        found = self.classifier.classify(rows, posterior=what == "probabilities")
+        if what == "probabilities":
+            return self.probabilities(found)
+        return (self.labels if what == "labels" else self.confidence)(found, rows.row_counts > 0)
 
 
 @saveable
 @dataclass(frozen=True, eq=False)
 class ClusteringResult(Record):
-    """The clusters of a table, in the order of their sizes.
+    """The clusters of a table in their order, the largest first, and what they say of its rows.
 
-    Attributes
-    ----------
-    choice : the clusters as they were found.
-    order, tails, tail_counts, n_fitted, outliers : those of ``Labeller``.
-    labels, confidence : of each row; None for a Dask table.
-    posterior : the probability of each cluster for each row; None if these are too many, or for a Dask table.
-    hints, counts : what is known of the rows, and how often each counts (None: once).
+    Of a Dask table there are no labels, and no posterior if it is too large; ``counts`` None: each row counts once.
     """
 
     choice: Choice
@@ -157,12 +142,10 @@ class ClusteringResult(Record):
 
     @property
     def n_clusters(self) -> int:
-        """K."""
         return self.choice.n_clusters
 
     @property
     def labeller(self) -> Labeller:
-        """What labels rows."""
         of_fit = self.tails, self.tail_counts, self.n_fitted
         return Labeller(self.choice.classifier, self.order, *of_fit, self.outliers)
 
@@ -173,7 +156,20 @@ class ClusteringResult(Record):
 
     def of(self, table: Table) -> ClusteringResult:
         """The same clusters with the labels of the rows of another table, of which nothing else is known."""
-        return replace(self, **_labels(self, self.choice.classify(table), table.row_counts > 0), hints=NO_HINTS)
+        return replace(self, hints=NO_HINTS).labelled(self.choice.classify(table), table.row_counts > 0)
+
+    def labelled(self, found: Classified, seen: Mask) -> ClusteringResult:
+        """The same clusters with the labels of rows that were classified."""
+        of = self.labeller
+        posterior = None if found.posterior is None else of.probabilities(found)
+        labels, confidence = of.labels(found, seen), of.confidence(found, seen)
+        return replace(self, labels=labels, confidence=confidence, posterior=posterior)
+
+    def renumbered(self, numbers: Index) -> ClusteringResult:
+        """The same clusters, of which cluster k has the number `numbers[k]`."""
+        labels = None if self.labels is None else np.append(numbers, -1)[self.labels]
+        posterior = None if self.posterior is None else self.posterior[:, np.argsort(numbers)]
+        return replace(self, order=numbers[self.order], labels=labels, posterior=posterior)
 
     def probabilities(self, table: Table, hints: Hints = NO_HINTS) -> Real:
         """Probability of each cluster for each row of a table, N x K."""
@@ -197,7 +193,6 @@ class ClusteringResult(Record):
 
 
 def fate_of_blanks(outliers: bool) -> str:
-    """What becomes of a row without an observed entry, for a warning."""
     return NO_CLUSTER if outliers else "assigned to the likeliest cluster"
 
 
@@ -214,17 +209,9 @@ def cluster(
     worth: float = 1.0,
     verbose: int = 0,
 ) -> ClusteringResult:
-    """Cluster the rows of a table that was read, and label them.
+    """Cluster the rows of a table that was read, and label them; parameters are those of ``FusionClustering``.
 
-    Parameters
-    ----------
-    table : the rows.
-    levels : the blocks of features that hold the levels of a category.
-    n_clusters, min_cluster_size, outliers, verbose : as in ``FusionClustering``.
-    seed : of the sample of rows.
-    hints : what is known of the rows.
-    counts : how often each row counts; None: once.
-    worth : rows of a larger table that a row is worth.
+    Row i counts `counts[i]` times, and each as `worth` rows of a larger table; `levels` are blocks of features.
     """
     repeated = table if counts is None else RepeatedRows(table, counts)
     n, n_seen = repeated.shape[0], repeated.n_seen
@@ -261,38 +248,17 @@ def _label(table: Table, choice: Choice, outliers: bool, hints: Hints, counts: I
     seen[hints.rows] = True
     choice, found = choice.occupied(table, seen if counts is None else seen & (counts > 0), hints)
     tails = np.sort(found.tails[found.outlying & seen])
-    ranks = np.arange(1, len(tails) + 1)
-    unordered = ClusteringResult(
-        choice, np.arange(choice.n_clusters), tails, ranks, table.n_seen, outliers, hints=hints, counts=counts
-    )
-    inside = ~unordered.labeller.alone(found, seen)
+    ranks, order = np.arange(1, len(tails) + 1), np.arange(choice.n_clusters)
+    result = ClusteringResult(choice, order, tails, ranks, table.n_seen, outliers, hints=hints, counts=counts)
+    inside = ~result.labeller.alone(found, seen)
     often = None if counts is None else counts[inside]
-    ordered = replace(unordered, order=_by_size(np.bincount(found.labels[inside], often, choice.n_clusters)))
-    return replace(ordered, **_labels(ordered, found, seen))
+    result = replace(result, order=_by_size(np.bincount(found.labels[inside], often, choice.n_clusters)))
+    return result.labelled(found, seen)
 
 
 def _by_size(sizes: Any) -> Index:
     """The place of each cluster among all, the largest first."""
     return np.asarray(np.argsort(np.argsort(-sizes, kind="stable")))
-
-
-def _labels(result: ClusteringResult, found: Classified, seen: Mask) -> dict[str, Any]:
-    """What a result says of each row, as fields of it."""
-    of = result.labeller
-    posterior = None if found.posterior is None else of.probabilities(found)
-    return {"labels": of.labels(found, seen), "confidence": of.confidence(found, seen), "posterior": posterior}
-
-
-@dataclass(frozen=True, eq=False)
-class RowCounts:
-    """Rows of each cluster, and outliers by their tails; counts of groups of rows add."""
-
-    sizes: Index
-    tails: Index
-
-    def merged(self, other: RowCounts) -> RowCounts:
-        """Those of both groups of rows."""
-        return RowCounts(self.sizes + other.sizes, self.tails + other.tails)
 
 
 def _label_remotely(table: DaskTable, choice: Choice, outliers: bool) -> ClusteringResult:
@@ -303,19 +269,21 @@ def _label_remotely(table: DaskTable, choice: Choice, outliers: bool) -> Cluster
     none = np.zeros(0), np.zeros(0, np.intp)
     while True:
         result = ClusteringResult(choice, np.arange(choice.n_clusters), *none, table.n_seen, outliers)
-        count = partial(_row_counts, labeller=result.labeller)
-        found: RowCounts = reduce_blocks(count, lambda one, other: one.merged(other), table)
-        kept = np.flatnonzero(found.sizes) if found.sizes.any() else np.array([choice.clusters.shares.argmax()])
+        sizes, tails = reduce_blocks(partial(_row_counts, labeller=result.labeller), _sums, table)
+        kept = np.flatnonzero(sizes) if sizes.any() else np.array([choice.clusters.shares.argmax()])
         if len(kept) == choice.n_clusters:
-            some = np.flatnonzero(found.tails)
-            tails, counts = TAIL_GRID[some], np.cumsum(found.tails)[some]
-            return replace(result, order=_by_size(found.sizes), tails=tails, tail_counts=counts)
+            some = np.flatnonzero(tails)
+            return replace(result, order=_by_size(sizes), tails=TAIL_GRID[some], tail_counts=np.cumsum(tails)[some])
         choice = replace(choice, clusters=choice.clusters.only(kept))
 
 
-def _row_counts(rows: InMemory, begin: int, labeller: Labeller) -> RowCounts:
-    """Those of a block of rows."""
+def _row_counts(rows: InMemory, begin: int, labeller: Labeller) -> tuple[Index, Index]:
+    """Rows of each cluster in a block, and its outliers by their tails."""
     found, seen = labeller.classifier.classify(rows, posterior=False), rows.row_counts > 0
     sizes = np.bincount(found.labels[~labeller.alone(found, seen)], minlength=len(labeller.order))
     places = np.searchsorted(TAIL_GRID, found.tails[seen & found.outlying])
-    return RowCounts(sizes, np.bincount(places, minlength=len(TAIL_GRID)))
+    return sizes, np.bincount(places, minlength=len(TAIL_GRID))
+
+
+def _sums(one: tuple[Index, Index], other: tuple[Index, Index]) -> tuple[Index, Index]:
+    return one[0] + other[0], one[1] + other[1]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import warnings
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,6 @@ from fusewise.automatic import (
     MOST_HIDDEN,
     MOST_ROWS,
     Alternative,
-    LevelBlock,
     Refit,
     Stability,
     hide_more,
@@ -32,41 +31,18 @@ from fusewise.support import InputError, counted
 
 
 def stability_of(
-    result: ClusteringResult,
-    table: Table,
-    *,
-    n_draws: int,
-    hidden: float | str,
-    n_jobs: int | None,
-    seed: int,
-    levels: tuple[LevelBlock, ...],
-    n_clusters: int | None,
-    min_cluster_size: int | None,
-    outliers: bool,
-    verbose: int,
+    result: ClusteringResult, table: Table, n_draws: int, hidden: float | str, n_jobs: int | None, **how: Any
 ) -> Stability:
-    """Cluster parts of a table again, and compare the clusters with those of a result: ``FusionClustering.stability``.
-
-    Parameters
-    ----------
-    result, table : the clusters of all rows, and the rows.
-    n_draws, hidden, n_jobs : as in ``FusionClustering.stability``.
-    seed : of the draws.
-    levels, n_clusters, min_cluster_size, outliers, verbose : as in ``cluster``.
-    """
+    """``FusionClustering.stability`` of a result and its table; `how` it was clustered is as in ``cluster``."""
     if n_draws < 1:
         raise InputError(f"n_draws must be at least 1, got {n_draws}")
-    share, counts = _share_to_hide(table, hidden), result.counts
+    share, counts, levels = _share_to_hide(table, hidden), result.counts, how["levels"]
     seen = np.flatnonzero(table.row_counts > 0 if counts is None else (table.row_counts > 0) & (counts > 0))
-    size = _draw_size(len(seen), n_clusters)
-    seeds = np.random.SeedSequence(seed).spawn(n_draws + 1)
+    size = _draw_size(len(seen), how["n_clusters"])
+    seeds = np.random.SeedSequence(how.pop("seed")).spawn(n_draws + 1)
     draws = [seen[rows] for rows in row_draws(len(seen), size, n_draws, np.random.default_rng(seeds[0]))]
-    smallest = None if min_cluster_size is None else max(1, round(size / len(seen) * min_cluster_size))
-    how: dict[str, Any] = {
-        "levels": levels,
-        "n_clusters": n_clusters,
-        "outliers": outliers,
-    }
+    verbose, smallest = how.pop("verbose"), how.pop("min_cluster_size")
+    smallest = None if smallest is None else max(1, round(size / len(seen) * smallest))
 
     def refit(k: int) -> Refit:
         rows = draws[k]
@@ -87,9 +63,8 @@ def stability_of(
 
 def alternatives_of(result: ClusteringResult, table: Table, *, told: bool) -> list[Alternative]:
     """Other numbers of clusters that are nearly as good; `told`: whether the number was given."""
-    found = []
+    found, seen = [], table.row_counts > 0
     for other, gain, error in nearly_as_good(result.choice, table, result.hints, told=told):
-        seen = table.row_counts > 0
         occupied, given = other.occupied(table, seen, result.hints)
         if occupied is not other:  # it has fewer clusters than its number
             continue
@@ -102,7 +77,7 @@ def alternatives_of(result: ClusteringResult, table: Table, *, told: bool) -> li
 
 
 def _share_to_hide(table: Table, hidden: float | str) -> float:
-    """The share of the observed entries to hide, checked; "auto" is the share that is missing, or less."""
+    """The share of the observed entries to hide; "auto" is the share that is missing, or less."""
     missing = 1 - int(table.column_counts.sum()) / (table.shape[0] * table.shape[1])
     share = min(missing, MOST_HIDDEN) if isinstance(hidden, str) and hidden == "auto" else hidden
     if isinstance(share, str) or not 0 <= share < 1:
@@ -111,7 +86,7 @@ def _share_to_hide(table: Table, hidden: float | str) -> float:
 
 
 def _draw_size(n: int, n_clusters: int | None) -> int:
-    """Half of n rows, but no more than clusters are searched in; raises ValueError if that is too few."""
+    """Half of n rows, but no more than clusters are searched in."""
     size = min(n // 2, MOST_ROWS)
     if size < max(2, n_clusters or 2):
         clusters = "" if n_clusters is None else f" for n_clusters={n_clusters}"
@@ -140,27 +115,20 @@ def _each_in_threads(work: Callable[[int], Refit], n: int, threads: int, progres
             checking("")
             return work(k)
 
-    futures: list[Future[Refit]] = []
+    found: list[Refit] = []
     # Filters are those of the process: set once, not in each thread. The fit to all rows has given its warnings.
     with warnings.catch_warnings(), single_products(), ThreadPoolExecutor(threads) as pool:
         warnings.simplefilter("ignore")
         try:
-            futures += [pool.submit(one, k) for k in range(n)]
             progress("fitting draws", 0, n)
-            for done, future in enumerate(as_completed(futures), 1):
-                future.result()
+            for done, refit in enumerate(pool.map(one, range(n)), 1):
+                found.append(refit)
                 progress("fitting draws", done, n)
         except BaseException as error:
             stop.set()
             pool.shutdown(cancel_futures=True)
-            if not isinstance(error, KeyboardInterrupt) or not _done(futures):
+            if not isinstance(error, KeyboardInterrupt) or not found:
                 raise
-    found = _done(futures)
     if len(found) < n:
         warnings.warn(f"interrupted after {len(found)} of {counted(n, 'draw')}", ConvergenceWarning, stacklevel=3)
     return found
-
-
-def _done(futures: list[Future[Refit]]) -> list[Refit]:
-    ended = [future for future in futures if future.done() and not future.cancelled()]
-    return [future.result() for future in ended if future.exception() is None]

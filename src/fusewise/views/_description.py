@@ -93,6 +93,8 @@ class Description:
             yield from _wrapped(sentence)
         if self.known is not None:
             yield from _wrapped(f"Known classes: {self.known.sentence}.")
+        if getattr(self._findings.model, "matching_", None) is not None:
+            yield from repr(self._findings.model.matching_).splitlines()
         sure = self.certainty
         for sentence in filter(None, (sure.number, *limits(self._findings), *sure.advice, sure.stability)):
             yield from _wrapped(sentence)
