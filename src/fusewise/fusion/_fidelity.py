@@ -96,7 +96,7 @@ class Box(Fidelity):
         return self.lower is not None or self.upper is not None
 
     def bounds(self, entries: Entries, slack: float = 0.0) -> tuple[Real, Real]:
-        """The bounds of every entry, wider by a share `slack` of their size; infinite where there is none."""
+        """The bounds of all `entries`, wider by a share `slack` of their size; infinite where there is none."""
         return boxes(entries.fill(np.nan), self.epsilon, self.lower, self.upper, slack=slack)
 
     def prox(self, observations: Observations, anchors: Values, pull: Real) -> Values:
