@@ -21,25 +21,18 @@ from fusewise.kernels._threads import in_threads, threads_for
 
 @dataclass(frozen=True, eq=False)
 class ColumnSystems:
-    """n_ip u_ip + t sum_j w_ij (u_ip - u_jp) = n_ip m_ip, for every column p.
+    """n_ip u_ip + t sum_j w_ij (u_ip - u_jp) = n_ip m_ip, for every column p."""
 
-    Attributes
-    ----------
-    counts, means : N x P, the n and m.
-    indptr, indices, data : the w_ij in compressed sparse rows, symmetric.
-    degree : sum_j w_ij.
-    coupling : t.
-    spare : arrays for intermediate results, kept from one call to the next.
-    """
-
+    # counts, means: N x P, the n and m
     counts: Real
     means: Real
+    # indptr, indices, data: the w_ij in compressed sparse rows, symmetric
     indptr: Integers
     indices: Integers
     data: Real
-    degree: Real
-    coupling: float
-    spare: list[Any] = field(default_factory=list)
+    degree: Real  # sum_j w_ij
+    coupling: float  # t
+    spare: list[Any] = field(default_factory=list)  # arrays for intermediate results, kept from one call to the next
 
     def solve(self, centers: Real, laplacian: Real, *, shrink: float, max_steps: int) -> Real:
         """Approach the solution from `centers`, given sum_j w_ij (u_i - u_j) there.
@@ -76,17 +69,9 @@ class ColumnSystems:
 
 @compiled
 def _begin_columns(
-    counts: Any,
-    means: Any,
-    degree: Any,
-    coupling: float,
-    laplacian: Any,
-    centers: Any,
-    residual: Any,
-    direction: Any,
-    energy: Any,
-    begin: int,
-) -> None:
+    counts: Any, means: Any, degree: Any, coupling: float, laplacian: Any, centers: Any, residual: Any,
+    direction: Any, energy: Any, begin: int,
+) -> None:  # fmt: skip
     """Residuals and their energies at the centres, and no direction yet."""
     n, p = direction.shape
     end = begin + p
@@ -102,21 +87,9 @@ def _begin_columns(
 
 @compiled(shapes=("N P", "N P", "ends", "halves", "halves", "N", "", "N P", "N P", "three N width", "", "", "", ""))
 def _solve_columns(
-    counts: Any,
-    means: Any,
-    indptr: Any,
-    indices: Any,
-    data: Any,
-    degree: Any,
-    coupling: float,
-    laplacian: Any,
-    centers: Any,
-    room: Any,
-    shrink: float,
-    max_steps: int,
-    begin: int,
-    end: int,
-) -> None:
+    counts: Any, means: Any, indptr: Any, indices: Any, data: Any, degree: Any, coupling: float, laplacian: Any,
+    centers: Any, room: Any, shrink: float, max_steps: int, begin: int, end: int,
+) -> None:  # fmt: skip
     residual, direction, pushed = room[0], room[1], room[2]
     n, p = direction.shape
     energy, before, length = np.zeros(p), np.zeros(p), np.zeros(p)
